@@ -1,0 +1,118 @@
+//! Accrual in proportion to time, exact and without a division.
+//!
+//! A division by the period is a multiplication by its reciprocal, rounded up:
+//! `M = ceil(gain * 2^126 / period)`, 128 bits in two words, and
+//! `A(t) = floor(t * M / 2^126)`.
+//!
+//! **Theorem.** `floor(t * M / 2^126) = floor(t * gain / period)` for every
+//! 64-bit `t`, if `period <= 2^62` and `gain < 4 * period`.
+//!
+//! *Proof.* Let `M = (gain * 2^126 + e) / period` with `0 <= e < period`. Then
+//! `t * M / 2^126 = t * gain / period + t * e / (period * 2^126)`. The first term
+//! is at least `1 / period` below the next integer. The second is less than
+//! `1 / period`, because `t * e < 2^64 * 2^62`. So the sum has the same floor.
+//! `gain < 4 * period` is what makes `M` fit 128 bits. ∎
+//!
+//! After Granlund and Montgomery, "Division by Invariant Integers using
+//! Multiplication" (PLDI 1994), with the numerator folded in. The same text is
+//! also compiled for a word of 8 bits, where the test tries every value.
+
+macro_rules! linear {
+    ($(#[$doc:meta])* $Linear:ident, $word:ident, $double:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) struct $Linear {
+            /// The upper word of `M`.
+            pub(crate) high: $word,
+            /// The lower word of `M`.
+            pub(crate) low: $word,
+        }
+
+        impl $Linear {
+            /// The bits of `M` below the point.
+            const SHIFT: u32 = 2 * $word::BITS - 2;
+
+            /// The longest period.
+            pub(crate) const MAX_PERIOD: $word = 1 << ($word::BITS - 2);
+
+            /// Earns `gain` units in each `period`.
+            pub(crate) const fn new(gain: $word, period: $word) -> $Linear {
+                debug_assert!(period > 0 && period <= Self::MAX_PERIOD);
+                debug_assert!(gain / 4 < period);
+                // Long division of gain * 2^SHIFT, half of the zeros at a time.
+                const HALF: u32 = $Linear::SHIFT / 2;
+                let (gain, period) = (gain as $double, period as $double);
+                let mut quotient = gain / period;
+                let mut remainder = gain % period;
+                let mut half = 0;
+                while half < 2 {
+                    quotient = (quotient << HALF) | ((remainder << HALF) / period);
+                    remainder = (remainder << HALF) % period;
+                    half += 1;
+                }
+                if remainder > 0 {
+                    quotient += 1;
+                }
+                $Linear { high: (quotient >> $word::BITS) as $word, low: quotient as $word }
+            }
+
+            /// Units earned in `elapsed`, modulo the word.
+            #[inline]
+            pub(crate) const fn units(self, elapsed: $word) -> $word {
+                // The product has three words. Its lowest cannot carry into the
+                // result, which starts two bits below the top of the second.
+                let low = elapsed as $double * self.low as $double;
+                let product =
+                    (elapsed as $double * self.high as $double).wrapping_add(low >> $word::BITS);
+                (product >> (Self::SHIFT - $word::BITS)) as $word
+            }
+        }
+    };
+}
+
+linear!(
+    /// `A(t) = floor(t * gain / period)`, as its reciprocal.
+    Linear, u64, u128
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    linear!(Tiny, u8, u16);
+
+    #[test]
+    fn the_reciprocal_is_exact_for_every_value_of_a_small_word() {
+        for period in 1..=Tiny::MAX_PERIOD {
+            for gain in 0..=u8::MAX {
+                if u16::from(gain) >= 4 * u16::from(period) {
+                    break;
+                }
+                let linear = Tiny::new(gain, period);
+                for elapsed in 0..=u8::MAX {
+                    let exact = u16::from(elapsed) * u16::from(gain) / u16::from(period);
+                    assert_eq!(linear.units(elapsed), exact as u8, "{elapsed} * {gain} / {period}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_reciprocal_is_exact_at_the_ends_of_the_full_word() {
+        let ends = |top: u64| [1, 2, 3, 7, top / 3, top / 2, top - 1, top];
+        for period in ends(Linear::MAX_PERIOD) {
+            let most = u64::try_from(4 * u128::from(period) - 1).unwrap_or(u64::MAX);
+            for gain in ends(most.max(2)).into_iter().filter(|&gain| gain <= most) {
+                let linear = Linear::new(gain, period);
+                for elapsed in ends(u64::MAX) {
+                    let exact = u128::from(elapsed) * u128::from(gain) / u128::from(period);
+                    assert_eq!(
+                        linear.units(elapsed),
+                        exact as u64,
+                        "{elapsed} * {gain} / {period}"
+                    );
+                }
+            }
+        }
+    }
+}

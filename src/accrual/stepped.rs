@@ -1,0 +1,54 @@
+//! Accrual in whole steps: nothing, and then a period's worth at its end.
+
+/// `A(t) = gain * floor((t + phase) / period)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stepped {
+    /// Units earned by one whole period.
+    pub(crate) gain: u64,
+    /// Never 0.
+    pub(crate) period_nanos: u64,
+    /// How far into a period the origin was.
+    pub(crate) phase_nanos: u64,
+}
+
+impl Stepped {
+    /// Units earned in `elapsed_nanos`, modulo 2^64.
+    #[inline]
+    pub(crate) const fn units(self, elapsed_nanos: u64) -> u64 {
+        let time = elapsed_nanos as u128 + self.phase_nanos as u128;
+        // The sum rarely needs 65 bits, and a 128-bit division is several times
+        // as slow.
+        let steps = if time <= u64::MAX as u128 {
+            time as u64 / self.period_nanos
+        } else {
+            (time / self.period_nanos as u128) as u64
+        };
+        steps.wrapping_mul(self.gain)
+    }
+
+    /// Time into a period, `elapsed_nanos` after the origin.
+    pub(crate) const fn phase(self, elapsed_nanos: u64) -> u64 {
+        let time = elapsed_nanos as u128 + self.phase_nanos as u128;
+        (time % self.period_nanos as u128) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_arrives_at_its_end_and_the_rest_is_kept() {
+        let stepped = Stepped { gain: 5, period_nanos: 10, phase_nanos: 0 };
+        let at = |nanos| stepped.units(nanos);
+        assert_eq!([at(0), at(9), at(10), at(19), at(20), at(105)], [0, 0, 5, 5, 10, 50]);
+        let late = Stepped { phase_nanos: 7, ..stepped };
+        assert_eq!([late.units(2), late.units(3), late.units(13)], [0, 5, 10]);
+    }
+
+    #[test]
+    fn the_last_nanosecond_of_a_u64_counts() {
+        let stepped = Stepped { gain: 1, period_nanos: 2, phase_nanos: 1 };
+        assert_eq!(stepped.units(u64::MAX), 1 << 63);
+    }
+}

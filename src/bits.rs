@@ -1,0 +1,62 @@
+//! Bit fields of a `u64` word, laid out from the low end up.
+
+/// A run of adjacent bits inside a `u64` word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    shift: u32,
+    bits: u32,
+}
+
+impl Field {
+    /// The field made of the `bits` lowest bits.
+    pub(crate) const fn low(bits: u32) -> Field {
+        assert!(bits > 0 && bits <= u64::BITS);
+        Field { shift: 0, bits }
+    }
+
+    /// The field of `bits` bits directly above this one.
+    pub(crate) const fn then(self, bits: u32) -> Field {
+        let shift = self.end();
+        assert!(bits > 0 && shift + bits <= u64::BITS, "the fields overflow the word");
+        Field { shift, bits }
+    }
+
+    /// The largest value the field holds.
+    pub(crate) const fn max(self) -> u64 {
+        u64::MAX >> (u64::BITS - self.bits)
+    }
+
+    /// The position just above the field's highest bit.
+    pub(crate) const fn end(self) -> u32 {
+        self.shift + self.bits
+    }
+
+    /// Reads the field out of `word`.
+    pub(crate) const fn get(self, word: u64) -> u64 {
+        (word >> self.shift) & self.max()
+    }
+
+    /// `value`, moved to where the field is in a word.
+    pub(crate) const fn put(self, value: u64) -> u64 {
+        debug_assert!(value <= self.max());
+        value << self.shift
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOW: Field = Field::low(1);
+    const MIDDLE: Field = LOW.then(31);
+    const HIGH: Field = MIDDLE.then(32);
+
+    #[test]
+    fn fields_fill_the_word_and_do_not_leak_into_each_other() {
+        assert_eq!(HIGH.end(), u64::BITS);
+        let word = LOW.put(1) | HIGH.put(HIGH.max());
+        assert_eq!((LOW.get(word), MIDDLE.get(word), HIGH.get(word)), (1, 0, HIGH.max()));
+        let word = MIDDLE.put(MIDDLE.max());
+        assert_eq!((LOW.get(word), MIDDLE.get(word), HIGH.get(word)), (0, MIDDLE.max(), 0));
+    }
+}

@@ -1,0 +1,131 @@
+//! What is wrong with a set-up.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::{Quota, Rate};
+
+/// A set-up that no limiter can be built from.
+///
+/// Each variant is one field. Its [`Display`](fmt::Display) text names the
+/// field, the value that was given and the range that is allowed.
+///
+/// # Examples
+///
+/// ```
+/// let error = sluicegate::Rate::per_second(0).unwrap_err();
+/// assert_eq!(error.field(), "permits");
+/// assert_eq!(error.to_string(), "permits is 0: must be from 1 to 2^32");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The permits of a [`Rate`] are not from 1 to [`Rate::MAX_PERMITS`].
+    Permits {
+        /// What was given.
+        permits: u64,
+    },
+    /// The period of a [`Rate`] is not from 1 ns to [`Rate::MAX_PERIOD`].
+    Period {
+        /// What was given.
+        period: Duration,
+    },
+    /// The [`Rate`] is above [`Rate::MAX_PER_SECOND`]: the word has no bits left
+    /// for a hundred years of it.
+    TooFast {
+        /// The permits that were given.
+        permits: u64,
+        /// The period that was given.
+        period: Duration,
+    },
+    /// The burst of a [`Quota`] is not from 1 to [`Quota::MAX_BURST`].
+    Burst {
+        /// What was given.
+        burst: u64,
+    },
+    /// A [`Quota`] starts with more tokens than its burst.
+    Initial {
+        /// What was given.
+        initial: u64,
+        /// The quota's burst.
+        burst: u64,
+    },
+    /// The debt of a [`Quota`] is above [`Quota::MAX_DEBT`].
+    MaxDebt {
+        /// What was given.
+        max_debt: u64,
+    },
+    /// The emission interval of a [`Gcra`](crate::Gcra) is not from 1 ns to
+    /// [`Rate::MAX_PERIOD`].
+    EmissionInterval {
+        /// What was given.
+        interval: Duration,
+    },
+    /// The tolerance of a [`Gcra`](crate::Gcra) is above [`Rate::MAX_PERIOD`], or
+    /// is 2^32 emission intervals or more.
+    Tolerance {
+        /// What was given.
+        tolerance: Duration,
+        /// The emission interval it was given for.
+        interval: Duration,
+    },
+}
+
+impl ConfigError {
+    /// The name of the field that is wrong.
+    #[must_use]
+    pub const fn field(&self) -> &'static str {
+        match self {
+            ConfigError::Permits { .. } => "permits",
+            ConfigError::Period { .. } => "period",
+            ConfigError::TooFast { .. } => "rate",
+            ConfigError::Burst { .. } => "burst",
+            ConfigError::Initial { .. } => "initial",
+            ConfigError::MaxDebt { .. } => "max_debt",
+            ConfigError::EmissionInterval { .. } => "interval",
+            ConfigError::Tolerance { .. } => "tolerance",
+        }
+    }
+
+    /// What the field must be.
+    #[must_use]
+    pub const fn rule(&self) -> &'static str {
+        match self {
+            ConfigError::Permits { .. } | ConfigError::Burst { .. } => "must be from 1 to 2^32",
+            ConfigError::Period { .. } | ConfigError::EmissionInterval { .. } => {
+                "must be from 1 ns to 100 years"
+            }
+            ConfigError::TooFast { .. } => "must be at most 2^31 permits per second",
+            ConfigError::Initial { .. } => "must be from 0 to the burst",
+            ConfigError::MaxDebt { .. } => "must be from 0 to 2^32 - 1",
+            ConfigError::Tolerance { .. } => {
+                "must be from 0 to 100 years, and less than 2^32 emission intervals"
+            }
+        }
+    }
+}
+
+// The rules above are prose; these keep them true.
+const _: () = assert!(Rate::MAX_PERMITS == 1 << 32 && Quota::MAX_BURST == 1 << 32);
+const _: () = assert!(Rate::MAX_PER_SECOND == 1 << 31 && Quota::MAX_DEBT == (1 << 32) - 1);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is ", self.field())?;
+        match *self {
+            ConfigError::Permits { permits: value }
+            | ConfigError::Burst { burst: value }
+            | ConfigError::MaxDebt { max_debt: value } => write!(f, "{value}")?,
+            ConfigError::Period { period: value }
+            | ConfigError::EmissionInterval { interval: value } => write!(f, "{value:?}")?,
+            ConfigError::TooFast { permits, period } => write!(f, "{permits} per {period:?}")?,
+            ConfigError::Initial { initial, burst } => write!(f, "{initial} of {burst}")?,
+            ConfigError::Tolerance { tolerance, interval } => {
+                write!(f, "{tolerance:?} at an interval of {interval:?}")?;
+            }
+        }
+        write!(f, ": {}", self.rule())
+    }
+}
+
+impl core::error::Error for ConfigError {}

@@ -1,0 +1,39 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod accrual;
+mod bits;
+mod clock;
+mod decision;
+mod error;
+mod limiter;
+mod one_word;
+mod quota;
+mod rate;
+mod snapshot;
+mod sync;
+mod time;
+
+pub use self::clock::*;
+pub use self::decision::{Denied, Grant, Shortfall};
+pub use self::error::ConfigError;
+pub use self::limiter::{Gcra, LeakyBucket, Limiter, TokenBucket};
+pub use self::one_word::Carry;
+pub use self::quota::{Quota, Refill};
+pub use self::rate::Rate;
+#[doc(hidden)]
+pub use self::rate::literal;
+pub use self::snapshot::{Snapshot, SnapshotError};
+
+/// For the `costs` report only: how many atomic operations a thread has done.
+#[cfg(feature = "count-atomics")]
+#[doc(hidden)]
+pub use self::sync::count;
+
+/// For `loom-tests` only: the atomics that this build is really using.
+#[cfg(sluicegate_loom)]
+#[doc(hidden)]
+pub mod model {
+    pub use crate::sync::model::Atomic;
+}

@@ -1,0 +1,64 @@
+//! The limiters, and the trait that they share.
+//!
+//! | limiter | state | admits at most, in any span of `t` | a denial writes |
+//! |---|---|---|---|
+//! | [`TokenBucket`] | one word | burst + rate * t | nothing |
+//! | [`Gcra`] | one word | tolerance / interval + 1 + t / interval | nothing |
+//! | [`LeakyBucket`] | one word | burst + rate * t | nothing |
+
+mod gcra;
+mod leaky_bucket;
+mod token_bucket;
+mod verbs;
+
+use crate::{Denied, Grant};
+
+pub use self::gcra::Gcra;
+pub use self::leaky_bucket::LeakyBucket;
+pub use self::token_bucket::TokenBucket;
+
+/// What every limiter can do, whatever its algorithm.
+///
+/// Each limiter has these verbs as methods of its own too, so the trait is only
+/// needed to be generic over limiters. It can be made into an object.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Gcra, Limiter, TokenBucket, quota};
+/// use std::time::Duration;
+///
+/// fn admit_both(limiters: &[&dyn Limiter]) -> bool {
+///     limiters.iter().all(|limiter| limiter.try_acquire(1).is_ok())
+/// }
+///
+/// let bucket = TokenBucket::new(quota!(100 / second));
+/// let cells = Gcra::new(Duration::from_millis(10), Duration::ZERO)?;
+/// assert!(admit_both(&[&bucket, &cells]));
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+pub trait Limiter {
+    /// Takes all of `permits` or none. Never blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] says whether and when to come back.
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied>;
+
+    /// Takes as many of `permits` as there are, at least one.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] if there is not one.
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied>;
+
+    /// What [`try_acquire`](Limiter::try_acquire) would answer. Takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    fn peek(&self, permits: u64) -> Result<Grant, Denied>;
+
+    /// Makes the limiter as good as new.
+    fn reset(&self);
+}

@@ -1,0 +1,124 @@
+//! The Generic Cell Rate Algorithm, for people who think in cells.
+
+use core::time::Duration;
+
+use super::verbs::verbs;
+use crate::one_word::{OneWord, Terms};
+use crate::time::{self, MAX_PERIOD_NANOS};
+use crate::{Carry, Clock, ConfigError, DefaultClock, Rate};
+
+/// Lets a cell pass every emission interval, and each up to a tolerance early.
+///
+/// `GCRA(T, tau)` of ITU-T I.371: a cell conforms if it comes no more than the
+/// tolerance before its theoretical arrival time. A limiter that has been idle
+/// passes `1 + tolerance / interval` cells at once, rounded down, so a tolerance
+/// of zero is a plain minimum distance.
+///
+/// # Accuracy
+///
+/// Exact to the nanosecond, as long as interval, tolerance and debt stay below 36
+/// years together; beyond that as [`TokenBucket`](crate::TokenBucket). In any span
+/// of `t` it admits at most `1 + (tolerance + t) / interval` cells, whatever
+/// threads and clocks do.
+///
+/// # Fairness
+///
+/// None: whoever asks when a cell conforms passes.
+///
+/// # Memory ordering
+///
+/// What a caller did before it was granted permits happens before what the
+/// callers granted after it do. A denial orders nothing.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{Gcra, ManualClock};
+///
+/// let clock = ManualClock::new();
+/// let gcra = Gcra::with_clock(Duration::from_secs(1), Duration::from_secs(4), &clock)?;
+/// assert_eq!(gcra.drain().permits(), 5);
+///
+/// clock.advance(Duration::from_millis(999));
+/// assert!(gcra.try_acquire(1).is_err());
+/// clock.advance(Duration::from_millis(1));
+/// assert!(gcra.try_acquire(1).is_ok());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+#[derive(Debug)]
+pub struct Gcra<C = DefaultClock> {
+    core: OneWord<C>,
+}
+
+impl<C: Clock + Default> Gcra<C> {
+    /// A limiter on a clock of its own that lets a cell pass every `interval`,
+    /// up to `tolerance` early.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::EmissionInterval`] or [`ConfigError::Tolerance`], each with
+    /// its value and the range allowed.
+    pub fn new(interval: Duration, tolerance: Duration) -> Result<Gcra<C>, ConfigError> {
+        Gcra::with_clock(interval, tolerance, C::default())
+    }
+}
+
+impl<C: Clock> Gcra<C> {
+    /// As [`new`](Gcra::new), on `clock`, which is read once.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Gcra::new).
+    pub fn with_clock(
+        interval: Duration,
+        tolerance: Duration,
+        clock: C,
+    ) -> Result<Gcra<C>, ConfigError> {
+        Ok(Gcra { core: OneWord::new(terms(interval, tolerance)?, u64::MAX, clock) })
+    }
+
+    /// Enforces `interval` and `tolerance` from now on; `carry` says what becomes
+    /// of the cells that could have passed.
+    ///
+    /// As [`TokenBucket::reconfigure`](crate::TokenBucket::reconfigure).
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Gcra::new); the limiter is then as it was.
+    pub fn reconfigure(
+        &self,
+        interval: Duration,
+        tolerance: Duration,
+        carry: Carry,
+    ) -> Result<(), ConfigError> {
+        self.core.reconfigure(&terms(interval, tolerance)?, carry);
+        Ok(())
+    }
+
+    /// The emission interval in force.
+    #[must_use]
+    pub fn interval(&self) -> Duration {
+        self.core.terms().rate.period()
+    }
+
+    /// The tolerance in force; within a unit of it where intervals and tolerance
+    /// are beyond what is exact.
+    #[must_use]
+    pub fn tolerance(&self) -> Duration {
+        self.core.terms().tolerance()
+    }
+}
+
+fn terms(interval: Duration, tolerance: Duration) -> Result<Terms, ConfigError> {
+    let rate = Rate::every(interval).map_err(|_| ConfigError::EmissionInterval { interval })?;
+    let tolerance_nanos = time::nanos(tolerance);
+    if tolerance_nanos > MAX_PERIOD_NANOS
+        || tolerance_nanos / rate.period_nanos() > u64::from(u32::MAX)
+    {
+        return Err(ConfigError::Tolerance { tolerance, interval });
+    }
+    Ok(Terms::of_cells(rate, tolerance_nanos))
+}
+
+verbs!(Gcra, "Gcra::with_clock(Duration::from_millis(500), Duration::from_millis(500), &clock)?");

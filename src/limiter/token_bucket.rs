@@ -1,0 +1,104 @@
+//! A bucket that earns tokens at a rate and holds at most a burst of them.
+
+use super::verbs::verbs;
+use crate::one_word::{OneWord, Terms};
+use crate::{Carry, Clock, DefaultClock, Quota};
+
+/// Earns tokens at the quota's rate, holds at most its burst, and spends one per
+/// permit.
+///
+/// A new bucket is full unless the quota says otherwise. Smooth refill earns by
+/// the nanosecond; interval refill earns a period's tokens at its end.
+///
+/// # Accuracy
+///
+/// In any span of `t` it admits at most `burst + rate * t`, whatever threads and
+/// clocks do. The rate is exact: what has been earned is always the exact product
+/// of rate and time, rounded down to the unit, a nanosecond's worth or less
+/// (2^-27 of a token where the burst is too large for that). Nothing adds up,
+/// neither with the number of calls nor with the years. A request is granted at
+/// the very nanosecond at which its tokens are there.
+///
+/// # Fairness
+///
+/// None: whoever asks when there are tokens gets them. A large request can be
+/// overtaken by small ones for ever.
+///
+/// # Memory ordering
+///
+/// What a caller did before it was granted permits happens before what the
+/// callers granted after it do. A denial orders nothing.
+///
+/// The algorithm is the virtual-scheduling form of the Generic Cell Rate
+/// Algorithm (ITU-T I.371, annex A), with the theoretical arrival time counted in
+/// tokens instead of seconds, so that a change of rate keeps the balance.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TokenBucket, quota};
+///
+/// // 100 a second on average, at most 20 at once.
+/// let bucket = TokenBucket::new(quota!(100 / second, burst 20));
+///
+/// assert!(bucket.try_acquire(20).is_ok());
+/// if let Err(denied) = bucket.try_acquire(1) {
+///     println!("come back in {:?}", denied.retry_after());
+/// }
+/// ```
+#[derive(Debug)]
+pub struct TokenBucket<C = DefaultClock> {
+    core: OneWord<C>,
+}
+
+impl<C: Clock + Default> TokenBucket<C> {
+    /// A bucket of `quota` on a clock of its own.
+    #[must_use]
+    pub fn new(quota: Quota) -> TokenBucket<C> {
+        TokenBucket::with_clock(quota, C::default())
+    }
+}
+
+impl<C: Clock> TokenBucket<C> {
+    /// A bucket of `quota` on `clock`. Reads the clock once.
+    #[must_use]
+    pub fn with_clock(quota: Quota, clock: C) -> TokenBucket<C> {
+        TokenBucket { core: OneWord::new(Terms::of_quota(quota), quota.initial(), clock) }
+    }
+
+    /// Enforces `quota` from now on; `carry` says what becomes of the tokens.
+    ///
+    /// Live: callers see all of the old quota or all of the new one. Never
+    /// retroactive: what was earned until now was earned at the old rate. Of a
+    /// period of interval refill, the part that has passed counts for the tokens
+    /// it was worth. The quota's initial tokens play no part.
+    ///
+    /// Waits for other changes of this limiter that are under way; no other verb
+    /// waits for it. Does not allocate.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::*;
+    ///
+    /// let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+    /// bucket.try_acquire(5)?;
+    ///
+    /// bucket.reconfigure(quota!(100 / second), Carry::Keep);
+    /// assert_eq!(bucket.peek(0)?.remaining(), 5);
+    /// bucket.reconfigure(quota!(1_000 / second), Carry::Scale);
+    /// assert_eq!(bucket.peek(0)?.remaining(), 50);
+    /// # Ok::<(), Denied>(())
+    /// ```
+    pub fn reconfigure(&self, quota: Quota, carry: Carry) {
+        self.core.reconfigure(&Terms::of_quota(quota), carry);
+    }
+
+    /// The quota in force.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.core.terms().quota()
+    }
+}
+
+verbs!(TokenBucket, "TokenBucket::with_clock(quota!(2 / second), &clock)");

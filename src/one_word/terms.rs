@@ -1,0 +1,312 @@
+//! The terms of a limiter: how units are earned, and what a token costs in them.
+//!
+//! # Units
+//!
+//! A token is a whole number of units, chosen once per set of terms:
+//!
+//! * **Exact:** where the rate in lowest terms is one or two permits per period,
+//!   a token is that period in nanoseconds. Each nanosecond then earns one or two
+//!   whole units, and nothing is ever rounded.
+//! * **Binary:** otherwise a token is `2^F`, with the largest `F` that keeps the
+//!   rate at or below 2^31 units per second (so that a hundred years fit the word)
+//!   and the burst and the debt together at or below 2^60 units. A unit is then
+//!   about half a nanosecond's worth. `A(t)` is the exact count rounded down, once
+//!   from the origin, so the error is below one unit for ever.
+//!
+//! All amounts here are in half-units (see [`Level`](super::level::Level)), but
+//! for `gain`, which is in units.
+
+use core::time::Duration;
+
+use crate::accrual::{Accrual, Linear, Stepped};
+use crate::bits::Field;
+use crate::decision::Outlook;
+use crate::time::{self, MAX_PERIOD_NANOS, NANOS_PER_SECOND};
+use crate::{Quota, Rate, Refill};
+
+use super::level::UNIT;
+
+/// The most that burst and debt may take together, in units. Leaves two bits of
+/// the half-circle to the differences between threads' clocks.
+const BUDGET: u64 = 1 << 60;
+
+/// Threads' clocks are taken to agree to a second.
+const SKEW_NANOS: u64 = NANOS_PER_SECOND;
+
+/// What a limiter enforces, ready for use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Terms {
+    /// When `base` was accrued.
+    pub(super) origin_nanos: u64,
+    /// The count accrued at the origin. Its lowest bit is the slot's index.
+    pub(super) base: u64,
+    pub(super) accrual: Accrual,
+    /// What one token costs.
+    pub(crate) token: u64,
+    /// The most that can be unspent.
+    pub(crate) capacity: u64,
+    pub(crate) rate: Rate,
+    /// The most debt, in tokens.
+    pub(crate) max_debt: u64,
+}
+
+impl Terms {
+    /// The terms of `quota`, with the origin still open.
+    pub(crate) fn of_quota(quota: Quota) -> Terms {
+        let token = units_per_token(quota.rate(), quota.burst() + quota.max_debt());
+        let capacity = quota.burst() * token * UNIT;
+        Terms::new(quota.rate(), quota.refill(), token, capacity, quota.max_debt())
+    }
+
+    /// The terms of a GCRA that spaces cells at `rate`, one per period, and takes
+    /// each up to `tolerance_nanos` early. Its capacity need not be whole tokens.
+    pub(crate) fn of_cells(rate: Rate, tolerance_nanos: u64) -> Terms {
+        debug_assert!(rate.permits() == 1);
+        let interval_nanos = rate.period_nanos();
+        let span_nanos = u128::from(tolerance_nanos) + u128::from(interval_nanos);
+        let burst = (span_nanos / u128::from(interval_nanos)) as u64;
+        let max_debt = if burst > Quota::MAX_DEBT { Quota::MAX_DEBT } else { burst };
+        let token = units_per_token(rate, burst + 1 + max_debt);
+        let capacity = span_nanos * u128::from(token) / u128::from(interval_nanos);
+        Terms::new(rate, Refill::Smooth, token, capacity as u64 * UNIT, max_debt)
+    }
+
+    fn new(rate: Rate, refill: Refill, token: u64, capacity: u64, max_debt: u64) -> Terms {
+        let (gain, period_nanos) = (rate.permits() * token, rate.period_nanos());
+        let accrual = match refill {
+            Refill::Smooth => Accrual::Linear(Linear::new(gain, period_nanos)),
+            Refill::Interval => Accrual::Stepped(Stepped {
+                // One step fills the bucket from its deepest debt; more would
+                // only use up the word.
+                gain: gain.min(BUDGET),
+                period_nanos,
+                phase_nanos: 0,
+            }),
+        };
+        Terms { origin_nanos: 0, base: 0, accrual, token: token * UNIT, capacity, rate, max_debt }
+    }
+
+    /// The count accrued at `now_nanos`. Time before the origin is the origin.
+    #[inline]
+    pub(super) fn accrued(&self, now_nanos: u64) -> u64 {
+        let units = self.accrual.units(self.elapsed(now_nanos));
+        self.base.wrapping_add(units.wrapping_mul(UNIT))
+    }
+
+    #[inline]
+    pub(super) fn elapsed(&self, now_nanos: u64) -> u64 {
+        now_nanos.saturating_sub(self.origin_nanos)
+    }
+
+    /// What `permits` cost, or `None` if that is more than the capacity.
+    #[inline]
+    pub(super) fn cost(&self, permits: u64) -> Option<i64> {
+        match permits.checked_mul(self.token) {
+            Some(cost) if cost <= self.capacity => Some(cost as i64),
+            _ => None,
+        }
+    }
+
+    /// The whole permits that `balance` pays for.
+    pub(super) fn permits_in(&self, balance: i64) -> u64 {
+        u64::try_from(balance).unwrap_or(0) / self.token
+    }
+
+    /// The deepest balance that `force` may leave.
+    pub(super) fn deepest(&self) -> i64 {
+        0_i64.wrapping_sub_unsigned(self.max_debt.wrapping_mul(self.token))
+    }
+
+    /// The deepest balance that a call can see although every call is legal: the
+    /// debt, and what another thread's clock may be ahead by.
+    pub(super) fn floor(&self) -> i64 {
+        let skew = match self.accrual {
+            Accrual::Linear(linear) => linear.units(SKEW_NANOS).saturating_add(1),
+            Accrual::Stepped(stepped) => {
+                (1 + SKEW_NANOS / stepped.period_nanos).saturating_mul(stepped.gain)
+            }
+        };
+        self.deepest().saturating_sub_unsigned(skew.saturating_mul(UNIT))
+    }
+
+    /// What time will do to `balance`, which was left at `now_nanos`.
+    #[inline]
+    pub(super) fn outlook(&self, balance: i64, now_nanos: u64) -> Outlook {
+        let elapsed_nanos = self.elapsed(now_nanos);
+        let token = self.token / UNIT;
+        let (gain, time_nanos) = match self.accrual {
+            Accrual::Linear(_) => (self.rate.permits().wrapping_mul(token), elapsed_nanos),
+            Accrual::Stepped(stepped) => {
+                (stepped.gain, elapsed_nanos.saturating_add(stepped.phase_nanos))
+            }
+        };
+        Outlook {
+            // Both are even, so this is exact.
+            balance: balance / UNIT as i64,
+            capacity: self.capacity / UNIT,
+            token,
+            gain,
+            period_nanos: self.rate.period_nanos(),
+            time_nanos,
+            refill: self.refill(),
+        }
+    }
+
+    /// The quota that these are the terms of, as far as it is in force.
+    pub(crate) fn quota(&self) -> Quota {
+        Quota::in_force(self.rate, self.capacity / self.token, self.refill(), self.max_debt)
+    }
+
+    /// The tolerance of a GCRA: what its capacity has beyond one cell.
+    pub(crate) fn tolerance(&self) -> Duration {
+        let spare = u128::from(self.capacity.saturating_sub(self.token));
+        let nanos = (spare * u128::from(self.rate.period_nanos())).div_ceil(u128::from(self.token));
+        time::duration(nanos)
+    }
+
+    /// How the tokens of a period arrive.
+    pub(crate) fn refill(&self) -> Refill {
+        match self.accrual {
+            Accrual::Linear(_) => Refill::Smooth,
+            Accrual::Stepped(_) => Refill::Interval,
+        }
+    }
+}
+
+/// How many units make a token, such that `tokens` of them are in the budget.
+const fn units_per_token(rate: Rate, tokens: u64) -> u64 {
+    let divisor = gcd(rate.permits(), rate.period_nanos());
+    let (permits, period_nanos) = (rate.permits() / divisor, rate.period_nanos() / divisor);
+    if permits <= 2 && tokens as u128 * period_nanos as u128 <= BUDGET as u128 {
+        return period_nanos;
+    }
+    let mut token = 1;
+    while token * 2 * tokens as u128 <= BUDGET as u128
+        && token * 2 * permits as u128 * NANOS_PER_SECOND as u128
+            <= Rate::MAX_PER_SECOND as u128 * period_nanos as u128
+    {
+        token *= 2;
+    }
+    token as u64
+}
+
+const fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+// What the arithmetic relies on: at one unit per token the largest burst and
+// debt are in the budget; a period is one that `Linear` divides by exactly; and
+// a gain is below four units per nanosecond.
+const _: () = assert!(Quota::MAX_BURST + Quota::MAX_DEBT <= BUDGET);
+const _: () = assert!(MAX_PERIOD_NANOS <= Linear::MAX_PERIOD);
+const _: () = assert!(Rate::MAX_PER_SECOND < 4 * NANOS_PER_SECOND);
+
+/// How many words [`Terms`] take.
+pub(super) const WORDS: usize = 8;
+
+// Layout of the last two words.
+const PERMITS_LESS_ONE: Field = Field::low(32);
+const MAX_DEBT: Field = PERMITS_LESS_ONE.then(32);
+const PERIOD: Field = Field::low(62);
+const STEPPED: Field = PERIOD.then(1);
+
+const _: () = assert!(MAX_DEBT.end() == u64::BITS && MAX_DEBT.max() == Quota::MAX_DEBT);
+const _: () = assert!(PERMITS_LESS_ONE.max() == Rate::MAX_PERMITS - 1);
+const _: () = assert!(PERIOD.max() >= MAX_PERIOD_NANOS);
+
+impl Terms {
+    /// The terms as the words of a slot.
+    pub(super) fn to_words(self) -> [u64; WORDS] {
+        let (first, second, stepped) = match self.accrual {
+            Accrual::Linear(linear) => (linear.high, linear.low, 0),
+            Accrual::Stepped(stepped) => (stepped.phase_nanos, stepped.gain, 1),
+        };
+        [
+            self.origin_nanos,
+            self.base,
+            first,
+            second,
+            self.token,
+            self.capacity,
+            PERMITS_LESS_ONE.put(self.rate.permits() - 1) | MAX_DEBT.put(self.max_debt),
+            PERIOD.put(self.rate.period_nanos()) | STEPPED.put(stepped),
+        ]
+    }
+
+    /// The terms in the words of a slot. Words of different terms make nonsense,
+    /// but never a panic: whoever read them finds out and tries again.
+    #[inline]
+    pub(super) fn from_words(words: [u64; WORDS]) -> Terms {
+        let [origin_nanos, base, first, second, token, capacity, counts, shape] = words;
+        let period_nanos = PERIOD.get(shape);
+        let accrual = if STEPPED.get(shape) == 0 {
+            Accrual::Linear(Linear { high: first, low: second })
+        } else {
+            Accrual::Stepped(Stepped { gain: second, period_nanos, phase_nanos: first })
+        };
+        Terms {
+            origin_nanos,
+            base,
+            accrual,
+            token,
+            capacity,
+            rate: Rate::trusted(PERMITS_LESS_ONE.get(counts) + 1, period_nanos),
+            max_debt: MAX_DEBT.get(counts),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{quota, rate};
+
+    #[test]
+    fn terms_survive_the_round_trip_through_words() {
+        for quota in [
+            quota!(1 / second),
+            quota!(4_294_967_296 / 2 seconds, burst 4_294_967_296),
+            quota!(7 / 36525 days, burst 1).with_refill(Refill::Interval),
+        ] {
+            let terms = Terms { origin_nanos: 3, base: 5, ..Terms::of_quota(quota) };
+            assert_eq!(Terms::from_words(terms.to_words()), terms);
+        }
+        let cells = Terms::of_cells(rate!(1 / 3 seconds), 10);
+        assert_eq!(Terms::from_words(cells.to_words()), cells);
+    }
+
+    #[test]
+    fn a_token_is_a_period_where_that_is_exact_and_a_power_of_two_elsewhere() {
+        let token = |quota| Terms::of_quota(quota).token / UNIT;
+        assert_eq!(token(quota!(1 / second)), 1_000_000_000);
+        assert_eq!(token(quota!(1_000 / second)), 1_000_000);
+        assert_eq!(token(quota!(2 / 3 ns)), 3);
+        assert_eq!(token(quota!(3 / second)), 1 << 29);
+        assert_eq!(token(quota!(2_147_483_648 / second)), 1);
+        assert_eq!(token(quota!(1 / 30 days, burst 4_294_967_296)), 1 << 27);
+    }
+
+    #[test]
+    fn every_quota_is_in_the_budget_and_every_gain_in_reach_of_the_reciprocal() {
+        let rates = [
+            rate!(1 / 36525 days),
+            rate!(1 / 30 days),
+            rate!(4_294_967_296 / 36525 days),
+            rate!(3 / second),
+            rate!(2_147_483_648 / second),
+            rate!(2 / ns),
+        ];
+        for rate in rates {
+            for burst in [1, 2, 1_000, Quota::MAX_BURST] {
+                for max_debt in [0, 1, Quota::MAX_DEBT] {
+                    let quota = Quota::new(rate).with_burst(burst).unwrap();
+                    let terms = Terms::of_quota(quota.with_max_debt(max_debt).unwrap());
+                    let spread = terms.capacity as i64 - terms.floor();
+                    assert!(spread > 0 && terms.floor() < 0, "{terms:?}");
+                    let gain = u128::from(rate.permits()) * u128::from(terms.token / UNIT);
+                    assert!(gain < 4 * u128::from(rate.period_nanos()), "{terms:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! How fast, and how much at once.
+
+use crate::{ConfigError, Rate};
+
+/// When the tokens of a period arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Refill {
+    /// Little by little: a tenth of the period earns a tenth of its tokens.
+    #[default]
+    Smooth,
+    /// All at once, at the end of each whole period. Periods are counted from
+    /// the limiter's creation, and the part of a period is never lost.
+    Interval,
+}
+
+/// What a bucket is asked to enforce: a [`Rate`], and the burst that may be
+/// admitted at one instant.
+///
+/// A literal is easiest through [`quota!`](crate::quota), which checks it when
+/// it is compiled.
+///
+/// | part | default | range |
+/// |---|---|---|
+/// | burst | the rate's permits | 1 to 2^32 |
+/// | refill | [`Refill::Smooth`] | |
+/// | initial tokens | the burst | 0 to the burst |
+/// | debt that [`force`](crate::TokenBucket::force) may run up | the burst, at most 2^32 - 1 | 0 to 2^32 - 1 |
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Quota, Rate, Refill, quota};
+///
+/// let quota = Quota::new(Rate::per_second(100)?).with_burst(20)?;
+/// assert_eq!(quota, quota!(100 / second, burst 20));
+///
+/// let api = quota!(500 / 15 minutes, burst 5_000).with_refill(Refill::Interval);
+/// assert_eq!(api.initial(), 5_000);
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Quota {
+    rate: Rate,
+    burst: u64,
+    refill: Refill,
+    initial: Option<u64>,
+    max_debt: Option<u64>,
+}
+
+impl Quota {
+    /// The largest burst.
+    pub const MAX_BURST: u64 = 1 << 32;
+
+    /// The largest debt.
+    pub const MAX_DEBT: u64 = (1 << 32) - 1;
+
+    /// A quota of `rate` with a burst of one period's permits.
+    #[must_use]
+    pub const fn new(rate: Rate) -> Quota {
+        Quota { rate, burst: rate.permits(), refill: Refill::Smooth, initial: None, max_debt: None }
+    }
+
+    /// `permits` per second, all of which may come at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rate::new`].
+    pub const fn per_second(permits: u64) -> Result<Quota, ConfigError> {
+        Quota::of(Rate::per_second(permits))
+    }
+
+    /// `permits` per minute, all of which may come at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rate::new`].
+    pub const fn per_minute(permits: u64) -> Result<Quota, ConfigError> {
+        Quota::of(Rate::per_minute(permits))
+    }
+
+    /// `permits` per hour, all of which may come at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rate::new`].
+    pub const fn per_hour(permits: u64) -> Result<Quota, ConfigError> {
+        Quota::of(Rate::per_hour(permits))
+    }
+
+    /// `permits` per day of 24 hours, all of which may come at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rate::new`].
+    pub const fn per_day(permits: u64) -> Result<Quota, ConfigError> {
+        Quota::of(Rate::per_day(permits))
+    }
+
+    /// One permit at a time: `rate` with no burst.
+    pub(crate) const fn one_at_a_time(rate: Rate) -> Quota {
+        Quota { burst: 1, ..Quota::new(rate) }
+    }
+
+    /// The quota of a limiter's terms, all of which were checked before.
+    pub(crate) const fn in_force(rate: Rate, burst: u64, refill: Refill, max_debt: u64) -> Quota {
+        Quota { rate, burst, refill, initial: None, max_debt: Some(max_debt) }
+    }
+
+    // `Result::map` is not const.
+    const fn of(rate: Result<Rate, ConfigError>) -> Result<Quota, ConfigError> {
+        match rate {
+            Ok(rate) => Ok(Quota::new(rate)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same with the burst given.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Burst`] unless it is from 1 to 2^32, and
+    /// [`ConfigError::Initial`] if more initial tokens were asked for before.
+    pub const fn with_burst(self, burst: u64) -> Result<Quota, ConfigError> {
+        if burst == 0 || burst > Self::MAX_BURST {
+            return Err(ConfigError::Burst { burst });
+        }
+        match self.initial {
+            Some(initial) if initial > burst => Err(ConfigError::Initial { initial, burst }),
+            _ => Ok(Quota { burst, ..self }),
+        }
+    }
+
+    /// The same with tokens arriving as `refill` says.
+    #[must_use]
+    pub const fn with_refill(self, refill: Refill) -> Quota {
+        Quota { refill, ..self }
+    }
+
+    /// The same for a limiter that starts with `initial` tokens.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Initial`] if that is more than the burst.
+    pub const fn with_initial(self, initial: u64) -> Result<Quota, ConfigError> {
+        if initial > self.burst {
+            return Err(ConfigError::Initial { initial, burst: self.burst });
+        }
+        Ok(Quota { initial: Some(initial), ..self })
+    }
+
+    /// The same with a bound on what `force` may run up.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxDebt`] if it is above 2^32 - 1.
+    pub const fn with_max_debt(self, max_debt: u64) -> Result<Quota, ConfigError> {
+        if max_debt > Self::MAX_DEBT {
+            return Err(ConfigError::MaxDebt { max_debt });
+        }
+        Ok(Quota { max_debt: Some(max_debt), ..self })
+    }
+
+    /// The rate.
+    #[must_use]
+    pub const fn rate(self) -> Rate {
+        self.rate
+    }
+
+    /// The most that may be admitted at one instant.
+    #[must_use]
+    pub const fn burst(self) -> u64 {
+        self.burst
+    }
+
+    /// When the tokens of a period arrive.
+    #[must_use]
+    pub const fn refill(self) -> Refill {
+        self.refill
+    }
+
+    /// The tokens a new limiter holds.
+    #[must_use]
+    pub const fn initial(self) -> u64 {
+        match self.initial {
+            Some(initial) => initial,
+            None => self.burst,
+        }
+    }
+
+    /// The debt that `force` may run up, in tokens.
+    #[must_use]
+    pub const fn max_debt(self) -> u64 {
+        match self.max_debt {
+            Some(max_debt) => max_debt,
+            None if self.burst > Self::MAX_DEBT => Self::MAX_DEBT,
+            None => self.burst,
+        }
+    }
+}
+
+impl From<Rate> for Quota {
+    fn from(rate: Rate) -> Quota {
+        Quota::new(rate)
+    }
+}
+
+/// A [`Quota`] literal, checked when it is compiled.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Quota, quota};
+///
+/// const API: Quota = quota!(100 / second, burst 20);
+/// let hourly = quota!(5_000 / hour);
+/// assert_eq!(hourly.burst(), 5_000);
+/// ```
+///
+/// A burst that is out of range does not compile:
+///
+/// ```compile_fail
+/// let quota = sluicegate::quota!(100 / second, burst 0);
+/// ```
+#[macro_export]
+macro_rules! quota {
+    ($permits:tt / $unit:ident $(, burst $burst:expr)?) => {
+        $crate::quota!($permits / 1 $unit $(, burst $burst)?)
+    };
+    ($permits:tt / $count:literal $unit:ident) => {
+        $crate::Quota::new($crate::rate!($permits / $count $unit))
+    };
+    ($permits:tt / $count:literal $unit:ident, burst $burst:expr) => {
+        const {
+            match $crate::Quota::new($crate::rate!($permits / $count $unit)).with_burst($burst) {
+                Ok(quota) => quota,
+                Err(error) => panic!("{}", error.rule()),
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate;
+
+    #[test]
+    fn the_parts_left_out_follow_the_burst() {
+        let quota = quota!(100 / second);
+        assert_eq!((quota.burst(), quota.initial(), quota.max_debt()), (100, 100, 100));
+        let quota = quota.with_burst(7).unwrap();
+        assert_eq!((quota.burst(), quota.initial(), quota.max_debt()), (7, 7, 7));
+        let widest = Quota::new(rate!(4_294_967_296 / minute));
+        assert_eq!((widest.burst(), widest.max_debt()), (1 << 32, (1 << 32) - 1));
+    }
+
+    #[test]
+    fn every_part_out_of_range_is_named() {
+        let quota = quota!(10 / second);
+        let refused = [
+            (quota.with_burst(0), "burst is 0: must be from 1 to 2^32"),
+            (quota.with_burst(1 + (1 << 32)), "burst is 4294967297: must be from 1 to 2^32"),
+            (quota.with_initial(11), "initial is 11 of 10: must be from 0 to the burst"),
+            (
+                quota.with_initial(10).and_then(|quota| quota.with_burst(9)),
+                "initial is 10 of 9: must be from 0 to the burst",
+            ),
+            (quota.with_max_debt(1 << 32), "max_debt is 4294967296: must be from 0 to 2^32 - 1"),
+        ];
+        for (quota, text) in refused {
+            assert_eq!(quota.unwrap_err().to_string(), text);
+        }
+    }
+}

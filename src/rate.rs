@@ -1,0 +1,238 @@
+//! How fast: permits per period.
+
+use core::time::Duration;
+
+use crate::ConfigError;
+use crate::time::{
+    self, MAX_PERIOD_NANOS, NANOS_PER_DAY, NANOS_PER_HOUR, NANOS_PER_MINUTE, NANOS_PER_SECOND,
+};
+
+/// Permits per period.
+///
+/// Kept as the two numbers it was made of, so nothing is rounded: a limiter
+/// accrues exactly `permits` tokens in every `period`, for a hundred years.
+///
+/// A literal is easiest through [`rate!`](crate::rate), which checks it when it
+/// is compiled.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{Rate, rate};
+///
+/// assert_eq!(Rate::per_second(100)?, rate!(100 / second));
+/// assert_eq!(Rate::new(500, Duration::from_secs(900))?, rate!(500 / 15 minutes));
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rate {
+    permits: u64,
+    period_nanos: u64,
+}
+
+impl Rate {
+    /// The most permits in one period.
+    pub const MAX_PERMITS: u64 = 1 << 32;
+
+    /// The longest period: 100 Julian years.
+    pub const MAX_PERIOD: Duration = Duration::from_nanos(MAX_PERIOD_NANOS);
+
+    /// The highest rate, in permits per second.
+    pub const MAX_PER_SECOND: u64 = 1 << 31;
+
+    /// `permits` per `period`.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Permits`], [`ConfigError::Period`] or
+    /// [`ConfigError::TooFast`], each with its value and the range allowed.
+    pub const fn new(permits: u64, period: Duration) -> Result<Rate, ConfigError> {
+        if permits == 0 || permits > Self::MAX_PERMITS {
+            return Err(ConfigError::Permits { permits });
+        }
+        let period_nanos = time::nanos(period);
+        if period_nanos == 0 || period_nanos > MAX_PERIOD_NANOS {
+            return Err(ConfigError::Period { period });
+        }
+        // permits / period_nanos <= MAX_PER_SECOND / NANOS_PER_SECOND, crosswise.
+        if permits as u128 * NANOS_PER_SECOND as u128
+            > Self::MAX_PER_SECOND as u128 * period_nanos as u128
+        {
+            return Err(ConfigError::TooFast { permits, period });
+        }
+        Ok(Rate { permits, period_nanos })
+    }
+
+    /// `permits` per second.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Rate::new).
+    pub const fn per_second(permits: u64) -> Result<Rate, ConfigError> {
+        Rate::new(permits, Duration::from_nanos(NANOS_PER_SECOND))
+    }
+
+    /// `permits` per minute.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Rate::new).
+    pub const fn per_minute(permits: u64) -> Result<Rate, ConfigError> {
+        Rate::new(permits, Duration::from_nanos(NANOS_PER_MINUTE))
+    }
+
+    /// `permits` per hour.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Rate::new).
+    pub const fn per_hour(permits: u64) -> Result<Rate, ConfigError> {
+        Rate::new(permits, Duration::from_nanos(NANOS_PER_HOUR))
+    }
+
+    /// `permits` per day of 24 hours.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Rate::new).
+    pub const fn per_day(permits: u64) -> Result<Rate, ConfigError> {
+        Rate::new(permits, Duration::from_nanos(NANOS_PER_DAY))
+    }
+
+    /// One permit per `interval`.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Rate::new).
+    pub const fn every(interval: Duration) -> Result<Rate, ConfigError> {
+        Rate::new(1, interval)
+    }
+
+    /// The permits of one period.
+    #[must_use]
+    pub const fn permits(self) -> u64 {
+        self.permits
+    }
+
+    /// The period that the permits are for.
+    #[must_use]
+    pub const fn period(self) -> Duration {
+        Duration::from_nanos(self.period_nanos)
+    }
+
+    pub(crate) const fn period_nanos(self) -> u64 {
+        self.period_nanos
+    }
+
+    /// A rate that was checked when it was first made.
+    pub(crate) const fn trusted(permits: u64, period_nanos: u64) -> Rate {
+        Rate { permits, period_nanos }
+    }
+}
+
+/// A [`Rate`] literal, checked when it is compiled.
+///
+/// Units: `ns`, `us`, `ms`, `second`, `minute`, `hour`, `day` and the plurals of
+/// the last four.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Rate, rate};
+///
+/// const LOGIN: Rate = rate!(5 / minute);
+/// let upload = rate!(500 / 15 minutes);
+/// let tick = rate!(1 / 250 ms);
+/// ```
+///
+/// A rate that is out of range does not compile:
+///
+/// ```compile_fail
+/// let never = sluicegate::rate!(0 / second);
+/// ```
+#[macro_export]
+macro_rules! rate {
+    ($permits:tt / $unit:ident) => {
+        $crate::rate!($permits / 1 $unit)
+    };
+    ($permits:tt / $count:literal $unit:ident) => {
+        const {
+            match $crate::Rate::new($permits, $crate::literal::$unit($count)) {
+                Ok(rate) => rate,
+                Err(error) => panic!("{}", error.rule()),
+            }
+        }
+    };
+}
+
+/// The units of [`rate!`](crate::rate), as functions so that an unknown unit is
+/// an error that names it.
+#[doc(hidden)]
+pub mod literal {
+    use core::time::Duration;
+
+    use super::*;
+
+    macro_rules! units {
+        ($($unit:ident $plural:ident: $nanos:expr,)*) => {$(
+            #[must_use]
+            pub const fn $unit(count: u64) -> Duration {
+                Duration::from_nanos(count.saturating_mul($nanos))
+            }
+
+            #[must_use]
+            pub const fn $plural(count: u64) -> Duration {
+                $unit(count)
+            }
+        )*};
+    }
+
+    units! {
+        ns nanoseconds: 1,
+        us microseconds: 1_000,
+        ms milliseconds: 1_000_000,
+        second seconds: NANOS_PER_SECOND,
+        minute minutes: NANOS_PER_MINUTE,
+        hour hours: NANOS_PER_HOUR,
+        day days: NANOS_PER_DAY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_is_allowed_and_one_beyond_it_is_named() {
+        let second = Duration::from_secs(1);
+        assert!(Rate::new(1, second).is_ok());
+        assert!(Rate::per_second(Rate::MAX_PER_SECOND).is_ok());
+        assert!(Rate::per_minute(Rate::MAX_PERMITS).is_ok());
+        assert!(Rate::new(1, Rate::MAX_PERIOD).is_ok());
+        assert!(Rate::new(2, Duration::from_nanos(1)).is_ok());
+
+        let refused = [
+            (0, second, "permits is 0: must be from 1 to 2^32"),
+            (1 + (1 << 32), second, "permits is 4294967297: must be from 1 to 2^32"),
+            (1, Duration::ZERO, "period is 0ns: must be from 1 ns to 100 years"),
+            (1, Rate::MAX_PERIOD + second, "period is 3155760001s: must be from 1 ns to 100 years"),
+            (
+                1 + (1 << 31),
+                second,
+                "rate is 2147483649 per 1s: must be at most 2^31 permits per second",
+            ),
+        ];
+        for (permits, period, text) in refused {
+            assert_eq!(Rate::new(permits, period).unwrap_err().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn literals_say_what_they_mean() {
+        assert_eq!(rate!(100 / second), Rate::per_second(100).unwrap());
+        assert_eq!(rate!(500 / 15 minutes), Rate::new(500, Duration::from_secs(900)).unwrap());
+        assert_eq!(rate!(1 / 250 ms), Rate::every(Duration::from_millis(250)).unwrap());
+        assert_eq!(rate!(7 / day), Rate::per_day(7).unwrap());
+    }
+}

@@ -1,0 +1,205 @@
+//! The facade: the only file in the crate that names atomics or loom.
+//!
+//! Everything else works on [`AtomicWord`], so `--cfg sluicegate_loom` swaps
+//! every atomic at once, and `count-atomics` counts every one.
+//! `ci/lint.sh` checks that no other file goes around it.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+pub(crate) use core::sync::atomic::Ordering;
+
+#[cfg(all(not(target_has_atomic = "64"), not(feature = "portable-atomic"), not(sluicegate_loom)))]
+compile_error!("this target has no 64-bit atomics: enable sluicegate's feature `portable-atomic`");
+
+#[cfg(all(not(sluicegate_loom), not(feature = "portable-atomic")))]
+type Cell = atomic::Atomic<u64>;
+#[cfg(all(not(sluicegate_loom), feature = "portable-atomic"))]
+type Cell = portable_atomic::AtomicU64;
+#[cfg(sluicegate_loom)]
+type Cell = loom::sync::atomic::AtomicU64;
+
+/// A value that is stored as one 64-bit word.
+pub(crate) trait Word: Copy {
+    fn from_bits(bits: u64) -> Self;
+    fn to_bits(self) -> u64;
+}
+
+impl Word for u64 {
+    #[inline]
+    fn from_bits(bits: u64) -> u64 {
+        bits
+    }
+
+    #[inline]
+    fn to_bits(self) -> u64 {
+        self
+    }
+}
+
+/// An atomic `W`.
+///
+/// The orderings are the caller's and mean what they mean in `core`. Callers
+/// explain each of them beside the operation; this file adds nothing.
+pub(crate) struct AtomicWord<W> {
+    cell: Cell,
+    holds: PhantomData<W>,
+}
+
+impl<W: Word> AtomicWord<W> {
+    pub(crate) fn new(value: W) -> AtomicWord<W> {
+        AtomicWord { cell: Cell::new(value.to_bits()), holds: PhantomData }
+    }
+
+    #[inline]
+    pub(crate) fn load(&self, order: Ordering) -> W {
+        count::load();
+        W::from_bits(self.cell.load(order))
+    }
+
+    #[inline]
+    pub(crate) fn store(&self, value: W, order: Ordering) {
+        count::store();
+        self.cell.store(value.to_bits(), order);
+    }
+
+    #[inline]
+    pub(crate) fn compare_exchange(
+        &self,
+        seen: W,
+        next: W,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<W, W> {
+        count::rmw();
+        self.cell
+            .compare_exchange(seen.to_bits(), next.to_bits(), success, failure)
+            .map(W::from_bits)
+            .map_err(W::from_bits)
+    }
+
+    /// May fail although the word holds `seen`. Only for loops.
+    #[inline]
+    pub(crate) fn compare_exchange_weak(
+        &self,
+        seen: W,
+        next: W,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<W, W> {
+        count::rmw();
+        self.cell
+            .compare_exchange_weak(seen.to_bits(), next.to_bits(), success, failure)
+            .map(W::from_bits)
+            .map_err(W::from_bits)
+    }
+}
+
+impl AtomicWord<u64> {
+    #[inline]
+    pub(crate) fn fetch_add(&self, more: u64, order: Ordering) -> u64 {
+        count::rmw();
+        self.cell.fetch_add(more, order)
+    }
+}
+
+impl<W: Word + fmt::Debug> fmt::Debug for AtomicWord<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // ORDERING: Relaxed. The value is only shown.
+        // MODEL: none; no decision depends on it.
+        self.load(Ordering::Relaxed).fmt(f)
+    }
+}
+
+#[cfg(not(sluicegate_loom))]
+pub(crate) use core::sync::atomic::fence;
+#[cfg(sluicegate_loom)]
+pub(crate) use loom::sync::atomic::fence;
+
+/// What a loop does between two tries. Under loom a pause is a yield: a model
+/// must let the other thread run, and has no time to waste.
+#[cfg(not(sluicegate_loom))]
+pub(crate) use crossbeam_utils::Backoff;
+
+#[cfg(sluicegate_loom)]
+pub(crate) struct Backoff;
+
+#[cfg(sluicegate_loom)]
+impl Backoff {
+    pub(crate) fn new() -> Backoff {
+        Backoff
+    }
+
+    /// Another thread made progress, so the next try may well succeed.
+    pub(crate) fn spin(&self) {}
+
+    /// Another thread must make progress before a next try can succeed.
+    pub(crate) fn snooze(&self) {
+        loom::thread::yield_now();
+    }
+}
+
+/// Counts of atomic operations by the calling thread.
+#[cfg(feature = "count-atomics")]
+pub mod count {
+    use std::cell::Cell;
+
+    /// Atomic operations, by kind.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Counts {
+        /// Plain atomic loads.
+        pub loads: u64,
+        /// Plain atomic stores.
+        pub stores: u64,
+        /// Read-modify-writes: compare-and-swap, fetch-and-add.
+        pub rmws: u64,
+    }
+
+    std::thread_local! {
+        static COUNTS: Cell<Counts> = const { Cell::new(Counts { loads: 0, stores: 0, rmws: 0 }) };
+    }
+
+    fn change(with: impl FnOnce(&mut Counts)) {
+        COUNTS.with(|cell| {
+            let mut counts = cell.get();
+            with(&mut counts);
+            cell.set(counts);
+        });
+    }
+
+    pub(crate) fn load() {
+        change(|counts| counts.loads += 1);
+    }
+
+    pub(crate) fn store() {
+        change(|counts| counts.stores += 1);
+    }
+
+    pub(crate) fn rmw() {
+        change(|counts| counts.rmws += 1);
+    }
+
+    /// What the calling thread has done since it last asked.
+    #[must_use]
+    pub fn take() -> Counts {
+        COUNTS.with(Cell::take)
+    }
+}
+
+#[cfg(not(feature = "count-atomics"))]
+mod count {
+    #[inline(always)]
+    pub(super) fn load() {}
+    #[inline(always)]
+    pub(super) fn store() {}
+    #[inline(always)]
+    pub(super) fn rmw() {}
+}
+
+/// What the canary of the models is made of: the facade's own cell.
+#[cfg(sluicegate_loom)]
+pub(crate) mod model {
+    pub use loom::sync::atomic::AtomicU64 as Atomic;
+
+    const _: fn(super::Cell) -> Atomic = |cell| cell;
+}
