@@ -7,6 +7,7 @@ mod bits;
 mod clock;
 mod decision;
 mod error;
+mod hint;
 mod limiter;
 mod one_word;
 mod quota;

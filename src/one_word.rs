@@ -47,15 +47,123 @@
 //! written. A denial does no CAS; it looks at the word once more instead. (Where
 //! the orderings come in is argued at each operation.) ∎
 
+mod carry;
 mod change;
 mod level;
-mod shell;
 mod slots;
+mod spend;
 mod terms;
 
-#[cfg(test)]
-mod tests;
+use core::fmt;
 
-pub use self::change::Carry;
-pub(crate) use self::shell::OneWord;
+use crossbeam_utils::CachePadded;
+
+use crate::sync::{
+    AtomicWord,
+    Ordering::{Acquire, Relaxed},
+    fence,
+};
+use crate::{Clock, Snapshot};
+
+use self::carry::Holding;
+use self::level::Level;
+use self::slots::Slots;
+
+pub use self::carry::Carry;
 pub(crate) use self::terms::Terms;
+
+/// A limiter whose state is one word.
+pub(crate) struct OneWord<C> {
+    word: CachePadded<AtomicWord<Level>>,
+    slots: Slots,
+    clock: C,
+    /// 1 while a call changes the terms: the others wait for it. No other verb
+    /// looks at it.
+    changing: AtomicWord<u64>,
+    healed: AtomicWord<u64>,
+}
+
+impl<C: Clock> OneWord<C> {
+    /// A limiter on `terms` that holds `initial` tokens.
+    pub(crate) fn new(terms: Terms, initial: u64, clock: C) -> OneWord<C> {
+        let balance = initial.saturating_mul(terms.token).min(terms.capacity) as i64;
+        let terms = Terms {
+            origin_nanos: clock.now_nanos(),
+            base: Level::ZERO.accrued_at(balance),
+            ..terms
+        };
+        OneWord {
+            word: CachePadded::new(AtomicWord::new(Level::ZERO)),
+            slots: Slots::new(terms),
+            clock,
+            changing: AtomicWord::new(0),
+            healed: AtomicWord::new(0),
+        }
+    }
+
+    pub(crate) fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    /// How often an impossible level was healed.
+    pub(crate) fn healed(&self) -> u64 {
+        // ORDERING: Relaxed. A statistic; nothing is decided by it.
+        // MODEL: `an_impossible_level_is_healed_once`.
+        self.healed.load(Relaxed)
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let (terms, holding) = self.look();
+        holding.snapshot(&terms)
+    }
+
+    pub(crate) fn terms(&self) -> Terms {
+        self.look().0
+    }
+
+    /// The tokens that are missing to full, a part of one counted whole.
+    pub(crate) fn level(&self) -> u64 {
+        let (terms, holding) = self.look();
+        terms.capacity.saturating_add_signed(holding.balance.saturating_neg()).div_ceil(terms.token)
+    }
+
+    /// The terms in force and what is held under them.
+    fn look(&self) -> (Terms, Holding) {
+        // ORDERING: Acquire, as in `spend`.
+        // MODEL: `a_denial_is_never_from_mixed_terms`.
+        let mut seen = self.word.load(Acquire);
+        loop {
+            let terms = self.slots.named_by(seen);
+            let holding = Holding::of(seen, &terms, self.clock.now_nanos());
+            match self.still(seen) {
+                Ok(()) => return (terms, holding),
+                Err(found) => seen = found,
+            }
+        }
+    }
+
+    /// Whether the word is still `seen`, so that the terms it named are not a
+    /// mixture; the word as it is now if not.
+    #[inline]
+    fn still(&self, seen: Level) -> Result<(), Level> {
+        // ORDERING: an Acquire fence, so that the look at the word comes after
+        // the loads of the terms. Pairs with the Release stores in
+        // `Slots::prepare`: had one of them been seen, so would be the CAS before
+        // them that moved the word on.
+        // MODEL: `a_denial_is_never_from_mixed_terms`.
+        fence(Acquire);
+        // ORDERING: Acquire, because the caller goes on with the level found.
+        // MODEL: `a_denial_is_never_from_mixed_terms`.
+        let found = self.word.load(Acquire);
+        if found == seen { Ok(()) } else { Err(found) }
+    }
+}
+
+impl<C> fmt::Debug for OneWord<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OneWord")
+            .field("word", &self.word)
+            .field("healed", &self.healed)
+            .finish_non_exhaustive()
+    }
+}

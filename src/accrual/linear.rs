@@ -5,12 +5,12 @@
 //! `A(t) = floor(t * M / 2^126)`.
 //!
 //! **Theorem.** `floor(t * M / 2^126) = floor(t * gain / period)` for every
-//! 64-bit `t`, if `period <= 2^62` and `gain < 4 * period`.
+//! `t < 2^62`, if `period <= 2^62` and `gain < 4 * period`.
 //!
 //! *Proof.* Let `M = (gain * 2^126 + e) / period` with `0 <= e < period`. Then
 //! `t * M / 2^126 = t * gain / period + t * e / (period * 2^126)`. The first term
 //! is at least `1 / period` below the next integer. The second is less than
-//! `1 / period`, because `t * e < 2^64 * 2^62`. So the sum has the same floor.
+//! `1 / period`, because `t * e < 2^62 * 2^62`. So the sum has the same floor.
 //! `gain < 4 * period` is what makes `M` fit 128 bits. ∎
 //!
 //! After Granlund and Montgomery, "Division by Invariant Integers using
@@ -32,6 +32,12 @@ macro_rules! linear {
             /// The bits of `M` below the point.
             const SHIFT: u32 = 2 * $word::BITS - 2;
 
+            /// As many of them as one step of a long division yields.
+            const HALF: u32 = Self::SHIFT / 2;
+
+            /// The longest time that earns.
+            pub(crate) const MAX_ELAPSED: $word = $word::MAX >> 2;
+
             /// The longest period.
             pub(crate) const MAX_PERIOD: $word = 1 << ($word::BITS - 2);
 
@@ -40,14 +46,13 @@ macro_rules! linear {
                 debug_assert!(period > 0 && period <= Self::MAX_PERIOD);
                 debug_assert!(gain / 4 < period);
                 // Long division of gain * 2^SHIFT, half of the zeros at a time.
-                const HALF: u32 = $Linear::SHIFT / 2;
                 let (gain, period) = (gain as $double, period as $double);
                 let mut quotient = gain / period;
                 let mut remainder = gain % period;
                 let mut half = 0;
                 while half < 2 {
-                    quotient = (quotient << HALF) | ((remainder << HALF) / period);
-                    remainder = (remainder << HALF) % period;
+                    quotient = (quotient << Self::HALF) | ((remainder << Self::HALF) / period);
+                    remainder = (remainder << Self::HALF) % period;
                     half += 1;
                 }
                 if remainder > 0 {
@@ -56,15 +61,26 @@ macro_rules! linear {
                 $Linear { high: (quotient >> $word::BITS) as $word, low: quotient as $word }
             }
 
-            /// Units earned in `elapsed`, modulo the word.
-            #[inline]
+            /// Units earned in `elapsed`, modulo the word; times beyond
+            /// [`MAX_ELAPSED`](Self::MAX_ELAPSED) earn no more.
             pub(crate) const fn units(self, elapsed: $word) -> $word {
-                // The product has three words. Its lowest cannot carry into the
-                // result, which starts two bits below the top of the second.
-                let low = elapsed as $double * self.low as $double;
-                let product =
-                    (elapsed as $double * self.high as $double).wrapping_add(low >> $word::BITS);
-                (product >> (Self::SHIFT - $word::BITS)) as $word
+                self.units_within(if elapsed > Self::MAX_ELAPSED {
+                    Self::MAX_ELAPSED
+                } else {
+                    elapsed
+                })
+            }
+
+            /// The same, for a time that is known to be in range.
+            #[inline]
+            pub(crate) const fn units_within(self, elapsed: $word) -> $word {
+                debug_assert!(elapsed <= Self::MAX_ELAPSED);
+                // With the two bits that SHIFT lacks of two words moved to here,
+                // the result is the upper of the product's three words.
+                let elapsed = (elapsed << 2) as $double;
+                let low = elapsed * self.low as $double;
+                let product = (elapsed * self.high as $double) + (low >> $word::BITS);
+                (product >> $word::BITS) as $word
             }
         }
     };
@@ -90,7 +106,8 @@ mod tests {
                 }
                 let linear = Tiny::new(gain, period);
                 for elapsed in 0..=u8::MAX {
-                    let exact = u16::from(elapsed) * u16::from(gain) / u16::from(period);
+                    let time = elapsed.min(Tiny::MAX_ELAPSED);
+                    let exact = u16::from(time) * u16::from(gain) / u16::from(period);
                     assert_eq!(linear.units(elapsed), exact as u8, "{elapsed} * {gain} / {period}");
                 }
             }
@@ -105,7 +122,8 @@ mod tests {
             for gain in ends(most.max(2)).into_iter().filter(|&gain| gain <= most) {
                 let linear = Linear::new(gain, period);
                 for elapsed in ends(u64::MAX) {
-                    let exact = u128::from(elapsed) * u128::from(gain) / u128::from(period);
+                    let time = elapsed.min(Linear::MAX_ELAPSED);
+                    let exact = u128::from(time) * u128::from(gain) / u128::from(period);
                     assert_eq!(
                         linear.units(elapsed),
                         exact as u64,

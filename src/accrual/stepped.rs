@@ -15,21 +15,26 @@ impl Stepped {
     /// Units earned in `elapsed_nanos`, modulo 2^64.
     #[inline]
     pub(crate) const fn units(self, elapsed_nanos: u64) -> u64 {
-        let time = elapsed_nanos as u128 + self.phase_nanos as u128;
-        // The sum rarely needs 65 bits, and a 128-bit division is several times
-        // as slow.
-        let steps = if time <= u64::MAX as u128 {
-            time as u64 / self.period_nanos
-        } else {
-            (time / self.period_nanos as u128) as u64
-        };
-        steps.wrapping_mul(self.gain)
+        steps(elapsed_nanos, self.phase_nanos, self.period_nanos).wrapping_mul(self.gain)
     }
 
     /// Time into a period, `elapsed_nanos` after the origin.
     pub(crate) const fn phase(self, elapsed_nanos: u64) -> u64 {
         let time = elapsed_nanos as u128 + self.phase_nanos as u128;
         (time % self.period_nanos as u128) as u64
+    }
+}
+
+/// Whole periods in a time and a phase, modulo 2^64.
+///
+/// Out of line: its divisions would crowd the linear path beside it.
+#[inline(never)]
+const fn steps(elapsed_nanos: u64, phase_nanos: u64, period_nanos: u64) -> u64 {
+    // The sum rarely needs 65 bits, and a 128-bit division is several times as
+    // slow.
+    match elapsed_nanos.checked_add(phase_nanos) {
+        Some(time) => time / period_nanos,
+        None => ((elapsed_nanos as u128 + phase_nanos as u128) / period_nanos as u128) as u64,
     }
 }
 

@@ -2,18 +2,23 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
 use std::time::Duration;
 
-use super::Clock;
+use crossbeam_utils::CachePadded;
 
-/// The one upkeep thread of the process, while any clock needs it.
-static UPKEEP: Mutex<Weak<quanta::Handle>> = Mutex::new(Weak::new());
+use super::{Clock, QuantaClock};
+use crate::sync::{AtomicWord, Ordering::Relaxed};
 
 /// The time as a background thread last noted it: one load, up to one step old.
 ///
 /// All coarse clocks of a process share one thread, at the step that the first
 /// of them asked for. The thread ends with the last of them. A clock that is
 /// behind denies up to one step late and never admits too much.
+///
+/// The thread reads what [`QuantaClock`] reads. (It is not quanta's own upkeep,
+/// whose readings have to be taken apart on every call: that costs as much again
+/// as the load.)
 ///
 /// # Examples
 ///
@@ -28,44 +33,54 @@ static UPKEEP: Mutex<Weak<quanta::Handle>> = Mutex::new(Weak::new());
 /// ```
 #[derive(Clone, Debug)]
 pub struct CoarseClock {
-    clock: quanta::Clock,
-    origin: quanta::Instant,
-    // `None` while a thread that something else in the process started is used.
-    _upkeep: Option<Arc<quanta::Handle>>,
+    noted: Arc<CachePadded<AtomicWord<u64>>>,
 }
 
+/// What the thread of the process notes, while any clock needs it.
+static NOTED: Mutex<Weak<CachePadded<AtomicWord<u64>>>> = Mutex::new(Weak::new());
+
 impl CoarseClock {
-    /// A clock that is noted every `step`. Starts the thread if none runs yet.
-    ///
-    /// If some other part of the process runs quanta's upkeep itself, its thread
-    /// and its step are used, for as long as it keeps them.
+    /// A clock that is noted every `step`. Starts the thread if none runs yet;
+    /// steps below a microsecond are a microsecond.
     ///
     /// # Errors
     ///
     /// [`ClockError`] if the thread cannot be started.
     pub fn start(step: Duration) -> Result<CoarseClock, ClockError> {
-        let mut running = UPKEEP.lock().unwrap_or_else(PoisonError::into_inner);
-        let clock = quanta::Clock::new();
-        let upkeep = match running.upgrade() {
-            Some(upkeep) => Some(upkeep),
-            None => match quanta::Upkeep::new_with_clock(step, clock.clone()).start() {
-                Ok(handle) => Some(Arc::new(handle)),
-                Err(quanta::Error::UpkeepRunning) => None,
-                Err(quanta::Error::FailedToSpawnUpkeepThread(error)) => {
-                    return Err(ClockError(error));
-                }
-            },
-        };
-        *running = upkeep.as_ref().map_or_else(Weak::new, Arc::downgrade);
-        let origin = clock.recent();
-        Ok(CoarseClock { clock, origin, _upkeep: upkeep })
+        // The lock guards one pointer, which no panic can leave half written.
+        let mut running = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(noted) = running.upgrade() {
+            return Ok(CoarseClock { noted });
+        }
+        let clock = QuantaClock::new();
+        let noted = Arc::new(CachePadded::new(AtomicWord::new(clock.now_nanos())));
+        let theirs = Arc::downgrade(&noted);
+        thread::Builder::new()
+            .name("sluicegate-clock".into())
+            .spawn(move || keep_up(&theirs, &clock, step.max(Duration::from_micros(1))))
+            .map_err(ClockError)?;
+        *running = Arc::downgrade(&noted);
+        Ok(CoarseClock { noted })
+    }
+}
+
+/// Notes the time every `step` until no clock is left to read it.
+fn keep_up(noted: &Weak<CachePadded<AtomicWord<u64>>>, clock: &QuantaClock, step: Duration) {
+    while let Some(noted) = noted.upgrade() {
+        // ORDERING: Relaxed. A reading is a number and publishes nothing.
+        // MODEL: `the_clock_may_move_at_any_time`, with a manual clock.
+        noted.store(clock.now_nanos(), Relaxed);
+        drop(noted);
+        thread::sleep(step);
     }
 }
 
 impl Clock for CoarseClock {
     #[inline]
     fn now_nanos(&self) -> u64 {
-        crate::time::nanos(self.clock.recent().saturating_duration_since(self.origin))
+        // ORDERING: Relaxed, as above: a limiter's bound holds for any reading.
+        // MODEL: `the_clock_may_move_at_any_time`, with a manual clock.
+        self.noted.load(Relaxed)
     }
 }
 

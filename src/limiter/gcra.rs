@@ -51,7 +51,7 @@ pub struct Gcra<C = DefaultClock> {
     core: OneWord<C>,
 }
 
-impl<C: Clock + Default> Gcra<C> {
+impl Gcra {
     /// A limiter on a clock of its own that lets a cell pass every `interval`,
     /// up to `tolerance` early.
     ///
@@ -59,8 +59,8 @@ impl<C: Clock + Default> Gcra<C> {
     ///
     /// [`ConfigError::EmissionInterval`] or [`ConfigError::Tolerance`], each with
     /// its value and the range allowed.
-    pub fn new(interval: Duration, tolerance: Duration) -> Result<Gcra<C>, ConfigError> {
-        Gcra::with_clock(interval, tolerance, C::default())
+    pub fn new(interval: Duration, tolerance: Duration) -> Result<Gcra, ConfigError> {
+        Gcra::with_clock(interval, tolerance, DefaultClock::default())
     }
 }
 

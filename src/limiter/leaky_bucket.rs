@@ -54,17 +54,17 @@ pub struct LeakyBucket<C = DefaultClock> {
     core: OneWord<C>,
 }
 
-impl<C: Clock + Default> LeakyBucket<C> {
+impl LeakyBucket {
     /// A meter of `quota` on a clock of its own.
     #[must_use]
-    pub fn meter(quota: Quota) -> LeakyBucket<C> {
-        LeakyBucket::meter_with_clock(quota, C::default())
+    pub fn meter(quota: Quota) -> LeakyBucket {
+        LeakyBucket::meter_with_clock(quota, DefaultClock::default())
     }
 
     /// A minimum interval of `period / permits`, on a clock of its own.
     #[must_use]
-    pub fn min_interval(rate: Rate) -> LeakyBucket<C> {
-        LeakyBucket::min_interval_with_clock(rate, C::default())
+    pub fn min_interval(rate: Rate) -> LeakyBucket {
+        LeakyBucket::min_interval_with_clock(rate, DefaultClock::default())
     }
 }
 

@@ -51,11 +51,11 @@ pub struct TokenBucket<C = DefaultClock> {
     core: OneWord<C>,
 }
 
-impl<C: Clock + Default> TokenBucket<C> {
+impl TokenBucket {
     /// A bucket of `quota` on a clock of its own.
     #[must_use]
-    pub fn new(quota: Quota) -> TokenBucket<C> {
-        TokenBucket::with_clock(quota, C::default())
+    pub fn new(quota: Quota) -> TokenBucket {
+        TokenBucket::with_clock(quota, DefaultClock::default())
     }
 }
 

@@ -23,6 +23,7 @@ macro_rules! verbs {
             /// # Examples
             ///
             /// ```
+            /// # #![allow(unused_imports)]
             /// use std::time::Duration;
             /// use sluicegate::*;
             ///
@@ -36,7 +37,7 @@ macro_rules! verbs {
             /// assert!(limiter.try_acquire(1).is_ok());
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            #[inline]
+            #[inline(always)]
             pub fn try_acquire(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
                 self.core.try_acquire(permits)
             }
@@ -52,6 +53,8 @@ macro_rules! verbs {
             /// # Examples
             ///
             /// ```
+            /// # #![allow(unused_imports)]
+            /// use std::time::Duration;
             /// use sluicegate::*;
             ///
             /// let clock = ManualClock::new();
@@ -78,6 +81,8 @@ macro_rules! verbs {
             /// # Examples
             ///
             /// ```
+            /// # #![allow(unused_imports)]
+            /// use std::time::Duration;
             /// use sluicegate::*;
             ///
             /// let clock = ManualClock::new();
@@ -110,6 +115,7 @@ macro_rules! verbs {
             /// # Examples
             ///
             /// ```
+            /// # #![allow(unused_imports)]
             /// use std::time::Duration;
             /// use sluicegate::*;
             ///
@@ -132,12 +138,15 @@ macro_rules! verbs {
             /// # Examples
             ///
             /// ```
+            /// # #![allow(unused_imports)]
+            /// use std::time::Duration;
             /// use sluicegate::*;
             ///
             /// let clock = ManualClock::new();
             #[doc = concat!("let limiter = ", $two, ";")]
             /// assert_eq!(limiter.drain().permits(), 2);
             /// assert_eq!(limiter.drain().permits(), 0);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             pub fn drain(&self) -> crate::Grant {
                 self.core.drain()
@@ -151,6 +160,8 @@ macro_rules! verbs {
             /// # Examples
             ///
             /// ```
+            /// # #![allow(unused_imports)]
+            /// use std::time::Duration;
             /// use sluicegate::*;
             ///
             /// let clock = ManualClock::new();

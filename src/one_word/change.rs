@@ -1,166 +1,105 @@
-//! What a change of terms does to the balance. No atomics here.
-//!
-//! | carry   | balance                                  | part of a step earned      |
-//! |---------|------------------------------------------|----------------------------|
-//! | `Keep`  | the same tokens                          | the same tokens            |
-//! | `Scale` | the same share of the burst              | the same tokens            |
-//! | `Reset` | the new burst                            | nothing                    |
-//!
-//! Rounded down each time, and clamped to what the new terms allow. What was
-//! earned before the change was earned at the old rate.
+//! The loop that changes the terms, and with them what is held.
 
-use crate::Snapshot;
-use crate::accrual::{Accrual, Stepped};
+use crate::sync::{
+    Backoff,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+use crate::{Clock, Snapshot};
 
-use super::level::{Level, UNIT};
+use super::OneWord;
+use super::carry::{Carry, Holding};
 use super::terms::Terms;
 
-/// What a live change of quota does with the tokens that a limiter holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Carry {
-    /// They stay, up to the new burst. A debt stays too, up to the new limit of
-    /// debt.
-    #[default]
-    Keep,
-    /// They stay the same share of the burst: half full is half full again.
-    Scale,
-    /// The limiter starts again from full.
-    Reset,
-}
-
-/// A balance under some terms, between two changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Holding {
-    /// In half-units; less than 0 is a debt.
-    pub(super) balance: i64,
-    /// Time into a period of an interval refill.
-    pub(super) phase_nanos: u64,
-}
-
-impl Holding {
-    /// As full as `terms` allow.
-    pub(super) fn full(terms: &Terms) -> Holding {
-        Holding { balance: terms.capacity as i64, phase_nanos: 0 }
+impl<C: Clock> OneWord<C> {
+    pub(crate) fn reset(&self) {
+        self.change(|terms, _| (*terms, Holding::full(terms)));
     }
 
-    /// What `level` leaves under `terms` at `now_nanos`.
-    pub(super) fn of(level: Level, terms: &Terms, now_nanos: u64) -> Holding {
-        let phase_nanos = match terms.accrual {
-            Accrual::Linear(_) => 0,
-            Accrual::Stepped(stepped) => stepped.phase(terms.elapsed(now_nanos)),
-        };
-        Holding { balance: level.balance(terms.accrued(now_nanos), terms.capacity), phase_nanos }
+    pub(crate) fn reconfigure(&self, new: &Terms, carry: Carry) {
+        self.change(|old, holding| (*new, holding.carried(old, new, carry)));
     }
 
-    /// `terms` from `now_nanos` on, under which `level` leaves this holding.
-    pub(super) fn starting(self, terms: Terms, level: Level, now_nanos: u64) -> Terms {
-        let accrual = match terms.accrual {
-            Accrual::Linear(linear) => Accrual::Linear(linear),
-            Accrual::Stepped(stepped) => {
-                Accrual::Stepped(Stepped { phase_nanos: self.phase_nanos, ..stepped })
-            }
-        };
-        Terms { origin_nanos: now_nanos, base: level.accrued_at(self.balance), accrual, ..terms }
+    pub(crate) fn restore(&self, snapshot: &Snapshot, away_nanos: u64) {
+        self.change(|terms, _| (*terms, Holding::restored(snapshot, away_nanos, terms)));
     }
 
-    /// This holding of `old` terms, as one of `new` ones.
-    pub(super) fn carried(self, old: &Terms, new: &Terms, carry: Carry) -> Holding {
-        let balance = match carry {
-            Carry::Reset => return Holding::full(new),
-            Carry::Keep => scaled(self.balance, new.token, old.token),
-            Carry::Scale => scaled(self.balance, new.capacity, old.capacity),
-        };
-        let part = match old.accrual {
-            Accrual::Linear(_) => 0,
-            Accrual::Stepped(_) => part_of_step(old, self.phase_nanos),
-        };
-        match new.accrual {
-            // A smooth refill would have paid that part out by now.
-            Accrual::Linear(_) => {
-                let part = scaled(part.min(i64::MAX as u64) as i64, new.token, old.token);
-                Holding { balance: balance.saturating_add(part), phase_nanos: 0 }
-            }
-            Accrual::Stepped(_) if old.accrual_alike(new) => {
-                Holding { balance, phase_nanos: self.phase_nanos }
-            }
-            Accrual::Stepped(_) => {
-                let part = u128::from(part) * u128::from(new.token) / u128::from(old.token);
-                Holding { balance, phase_nanos: time_for(new, part) }
-            }
+    /// Puts the terms and the holding that `next` makes of the present ones in
+    /// force, at one instant.
+    fn change(&self, next: impl Fn(&Terms, Holding) -> (Terms, Holding)) {
+        let backoff = Backoff::new();
+        while !self.lock() {
+            backoff.snooze();
         }
-        .clamped(new)
+        self.change_locked(|terms, holding| Some(next(terms, holding)));
+        self.unlock();
     }
 
-    /// What `snapshot` holds under `terms` after `away_nanos` more.
-    pub(super) fn restored(snapshot: &Snapshot, away_nanos: u64, terms: &Terms) -> Holding {
-        let balance = scaled(
-            snapshot.balance.saturating_mul(UNIT as i64),
-            terms.token / UNIT,
-            snapshot.token,
-        );
-        let (earned, phase_nanos) = match terms.accrual {
-            Accrual::Linear(_) => {
-                let (gain, period) = (terms.gain(), u128::from(terms.rate.period_nanos()));
-                (u128::from(away_nanos) * gain / period, 0)
+    /// As `change`, for the holder of the lock. `None` leaves all as it is.
+    fn change_locked(&self, next: impl Fn(&Terms, Holding) -> Option<(Terms, Holding)>) -> bool {
+        let backoff = Backoff::new();
+        // ORDERING: Acquire, as in `spend`.
+        // MODEL: `terms_are_never_mixed`.
+        let mut seen = self.word.load(Acquire);
+        loop {
+            // The clock is read after the level. With an earlier reading, what was
+            // admitted in between would look like a debt, and to clamp that would
+            // be to forgive it.
+            let now_nanos = self.clock.now_nanos();
+            let old = self.slots.named_by(seen);
+            let Some((terms, holding)) = next(&old, Holding::of(seen, &old, now_nanos)) else {
+                return false;
+            };
+            let successor = seen.successor();
+            self.slots.prepare(successor, holding.starting(terms, successor, now_nanos));
+            // ORDERING: Release publishes the slot's stores to whoever loads the
+            // successor. Acquire orders this before the stores of the next change,
+            // which go into the slot that is now out of force; see
+            // `Slots::named_by`. On failure Acquire, as in `spend`.
+            // MODEL: `terms_are_never_mixed`, `a_change_keeps_the_bound`.
+            match self.word.compare_exchange(seen, successor, AcqRel, Acquire) {
+                Ok(_) => return true,
+                Err(found) => {
+                    seen = found;
+                    backoff.spin();
+                }
             }
-            Accrual::Stepped(stepped) => {
-                let phase_nanos = snapshot.phase_nanos.min(stepped.period_nanos - 1);
-                let time = u128::from(away_nanos) + u128::from(phase_nanos);
-                let period = u128::from(stepped.period_nanos);
-                (time / period * u128::from(stepped.gain), (time % period) as u64)
-            }
-        };
-        let earned = i64::try_from(earned.saturating_mul(u128::from(UNIT))).unwrap_or(i64::MAX);
-        Holding { balance: balance.saturating_add(earned), phase_nanos }.clamped(terms)
-    }
-
-    /// What a snapshot of this holding under `terms` says.
-    pub(super) fn snapshot(self, terms: &Terms) -> Snapshot {
-        Snapshot {
-            balance: self.balance / UNIT as i64,
-            token: terms.token / UNIT,
-            phase_nanos: self.phase_nanos,
         }
     }
 
-    /// No more than the terms' capacity, and no deeper than a legal call may
-    /// find it, so that no change leaves a level that would be healed.
-    fn clamped(self, terms: &Terms) -> Holding {
-        // Whole units: the lowest bit belongs to the slot.
-        let balance = self.balance & !(UNIT as i64 - 1);
-        Holding { balance: balance.clamp(terms.floor(), terms.capacity as i64), ..self }
+    /// Starts again from full if the level is further ahead of the clock than any
+    /// call can have put it. Whether it is worth asking again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn heal(&self) -> bool {
+        // Somebody is changing the terms: the answer stands as it is.
+        if !self.lock() {
+            return false;
+        }
+        // The caller read the clock before the level, and may have been held up
+        // in between, so what it saw may be legal. `change_locked` reads them in
+        // the order in which a level that is too far ahead is a fault.
+        let healed = self.change_locked(|terms, holding| {
+            (holding.balance < terms.floor()).then(|| (*terms, Holding::full(terms)))
+        });
+        if healed {
+            // ORDERING: Relaxed, as in `healed`.
+            // MODEL: `an_impossible_level_is_healed_once`.
+            self.healed.fetch_add(1, Relaxed);
+        }
+        self.unlock();
+        true
     }
-}
 
-impl Terms {
-    /// Units that one whole period earns.
-    fn gain(&self) -> u128 {
-        u128::from(self.rate.permits()) * u128::from(self.token / UNIT)
+    fn lock(&self) -> bool {
+        // ORDERING: Acquire, so that the stores of this change to a slot come
+        // after those of the last one. Pairs with `unlock`.
+        // MODEL: `two_changes_leave_one_of_them`.
+        self.changing.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
     }
 
-    /// Whether a step is the same number of tokens at the same times.
-    fn accrual_alike(&self, other: &Terms) -> bool {
-        self.refill() == other.refill() && self.rate == other.rate
+    fn unlock(&self) {
+        // ORDERING: Release; pairs with `lock`.
+        // MODEL: `two_changes_leave_one_of_them`.
+        self.changing.store(0, Release);
     }
-}
-
-/// The half-units that the part of a step is worth, `phase_nanos` into it.
-fn part_of_step(terms: &Terms, phase_nanos: u64) -> u64 {
-    let part = terms.gain() * u128::from(phase_nanos) / u128::from(terms.rate.period_nanos());
-    // Below `gain`, which is below 2^64, so that only the doubling may not fit.
-    u64::try_from(part * u128::from(UNIT)).unwrap_or(u64::MAX)
-}
-
-/// How far into a step `part` half-units are, short of its end.
-fn time_for(terms: &Terms, part: u128) -> u64 {
-    let period_nanos = terms.rate.period_nanos();
-    let time = (part / u128::from(UNIT)).saturating_mul(u128::from(period_nanos)) / terms.gain();
-    u64::try_from(time).unwrap_or(u64::MAX).min(period_nanos - 1)
-}
-
-/// `amount * numerator / denominator`, rounded down; saturates.
-fn scaled(amount: i64, numerator: u64, denominator: u64) -> i64 {
-    let product = i128::from(amount) * i128::from(numerator);
-    let quotient = product.div_euclid(i128::from(denominator));
-    i64::try_from(quotient).unwrap_or(if amount < 0 { i64::MIN } else { i64::MAX })
 }

@@ -11,9 +11,9 @@
 //! is 2. Accrued counts start from a base that carries the slot's bit, so in any
 //! difference of the two the bit cancels, and no mask is needed.
 //!
-//! | from  | `spend(accrued, balance left)` | `successor()`              |
-//! |-------|--------------------------------|----------------------------|
-//! | level | accrued - balance left         | level + 1: the other slot  |
+//! | from  | `spend(cost)`                            | `successor()`             |
+//! |-------|------------------------------------------|---------------------------|
+//! | level | max(level, accrued - capacity) + cost    | level + 1: the other slot |
 //!
 //! The word only grows. (Modulo 2^64, which at the highest rate is 136 years: a
 //! value can come back only to a call that was suspended for that long.)
@@ -21,6 +21,7 @@
 use core::fmt;
 
 use crate::bits::Field;
+use crate::hint::guess;
 use crate::sync::Word;
 
 /// Which slot holds the terms that the level is counted in.
@@ -47,26 +48,23 @@ macro_rules! level {
             /// Never above `capacity`: units that were not spent for longer than
             /// it takes to fill the bucket are gone.
             #[inline]
-            pub(super) const fn balance(self, accrued: $word, capacity: $word) -> $signed {
-                let balance = accrued.wrapping_sub(self.0) as $signed;
-                if balance > capacity as $signed { capacity as $signed } else { balance }
+            pub(super) fn balance(self, accrued: $word, capacity: $word) -> $signed {
+                let unspent = accrued.wrapping_sub(self.0) as $signed;
+                if guess(unspent <= capacity as $signed) { unspent } else { capacity as $signed }
             }
 
-            /// The level that leaves `balance` at `accrued`.
+            /// The level after `cost` is spent of the balance.
+            ///
+            /// Where nothing was clamped this is a plain sum, so that a processor
+            /// that guesses as much need not wait for `accrued` to go on.
             #[inline]
-            pub(super) const fn leaving(balance: $signed, accrued: $word) -> $Level {
-                $Level(accrued.wrapping_sub(balance as $word))
-            }
-
-            /// The next word up, which names the other slot.
-            #[inline]
-            pub(super) const fn successor(self) -> $Level {
-                $Level(self.0.wrapping_add(1))
-            }
-
-            /// The count accrued at the instant when this level leaves `balance`.
-            pub(super) const fn accrued_at(self, balance: $signed) -> $word {
-                self.0.wrapping_add(balance as $word)
+            pub(super) fn spend(self, cost: $signed, accrued: $word, capacity: $word) -> $Level {
+                let unspent = accrued.wrapping_sub(self.0) as $signed;
+                if guess(unspent <= capacity as $signed) {
+                    $Level(self.0.wrapping_add(cost as $word))
+                } else {
+                    $Level(accrued.wrapping_sub(capacity).wrapping_add(cost as $word))
+                }
             }
         }
     };
@@ -80,6 +78,16 @@ level!(
 impl Level {
     /// Nothing spent, under the terms of slot 0.
     pub(super) const ZERO: Level = Level(0);
+
+    /// The next word up, which names the other slot.
+    pub(super) const fn successor(self) -> Level {
+        Level(self.0.wrapping_add(1))
+    }
+
+    /// The count accrued at the instant when this level leaves `balance`.
+    pub(super) const fn accrued_at(self, balance: i64) -> u64 {
+        self.0.wrapping_add(balance as u64)
+    }
 
     /// The index of the slot that holds this level's terms.
     #[inline]
@@ -139,7 +147,7 @@ mod tests {
                     let accrued = (i32::from(level) + ahead) as u8;
                     let balance = Tiny(level).balance(accrued, capacity);
                     for cost in 0..=balance {
-                        let next = Tiny::leaving(balance - cost, accrued);
+                        let next = Tiny(level).spend(cost, accrued, capacity);
                         let rise = i32::from(next.0.wrapping_sub(level));
                         assert!(rise >= i32::from(cost) && rise <= ahead);
                         assert_eq!(next.balance(accrued, capacity), balance - cost);

@@ -2,6 +2,7 @@
 
 use crossbeam_utils::CachePadded;
 
+use crate::hint::guess;
 use crate::sync::{
     AtomicWord,
     Ordering::{Relaxed, Release},
@@ -45,7 +46,9 @@ impl Slots {
         //   does no CAS has an Acquire fence after this load; had it seen one of
         //   those stores (Release), its look at the word would see the CAS too.
         // MODEL: `terms_are_never_mixed`, `a_denial_is_never_from_mixed_terms`.
-        Terms::from_words(self.0[level.slot()].0.each_ref().map(|word| word.load(Relaxed)))
+        // Guessed, so that the terms are on their way before the level is there.
+        let slot = if guess(level.slot() == 0) { &self.0[0] } else { &self.0[1] };
+        Terms::from_words(slot.0.each_ref().map(|word| word.load(Relaxed)))
     }
 
     /// Writes the terms that `level` will be counted in, once it is the word.

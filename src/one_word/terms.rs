@@ -98,13 +98,24 @@ impl Terms {
         now_nanos.saturating_sub(self.origin_nanos)
     }
 
-    /// What `permits` cost, or `None` if that is more than the capacity.
+    /// As [`accrued`](Terms::accrued), or `None` where that is not simply linear.
     #[inline]
-    pub(super) fn cost(&self, permits: u64) -> Option<i64> {
-        match permits.checked_mul(self.token) {
-            Some(cost) if cost <= self.capacity => Some(cost as i64),
+    pub(super) fn accrued_simply(&self, now_nanos: u64) -> Option<u64> {
+        // A time before the origin wraps to one far beyond the range.
+        let elapsed_nanos = now_nanos.wrapping_sub(self.origin_nanos);
+        match self.accrual {
+            Accrual::Linear(linear) if elapsed_nanos <= Linear::MAX_ELAPSED => {
+                let units = linear.units_within(elapsed_nanos);
+                Some(self.base.wrapping_add(units.wrapping_mul(UNIT)))
+            }
             _ => None,
         }
+    }
+
+    /// What `permits` cost, or `None` if that is more than any balance.
+    #[inline]
+    pub(super) fn cost(&self, permits: u64) -> Option<i64> {
+        i64::try_from(permits).ok()?.checked_mul(self.token as i64)
     }
 
     /// The whole permits that `balance` pays for.
@@ -119,6 +130,8 @@ impl Terms {
 
     /// The deepest balance that a call can see although every call is legal: the
     /// debt, and what another thread's clock may be ahead by.
+    #[cold]
+    #[inline(never)]
     pub(super) fn floor(&self) -> i64 {
         let skew = match self.accrual {
             Accrual::Linear(linear) => linear.units(SKEW_NANOS).saturating_add(1),
@@ -207,12 +220,12 @@ pub(super) const WORDS: usize = 8;
 // Layout of the last two words.
 const PERMITS_LESS_ONE: Field = Field::low(32);
 const MAX_DEBT: Field = PERMITS_LESS_ONE.then(32);
-const PERIOD: Field = Field::low(62);
+const PERIOD: Field = Field::low(63);
 const STEPPED: Field = PERIOD.then(1);
 
 const _: () = assert!(MAX_DEBT.end() == u64::BITS && MAX_DEBT.max() == Quota::MAX_DEBT);
 const _: () = assert!(PERMITS_LESS_ONE.max() == Rate::MAX_PERMITS - 1);
-const _: () = assert!(PERIOD.max() >= MAX_PERIOD_NANOS);
+const _: () = assert!(STEPPED.end() == u64::BITS && PERIOD.max() >= MAX_PERIOD_NANOS);
 
 impl Terms {
     /// The terms as the words of a slot.

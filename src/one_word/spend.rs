@@ -1,0 +1,240 @@
+//! The loop that spends: everything that raises the level by what it costs.
+
+use crate::Clock;
+use crate::decision::{Denied, Grant, Outlook, Shortfall};
+use crate::sync::{
+    Backoff,
+    Ordering::{AcqRel, Acquire},
+};
+
+use super::OneWord;
+use super::level::{Level, UNIT};
+use super::terms::Terms;
+
+/// What a verb makes of the terms and of what there is to spend.
+type Charge = Result<Spend, Refusal>;
+
+enum Spend {
+    /// Grant no permits and leave all as it is.
+    Nothing,
+    /// Spend `cost` half-units, which is more than none, and grant `permits`.
+    Some { permits: u64, cost: i64 },
+}
+
+enum Refusal {
+    /// Not until there are `wanted` half-units.
+    Wait { wanted: i64 },
+    /// Not ever.
+    TooLarge,
+}
+
+/// What came of one attempt.
+enum Attempt {
+    Granted(Grant),
+    Refused(Refused),
+    /// No answer; the next attempt starts from what was found.
+    Missed {
+        found: Level,
+    },
+}
+
+/// A refusal, and the limiter as it stood.
+struct Refused {
+    refusal: Refusal,
+    outlook: Outlook,
+    /// Whether the level was further ahead of the clock than any call leaves it.
+    is_impossible: bool,
+}
+
+impl<C: Clock> OneWord<C> {
+    #[inline(always)]
+    pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend::<true>(move |terms, balance| all_of(permits, terms, balance))
+    }
+
+    pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend::<false>(move |terms, balance| all_of(permits, terms, balance))
+    }
+
+    pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend::<true>(move |terms, balance| {
+            // If there is nothing, it is the first permit that is refused.
+            let there = terms.permits_in(balance).max(1);
+            all_of(permits.min(there), terms, balance)
+        })
+    }
+
+    pub(crate) fn force(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend::<true>(move |terms, balance| {
+            let deepest = terms.deepest();
+            let most = (terms.capacity as i64).saturating_sub(deepest);
+            match terms.cost(permits) {
+                Some(0) => Ok(Spend::Nothing),
+                Some(cost) if balance.saturating_sub(cost) >= deepest => {
+                    Ok(Spend::Some { permits, cost })
+                }
+                Some(cost) if cost <= most => {
+                    Err(Refusal::Wait { wanted: deepest.saturating_add(cost) })
+                }
+                _ => Err(Refusal::TooLarge),
+            }
+        })
+    }
+
+    pub(crate) fn drain(&self) -> Grant {
+        let now_nanos = self.clock.now_nanos();
+        // ORDERING: Acquire, as in `spend`.
+        // MODEL: `never_admits_more_than_the_bound`.
+        let seen = self.word.load(Acquire);
+        let drained = self.spend_from::<true>(seen, now_nanos, |terms, balance| {
+            Ok(match balance {
+                ..=0 => Spend::Nothing,
+                cost => Spend::Some { permits: terms.permits_in(balance), cost },
+            })
+        });
+        match drained {
+            Ok(grant) => grant,
+            Err(Refused { outlook, .. }) => Grant { permits: 0, outlook },
+        }
+    }
+
+    /// Spends what `charge` says, if `SPEND`. Inlined as far as the first
+    /// attempt, so that what a caller does not ask of the answer is not computed.
+    #[inline(always)]
+    fn spend<const SPEND: bool>(
+        &self,
+        charge: impl Fn(&Terms, i64) -> Charge,
+    ) -> Result<Grant, Denied> {
+        let now_nanos = self.clock.now_nanos();
+        // ORDERING: Acquire. The level names the slot of its terms; this makes
+        // the stores that filled the slot visible. Pairs with the CAS in
+        // `change_locked`. A stale level is harmless: the CAS in `attempt` fails on
+        // it, and a denial looks again.
+        // MODEL: `terms_are_never_mixed`.
+        let seen = self.word.load(Acquire);
+        match self.attempt::<SPEND, true>(seen, now_nanos, &charge) {
+            Attempt::Granted(grant) => Ok(grant),
+            Attempt::Refused(refused) => Err(refused.into()),
+            Attempt::Missed { found } => {
+                self.spend_from::<SPEND>(found, now_nanos, charge).map_err(Denied::from)
+            }
+        }
+    }
+
+    /// The loop, which starts from the word as it was `seen`.
+    #[inline(never)]
+    fn spend_from<const SPEND: bool>(
+        &self,
+        mut seen: Level,
+        mut now_nanos: u64,
+        charge: impl Fn(&Terms, i64) -> Charge,
+    ) -> Result<Grant, Refused> {
+        let backoff = Backoff::new();
+        let mut may_heal = true;
+        loop {
+            match self.attempt::<SPEND, false>(seen, now_nanos, &charge) {
+                Attempt::Granted(grant) => return Ok(grant),
+                Attempt::Refused(refused) if refused.is_impossible && may_heal && self.heal() => {
+                    may_heal = false;
+                    now_nanos = self.clock.now_nanos();
+                    // ORDERING: Acquire, as in `spend`.
+                    // MODEL: `an_impossible_level_is_healed_once`.
+                    seen = self.word.load(Acquire);
+                }
+                Attempt::Refused(refused) => return Err(refused),
+                // Lost the race. Decide again from what the winner left, a little
+                // later, so that it can go on; the clock is not read again.
+                Attempt::Missed { found } => {
+                    seen = found;
+                    backoff.spin();
+                }
+            }
+        }
+    }
+
+    /// One attempt on the word as it was `seen`, by one CAS if there is something
+    /// to spend.
+    ///
+    /// The `FIRST` leaves what is rare to the next: stepped accrual, a clock that
+    /// went back, a debt, a request that is too large. Its code is then short
+    /// enough to be inlined.
+    #[inline(always)]
+    fn attempt<const SPEND: bool, const FIRST: bool>(
+        &self,
+        seen: Level,
+        now_nanos: u64,
+        charge: &impl Fn(&Terms, i64) -> Charge,
+    ) -> Attempt {
+        let terms = self.slots.named_by(seen);
+        let accrued = match terms.accrued_simply(now_nanos) {
+            Some(accrued) => accrued,
+            None if FIRST => return Attempt::Missed { found: seen },
+            None => terms.accrued(now_nanos),
+        };
+        let balance = seen.balance(accrued, terms.capacity);
+        let charged = charge(&terms, balance);
+        if let Ok(Spend::Some { permits, cost }) = charged
+            && SPEND
+        {
+            let next = seen.spend(cost, accrued, terms.capacity);
+            // ORDERING: AcqRel on success. Acquire and Release, so that what one
+            // admitted caller did before it asked is visible to the next one; and
+            // Release for the argument in `Slots::named_by`. The bound itself
+            // needs neither: the word's CASes have one order under any ordering.
+            // Acquire on failure, because the level found may name the other slot,
+            // as for the load in `spend`.
+            // MODEL: `never_admits_more_than_the_bound`, `terms_are_never_mixed`.
+            return match self.word.compare_exchange_weak(seen, next, AcqRel, Acquire) {
+                Ok(_) => {
+                    let outlook = terms.outlook(balance - cost, now_nanos);
+                    Attempt::Granted(Grant { permits, outlook })
+                }
+                Err(found) => Attempt::Missed { found },
+            };
+        }
+        if FIRST && (balance < 0 || matches!(charged, Err(Refusal::TooLarge))) {
+            return Attempt::Missed { found: seen };
+        }
+        // Nothing to write, so no CAS vouches for the terms.
+        if let Err(found) = self.still(seen) {
+            return Attempt::Missed { found };
+        }
+        let (permits, left) = match charged {
+            Ok(Spend::Nothing) => (0, balance),
+            Ok(Spend::Some { permits, cost }) => (permits, balance - cost),
+            Err(refusal) => {
+                return Attempt::Refused(Refused {
+                    refusal,
+                    outlook: terms.outlook(balance, now_nanos),
+                    is_impossible: !FIRST && balance < 0 && balance < terms.floor(),
+                });
+            }
+        };
+        Attempt::Granted(Grant { permits, outlook: terms.outlook(left, now_nanos) })
+    }
+}
+
+/// All of `permits` or none.
+#[inline(always)]
+fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
+    if permits == 0 {
+        return Ok(Spend::Nothing);
+    }
+    match terms.cost(permits) {
+        Some(cost) if cost <= balance => Ok(Spend::Some { permits, cost }),
+        Some(wanted) if wanted <= terms.capacity as i64 => Err(Refusal::Wait { wanted }),
+        _ => Err(Refusal::TooLarge),
+    }
+}
+
+impl From<Refused> for Denied {
+    #[inline(always)]
+    fn from(Refused { refusal, outlook, .. }: Refused) -> Denied {
+        match refusal {
+            Refusal::Wait { wanted } => {
+                Denied::Wait(Shortfall { wanted: wanted / UNIT as i64, outlook })
+            }
+            Refusal::TooLarge => Denied::TooLarge { limit: outlook.limit() },
+        }
+    }
+}
