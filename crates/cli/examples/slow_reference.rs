@@ -1,0 +1,41 @@
+//! Replays logs by the definitions of the limiters, in rational numbers and
+//! without the engine, and prints the JSON that the command must print for
+//! `--json --top 0`:
+//!
+//! ```text
+//! cargo run --release -p sluicegate-cli --example slow_reference -- --policy POLICY.toml LOG...
+//! ```
+
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use clap::Parser;
+use indicatif::ProgressBar;
+use sluicegate_cli::log::Source;
+use sluicegate_cli::policy::Policy;
+
+#[path = "../tests/support/reference.rs"]
+mod reference;
+
+#[derive(Parser)]
+struct Args {
+    #[arg(long)]
+    policy: PathBuf,
+    #[arg(required = true)]
+    logs: Vec<PathBuf>,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args = Args::parse();
+    let text = fs::read_to_string(&args.policy)?;
+    let policy = Policy::parse(&args.policy.display().to_string(), &text)?;
+    let logs: Vec<_> = args
+        .logs
+        .into_iter()
+        .map(|path| Source::File(path).open(&ProgressBar::hidden()))
+        .collect::<Result<_, _>>()?;
+    reference::replay(&policy, logs)?.write_json(&mut io::stdout())?;
+    Ok(())
+}

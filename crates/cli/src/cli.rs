@@ -1,0 +1,232 @@
+//! The arguments, and how the parts are put together.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Args, Parser, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::log::Source;
+use crate::policy::{self, Policy, PolicyError};
+use crate::replay::{Replay, SHOWN_SKIPPED};
+use crate::report::{Heading, Summary};
+
+const EXAMPLES: &str = "\
+Examples:
+  sluicegate
+      Replay the bundled log against the bundled policy.
+  sluicegate policy > policy.toml
+      A commented policy to start from.
+  sluicegate replay --policy policy.toml access.log.1.gz access.log
+      Replay your own logs against it.
+  zcat *.gz | sluicegate replay --policy policy.toml --json --top 0
+      Every key that was ever denied, as JSON.";
+
+const FORMATS: &str = "\
+Logs are in common or combined log format, plain or gzip. Lines in no such format are skipped, \
+counted and the first few shown. Lines out of order are judged at the newest time seen so far, \
+and counted as late.
+
+With --json, one object on one line:
+  {\"lines\":N,\"skipped\":N,\"late\":N,\"limiters\":[
+    {\"name\":S,\"keys\":N,\"allowed\":N,\"denied\":N,\"top_denied\":[
+      {\"key\":S,\"denied\":N,\"allowed\":N}]}]}
+\"lines\" are the lines judged, late ones among them, skipped ones not. Of each limiter, \"allowed\" \
+and \"denied\" add up to the lines that its `match` lets through.
+
+Exit status: 0 if the logs were replayed, whatever was denied or skipped; 1 if something could \
+not be read or written; 2 if an argument or the policy is wrong.";
+
+/// Replay access logs against rate-limit policies.
+///
+/// Answers what a policy would have done to the traffic you really had: each
+/// line of a log is put to each limiter of the policy at the line's own time.
+/// Without a command, replays the bundled log against the bundled policy.
+#[derive(Debug, Parser)]
+#[command(name = "sluicegate", version, after_help = EXAMPLES)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Replay logs against a policy and report what it would have denied
+    #[command(after_long_help = FORMATS)]
+    Replay(ReplayArgs),
+    /// Print the bundled policy, to start one's own from
+    Policy,
+}
+
+#[derive(Debug, Args)]
+struct ReplayArgs {
+    /// The policy, a TOML file; without it, the bundled one
+    #[arg(long, short, value_name = "POLICY.toml")]
+    policy: Option<PathBuf>,
+    /// Print one JSON object instead of the report
+    #[arg(long)]
+    json: bool,
+    /// How many of the most denied keys to list per limiter; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+    /// Replay the bundled log
+    #[arg(long, conflicts_with = "logs")]
+    sample: bool,
+    /// The logs, oldest first; `-` or none is standard input
+    #[arg(value_name = "LOG")]
+    logs: Vec<PathBuf>,
+}
+
+/// Why the command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The policy is wrong.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// Something could not be read or written.
+    #[error("{what}: {error}")]
+    Io {
+        /// What it is called.
+        what: String,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
+impl Failure {
+    fn io(what: impl ToString) -> impl FnOnce(io::Error) -> Failure {
+        move |error| Failure::Io { what: what.to_string(), error }
+    }
+
+    /// Tells the user, and gives the exit status.
+    #[must_use]
+    pub fn report(&self) -> ExitCode {
+        match self {
+            // Whoever read the report has seen enough of it.
+            Failure::Io { error, .. } if error.kind() == io::ErrorKind::BrokenPipe => {
+                ExitCode::SUCCESS
+            }
+            Failure::Io { .. } => {
+                anstream::eprintln!("error: {self}");
+                ExitCode::from(1)
+            }
+            Failure::Policy(error) => {
+                anstream::eprintln!("{}", error.in_colour());
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+impl Cli {
+    /// Does what the arguments say.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`], for the user.
+    pub fn run(self) -> Result<(), Failure> {
+        match self.command {
+            None => ReplayArgs::of_sample().run(),
+            Some(Command::Replay(args)) => args.run(),
+            Some(Command::Policy) => io::stdout()
+                .write_all(policy::BUNDLED.as_bytes())
+                .map_err(Failure::io("standard output")),
+        }
+    }
+}
+
+impl ReplayArgs {
+    fn of_sample() -> ReplayArgs {
+        ReplayArgs { policy: None, json: false, top: 10, sample: true, logs: Vec::new() }
+    }
+
+    fn run(self) -> Result<(), Failure> {
+        let (name, policy) = self.policy()?;
+        let sources = self.sources();
+        let mut replay = Replay::new(policy);
+        let started = Instant::now();
+        read(&mut replay, &sources)?;
+        let took = started.elapsed();
+        show_skipped(&replay);
+
+        let summary = Summary::new(&replay, self.top);
+        let mut report = Vec::new();
+        if self.json {
+            summary.write_json(&mut report)
+        } else {
+            let logs = sources.iter().map(Source::to_string).collect();
+            summary.write_text(&Heading { logs, policy: name, took }, &replay, &mut report)
+        }
+        .and_then(|()| anstream::stdout().write_all(&report))
+        .map_err(Failure::io("standard output"))
+    }
+
+    fn policy(&self) -> Result<(String, Policy), Failure> {
+        match &self.policy {
+            None => {
+                let name = "the bundled policy";
+                Ok((name.to_owned(), Policy::parse(name, policy::BUNDLED)?))
+            }
+            Some(path) => {
+                let name = path.display().to_string();
+                let text = fs::read_to_string(path).map_err(Failure::io(&name))?;
+                let policy = Policy::parse(&name, &text)?;
+                Ok((name, policy))
+            }
+        }
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        if self.sample {
+            return vec![Source::Sample];
+        }
+        if self.logs.is_empty() {
+            return vec![Source::Stdin];
+        }
+        let source = |path: &PathBuf| match path.as_os_str().as_encoded_bytes() {
+            b"-" => Source::Stdin,
+            _ => Source::File(path.clone()),
+        };
+        self.logs.iter().map(source).collect()
+    }
+}
+
+fn read(replay: &mut Replay, sources: &[Source]) -> Result<(), Failure> {
+    let progress = progress(sources);
+    for source in sources {
+        let name = source.to_string();
+        if *source == Source::Stdin && io::stdin().is_terminal() {
+            anstream::eprintln!("reading standard input");
+        }
+        source
+            .open(&progress)
+            .and_then(|log| replay.read(&name, log))
+            .map_err(Failure::io(&name))?;
+    }
+    progress.finish_and_clear();
+    Ok(())
+}
+
+/// A bar on standard error, which draws nothing unless that is a terminal.
+fn progress(sources: &[Source]) -> ProgressBar {
+    let bytes: Option<u64> = sources.iter().map(Source::bytes).sum();
+    let (bar, template) = match bytes {
+        Some(bytes) => {
+            (ProgressBar::new(bytes), "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
+        }
+        None => (ProgressBar::new_spinner(), "{spinner} {bytes} {bytes_per_sec}"),
+    };
+    bar.with_style(ProgressStyle::with_template(template).expect("the template is a constant"))
+}
+
+fn show_skipped(replay: &Replay) {
+    for skipped in replay.first_skipped() {
+        anstream::eprintln!("skipped {}:{}: {}", skipped.log, skipped.number, skipped.why);
+    }
+    if let Some(more @ 1..) = replay.skipped().checked_sub(SHOWN_SKIPPED as u64) {
+        anstream::eprintln!("skipped {more} more lines");
+    }
+}

@@ -1,0 +1,189 @@
+//! A policy file as it is written, before it is known to make sense.
+//!
+//! Every field keeps its place in the file, so that a later check can point at
+//! it. That is why the fields of all the policies are in one flat struct: serde's
+//! tagged enums lose the places.
+
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
+
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use sluicegate::Refill;
+use toml::Spanned;
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPolicy {
+    #[serde(default)]
+    pub(super) limiter: Vec<RawRule>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a [[limiter]] table")]
+pub(super) struct RawRule {
+    pub(super) name: Spanned<String>,
+    pub(super) key: Spanned<OneOrMany>,
+    pub(super) policy: Spanned<PolicyName>,
+    pub(super) mode: Option<Spanned<Mode>>,
+    pub(super) limit: Option<Spanned<Whole>>,
+    pub(super) rate: Option<Spanned<RawRate>>,
+    pub(super) refill: Option<Spanned<RawRefill>>,
+    pub(super) initial: Option<Spanned<Whole>>,
+    pub(super) interval: Option<Spanned<Interval>>,
+    pub(super) tolerance: Option<Spanned<Interval>>,
+    #[serde(rename = "match")]
+    pub(super) filter: Option<RawFilter>,
+    pub(super) cost: Option<Spanned<RawCost>>,
+}
+
+impl RawRule {
+    /// The fields that only some policies have, where they are given.
+    pub(super) fn given(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
+        fn place<T>(field: Option<&Spanned<T>>) -> Option<Range<usize>> {
+            field.map(Spanned::span)
+        }
+        [
+            ("mode", place(self.mode.as_ref())),
+            ("limit", place(self.limit.as_ref())),
+            ("rate", place(self.rate.as_ref())),
+            ("refill", place(self.refill.as_ref())),
+            ("initial", place(self.initial.as_ref())),
+            ("interval", place(self.interval.as_ref())),
+            ("tolerance", place(self.tolerance.as_ref())),
+        ]
+        .into_iter()
+        .filter_map(|(field, place)| Some((field, place?)))
+    }
+}
+
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PolicyName {
+    TokenBucket,
+    Gcra,
+    LeakyBucket,
+}
+
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Mode {
+    Meter,
+    MinInterval,
+}
+
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RawRefill {
+    Smooth,
+    Interval,
+}
+
+impl From<&RawRefill> for Refill {
+    fn from(raw: &RawRefill) -> Refill {
+        match raw {
+            RawRefill::Smooth => Refill::Smooth,
+            RawRefill::Interval => Refill::Interval,
+        }
+    }
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a rate such as { amount = 5, interval = \"1 minute\" }")]
+pub(super) struct RawRate {
+    pub(super) amount: Spanned<Whole>,
+    pub(super) interval: Spanned<Interval>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { method = \"POST\" }")]
+pub(super) struct RawFilter {
+    pub(super) method: Option<Spanned<OneOrMany>>,
+    pub(super) path_prefix: Option<Spanned<OneOrMany>>,
+    pub(super) status_class: Option<Spanned<OneOrMany>>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(untagged, expecting = "expected a string or a list of strings")]
+pub(super) enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    pub(super) fn as_slice(&self) -> &[String] {
+        match self {
+            OneOrMany::One(one) => std::slice::from_ref(one),
+            OneOrMany::Many(many) => many,
+        }
+    }
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(untagged, expecting = "expected a whole number or \"bytes\"")]
+pub(super) enum RawCost {
+    Permits(Whole),
+    Bytes(BytesWord),
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum BytesWord {
+    Bytes,
+}
+
+/// A count of permits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole(pub(super) u64);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Whole, D::Error> {
+        struct WholeVisitor;
+
+        impl Visitor<'_> for WholeVisitor {
+            type Value = Whole;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number")
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Whole, E> {
+                u64::try_from(number)
+                    .map(Whole)
+                    .map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Whole, E> {
+                Ok(Whole(number))
+            }
+        }
+
+        deserializer.deserialize_u64(WholeVisitor)
+    }
+}
+
+/// A length of time in words, such as `15 minutes`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interval(pub(super) Duration);
+
+impl<'de> Deserialize<'de> for Interval {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Interval, D::Error> {
+        struct IntervalVisitor;
+
+        impl Visitor<'_> for IntervalVisitor {
+            type Value = Interval;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time in quotes, such as \"15 minutes\" or \"100 ms\"")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Interval, E> {
+                humantime::parse_duration(text)
+                    .map(Interval)
+                    .map_err(|error| E::custom(format_args!("\"{text}\" is not a time: {error}")))
+            }
+        }
+
+        deserializer.deserialize_str(IntervalVisitor)
+    }
+}

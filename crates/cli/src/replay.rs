@@ -1,0 +1,150 @@
+//! Asks the engine about every line of a log, at that line's time.
+//!
+//! The clock is the newest time seen so far. Servers write a line when its
+//! request is done, so lines are often a little out of order; one that is older
+//! than a line before it is *late*, and is judged at the newest time.
+//!
+//! Every limiter of the policy judges every line that its filter lets through,
+//! whatever the others say.
+
+mod judge;
+mod timeline;
+
+use std::io::{self, BufRead};
+use std::sync::Arc;
+
+use bstr::io::BufReadExt;
+use jiff::Timestamp;
+use sluicegate::{ManualClock, Rate};
+
+pub use self::judge::{Judge, Tally};
+pub use self::timeline::{Bin, Timeline};
+use crate::log::{BadLine, Line};
+use crate::policy::Policy;
+
+/// How many of the lines that were skipped are kept to be shown.
+pub const SHOWN_SKIPPED: usize = 5;
+
+/// A policy at work on a log.
+#[derive(Debug)]
+pub struct Replay {
+    clock: Arc<ManualClock>,
+    span: Option<(Timestamp, Timestamp)>,
+    lines: u64,
+    late: u64,
+    skipped: u64,
+    first_skipped: Vec<Skipped>,
+    judges: Vec<Judge>,
+}
+
+/// A line that could not be judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// What the log is called.
+    pub log: String,
+    /// The line's number in it, from 1.
+    pub number: u64,
+    /// What is wrong with it.
+    pub why: BadLine,
+}
+
+impl Replay {
+    /// No line judged yet.
+    #[must_use]
+    pub fn new(policy: Policy) -> Replay {
+        Replay {
+            clock: Arc::new(ManualClock::new()),
+            span: None,
+            lines: 0,
+            late: 0,
+            skipped: 0,
+            first_skipped: Vec::new(),
+            judges: policy.rules.into_iter().map(Judge::new).collect(),
+        }
+    }
+
+    /// Judges every line of a log, which follows the logs read before. Lines
+    /// with nothing in them are no lines.
+    ///
+    /// # Errors
+    ///
+    /// If the log cannot be read to its end. A line that is no log line is
+    /// counted, and is not an error.
+    pub fn read(&mut self, name: &str, mut log: impl BufRead) -> io::Result<()> {
+        let mut number = 0;
+        log.for_byte_line(|text| {
+            number += 1;
+            if text.trim_ascii().is_empty() {
+                return Ok(true);
+            }
+            if let Err(why) = Line::parse(text).and_then(|line| self.judge(&line)) {
+                self.skipped += 1;
+                if self.first_skipped.len() < SHOWN_SKIPPED {
+                    self.first_skipped.push(Skipped { log: name.to_owned(), number, why });
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    /// Has every limiter judge one line.
+    ///
+    /// # Errors
+    ///
+    /// [`BadLine::FarFuture`], and then nobody judged it.
+    pub fn judge(&mut self, line: &Line<'_>) -> Result<(), BadLine> {
+        let (first, newest) = self.span.unwrap_or((line.time, line.time));
+        let time = line.time.max(newest);
+        let nanos = u64::try_from(time.duration_since(first).as_nanos())
+            .ok()
+            .filter(|nanos| u128::from(*nanos) <= Rate::MAX_PERIOD.as_nanos())
+            .ok_or(BadLine::FarFuture(line.time))?;
+        self.span = Some((first, time));
+        self.lines += 1;
+        self.late += u64::from(line.time < newest);
+        self.clock.set_nanos(nanos);
+        for judge in &mut self.judges {
+            judge.judge(line, nanos, &self.clock);
+        }
+        Ok(())
+    }
+
+    /// Lines that were judged.
+    #[must_use]
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Lines judged that were older than a line before them.
+    #[must_use]
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+
+    /// Lines that could not be judged.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// The first few of the lines that could not be judged.
+    #[must_use]
+    pub fn first_skipped(&self) -> &[Skipped] {
+        &self.first_skipped
+    }
+
+    /// The time of the first line and the newest time, if there was a line.
+    #[must_use]
+    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        self.span
+    }
+
+    /// The limiters, in the order of the policy.
+    #[must_use]
+    pub fn judges(&self) -> &[Judge] {
+        &self.judges
+    }
+}
+
+#[cfg(test)]
+mod tests;

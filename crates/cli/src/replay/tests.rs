@@ -1,0 +1,162 @@
+//! What is checked of a replay: which time a line is judged at, which lines are
+//! lines, and that limiters and keys do not affect each other.
+
+use super::*;
+
+const EACH_MINUTE: &str = r#"
+[[limiter]]
+name = "one a minute"
+key = "client"
+policy = "leaky_bucket"
+mode = "min_interval"
+interval = "1 minute"
+"#;
+
+fn replay(policy: &str, log: &str) -> Replay {
+    let mut replay = Replay::new(Policy::parse("test.toml", policy).unwrap());
+    replay.read("test.log", log.as_bytes()).unwrap();
+    replay
+}
+
+fn line(client: &str, time: &str) -> String {
+    format!("{client} - - [{time} +0000] \"GET /{client}?x HTTP/1.1\" 200 10\n")
+}
+
+/// Allowed and denied, by name of the limiter.
+fn counts(replay: &Replay) -> Vec<(&str, u64, u64)> {
+    let judges = replay.judges().iter();
+    judges.map(|judge| (judge.rule().name.as_str(), judge.allowed(), judge.denied())).collect()
+}
+
+#[test]
+fn a_line_is_judged_at_its_own_time() {
+    let log = line("a", "17/May/2015:10:00:00") + &line("a", "17/May/2015:10:01:00");
+    assert_eq!(counts(&replay(EACH_MINUTE, &log)), [("one a minute", 2, 0)]);
+    let log = line("a", "17/May/2015:10:00:00") + &line("a", "17/May/2015:10:00:59");
+    assert_eq!(counts(&replay(EACH_MINUTE, &log)), [("one a minute", 1, 1)]);
+}
+
+#[test]
+fn a_late_line_is_judged_at_the_newest_time_and_counted() {
+    let log = [
+        line("a", "17/May/2015:10:00:30"),
+        line("b", "17/May/2015:10:01:00"),
+        // Before the first line, and still not from another minute.
+        line("a", "17/May/2015:09:58:00"),
+        // b's minute counts from 10:01:00, a's from 10:00:30.
+        line("b", "17/May/2015:10:00:00"),
+        line("a", "17/May/2015:10:01:30"),
+        line("c", "17/May/2015:10:00:00"),
+        // c was judged at 10:01:30.
+        line("c", "17/May/2015:10:02:29"),
+    ];
+    let replay = replay(EACH_MINUTE, &log.concat());
+    assert_eq!((replay.lines(), replay.late(), replay.skipped()), (7, 3, 0));
+    assert_eq!(counts(&replay), [("one a minute", 4, 3)]);
+    let (first, last) = replay.span().unwrap();
+    assert_eq!(first, "2015-05-17T10:00:30Z".parse().unwrap());
+    assert_eq!(last, "2015-05-17T10:02:29Z".parse().unwrap());
+}
+
+#[test]
+fn a_log_may_begin_before_1970() {
+    let log = line("a", "31/Dec/1969:23:59:30")
+        + &line("a", "01/Jan/1970:00:00:29")
+        + &line("a", "01/Jan/1970:00:00:30")
+        + &line("a", "01/Jan/0001:00:00:00");
+    let replay = replay(EACH_MINUTE, &log);
+    assert_eq!(counts(&replay), [("one a minute", 2, 2)]);
+    assert_eq!(replay.late(), 1);
+}
+
+#[test]
+fn a_line_from_a_far_future_does_not_move_the_clock() {
+    let log = line("a", "17/May/2015:10:00:00")
+        + &line("a", "17/May/9015:10:00:00")
+        + &line("a", "17/May/2015:10:00:01");
+    let replay = replay(EACH_MINUTE, &log);
+    assert_eq!((replay.lines(), replay.late(), replay.skipped()), (2, 0, 1));
+    assert_eq!(
+        replay.first_skipped()[0].why.to_string(),
+        "9015-05-17T10:00:00Z is more than 100 years after the first line"
+    );
+}
+
+#[test]
+fn bad_lines_are_counted_and_empty_lines_are_no_lines() {
+    let good = line("a", "17/May/2015:10:00:00");
+    let log =
+        format!("{good}\n  \r\nbad\n{good}bad\nbad\nbad\nbad\nbad\nbad\r\n{}", good.trim_end());
+    let replay = replay(EACH_MINUTE, &log);
+    assert_eq!((replay.lines(), replay.skipped()), (3, 7));
+    let numbers: Vec<u64> = replay.first_skipped().iter().map(|skipped| skipped.number).collect();
+    assert_eq!(numbers, [4, 6, 7, 8, 9]);
+}
+
+#[test]
+fn several_logs_are_one_stream() {
+    let mut replay = replay(EACH_MINUTE, &line("a", "17/May/2015:10:00:00"));
+    replay
+        .read("next.log", format!("{}bad", line("a", "17/May/2015:10:00:59")).as_bytes())
+        .unwrap();
+    assert_eq!(counts(&replay), [("one a minute", 1, 1)]);
+    assert_eq!(
+        (&*replay.first_skipped()[0].log, replay.first_skipped()[0].number),
+        ("next.log", 2)
+    );
+}
+
+#[test]
+fn keys_filters_and_costs_are_each_limiters_own() {
+    let policy = r#"
+[[limiter]]
+name = "bytes"
+key = "all"
+policy = "token_bucket"
+limit = 25
+rate = { amount = 1, interval = "1 hour" }
+cost = "bytes"
+
+[[limiter]]
+name = "pairs"
+key = ["client", "path"]
+policy = "gcra"
+interval = "1 hour"
+tolerance = "0 s"
+
+[[limiter]]
+name = "posts"
+key = "client"
+policy = "token_bucket"
+limit = 1
+rate = { amount = 1, interval = "1 hour" }
+match = { method = "POST" }
+
+[[limiter]]
+name = "path of a"
+key = "client"
+policy = "token_bucket"
+limit = 2
+rate = { amount = 1, interval = "1 hour" }
+match = { path_prefix = ["/x", "/a"], status_class = "2xx" }
+cost = 2
+"#;
+    let at = "17/May/2015:10:00:00";
+    let log = [line("a", at), line("b", at), line("a", at), line("aa", at)].concat();
+    let replay = replay(policy, &log);
+    assert_eq!(
+        counts(&replay),
+        [("bytes", 2, 2), ("pairs", 3, 1), ("posts", 0, 0), ("path of a", 2, 1),]
+    );
+    let mut pairs: Vec<(String, u64)> =
+        replay.judges()[1].tallies().map(|(key, tally)| (key, tally.denied)).collect();
+    pairs.sort();
+    assert_eq!(pairs, [("a /a".to_owned(), 1), ("aa /aa".to_owned(), 0), ("b /b".to_owned(), 0)]);
+}
+
+#[test]
+fn a_policy_judges_nothing_in_an_empty_log() {
+    let replay = replay(EACH_MINUTE, "\n");
+    assert_eq!((replay.lines(), replay.skipped(), replay.span()), (0, 0, None));
+    assert_eq!(counts(&replay), [("one a minute", 0, 0)]);
+}

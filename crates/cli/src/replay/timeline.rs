@@ -1,0 +1,121 @@
+//! Admissions and refusals over time, in fixed memory.
+
+/// The most bins there are; the last is a power of two away from the first.
+const MAX_BINS: usize = 2048;
+
+/// What is counted in a bin until the log turns out to be long.
+const FIRST_WIDTH_NANOS: u64 = 1_000_000_000;
+
+/// Admissions and refusals over time.
+///
+/// Starts with a bin per second. Whenever a time falls outside of its bins, they
+/// are joined two by two, so that a log of any length fits.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    width_nanos: u64,
+    bins: Vec<Bin>,
+}
+
+/// What happened in a stretch of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Lines that were admitted.
+    pub allowed: u64,
+    /// Lines that were refused.
+    pub denied: u64,
+}
+
+impl Default for Timeline {
+    fn default() -> Timeline {
+        Timeline { width_nanos: FIRST_WIDTH_NANOS, bins: Vec::new() }
+    }
+}
+
+impl Timeline {
+    /// Counts one decision.
+    pub fn record(&mut self, at_nanos: u64, admitted: bool) {
+        let bin = self.cover(at_nanos);
+        if admitted {
+            bin.allowed += 1;
+        } else {
+            bin.denied += 1;
+        }
+    }
+
+    /// The bin for that time, with all before it.
+    fn cover(&mut self, at_nanos: u64) -> &mut Bin {
+        while at_nanos / self.width_nanos >= MAX_BINS as u64 {
+            self.bins = joined(&self.bins, 2);
+            self.width_nanos *= 2;
+        }
+        let index = (at_nanos / self.width_nanos) as usize;
+        if index >= self.bins.len() {
+            self.bins.resize(index + 1, Bin::default());
+        }
+        &mut self.bins[index]
+    }
+
+    /// The time from 0 to `until_nanos` as at most `most` columns of equal
+    /// width, and that width in nanoseconds.
+    ///
+    /// Two timelines give columns of the same width for the same arguments.
+    #[must_use]
+    pub fn columns(&self, until_nanos: u64, most: usize) -> (Vec<Bin>, u64) {
+        let mut whole = self.clone();
+        whole.cover(until_nanos);
+        let per_column = whole.bins.len().div_ceil(most.max(1));
+        (joined(&whole.bins, per_column), whole.width_nanos * per_column as u64)
+    }
+}
+
+/// The bins, joined `count` by `count`.
+fn joined(bins: &[Bin], count: usize) -> Vec<Bin> {
+    bins.chunks(count)
+        .map(|chunk| Bin {
+            allowed: chunk.iter().map(|bin| bin.allowed).sum(),
+            denied: chunk.iter().map(|bin| bin.denied).sum(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = FIRST_WIDTH_NANOS;
+
+    #[test]
+    fn columns_are_of_equal_width_and_lose_nothing() {
+        let mut timeline = Timeline::default();
+        for second in 0..120 {
+            timeline.record(second * SECOND, second % 3 != 0);
+        }
+        let (columns, width_nanos) = timeline.columns(119 * SECOND, 64);
+        assert_eq!((columns.len(), width_nanos), (60, 2 * SECOND));
+        assert!(columns.iter().all(|bin| bin.allowed + bin.denied == 2));
+        assert_eq!(columns.iter().map(|bin| bin.denied).sum::<u64>(), 40);
+    }
+
+    #[test]
+    fn a_long_log_makes_the_bins_wider() {
+        let mut timeline = Timeline::default();
+        timeline.record(0, true);
+        timeline.record(u64::MAX, false);
+        assert!(timeline.bins.len() <= MAX_BINS);
+        let (columns, _) = timeline.columns(u64::MAX, 10);
+        assert_eq!(columns[0], Bin { allowed: 1, denied: 0 });
+        assert_eq!(columns[columns.len() - 1], Bin { allowed: 0, denied: 1 });
+    }
+
+    #[test]
+    fn timelines_of_one_span_have_the_same_columns() {
+        let (mut early, mut late) = (Timeline::default(), Timeline::default());
+        early.record(3 * SECOND, true);
+        late.record(100_000 * SECOND, true);
+        let widths = [&early, &late].map(|timeline| {
+            let (columns, width_nanos) = timeline.columns(100_000 * SECOND, 70);
+            (columns.len(), width_nanos)
+        });
+        assert_eq!(widths[0], widths[1]);
+    }
+}

@@ -1,0 +1,219 @@
+//! The report for people: at most 100 columns, in colours that the stream it is
+//! written to may take out again.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table, presets};
+use humantime::format_duration;
+use indicatif::HumanCount;
+use jiff::tz::TimeZone;
+
+use super::{KeySummary, Summary};
+use crate::log::printable;
+use crate::replay::{Bin, Judge, Replay};
+
+/// The widest the report gets.
+const MAX_WIDTH: u16 = 100;
+
+/// Columns of a timeline that are taken by its name and its peak.
+const AROUND_TIMELINE: u16 = 40;
+
+const ALLOWED: Style = AnsiColor::Green.on_default();
+const DENIED: Style = AnsiColor::Red.on_default();
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+
+/// Nothing, and then eighths of a block.
+const TICKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// What the report says about the run itself.
+#[derive(Clone, Debug)]
+pub struct Heading {
+    /// What the logs are called.
+    pub logs: Vec<String>,
+    /// What the policy is called.
+    pub policy: String,
+    /// Wall-clock time from the first byte read to the last decision.
+    pub took: Duration,
+}
+
+impl Summary {
+    /// Writes everything worth knowing, in colours.
+    ///
+    /// # Errors
+    ///
+    /// If `out` cannot be written to.
+    pub fn write_text(
+        &self,
+        heading: &Heading,
+        replay: &Replay,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let mut table = Table::new();
+        let width = table.width().unwrap_or(MAX_WIDTH).min(MAX_WIDTH);
+        self.write_heading(heading, replay, out)?;
+        section(out, "limiters", "")?;
+        self.fill_limiters(&mut table, replay);
+        write_table(out, table, width)?;
+        write_timelines(out, replay, width)?;
+        self.write_top(out, width)
+    }
+
+    fn write_heading(
+        &self,
+        heading: &Heading,
+        replay: &Replay,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let mut line =
+            |name: &str, text: &dyn Display| writeln!(out, "  {DIM}{name:<7}{DIM:#} {text}");
+        match heading.logs.as_slice() {
+            [first, _, rest @ ..] if !rest.is_empty() => {
+                line("logs", &format!("{first} and {} more", rest.len() + 1))?;
+            }
+            few => line("log", &few.join(", "))?,
+        }
+        line("policy", &heading.policy)?;
+        if let Some((first, last)) = replay.span() {
+            let [from, to] = [first, last]
+                .map(|time| time.to_zoned(TimeZone::UTC).strftime("%F %T").to_string());
+            let lasted = Duration::try_from(last.duration_since(first)).unwrap_or_default();
+            line("span", &format!("{from} to {to} UTC, {}", format_duration(lasted)))?;
+        }
+        let [lines, skipped, late] = [self.lines, self.skipped, self.late].map(HumanCount);
+        line("lines", &format!("{lines} judged, {skipped} skipped, {late} late"))?;
+        let decisions: u64 =
+            self.limiters.iter().map(|limiter| limiter.allowed + limiter.denied).sum();
+        let per_second = u128::from(decisions) * 1_000_000_000 / heading.took.as_nanos().max(1);
+        line(
+            "speed",
+            &format!(
+                "{} decisions in {:.3} s, {} a second, reading included",
+                HumanCount(decisions),
+                heading.took.as_secs_f64(),
+                HumanCount(u64::try_from(per_second).unwrap_or(u64::MAX)),
+            ),
+        )
+    }
+
+    fn fill_limiters(&self, table: &mut Table, replay: &Replay) {
+        table
+            .set_header(["limiter", "policy", "keys", "allowed", "denied", "denied %"].map(header));
+        for (limiter, judge) in self.limiters.iter().zip(replay.judges()) {
+            table.add_row([
+                Cell::new(&limiter.name).add_attribute(Attribute::Bold),
+                Cell::new(judge.rule().kind),
+                Cell::new(HumanCount(limiter.keys as u64)),
+                Cell::new(HumanCount(limiter.allowed)).fg(Color::Green),
+                Cell::new(HumanCount(limiter.denied)).fg(Color::Red),
+                Cell::new(percent(limiter.denied, limiter.allowed + limiter.denied)),
+            ]);
+        }
+        align_right(table, 2..6);
+    }
+
+    fn write_top(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
+        section(out, "most denied", "")?;
+        let mut table = Table::new();
+        table.set_header(["limiter", "key", "denied", "of", "denied %"].map(header));
+        for limiter in &self.limiters {
+            for (place, key) in limiter.top_denied.iter().enumerate() {
+                let name = if place == 0 { limiter.name.as_str() } else { "" };
+                table.add_row(top_row(name, key));
+            }
+        }
+        align_right(&mut table, 2..5);
+        if table.is_empty() {
+            return writeln!(out, "  nothing was denied");
+        }
+        write_table(out, table, width)
+    }
+}
+
+fn top_row(name: &str, key: &KeySummary) -> Row {
+    let all = key.allowed + key.denied;
+    let mut row = Row::from([
+        Cell::new(name).add_attribute(Attribute::Bold),
+        Cell::new(printable(&key.key)),
+        Cell::new(HumanCount(key.denied)).fg(Color::Red),
+        Cell::new(HumanCount(all)),
+        Cell::new(percent(key.denied, all)),
+    ]);
+    row.max_height(1);
+    row
+}
+
+fn write_timelines(out: &mut impl Write, replay: &Replay, width: u16) -> io::Result<()> {
+    let Some((first, last)) = replay.span() else { return Ok(()) };
+    let until_nanos = u64::try_from(last.duration_since(first).as_nanos()).unwrap_or(u64::MAX);
+    let most = usize::from(width.saturating_sub(AROUND_TIMELINE));
+    let drawn: Vec<(&Judge, Vec<Bin>, u64)> = replay
+        .judges()
+        .iter()
+        .map(|judge| {
+            let (columns, width_nanos) = judge.timeline().columns(until_nanos, most);
+            (judge, columns, width_nanos)
+        })
+        .collect();
+    let column = drawn.first().map_or(Duration::ZERO, |drawn| Duration::from_nanos(drawn.2));
+    section(out, "over time", &format!(", {} a column", format_duration(column)))?;
+    for (judge, columns, _) in drawn {
+        let highest = columns.iter().map(|bin| bin.allowed.max(bin.denied)).max().unwrap_or(0);
+        let name: String = judge.rule().name.chars().take(14).collect();
+        let mut row = |name: &str, what: &str, style: Style, count: fn(&Bin) -> u64| {
+            let bars: String = columns.iter().map(|bin| tick(count(bin), highest)).collect();
+            let peak = HumanCount(columns.iter().map(count).max().unwrap_or(0));
+            writeln!(
+                out,
+                "  {BOLD}{name:<14}{BOLD:#} {what:<7} {style}{bars}{style:#} {DIM}max {peak}{DIM:#}"
+            )
+        };
+        row(&name, "allowed", ALLOWED, |bin| bin.allowed)?;
+        row("", "denied", DENIED, |bin| bin.denied)?;
+    }
+    Ok(())
+}
+
+/// A bar for `count`, which shows however small it is beside the highest.
+fn tick(count: u64, highest: u64) -> char {
+    let full = (TICKS.len() - 1) as u128;
+    TICKS[(u128::from(count) * full).div_ceil(u128::from(highest.max(1))) as usize]
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    let whole = u128::from(whole.max(1));
+    let tenths = (u128::from(part) * 1000 + whole / 2) / whole;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+fn header(name: &str) -> Cell {
+    Cell::new(name).add_attribute(Attribute::Dim)
+}
+
+fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
+    for column in columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+fn section(out: &mut impl Write, title: &str, note: &str) -> io::Result<()> {
+    writeln!(out, "\n{BOLD}{title}{BOLD:#}{DIM}{note}{DIM:#}")
+}
+
+fn write_table(out: &mut impl Write, mut table: Table, width: u16) -> io::Result<()> {
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width.saturating_sub(1))
+        .set_truncation_indicator("…")
+        .enforce_styling();
+    for line in table.lines() {
+        writeln!(out, " {}", line.trim_end())?;
+    }
+    Ok(())
+}

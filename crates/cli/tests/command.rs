@@ -1,0 +1,262 @@
+//! What is checked of the command as a program: where it reads from, what it
+//! prints on which stream, and its exit status.
+
+use std::fs;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{self, Stdio};
+
+use assert_cmd::Command;
+use assert_cmd::assert::Assert;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const POLICY: &str = r#"
+[[limiter]]
+name = "two each"
+key = "client"
+policy = "token_bucket"
+limit = 2
+rate = { amount = 1, interval = "1 hour" }
+
+[[limiter]]
+name = "three in all"
+key = "all"
+policy = "gcra"
+interval = "1 hour"
+tolerance = "2 hours"
+"#;
+
+/// Clients a, a, b, a, a and b.
+const LOG: &str = r#"a - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1
+a - - [17/May/2015:10:05:04 +0000] "GET / HTTP/1.1" 200 1
+b - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1
+a - - [17/May/2015:10:05:05 +0000] "GET / HTTP/1.1" 200 1
+a - - [17/May/2015:10:05:06 +0000] "GET / HTTP/1.1" 200 1
+b - - [17/May/2015:10:05:06 +0000] "GET / HTTP/1.1" 200 1
+"#;
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        folder.file("policy.toml", POLICY);
+        folder.file("access.log", LOG);
+        folder
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// `sluicegate replay --policy policy.toml` in the folder, with more.
+    fn replay(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> Assert {
+        sluicegate()
+            .current_dir(self.0.path())
+            .args(["replay", "--policy", "policy.toml"])
+            .args(args)
+            .write_stdin(stdin)
+            .assert()
+    }
+}
+
+fn sluicegate() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_sluicegate"))
+}
+
+fn stdout(assert: &Assert) -> String {
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+fn stderr(assert: &Assert) -> String {
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+}
+
+fn json(assert: &Assert) -> Value {
+    serde_json::from_slice(&assert.get_output().stdout).unwrap()
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    flate2::read::GzEncoder::new(text.as_bytes(), flate2::Compression::fast())
+        .read_to_end(&mut bytes)
+        .unwrap();
+    bytes
+}
+
+#[test]
+fn json_is_one_object_with_fixed_names() {
+    let replay = Folder::new().replay(&["--json", "access.log"], "").success();
+    assert_eq!(stdout(&replay).matches('\n').count(), 1);
+    assert_eq!(
+        json(&replay),
+        json!({
+            "lines": 6,
+            "skipped": 0,
+            "late": 1,
+            "limiters": [
+                {
+                    "name": "two each",
+                    "keys": 2,
+                    "allowed": 4,
+                    "denied": 2,
+                    "top_denied": [{ "key": "a", "denied": 2, "allowed": 2 }],
+                },
+                {
+                    "name": "three in all",
+                    "keys": 1,
+                    "allowed": 3,
+                    "denied": 3,
+                    "top_denied": [{ "key": "all", "denied": 3, "allowed": 3 }],
+                },
+            ],
+        })
+    );
+    assert_eq!(stderr(&replay), "");
+}
+
+#[test]
+fn top_limits_the_keys_that_are_listed_and_0_does_not() {
+    let folder = Folder::new();
+    let log: String = (0..13)
+        .map(|client| LOG.lines().next().unwrap().replacen('a', &format!("c{client:02}"), 1) + "\n")
+        .collect();
+    folder.file("many.log", log.repeat(3));
+    for (args, listed) in [(&[] as &[&str], 10), (&["--top", "0"], 13), (&["--top", "2"], 2)] {
+        let replay = folder.replay(&[args, &["--json", "many.log"]].concat(), "").success();
+        let top = json(&replay)["limiters"][0]["top_denied"].as_array().unwrap().clone();
+        assert_eq!(top.len(), listed);
+        assert_eq!(top[1], json!({ "key": "c01", "denied": 1, "allowed": 2 }));
+    }
+}
+
+#[test]
+fn standard_input_files_and_gzip_are_read_alike() {
+    let folder = Folder::new();
+    folder.file("packed", gzip(LOG));
+    let expected = json(&folder.replay(&["--json", "access.log"], "").success());
+    assert_eq!(json(&folder.replay(&["--json"], LOG).success()), expected);
+    assert_eq!(json(&folder.replay(&["--json", "-"], gzip(LOG)).success()), expected);
+    assert_eq!(json(&folder.replay(&["--json", "packed"], "").success()), expected);
+
+    let (first, second) = LOG.split_at(LOG.len() / 2);
+    let (second, rest) = (second.split_once('\n').unwrap().1, second.split_once('\n').unwrap().0);
+    let first = folder.file("first.log", format!("{first}{rest}\n"));
+    let args = ["--json", first.to_str().unwrap(), "-"];
+    assert_eq!(json(&folder.replay(&args, second).success()), expected);
+}
+
+#[test]
+fn bad_lines_are_counted_and_the_first_five_shown() {
+    let folder = Folder::new();
+    let time = LOG.replacen("17/May", "17/Mai", 1);
+    folder.file(
+        "bad.log",
+        [time.as_bytes(), b"\xff\xfe\x1b[31m\n\n", b"x\n".repeat(6).as_slice()].concat(),
+    );
+    let replay = folder.replay(&["--json", "bad.log"], "").success();
+    assert_eq!((&json(&replay)["lines"], &json(&replay)["skipped"]), (&json!(5), &json!(8)));
+    assert_eq!(
+        stderr(&replay),
+        "\
+skipped bad.log:1: `17/Mai/2015:10:05:03 +0000` is not a time such as `17/May/2015:10:05:03 +0000`
+skipped bad.log:7: not in common or combined log format
+skipped bad.log:9: not in common or combined log format
+skipped bad.log:10: not in common or combined log format
+skipped bad.log:11: not in common or combined log format
+skipped 3 more lines
+"
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_status_1_with_its_name() {
+    let folder = Folder::new();
+    let missing = folder.replay(&["access.log", "no.log"], "").code(1);
+    assert!(stderr(&missing).starts_with("error: no.log: No such file"), "{}", stderr(&missing));
+    assert_eq!(stdout(&missing), "");
+
+    let mut cut = gzip(&LOG.repeat(100));
+    cut.truncate(cut.len() - 20);
+    folder.file("cut.gz", cut);
+    let cut = folder.replay(&["cut.gz"], "").code(1);
+    assert!(stderr(&cut).starts_with("error: cut.gz: "), "{}", stderr(&cut));
+
+    let no_policy = sluicegate().args(["replay", "--policy", "no.toml"]).assert().code(1);
+    assert!(stderr(&no_policy).starts_with("error: no.toml: "), "{}", stderr(&no_policy));
+}
+
+#[test]
+fn a_policy_that_is_wrong_is_status_2_and_shown() {
+    let folder = Folder::new();
+    folder.file("policy.toml", POLICY.replace("limit = 2", "limit = 0"));
+    let wrong = folder.replay(&["access.log"], "").code(2);
+    let expected = "\
+error: `limit` is 0
+ --> policy.toml:6:9
+  |
+6 | limit = 0
+  |         ^ must be from 1 to 2^32
+";
+    assert_eq!(stderr(&wrong), expected);
+    assert_eq!(stdout(&wrong), "");
+    folder.replay(&["--jsn"], "").code(2);
+}
+
+#[test]
+fn without_arguments_the_bundled_log_is_replayed() {
+    let report = stdout(&sluicegate().assert().success());
+    for part in ["the bundled sample", "0 skipped", "\nlimiters", "\nover time", "\nmost denied"] {
+        assert!(report.contains(part), "{part}:\n{report}");
+    }
+    assert!(!report.contains('\x1b'), "colours in a pipe");
+    let widest = report.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{widest:?} columns:\n{report}");
+}
+
+#[test]
+fn long_and_hostile_keys_do_not_break_the_report() {
+    let folder = Folder::new();
+    let long = "\u{fc}\u{1b}[31m/".repeat(200);
+    folder.file("policy.toml", POLICY.replace("two each", &"long name ".repeat(20)));
+    let report = stdout(&folder.replay(&[], LOG.replace("a -", &format!("{long} -"))).success());
+    assert!(!report.contains('\x1b'));
+    let widest = report.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{widest:?} columns:\n{report}");
+}
+
+#[test]
+fn an_empty_log_has_a_report_too() {
+    let report = stdout(&Folder::new().replay(&[], "").success());
+    assert!(report.contains("0 judged, 0 skipped, 0 late"), "{report}");
+    assert!(report.contains("nothing was denied"), "{report}");
+}
+
+#[test]
+fn the_bundled_policy_can_be_printed_and_used() {
+    let folder = Folder::new();
+    let policy = stdout(&sluicegate().arg("policy").assert().success());
+    folder.file("policy.toml", &policy);
+    let copied = json(&folder.replay(&["--sample", "--json"], "").success());
+    let bundled = json(&sluicegate().args(["replay", "--sample", "--json"]).assert().success());
+    assert_eq!(copied, bundled);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    for args in [&[] as &[&str], &["replay", "--sample", "--json"], &["policy"]] {
+        let mut child = process::Command::new(env!("CARGO_BIN_EXE_sluicegate"))
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    }
+}

@@ -1,0 +1,76 @@
+//! The command says, for every limiter and key, exactly what the definitions
+//! say: compared with the same replay in rational numbers.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use indicatif::ProgressBar;
+use jiff::Timestamp;
+use jiff::tz::Offset;
+use serde_json::Value;
+use sluicegate_cli::log::Source;
+use sluicegate_cli::policy::Policy;
+
+#[path = "support/reference.rs"]
+mod reference;
+
+fn assert_exact(policy: &str, log: &str) {
+    // A path that is not relative stays as it is.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (policy, log) = (root.join(policy), root.join(log));
+
+    let output = Command::new(env!("CARGO_BIN_EXE_sluicegate"))
+        .args(["replay", "--json", "--top", "0", "--policy"])
+        .args([&policy, &log])
+        .assert()
+        .success();
+    let found: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+
+    let log = Source::File(log).open(&ProgressBar::hidden()).unwrap();
+    let policy = Policy::parse("policy", &fs::read_to_string(policy).unwrap()).unwrap();
+    let expected = reference::replay(&policy, vec![log]).unwrap();
+    let denied: Vec<u64> = expected.limiters.iter().map(|limiter| limiter.denied).collect();
+    assert!(
+        denied.iter().all(|denied| *denied > 0),
+        "a limiter was not put to the test: {denied:?}"
+    );
+    assert_eq!(found, serde_json::to_value(&expected).unwrap());
+}
+
+#[test]
+fn the_bundled_policy_is_exact_on_the_bundled_log() {
+    assert_exact("sample/policy.toml", "sample/access.log.gz");
+}
+
+#[test]
+fn awkward_numbers_are_exact_on_the_bundled_log() {
+    assert_exact("tests/policies/awkward.toml", "sample/access.log.gz");
+}
+
+#[test]
+fn awkward_numbers_are_exact_on_a_log_that_is_out_of_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("access.log");
+    fs::write(&log, (0..6000).map(scrambled_line).collect::<String>()).unwrap();
+    assert_exact("tests/policies/awkward.toml", log.to_str().unwrap());
+}
+
+/// Eight lines per second across the start of 1970, each up to 40 s early or
+/// late and in some time zone.
+fn scrambled_line(number: i64) -> String {
+    let noise = number.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64).rotate_left(29);
+    let pick = |below: i64, shift: u32| (noise >> shift).rem_euclid(below);
+    let time = Timestamp::from_second(number / 8 - 300 + pick(81, 3) - 40).unwrap();
+    let zone = Offset::from_hours(pick(25, 11) as i8 - 12).unwrap().to_time_zone();
+    format!(
+        "10.0.0.{} - - [{}] \"{} /{} HTTP/1.1\" {} {} \"-\" \"agent {}\"\n",
+        pick(5, 17),
+        time.to_zoned(zone).strftime("%d/%b/%Y:%H:%M:%S %z"),
+        ["GET", "POST"][pick(2, 23) as usize],
+        pick(30, 29),
+        [200, 304, 404, 500][pick(4, 37) as usize],
+        pick(90_000, 41),
+        pick(3, 47),
+    )
+}
