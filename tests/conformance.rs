@@ -1,0 +1,72 @@
+//! Our limiters on the test vectors of others.
+//!
+//! The files in `tests/vectors` hold configurations, calls and results from the
+//! tests of other rate limiters, each with its source. What is checked:
+//!
+//! * every result is the one that the file expects, which is the peer's unless the
+//!   file says otherwise;
+//! * where it says otherwise, the peer's value is kept beside ours, is another,
+//!   and `docs/conformance.md` gives the reason under the heading that the file
+//!   names;
+//! * whatever the vector: a denial changes nothing, and its wait is the least that
+//!   suffices, to the nanosecond;
+//! * as many cases and steps were run as there should be.
+
+#[path = "conformance/race.rs"]
+mod race;
+#[path = "conformance/replay.rs"]
+mod replay;
+#[path = "conformance/subject.rs"]
+mod subject;
+#[path = "conformance/vectors.rs"]
+mod vectors;
+
+use self::replay::{Tally, replay};
+
+const THROTTLED: &str = include_str!("vectors/throttled.json");
+const REDIS_CELL: &str = include_str!("vectors/redis_cell.json");
+const BUCKET4J: &str = include_str!("vectors/bucket4j.json");
+const UBER_RATELIMIT: &str = include_str!("vectors/uber_ratelimit.json");
+const PEER_DEFECTS: &str = include_str!("vectors/peer_defects.json");
+const DOCUMENT: &str = include_str!("../docs/conformance.md");
+
+#[test]
+fn gcra_answers_as_throttled_does() {
+    assert_eq!(replay(THROTTLED), Tally { cases: 3, steps: 46, differences: 1 });
+}
+
+#[test]
+fn gcra_answers_as_redis_cell_does() {
+    assert_eq!(replay(REDIS_CELL), Tally { cases: 11, steps: 32, differences: 2 });
+}
+
+#[test]
+fn token_bucket_answers_as_bucket4j_does() {
+    assert_eq!(replay(BUCKET4J), Tally { cases: 101, steps: 347, differences: 14 });
+}
+
+#[test]
+fn pacing_lets_through_as_many_as_uber_ratelimit_does() {
+    assert_eq!(race::run(UBER_RATELIMIT), Tally { cases: 13, steps: 66, differences: 4 });
+}
+
+#[test]
+fn defects_of_the_peers_are_not_ours() {
+    assert_eq!(replay(PEER_DEFECTS), Tally { cases: 7, steps: 23, differences: 7 });
+}
+
+#[test]
+fn every_difference_is_in_the_document() {
+    for json in [THROTTLED, REDIS_CELL, BUCKET4J, PEER_DEFECTS, UBER_RATELIMIT] {
+        let file: serde_json::Value = serde_json::from_str(json).unwrap();
+        for case in file["cases"].as_array().unwrap() {
+            let parts = ["steps", "counts"].iter().filter_map(|part| case[part].as_array());
+            for part in parts.flatten().chain([case]).filter(|part| !part["why"].is_null()) {
+                let (name, why) = (case["name"].as_str().unwrap(), part["why"].as_str().unwrap());
+                let section = DOCUMENT.split("\n## ").find(|section| section.starts_with(why));
+                let section = section.unwrap_or_else(|| panic!("no heading {why}"));
+                assert!(section.contains(&format!("`{name}`")), "{name} is not under {why}");
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The vectors: what a file of `tests/vectors` says.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Named results, expected or found. Times end in `_nanos`.
+pub(crate) type Facts = BTreeMap<String, Value>;
+
+/// One file: where it was taken from, and its cases.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct File<Case> {
+    pub(crate) source: Source,
+    pub(crate) cases: Vec<Case>,
+}
+
+/// Where the facts of a file come from.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Source {
+    pub(crate) project: String,
+    pub(crate) commit: String,
+    pub(crate) files: Vec<String>,
+    pub(crate) licence: String,
+    pub(crate) copied: String,
+}
+
+/// Calls on one limiter, in order.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    /// The peer's file, or the end of its path.
+    pub(crate) from: String,
+    /// What a reader of a failure should know, such as how the case was changed so
+    /// that it can be run at all.
+    #[serde(default)]
+    pub(crate) note: String,
+    pub(crate) limiter: LimiterSpec,
+    /// The field for which we refuse the set-up. Such a case has no steps.
+    pub(crate) refused: Option<String>,
+    /// What the peer makes of a set-up that we refuse.
+    pub(crate) peer: Option<Facts>,
+    pub(crate) why: Option<String>,
+    /// When the limiter is made.
+    #[serde(default)]
+    pub(crate) start_nanos: u64,
+    /// Every time in the case is multiplied by each of these in turn.
+    #[serde(default = "unscaled")]
+    pub(crate) scales: Vec<u64>,
+    pub(crate) steps: Vec<Step>,
+}
+
+fn unscaled() -> Vec<u64> {
+    vec![1]
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LimiterSpec {
+    Gcra(GcraSpec),
+    Bucket(BucketSpec),
+    /// A minimum interval, as a rate.
+    Paced(RateSpec),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GcraSpec {
+    pub(crate) interval_nanos: u64,
+    /// Cells beyond the first that may pass at once.
+    pub(crate) max_burst: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RateSpec {
+    pub(crate) permits: u64,
+    pub(crate) period_nanos: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BucketSpec {
+    pub(crate) permits: u64,
+    pub(crate) period_nanos: u64,
+    pub(crate) burst: u64,
+    #[serde(default)]
+    pub(crate) refill: RefillSpec,
+    pub(crate) initial: Option<u64>,
+    pub(crate) max_debt: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RefillSpec {
+    #[default]
+    Smooth,
+    Interval,
+}
+
+/// One call, and what must come of it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Step {
+    pub(crate) at_nanos: u64,
+    #[serde(rename = "do")]
+    pub(crate) verb: Verb,
+    /// Permits asked for; all there are, if not given.
+    #[serde(default = "all")]
+    pub(crate) n: u64,
+    /// How often the call is made; what must come of it is the same each time.
+    #[serde(default = "once")]
+    pub(crate) times: u32,
+    /// For `reconfigure`.
+    pub(crate) to: Option<BucketSpec>,
+    /// For `reconfigure`.
+    pub(crate) carry: Option<CarrySpec>,
+    #[serde(default)]
+    pub(crate) expect: Facts,
+    /// Where the peer's results are others, the peer's.
+    pub(crate) peer: Option<Facts>,
+    /// The heading of `docs/conformance.md` that gives the reason.
+    pub(crate) why: Option<String>,
+}
+
+fn all() -> u64 {
+    u64::MAX
+}
+
+fn once() -> u32 {
+    1
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Verb {
+    Take,
+    TakeUpTo,
+    Peek,
+    Force,
+    Look,
+    Reset,
+    Reconfigure,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CarrySpec {
+    Keep,
+    Scale,
+    Reset,
+}
+
+/// Threads that take from paced limiters for as long as they may.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Race {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) note: String,
+    pub(crate) limiters: BTreeMap<String, Paced>,
+    pub(crate) threads: Vec<Threads>,
+    pub(crate) counts: Vec<Count>,
+    /// When each take was let through, if that is asked for.
+    pub(crate) admitted_at_nanos: Option<Vec<u64>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Paced {
+    pub(crate) permits: u64,
+    pub(crate) period_nanos: u64,
+    /// How many intervals of idle time may be made up for.
+    pub(crate) slack: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Threads {
+    pub(crate) from_nanos: u64,
+    pub(crate) many: u32,
+    /// The limiters to take from, one after the other, in every turn.
+    pub(crate) takes: Vec<String>,
+    /// Turns; no end if not given.
+    pub(crate) times: Option<u32>,
+}
+
+/// How many turns had ended before a time.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Count {
+    pub(crate) at_nanos: u64,
+    pub(crate) taken: u64,
+    pub(crate) peer: Option<u64>,
+    pub(crate) why: Option<String>,
+}
+
+/// `json` as a file of vectors that says where it comes from.
+pub(crate) fn parse<Case: for<'de> Deserialize<'de>>(json: &str) -> File<Case> {
+    let file: File<Case> = serde_json::from_str(json).unwrap();
+    let Source { project, commit, files, licence, copied, .. } = &file.source;
+    for field in [project, commit, licence, copied] {
+        assert!(!field.is_empty(), "{:?}", file.source);
+    }
+    assert!(!files.is_empty() && !file.cases.is_empty(), "{:?}", file.source);
+    file
+}
