@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod accrual;
 mod bits;
 mod clock;
 mod decision;
+#[cfg(doc)]
+pub mod docs;
 mod error;
 mod hint;
 mod limiter;

@@ -13,8 +13,8 @@ use crate::{Carry, Clock, DefaultClock, Quota, Rate};
 /// * [`meter`](LeakyBucket::meter): overflows at the quota's burst.
 /// * [`min_interval`](LeakyBucket::min_interval): overflows at one permit, so
 ///   that permits are at least `period / permits` apart and idle time earns
-///   nothing. The interval is exact even where it is no whole number of
-///   nanoseconds.
+///   nothing. Where that is no whole number of nanoseconds, an interval may be
+///   short by less than one; the mean never is.
 ///
 /// The leaky bucket that queues its callers is another limiter.
 ///

@@ -12,12 +12,16 @@ use crate::{Carry, Clock, DefaultClock, Quota};
 ///
 /// # Accuracy
 ///
-/// In any span of `t` it admits at most `burst + rate * t`, whatever threads and
-/// clocks do. The rate is exact: what has been earned is always the exact product
-/// of rate and time, rounded down to the unit, a nanosecond's worth or less
-/// (2^-27 of a token where the burst is too large for that). Nothing adds up,
-/// neither with the number of calls nor with the years. A request is granted at
-/// the very nanosecond at which its tokens are there.
+/// In any span of time it admits at most the burst and what was earned in it,
+/// whatever threads and clocks do. What has been earned is the exact product of
+/// rate and time since the limiter began. It is a whole number of units, so that
+/// nothing is rounded, where the rate in lowest terms is one or two permits per
+/// period: 1/s, 1000/s, 1 per 15 minutes. For other rates it is rounded down to
+/// the unit, less than a nanosecond's worth (2^-27 of a token where the burst is
+/// too large for that); the tokens of a span may then be off by less than one
+/// unit. Nothing adds up, neither with the number of calls nor with the years.
+///
+/// A request is granted at the instant at which its tokens are there.
 ///
 /// # Fairness
 ///

@@ -1,7 +1,7 @@
 //! The loop that changes the terms, and with them what is held.
 
 use crate::sync::{
-    Backoff,
+    AtomicWord, Backoff,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use crate::{Clock, Snapshot};
@@ -27,11 +27,13 @@ impl<C: Clock> OneWord<C> {
     /// force, at one instant.
     fn change(&self, next: impl Fn(&Terms, Holding) -> (Terms, Holding)) {
         let backoff = Backoff::new();
-        while !self.lock() {
-            backoff.snooze();
-        }
+        let _changing = loop {
+            match self.lock() {
+                Some(changing) => break changing,
+                None => backoff.snooze(),
+            }
+        };
         self.change_locked(|terms, holding| Some(next(terms, holding)));
-        self.unlock();
     }
 
     /// As `change`, for the holder of the lock. `None` leaves all as it is.
@@ -72,9 +74,7 @@ impl<C: Clock> OneWord<C> {
     #[inline(never)]
     pub(super) fn heal(&self) -> bool {
         // Somebody is changing the terms: the answer stands as it is.
-        if !self.lock() {
-            return false;
-        }
+        let Some(_changing) = self.lock() else { return false };
         // The caller read the clock before the level, and may have been held up
         // in between, so what it saw may be legal. `change_locked` reads them in
         // the order in which a level that is too far ahead is a fault.
@@ -86,20 +86,26 @@ impl<C: Clock> OneWord<C> {
             // MODEL: `an_impossible_level_is_healed_once`.
             self.healed.fetch_add(1, Relaxed);
         }
-        self.unlock();
         true
     }
 
-    fn lock(&self) -> bool {
+    fn lock(&self) -> Option<Changing<'_>> {
         // ORDERING: Acquire, so that the stores of this change to a slot come
-        // after those of the last one. Pairs with `unlock`.
+        // after those of the last one. Pairs with the store in `drop`.
         // MODEL: `two_changes_leave_one_of_them`.
-        self.changing.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
+        self.changing.compare_exchange(0, 1, Acquire, Relaxed).ok()?;
+        Some(Changing(&self.changing))
     }
+}
 
-    fn unlock(&self) {
-        // ORDERING: Release; pairs with `lock`.
+/// The right to change the terms, given back when dropped: a clock of the user's
+/// runs in between, and may panic.
+struct Changing<'a>(&'a AtomicWord<u64>);
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        // ORDERING: Release; pairs with the CAS in `lock`.
         // MODEL: `two_changes_leave_one_of_them`.
-        self.changing.store(0, Release);
+        self.0.store(0, Release);
     }
 }

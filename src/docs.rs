@@ -1,0 +1,19 @@
+//! The pages of `docs/`, as documentation.
+
+#[doc = include_str!("../docs/algorithms.md")]
+pub mod algorithms {}
+
+#[doc = include_str!("../docs/benchmarks.md")]
+pub mod benchmarks {}
+
+#[doc = include_str!("../docs/compare.md")]
+pub mod compare {}
+
+#[doc = include_str!("../docs/conformance.md")]
+pub mod conformance {}
+
+#[doc = include_str!("../docs/design.md")]
+pub mod design {}
+
+#[doc = include_str!("../docs/memory-ordering.md")]
+pub mod memory_ordering {}
