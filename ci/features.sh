@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The engine builds and passes its tests with every set of features, on the
+# minimum supported Rust, and without std for four targets.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+ci/setup.sh base targets msrv
+
+for features in "" std quanta serde "std,serde" portable-atomic "quanta,portable-atomic,serde"; do
+    echo "features: ${features:-none}"
+    cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
+done
+cargo test -q -p sluicegate --lib --no-default-features
+cargo test -q -p sluicegate --lib --features portable-atomic,serde
+
+# No target below has std but the first two, and those are built without it.
+for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu wasm32-unknown-unknown; do
+    echo "no_std: $target"
+    cargo build -q -p sluicegate --lib --no-default-features --target "$target"
+done
+# A Cortex-M4 has no 64-bit atomics.
+echo "no_std: thumbv7em-none-eabihf, with portable-atomic"
+cargo build -q -p sluicegate --lib --no-default-features --features portable-atomic --target thumbv7em-none-eabihf
+
+msrv=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+echo "minimum supported Rust: $msrv"
+cargo "+$msrv" check -q --workspace --all-targets --target-dir "${CARGO_TARGET_DIR:-target}/msrv"

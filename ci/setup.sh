@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Installs what the other scripts need and a fresh Debian machine lacks.
+#
+#   ci/setup.sh [part...]     parts: base targets nightly msrv; all if none
+#
+# What is already there is left alone. What cannot be installed is named, and
+# the script fails: no check is ever skipped because a tool is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+die() { echo "setup: $*" >&2; exit 1; }
+
+# The minimum supported Rust version is stated once, in Cargo.toml.
+msrv=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+apt_packages() {
+    local missing=()
+    for package in "$@"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+    done
+    [ ${#missing[@]} -eq 0 ] && return
+    local sudo=""
+    [ "$(id -u)" -eq 0 ] || sudo=sudo
+    echo "setup: installing ${missing[*]}"
+    { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq "${missing[@]}"; } >/dev/null \
+        || die "cannot install ${missing[*]} with apt-get; install them by hand and run this again"
+}
+
+base() {
+    command -v apt-get >/dev/null && apt_packages gcc libc6-dev patch
+    command -v cc >/dev/null || die "no C compiler (cc), which Rust links with"
+    command -v patch >/dev/null || die "no patch(1), which the loom mutants are applied with"
+    command -v cargo >/dev/null || die "no cargo; install Rust $msrv or later from rustup.rs"
+    command -v rustup >/dev/null || die "no rustup, which the other toolchains and targets come from"
+    cargo clippy --version >/dev/null 2>&1 && cargo fmt --version >/dev/null 2>&1 \
+        || rustup component add clippy rustfmt || die "cannot install clippy and rustfmt with rustup"
+}
+
+targets() {
+    rustup target add aarch64-unknown-linux-gnu thumbv7em-none-eabihf wasm32-unknown-unknown \
+        || die "cannot install the no_std targets with rustup"
+}
+
+nightly() {
+    rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal \
+        || die "cannot install the nightly toolchain with rustup"
+    rustup component add --toolchain nightly miri rust-src \
+        || die "cannot install miri and rust-src for nightly with rustup"
+}
+
+msrv() {
+    cargo "+$msrv" --version >/dev/null 2>&1 || rustup toolchain install "$msrv" --profile minimal \
+        || die "cannot install Rust $msrv, the minimum supported version, with rustup"
+}
+
+[ $# -gt 0 ] || set -- base targets nightly msrv
+for part in "$@"; do
+    case $part in
+        base | targets | nightly | msrv) "$part" ;;
+        *) die "unknown part '$part'; the parts are: base targets nightly msrv" ;;
+    esac
+done
