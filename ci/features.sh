@@ -13,7 +13,7 @@ done
 cargo test -q -p sluicegate --lib --no-default-features
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 
-# No target below has std but the first two, and those are built without it.
+# Built without std, whether or not the target has one.
 for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu wasm32-unknown-unknown; do
     echo "no_std: $target"
     cargo build -q -p sluicegate --lib --no-default-features --target "$target"

@@ -22,7 +22,7 @@ apt_packages() {
     local sudo=""
     [ "$(id -u)" -eq 0 ] || sudo=sudo
     echo "setup: installing ${missing[*]}"
-    { $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq "${missing[@]}"; } >/dev/null \
+    { $sudo apt-get update -qq && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}"; } >/dev/null \
         || die "cannot install ${missing[*]} with apt-get; install them by hand and run this again"
 }
 

@@ -7,6 +7,7 @@
 //! | [`MonotonicClock`] | the operating system | tens of nanoseconds | as the system says | `std` |
 //! | [`ManualClock`] | what it was told | one load | | nothing |
 
+mod default;
 mod manual;
 #[cfg(feature = "std")]
 mod monotonic;
@@ -16,6 +17,7 @@ mod quanta;
 #[cfg(feature = "quanta")]
 mod coarse;
 
+pub use self::default::DefaultClock;
 pub use self::manual::ManualClock;
 #[cfg(feature = "std")]
 pub use self::monotonic::MonotonicClock;
@@ -24,19 +26,6 @@ pub use self::{
     coarse::{ClockError, CoarseClock},
     quanta::QuantaClock,
 };
-
-/// The clock of a limiter that was not given one: [`QuantaClock`] with the
-/// feature `quanta`, else [`MonotonicClock`] with `std`, else [`ManualClock`].
-#[cfg(feature = "quanta")]
-pub type DefaultClock = QuantaClock;
-/// The clock of a limiter that was not given one: `QuantaClock` with the
-/// feature `quanta`, else [`MonotonicClock`] with `std`, else [`ManualClock`].
-#[cfg(all(feature = "std", not(feature = "quanta")))]
-pub type DefaultClock = MonotonicClock;
-/// The clock of a limiter that was not given one: `QuantaClock` with the
-/// feature `quanta`, else `MonotonicClock` with `std`, else [`ManualClock`].
-#[cfg(not(feature = "std"))]
-pub type DefaultClock = ManualClock;
 
 /// A source of time.
 ///
@@ -48,10 +37,12 @@ pub type DefaultClock = ManualClock;
 ///   during the call that uses it.
 /// * **A jump back, or a frozen clock:** nothing is earned until the clock has
 ///   caught up. After a jump of more than a second a limiter may find its level
-///   further ahead of the clock than any call could have put it; it then starts
-///   again from full, and counts that in `healed()`.
+///   further ahead of the clock than any call could have put it, or the clock
+///   before its own beginning. It then starts again from full, a new history, and
+///   counts that in `healed()`. Healing writes, waits for no other call, and reads
+///   the clock again.
 /// * **A jump forward:** earns what the time would have earned, at most the
-///   burst.
+///   burst. Beyond 146 years from its beginning a limiter starts again.
 /// * **Suspend:** whatever the clock says. One that does not count it earns
 ///   nothing in it.
 ///

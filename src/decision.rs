@@ -61,7 +61,6 @@ impl Outlook {
 /// Small and `Copy`. Describes the limiter as it was right after the grant; what
 /// has to be computed is computed when it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a grant says how many permits were taken"]
 pub struct Grant {
     pub(crate) permits: u64,
     pub(crate) outlook: Outlook,
@@ -198,6 +197,12 @@ impl Shortfall {
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.outlook.remaining()
+    }
+
+    /// The most that can be granted at once.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.outlook.limit()
     }
 
     /// How long until the limiter is full again, if nobody takes any.

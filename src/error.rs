@@ -87,6 +87,19 @@ impl ConfigError {
         }
     }
 
+    /// What is wrong with a literal, for a compiler that cannot format.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn literal(&self) -> &'static str {
+        match self {
+            ConfigError::Permits { .. } => "permits must be from 1 to 2^32",
+            ConfigError::Period { .. } => "period must be from 1 ns to 100 years",
+            ConfigError::TooFast { .. } => "rate must be at most 2^31 permits per second",
+            ConfigError::Burst { .. } => "burst must be from 1 to 2^32",
+            _ => self.rule(),
+        }
+    }
+
     /// What the field must be.
     #[must_use]
     pub const fn rule(&self) -> &'static str {

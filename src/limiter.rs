@@ -2,9 +2,9 @@
 //!
 //! | limiter | state | admits at most, in any span of `t` | a denial writes |
 //! |---|---|---|---|
-//! | [`TokenBucket`] | one word | burst + rate * t | nothing |
-//! | [`Gcra`] | one word | tolerance / interval + 1 + t / interval | nothing |
-//! | [`LeakyBucket`] | one word | burst + rate * t | nothing |
+//! | [`TokenBucket`] | one word | burst + what `t` earns | nothing |
+//! | [`Gcra`] | one word | 1 + (tolerance + t) / interval | nothing |
+//! | [`LeakyBucket`] | one word | burst + what leaks out in `t` | nothing |
 
 mod gcra;
 mod leaky_bucket;
@@ -45,7 +45,7 @@ pub trait Limiter {
     /// [`Denied`] says whether and when to come back.
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied>;
 
-    /// Takes as many of `permits` as there are, at least one.
+    /// Takes as many of `permits` as there are, at least one. Never blocks.
     ///
     /// # Errors
     ///
@@ -59,6 +59,36 @@ pub trait Limiter {
     /// The same.
     fn peek(&self, permits: u64) -> Result<Grant, Denied>;
 
-    /// Makes the limiter as good as new.
+    /// Makes the limiter full again. May wait for other changes of this limiter
+    /// that are under way.
     fn reset(&self);
 }
+
+/// Hands every verb on to what a pointer points to.
+macro_rules! through {
+    ($(#[$attribute:meta])* $Pointer:ty) => {
+        $(#[$attribute])*
+        impl<L: Limiter + ?Sized> Limiter for $Pointer {
+            #[inline]
+            fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+                (**self).try_acquire(permits)
+            }
+
+            fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+                (**self).try_acquire_up_to(permits)
+            }
+
+            fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+                (**self).peek(permits)
+            }
+
+            fn reset(&self) {
+                (**self).reset();
+            }
+        }
+    };
+}
+
+through!(&L);
+through!(#[cfg(feature = "std")] std::boxed::Box<L>);
+through!(#[cfg(feature = "std")] std::sync::Arc<L>);

@@ -9,8 +9,9 @@
 //! admit n   iff balance >= n * token, by CAS: level = A(now) - (balance - n * token)
 //! ```
 //!
-//! Progress: lock-free; a CAS fails only because another call's succeeded.
-//! Memory: 384 bytes and the clock. Cost: a denial 2 loads of the shared word
+//! Progress: lock-free; a CAS is repeated only because another call's succeeded
+//! (or, on some processors, failed for no reason). Changes wait for each other.
+//! Memory: 384 bytes on x86-64, the clock included. Cost: a denial 2 loads of the shared word
 //! and no write; an admission 1 load and 1 CAS of it.
 //!
 //! # Why the bound holds
@@ -18,7 +19,7 @@
 //! **Theorem.** For any interleaving, and whatever value each call reads from the
 //! clock between its start and its end, the units admitted in any span (s, t] of
 //! the clock are at most `capacity + A(t) - A(s)`, and `max_debt` more if debt is
-//! forced.
+//! forced, as long as the limiter is not reset or healed.
 //!
 //! *Proof.* Successful CASes have one order, the word's. (1) In that order the
 //! level never falls, and rises by at least the cost of each admission: the new
@@ -36,7 +37,8 @@
 //! There are two slots for them, and **the lowest bit of the level names the slot
 //! in force**. A change writes the other slot, and then adds one to the word: the
 //! bit flips, and every CAS that was decided under the old terms fails. A balance
-//! is carried over exactly, by choosing where the new accrual starts.
+//! is carried over by choosing where the new accrual starts; if it earns as the
+//! old one did, that one goes on, and not even a part of a unit is lost.
 //!
 //! **Theorem.** No admission, and no denial that is returned, comes from a
 //! mixture of terms.
@@ -129,16 +131,25 @@ impl<C: Clock> OneWord<C> {
 
     /// The terms in force and what is held under them.
     fn look(&self) -> (Terms, Holding) {
+        let mut may_heal = true;
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `a_denial_is_never_from_mixed_terms`.
         let mut seen = self.word.load(Acquire);
         loop {
             let terms = self.slots.named_by(seen);
-            let holding = Holding::of(seen, &terms, self.clock.now_nanos());
-            match self.still(seen) {
+            let now_nanos = self.clock.now_nanos();
+            let holding = Holding::of(seen, &terms, now_nanos);
+            seen = match self.still(seen) {
+                Ok(()) if may_heal && terms.is_impossible(holding.balance, now_nanos) => {
+                    may_heal = false;
+                    self.heal();
+                    // ORDERING: Acquire, as in `spend`.
+                    // MODEL: `an_impossible_level_is_healed_once`.
+                    self.word.load(Acquire)
+                }
                 Ok(()) => return (terms, holding),
-                Err(found) => seen = found,
-            }
+                Err(found) => found,
+            };
         }
     }
 

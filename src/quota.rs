@@ -1,5 +1,7 @@
 //! How fast, and how much at once.
 
+use core::hash::{Hash, Hasher};
+
 use crate::{ConfigError, Rate};
 
 /// When the tokens of a period arrive.
@@ -9,7 +11,9 @@ pub enum Refill {
     #[default]
     Smooth,
     /// All at once, at the end of each whole period. Periods are counted from
-    /// the limiter's creation, and the part of a period is never lost.
+    /// the limiter's creation, and a part of one is never lost. A change to other
+    /// periods starts counting anew, from a point at which the part is worth what
+    /// it was.
     Interval,
 }
 
@@ -38,12 +42,14 @@ pub enum Refill {
 /// assert_eq!(api.initial(), 5_000);
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub struct Quota {
     rate: Rate,
     burst: u64,
     refill: Refill,
+    /// As the burst, if not given.
     initial: Option<u64>,
+    /// As the burst, if not given.
     max_debt: Option<u64>,
 }
 
@@ -103,7 +109,9 @@ impl Quota {
 
     /// The quota of a limiter's terms, all of which were checked before.
     pub(crate) const fn in_force(rate: Rate, burst: u64, refill: Refill, max_debt: u64) -> Quota {
-        Quota { rate, burst, refill, initial: None, max_debt: Some(max_debt) }
+        let quota = Quota { rate, burst, refill, initial: None, max_debt: None };
+        let is_default = quota.max_debt() == max_debt;
+        Quota { max_debt: if is_default { None } else { Some(max_debt) }, ..quota }
     }
 
     // `Result::map` is not const.
@@ -198,6 +206,27 @@ impl Quota {
     }
 }
 
+impl Quota {
+    /// The parts, whether given or not.
+    fn parts(&self) -> (Rate, u64, Refill, u64, u64) {
+        (self.rate, self.burst, self.refill, self.initial(), self.max_debt())
+    }
+}
+
+impl PartialEq for Quota {
+    fn eq(&self, other: &Quota) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for Quota {}
+
+impl Hash for Quota {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts().hash(state);
+    }
+}
+
 impl From<Rate> for Quota {
     fn from(rate: Rate) -> Quota {
         Quota::new(rate)
@@ -216,7 +245,7 @@ impl From<Rate> for Quota {
 /// assert_eq!(hourly.burst(), 5_000);
 /// ```
 ///
-/// A burst that is out of range does not compile:
+/// A burst that is out of range does not build:
 ///
 /// ```compile_fail
 /// let quota = sluicegate::quota!(100 / second, burst 0);
@@ -232,8 +261,8 @@ macro_rules! quota {
     ($permits:tt / $count:literal $unit:ident, burst $burst:expr) => {
         const {
             match $crate::Quota::new($crate::rate!($permits / $count $unit)).with_burst($burst) {
-                Ok(quota) => quota,
-                Err(error) => panic!("{}", error.rule()),
+                ::core::result::Result::Ok(quota) => quota,
+                ::core::result::Result::Err(error) => ::core::panic!("{}", error.literal()),
             }
         }
     };

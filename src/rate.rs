@@ -134,7 +134,7 @@ impl Rate {
 /// A [`Rate`] literal, checked when it is compiled.
 ///
 /// Units: `ns`, `us`, `ms`, `second`, `minute`, `hour`, `day` and the plurals of
-/// the last four.
+/// the last four. The permits may be a constant; a count of units is a literal.
 ///
 /// # Examples
 ///
@@ -146,7 +146,7 @@ impl Rate {
 /// let tick = rate!(1 / 250 ms);
 /// ```
 ///
-/// A rate that is out of range does not compile:
+/// A rate that is out of range does not build (`cargo check` may not notice):
 ///
 /// ```compile_fail
 /// let never = sluicegate::rate!(0 / second);
@@ -159,8 +159,8 @@ macro_rules! rate {
     ($permits:tt / $count:literal $unit:ident) => {
         const {
             match $crate::Rate::new($permits, $crate::literal::$unit($count)) {
-                Ok(rate) => rate,
-                Err(error) => panic!("{}", error.rule()),
+                ::core::result::Result::Ok(rate) => rate,
+                ::core::result::Result::Err(error) => ::core::panic!("{}", error.literal()),
             }
         }
     };

@@ -11,9 +11,10 @@ use core::fmt;
 ///
 /// # Accuracy
 ///
-/// Exact between limiters of the same quota. Otherwise the balance is rounded
-/// down to the new limiter's unit, at most a nanosecond's worth or 2^-27 of a
-/// token, whichever is more.
+/// Exact between limiters of the same quota, but for the part of a unit that was
+/// pending: less than a nanosecond's worth, or 2^-27 of a token if that is more.
+/// Otherwise the balance, and what the part of an interval is worth, are rounded
+/// down to the new limiter's unit.
 ///
 /// # Examples
 ///
@@ -44,11 +45,13 @@ pub struct Snapshot {
     pub(crate) token: u64,
     /// Time into a period of an interval refill; 0 for a smooth one.
     pub(crate) phase_nanos: u64,
+    /// What that part of a period is worth, in units.
+    pub(crate) part: u64,
 }
 
 impl Snapshot {
     /// The length of a snapshot's bytes.
-    pub const LEN: usize = 25;
+    pub const LEN: usize = 33;
 
     const VERSION: u8 = 1;
 
@@ -59,6 +62,7 @@ impl Snapshot {
         bytes[1..9].copy_from_slice(&self.balance.to_le_bytes());
         bytes[9..17].copy_from_slice(&self.token.to_le_bytes());
         bytes[17..25].copy_from_slice(&self.phase_nanos.to_le_bytes());
+        bytes[25..33].copy_from_slice(&self.part.to_le_bytes());
         bytes
     }
 
@@ -76,6 +80,7 @@ impl Snapshot {
             balance: i64::from_le_bytes(word(1)),
             token: u64::from_le_bytes(word(9)),
             phase_nanos: u64::from_le_bytes(word(17)),
+            part: u64::from_le_bytes(word(25)),
         })
     }
 
@@ -94,12 +99,13 @@ struct Parts {
     balance: i64,
     token: u64,
     phase_nanos: u64,
+    part: u64,
 }
 
 impl From<Snapshot> for Parts {
     fn from(snapshot: Snapshot) -> Parts {
-        let Snapshot { balance, token, phase_nanos } = snapshot;
-        Parts { balance, token, phase_nanos }
+        let Snapshot { balance, token, phase_nanos, part } = snapshot;
+        Parts { balance, token, phase_nanos, part }
     }
 }
 
@@ -107,11 +113,11 @@ impl TryFrom<Parts> for Snapshot {
     type Error = SnapshotError;
 
     fn try_from(parts: Parts) -> Result<Snapshot, SnapshotError> {
-        let Parts { balance, token, phase_nanos } = parts;
+        let Parts { balance, token, phase_nanos, part } = parts;
         if token == 0 {
             Err(SnapshotError::Token)
         } else {
-            Ok(Snapshot { balance, token, phase_nanos })
+            Ok(Snapshot { balance, token, phase_nanos, part })
         }
     }
 }
@@ -148,7 +154,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_a_snapshot_are_told_apart() {
-        let snapshot = Snapshot { balance: -3, token: 7, phase_nanos: u64::MAX };
+        let snapshot = Snapshot { balance: -3, token: 7, phase_nanos: u64::MAX, part: 5 };
         let bytes = snapshot.to_bytes();
         assert_eq!(Snapshot::from_bytes(bytes), Ok(snapshot));
 
@@ -162,5 +168,16 @@ mod tests {
         let mut empty = bytes;
         empty[9..17].fill(0);
         assert_eq!(Snapshot::from_bytes(empty), Err(SnapshotError::Token));
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn serde_keeps_a_snapshot_and_checks_it() {
+        let snapshot = Snapshot { balance: 9, token: 2, phase_nanos: 1, part: 0 };
+        let text = serde_json::to_string(&snapshot).unwrap();
+        assert_eq!(text, r#"{"balance":9,"token":2,"phase_nanos":1,"part":0}"#);
+        assert_eq!(serde_json::from_str::<Snapshot>(&text).unwrap(), snapshot);
+        let error = serde_json::from_str::<Snapshot>(&text.replace(":2", ":0")).unwrap_err();
+        assert!(error.to_string().contains("snapshot token is 0"), "{error}");
     }
 }

@@ -13,8 +13,13 @@ use crate::sync::{AtomicWord, Ordering::Relaxed};
 /// The time as a background thread last noted it: one load, up to one step old.
 ///
 /// All coarse clocks of a process share one thread, at the step that the first
-/// of them asked for. The thread ends with the last of them. A clock that is
-/// behind denies up to one step late and never admits too much.
+/// of them asked for, whatever the others ask for. The thread ends with the last
+/// of them.
+///
+/// What a limiter admits is bounded in the time that its clock shows. Against
+/// the true time it may be up to one step late to grant; and right after a step
+/// it may grant, on top of what that instant allows, what the step has earned (up
+/// to the burst): in any true span of `t`, at most `burst + rate * (t + step)`.
 ///
 /// The thread reads what [`QuantaClock`] reads. (It is not quanta's own upkeep,
 /// whose readings have to be taken apart on every call: that costs as much again

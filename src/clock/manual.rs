@@ -53,7 +53,7 @@ impl ManualClock {
 
     /// Moves the time forwards, at most to the end of its range.
     ///
-    /// Two threads that move one clock at the same time may lose a move.
+    /// For one thread at a time: of two moves at once, one may be lost.
     pub fn advance(&self, by: Duration) {
         self.advance_nanos(time::nanos(by));
     }

@@ -46,11 +46,11 @@ use crate::{Carry, Clock, ConfigError, DefaultClock, Rate};
 /// assert!(gcra.try_acquire(1).is_ok());
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
-#[derive(Debug)]
 pub struct Gcra<C = DefaultClock> {
     core: OneWord<C>,
 }
 
+#[cfg(feature = "std")]
 impl Gcra {
     /// A limiter on a clock of its own that lets a cell pass every `interval`,
     /// up to `tolerance` early.

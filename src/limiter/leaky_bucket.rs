@@ -49,11 +49,11 @@ use crate::{Carry, Clock, DefaultClock, Quota, Rate};
 ///     Some(Duration::from_millis(250)),
 /// );
 /// ```
-#[derive(Debug)]
 pub struct LeakyBucket<C = DefaultClock> {
     core: OneWord<C>,
 }
 
+#[cfg(feature = "std")]
 impl LeakyBucket {
     /// A meter of `quota` on a clock of its own.
     #[must_use]

@@ -50,11 +50,11 @@ use crate::{Carry, Clock, DefaultClock, Quota};
 ///     println!("come back in {:?}", denied.retry_after());
 /// }
 /// ```
-#[derive(Debug)]
 pub struct TokenBucket<C = DefaultClock> {
     core: OneWord<C>,
 }
 
+#[cfg(feature = "std")]
 impl TokenBucket {
     /// A bucket of `quota` on a clock of its own.
     #[must_use]

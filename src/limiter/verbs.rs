@@ -11,7 +11,8 @@ macro_rules! verbs {
             ///
             /// Lock-free; does not allocate; reads the clock once. Asking for 0
             /// permits is always granted and changes nothing. A denial writes
-            /// nothing.
+            /// nothing. (The exception to both is a clock that has gone back; see
+            /// [`Clock`](crate::Clock).)
             ///
             /// # Errors
             ///
@@ -44,7 +45,8 @@ macro_rules! verbs {
 
             /// Takes as many of `permits` as there are, at least one.
             ///
-            /// Lock-free; does not allocate; reads the clock once.
+            /// Lock-free; does not allocate; reads the clock once. Asking for 0
+            /// permits is always granted and changes nothing.
             ///
             /// # Errors
             ///
@@ -97,7 +99,8 @@ macro_rules! verbs {
             }
 
             /// Takes `permits` whether or not they are there, running up a debt of
-            /// at most the quota's `max_debt`.
+            /// at most the quota's `max_debt`. (A [`Gcra`](crate::Gcra) allows as
+            /// many as may pass at once: `1 + tolerance / interval`.)
             ///
             /// For work that has already been done, or that a caller will wait
             /// for: [`Grant::ready_after`](crate::Grant::ready_after) says how
@@ -110,7 +113,7 @@ macro_rules! verbs {
             /// * [`Denied::Wait`](crate::Denied::Wait) if the debt would be too
             ///   deep now.
             /// * [`Denied::TooLarge`](crate::Denied::TooLarge) if it would be even
-            ///   from full.
+            ///   from full; its limit is the burst and the debt together.
             ///
             /// # Examples
             ///
@@ -152,7 +155,8 @@ macro_rules! verbs {
                 self.core.drain()
             }
 
-            /// Makes the limiter full again and forgives a debt.
+            /// Makes the limiter full again and forgives a debt. The times of an
+            /// interval refill stay as they are.
             ///
             /// Waits for other changes of this limiter that are under way; no
             /// other verb waits for it. Does not allocate.
@@ -178,6 +182,7 @@ macro_rules! verbs {
             /// What the limiter holds, to be restored elsewhere.
             ///
             /// Lock-free; does not allocate; reads the clock; writes nothing.
+            #[must_use]
             pub fn snapshot(&self) -> crate::Snapshot {
                 self.core.snapshot()
             }
@@ -198,13 +203,21 @@ macro_rules! verbs {
             /// How often the limiter found its level impossibly far ahead of the
             /// clock, and started again from full. See
             /// [`Clock`](crate::Clock) for when that is.
+            #[must_use]
             pub fn healed(&self) -> u64 {
                 self.core.healed()
             }
 
             /// The clock that the limiter reads.
+            #[must_use]
             pub fn clock(&self) -> &C {
                 self.core.clock()
+            }
+        }
+
+        impl<C> core::fmt::Debug for $Limiter<C> {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.debug_tuple(stringify!($Limiter)).field(&self.core).finish()
             }
         }
 

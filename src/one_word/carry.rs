@@ -6,8 +6,9 @@
 //! | `Scale` | the same share of the burst              | the same tokens            |
 //! | `Reset` | the new burst                            | nothing                    |
 //!
-//! Rounded down each time, and clamped to what the new terms allow. What was
-//! earned before the change was earned at the old rate.
+//! Rounded down to the new unit, and clamped to what the new terms allow. What was
+//! earned before the change was earned at the old rate. If the new terms earn the
+//! same units at the same times, the old accrual goes on, and nothing is rounded.
 
 use crate::Snapshot;
 use crate::accrual::{Accrual, Stepped};
@@ -18,8 +19,7 @@ use super::terms::Terms;
 /// What a live change of quota does with the tokens that a limiter holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Carry {
-    /// They stay, up to the new burst. A debt stays too, up to the new limit of
-    /// debt.
+    /// They stay, up to the new burst. A debt stays too.
     #[default]
     Keep,
     /// They stay the same share of the burst: half full is half full again.
@@ -38,80 +38,61 @@ pub(super) struct Holding {
 }
 
 impl Holding {
-    /// As full as `terms` allow.
-    pub(super) fn full(terms: &Terms) -> Holding {
-        Holding { balance: terms.capacity as i64, phase_nanos: 0 }
-    }
-
     /// What `level` leaves under `terms` at `now_nanos`.
     pub(super) fn of(level: Level, terms: &Terms, now_nanos: u64) -> Holding {
-        let phase_nanos = match terms.accrual {
-            Accrual::Linear(_) => 0,
-            Accrual::Stepped(stepped) => stepped.phase(terms.elapsed(now_nanos)),
-        };
-        Holding { balance: level.balance(terms.accrued(now_nanos), terms.capacity), phase_nanos }
+        Holding {
+            balance: level.balance(terms.accrued(now_nanos), terms.capacity),
+            phase_nanos: terms.phase(now_nanos),
+        }
     }
 
-    /// `terms` from `now_nanos` on, under which `level` leaves this holding.
-    pub(super) fn starting(self, terms: Terms, level: Level, now_nanos: u64) -> Terms {
-        let accrual = match terms.accrual {
-            Accrual::Linear(linear) => Accrual::Linear(linear),
-            Accrual::Stepped(stepped) => {
-                Accrual::Stepped(Stepped { phase_nanos: self.phase_nanos, ..stepped })
-            }
-        };
-        Terms { origin_nanos: now_nanos, base: level.accrued_at(self.balance), accrual, ..terms }
+    /// As full as `terms` allow, at the same time of a period.
+    pub(super) fn filled(self, terms: &Terms) -> Holding {
+        Holding { balance: terms.capacity as i64, ..self }
     }
 
     /// This holding of `old` terms, as one of `new` ones.
     pub(super) fn carried(self, old: &Terms, new: &Terms, carry: Carry) -> Holding {
+        let balance = i128::from(self.balance);
         let balance = match carry {
-            Carry::Reset => return Holding::full(new),
-            Carry::Keep => scaled(self.balance, new.token, old.token),
-            Carry::Scale => scaled(self.balance, new.capacity, old.capacity),
+            Carry::Reset if old.earns_as(new) => return self.filled(new),
+            Carry::Reset => return Holding { phase_nanos: 0, ..self.filled(new) },
+            Carry::Keep => scaled(balance, new.token, old.token),
+            Carry::Scale => scaled(balance, new.capacity, old.capacity),
         };
-        let part = match old.accrual {
-            Accrual::Linear(_) => 0,
-            Accrual::Stepped(_) => part_of_step(old, self.phase_nanos),
-        };
-        match new.accrual {
+        let part = scaled(i128::from(old.part_of_step(self.phase_nanos)), new.token, old.token);
+        let (balance, phase_nanos) = match new.accrual {
             // A smooth refill would have paid that part out by now.
-            Accrual::Linear(_) => {
-                let part = scaled(part.min(i64::MAX as u64) as i64, new.token, old.token);
-                Holding { balance: balance.saturating_add(part), phase_nanos: 0 }
-            }
-            Accrual::Stepped(_) if old.accrual_alike(new) => {
-                Holding { balance, phase_nanos: self.phase_nanos }
-            }
-            Accrual::Stepped(_) => {
-                let part = u128::from(part) * u128::from(new.token) / u128::from(old.token);
-                Holding { balance, phase_nanos: time_for(new, part) }
-            }
-        }
-        .clamped(new)
+            Accrual::Linear(_) => (balance + part, 0),
+            Accrual::Stepped(_) if old.earns_as(new) => (balance, self.phase_nanos),
+            Accrual::Stepped(_) => (balance, new.time_for(part)),
+        };
+        // A debt beyond the new limit stays, as far as it can be one that is legal:
+        // it may be what another thread, whose clock is ahead, has just taken.
+        Holding::within(balance, phase_nanos, new.floor(), new)
     }
 
     /// What `snapshot` holds under `terms` after `away_nanos` more.
     pub(super) fn restored(snapshot: &Snapshot, away_nanos: u64, terms: &Terms) -> Holding {
-        let balance = scaled(
-            snapshot.balance.saturating_mul(UNIT as i64),
-            terms.token / UNIT,
-            snapshot.token,
-        );
-        let (earned, phase_nanos) = match terms.accrual {
-            Accrual::Linear(_) => {
-                let (gain, period) = (terms.gain(), u128::from(terms.rate.period_nanos()));
-                (u128::from(away_nanos) * gain / period, 0)
-            }
+        let unit = i128::from(UNIT);
+        let in_terms = |units: i128| scaled(units * unit, terms.token / UNIT, snapshot.token);
+        let balance = in_terms(i128::from(snapshot.balance));
+        let part = in_terms(i128::from(snapshot.part));
+        let away = u128::from(away_nanos);
+        let period = u128::from(terms.rate.period_nanos());
+        let (balance, earned, phase_nanos) = match terms.accrual {
+            Accrual::Linear(_) => (balance + part, away * terms.gain() / period, 0),
             Accrual::Stepped(stepped) => {
                 let phase_nanos = snapshot.phase_nanos.min(stepped.period_nanos - 1);
-                let time = u128::from(away_nanos) + u128::from(phase_nanos);
-                let period = u128::from(stepped.period_nanos);
-                (time / period * u128::from(stepped.gain), (time % period) as u64)
+                let is_alike = i128::from(terms.part_of_step(phase_nanos)) == part;
+                let phase_nanos = if is_alike { phase_nanos } else { terms.time_for(part) };
+                let time = away + u128::from(phase_nanos);
+                (balance, time / period * u128::from(stepped.gain), (time % period) as u64)
             }
         };
-        let earned = i64::try_from(earned.saturating_mul(u128::from(UNIT))).unwrap_or(i64::MAX);
-        Holding { balance: balance.saturating_add(earned), phase_nanos }.clamped(terms)
+        // Below 2^67: a nanosecond earns less than four units.
+        let earned = (earned * u128::from(UNIT)) as i128;
+        Holding::within(balance + earned, phase_nanos, terms.deepest(), terms)
     }
 
     /// What a snapshot of this holding under `terms` says.
@@ -120,47 +101,82 @@ impl Holding {
             balance: self.balance / UNIT as i64,
             token: terms.token / UNIT,
             phase_nanos: self.phase_nanos,
+            part: terms.part_of_step(self.phase_nanos) / UNIT,
         }
     }
 
-    /// No more than the terms' capacity, and no deeper than a legal call may
-    /// find it, so that no change leaves a level that would be healed.
-    fn clamped(self, terms: &Terms) -> Holding {
+    /// `balance`, but no more than the terms' capacity and no deeper than
+    /// `deepest`.
+    fn within(balance: i128, phase_nanos: u64, deepest: i64, terms: &Terms) -> Holding {
         // Whole units: the lowest bit belongs to the slot.
-        let balance = self.balance & !(UNIT as i64 - 1);
-        Holding { balance: balance.clamp(terms.floor(), terms.capacity as i64), ..self }
+        let balance = balance & !(i128::from(UNIT) - 1);
+        let balance = balance.clamp(i128::from(deepest), i128::from(terms.capacity)) as i64;
+        Holding { balance, phase_nanos }
     }
 }
 
 impl Terms {
+    /// These terms, as the successors of `old` ones at `now_nanos`, such that
+    /// `level` leaves `holding`.
+    pub(super) fn succeeding(
+        self,
+        old: &Terms,
+        holding: Holding,
+        level: Level,
+        now_nanos: u64,
+    ) -> Terms {
+        let accrued = level.accrued_at(holding.balance);
+        let is_same_time = holding.phase_nanos == old.phase(now_nanos);
+        if self.earns_as(old) && is_same_time && !old.is_out_of_range(now_nanos) {
+            // The old accrual goes on, with the part of a unit that is pending.
+            let base = accrued.wrapping_sub(old.accrued(now_nanos).wrapping_sub(old.base));
+            return Terms { origin_nanos: old.origin_nanos, base, accrual: old.accrual, ..self };
+        }
+        let accrual = match self.accrual {
+            Accrual::Linear(linear) => Accrual::Linear(linear),
+            Accrual::Stepped(stepped) => {
+                Accrual::Stepped(Stepped { phase_nanos: holding.phase_nanos, ..stepped })
+            }
+        };
+        Terms { origin_nanos: old.next_origin(now_nanos), base: accrued, accrual, ..self }
+    }
+
+    /// Whether the same units are earned at the same times, but for the phase.
+    fn earns_as(&self, other: &Terms) -> bool {
+        self.refill() == other.refill() && self.rate == other.rate && self.token == other.token
+    }
+
+    /// Time into a period of an interval refill; 0 for a smooth one.
+    fn phase(&self, now_nanos: u64) -> u64 {
+        match self.accrual {
+            Accrual::Linear(_) => 0,
+            Accrual::Stepped(stepped) => stepped.phase(self.elapsed(now_nanos)),
+        }
+    }
+
     /// Units that one whole period earns.
     fn gain(&self) -> u128 {
         u128::from(self.rate.permits()) * u128::from(self.token / UNIT)
     }
 
-    /// Whether a step is the same number of tokens at the same times.
-    fn accrual_alike(&self, other: &Terms) -> bool {
-        self.refill() == other.refill() && self.rate == other.rate
+    /// The half-units that the part of a step is worth, `phase_nanos` into it.
+    fn part_of_step(&self, phase_nanos: u64) -> u64 {
+        let part = self.gain() * u128::from(phase_nanos) / u128::from(self.rate.period_nanos());
+        // Below `gain`, which is below 2^64, so that only the doubling may not fit.
+        u64::try_from(part * u128::from(UNIT)).unwrap_or(u64::MAX)
+    }
+
+    /// How far into a step `part` half-units are, short of its end.
+    fn time_for(&self, part: i128) -> u64 {
+        let period_nanos = self.rate.period_nanos();
+        let units = u128::try_from(part).unwrap_or(0) / u128::from(UNIT);
+        let time = units.saturating_mul(u128::from(period_nanos)) / self.gain();
+        u64::try_from(time).unwrap_or(u64::MAX).min(period_nanos - 1)
     }
 }
 
-/// The half-units that the part of a step is worth, `phase_nanos` into it.
-fn part_of_step(terms: &Terms, phase_nanos: u64) -> u64 {
-    let part = terms.gain() * u128::from(phase_nanos) / u128::from(terms.rate.period_nanos());
-    // Below `gain`, which is below 2^64, so that only the doubling may not fit.
-    u64::try_from(part * u128::from(UNIT)).unwrap_or(u64::MAX)
-}
-
-/// How far into a step `part` half-units are, short of its end.
-fn time_for(terms: &Terms, part: u128) -> u64 {
-    let period_nanos = terms.rate.period_nanos();
-    let time = (part / u128::from(UNIT)).saturating_mul(u128::from(period_nanos)) / terms.gain();
-    u64::try_from(time).unwrap_or(u64::MAX).min(period_nanos - 1)
-}
-
-/// `amount * numerator / denominator`, rounded down; saturates.
-fn scaled(amount: i64, numerator: u64, denominator: u64) -> i64 {
-    let product = i128::from(amount) * i128::from(numerator);
-    let quotient = product.div_euclid(i128::from(denominator));
-    i64::try_from(quotient).unwrap_or(if amount < 0 { i64::MIN } else { i64::MAX })
+/// `amount * numerator / denominator`, rounded down. An amount is below 2^66, and
+/// a numerator is in the budget, so below 2^61.
+fn scaled(amount: i128, numerator: u64, denominator: u64) -> i128 {
+    (amount * i128::from(numerator)).div_euclid(i128::from(denominator))
 }

@@ -12,7 +12,7 @@ use super::terms::Terms;
 
 impl<C: Clock> OneWord<C> {
     pub(crate) fn reset(&self) {
-        self.change(|terms, _| (*terms, Holding::full(terms)));
+        self.change(|terms, holding| (*terms, holding.filled(terms)));
     }
 
     pub(crate) fn reconfigure(&self, new: &Terms, carry: Carry) {
@@ -33,11 +33,15 @@ impl<C: Clock> OneWord<C> {
                 None => backoff.snooze(),
             }
         };
-        self.change_locked(|terms, holding| Some(next(terms, holding)));
+        self.change_locked(|terms, holding, _| Some(next(terms, holding)));
     }
 
-    /// As `change`, for the holder of the lock. `None` leaves all as it is.
-    fn change_locked(&self, next: impl Fn(&Terms, Holding) -> Option<(Terms, Holding)>) -> bool {
+    /// As `change`, for the holder of the lock, with the time at hand. `None`
+    /// leaves all as it is.
+    fn change_locked(
+        &self,
+        next: impl Fn(&Terms, Holding, u64) -> Option<(Terms, Holding)>,
+    ) -> bool {
         let backoff = Backoff::new();
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `terms_are_never_mixed`.
@@ -48,11 +52,11 @@ impl<C: Clock> OneWord<C> {
             // be to forgive it.
             let now_nanos = self.clock.now_nanos();
             let old = self.slots.named_by(seen);
-            let Some((terms, holding)) = next(&old, Holding::of(seen, &old, now_nanos)) else {
-                return false;
-            };
+            let holding = Holding::of(seen, &old, now_nanos);
+            let Some((terms, holding)) = next(&old, holding, now_nanos) else { return false };
             let successor = seen.successor();
-            self.slots.prepare(successor, holding.starting(terms, successor, now_nanos));
+            let terms = terms.succeeding(&old, holding, successor, now_nanos);
+            self.slots.prepare(successor, terms);
             // ORDERING: Release publishes the slot's stores to whoever loads the
             // successor. Acquire orders this before the stores of the next change,
             // which go into the slot that is now out of force; see
@@ -78,8 +82,8 @@ impl<C: Clock> OneWord<C> {
         // The caller read the clock before the level, and may have been held up
         // in between, so what it saw may be legal. `change_locked` reads them in
         // the order in which a level that is too far ahead is a fault.
-        let healed = self.change_locked(|terms, holding| {
-            (holding.balance < terms.floor()).then(|| (*terms, Holding::full(terms)))
+        let healed = self.change_locked(|terms, holding, now_nanos| {
+            terms.is_impossible(holding.balance, now_nanos).then(|| (*terms, holding.filled(terms)))
         });
         if healed {
             // ORDERING: Relaxed, as in `healed`.

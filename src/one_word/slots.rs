@@ -34,6 +34,8 @@ impl Slots {
     /// CAS that succeeds, or by a look after an Acquire fence.
     #[inline]
     pub(super) fn named_by(&self, level: Level) -> Terms {
+        // Guessed, so that the terms are on their way before the level is there.
+        let slot = if guess(level.slot() == 0) { &self.0[0] } else { &self.0[1] };
         // ORDERING: Relaxed. Two questions.
         // - Is it too old? The caller loaded `level` with Acquire, from the CAS of
         //   `OneWord::change` that put its slot in force, or from a later one.
@@ -46,8 +48,6 @@ impl Slots {
         //   does no CAS has an Acquire fence after this load; had it seen one of
         //   those stores (Release), its look at the word would see the CAS too.
         // MODEL: `terms_are_never_mixed`, `a_denial_is_never_from_mixed_terms`.
-        // Guessed, so that the terms are on their way before the level is there.
-        let slot = if guess(level.slot() == 0) { &self.0[0] } else { &self.0[1] };
         Terms::from_words(slot.0.each_ref().map(|word| word.load(Relaxed)))
     }
 

@@ -24,14 +24,16 @@ enum Spend {
 enum Refusal {
     /// Not until there are `wanted` half-units.
     Wait { wanted: i64 },
-    /// Not ever.
-    TooLarge,
+    /// Not ever: no more than `limit` permits.
+    TooLarge { limit: u64 },
 }
 
 /// What came of one attempt.
 enum Attempt {
     Granted(Grant),
     Refused(Refused),
+    /// The answer of a level or at a time that is impossible.
+    Impossible(Result<Grant, Refused>),
     /// No answer; the next attempt starts from what was found.
     Missed {
         found: Level,
@@ -42,8 +44,6 @@ enum Attempt {
 struct Refused {
     refusal: Refusal,
     outlook: Outlook,
-    /// Whether the level was further ahead of the clock than any call leaves it.
-    is_impossible: bool,
 }
 
 impl<C: Clock> OneWord<C> {
@@ -76,7 +76,7 @@ impl<C: Clock> OneWord<C> {
                 Some(cost) if cost <= most => {
                     Err(Refusal::Wait { wanted: deepest.saturating_add(cost) })
                 }
-                _ => Err(Refusal::TooLarge),
+                _ => Err(Refusal::TooLarge { limit: most as u64 / terms.token }),
             }
         })
     }
@@ -115,6 +115,7 @@ impl<C: Clock> OneWord<C> {
         match self.attempt::<SPEND, true>(seen, now_nanos, &charge) {
             Attempt::Granted(grant) => Ok(grant),
             Attempt::Refused(refused) => Err(refused.into()),
+            Attempt::Impossible(answer) => answer.map_err(Denied::from),
             Attempt::Missed { found } => {
                 self.spend_from::<SPEND>(found, now_nanos, charge).map_err(Denied::from)
             }
@@ -134,14 +135,15 @@ impl<C: Clock> OneWord<C> {
         loop {
             match self.attempt::<SPEND, false>(seen, now_nanos, &charge) {
                 Attempt::Granted(grant) => return Ok(grant),
-                Attempt::Refused(refused) if refused.is_impossible && may_heal && self.heal() => {
+                Attempt::Refused(refused) => return Err(refused),
+                Attempt::Impossible(_) if may_heal && self.heal() => {
                     may_heal = false;
                     now_nanos = self.clock.now_nanos();
                     // ORDERING: Acquire, as in `spend`.
                     // MODEL: `an_impossible_level_is_healed_once`.
                     seen = self.word.load(Acquire);
                 }
-                Attempt::Refused(refused) => return Err(refused),
+                Attempt::Impossible(answer) => return answer,
                 // Lost the race. Decide again from what the winner left, a little
                 // later, so that it can go on; the clock is not read again.
                 Attempt::Missed { found } => {
@@ -192,25 +194,27 @@ impl<C: Clock> OneWord<C> {
                 Err(found) => Attempt::Missed { found },
             };
         }
-        if FIRST && (balance < 0 || matches!(charged, Err(Refusal::TooLarge))) {
+        if FIRST && (balance < 0 || matches!(charged, Err(Refusal::TooLarge { .. }))) {
             return Attempt::Missed { found: seen };
         }
         // Nothing to write, so no CAS vouches for the terms.
         if let Err(found) = self.still(seen) {
             return Attempt::Missed { found };
         }
-        let (permits, left) = match charged {
-            Ok(Spend::Nothing) => (0, balance),
-            Ok(Spend::Some { permits, cost }) => (permits, balance - cost),
-            Err(refusal) => {
-                return Attempt::Refused(Refused {
-                    refusal,
-                    outlook: terms.outlook(balance, now_nanos),
-                    is_impossible: !FIRST && balance < 0 && balance < terms.floor(),
-                });
+        let answer = match charged {
+            Ok(Spend::Nothing) => {
+                Ok(Grant { permits: 0, outlook: terms.outlook(balance, now_nanos) })
             }
+            Ok(Spend::Some { permits, cost }) => {
+                Ok(Grant { permits, outlook: terms.outlook(balance - cost, now_nanos) })
+            }
+            Err(refusal) => Err(Refused { refusal, outlook: terms.outlook(balance, now_nanos) }),
         };
-        Attempt::Granted(Grant { permits, outlook: terms.outlook(left, now_nanos) })
+        match answer {
+            _ if !FIRST && terms.is_impossible(balance, now_nanos) => Attempt::Impossible(answer),
+            Ok(grant) => Attempt::Granted(grant),
+            Err(refused) => Attempt::Refused(refused),
+        }
     }
 }
 
@@ -223,7 +227,7 @@ fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
     match terms.cost(permits) {
         Some(cost) if cost <= balance => Ok(Spend::Some { permits, cost }),
         Some(wanted) if wanted <= terms.capacity as i64 => Err(Refusal::Wait { wanted }),
-        _ => Err(Refusal::TooLarge),
+        _ => Err(Refusal::TooLarge { limit: terms.capacity / terms.token }),
     }
 }
 
@@ -234,7 +238,7 @@ impl From<Refused> for Denied {
             Refusal::Wait { wanted } => {
                 Denied::Wait(Shortfall { wanted: wanted / UNIT as i64, outlook })
             }
-            Refusal::TooLarge => Denied::TooLarge { limit: outlook.limit() },
+            Refusal::TooLarge { limit } => Denied::TooLarge { limit },
         }
     }
 }

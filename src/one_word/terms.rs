@@ -86,6 +86,31 @@ impl Terms {
         Terms { origin_nanos: 0, base: 0, accrual, token: token * UNIT, capacity, rate, max_debt }
     }
 
+    /// Whether the clock is at a time that these terms cannot tell: further before
+    /// the origin than threads' clocks are apart, or beyond all that is accrued.
+    pub(super) fn is_out_of_range(&self, now_nanos: u64) -> bool {
+        let is_past_the_end = match self.accrual {
+            Accrual::Linear(_) => self.elapsed(now_nanos) > Linear::MAX_ELAPSED,
+            Accrual::Stepped(_) => false,
+        };
+        is_past_the_end || self.origin_nanos.saturating_sub(now_nanos) > SKEW_NANOS
+    }
+
+    /// Whether no call can have left `balance` to be found at `now_nanos`, by a
+    /// caller that read the clock after the level.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn is_impossible(&self, balance: i64, now_nanos: u64) -> bool {
+        balance < self.floor() || self.is_out_of_range(now_nanos)
+    }
+
+    /// Where terms start that take the place of these at `now_nanos`: never
+    /// before these, or a thread whose clock is a little behind would let the
+    /// time in between be earned again.
+    pub(super) fn next_origin(&self, now_nanos: u64) -> u64 {
+        if self.is_out_of_range(now_nanos) { now_nanos } else { now_nanos.max(self.origin_nanos) }
+    }
+
     /// The count accrued at `now_nanos`. Time before the origin is the origin.
     #[inline]
     pub(super) fn accrued(&self, now_nanos: u64) -> u64 {
@@ -101,8 +126,7 @@ impl Terms {
     /// As [`accrued`](Terms::accrued), or `None` where that is not simply linear.
     #[inline]
     pub(super) fn accrued_simply(&self, now_nanos: u64) -> Option<u64> {
-        // A time before the origin wraps to one far beyond the range.
-        let elapsed_nanos = now_nanos.wrapping_sub(self.origin_nanos);
+        let elapsed_nanos = now_nanos.checked_sub(self.origin_nanos)?;
         match self.accrual {
             Accrual::Linear(linear) if elapsed_nanos <= Linear::MAX_ELAPSED => {
                 let units = linear.units_within(elapsed_nanos);
@@ -130,8 +154,6 @@ impl Terms {
 
     /// The deepest balance that a call can see although every call is legal: the
     /// debt, and what another thread's clock may be ahead by.
-    #[cold]
-    #[inline(never)]
     pub(super) fn floor(&self) -> i64 {
         let skew = match self.accrual {
             Accrual::Linear(linear) => linear.units(SKEW_NANOS).saturating_add(1),

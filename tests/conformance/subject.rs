@@ -140,7 +140,8 @@ impl<'clock> Subject<'clock> {
                     self.assert_least_wait(step.n, shortfall.retry_after(), clock);
                 }
             }
-            Err(Denied::TooLarge { limit }) => assert_eq!(limit, look.limit()),
+            // What can be forced is the debt more than what can be taken.
+            Err(Denied::TooLarge { limit }) => assert!(limit >= look.limit()),
             _ => {}
         }
         facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
