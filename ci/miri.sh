@@ -32,5 +32,6 @@ miri() {
 
 miri "$unit_seeds" --lib -- --skip wherever_the_circle_is_cut \
     --skip never_past_what_is_accrued --skip every_value_of_a_small_word
-miri "$unit_seeds" --test verbs --test shapes --test live_terms --test clock_faults
+miri "$unit_seeds" --test verbs --test debts --test shapes --test live_terms \
+    --test snapshots --test clock_faults
 miri "$seeds" --test stress --test linearizability

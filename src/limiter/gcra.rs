@@ -52,24 +52,24 @@ pub struct Gcra<C = DefaultClock> {
 
 #[cfg(feature = "std")]
 impl Gcra {
-    /// A limiter on a clock of its own that lets a cell pass every `interval`,
-    /// up to `tolerance` early.
+    /// As [`with_clock`](Gcra::with_clock), on a clock of its own.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::EmissionInterval`] or [`ConfigError::Tolerance`], each with
-    /// its value and the range allowed.
+    /// As [`with_clock`](Gcra::with_clock).
     pub fn new(interval: Duration, tolerance: Duration) -> Result<Gcra, ConfigError> {
         Gcra::with_clock(interval, tolerance, DefaultClock::default())
     }
 }
 
 impl<C: Clock> Gcra<C> {
-    /// As [`new`](Gcra::new), on `clock`, which is read once.
+    /// Lets a cell pass every `interval`, up to `tolerance` early. Reads `clock`
+    /// once.
     ///
     /// # Errors
     ///
-    /// As [`new`](Gcra::new).
+    /// [`ConfigError::EmissionInterval`] or [`ConfigError::Tolerance`], each with
+    /// its value and the range allowed.
     pub fn with_clock(
         interval: Duration,
         tolerance: Duration,
@@ -85,7 +85,7 @@ impl<C: Clock> Gcra<C> {
     ///
     /// # Errors
     ///
-    /// As [`new`](Gcra::new); the limiter is then as it was.
+    /// As [`with_clock`](Gcra::with_clock); the limiter is then as it was.
     pub fn reconfigure(
         &self,
         interval: Duration,

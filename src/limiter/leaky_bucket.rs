@@ -10,8 +10,8 @@ use crate::{Carry, Clock, DefaultClock, Quota, Rate};
 /// The same bound as a [`TokenBucket`](crate::TokenBucket), seen from the other
 /// side: what the bucket holds is what the level has left to rise. Two shapes:
 ///
-/// * [`meter`](LeakyBucket::meter): overflows at the quota's burst.
-/// * [`min_interval`](LeakyBucket::min_interval): overflows at one permit, so
+/// * [`meter`](LeakyBucket::meter_with_clock): overflows at the quota's burst.
+/// * [`min_interval`](LeakyBucket::min_interval_with_clock): overflows at one permit, so
 ///   that permits are at least `period / permits` apart and idle time earns
 ///   nothing. Where that is no whole number of nanoseconds, an interval may be
 ///   short by less than one; the mean never is.

@@ -55,7 +55,7 @@ impl Holding {
     pub(super) fn carried(self, old: &Terms, new: &Terms, carry: Carry) -> Holding {
         let balance = i128::from(self.balance);
         let balance = match carry {
-            Carry::Reset if old.earns_as(new) => return self.filled(new),
+            Carry::Reset if old.has_times_of(new) => return self.filled(new),
             Carry::Reset => return Holding { phase_nanos: 0, ..self.filled(new) },
             Carry::Keep => scaled(balance, new.token, old.token),
             Carry::Scale => scaled(balance, new.capacity, old.capacity),
@@ -64,7 +64,7 @@ impl Holding {
         let (balance, phase_nanos) = match new.accrual {
             // A smooth refill would have paid that part out by now.
             Accrual::Linear(_) => (balance + part, 0),
-            Accrual::Stepped(_) if old.earns_as(new) => (balance, self.phase_nanos),
+            Accrual::Stepped(_) if old.has_times_of(new) => (balance, self.phase_nanos),
             Accrual::Stepped(_) => (balance, new.time_for(part)),
         };
         // A debt beyond the new limit stays, as far as it can be one that is legal:
@@ -143,7 +143,12 @@ impl Terms {
 
     /// Whether the same units are earned at the same times, but for the phase.
     fn earns_as(&self, other: &Terms) -> bool {
-        self.refill() == other.refill() && self.rate == other.rate && self.token == other.token
+        self.has_times_of(other) && self.token == other.token
+    }
+
+    /// Whether the same tokens are earned at the same times, but for the phase.
+    fn has_times_of(&self, other: &Terms) -> bool {
+        self.refill() == other.refill() && self.rate == other.rate
     }
 
     /// Time into a period of an interval refill; 0 for a smooth one.
