@@ -1,0 +1,29 @@
+//! What one reading of a clock costs, without a limiter.
+//!
+//! Names read `clock/<source>`. No limiter on the clock can be faster.
+
+use std::hint::black_box;
+
+use criterion::Criterion;
+use sluicegate_benches::subject::{self, Op, Subject, Visitor};
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    subject::visit_all(&mut Clocks(&mut criterion));
+    criterion.final_summary();
+}
+
+struct Clocks<'a>(&'a mut Criterion);
+
+impl Visitor for Clocks<'_> {
+    /// The part of a limiter's time that is not the limiter's.
+    fn visit<S: Subject>(&mut self) {
+        if !S::NAME.starts_with("clock/") {
+            return;
+        }
+        let clock = S::new(S::limit(Op::Allow));
+        self.0.bench_function(S::NAME, |bencher| {
+            bencher.iter(|| assert!(black_box(black_box(&clock).try_one())));
+        });
+    }
+}

@@ -1,0 +1,49 @@
+//! What one call costs a thread that has the limiter to itself.
+//!
+//! Names read `uncontended/<op>/<limiter>`.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use criterion::Criterion;
+use sluicegate_benches::subject::{self, Op, Subject, Visitor};
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    for op in [Op::Allow, Op::Deny] {
+        subject::visit_all(&mut Uncontended { op, criterion: &mut criterion });
+    }
+    criterion.final_summary();
+}
+
+struct Uncontended<'a> {
+    op: Op,
+    criterion: &'a mut Criterion,
+}
+
+impl Visitor for Uncontended<'_> {
+    /// Admission and denial are timed apart: they do different things, and an
+    /// overloaded service does mostly the second.
+    fn visit<S: Subject>(&mut self) {
+        let op = self.op;
+        if S::NAME.starts_with("clock/") {
+            return;
+        }
+        let limit = S::limit(op);
+        let mut group = self.criterion.benchmark_group(format!("uncontended/{op}"));
+        group.bench_function(S::NAME, |bencher| {
+            let born = Instant::now();
+            let subject = S::new(limit);
+            let (mut made, mut admitted) = (0, 0);
+            bencher.iter(|| {
+                made += 1;
+                admitted += u64::from(black_box(black_box(&subject).try_one()));
+            });
+            match op {
+                Op::Allow | Op::Full => assert_eq!(admitted, made),
+                Op::Deny | Op::Edge => assert!(admitted <= limit.bound(born.elapsed())),
+            }
+        });
+        group.finish();
+    }
+}

@@ -1,0 +1,60 @@
+//! What each verb does to memory: atomic operations and readings of the clock,
+//! counted. Fails if a denial writes.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use sluicegate_benches::costs::{self, Cost};
+use sluicegate_benches::report::{self, Style};
+
+const LEGEND: &str = "\
+Counted on a build of the same source that counts every atomic operation, for a call that nobody
+interferes with. `shared` is loads of the word that callers write; `terms` is loads of the rate,
+the burst and so on, which callers only read and each processor has a copy of. The two are told
+apart by their number: the terms are always read eight words at a time. A read-modify-write is a
+compare-and-swap; the two more of a change are the lock that changes take, and its release is one
+of the stores.";
+
+/// Counts the atomic operations of every verb.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+    /// Print the table of docs/benchmarks.md
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let costs = costs::all();
+    if args.json {
+        for cost in &costs {
+            println!("{}", serde_json::to_string(cost).expect("a cost is plain data"));
+        }
+    } else {
+        print(&costs, if args.markdown { Style::Markdown } else { Style::Plain });
+    }
+
+    let writers: Vec<&Cost> =
+        costs.iter().filter(|cost| cost.is_denial() && !cost.is_read_only()).collect();
+    for cost in &writers {
+        eprintln!("{}: {} writes", cost.limiter, cost.verb);
+    }
+    if writers.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn print(costs: &[Cost], style: Style) {
+    let mut table = report::new_table(style);
+    table.set_header(["verb", "clock", "shared", "terms", "stores", "RMWs", "limiters"]);
+    for rows in costs::by_verb(costs) {
+        let &Cost { verb, clock_reads, loads, loads_of_terms, stores, rmws, .. } = rows[0];
+        let counts = [clock_reads, loads, loads_of_terms, stores, rmws];
+        let limiters: Vec<&str> = rows.iter().map(|cost| cost.limiter).collect();
+        let cells = [verb.to_owned()].into_iter().chain(counts.map(|count| count.to_string()));
+        table.add_row(cells.chain([limiters.join(", ")]));
+    }
+    report::align(&mut table, &[0, 6]);
+    println!("{table}\n\n{LEGEND}");
+}

@@ -1,0 +1,225 @@
+//! What each verb does to memory, counted.
+//!
+//! The counts come from `sluicegate-counted`: the same source, with every atomic
+//! operation counted. They are those of a call that nobody interferes with, and
+//! they do not depend on the machine.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use serde::Serialize;
+use sluicegate_counted::count::{self, Counts};
+use sluicegate_counted::{
+    Carry, Clock, Gcra, LeakyBucket, Quota, Refill, TokenBucket, quota, rate,
+};
+
+/// Words that the terms of a limiter take. They are on a line that only a change
+/// of the terms writes, and are always read all at once; so where a count is not
+/// a multiple of this, the rest is loads of the line that the callers share.
+const TERMS: u64 = 8;
+
+/// What one verb did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cost {
+    /// The limiter.
+    pub limiter: &'static str,
+    /// The verb, and how it went.
+    pub verb: &'static str,
+    /// Readings of the clock.
+    pub clock_reads: u64,
+    /// Loads of the words that callers write.
+    pub loads: u64,
+    /// Loads of the words that callers only read.
+    pub loads_of_terms: u64,
+    /// Stores.
+    pub stores: u64,
+    /// Read-modify-writes.
+    pub rmws: u64,
+}
+
+impl Cost {
+    /// Whether the verb refused the request.
+    #[must_use]
+    pub fn is_denial(&self) -> bool {
+        self.verb.contains("denied")
+    }
+
+    /// Whether the verb left memory as it was.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.stores == 0 && self.rmws == 0
+    }
+}
+
+/// A clock that moves when told to, counts its readings, and adds nothing to the
+/// counts of the engine.
+#[derive(Debug, Default)]
+struct CountingClock {
+    nanos: AtomicU64,
+    reads: AtomicU64,
+}
+
+impl Clock for CountingClock {
+    fn now_nanos(&self) -> u64 {
+        self.reads.fetch_add(1, Relaxed);
+        self.nanos.load(Relaxed)
+    }
+}
+
+/// Counts what `verb` does.
+fn cost(
+    clock: &CountingClock,
+    limiter: &'static str,
+    name: &'static str,
+    verb: impl FnOnce(),
+) -> Cost {
+    let _ = count::take();
+    let before = clock.reads.load(Relaxed);
+    verb();
+    let Counts { loads, stores, rmws } = count::take();
+    let clock_reads = clock.reads.load(Relaxed) - before;
+    let loads_of_terms = loads / TERMS * TERMS;
+    Cost {
+        limiter,
+        verb: name,
+        clock_reads,
+        loads: loads - loads_of_terms,
+        loads_of_terms,
+        stores,
+        rmws,
+    }
+}
+
+/// The costs of the verbs of `$limiter`, whose quota admits two permits at once;
+/// `$reconfigure` is how its terms are changed.
+macro_rules! costs_of {
+    ($clock:expr, $name:literal, $limiter:expr, |$it:ident| $reconfigure:expr) => {{
+        let (clock, limiter) = ($clock, &$limiter);
+        let cost = |name, verb: &dyn Fn()| cost(clock, $name, name, verb);
+        let full = |name, verb: &dyn Fn()| {
+            limiter.reset();
+            cost(name, verb)
+        };
+        let empty = |name, verb: &dyn Fn()| {
+            limiter.reset();
+            assert_eq!(limiter.drain().permits(), 2);
+            cost(name, verb)
+        };
+        let in_debt = |name, verb: &dyn Fn()| {
+            limiter.reset();
+            assert!(limiter.force(3).is_ok());
+            cost(name, verb)
+        };
+        let $it = limiter;
+        let saved = limiter.snapshot();
+        vec![
+            full("try_acquire, admitted", &|| assert!(limiter.try_acquire(1).is_ok())),
+            empty("try_acquire, denied", &|| assert!(limiter.try_acquire(1).is_err())),
+            in_debt("try_acquire, denied in debt", &|| assert!(limiter.try_acquire(1).is_err())),
+            full("try_acquire, denied as too large", &|| assert!(limiter.try_acquire(9).is_err())),
+            full("try_acquire of 0", &|| assert!(limiter.try_acquire(0).is_ok())),
+            full("peek", &|| assert!(limiter.peek(1).is_ok())),
+            empty("peek, denied", &|| assert!(limiter.peek(1).is_err())),
+            full("try_acquire_up_to, admitted", &|| assert!(limiter.try_acquire_up_to(9).is_ok())),
+            empty("try_acquire_up_to, denied", &|| assert!(limiter.try_acquire_up_to(9).is_err())),
+            empty("force", &|| assert!(limiter.force(1).is_ok())),
+            in_debt("force, denied", &|| assert!(limiter.force(2).is_err())),
+            full("drain", &|| assert_eq!(limiter.drain().permits(), 2)),
+            empty("drain, of nothing", &|| assert_eq!(limiter.drain().permits(), 0)),
+            empty("reset", &|| limiter.reset()),
+            full("reconfigure", &|| $reconfigure),
+            full("snapshot", &|| assert_eq!(limiter.snapshot().remaining(), 2)),
+            empty("restore", &|| limiter.restore(&saved, Duration::ZERO)),
+        ]
+    }};
+}
+
+/// The costs of every verb of every limiter.
+///
+/// # Panics
+///
+/// If a verb does not do what it is counted for.
+#[must_use]
+pub fn all() -> Vec<Cost> {
+    const QUOTA: Quota = quota!(2 / second);
+    let clock = &CountingClock::default();
+    let interval = QUOTA.with_refill(Refill::Interval);
+    let half = Duration::from_millis(500);
+    let mut costs =
+        costs_of!(clock, "token_bucket", TokenBucket::with_clock(QUOTA, clock), |bucket| bucket
+            .reconfigure(QUOTA, Carry::Keep));
+    costs.extend(costs_of!(
+        clock,
+        "token_bucket_interval",
+        TokenBucket::with_clock(interval, clock),
+        |bucket| bucket.reconfigure(interval, Carry::Keep)
+    ));
+    costs.extend(costs_of!(
+        clock,
+        "gcra",
+        Gcra::with_clock(half, half, clock).expect("the interval is in range"),
+        |gcra| gcra.reconfigure(half, half, Carry::Keep).expect("the interval is in range")
+    ));
+    costs.extend(costs_of!(
+        clock,
+        "leaky_bucket",
+        LeakyBucket::meter_with_clock(QUOTA, clock),
+        |bucket| bucket.reconfigure(QUOTA, Carry::Keep)
+    ));
+
+    let spaced = LeakyBucket::min_interval_with_clock(rate!(2 / second), clock);
+    let name = "leaky_bucket, min_interval";
+    costs.push(cost(clock, name, "try_acquire, admitted", || {
+        assert!(spaced.try_acquire(1).is_ok());
+    }));
+    costs.push(cost(clock, name, "try_acquire, denied", || {
+        assert!(spaced.try_acquire(1).is_err());
+    }));
+    costs
+}
+
+/// The costs by verb, those together that differ only in the limiter.
+#[must_use]
+pub fn by_verb(costs: &[Cost]) -> Vec<Vec<&Cost>> {
+    let mut groups: Vec<Vec<&Cost>> = Vec::new();
+    for cost in costs {
+        let is_like =
+            |group: &&mut Vec<&Cost>| Cost { limiter: cost.limiter, ..group[0].clone() } == *cost;
+        match groups.iter_mut().find(is_like) {
+            Some(group) => group.push(cost),
+            None => groups.push(vec![cost]),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denial_writes_nothing() {
+        let denials: Vec<Cost> = all().into_iter().filter(Cost::is_denial).collect();
+        assert!(denials.len() >= 20);
+        for denial in denials {
+            assert!(denial.is_read_only(), "{denial:?}");
+        }
+    }
+
+    #[test]
+    fn an_admission_is_one_load_and_one_read_modify_write_of_the_shared_word() {
+        for cost in all().into_iter().filter(|cost| cost.verb == "try_acquire, admitted") {
+            let Cost { clock_reads, loads, stores, rmws, .. } = cost;
+            assert_eq!((clock_reads, loads, stores, rmws), (1, 1, 0, 1), "{cost:?}");
+        }
+    }
+
+    #[test]
+    fn reading_verbs_write_nothing() {
+        for cost in all() {
+            if ["peek", "snapshot", "try_acquire of 0", "drain, of nothing"].contains(&cost.verb) {
+                assert!(cost.is_read_only(), "{cost:?}");
+            }
+        }
+    }
+}

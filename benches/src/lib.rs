@@ -1,0 +1,10 @@
+//! What the benches share: the limiters as [`Subject`](subject::Subject)s, how
+//! they are timed, and how their costs and their rates are counted.
+
+pub mod costs;
+pub mod life;
+pub mod machine;
+pub mod rates;
+pub mod report;
+pub mod round;
+pub mod subject;

@@ -1,0 +1,182 @@
+//! The report of `contend`: one line per limiter, operation and thread count.
+
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+
+use crate::round::Round;
+use crate::subject::Op;
+
+/// The least, the middle and the most of some figures.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Spread {
+    /// The least.
+    pub min: f64,
+    /// As many above it as below.
+    pub median: f64,
+    /// The most.
+    pub max: f64,
+}
+
+impl Spread {
+    /// The spread of `figures`.
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
+    #[must_use]
+    pub fn of(figures: impl IntoIterator<Item = f64>) -> Spread {
+        let mut figures: Vec<f64> = figures.into_iter().collect();
+        figures.sort_by(f64::total_cmp);
+        let last = figures.len() - 1;
+        let median = f64::midpoint(figures[last / 2], figures[last.div_ceil(2)]);
+        Spread { min: figures[0], median, max: figures[last] }
+    }
+}
+
+/// One line.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// The limiter.
+    pub limiter: &'static str,
+    /// What it was asked.
+    pub op: String,
+    /// By how many threads.
+    pub threads: usize,
+    /// How many keys it kept apart: one, for a limiter that has none.
+    pub keys: u64,
+    /// Time per call of the slowest thread, over the rounds that were quiet, or
+    /// over all of them if fewer than three were.
+    pub ns_per_op: Spread,
+    /// Calls of all threads per microsecond: the middle of the same rounds.
+    pub mops: f64,
+    /// Permits granted in all rounds.
+    pub admitted: u64,
+    /// Permits that might have been granted.
+    pub bound: u64,
+    /// Permits granted beyond the bound of their round.
+    pub excess: u64,
+    /// Calls of the thread that made the most, in all rounds.
+    pub fastest_thread: u64,
+    /// Calls of the thread that made the fewest, in all rounds.
+    pub slowest_thread: u64,
+    /// All rounds.
+    pub rounds: usize,
+    /// The rounds in which no thread had to wait for a processor.
+    pub quiet: usize,
+    /// The limiter that it is compared with.
+    pub baseline: &'static str,
+}
+
+impl Line {
+    /// The line that `rounds` add up to.
+    #[must_use]
+    pub fn of(
+        limiter: &'static str,
+        baseline: &'static str,
+        op: Op,
+        threads: usize,
+        rounds: &[Round],
+    ) -> Line {
+        let quiet: Vec<&Round> = rounds.iter().filter(|round| round.is_quiet()).collect();
+        let timed = if quiet.len() < 3 { rounds.iter().collect() } else { quiet.clone() };
+        let sum = |count: fn(&Round) -> u64| rounds.iter().map(count).sum();
+        Line {
+            limiter,
+            op: op.to_string(),
+            threads,
+            keys: 1,
+            ns_per_op: Spread::of(timed.iter().map(|round| round.ns_per_op)),
+            mops: Spread::of(timed.iter().map(|round| round.mops)).median,
+            admitted: sum(|round| round.admitted),
+            bound: sum(|round| round.bound),
+            excess: sum(Round::excess),
+            fastest_thread: sum(|round| round.most_calls),
+            slowest_thread: sum(|round| round.fewest_calls),
+            rounds: rounds.len(),
+            quiet: quiet.len(),
+            baseline,
+        }
+    }
+}
+
+/// How a table is drawn.
+#[derive(Clone, Copy, Debug)]
+pub enum Style {
+    /// For a terminal.
+    Plain,
+    /// For a page.
+    Markdown,
+}
+
+/// The lines of one operation and thread count as a table.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "they are shown to two digits")]
+pub fn table(lines: &[&Line], style: Style) -> Table {
+    let mut table = new_table(style);
+    table.set_header([
+        "limiter",
+        "ns median",
+        "min",
+        "max",
+        "Mops",
+        "time",
+        "throughput",
+        "compared with",
+        "fairness",
+        "quiet",
+        "excess",
+    ]);
+    for line in lines {
+        let baseline = lines.iter().find(|other| other.limiter == line.baseline);
+        let against = |ratio: &dyn Fn(&Line) -> f64| {
+            baseline.map_or_else(String::new, |baseline| format!("{:.2} x", ratio(baseline)))
+        };
+        table.add_row([
+            line.limiter.to_owned(),
+            format!("{:.2}", line.ns_per_op.median),
+            format!("{:.2}", line.ns_per_op.min),
+            format!("{:.2}", line.ns_per_op.max),
+            format!("{:.1}", line.mops),
+            against(&|other| line.ns_per_op.median / other.ns_per_op.median),
+            against(&|other| line.mops / other.mops),
+            baseline.map_or("", |other| other.limiter).to_owned(),
+            format!("{:.2}", line.slowest_thread as f64 / line.fastest_thread as f64),
+            format!("{}/{}", line.quiet, line.rounds),
+            line.excess.to_string(),
+        ]);
+    }
+    align(&mut table, &[0, 7]);
+    table
+}
+
+/// A table with nothing in it.
+#[must_use]
+pub fn new_table(style: Style) -> Table {
+    let mut table = Table::new();
+    table.load_style(match style {
+        Style::Plain => presets::NOTHING,
+        Style::Markdown => presets::ASCII_MARKDOWN,
+    });
+    table
+}
+
+/// Aligns every column but `left` to the right.
+pub fn align(table: &mut Table, left: &[usize]) {
+    for column in table.column_iter_mut() {
+        if !left.contains(&column.index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_an_even_number_is_between_the_two() {
+        let spread = Spread::of([4.0, 1.0, 2.0, 3.0]);
+        assert!((spread.median - 2.5).abs() < 1e-9);
+        assert!((Spread::of([5.0, 1.0, 2.0]).median - 2.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,164 @@
+//! A limiter, or a bare clock, as the benches see it.
+
+mod clocks;
+mod mutex_bucket;
+mod ours;
+mod peers;
+
+use std::fmt;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+/// What a limiter is asked again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Op {
+    /// One permit, of a burst so large that every call is admitted, though it is
+    /// asked faster than it refills.
+    Allow,
+    /// One permit, at a rate so high that the limiter is always full.
+    Full,
+    /// One permit, at a rate so low that only the first call is admitted.
+    Deny,
+    /// One permit, at a rate of a few in a hundred calls. The time is a mixture of
+    /// the other two; what is of interest is whether too many are admitted.
+    Edge,
+}
+
+impl Op {
+    /// What a limiter is set to for this.
+    #[must_use]
+    pub const fn limit(self) -> Limit {
+        match self {
+            Op::Allow => Limit::new(1_000_000, Duration::from_secs(1), 1 << 30),
+            Op::Full => Limit::new(1_000_000_000, Duration::from_secs(1), 1 << 30),
+            Op::Deny => Limit::new(1, Duration::from_secs(3_600), 1),
+            Op::Edge => Limit::new(3_000_000, Duration::from_secs(1), 3_000),
+        }
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Op::Allow => "allow",
+            Op::Full => "full",
+            Op::Deny => "deny",
+            Op::Edge => "edge",
+        })
+    }
+}
+
+/// What a limiter is to enforce: `permits` per `period`, and `burst` at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Permits per period.
+    pub permits: u64,
+    /// The period.
+    pub period: Duration,
+    /// The most at one instant.
+    pub burst: u64,
+}
+
+impl Limit {
+    const fn new(permits: u64, period: Duration, burst: u64) -> Limit {
+        Limit { permits, period, burst }
+    }
+
+    /// The most that may be admitted in a `life`, a part of a permit counted
+    /// whole.
+    ///
+    /// # Panics
+    ///
+    /// If it does not fit 64 bits.
+    #[must_use]
+    pub fn bound(self, life: Duration) -> u64 {
+        let earned = (life.as_nanos() * u128::from(self.permits)).div_ceil(self.period.as_nanos());
+        self.burst + u64::try_from(earned).expect("a bench lasts seconds")
+    }
+
+    /// Permits per second, where a limiter knows no other unit.
+    fn per_second(self) -> u64 {
+        let nanos = u128::from(self.permits) * 1_000_000_000;
+        u64::try_from(nanos / self.period.as_nanos()).expect("rates fit 64 bits")
+    }
+}
+
+/// A limiter, or a bare clock, that a bench can ask for one permit.
+pub trait Subject: Sync + Sized {
+    /// What reports call it.
+    const NAME: &'static str;
+
+    /// The name of the limiter that it is compared with: governor, on the same
+    /// kind of clock.
+    const BASELINE: &'static str;
+
+    /// What can be asked of it.
+    const OPS: &'static [Op] = &[Op::Allow, Op::Full, Op::Deny, Op::Edge];
+
+    /// What it is set to for `op`, if it cannot be what the others are set to.
+    #[must_use]
+    fn limit(op: Op) -> Limit {
+        op.limit()
+    }
+
+    /// One that is full.
+    fn new(limit: Limit) -> Self;
+
+    /// Whether one permit is granted now.
+    fn try_one(&self) -> bool;
+}
+
+/// Something to be done with every [`Subject`].
+pub trait Visitor {
+    /// Does it with one.
+    fn visit<S: Subject>(&mut self);
+}
+
+/// Shows `visitor` every subject, in the order of the reports.
+pub fn visit_all(visitor: &mut impl Visitor) {
+    visitor.visit::<clocks::Quanta>();
+    visitor.visit::<clocks::Coarse>();
+    visitor.visit::<clocks::Monotonic>();
+
+    visitor.visit::<ours::TokenBucket>();
+    visitor.visit::<ours::TokenBucketInterval>();
+    visitor.visit::<ours::Gcra>();
+    visitor.visit::<ours::LeakyBucket>();
+    visitor.visit::<ours::TokenBucketCoarse>();
+    visitor.visit::<ours::TokenBucketMonotonic>();
+
+    visitor.visit::<peers::Governor>();
+    visitor.visit::<peers::GovernorUpkeep>();
+    visitor.visit::<peers::GovernorMonotonic>();
+    visitor.visit::<peers::Quota>();
+    visitor.visit::<peers::Ratelimit>();
+    visitor.visit::<peers::Ratelock>();
+    visitor.visit::<peers::TokioRateLimit>();
+    visitor.visit::<peers::LeakyBucket>();
+    visitor.visit::<mutex_bucket::MutexBucket>();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct OneCall;
+
+    impl Visitor for OneCall {
+        fn visit<S: Subject>(&mut self) {
+            for &op in S::OPS {
+                let subject = S::new(S::limit(op));
+                assert!(subject.try_one(), "{} is full at first", S::NAME);
+                if op == Op::Deny {
+                    assert!(!subject.try_one(), "{} denies the second", S::NAME);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_subject_does_what_the_benches_time_it_for() {
+        visit_all(&mut OneCall);
+    }
+}

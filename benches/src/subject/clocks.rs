@@ -1,0 +1,43 @@
+//! Bare clocks, as limiters that admit everything: what is left of a limiter's
+//! time if the limiter costs nothing.
+
+use std::time::Duration;
+
+use sluicegate::{Clock, CoarseClock, MonotonicClock, QuantaClock};
+
+use super::{Limit, Op, Subject};
+
+/// The step of every coarse clock here.
+pub(super) const STEP: Duration = Duration::from_millis(1);
+
+macro_rules! clock {
+    ($Clock:ident, $Inner:ident, $make:expr, $name:literal, $baseline:literal) => {
+        pub(super) struct $Clock($Inner);
+
+        impl Subject for $Clock {
+            const NAME: &'static str = $name;
+            const BASELINE: &'static str = $baseline;
+            const OPS: &'static [Op] = &[Op::Allow];
+
+            fn new(_: Limit) -> $Clock {
+                $Clock($make)
+            }
+
+            #[inline]
+            fn try_one(&self) -> bool {
+                // Never 0 again once time has passed, and never a constant.
+                self.0.now_nanos() < u64::MAX
+            }
+        }
+    };
+}
+
+clock!(Quanta, QuantaClock, QuantaClock::new(), "clock/quanta", "governor");
+clock!(
+    Coarse,
+    CoarseClock,
+    CoarseClock::start(STEP).expect("a thread can be started"),
+    "clock/coarse",
+    "governor_upkeep"
+);
+clock!(Monotonic, MonotonicClock, MonotonicClock::new(), "clock/monotonic", "governor_monotonic");

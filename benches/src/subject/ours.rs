@@ -1,0 +1,116 @@
+//! The limiters of this project.
+
+use std::time::Duration;
+
+use sluicegate::{CoarseClock, MonotonicClock, QuantaClock, Quota, Rate, Refill};
+
+use super::clocks::STEP;
+use super::{Limit, Op, Subject};
+
+fn quota(limit: Limit) -> Quota {
+    let rate = Rate::new(limit.permits, limit.period).expect("the rate is in range");
+    Quota::new(rate).with_burst(limit.burst).expect("the burst is in range")
+}
+
+macro_rules! limiter {
+    (
+        $Subject:ident, $Inner:ty, $name:literal, $baseline:literal,
+        |$limit:ident| $make:expr $(, |$op:ident| $other:expr)?
+    ) => {
+        pub(super) struct $Subject($Inner);
+
+        impl Subject for $Subject {
+            const NAME: &'static str = $name;
+            const BASELINE: &'static str = $baseline;
+
+            $(fn limit($op: Op) -> Limit {
+                $other
+            })?
+
+            fn new($limit: Limit) -> $Subject {
+                $Subject($make)
+            }
+
+            #[inline]
+            fn try_one(&self) -> bool {
+                self.0.try_acquire(1).is_ok()
+            }
+        }
+    };
+}
+
+limiter!(
+    TokenBucket,
+    sluicegate::TokenBucket<QuantaClock>,
+    "sluicegate/token_bucket",
+    "governor",
+    |limit| sluicegate::TokenBucket::with_clock(quota(limit), QuantaClock::new())
+);
+
+limiter!(
+    TokenBucketInterval,
+    sluicegate::TokenBucket<QuantaClock>,
+    "sluicegate/token_bucket_interval",
+    "governor",
+    |limit| sluicegate::TokenBucket::with_clock(
+        quota(limit).with_refill(Refill::Interval),
+        QuantaClock::new()
+    ),
+    |op| by_the_millisecond(op)
+);
+
+limiter!(
+    Gcra,
+    sluicegate::Gcra<QuantaClock>,
+    "sluicegate/gcra",
+    "governor",
+    |limit| {
+        let interval_nanos = limit.period.as_nanos() as u64 / limit.permits;
+        let interval = Duration::from_nanos(interval_nanos);
+        let tolerance = Duration::from_nanos(interval_nanos * (limit.burst - 1));
+        sluicegate::Gcra::with_clock(interval, tolerance, QuantaClock::new())
+            .expect("the interval is in range")
+    },
+    |op| match op {
+        // Cells are whole nanoseconds apart.
+        Op::Edge => Limit::new(1, Duration::from_nanos(333), 3_000),
+        Op::Allow | Op::Full | Op::Deny => op.limit(),
+    }
+);
+
+limiter!(
+    LeakyBucket,
+    sluicegate::LeakyBucket<QuantaClock>,
+    "sluicegate/leaky_bucket",
+    "governor",
+    |limit| sluicegate::LeakyBucket::meter_with_clock(quota(limit), QuantaClock::new())
+);
+
+limiter!(
+    TokenBucketCoarse,
+    sluicegate::TokenBucket<CoarseClock>,
+    "sluicegate/token_bucket_coarse",
+    "governor_upkeep",
+    |limit| sluicegate::TokenBucket::with_clock(
+        quota(limit),
+        CoarseClock::start(STEP).expect("a thread can be started")
+    )
+);
+
+limiter!(
+    TokenBucketMonotonic,
+    sluicegate::TokenBucket<MonotonicClock>,
+    "sluicegate/token_bucket_monotonic",
+    "governor_monotonic",
+    |limit| sluicegate::TokenBucket::with_clock(quota(limit), MonotonicClock::new())
+);
+
+/// The same rates in periods of a millisecond, for limiters that refill by the
+/// period.
+pub(super) fn by_the_millisecond(op: Op) -> Limit {
+    let limit = op.limit();
+    if op == Op::Deny {
+        return limit;
+    }
+    Limit { permits: limit.permits / 1_000, period: Duration::from_millis(1), ..limit }
+}
