@@ -1,0 +1,256 @@
+//! Short histories of two and three threads, each explained by some order of the
+//! calls one after another. What is checked:
+//!
+//! * for every recorded history there is an order of its calls, in which no call
+//!   comes before one that had returned when it began, such that the sequential
+//!   model gives every answer, to the unit and to the nanosecond;
+//! * the checker rejects a history in which permits were granted twice, and one in
+//!   which a caller saw a state that was past.
+//!
+//! The clock stands still, with a part of a token there; but to read it takes a
+//! while, in which the other threads go on.
+
+use std::cell::Cell;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use sluicegate::*;
+
+use self::reference::{Held, Mirror, Plan, Said};
+
+#[path = "support/reference.rs"]
+mod reference;
+
+const HISTORIES: u64 = if cfg!(miri) { 4 } else { 1_000 };
+
+const START_NANOS: u64 = 5_000_000_000;
+const NOW_NANOS: u64 = 6_900_000_000;
+
+fn quotas() -> [Quota; 3] {
+    [
+        quota!(3 / 2 seconds, burst 5),
+        quota!(1 / second, burst 8).with_max_debt(2).unwrap(),
+        quota!(2 / second, burst 3).with_refill(Refill::Interval),
+    ]
+}
+
+/// A clock that lets others run now and then while it is read: a change of quota
+/// reads it between its look at the word and its CAS.
+struct Dawdling(ManualClock);
+
+thread_local! {
+    static READINGS: Cell<u32> = const { Cell::new(0) };
+}
+
+impl Clock for Dawdling {
+    fn now_nanos(&self) -> u64 {
+        READINGS.set(READINGS.get() + 1);
+        if !READINGS.get().is_multiple_of(3) {
+            thread::yield_now();
+        }
+        self.0.now_nanos()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Verb {
+    TryAcquire(u64),
+    UpTo(u64),
+    Peek(u64),
+    Force(u64),
+    Drain,
+    Reset,
+    Reconfigure(usize, Carry),
+    Snapshot,
+    Restore(Held),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Said(Said),
+    Held(Held),
+    Done,
+}
+
+/// A call as it was seen from outside.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    began: u64,
+    ended: u64,
+    verb: Verb,
+    answer: Answer,
+}
+
+fn any_verb(random: &mut SmallRng) -> Verb {
+    let permits = random.random_range(0..4);
+    match random.random_range(0..14) {
+        0..4 => Verb::TryAcquire(permits),
+        4 | 5 => Verb::UpTo(permits),
+        6 => Verb::Peek(permits),
+        7 | 8 => Verb::Force(permits),
+        9 => Verb::Drain,
+        10 => Verb::Reset,
+        11 => {
+            let carry = [Carry::Keep, Carry::Scale, Carry::Reset][random.random_range(0..3)];
+            Verb::Reconfigure(random.random_range(0..3), carry)
+        }
+        12 => Verb::Snapshot,
+        _ => Verb::Restore(Held {
+            balance: 5 << 28,
+            token: 1 << 29,
+            phase_nanos: 300_000_000,
+            part: 1 << 27,
+        }),
+    }
+}
+
+fn call(bucket: &TokenBucket<&Dawdling>, verb: Verb) -> Answer {
+    Answer::Said(match verb {
+        Verb::TryAcquire(permits) => bucket.try_acquire(permits).into(),
+        Verb::UpTo(permits) => bucket.try_acquire_up_to(permits).into(),
+        Verb::Peek(permits) => bucket.peek(permits).into(),
+        Verb::Force(permits) => bucket.force(permits).into(),
+        Verb::Drain => bucket.drain().into(),
+        Verb::Reset => {
+            bucket.reset();
+            return Answer::Done;
+        }
+        Verb::Reconfigure(index, carry) => {
+            bucket.reconfigure(quotas()[index], carry);
+            return Answer::Done;
+        }
+        Verb::Snapshot => return Answer::Held(bucket.snapshot().into()),
+        Verb::Restore(held) => {
+            bucket.restore(&held.into(), Duration::ZERO);
+            return Answer::Done;
+        }
+    })
+}
+
+/// The same call of the model.
+fn expected(mirror: &mut Mirror, verb: Verb) -> Answer {
+    Answer::Said(match verb {
+        Verb::TryAcquire(permits) => mirror.try_acquire(NOW_NANOS, permits),
+        Verb::UpTo(permits) => mirror.try_acquire_up_to(NOW_NANOS, permits),
+        Verb::Peek(permits) => mirror.peek(NOW_NANOS, permits),
+        Verb::Force(permits) => mirror.force(NOW_NANOS, permits),
+        Verb::Drain => mirror.drain(NOW_NANOS),
+        Verb::Reset => {
+            mirror.reset(NOW_NANOS);
+            return Answer::Done;
+        }
+        Verb::Reconfigure(index, carry) => {
+            mirror.reconfigure(NOW_NANOS, Plan::of_quota(quotas()[index]), carry);
+            return Answer::Done;
+        }
+        Verb::Snapshot => return Answer::Held(mirror.snapshot(NOW_NANOS)),
+        Verb::Restore(held) => {
+            mirror.restore(NOW_NANOS, held, Duration::ZERO);
+            return Answer::Done;
+        }
+    })
+}
+
+/// A limiter's model, empty but for a part of a token.
+fn start(index: usize) -> Mirror {
+    let mut mirror = Mirror::new(Plan::of_quota(quotas()[index]), u64::MAX, START_NANOS);
+    mirror.drain(START_NANOS);
+    mirror
+}
+
+/// Has `threads` threads make `calls` calls each, all at once.
+fn record(index: usize, threads: usize, calls: usize, seed: u64) -> Vec<Vec<Call>> {
+    let clock = Dawdling(ManualClock::at(START_NANOS));
+    let bucket = TokenBucket::with_clock(quotas()[index], &clock);
+    bucket.drain();
+    clock.0.set_nanos(NOW_NANOS);
+
+    let (tick, waiting) = (AtomicU64::new(0), AtomicUsize::new(threads));
+    let history = Mutex::new(vec![Vec::new(); threads]);
+    thread::scope(|scope| {
+        for thread in 0..threads {
+            let (bucket, tick, waiting, history) = (&bucket, &tick, &waiting, &history);
+            scope.spawn(move || {
+                let mut random = SmallRng::seed_from_u64(seed << 8 | thread as u64);
+                let verbs: Vec<Verb> = (0..calls).map(|_| any_verb(&mut random)).collect();
+                READINGS.set(random.random_range(0..3));
+                waiting.fetch_sub(1, SeqCst);
+                while waiting.load(SeqCst) > 0 {
+                    thread::yield_now();
+                }
+                let made: Vec<Call> = verbs
+                    .into_iter()
+                    .map(|verb| {
+                        let began = tick.fetch_add(1, SeqCst);
+                        let answer = call(bucket, verb);
+                        Call { began, ended: tick.fetch_add(1, SeqCst), verb, answer }
+                    })
+                    .collect();
+                history.lock().unwrap()[thread] = made;
+            });
+        }
+    });
+    history.into_inner().unwrap()
+}
+
+/// Whether some order of the calls that are left explains all of them. `next` is
+/// the first that is left of each thread.
+fn is_explained(mirror: &Mirror, history: &[Vec<Call>], next: &[usize]) -> bool {
+    let left = || next.iter().zip(history).filter_map(|(&next, calls)| calls.get(next));
+    let Some(first_end) = left().map(|call| call.ended).min() else { return true };
+    (0..history.len()).any(|thread| {
+        let Some(call) = history[thread].get(next[thread]) else { return false };
+        if call.began > first_end {
+            return false; // Another call had returned by then.
+        }
+        let mut after = mirror.clone();
+        if expected(&mut after, call.verb) != call.answer {
+            return false;
+        }
+        let mut next = next.to_vec();
+        next[thread] += 1;
+        is_explained(&after, history, &next)
+    })
+}
+
+#[test]
+fn every_history_is_explained_by_some_order_of_its_calls() {
+    for seed in 0..HISTORIES {
+        let index = seed as usize % 3;
+        let (threads, calls) = if seed % 2 == 0 { (3, 3) } else { (2, 4) };
+        let history = record(index, threads, calls, seed);
+        assert!(is_explained(&start(index), &history, &vec![0; threads]), "{history:#?}");
+    }
+}
+
+/// A bucket that holds five, as the model.
+fn full() -> Mirror {
+    Mirror::new(Plan::of_quota(quotas()[0]), u64::MAX, NOW_NANOS)
+}
+
+/// A call with the answer that it gets from a full bucket.
+fn answered_as_if_full(verb: Verb, began: u64, ended: u64) -> Call {
+    Call { began, ended, verb, answer: expected(&mut full(), verb) }
+}
+
+#[test]
+fn a_history_in_which_two_callers_get_the_same_permits_is_rejected() {
+    let take = |permits| answered_as_if_full(Verb::TryAcquire(permits), 0, 3);
+    // The two overlap, so either may have been the first; but not both.
+    assert!(!is_explained(&full(), &[vec![take(5)], vec![take(5)]], &[0; 2]));
+    assert!(!is_explained(&full(), &[vec![take(1)], vec![take(1)]], &[0; 2]));
+    assert!(is_explained(&full(), &[vec![take(5)], vec![take(0)]], &[0; 2]));
+}
+
+#[test]
+fn a_history_in_which_a_caller_sees_what_had_been_taken_is_rejected() {
+    let first = answered_as_if_full(Verb::Drain, 0, 1);
+    // A peek that sees the limiter full may overlap the drain, or be before it.
+    let peek = |began, ended| answered_as_if_full(Verb::Peek(5), began, ended);
+    assert!(is_explained(&full(), &[vec![first], vec![peek(0, 2)]], &[0; 2]));
+    assert!(!is_explained(&full(), &[vec![first], vec![peek(2, 3)]], &[0; 2]));
+}

@@ -1,0 +1,180 @@
+//! What the limiters differ in, and what they are. What is checked:
+//!
+//! * the leaky bucket's level and its minimum interval;
+//! * the cells of a GCRA, and what it says of itself;
+//! * that limiters are `Send`, `Sync`, small, and shown by `Debug`;
+//! * that decisions are small and explain themselves.
+
+use std::error::Error;
+use std::fmt::Debug;
+use std::mem::size_of;
+use std::time::Duration;
+
+use sluicegate::*;
+
+const NANO: Duration = Duration::from_nanos(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A nanosecond less.
+fn just_before(wait: Duration) -> Duration {
+    wait.checked_sub(NANO).expect("a wait of some time")
+}
+
+#[test]
+fn a_level_rises_with_each_permit_and_leaks_at_the_rate() {
+    let clock = ManualClock::new();
+    let meter = LeakyBucket::meter_with_clock(quota!(2 / second, burst 5), &clock);
+    assert_eq!(meter.level(), 0);
+    meter.try_acquire(5).unwrap();
+    assert_eq!(meter.level(), 5);
+    clock.advance(SECOND / 2);
+    assert_eq!(meter.level(), 4);
+    clock.advance(NANO);
+    assert_eq!(meter.level(), 4, "a part of a permit counts whole");
+    meter.force(3).unwrap();
+    assert_eq!(meter.level(), 7);
+    clock.advance(SECOND * 60);
+    assert_eq!(meter.level(), 0);
+}
+
+#[test]
+fn a_minimum_interval_lets_one_pass_and_idle_time_earns_nothing() {
+    let clock = ManualClock::new();
+    let spaced = LeakyBucket::min_interval_with_clock(rate!(4 / second), &clock);
+    for idle in [SECOND / 4, SECOND * 60, SECOND * 86_400] {
+        assert!(spaced.try_acquire(1).is_ok());
+        let wait = spaced.try_acquire(1).unwrap_err().retry_after().unwrap();
+        assert_eq!(wait, SECOND / 4);
+        clock.advance(just_before(wait));
+        assert!(spaced.try_acquire(1).is_err());
+        clock.advance(idle);
+    }
+    assert_eq!(spaced.try_acquire(2), Err(Denied::TooLarge { limit: 1 }));
+}
+
+#[test]
+fn an_interval_that_is_no_whole_number_of_nanoseconds_is_kept_on_average() {
+    let clock = ManualClock::new();
+    let spaced = LeakyBucket::min_interval_with_clock(rate!(7 / us), &clock);
+    // Whoever asks in every nanosecond gets a permit at the first after each
+    // 142.857 ns; what is left of that nanosecond is idle.
+    let passed = (0..=1_000).filter(|nanos| {
+        clock.set_nanos(*nanos);
+        spaced.try_acquire(1).is_ok()
+    });
+    assert_eq!(passed.collect::<Vec<_>>(), [0, 143, 286, 429, 572, 715, 858]);
+}
+
+#[test]
+fn cells_pass_up_to_the_tolerance_early() {
+    let clock = ManualClock::new();
+    let cells = Gcra::with_clock(SECOND, SECOND * 5 / 2, &clock).unwrap();
+    assert_eq!(cells.peek(0).unwrap().limit(), 3);
+    assert_eq!(cells.try_acquire_up_to(9).unwrap().permits(), 3);
+    // The theoretical arrival time is 3 s; the tolerance makes that 0.5 s.
+    assert_eq!(cells.try_acquire(1).unwrap_err().retry_after(), Some(SECOND / 2));
+    clock.advance(SECOND / 2);
+    assert!(cells.try_acquire(1).is_ok());
+    assert_eq!(cells.try_acquire(1).unwrap_err().retry_after(), Some(SECOND));
+}
+
+#[test]
+fn without_tolerance_cells_are_an_interval_apart() {
+    let clock = ManualClock::new();
+    let cells = Gcra::with_clock(Duration::from_nanos(3), Duration::ZERO, &clock).unwrap();
+    let passed = (0..10).filter(|nanos| {
+        clock.set_nanos(*nanos);
+        cells.try_acquire(1).is_ok()
+    });
+    assert_eq!(passed.collect::<Vec<_>>(), [0, 3, 6, 9]);
+}
+
+#[test]
+fn a_gcra_says_what_it_was_given() {
+    let clock = ManualClock::new();
+    let day = SECOND * 86_400;
+    for (interval, tolerance) in [(NANO, NANO * 7), (SECOND, Duration::ZERO), (day, day * 99)] {
+        let cells = Gcra::with_clock(interval, tolerance, &clock).unwrap();
+        assert_eq!((cells.interval(), cells.tolerance()), (interval, tolerance));
+        cells.reconfigure(interval * 2, tolerance, Carry::Scale).unwrap();
+        assert_eq!((cells.interval(), cells.tolerance()), (interval * 2, tolerance));
+    }
+}
+
+#[test]
+fn a_gcra_out_of_range_is_explained_and_leaves_the_old_one_in_force() {
+    let clock = ManualClock::new();
+    let cells = Gcra::with_clock(SECOND, SECOND, &clock).unwrap();
+    let century = Rate::MAX_PERIOD;
+    for (interval, tolerance, field) in [
+        (Duration::ZERO, SECOND, "interval"),
+        (century + NANO, SECOND, "interval"),
+        (Duration::MAX, SECOND, "interval"),
+        (SECOND, century + NANO, "tolerance"),
+        (SECOND, Duration::MAX, "tolerance"),
+        (NANO, NANO * u32::MAX + NANO, "tolerance"),
+    ] {
+        let error = cells.reconfigure(interval, tolerance, Carry::Reset).unwrap_err();
+        assert_eq!(error.field(), field);
+        assert!(error.to_string().contains(": must be from "), "{error}");
+        assert_eq!(Gcra::with_clock(interval, tolerance, &clock).unwrap_err(), error);
+    }
+    assert_eq!((cells.interval(), cells.tolerance()), (SECOND, SECOND));
+    assert!(Gcra::with_clock(NANO, NANO * u32::MAX, &clock).is_ok());
+    assert!(Gcra::with_clock(century, century, &clock).is_ok());
+}
+
+#[test]
+fn a_quota_survives_the_round_trip_through_a_limiter() {
+    for quota in [
+        quota!(1 / second),
+        quota!(5_000 / hour, burst 7).with_max_debt(3).unwrap(),
+        quota!(4_294_967_296 / 2 seconds).with_refill(Refill::Interval),
+        Quota::new(Rate::every(Rate::MAX_PERIOD).unwrap()).with_burst(Quota::MAX_BURST).unwrap(),
+    ] {
+        let found = TokenBucket::with_clock(quota, ManualClock::new()).quota();
+        assert_eq!(found, LeakyBucket::meter_with_clock(quota, ManualClock::new()).quota());
+        assert_eq!((found.rate(), found.burst()), (quota.rate(), quota.burst()));
+        assert_eq!((found.refill(), found.max_debt()), (quota.refill(), quota.max_debt()));
+    }
+}
+
+#[test]
+fn limiters_are_shared_by_threads_and_take_half_a_kilobyte_at_most() {
+    fn check<L: Limiter + Debug + Send + Sync + Unpin + 'static>() {
+        assert!(size_of::<L>() <= 512, "{} bytes", size_of::<L>());
+    }
+    check::<TokenBucket<ManualClock>>();
+    check::<LeakyBucket<ManualClock>>();
+    check::<Gcra<ManualClock>>();
+    #[cfg(feature = "std")]
+    check::<TokenBucket>();
+}
+
+#[test]
+fn decisions_are_small_copies() {
+    fn check<D: Copy + Send + Sync + Debug + Eq + 'static>(most: usize) {
+        assert!(size_of::<D>() <= most, "{} bytes", size_of::<D>());
+    }
+    check::<Grant>(72);
+    check::<Denied>(72);
+    check::<Quota>(64);
+    check::<Snapshot>(32);
+    check::<ConfigError>(40);
+}
+
+#[test]
+fn everything_is_shown_by_debug_and_denials_explain_themselves() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(4 / second), &clock);
+    let cells = Gcra::with_clock(SECOND, SECOND, &clock).unwrap();
+    let meter = LeakyBucket::meter_with_clock(quota!(4 / second), &clock);
+    for shown in [format!("{bucket:?}"), format!("{cells:?}"), format!("{meter:?}")] {
+        assert!(shown.contains("units") && shown.contains("healed"), "{shown}");
+    }
+    bucket.drain();
+    let wait: Box<dyn Error> = Box::new(bucket.try_acquire(1).unwrap_err());
+    assert!(wait.to_string().contains("250ms"), "{wait}");
+    let never: Box<dyn Error> = Box::new(bucket.try_acquire(5).unwrap_err());
+    assert!(never.to_string().contains('4'), "{never}");
+}

@@ -1,0 +1,91 @@
+//! What a limiter says and what it holds, in plain numbers.
+
+use std::time::Duration;
+
+use sluicegate::{Denied, Grant, Snapshot};
+
+/// All that an answer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    Granted {
+        permits: u64,
+        remaining: u64,
+        limit: u64,
+        reset_after: Duration,
+        ready_after: Duration,
+    },
+    Wait {
+        missing: u64,
+        remaining: u64,
+        retry_after: Duration,
+        reset_after: Duration,
+    },
+    TooLarge {
+        limit: u64,
+    },
+}
+
+impl From<Grant> for Said {
+    fn from(grant: Grant) -> Said {
+        Said::Granted {
+            permits: grant.permits(),
+            remaining: grant.remaining(),
+            limit: grant.limit(),
+            reset_after: grant.reset_after(),
+            ready_after: grant.ready_after(),
+        }
+    }
+}
+
+impl From<Result<Grant, Denied>> for Said {
+    fn from(answer: Result<Grant, Denied>) -> Said {
+        match answer {
+            Ok(grant) => Said::from(grant),
+            Err(denied @ Denied::Wait(shortfall)) => {
+                assert_eq!(denied.retry_after(), Some(shortfall.retry_after()));
+                Said::Wait {
+                    missing: shortfall.missing(),
+                    remaining: shortfall.remaining(),
+                    retry_after: shortfall.retry_after(),
+                    reset_after: shortfall.reset_after(),
+                }
+            }
+            Err(Denied::TooLarge { limit }) => Said::TooLarge { limit },
+            Err(denied) => panic!("{denied:?} is not an answer that a limiter gives"),
+        }
+    }
+}
+
+/// What a snapshot holds, as its bytes say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) balance: i64,
+    pub(crate) token: u64,
+    pub(crate) phase_nanos: u64,
+    /// What that part of a period is worth, in units.
+    pub(crate) part: u64,
+}
+
+impl From<Snapshot> for Held {
+    fn from(snapshot: Snapshot) -> Held {
+        let bytes = snapshot.to_bytes();
+        let word = |at: usize| std::array::from_fn(|byte| bytes[at + byte]);
+        Held {
+            balance: i64::from_le_bytes(word(1)),
+            token: u64::from_le_bytes(word(9)),
+            phase_nanos: u64::from_le_bytes(word(17)),
+            part: u64::from_le_bytes(word(25)),
+        }
+    }
+}
+
+impl From<Held> for Snapshot {
+    fn from(held: Held) -> Snapshot {
+        let mut bytes = [1; Snapshot::LEN];
+        bytes[1..9].copy_from_slice(&held.balance.to_le_bytes());
+        bytes[9..17].copy_from_slice(&held.token.max(1).to_le_bytes());
+        bytes[17..25].copy_from_slice(&held.phase_nanos.to_le_bytes());
+        bytes[25..33].copy_from_slice(&held.part.to_le_bytes());
+        Snapshot::from_bytes(bytes).expect("the version and the token are right")
+    }
+}
