@@ -35,6 +35,10 @@ impl Nominal {
     }
 
     /// The permits earned in `time`, a part of one left out.
+    ///
+    /// # Panics
+    ///
+    /// If they do not fit 64 bits, which those of a century do.
     #[must_use]
     pub fn earned(self, time: Duration) -> u64 {
         let earned = time.as_nanos() * u128::from(self.permits) / self.period.as_nanos();
@@ -99,7 +103,7 @@ pub fn long_run_error<B: Bucket>(rate: Nominal) -> Option<f64> {
     // Room for a limiter that earns up to twice what it should.
     let step = rate.time_for(burst * 45 / 100).min(CENTURY / 16);
     let steps = (CENTURY.as_nanos() / 4 / step.as_nanos()).min(STEPS) as u32;
-    let starts = [Duration::ZERO, CENTURY / 2, CENTURY - step * steps];
+    let starts = [Duration::ZERO, CENTURY / 2, CENTURY.saturating_sub(step * steps)];
     let errors = starts.map(|start| window_error::<B>(rate, start, step, steps));
     errors.into_iter().max_by(|a, b| a.abs().total_cmp(&b.abs()))
 }
@@ -108,7 +112,7 @@ pub fn long_run_error<B: Bucket>(rate: Nominal) -> Option<f64> {
 #[expect(clippy::cast_precision_loss, reason = "the difference is exact before it is cast")]
 fn window_error<B: Bucket>(rate: Nominal, start: Duration, step: Duration, steps: u32) -> f64 {
     // Granted in the middle of a step, if the rate is kept to.
-    let target = rate.earned(step * steps - step / 2);
+    let target = rate.earned((step * steps).saturating_sub(step / 2));
     let mut window = Window::<B>::open(rate, start);
     let mut whole = 0;
     while window.go(step) < target {

@@ -156,8 +156,9 @@ fn lap<S: Subject>(subject: &S, is_over: &AtomicBool) -> Lap {
         made += BATCH;
     }
     let ended = Instant::now();
-    let queued =
-        queue::waited().zip(waited).map_or(Duration::ZERO, |(after, before)| after - before);
+    let queued = queue::waited()
+        .zip(waited)
+        .map_or(Duration::ZERO, |(after, before)| after.saturating_sub(before));
     Lap { calls: made, admitted, began, ended, queued }
 }
 

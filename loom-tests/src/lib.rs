@@ -1,0 +1,38 @@
+//! What the models share.
+//!
+//! With `--cfg sluicegate_loom` a model runs once for every interleaving of its
+//! threads, and for every stale value that a load may see in it. Without, the
+//! same closure runs often, on real threads. `ci/loom.sh` runs them all.
+//!
+//! * [`check`] explores a model, [`once`] runs a part of it alone, and [`race`]
+//!   starts its threads.
+//! * [`TestClock`] is a clock that each thread may see differently.
+//! * [`Ledger`] adds up what was admitted, and knows the bound.
+//! * [`orders`] compares a race with the same calls one after the other.
+
+mod clock;
+mod explore;
+mod ledger;
+pub mod orders;
+
+pub use self::clock::{SECOND, TestClock};
+pub use self::explore::{ANY, check, once, race};
+pub use self::ledger::{Admission, Ledger};
+
+#[cfg(sluicegate_loom)]
+pub use loom::thread;
+#[cfg(not(sluicegate_loom))]
+pub use std::thread;
+
+/// The real one in every build: the models are not about reference counts, and
+/// must not get an ordering out of them.
+pub use std::sync::Arc;
+
+/// A token bucket as the models use it.
+pub type Bucket = sluicegate::TokenBucket<TestClock>;
+
+/// A bucket of `quota` whose clock is at 0.
+#[must_use]
+pub fn bucket(quota: sluicegate::Quota) -> Arc<Bucket> {
+    Arc::new(Bucket::with_clock(quota, TestClock::new()))
+}
