@@ -182,7 +182,8 @@ fn a_hundred_idle_years_leave_a_limiter_full() {
         quota!(7 / 30 days),
     ];
     for quota in quotas.into_iter().flat_map(|quota| [quota, quota.with_refill(Refill::Interval)]) {
-        for years in [1, 60, 69, 91, 100, 137, 145, 150, 400] {
+        let many = [100, 1, 60, 69, 91, 137, 145, 150, 400];
+        for years in &many[..if cfg!(miri) { 1 } else { many.len() }] {
             let clock = ManualClock::new();
             let buckets = [(); 4].map(|()| bucket(quota, &clock));
             for bucket in &buckets {

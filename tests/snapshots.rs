@@ -80,11 +80,12 @@ fn a_restored_limiter_is_at_most_full_and_at_most_at_its_deepest() {
         quota!(3 / second, burst 10).with_max_debt(4).unwrap(),
     ] {
         let bucket = Bucket::with_clock(quota, &clock);
-        for token in [1, 2, 1 << 29, u64::MAX / 2, u64::MAX] {
+        let tokens = [1, u64::MAX, 2, 1 << 29, u64::MAX / 2];
+        for token in &tokens[..if cfg!(miri) { 1 } else { tokens.len() }] {
             for balance in [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX] {
                 for phase_nanos in [0, 1, u64::MAX] {
                     for away in [Duration::ZERO, NANO, Duration::MAX] {
-                        bucket.restore(&written(balance, token, phase_nanos, phase_nanos), away);
+                        bucket.restore(&written(balance, *token, phase_nanos, phase_nanos), away);
                         let held = bucket.peek(0).unwrap();
                         assert!(held.remaining() <= 10);
                         // To the deepest: at most 4 tokens, which are two steps.

@@ -204,7 +204,9 @@ impl<'a> Pair<'a> {
                 }
             }
             Op::Move(Step::Back(nanos)) => {
-                self.clock.rewind(Duration::from_nanos(nanos.min(LIFE_NANOS / 4)));
+                let start_nanos = *self.mirror.reach_nanos().start();
+                let until = now.saturating_sub(nanos).max(start_nanos).min(now);
+                self.clock.set_nanos(until);
             }
         }
         assert_eq!(each!(&self.subject, limiter => limiter.healed()), self.mirror.healed());
@@ -249,7 +251,7 @@ impl<'a> Pair<'a> {
     /// reach: at the highest rate, that is 68 years without an admission.
     fn go(&self, nanos: u128) {
         let now_nanos = self.clock.now_nanos();
-        let end_nanos = self.end_nanos.min(self.mirror.reach_nanos());
+        let end_nanos = self.end_nanos.min(*self.mirror.reach_nanos().end());
         let until = u128::from(now_nanos).saturating_add(nanos).min(end_nanos.into());
         self.clock.set_nanos((until as u64).max(now_nanos));
     }
@@ -264,7 +266,7 @@ impl<'a> Pair<'a> {
         if now_nanos < self.mirror.origin_nanos() {
             return; // It has yet to catch up.
         }
-        let end_nanos = self.end_nanos.min(self.mirror.reach_nanos());
+        let end_nanos = self.end_nanos.min(*self.mirror.reach_nanos().end());
         let at = |wait: Duration| {
             let time = now_nanos.checked_add(nanos(wait)).filter(|time| *time <= end_nanos)?;
             self.clock.set_nanos(time);

@@ -11,6 +11,7 @@ mod answer;
 mod changes;
 mod plan;
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use num_bigint::BigInt;
@@ -147,13 +148,23 @@ impl Mirror {
         }
     }
 
-    /// The last time up to which the word can tell the past from the future, if
-    /// nothing more is taken: 2^62 units, and 2^62 ns, from now.
-    pub(crate) fn reach_nanos(&self) -> u64 {
+    /// The times at which the word can tell ahead from behind, if nothing more is
+    /// taken: 2^62 units either way, and up to 2^62 ns from the origin.
+    pub(crate) fn reach_nanos(&self) -> RangeInclusive<u64> {
         let half = BigInt::from(1_u64 << 62);
-        let time = self.plan.time_of(&(&self.spent + &half)).min(half);
-        let time: BigInt = time - 1_u64 - self.phase_nanos;
-        (time + self.origin_nanos).to_u64().unwrap_or(u64::MAX)
+        let earliest = match &self.spent - &half {
+            // Before the origin is as the origin.
+            units if units.is_negative() => 0,
+            units => self.when(self.plan.time_of(&(units + 1))),
+        };
+        let latest = self.plan.time_of(&(&self.spent + &half)).min(half);
+        earliest..=self.when(latest - 1)
+    }
+
+    /// The reading of the clock at a time of the accrual.
+    fn when(&self, time_nanos: BigInt) -> u64 {
+        let reading: BigInt = time_nanos - self.phase_nanos + self.origin_nanos;
+        reading.to_u64().unwrap_or(u64::MAX)
     }
 
     /// Whether the clock is at a time that the limiter cannot tell: too long
