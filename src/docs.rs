@@ -17,3 +17,6 @@ pub mod design {}
 
 #[doc = include_str!("../docs/memory-ordering.md")]
 pub mod memory_ordering {}
+
+#[doc = include_str!("../docs/verification.md")]
+pub mod verification {}

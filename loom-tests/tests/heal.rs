@@ -5,9 +5,11 @@
 //!   however their clocks differ;
 //! * a change beside it neither mints nor gets lost.
 
+use std::time::Duration;
+
 use sluicegate::{Carry, Quota, Refill, quota};
 use sluicegate_loom_tests::{
-    ANY, Admission, Arc, Bucket, Ledger, SECOND, TestClock, bucket, check, race,
+    ANY, Admission, Arc, Bucket, Ledger, SECOND, TestClock, bucket, check, once, race,
 };
 
 const QUOTA: Quota = quota!(1 / second, burst 2);
@@ -102,4 +104,53 @@ fn a_change_beside_a_healing_stays() {
             assert!(bucket.try_acquire(1).is_ok());
         });
     }
+}
+
+/// A change gets in between the healing and the look after it. That look then
+/// decides under the new quota, and under all of it.
+#[test]
+fn a_change_right_after_a_healing_is_seen_whole() {
+    let new = quota!(3 / 7 seconds, burst 5);
+    let asked = [false, true].map(|is_changed| {
+        once(move || {
+            let bucket = impossible();
+            if is_changed {
+                bucket.reconfigure(new, Carry::Reset);
+            }
+            bucket.try_acquire(1)
+        })
+    });
+    check(ANY, move || {
+        let bucket = impossible();
+        let answers = race(&bucket, [None, Some(new)], |bucket, change| match change {
+            None => Some(bucket.try_acquire(1)),
+            Some(quota) => {
+                // No change, but loom now tries to let this thread run before each
+                // look at the clock, and so right after the healing.
+                bucket.clock().set(10 * SECOND);
+                bucket.reconfigure(quota, Carry::Reset);
+                None
+            }
+        });
+        let [Some(answer), None] = answers else { unreachable!() };
+        match answer {
+            Ok(_) => assert!(asked.contains(&answer), "{answer:?} is none of {asked:?}"),
+            // The change was under way, and what was found stands: at 10 seconds,
+            // what was left at 100.
+            Err(denied) => assert_eq!(denied.retry_after(), Some(Duration::from_secs(91))),
+        }
+    });
+    check(ANY, move || {
+        let bucket = impossible();
+        let seen = race(&bucket, [None, Some(new)], |bucket, change| {
+            if let Some(quota) = change {
+                bucket.reconfigure(quota, Carry::Reset);
+            }
+            let quota = bucket.quota();
+            (quota.rate(), quota.burst(), quota.max_debt())
+        });
+        let of = |quota: Quota| (quota.rate(), quota.burst(), quota.max_debt());
+        assert!(seen[0] == of(QUOTA) || seen[0] == of(new), "{seen:?}");
+        assert_eq!(seen[1], of(new));
+    });
 }
