@@ -69,7 +69,7 @@ for patch in loom-tests/mutants/*.patch; do
     # Only the files with the models that are to catch it.
     files=()
     for model in "${catchers[@]}"; do
-        file=$(grep -lE "(fn |: )$model[(,]" loom-tests/tests/*.rs) || { echo "loom: $name: no model $model"; exit 1; }
+        file=$(grep -l "fn $model()" loom-tests/tests/*.rs) || { echo "loom: $name: no model $model"; exit 1; }
         files+=(--test "$(basename "$file" .rs)")
     done
     # A mutant that does not build is not caught, it is broken.

@@ -1,8 +1,8 @@
 //! What the models must catch: a broken limiter, and three designs that look
 //! right, each on the atomics that the crate itself is built on.
 //!
-//! If a test in this file that must panic does not, the crate was built without loom's
-//! atomics, and no model in the other files proves anything.
+//! If a test in this file that must panic does not, the crate was built without
+//! loom's atomics, and no model in the other files proves anything.
 //!
 //! The designs are those that were not taken, with the reason why. They count in
 //! whole tokens, earn one per tick of a clock of their own, hold two, and start
