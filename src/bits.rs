@@ -31,12 +31,27 @@ impl Field {
         self.shift + self.bits
     }
 
+    /// How far the value `to` is ahead of `from`, both modulo the field's size; less
+    /// than 0 if it is nearer backwards.
+    pub(crate) const fn ahead(self, to: u64, from: u64) -> i64 {
+        let unused = u64::BITS - self.bits;
+        (to.wrapping_sub(from) << unused) as i64 >> unused
+    }
+
     /// Reads the field out of `word`.
+    #[inline]
     pub(crate) const fn get(self, word: u64) -> u64 {
         (word >> self.shift) & self.max()
     }
 
+    /// `value`, modulo the field's size, moved to where the field is in a word.
+    #[inline]
+    pub(crate) const fn wrap(self, value: u64) -> u64 {
+        (value & self.max()) << self.shift
+    }
+
     /// `value`, moved to where the field is in a word.
+    #[inline]
     pub(crate) const fn put(self, value: u64) -> u64 {
         debug_assert!(value <= self.max());
         value << self.shift
@@ -46,6 +61,13 @@ impl Field {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_difference_is_the_shorter_way_round() {
+        let three = LOW.then(3);
+        assert_eq!([three.ahead(1, 7), three.ahead(7, 1), three.ahead(4, 0)], [2, -2, -4]);
+        assert_eq!(Field::low(64).ahead(0, u64::MAX), 1);
+    }
 
     const LOW: Field = Field::low(1);
     const MIDDLE: Field = LOW.then(31);

@@ -5,6 +5,7 @@
 //! | [`QuantaClock`] | the processor's counter | a few nanoseconds | not counted | `quanta` |
 //! | [`CoarseClock`] | a word that a thread keeps up | one load | not counted | `quanta` |
 //! | [`MonotonicClock`] | the operating system | tens of nanoseconds | as the system says | `std` |
+//! | [`UnixClock`] | the operating system, since 1970 | tens of nanoseconds | counted | `std` |
 //! | [`ManualClock`] | what it was told | one load | | nothing |
 
 mod default;
@@ -16,11 +17,15 @@ mod quanta;
 
 #[cfg(feature = "quanta")]
 mod coarse;
+#[cfg(feature = "std")]
+mod unix;
 
 pub use self::default::DefaultClock;
 pub use self::manual::ManualClock;
 #[cfg(feature = "std")]
 pub use self::monotonic::MonotonicClock;
+#[cfg(feature = "std")]
+pub use self::unix::UnixClock;
 #[cfg(feature = "quanta")]
 pub use self::{
     coarse::{ClockError, CoarseClock},
@@ -41,6 +46,8 @@ pub use self::{
 ///   before its own beginning. It then starts again from full, a new history, and
 ///   counts that in `healed()`. Healing writes, waits for no other call, and reads
 ///   the clock again.
+///   A window starts no new history: it goes on counting what it had counted, and
+///   nobody waits for longer than its length; that too is in `healed()`.
 /// * **A jump forward:** earns what the time would have earned, at most the
 ///   burst. Beyond 146 years from its beginning a limiter starts again.
 /// * **Suspend:** whatever the clock says. One that does not count it earns

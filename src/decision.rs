@@ -1,60 +1,13 @@
 //! What a limiter answers.
 
+mod counted;
+mod outlook;
+
 use core::fmt;
 use core::time::Duration;
 
-use crate::{Refill, time};
-
-/// A limiter as it stood at one decision, and what time alone will do to it.
-///
-/// In units of the limiter, as they were when it decided; everything that takes
-/// a division waits until somebody asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Outlook {
-    /// What was there to spend after the decision; less than 0 is a debt.
-    pub(crate) balance: i64,
-    pub(crate) capacity: u64,
-    pub(crate) token: u64,
-    /// Units that one period earns.
-    pub(crate) gain: u64,
-    pub(crate) period_nanos: u64,
-    /// Time since the accrual's origin, phase included.
-    pub(crate) time_nanos: u64,
-    pub(crate) refill: Refill,
-}
-
-impl Outlook {
-    /// Whole tokens there to spend.
-    fn remaining(&self) -> u64 {
-        u64::try_from(self.balance).unwrap_or(0) / self.token
-    }
-
-    /// The most that can be granted at once.
-    pub(crate) fn limit(&self) -> u64 {
-        self.capacity / self.token
-    }
-
-    /// The least wait after which the balance is `wanted` or more, if nobody
-    /// else takes any.
-    fn wait_for(&self, wanted: i64) -> Duration {
-        let Ok(missing @ 1..) = u64::try_from(i128::from(wanted) - i128::from(self.balance)) else {
-            return Duration::ZERO;
-        };
-        let missing = u128::from(missing);
-        let (gain, period) = (u128::from(self.gain), u128::from(self.period_nanos));
-        let now = u128::from(self.time_nanos);
-        // No product here reaches 2^127: times and gains are below 2^64, what is
-        // missing and a period below 2^62.
-        time::duration(match self.refill {
-            // Of the unit that comes next, `pending / period` is there already.
-            Refill::Smooth => {
-                let pending = now % period * gain % period;
-                (missing * period - pending).div_ceil(gain)
-            }
-            Refill::Interval => (now / period + missing.div_ceil(gain)) * period - now,
-        })
-    }
-}
+pub(crate) use self::counted::Counted;
+pub(crate) use self::outlook::{Accrued, Outlook, Windowed};
 
 /// Permits were granted.
 ///
@@ -91,7 +44,7 @@ impl Grant {
     /// The least time that suffices, to the nanosecond.
     #[must_use]
     pub fn reset_after(&self) -> Duration {
-        self.outlook.wait_for(self.outlook.capacity as i64)
+        self.outlook.reset_after()
     }
 
     /// How long until the debt that this grant left is repaid; zero if it left
@@ -101,7 +54,7 @@ impl Grant {
     /// rate.
     #[must_use]
     pub fn ready_after(&self) -> Duration {
-        self.outlook.wait_for(0)
+        self.outlook.ready_after()
     }
 }
 
@@ -125,7 +78,7 @@ impl Grant {
 ///     Err(Denied::TooLarge { .. }) => unreachable!("ten would be too few for it"),
 ///     other => panic!("{other:?}"),
 /// }
-/// assert_eq!(bucket.try_acquire(11).unwrap_err(), Denied::TooLarge { limit: 10 });
+/// assert_eq!(bucket.try_acquire(11).unwrap_err(), Denied::TooLarge { limit: 10, which: 0 });
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -136,6 +89,8 @@ pub enum Denied {
     TooLarge {
         /// The largest request that this limiter grants, in permits.
         limit: u64,
+        /// Which of several limiters or windows refused; see [`Denied::which`].
+        which: usize,
     },
 }
 
@@ -150,6 +105,27 @@ impl Denied {
             Denied::TooLarge { .. } => None,
         }
     }
+
+    /// Which limiter refused: its place among those of an [`All`](crate::All), or
+    /// of a window among those of a [`MultiWindow`](crate::MultiWindow), counted
+    /// from 0. Always 0 for a limiter that is alone.
+    ///
+    /// If several refuse, it is the one that has to be waited for longest.
+    #[must_use]
+    pub fn which(&self) -> usize {
+        match *self {
+            Denied::Wait(shortfall) => shortfall.which,
+            Denied::TooLarge { which, .. } => which,
+        }
+    }
+
+    /// The same refusal, by the limiter at `which`.
+    pub(crate) fn by(self, which: usize) -> Denied {
+        match self {
+            Denied::Wait(shortfall) => Denied::Wait(Shortfall { which, ..shortfall }),
+            Denied::TooLarge { limit, .. } => Denied::TooLarge { limit, which },
+        }
+    }
 }
 
 impl fmt::Display for Denied {
@@ -158,7 +134,7 @@ impl fmt::Display for Denied {
             Denied::Wait(shortfall) => {
                 write!(f, "rate limited: try again in {:?}", shortfall.retry_after())
             }
-            Denied::TooLarge { limit } => {
+            Denied::TooLarge { limit, .. } => {
                 write!(f, "more permits than the limit of {limit}: no wait will do")
             }
         }
@@ -172,9 +148,11 @@ impl core::error::Error for Denied {}
 /// Small and `Copy`; what has to be computed is computed when it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortfall {
-    /// The balance that would have been enough.
+    /// What would have been enough, as the outlook counts.
     pub(crate) wanted: i64,
     pub(crate) outlook: Outlook,
+    /// Which of several limiters it is that fell short.
+    pub(crate) which: usize,
 }
 
 impl Shortfall {
@@ -183,14 +161,13 @@ impl Shortfall {
     /// The least time that suffices, to the nanosecond.
     #[must_use]
     pub fn retry_after(&self) -> Duration {
-        self.outlook.wait_for(self.wanted)
+        self.outlook.retry_after(self.wanted)
     }
 
     /// How many permits were missing, a part of one counted whole.
     #[must_use]
     pub fn missing(&self) -> u64 {
-        let missing = i128::from(self.wanted) - i128::from(self.outlook.balance);
-        u64::try_from(missing).unwrap_or(0).div_ceil(self.outlook.token)
+        self.outlook.missing(self.wanted)
     }
 
     /// Whole permits that were there.
@@ -208,6 +185,6 @@ impl Shortfall {
     /// How long until the limiter is full again, if nobody takes any.
     #[must_use]
     pub fn reset_after(&self) -> Duration {
-        self.outlook.wait_for(self.outlook.capacity as i64)
+        self.outlook.reset_after()
     }
 }

@@ -69,6 +69,31 @@ pub enum ConfigError {
         /// The emission interval it was given for.
         interval: Duration,
     },
+    /// The limit of a window is not from 1 to what its word can count beside the
+    /// number of the window: the shorter the window, the less.
+    Limit {
+        /// What was given.
+        limit: u64,
+        /// The most that this window can count.
+        max: u64,
+    },
+    /// The slots of a sliding window are not from 1 to 65,536.
+    Slots {
+        /// What was given.
+        slots: u32,
+    },
+    /// A limiter of several has none, or more than 64.
+    Count {
+        /// How many were given.
+        count: usize,
+    },
+    /// The entries of a log are not from the limit to 2^32.
+    Capacity {
+        /// What was given.
+        capacity: u64,
+        /// The limit that they are for.
+        limit: u64,
+    },
 }
 
 impl ConfigError {
@@ -84,6 +109,10 @@ impl ConfigError {
             ConfigError::MaxDebt { .. } => "max_debt",
             ConfigError::EmissionInterval { .. } => "interval",
             ConfigError::Tolerance { .. } => "tolerance",
+            ConfigError::Limit { .. } => "limit",
+            ConfigError::Slots { .. } => "slots",
+            ConfigError::Count { .. } => "count",
+            ConfigError::Capacity { .. } => "capacity",
         }
     }
 
@@ -114,6 +143,10 @@ impl ConfigError {
             ConfigError::Tolerance { .. } => {
                 "must be from 0 to 100 years, and less than 2^32 emission intervals"
             }
+            ConfigError::Limit { .. } => "must be from 1 to what the window can count",
+            ConfigError::Slots { .. } => "must be from 1 to 65536",
+            ConfigError::Count { .. } => "must be from 1 to 64",
+            ConfigError::Capacity { .. } => "must be from the limit to 2^32",
         }
     }
 }
@@ -135,6 +168,14 @@ impl fmt::Display for ConfigError {
             ConfigError::Initial { initial, burst } => write!(f, "{initial} of {burst}")?,
             ConfigError::Tolerance { tolerance, interval } => {
                 write!(f, "{tolerance:?} at an interval of {interval:?}")?;
+            }
+            ConfigError::Limit { limit, max } => {
+                return write!(f, "{limit}: must be from 1 to {max} for this window");
+            }
+            ConfigError::Slots { slots } => write!(f, "{slots}")?,
+            ConfigError::Count { count } => write!(f, "{count}")?,
+            ConfigError::Capacity { capacity, limit } => {
+                write!(f, "{capacity} for a limit of {limit}")?;
             }
         }
         write!(f, ": {}", self.rule())

@@ -2,6 +2,9 @@
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 mod accrual;
 mod bits;
 mod clock;
@@ -14,20 +17,26 @@ mod limiter;
 mod one_word;
 mod quota;
 mod rate;
+mod receipt;
 mod snapshot;
 mod sync;
+mod tally;
 mod time;
+mod window;
 
 pub use self::clock::*;
 pub use self::decision::{Denied, Grant, Shortfall};
 pub use self::error::ConfigError;
-pub use self::limiter::{Gcra, LeakyBucket, Limiter, TokenBucket};
+pub use self::limiter::*;
 pub use self::one_word::Carry;
 pub use self::quota::{Quota, Refill};
 pub use self::rate::Rate;
 #[doc(hidden)]
 pub use self::rate::literal;
+pub use self::receipt::Receipt;
 pub use self::snapshot::{Snapshot, SnapshotError};
+#[cfg(feature = "alloc")]
+pub use self::window::History;
 
 /// For the `costs` report only: how many atomic operations a thread has done.
 #[cfg(feature = "count-atomics")]

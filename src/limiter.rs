@@ -6,15 +6,20 @@
 //! | [`Gcra`] | one word | 1 + (tolerance + t) / interval | nothing |
 //! | [`LeakyBucket`] | one word | burst + what leaks out in `t` | nothing |
 
+mod fixed_window;
 mod gcra;
 mod leaky_bucket;
+mod sliding_counter;
 mod token_bucket;
 mod verbs;
+mod window_verbs;
 
-use crate::{Denied, Grant};
+use crate::{Denied, Grant, Receipt};
 
+pub use self::fixed_window::{FixedWindow, WindowFromFirst};
 pub use self::gcra::Gcra;
 pub use self::leaky_bucket::LeakyBucket;
+pub use self::sliding_counter::SlidingCounter;
 pub use self::token_bucket::TokenBucket;
 
 /// What every limiter can do, whatever its algorithm.
@@ -59,6 +64,18 @@ pub trait Limiter {
     /// The same.
     fn peek(&self, permits: u64) -> Result<Grant, Denied>;
 
+    /// As [`try_acquire`](Limiter::try_acquire), with a [`Receipt`] by which the
+    /// permits can be given back as long as nothing else has happened.
+    ///
+    /// What a limiter returns that does not override this cannot be given back.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire(permits).map(Receipt::spent)
+    }
+
     /// Makes the limiter full again. May wait for other changes of this limiter
     /// that are under way.
     fn reset(&self);
@@ -80,6 +97,10 @@ macro_rules! through {
 
             fn peek(&self, permits: u64) -> Result<Grant, Denied> {
                 (**self).peek(permits)
+            }
+
+            fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+                (**self).try_acquire_revocable(permits)
             }
 
             fn reset(&self) {

@@ -13,6 +13,10 @@ pub(crate) const NANOS_PER_DAY: u64 = 24 * NANOS_PER_HOUR;
 /// The longest period, interval or tolerance: 100 Julian years.
 pub(crate) const MAX_PERIOD_NANOS: u64 = 36_525 * NANOS_PER_DAY;
 
+/// Threads' clocks are taken to agree to a second. What is further ahead of the
+/// clock than that was left by a clock that has since gone back.
+pub(crate) const SKEW_NANOS: u64 = NANOS_PER_SECOND;
+
 /// The whole of `duration` in nanoseconds, or the most that fits.
 pub(crate) const fn nanos(duration: Duration) -> u64 {
     let nanos = duration.as_nanos();

@@ -43,7 +43,7 @@ fn a_debt_is_never_deeper_than_its_limit() {
     let clock = ManualClock::new();
     let bucket = bucket(quota!(10 / second).with_max_debt(5).unwrap(), &clock);
     for permits in [16, 1 << 32, u64::MAX] {
-        assert_eq!(bucket.force(permits), Err(Denied::TooLarge { limit: 15 }));
+        assert_eq!(bucket.force(permits), Err(Denied::TooLarge { limit: 15, which: 0 }));
     }
     bucket.force(15).unwrap();
 
@@ -62,7 +62,7 @@ fn without_debt_force_is_try_acquire() {
     let bucket = bucket(quota!(10 / second).with_max_debt(0).unwrap(), &clock);
     assert!(bucket.force(10).is_ok());
     assert_eq!(bucket.force(1), bucket.try_acquire(1));
-    assert_eq!(bucket.force(11), Err(Denied::TooLarge { limit: 10 }));
+    assert_eq!(bucket.force(11), Err(Denied::TooLarge { limit: 10, which: 0 }));
 }
 
 #[test]

@@ -191,7 +191,7 @@ proptest! {
                 prop_assert!(shortfall.missing() >= 1);
                 prop_assert!(shortfall.retry_after() <= shortfall.reset_after());
             }
-            Err(Denied::TooLarge { limit }) => prop_assert!(asked > limit && limit == there.limit()),
+            Err(Denied::TooLarge { limit, .. }) => prop_assert!(asked > limit && limit == there.limit()),
             Err(denied) => prop_assert!(false, "{denied:?}"),
         }
     }

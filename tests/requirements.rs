@@ -43,7 +43,7 @@ fn a_try_answers_at_once_although_time_stands_still() {
 #[test]
 fn a_try_for_more_than_the_capacity_says_no_even_when_full() {
     let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
-    assert_eq!(bucket.try_acquire(11), Err(Denied::TooLarge { limit: 10 }));
+    assert_eq!(bucket.try_acquire(11), Err(Denied::TooLarge { limit: 10, which: 0 }));
     assert!(bucket.try_acquire(10).is_ok(), "the no has cost nothing");
 }
 

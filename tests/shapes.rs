@@ -49,7 +49,7 @@ fn a_minimum_interval_lets_one_pass_and_idle_time_earns_nothing() {
         assert!(spaced.try_acquire(1).is_err());
         clock.advance(idle);
     }
-    assert_eq!(spaced.try_acquire(2), Err(Denied::TooLarge { limit: 1 }));
+    assert_eq!(spaced.try_acquire(2), Err(Denied::TooLarge { limit: 1, which: 0 }));
 }
 
 #[test]

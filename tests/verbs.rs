@@ -39,7 +39,7 @@ fn more_than_the_burst_is_refused_at_once_and_for_ever() {
     each_kind(&clock, |limiter| {
         for permits in [11, 12, 1 << 32, u64::MAX / 2, u64::MAX] {
             let denied = limiter.try_acquire(permits).unwrap_err();
-            assert_eq!(denied, Denied::TooLarge { limit: 10 });
+            assert_eq!(denied, Denied::TooLarge { limit: 10, which: 0 });
             assert_eq!(denied.retry_after(), None);
             assert_eq!(limiter.peek(permits), Err(denied));
         }

@@ -45,7 +45,7 @@ impl Visitor for Contended<'_> {
                     let (time, admitted) = slowest(threads, || round::calls::<S>(&subject, calls));
                     match op {
                         Op::Allow | Op::Full => assert_eq!(admitted, calls * threads as u64),
-                        Op::Deny | Op::Edge => assert!(admitted <= limit.bound(born.elapsed())),
+                        Op::Deny | Op::Edge => assert!(admitted <= S::bound(limit, born.elapsed())),
                     }
                     time
                 });

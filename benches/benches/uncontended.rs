@@ -41,7 +41,7 @@ impl Visitor for Uncontended<'_> {
             });
             match op {
                 Op::Allow | Op::Full => assert_eq!(admitted, made),
-                Op::Deny | Op::Edge => assert!(admitted <= limit.bound(born.elapsed())),
+                Op::Deny | Op::Edge => assert!(admitted <= S::bound(limit, born.elapsed())),
             }
         });
         group.finish();

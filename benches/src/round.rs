@@ -119,7 +119,7 @@ pub fn run<S: Subject>(op: Op, plan: Plan) -> Round {
         is_over.store(true, Relaxed);
         running.into_iter().map(|thread| thread.join().expect("no call panics")).collect()
     });
-    let bound = limit.bound(life.elapsed());
+    let bound = S::bound(limit, life.elapsed());
 
     let calls: u64 = laps.iter().map(|lap| lap.calls).sum();
     let admitted: u64 = laps.iter().map(|lap| lap.admitted).sum();

@@ -2,8 +2,11 @@
 
 mod clocks;
 mod mutex_bucket;
+mod mutex_log;
 mod ours;
 mod peers;
+mod window_peers;
+mod windows;
 
 use std::fmt;
 use std::time::Duration;
@@ -90,7 +93,7 @@ pub trait Subject: Sync + Sized {
     const NAME: &'static str;
 
     /// The name of the limiter that it is compared with: governor, on the same
-    /// kind of clock.
+    /// kind of clock, or a locked log, for those that count a window.
     const BASELINE: &'static str;
 
     /// What can be asked of it.
@@ -100,6 +103,12 @@ pub trait Subject: Sync + Sized {
     #[must_use]
     fn limit(op: Op) -> Limit {
         op.limit()
+    }
+
+    /// The most that it may admit in a `life`, if it is set to `limit`.
+    #[must_use]
+    fn bound(limit: Limit, life: Duration) -> u64 {
+        limit.bound(life)
     }
 
     /// One that is full.
@@ -137,6 +146,12 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<peers::TokioRateLimit>();
     visitor.visit::<peers::LeakyBucket>();
     visitor.visit::<mutex_bucket::MutexBucket>();
+
+    visitor.visit::<window_peers::TowerFixed>();
+    visitor.visit::<window_peers::TowerCounter>();
+    visitor.visit::<window_peers::TowerLog>();
+    visitor.visit::<window_peers::Trypema>();
+    visitor.visit::<mutex_log::MutexLog>();
 }
 
 #[cfg(test)]

@@ -235,6 +235,13 @@ macro_rules! verbs {
                 self.core.peek(permits)
             }
 
+            fn try_acquire_revocable(
+                &self,
+                permits: u64,
+            ) -> Result<crate::Receipt<'_>, crate::Denied> {
+                self.core.try_acquire_revocable(permits)
+            }
+
             fn reset(&self) {
                 self.core.reset();
             }

@@ -2,9 +2,11 @@
 
 use crate::Clock;
 use crate::decision::{Denied, Grant, Outlook, Shortfall};
+use crate::receipt::{Receipt, Revoke};
 use crate::sync::{
     Backoff,
-    Ordering::{AcqRel, Acquire},
+    Ordering::{AcqRel, Acquire, Relaxed},
+    Word,
 };
 
 use super::OneWord;
@@ -30,14 +32,21 @@ enum Refusal {
 
 /// What came of one attempt.
 enum Attempt {
-    Granted(Grant),
+    Granted(Granted),
     Refused(Refused),
     /// The answer of a level or at a time that is impossible.
-    Impossible(Result<Grant, Refused>),
+    Impossible(Result<Granted, Refused>),
     /// No answer; the next attempt starts from what was found.
     Missed {
         found: Level,
     },
+}
+
+/// A grant, and the word before and after it.
+struct Granted {
+    grant: Grant,
+    seen: Level,
+    written: Level,
 }
 
 /// A refusal, and the limiter as it stood.
@@ -50,22 +59,34 @@ impl<C: Clock> OneWord<C> {
     #[inline(always)]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.spend::<true>(move |terms, balance| all_of(permits, terms, balance))
+            .map(Granted::grant)
+    }
+
+    pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied>
+    where
+        C: Sized,
+    {
+        let granted = self.spend::<true>(move |terms, balance| all_of(permits, terms, balance))?;
+        let words = (granted.seen.to_bits(), granted.written.to_bits());
+        Ok(Receipt::revocable(granted.grant, words, self))
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         self.spend::<false>(move |terms, balance| all_of(permits, terms, balance))
+            .map(Granted::grant)
     }
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        self.spend::<true>(move |terms, balance| {
+        let granted = self.spend::<true>(move |terms, balance| {
             // If there is nothing, it is the first permit that is refused.
             let there = terms.permits_in(balance).max(1);
             all_of(permits.min(there), terms, balance)
-        })
+        });
+        granted.map(Granted::grant)
     }
 
     pub(crate) fn force(&self, permits: u64) -> Result<Grant, Denied> {
-        self.spend::<true>(move |terms, balance| {
+        let granted = self.spend::<true>(move |terms, balance| {
             let deepest = terms.deepest();
             let most = (terms.capacity as i64).saturating_sub(deepest);
             match terms.cost(permits) {
@@ -78,7 +99,8 @@ impl<C: Clock> OneWord<C> {
                 }
                 _ => Err(Refusal::TooLarge { limit: most as u64 / terms.token }),
             }
-        })
+        });
+        granted.map(Granted::grant)
     }
 
     pub(crate) fn drain(&self) -> Grant {
@@ -93,7 +115,7 @@ impl<C: Clock> OneWord<C> {
             })
         });
         match drained {
-            Ok(grant) => grant,
+            Ok(granted) => granted.grant,
             Err(Refused { outlook, .. }) => Grant { permits: 0, outlook },
         }
     }
@@ -104,7 +126,7 @@ impl<C: Clock> OneWord<C> {
     fn spend<const SPEND: bool>(
         &self,
         charge: impl Fn(&Terms, i64) -> Charge,
-    ) -> Result<Grant, Denied> {
+    ) -> Result<Granted, Denied> {
         let now_nanos = self.clock.now_nanos();
         // ORDERING: Acquire. The level names the slot of its terms; this makes
         // the stores that filled the slot visible. Pairs with the CAS in
@@ -113,7 +135,7 @@ impl<C: Clock> OneWord<C> {
         // MODEL: `terms_are_never_mixed`.
         let seen = self.word.load(Acquire);
         match self.attempt::<SPEND, true>(seen, now_nanos, &charge) {
-            Attempt::Granted(grant) => Ok(grant),
+            Attempt::Granted(granted) => Ok(granted),
             Attempt::Refused(refused) => Err(refused.into()),
             Attempt::Impossible(answer) => answer.map_err(Denied::from),
             Attempt::Missed { found } => {
@@ -129,12 +151,12 @@ impl<C: Clock> OneWord<C> {
         mut seen: Level,
         mut now_nanos: u64,
         charge: impl Fn(&Terms, i64) -> Charge,
-    ) -> Result<Grant, Refused> {
+    ) -> Result<Granted, Refused> {
         let backoff = Backoff::new();
         let mut may_heal = true;
         loop {
             match self.attempt::<SPEND, false>(seen, now_nanos, &charge) {
-                Attempt::Granted(grant) => return Ok(grant),
+                Attempt::Granted(granted) => return Ok(granted),
                 Attempt::Refused(refused) => return Err(refused),
                 Attempt::Impossible(_) if may_heal && self.heal() => {
                     may_heal = false;
@@ -189,7 +211,8 @@ impl<C: Clock> OneWord<C> {
             return match self.word.compare_exchange_weak(seen, next, AcqRel, Acquire) {
                 Ok(_) => {
                     let outlook = terms.outlook(balance - cost, now_nanos);
-                    Attempt::Granted(Grant { permits, outlook })
+                    let grant = Grant { permits, outlook };
+                    Attempt::Granted(Granted { grant, seen, written: next })
                 }
                 Err(found) => Attempt::Missed { found },
             };
@@ -201,20 +224,39 @@ impl<C: Clock> OneWord<C> {
         if let Err(found) = self.still(seen) {
             return Attempt::Missed { found };
         }
+        let (permits, cost) = match charged {
+            Ok(Spend::Nothing) | Err(_) => (0, 0),
+            Ok(Spend::Some { permits, cost }) => (permits, cost),
+        };
+        let outlook = terms.outlook(balance - cost, now_nanos);
         let answer = match charged {
-            Ok(Spend::Nothing) => {
-                Ok(Grant { permits: 0, outlook: terms.outlook(balance, now_nanos) })
-            }
-            Ok(Spend::Some { permits, cost }) => {
-                Ok(Grant { permits, outlook: terms.outlook(balance - cost, now_nanos) })
-            }
-            Err(refusal) => Err(Refused { refusal, outlook: terms.outlook(balance, now_nanos) }),
+            Ok(_) => Ok(Granted { grant: Grant { permits, outlook }, seen, written: seen }),
+            Err(refusal) => Err(Refused { refusal, outlook }),
         };
         match answer {
             _ if !FIRST && terms.is_impossible(balance, now_nanos) => Attempt::Impossible(answer),
-            Ok(grant) => Attempt::Granted(grant),
+            Ok(granted) => Attempt::Granted(granted),
             Err(refused) => Attempt::Refused(refused),
         }
+    }
+}
+
+impl Granted {
+    #[inline(always)]
+    fn grant(self) -> Grant {
+        self.grant
+    }
+}
+
+impl<C: Clock> Revoke for OneWord<C> {
+    fn revoke(&self, seen: u64, written: u64) -> bool {
+        let (seen, written) = (Level::from_bits(seen), Level::from_bits(written));
+        // ORDERING: Relaxed. The CAS puts back what was there, and reads nothing
+        // by it. Whoever acquires the level put back still synchronizes with the
+        // CAS that first wrote it: a read-modify-write goes on with the release
+        // sequence that it finds.
+        // MODEL: `a_grant_given_back_was_never_there`.
+        self.word.compare_exchange(written, seen, Relaxed, Relaxed).is_ok()
     }
 }
 
@@ -236,9 +278,9 @@ impl From<Refused> for Denied {
     fn from(Refused { refusal, outlook, .. }: Refused) -> Denied {
         match refusal {
             Refusal::Wait { wanted } => {
-                Denied::Wait(Shortfall { wanted: wanted / UNIT as i64, outlook })
+                Denied::Wait(Shortfall { wanted: wanted / UNIT as i64, outlook, which: 0 })
             }
-            Refusal::TooLarge { limit } => Denied::TooLarge { limit },
+            Refusal::TooLarge { limit } => Denied::TooLarge { limit, which: 0 },
         }
     }
 }

@@ -20,8 +20,8 @@ use core::time::Duration;
 
 use crate::accrual::{Accrual, Linear, Stepped};
 use crate::bits::Field;
-use crate::decision::Outlook;
-use crate::time::{self, MAX_PERIOD_NANOS, NANOS_PER_SECOND};
+use crate::decision::{Accrued, Outlook};
+use crate::time::{self, MAX_PERIOD_NANOS, NANOS_PER_SECOND, SKEW_NANOS};
 use crate::{Quota, Rate, Refill};
 
 use super::level::UNIT;
@@ -29,9 +29,6 @@ use super::level::UNIT;
 /// The most that burst and debt may take together, in units. Leaves two bits of
 /// the half-circle to the differences between threads' clocks.
 const BUDGET: u64 = 1 << 60;
-
-/// Threads' clocks are taken to agree to a second.
-const SKEW_NANOS: u64 = NANOS_PER_SECOND;
 
 /// What a limiter enforces, ready for use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +172,7 @@ impl Terms {
                 (stepped.gain, elapsed_nanos.saturating_add(stepped.phase_nanos))
             }
         };
-        Outlook {
+        Outlook::Accrued(Accrued {
             // Both are even, so this is exact.
             balance: balance / UNIT as i64,
             capacity: self.capacity / UNIT,
@@ -184,7 +181,7 @@ impl Terms {
             period_nanos: self.rate.period_nanos(),
             time_nanos,
             refill: self.refill(),
-        }
+        })
     }
 
     /// The quota that these are the terms of, as far as it is in force.

@@ -141,7 +141,7 @@ impl<'clock> Subject<'clock> {
                 }
             }
             // What can be forced is the debt more than what can be taken.
-            Err(Denied::TooLarge { limit }) => assert!(limit >= look.limit()),
+            Err(Denied::TooLarge { limit, .. }) => assert!(limit >= look.limit()),
             _ => {}
         }
         facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()

@@ -50,7 +50,7 @@ impl From<Result<Grant, Denied>> for Said {
                     reset_after: shortfall.reset_after(),
                 }
             }
-            Err(Denied::TooLarge { limit }) => Said::TooLarge { limit },
+            Err(Denied::TooLarge { limit, .. }) => Said::TooLarge { limit },
             Err(denied) => panic!("{denied:?} is not an answer that a limiter gives"),
         }
     }

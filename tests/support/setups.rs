@@ -34,7 +34,7 @@ pub(crate) fn check(bytes: &[u8]) {
     let bucket = TokenBucket::with_clock(quota, &clock);
     assert_eq!((bucket.quota().rate(), bucket.quota().burst()), (rate, quota.burst()));
     assert_eq!(bucket.peek(0).unwrap().remaining(), quota.initial());
-    let too_large = Denied::TooLarge { limit: quota.burst() };
+    let too_large = Denied::TooLarge { limit: quota.burst(), which: 0 };
     assert_eq!(bucket.try_acquire(quota.burst() + 1), Err(too_large));
 
     let [interval, tolerance] = [number(), number()].map(Duration::from_nanos);

@@ -1,0 +1,168 @@
+//! The peers that count a window, each set up for its fastest way to ask for one
+//! permit.
+//!
+//! tower-resilience has no function that asks for a permit: its limiter is private
+//! to a tower service. So what is timed is a call of that service, with a service
+//! inside that does nothing: the boxed future that the call returns is polled once,
+//! with a waker that does nothing, under no runtime. With a timeout of 0 that poll
+//! always has the answer. Its other mode asks in `poll_ready`, without a box, but a
+//! denial there starts a timer of tokio, which has to have a runtime.
+//!
+//! trypema has such a function, `inc` of its local provider.
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tower::{Layer, Service};
+use tower_resilience_ratelimiter::{RateLimiter, RateLimiterLayer, WindowType};
+use trypema::local::LocalRateLimiterProvider;
+use trypema::{RateLimit, RateLimitDecision, RateLimiterBuilder as _, WindowSize};
+
+use super::{Limit, Op, Subject, windows};
+
+/// The service behind the limiter: the least that there can be.
+#[derive(Clone)]
+struct Nothing;
+
+impl Service<()> for Nothing {
+    type Response = ();
+    type Error = Infallible;
+    type Future = Ready<Result<(), Infallible>>;
+
+    #[inline]
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    #[inline]
+    fn call(&mut self, (): ()) -> Self::Future {
+        ready(Ok(()))
+    }
+}
+
+/// Tells the services of one limiter from those of another.
+static SERVICES: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// This thread's clone of the service that it called last, by its number.
+    static SERVICE: RefCell<Option<(u64, RateLimiter<Nothing>)>> = const { RefCell::new(None) };
+}
+
+/// Each thread calls a clone of its own, as tower means it to: a call takes the
+/// service by `&mut`. To clone it for each call would add four atomic operations
+/// that are not the limiter's.
+struct Tower {
+    number: u64,
+    service: RateLimiter<Nothing>,
+}
+
+impl Tower {
+    fn new(window_type: WindowType, limit: Limit) -> Tower {
+        let layer = RateLimiterLayer::builder()
+            .window_type(window_type)
+            .limit_for_period(limit.permits as usize)
+            .refresh_period(limit.period)
+            .timeout_duration(Duration::ZERO)
+            // It is copied for each call, and to copy this one allocates nothing.
+            .name("")
+            .build()
+            .expect("the limit is in range");
+        // A number only has to differ from the others.
+        let number = SERVICES.fetch_add(1, Relaxed);
+        Tower { number, service: layer.layer(Nothing) }
+    }
+
+    #[inline]
+    fn try_one(&self) -> bool {
+        SERVICE.with_borrow_mut(|own| match own {
+            Some((number, service)) if *number == self.number => call(service),
+            _ => call(&mut own.insert((self.number, self.service.clone())).1),
+        })
+    }
+}
+
+#[inline]
+fn call(service: &mut RateLimiter<Nothing>) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    let is_ready = service.poll_ready(&mut context).is_ready();
+    is_ready && matches!(service.call(()).as_mut().poll(&mut context), Poll::Ready(Ok(())))
+}
+
+macro_rules! tower_resilience {
+    ($Subject:ident, $window_type:ident, $name:literal) => {
+        pub(super) struct $Subject(Tower);
+
+        impl Subject for $Subject {
+            const NAME: &'static str = $name;
+            const BASELINE: &'static str = "mutex_log";
+            const OPS: &'static [Op] = &[Op::Allow, Op::Deny];
+
+            fn limit(op: Op) -> Limit {
+                windows::window(op)
+            }
+
+            fn bound(limit: Limit, life: Duration) -> u64 {
+                windows::bound(limit, life)
+            }
+
+            fn new(limit: Limit) -> $Subject {
+                $Subject(Tower::new(WindowType::$window_type, limit))
+            }
+
+            #[inline]
+            fn try_one(&self) -> bool {
+                self.0.try_one()
+            }
+        }
+    };
+}
+
+tower_resilience!(TowerFixed, Fixed, "tower-resilience/fixed");
+tower_resilience!(TowerCounter, SlidingCounter, "tower-resilience/sliding_counter");
+tower_resilience!(TowerLog, SlidingLog, "tower-resilience/sliding_log");
+
+/// Keyed only, by `&str`: one key. Its windows are whole seconds; it counts by the
+/// tenth of a second, so a long window costs it no memory. Two threads may both be
+/// admitted to the last permit: its check and its count are two steps.
+pub(super) struct Trypema {
+    provider: Arc<LocalRateLimiterProvider>,
+    rate: RateLimit,
+}
+
+impl Subject for Trypema {
+    const NAME: &'static str = "trypema";
+    const BASELINE: &'static str = "mutex_log";
+    const OPS: &'static [Op] = &[Op::Allow, Op::Deny];
+
+    fn limit(op: Op) -> Limit {
+        windows::window_of_seconds(op)
+    }
+
+    fn bound(limit: Limit, life: Duration) -> u64 {
+        windows::bound(limit, life)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "its rates are floating-point")]
+    fn new(limit: Limit) -> Trypema {
+        let seconds = limit.period.as_secs();
+        let provider = LocalRateLimiterProvider::builder()
+            .window_size(WindowSize::seconds(seconds).expect("no window here is 0 s"))
+            // No thread that looks for idle keys.
+            .disable_cleanup()
+            .build()
+            .expect("the window is longer than its tenth of a second");
+        let rate = RateLimit::per_second(limit.permits as f64 / seconds as f64)
+            .expect("the rate is in range");
+        Trypema { provider, rate }
+    }
+
+    #[inline]
+    fn try_one(&self) -> bool {
+        self.provider.absolute().inc("key", &self.rate, 1) == RateLimitDecision::Allowed
+    }
+}

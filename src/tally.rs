@@ -1,0 +1,322 @@
+//! The tally: what fixed windows, the sliding counter and calendar windows share.
+//!
+//! Their whole state is one word: the number of a window, and what was granted in
+//! it (and, for some, in the one before). A [`Tally`] is the pure part that reads
+//! and writes such words; [`Tallied`] is the loop.
+//!
+//! ```text
+//! word'  = word brought forward to the window of now
+//! admit n   iff used(word') + n <= limit, by CAS: word -> word' plus n
+//! ```
+//!
+//! **Theorem.** In each window, the permits granted are at most the limit.
+//!
+//! *Proof.* A decision depends on nothing but the word, the limit and a reading
+//! of the clock, and a grant takes effect only if its CAS finds the word that was
+//! decided on. So the grants of a window are those of its CASes one after the
+//! other, and each leaves `used <= limit`. The number of the window never goes
+//! back: a caller whose clock is behind counts in the window that it finds. ∎
+//!
+//! It does not matter if a word comes back that was there before (a grant that was
+//! given back, a reset): it means again what it meant then.
+//!
+//! # A clock that goes back
+//!
+//! The window that a caller finds may be the next one to its own clock, or as far
+//! ahead as threads' clocks are apart; it counts in that one, so nothing is
+//! granted twice. If it is further ahead, the clock was set back. The counts are
+//! then moved to the window of now: again nothing is granted twice, and nobody
+//! waits longer than a window. `healed()` counts it.
+//!
+//! Progress: lock-free. Memory: 256 bytes, the clock included. Cost: a denial 1
+//! load of the shared word and no write; an admission 1 load and 1 CAS of it.
+
+mod aligned;
+mod from_first;
+mod sliding;
+
+use core::fmt;
+
+use crossbeam_utils::CachePadded;
+
+use crate::Clock;
+use crate::decision::{Counted, Denied, Grant, Outlook, Shortfall};
+use crate::receipt::{Receipt, Revoke};
+use crate::sync::{
+    AtomicWord, Backoff,
+    Ordering::{AcqRel, Acquire, Relaxed},
+};
+#[cfg(feature = "alloc")]
+use crate::window::History;
+use crate::window::Limit;
+
+pub(crate) use self::aligned::Aligned;
+pub(crate) use self::from_first::FromFirst;
+pub(crate) use self::sliding::Sliding;
+
+/// How words are read and written. No atomics, but for the limit.
+pub(crate) trait Tally {
+    /// A time, as the tally sees it; computed once per call.
+    type Now: Copy;
+
+    fn now(&self, now_nanos: u64) -> Self::Now;
+
+    /// The word of a limiter that has granted nothing.
+    fn empty(&self, now: &Self::Now) -> u64;
+
+    /// `word`, brought forward to the window of now; `None` if it is further ahead
+    /// of the clock than any caller can have left it.
+    fn at(&self, word: u64, now: &Self::Now) -> Option<u64>;
+
+    /// What `word`, brought forward, means.
+    fn counted(&self, word: u64, now: &Self::Now) -> Counted;
+
+    /// `word`, brought forward, with `permits` more, which are within the limit.
+    fn plus(&self, word: u64, permits: u64, now: &Self::Now) -> u64;
+
+    /// The counts of `word`, in the window of now.
+    fn moved(&self, word: u64, now: &Self::Now) -> u64;
+
+    /// How long ago, at the latest, what counts was granted; and how much.
+    #[cfg(feature = "alloc")]
+    fn history(&self, word: u64, now: &Self::Now) -> History;
+
+    /// A word that counts `spent`: ages in nanoseconds, and permits.
+    #[cfg(feature = "alloc")]
+    fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Self::Now) -> u64;
+}
+
+/// A tally with the same limit for every window, and windows of one length.
+pub(crate) trait OneLimit: Tally {
+    fn limit(&self) -> &Limit;
+
+    fn window_nanos(&self) -> u64;
+}
+
+/// A limiter whose state is a word of a `T`.
+pub(crate) struct Tallied<T, C> {
+    word: CachePadded<AtomicWord<u64>>,
+    tally: T,
+    clock: C,
+    healed: AtomicWord<u64>,
+}
+
+impl<T: OneLimit, C> Tallied<T, C> {
+    pub(crate) fn limit(&self) -> &Limit {
+        self.tally.limit()
+    }
+
+    pub(crate) fn window_nanos(&self) -> u64 {
+        self.tally.window_nanos()
+    }
+}
+
+impl<T: Tally, C: Clock> Tallied<T, C> {
+    pub(crate) fn new(tally: T, clock: C) -> Tallied<T, C> {
+        let now = tally.now(clock.now_nanos());
+        Tallied {
+            word: CachePadded::new(AtomicWord::new(tally.empty(&now))),
+            tally,
+            clock,
+            healed: AtomicWord::new(0),
+        }
+    }
+
+    #[allow(dead_code, reason = "for limits that depend on the time")]
+    pub(crate) fn tally(&self) -> &T {
+        &self.tally
+    }
+
+    pub(crate) fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    pub(crate) fn healed(&self) -> u64 {
+        // ORDERING: Relaxed. A statistic; nothing is decided by it.
+        // MODEL: `a_window_too_far_ahead_is_moved_once`.
+        self.healed.load(Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend::<true>(|_| permits).map(|granted| granted.grant)
+    }
+
+    pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend::<false>(|_| permits).map(|granted| granted.grant)
+    }
+
+    pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        // If there is nothing, it is the first permit that is refused.
+        let there = |counted: &Counted| counted.limit.saturating_sub(counted.used()).max(1);
+        self.spend::<true>(|counted| permits.min(there(counted))).map(|granted| granted.grant)
+    }
+
+    pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        let Granted { grant, seen, written } = self.spend::<true>(|_| permits)?;
+        Ok(Receipt::revocable(grant, (seen, written), self))
+    }
+
+    /// The permits that count now.
+    pub(crate) fn count(&self) -> u64 {
+        let (word, now) = self.look();
+        self.tally.counted(word, &now).used()
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(crate) fn snapshot(&self) -> History {
+        let (word, now) = self.look();
+        self.tally.history(word, &now)
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
+        let now = self.tally.now(self.clock.now_nanos());
+        self.put(self.tally.restored(history.after(away_nanos), &now));
+    }
+
+    /// The word, brought forward to the time at hand, and that time.
+    fn look(&self) -> (u64, T::Now) {
+        let now = self.tally.now(self.clock.now_nanos());
+        // ORDERING: Relaxed, as in `spend`.
+        // MODEL: `a_window_admits_no_more_than_its_limit`.
+        let seen = self.word.load(Relaxed);
+        self.tally.at(seen, &now).map_or_else(|| self.heal(), |word| (word, now))
+    }
+
+    /// Forgets what was granted.
+    pub(crate) fn reset(&self) {
+        let now = self.tally.now(self.clock.now_nanos());
+        self.put(self.tally.empty(&now));
+    }
+
+    /// Makes `word` the state, whatever it was.
+    fn put(&self, word: u64) {
+        // ORDERING: Relaxed, as in `spend`.
+        // MODEL: `a_reset_forgets_and_keeps_the_order`.
+        let mut seen = self.word.load(Relaxed);
+        loop {
+            // ORDERING: as in `spend`; not a plain store, so that grants before and
+            // after it stay in order.
+            // MODEL: `a_reset_forgets_and_keeps_the_order`.
+            match self.word.compare_exchange_weak(seen, word, AcqRel, Relaxed) {
+                Ok(_) => return,
+                Err(found) => seen = found,
+            }
+        }
+    }
+
+    /// Spends what `ask` makes of the counts, if `SPEND`.
+    #[inline(always)]
+    fn spend<const SPEND: bool>(&self, ask: impl Fn(&Counted) -> u64) -> Result<Granted, Denied> {
+        let mut now = self.tally.now(self.clock.now_nanos());
+        // ORDERING: Relaxed. The word is the whole state and names no other memory.
+        // An admission from a stale one fails in its CAS; a denial from a stale one
+        // is the answer of a moment at which the window was full.
+        // MODEL: `a_window_admits_no_more_than_its_limit`.
+        let mut seen = self.word.load(Relaxed);
+        let backoff = Backoff::new();
+        loop {
+            let Some(word) = self.tally.at(seen, &now) else {
+                (seen, now) = self.heal();
+                continue;
+            };
+            let counted = self.tally.counted(word, &now);
+            let permits = ask(&counted);
+            let after = Counted { current: counted.current.saturating_add(permits), ..counted };
+            let grant = Grant { permits, outlook: Outlook::Counted(after) };
+            if permits == 0 {
+                return Ok(Granted { grant, seen, written: seen });
+            }
+            if !counted.fits(permits) {
+                return Err(refused(permits, counted));
+            }
+            if !SPEND {
+                return Ok(Granted { grant, seen, written: seen });
+            }
+            let written = self.tally.plus(word, permits, &now);
+            // ORDERING: AcqRel on success, so that what one admitted caller did
+            // before it asked is visible to the next one. The bound needs neither:
+            // the word's CASes have one order under any ordering. Relaxed on
+            // failure, as for the load.
+            // MODEL: `a_window_admits_no_more_than_its_limit`,
+            // `what_was_done_before_a_grant_is_seen_after_the_next`.
+            match self.word.compare_exchange_weak(seen, written, AcqRel, Relaxed) {
+                Ok(_) => return Ok(Granted { grant, seen, written }),
+                // Lost the race. Decide again from what the winner left; the clock
+                // is not read again.
+                Err(found) => {
+                    seen = found;
+                    backoff.spin();
+                }
+            }
+        }
+    }
+
+    /// The state and the time, after the counts were moved to the window of now if
+    /// they were too far ahead of it.
+    #[cold]
+    #[inline(never)]
+    fn heal(&self) -> (u64, T::Now) {
+        // ORDERING: Acquire, so that the clock is read after the word: with an
+        // earlier reading, a window that began in between would look like a fault.
+        // Pairs with the Release of the CAS that began it.
+        // MODEL: `a_window_that_began_in_between_is_not_moved`.
+        let mut seen = self.word.load(Acquire);
+        loop {
+            let now = self.tally.now(self.clock.now_nanos());
+            if let Some(word) = self.tally.at(seen, &now) {
+                return (word, now);
+            }
+            let moved = self.tally.moved(seen, &now);
+            // ORDERING: as in `spend` on success, so that grants stay in order
+            // across the move; Acquire on failure, as for the load.
+            // MODEL: `a_window_too_far_ahead_is_moved_once`.
+            match self.word.compare_exchange(seen, moved, AcqRel, Acquire) {
+                Ok(_) => {
+                    // ORDERING: Relaxed, as in `healed`.
+                    // MODEL: `a_window_too_far_ahead_is_moved_once`.
+                    self.healed.fetch_add(1, Relaxed);
+                    return (moved, now);
+                }
+                Err(found) => seen = found,
+            }
+        }
+    }
+}
+
+/// A grant, and the word before and after it.
+struct Granted {
+    grant: Grant,
+    seen: u64,
+    written: u64,
+}
+
+#[inline(always)]
+fn refused(permits: u64, counted: Counted) -> Denied {
+    if permits > counted.limit {
+        return Denied::TooLarge { limit: counted.limit, which: 0 };
+    }
+    let outlook = Outlook::Counted(counted);
+    Denied::Wait(Shortfall { wanted: permits as i64, outlook, which: 0 })
+}
+
+impl<T: Tally, C: Clock> Revoke for Tallied<T, C> {
+    fn revoke(&self, seen: u64, written: u64) -> bool {
+        // ORDERING: Relaxed. The CAS puts back what was there, and reads nothing by
+        // it; a read-modify-write goes on with the release sequence that it finds,
+        // so whoever is granted next still synchronizes with who was before.
+        // MODEL: `a_grant_given_back_was_never_there`.
+        self.word.compare_exchange(written, seen, Relaxed, Relaxed).is_ok()
+    }
+}
+
+impl<T: fmt::Debug, C> fmt::Debug for Tallied<T, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tallied")
+            .field("word", &self.word)
+            .field("tally", &self.tally)
+            .field("healed", &self.healed)
+            .finish_non_exhaustive()
+    }
+}

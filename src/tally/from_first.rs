@@ -1,0 +1,218 @@
+//! A window that begins with the first grant, and the next one with the first
+//! after its end.
+//!
+//! ```text
+//!  bit 63                           0
+//!     +-------------------+---------+
+//!     |       START       |  COUNT  |
+//!     +-------------------+---------+
+//! ```
+//!
+//! `START` is in ticks of a power of two of nanoseconds, rounded up, so a window
+//! may last up to a tick too long, and never too short: at a limit of 100 by 32
+//! ns, at a million by 262 us, at most by 2^-16 of the window. It counts 146
+//! years; where the limit is so large that a tick would be longer than that part
+//! of the window, fewer, and after half as many without a grant the last count
+//! may stand for one window more.
+
+use crate::bits::Field;
+use crate::decision::Counted;
+use crate::time::SKEW_NANOS;
+#[cfg(feature = "alloc")]
+use crate::window::History;
+use crate::window::Limit;
+use crate::{ConfigError, Rate};
+
+use super::{OneLimit, Tally};
+
+/// The bits of 146 years in nanoseconds.
+const TIME_BITS: u32 = 62;
+
+#[derive(Debug)]
+pub(crate) struct FromFirst {
+    length_nanos: u64,
+    /// A tick is `2^shift` ns.
+    shift: u32,
+    count: Field,
+    start: Field,
+    limit: Limit,
+}
+
+/// A time in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now(u64);
+
+impl FromFirst {
+    /// # Errors
+    ///
+    /// [`ConfigError::Limit`] if the word has not the bits for it.
+    pub(crate) fn new(limit: Rate) -> Result<FromFirst, ConfigError> {
+        let count = Field::low(u64::BITS - limit.permits().leading_zeros());
+        let start = count.then(u64::BITS - count.end());
+        let length_nanos = limit.period_nanos();
+        // Such that the years fit, but not at the price of the window.
+        let for_the_years = TIME_BITS.saturating_sub(u64::BITS - count.end());
+        let for_the_window = length_nanos.ilog2().saturating_sub(16);
+        Ok(FromFirst {
+            length_nanos,
+            shift: for_the_years.min(for_the_window),
+            count,
+            start,
+            limit: Limit::new(limit.permits(), Rate::MAX_PERMITS.min(count.max()))?,
+        })
+    }
+
+    /// The window, in ticks.
+    fn length(&self) -> u64 {
+        self.length_nanos.div_ceil(1 << self.shift)
+    }
+
+    /// How many ticks ago the window of `word` began; less than 0 for one that
+    /// began later.
+    fn age(&self, word: u64, now: &Now) -> i64 {
+        self.start.ahead(now.0 >> self.shift, self.start.get(word))
+    }
+}
+
+impl OneLimit for FromFirst {
+    fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    fn window_nanos(&self) -> u64 {
+        self.length_nanos
+    }
+}
+
+impl Tally for FromFirst {
+    type Now = Now;
+
+    #[inline]
+    fn now(&self, now_nanos: u64) -> Now {
+        Now(now_nanos)
+    }
+
+    fn empty(&self, now: &Now) -> u64 {
+        self.start.wrap(now.0.div_ceil(1 << self.shift))
+    }
+
+    #[inline]
+    fn at(&self, word: u64, now: &Now) -> Option<u64> {
+        let age = self.age(word, now);
+        // A window in which nothing was granted has not begun.
+        if self.count.get(word) == 0 || age >= self.length() as i64 {
+            return Some(self.empty(now));
+        }
+        let most = (SKEW_NANOS >> self.shift) as i64 + 1;
+        (age >= -most).then_some(word)
+    }
+
+    #[inline]
+    fn counted(&self, word: u64, now: &Now) -> Counted {
+        let nanos = |ticks: u64| ticks << self.shift;
+        let left_nanos = match u64::try_from(self.age(word, now)) {
+            // Into the tick of now, and so less than a tick from the truth.
+            Ok(age) => nanos(self.length() - age) - (now.0 - nanos(now.0 >> self.shift)),
+            Err(_) => {
+                nanos(self.length() + self.age(word, now).unsigned_abs())
+                    - (now.0 - nanos(now.0 >> self.shift))
+            }
+        };
+        Counted {
+            limit: self.limit.get(),
+            current: self.count.get(word),
+            previous: 0,
+            left_nanos,
+            length_nanos: self.length_nanos,
+            slides: false,
+        }
+    }
+
+    #[inline]
+    fn plus(&self, word: u64, permits: u64, _now: &Now) -> u64 {
+        word + self.count.put(permits)
+    }
+
+    fn moved(&self, word: u64, now: &Now) -> u64 {
+        self.empty(now) | self.count.put(self.count.get(word))
+    }
+
+    #[cfg(feature = "alloc")]
+    fn history(&self, word: u64, now: &Now) -> History {
+        let age = u64::try_from(self.age(word, now)).unwrap_or(0);
+        History::of([(age << self.shift, self.count.get(word))])
+    }
+
+    #[cfg(feature = "alloc")]
+    fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Now) -> u64 {
+        let (mut count, mut oldest) = (0_u64, 0);
+        for (age_nanos, permits) in spent.filter(|&(age, _)| age < self.length_nanos) {
+            count = count.saturating_add(permits);
+            oldest = oldest.max(age_nanos);
+        }
+        // Before the clock's origin the number wraps, and so does the age.
+        let start = now.0.div_ceil(1 << self.shift).wrapping_sub(oldest >> self.shift);
+        self.start.wrap(start) | self.count.put(count.min(self.count.max()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_window_ends_its_length_after_the_first_grant_to_the_nanosecond() {
+        let tally = FromFirst::new(rate!(3 / minute)).unwrap();
+        assert_eq!(tally.shift, 0);
+        let at = |nanos| tally.now(nanos);
+        let start = 17 * SECOND + 1;
+        let word = tally.plus(tally.empty(&at(start)), 1, &at(start));
+        let end = start + 60 * SECOND;
+        assert_eq!(tally.at(word, &at(end - 1)), Some(word));
+        assert_eq!(tally.counted(word, &at(end - 1)).left_nanos, 1);
+        assert_eq!(tally.at(word, &at(end)), Some(tally.empty(&at(end))));
+    }
+
+    #[test]
+    fn a_window_in_coarse_ticks_is_never_too_short() {
+        let tally = FromFirst::new(rate!(1_000_000 / minute)).unwrap();
+        let tick = 1 << tally.shift;
+        assert!(tick > 1 && tick < 60 * SECOND >> 16);
+        for offset in [0, 1, tick - 1, tick, tick + 1] {
+            let start = tally.now(17 * SECOND + offset);
+            let word = tally.plus(tally.empty(&start), 1, &start);
+            let left = tally.counted(word, &start).left_nanos;
+            assert!((60 * SECOND..60 * SECOND + 2 * tick).contains(&left), "{left}");
+            let end = tally.now(start.0 + left);
+            assert_eq!(tally.at(word, &end), Some(tally.empty(&end)));
+            let before = tally.now(start.0 + left - 1);
+            assert_eq!(tally.at(word, &before), Some(word));
+        }
+    }
+
+    #[test]
+    fn a_start_far_ahead_of_the_clock_is_moved_to_it() {
+        let tally = FromFirst::new(rate!(3 / minute)).unwrap();
+        let at = |nanos| tally.now(nanos);
+        let word = tally.plus(tally.empty(&at(100 * SECOND)), 2, &at(100 * SECOND));
+        assert_eq!(tally.at(word, &at(99 * SECOND)), Some(word));
+        assert_eq!(tally.counted(word, &at(99 * SECOND)).left_nanos, 61 * SECOND);
+        assert_eq!(tally.at(word, &at(98 * SECOND)), None);
+        let moved = tally.moved(word, &at(98 * SECOND));
+        assert_eq!(tally.counted(moved, &at(98 * SECOND)).left_nanos, 60 * SECOND);
+    }
+
+    #[test]
+    fn the_largest_limit_and_the_shortest_window_fit() {
+        for rate in [rate!(2 / ns), rate!(2_147_483_648 / second), rate!(4_294_967_296 / 2 seconds)]
+        {
+            let tally = FromFirst::new(rate).unwrap();
+            let now = tally.now(5);
+            let word = tally.plus(tally.empty(&now), rate.permits(), &now);
+            assert_eq!(tally.counted(word, &now).current, rate.permits());
+        }
+    }
+}

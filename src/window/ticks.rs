@@ -1,0 +1,87 @@
+//! Time in ticks: windows, or the slots of a window.
+
+use crate::accrual::Linear;
+use crate::time::SKEW_NANOS;
+
+/// Stretches of one length, one after the other from the clock's origin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticks {
+    length_nanos: u64,
+    /// Divides by the length.
+    reciprocal: Linear,
+}
+
+/// A time, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// The tick that the time is in.
+    pub(crate) tick: u64,
+    /// Until that tick ends; never 0.
+    pub(crate) left_nanos: u64,
+}
+
+impl Ticks {
+    /// Ticks of `length_nanos`, which is a [`Rate`](crate::Rate)'s period or a part
+    /// of one.
+    pub(crate) const fn new(length_nanos: u64) -> Ticks {
+        Ticks { length_nanos, reciprocal: Linear::new(1, length_nanos) }
+    }
+
+    pub(crate) const fn length_nanos(&self) -> u64 {
+        self.length_nanos
+    }
+
+    /// The time `now_nanos`, exact for all of them.
+    #[inline]
+    pub(crate) fn moment(&self, now_nanos: u64) -> Moment {
+        let tick = if now_nanos <= Linear::MAX_ELAPSED {
+            self.reciprocal.units_within(now_nanos)
+        } else {
+            now_nanos / self.length_nanos
+        };
+        let into_nanos = now_nanos.wrapping_sub(tick.wrapping_mul(self.length_nanos));
+        Moment { tick, left_nanos: self.length_nanos.wrapping_sub(into_nanos) }
+    }
+
+    /// How many ticks before that of `now` the time `age_nanos` ago was.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn ago(&self, age_nanos: u64, now: &Moment) -> u64 {
+        age_nanos.saturating_sub(self.into_nanos(now)).div_ceil(self.length_nanos)
+    }
+
+    /// How far into its tick `now` is.
+    pub(crate) fn into_nanos(&self, now: &Moment) -> u64 {
+        self.length_nanos - now.left_nanos
+    }
+
+    /// By how many ticks a caller may find its limiter ahead of its own clock
+    /// although both are right.
+    pub(crate) const fn skew(&self) -> u64 {
+        1 + SKEW_NANOS / self.length_nanos
+    }
+
+    /// The bits that number every tick of the 146 years of
+    /// [`Linear::MAX_ELAPSED`].
+    pub(crate) const fn bits(&self) -> u32 {
+        u64::BITS - (Linear::MAX_ELAPSED / self.length_nanos).leading_zeros()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::MAX_PERIOD_NANOS;
+
+    #[test]
+    fn a_moment_is_the_quotient_and_what_is_left_for_every_length() {
+        for length in [1, 2, 3, 7, 1_000, 1_000_000_007, MAX_PERIOD_NANOS] {
+            let ticks = Ticks::new(length);
+            let edges = [0, 1, length - 1, length, length + 1, 10_u64.saturating_mul(length)];
+            for now in edges.into_iter().chain([Linear::MAX_ELAPSED, u64::MAX - 1, u64::MAX]) {
+                let moment = ticks.moment(now);
+                assert_eq!(moment.tick, now / length, "{now} / {length}");
+                assert_eq!(moment.left_nanos, length - now % length, "{now} % {length}");
+            }
+        }
+    }
+}
