@@ -26,6 +26,11 @@ impl Field {
         u64::MAX >> (u64::BITS - self.bits)
     }
 
+    /// How many bits it has.
+    pub(crate) const fn bits(self) -> u32 {
+        self.bits
+    }
+
     /// The position just above the field's highest bit.
     pub(crate) const fn end(self) -> u32 {
         self.shift + self.bits

@@ -87,12 +87,12 @@ pub enum ConfigError {
         /// How many were given.
         count: usize,
     },
-    /// The entries of a log are not from the limit to 2^32.
+    /// The entries of a log are too few for its limit, or more than 2^24.
     Capacity {
         /// What was given.
         capacity: u64,
-        /// The limit that they are for.
-        limit: u64,
+        /// The least that would do.
+        least: u64,
     },
 }
 
@@ -146,7 +146,7 @@ impl ConfigError {
             ConfigError::Limit { .. } => "must be from 1 to what the window can count",
             ConfigError::Slots { .. } => "must be from 1 to 65536",
             ConfigError::Count { .. } => "must be from 1 to 64",
-            ConfigError::Capacity { .. } => "must be from the limit to 2^32",
+            ConfigError::Capacity { .. } => "must be from the limit to 2^24",
         }
     }
 }
@@ -174,8 +174,8 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Slots { slots } => write!(f, "{slots}")?,
             ConfigError::Count { count } => write!(f, "{count}")?,
-            ConfigError::Capacity { capacity, limit } => {
-                write!(f, "{capacity} for a limit of {limit}")?;
+            ConfigError::Capacity { capacity, least } => {
+                return write!(f, "{capacity}: must be from {least} to 2^24");
             }
         }
         write!(f, ": {}", self.rule())

@@ -7,6 +7,8 @@ extern crate alloc;
 
 mod accrual;
 mod bits;
+#[cfg(feature = "calendar")]
+mod calendar;
 mod clock;
 mod decision;
 #[cfg(doc)]
@@ -14,16 +16,22 @@ pub mod docs;
 mod error;
 mod hint;
 mod limiter;
+#[cfg(feature = "alloc")]
+mod log;
 mod one_word;
 mod quota;
 mod rate;
 mod receipt;
+#[cfg(feature = "alloc")]
+mod ring;
 mod snapshot;
 mod sync;
 mod tally;
 mod time;
 mod window;
 
+#[cfg(feature = "calendar")]
+pub use self::calendar::{Calendar, CalendarError, CalendarUnit, Weekday};
 pub use self::clock::*;
 pub use self::decision::{Denied, Grant, Shortfall};
 pub use self::error::ConfigError;

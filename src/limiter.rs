@@ -6,20 +6,44 @@
 //! | [`Gcra`] | one word | 1 + (tolerance + t) / interval | nothing |
 //! | [`LeakyBucket`] | one word | burst + what leaks out in `t` | nothing |
 
+#[cfg(feature = "alloc")]
+mod all;
+#[cfg(feature = "calendar")]
+mod budget;
+#[cfg(feature = "calendar")]
+mod calendar_window;
 mod fixed_window;
 mod gcra;
 mod leaky_bucket;
+#[cfg(feature = "alloc")]
+mod multi_window;
 mod sliding_counter;
+#[cfg(feature = "alloc")]
+mod sliding_log;
+#[cfg(feature = "alloc")]
+mod sliding_window;
 mod token_bucket;
 mod verbs;
 mod window_verbs;
 
 use crate::{Denied, Grant, Receipt};
 
+#[cfg(feature = "alloc")]
+pub use self::all::All;
+#[cfg(feature = "calendar")]
+pub use self::budget::{Budget, UsageBudget};
+#[cfg(feature = "calendar")]
+pub use self::calendar_window::CalendarWindow;
 pub use self::fixed_window::{FixedWindow, WindowFromFirst};
 pub use self::gcra::Gcra;
 pub use self::leaky_bucket::LeakyBucket;
+#[cfg(feature = "alloc")]
+pub use self::multi_window::MultiWindow;
 pub use self::sliding_counter::SlidingCounter;
+#[cfg(feature = "alloc")]
+pub use self::sliding_log::{SlidingLog, WeightedLog};
+#[cfg(feature = "alloc")]
+pub use self::sliding_window::{Compact, Coverage, Padded, Placement, SlidingWindow};
 pub use self::token_bucket::TokenBucket;
 
 /// What every limiter can do, whatever its algorithm.
@@ -111,5 +135,5 @@ macro_rules! through {
 }
 
 through!(&L);
-through!(#[cfg(feature = "std")] std::boxed::Box<L>);
+through!(#[cfg(feature = "alloc")] alloc::boxed::Box<L>);
 through!(#[cfg(feature = "std")] std::sync::Arc<L>);

@@ -32,6 +32,8 @@
 //! load of the shared word and no write; an admission 1 load and 1 CAS of it.
 
 mod aligned;
+#[cfg(feature = "calendar")]
+mod calendar;
 mod from_first;
 mod sliding;
 
@@ -51,6 +53,8 @@ use crate::window::History;
 use crate::window::Limit;
 
 pub(crate) use self::aligned::Aligned;
+#[cfg(feature = "calendar")]
+pub(crate) use self::calendar::{ByCalendar, MOST_IN_DAYS};
 pub(crate) use self::from_first::FromFirst;
 pub(crate) use self::sliding::Sliding;
 
@@ -122,7 +126,7 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
         }
     }
 
-    #[allow(dead_code, reason = "for limits that depend on the time")]
+    #[cfg(feature = "calendar")]
     pub(crate) fn tally(&self) -> &T {
         &self.tally
     }

@@ -85,7 +85,6 @@ macro_rules! window_verbs {
             #[doc = concat!("let limiter = ", $two, ";")]
             /// assert_eq!(limiter.peek(0)?.remaining(), 2);
             /// assert_eq!(limiter.peek(1)?.remaining(), 1);
-            /// assert_eq!(limiter.count(), 0);
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             pub fn peek(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
@@ -104,14 +103,6 @@ macro_rules! window_verbs {
                 permits: u64,
             ) -> Result<crate::Receipt<'_>, crate::Denied> {
                 self.core.try_acquire_revocable(permits)
-            }
-
-            /// The permits that count now, a part of one counted whole.
-            ///
-            /// Lock-free; does not allocate; reads the clock; writes nothing.
-            #[must_use]
-            pub fn count(&self) -> u64 {
-                self.core.count()
             }
 
             /// Forgets what was granted. Lock-free; does not allocate; reads the
@@ -214,6 +205,14 @@ macro_rules! one_limit {
             #[must_use]
             pub fn limit(&self) -> u64 {
                 self.core.limit().get()
+            }
+
+            /// The permits that count now, a part of one counted whole.
+            ///
+            /// Lock-free; does not allocate; reads the clock; writes nothing.
+            #[must_use]
+            pub fn count(&self) -> u64 {
+                self.core.count()
             }
 
             /// The length of the window.

@@ -199,3 +199,44 @@ impl Hasher for Fold {
         self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }
+
+/// Two threads of which one waits for the other's flag: by looking again and
+/// again, or by not running until it is up.
+struct Waits {
+    looks_again: bool,
+    is_raised: bool,
+}
+
+impl Model for Waits {
+    /// The flag, whether the one has seen it, and whether it is looking again.
+    type State = (bool, bool, bool);
+
+    fn start(&self) -> Self::State {
+        (false, false, false)
+    }
+
+    fn steps(&self, &(flag, seen, again): &Self::State, found: &mut Found<Self::State>) {
+        if self.is_raised && !flag {
+            found.add(0, "raises the flag", (true, seen, again), None);
+        }
+        if !seen && flag {
+            found.add(1, "sees the flag", (flag, true, false), None);
+        } else if !seen && self.looks_again {
+            found.add(1, "looks", (flag, seen, !again), None);
+        }
+    }
+
+    fn is_done(&self, state: &Self::State) -> bool {
+        state.1
+    }
+}
+
+#[test]
+fn a_thread_that_waits_for_another_is_caught() {
+    assert!(explore(&Waits { looks_again: false, is_raised: true }).is_ok());
+
+    let spins = explore(&Waits { looks_again: true, is_raised: true }).unwrap_err();
+    assert_eq!(spins.fault, "goes round without end");
+    let waits = explore(&Waits { looks_again: false, is_raised: false }).unwrap_err();
+    assert_eq!(waits.fault, "stuck");
+}

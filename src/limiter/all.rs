@@ -1,0 +1,281 @@
+//! Several limiters of any kind, all or nothing.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::{ConfigError, Denied, Grant, Limiter, Receipt};
+
+/// Grants what all of several limiters have room for, or nothing.
+///
+/// For limiters of different kinds, or that are shared with others: a bucket for
+/// the user and a window for everybody. (Windows over the same traffic are better
+/// one [`MultiWindow`](crate::MultiWindow), which is a single step.)
+///
+/// It looks at all of them first, without taking anything, and refuses if one would.
+/// Then it takes from each, from the one with the least left to the one with the
+/// most. If somebody else took the rest of one in between, what was taken from the
+/// others is given back by the one rule that is exact; see [`Receipt`].
+///
+/// # Accuracy
+///
+/// The bound of each of the limiters holds. What is lost: if a request is refused
+/// *after* it has taken from some limiters, and others have changed one of these
+/// since, its permits stay spent there: at most the permits of the request in each,
+/// once for each race that was lost. A [`SlidingLog`](crate::SlidingLog) and a
+/// [`WeightedLog`](crate::WeightedLog) cannot give back at all. A request that is
+/// refused by the first look loses nothing. Two requests that meet may both be
+/// refused where one could have been granted.
+///
+/// The denial names the limiter that refused, by
+/// [`which`](crate::Denied::which): the one that has to be waited for longest. So
+/// its `retry_after` suffices for all of them, if nobody else takes any (and no
+/// budget of another day is smaller).
+///
+/// # Fairness
+///
+/// None: whoever asks when there are permits gets them.
+///
+/// # Memory ordering
+///
+/// As that of its limiters.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{All, FixedWindow, Limiter, ManualClock, TokenBucket, quota, rate};
+///
+/// let clock = ManualClock::new();
+/// let user = TokenBucket::with_clock(quota!(1 / second, burst 5), &clock);
+/// let site = FixedWindow::with_clock(rate!(7 / minute), &clock)?;
+/// let both: All<&dyn Limiter> = All::new([&user as &dyn Limiter, &site])?;
+///
+/// both.try_acquire(5)?;
+/// let denied = both.try_acquire(3).unwrap_err();
+/// assert_eq!((denied.which(), denied.retry_after()), (1, Some(Duration::from_secs(60))));
+/// // Neither has lost anything by it.
+/// both.try_acquire(2).unwrap_err();
+/// clock.advance(Duration::from_secs(2));
+/// both.try_acquire(2)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct All<L> {
+    limiters: Box<[L]>,
+}
+
+/// The most limiters.
+const MAX: usize = 64;
+
+impl<L: Limiter> All<L> {
+    /// All of `limiters`, which may also be used apart.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Count`] if there are none, or more than 64.
+    pub fn new(limiters: impl IntoIterator<Item = L>) -> Result<All<L>, ConfigError> {
+        let limiters: Box<[L]> = limiters.into_iter().collect();
+        if limiters.is_empty() || limiters.len() > MAX {
+            return Err(ConfigError::Count { count: limiters.len() });
+        }
+        Ok(All { limiters })
+    }
+
+    /// The limiters, in the order of [`Denied::which`](crate::Denied::which).
+    #[must_use]
+    pub fn limiters(&self) -> &[L] {
+        &self.limiters
+    }
+
+    /// Takes all of `permits` from each limiter, or nothing from any.
+    ///
+    /// Lock-free if the limiters are; does not allocate; reads each clock twice.
+    ///
+    /// # Errors
+    ///
+    /// As the limiter that refuses; [`Denied::which`](crate::Denied::which) says
+    /// which one.
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        let scarcity = self.look(permits)?;
+        self.take(permits, scarcity.order(), scarcity.grant)
+    }
+
+    /// Takes as many of `permits` as all limiters have, at least one.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire`](All::try_acquire), if there is not one.
+    pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        let mut wanted = permits;
+        loop {
+            let there = match self.look(permits.min(1)) {
+                // What would remain after one, and that one.
+                Ok(scarcity) => scarcity.grant.remaining().saturating_add(permits.min(1)),
+                Err(denied) => return Err(denied),
+            };
+            wanted = wanted.min(there);
+            match self.try_acquire(wanted) {
+                Err(Denied::TooLarge { limit, .. }) if limit < wanted => wanted = limit,
+                // Somebody took some since: what is left may be fewer.
+                Err(_) if wanted > 1 => {}
+                answer => return answer,
+            }
+        }
+    }
+
+    /// What [`try_acquire`](All::try_acquire) would answer now. Takes nothing.
+    ///
+    /// The grant is that of the limiter with the least left.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire`](All::try_acquire).
+    pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.look(permits).map(|scarcity| scarcity.grant)
+    }
+
+    /// As [`try_acquire`](All::try_acquire), with a [`Receipt`] for all of them.
+    /// Allocates.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        let scarcity = self.look(permits)?;
+        let mut receipts = Vec::with_capacity(self.limiters.len());
+        for which in scarcity.order() {
+            match self.limiters[usize::from(which)].try_acquire_revocable(permits) {
+                Ok(receipt) => receipts.push(receipt),
+                Err(denied) => {
+                    Receipt::each(scarcity.grant, receipts).give_back();
+                    return Err(denied.by(which.into()));
+                }
+            }
+        }
+        let grant = receipts.iter().map(Receipt::grant).min_by_key(Grant::remaining);
+        Ok(Receipt::each(grant.unwrap_or(scarcity.grant), receipts))
+    }
+
+    /// Resets each limiter, one after the other.
+    pub fn reset(&self) {
+        for limiter in &self.limiters {
+            limiter.reset();
+        }
+    }
+
+    /// What each limiter would grant, or the refusal that has to be waited for
+    /// longest.
+    fn look(&self, permits: u64) -> Result<Scarcity, Denied> {
+        let mut looks =
+            self.limiters.iter().zip(0..).map(|(limiter, which)| (limiter.peek(permits), which));
+        // There is at least one limiter.
+        let mut answer = Err(Denied::TooLarge { limit: 0, which: 0 });
+        if let Some((look, which)) = looks.next() {
+            answer = look.map(|grant| Scarcity::of(grant, which));
+        }
+        looks.fold(answer, |answer, (look, which)| match (answer, look) {
+            (Ok(scarcity), Ok(grant)) => Ok(scarcity.and(grant, which)),
+            (Ok(_), Err(denied)) => Err(denied.by(which.into())),
+            (Err(denied), Ok(_)) => Err(denied),
+            (Err(denied), Err(other)) => Err(worse(denied, other.by(which.into()))),
+        })
+    }
+
+    /// Takes `permits` from the limiters of `order`. The receipts are on the stack,
+    /// one in each call of this.
+    fn take(
+        &self,
+        permits: u64,
+        mut order: impl ExactSizeIterator<Item = u8> + Clone,
+        scarcest: Grant,
+    ) -> Result<Grant, Denied> {
+        let is_first = order.len() == self.limiters.len();
+        let Some(which) = order.next() else { return Ok(scarcest) };
+        let limiter = &self.limiters[usize::from(which)];
+        let receipt =
+            limiter.try_acquire_revocable(permits).map_err(|denied| denied.by(which.into()))?;
+        let grant = receipt.grant();
+        let scarcest =
+            if is_first || grant.remaining() < scarcest.remaining() { grant } else { scarcest };
+        self.take(permits, order, scarcest).inspect_err(|_| {
+            receipt.give_back();
+        })
+    }
+}
+
+/// The limiters by what is left in them.
+struct Scarcity {
+    /// What is left, and whose it is; the least first.
+    left: [(u64, u8); MAX],
+    count: usize,
+    /// The grant of the scarcest.
+    grant: Grant,
+}
+
+impl Scarcity {
+    fn of(grant: Grant, which: u8) -> Scarcity {
+        Scarcity { left: [(grant.remaining(), which); MAX], count: 1, grant }
+    }
+
+    fn and(mut self, grant: Grant, which: u8) -> Scarcity {
+        let left = grant.remaining();
+        let place = self.left[..self.count].partition_point(|&(less, _)| less <= left);
+        self.left[place..=self.count].rotate_right(1);
+        self.left[place] = (left, which);
+        self.count += 1;
+        if place == 0 {
+            self.grant = grant;
+        }
+        self
+    }
+
+    /// The limiters, scarcest first.
+    fn order(&self) -> impl ExactSizeIterator<Item = u8> + Clone + '_ {
+        self.left[..self.count].iter().map(|&(_, which)| which)
+    }
+}
+
+/// Of two refusals the one that has to be waited for longer; of two that no wait
+/// will do for, the one with the lower limit.
+fn worse(one: Denied, other: Denied) -> Denied {
+    match (one.retry_after(), other.retry_after()) {
+        (None, None) => {
+            let limit = |denied: &Denied| match denied {
+                Denied::TooLarge { limit, .. } => *limit,
+                Denied::Wait(shortfall) => shortfall.limit(),
+            };
+            core::cmp::min_by_key(one, other, limit)
+        }
+        (None, Some(_)) => one,
+        (Some(_), None) => other,
+        (Some(wait), Some(longer)) => {
+            if longer > wait {
+                other
+            } else {
+                one
+            }
+        }
+    }
+}
+
+impl<L: Limiter> Limiter for All<L> {
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        All::try_acquire(self, permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        All::try_acquire_up_to(self, permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        All::peek(self, permits)
+    }
+
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        All::try_acquire_revocable(self, permits)
+    }
+
+    fn reset(&self) {
+        All::reset(self);
+    }
+}

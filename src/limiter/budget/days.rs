@@ -1,0 +1,144 @@
+//! The core of the budgets: a tally of days, and waits that may take several.
+
+use core::fmt;
+use core::ops::Range;
+use core::time::Duration;
+
+use crate::calendar::{Calendar, Schedule};
+use crate::decision::{Counted, Outlook, Windowed};
+use crate::tally::{ByCalendar, Tallied};
+use crate::time::NANOS_PER_SECOND;
+use crate::{CalendarError, Clock, Denied, Grant, History, Receipt, Shortfall};
+
+/// Has the verbs of [`Tallied`], whose denials know of one window only: they say
+/// that a request is too large which has to wait for a day with a larger amount,
+/// and they do not know that the next day may have a smaller one.
+pub(super) struct Days<C> {
+    core: Tallied<ByCalendar<Schedule>, C>,
+}
+
+impl<C: Clock> Days<C> {
+    pub(super) fn new(amount: u64, zone: &str, clock: C) -> Result<Days<C>, CalendarError> {
+        let tally = ByCalendar::with(Schedule::same(amount), Calendar::days(zone)?);
+        Ok(Days { core: Tallied::new(tally, clock) })
+    }
+
+    pub(super) fn schedule(&self) -> &Schedule {
+        self.core.tally().amounts()
+    }
+
+    pub(super) fn day(&self) -> Range<Duration> {
+        self.core.tally().span(self.clock().now_nanos()).durations()
+    }
+
+    pub(super) fn remaining(&self) -> u64 {
+        self.core.peek(0).map_or(0, |grant| grant.remaining())
+    }
+
+    #[inline]
+    pub(super) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.ask(permits, || self.core.try_acquire(permits))
+    }
+
+    pub(super) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        // If it is denied, then a single permit.
+        self.ask(permits.min(1), || self.core.try_acquire_up_to(permits))
+    }
+
+    pub(super) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.ask(permits, || self.core.peek(permits))
+    }
+
+    pub(super) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.ask(permits, || self.core.try_acquire_revocable(permits))
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.core.count()
+    }
+
+    pub(super) fn reset(&self) {
+        self.core.reset();
+    }
+
+    pub(super) fn snapshot(&self) -> History {
+        self.core.snapshot()
+    }
+
+    pub(super) fn restore(&mut self, history: &History, away_nanos: u64) {
+        self.core.restore(history, away_nanos);
+    }
+
+    pub(super) fn healed(&self) -> u64 {
+        self.core.healed()
+    }
+
+    pub(super) fn clock(&self) -> &C {
+        self.core.clock()
+    }
+
+    #[inline]
+    fn ask<T>(&self, permits: u64, verb: impl Fn() -> Result<T, Denied>) -> Result<T, Denied> {
+        loop {
+            match verb() {
+                Ok(granted) => return Ok(granted),
+                Err(denied) => {
+                    if let Some(denied) = self.over_days(permits, denied) {
+                        return Err(denied);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `denied`, with the wait for a day that has enough; `None` if such a day has
+    /// begun since.
+    #[cold]
+    fn over_days(&self, permits: u64, denied: Denied) -> Option<Denied> {
+        let counted = match denied {
+            // Any day will do.
+            Denied::Wait(_) if permits <= self.schedule().least() => return Some(denied),
+            Denied::Wait(Shortfall { outlook: Outlook::Counted(counted), .. }) => counted,
+            _ => {
+                let most = self.schedule().most();
+                if permits > most {
+                    return Some(Denied::TooLarge { limit: most, which: 0 });
+                }
+                let counted = self.present()?;
+                if permits <= counted.limit {
+                    return None;
+                }
+                counted
+            }
+        };
+        // A reading that is later than the one that was decided by: the wait is for
+        // who comes to know of it. The end of the day that counts is before `next`.
+        let now_nanos = self.clock().now_nanos();
+        let next_nanos = now_nanos.saturating_add(counted.left_nanos);
+        let Some(start) = self.core.tally().first_with(permits, next_nanos) else {
+            return Some(Denied::TooLarge { limit: self.schedule().most(), which: 0 });
+        };
+        let window = Windowed {
+            limit: counted.limit,
+            used: counted.used(),
+            reset_nanos: counted.wait_nanos(counted.limit),
+            retry_nanos: (start as u64).saturating_mul(NANOS_PER_SECOND).saturating_sub(now_nanos),
+        };
+        let outlook = Outlook::Windowed(window);
+        Some(Denied::Wait(Shortfall { wanted: permits as i64, outlook, which: 0 }))
+    }
+
+    /// The counts of the present day.
+    fn present(&self) -> Option<Counted> {
+        match self.core.peek(0).ok()?.outlook {
+            Outlook::Counted(counted) => Some(counted),
+            _ => None,
+        }
+    }
+}
+
+impl<C> fmt::Debug for Days<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core.fmt(f)
+    }
+}

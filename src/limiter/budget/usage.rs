@@ -1,0 +1,177 @@
+//! An amount of time for each day.
+
+use core::ops::Range;
+use core::time::Duration;
+
+use super::days::Days;
+use crate::limiter::window_verbs::window_verbs;
+use crate::tally::MOST_IN_DAYS;
+use crate::time;
+use crate::{CalendarError, Clock, Denied, Grant, UnixClock, Weekday};
+
+/// Grants at most an amount of use, a [`Duration`], on each day of a time zone: so
+/// many minutes of screen time, of a machine, of calls.
+///
+/// A [`Budget`](crate::Budget) that counts nanoseconds, and all that is said there
+/// is true here. It is a type of its own so that permits and time cannot be taken
+/// for each other. Where only permits will do, as in the trait
+/// [`Limiter`](crate::Limiter) and in a [`Grant`], **one permit is one
+/// nanosecond**.
+///
+/// # Accuracy
+///
+/// As [`Budget`](crate::Budget), to the nanosecond.
+///
+/// # Fairness
+///
+/// None: whoever asks when there is time left gets it.
+///
+/// # Memory ordering
+///
+/// What a caller did before it was granted use happens before what the callers
+/// granted after it do. A denial orders nothing.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, UsageBudget, Weekday};
+///
+/// let clock = ManualClock::new();
+/// let hour = Duration::from_secs(60 * 60);
+/// let screen = UsageBudget::with_clock(hour, "UTC", &clock)?
+///     .on(Weekday::Saturday, 2 * hour)?
+///     .on(Weekday::Sunday, 2 * hour)?;
+///
+/// screen.try_spend(hour * 3 / 4)?;
+/// assert_eq!(screen.remaining(), hour / 4);
+/// // 1970-01-01 was a Thursday; there is an hour again on Friday.
+/// assert_eq!(screen.try_spend(hour / 2).unwrap_err().retry_after(), Some(24 * hour));
+/// assert_eq!(screen.try_spend(hour * 3 / 2).unwrap_err().retry_after(), Some(48 * hour));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct UsageBudget<C = UnixClock> {
+    core: Days<C>,
+}
+
+impl UsageBudget {
+    /// The longest use of a day: 2^47 - 1 ns, which is 39 hours and more than any
+    /// day has.
+    pub const MAX_AMOUNT: Duration = Duration::from_nanos(MOST_IN_DAYS);
+
+    /// `amount` of use a day in the time zone with the name `zone`, by the system's
+    /// clock.
+    ///
+    /// # Errors
+    ///
+    /// * [`CalendarError::TimeZone`] if there is no such zone.
+    /// * [`CalendarError::Usage`] if the amount is above
+    ///   [`MAX_AMOUNT`](UsageBudget::MAX_AMOUNT).
+    pub fn daily(amount: Duration, zone: &str) -> Result<UsageBudget, CalendarError> {
+        UsageBudget::with_clock(amount, zone, UnixClock::new())
+    }
+}
+
+impl<C: Clock> UsageBudget<C> {
+    /// `amount` of use a day on `clock`, which is read once and must count from the
+    /// Unix epoch, as a [`UnixClock`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`daily`](UsageBudget::daily).
+    pub fn with_clock(
+        amount: Duration,
+        zone: &str,
+        clock: C,
+    ) -> Result<UsageBudget<C>, CalendarError> {
+        Ok(UsageBudget { core: Days::new(checked(amount)?, zone, clock)? })
+    }
+
+    /// The same budget with `amount` of use on each `weekday`.
+    ///
+    /// # Errors
+    ///
+    /// [`CalendarError::Usage`] if the amount is above
+    /// [`MAX_AMOUNT`](UsageBudget::MAX_AMOUNT).
+    pub fn on(self, weekday: Weekday, amount: Duration) -> Result<UsageBudget<C>, CalendarError> {
+        self.reconfigure(weekday, amount)?;
+        Ok(self)
+    }
+
+    /// Spends all of `used`, or nothing if there is not as much left.
+    ///
+    /// As [`try_acquire`](UsageBudget::try_acquire).
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if there is too little left today. It knows when the next
+    ///   day begins that has enough.
+    /// * [`Denied::TooLarge`] if no day has.
+    #[inline]
+    pub fn try_spend(&self, used: Duration) -> Result<Grant, Denied> {
+        self.core.try_acquire(time::nanos(used))
+    }
+
+    /// Spends as much of `used` as there is left, and says how much that was. For
+    /// use that is known afterwards only.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Wait`] if nothing is left, [`Denied::TooLarge`] if no day has any.
+    pub fn try_spend_up_to(&self, used: Duration) -> Result<Duration, Denied> {
+        let grant = self.core.try_acquire_up_to(time::nanos(used))?;
+        Ok(Duration::from_nanos(grant.permits()))
+    }
+
+    /// What was spent today. Lock-free; does not allocate; reads the clock; writes
+    /// nothing.
+    #[must_use]
+    pub fn spent(&self) -> Duration {
+        Duration::from_nanos(self.core.count())
+    }
+
+    /// What is left of today's amount. Lock-free; does not allocate; reads the
+    /// clock; writes nothing.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        Duration::from_nanos(self.core.remaining())
+    }
+
+    /// The amount of each `weekday`.
+    #[must_use]
+    pub fn amount(&self, weekday: Weekday) -> Duration {
+        Duration::from_nanos(self.core.schedule().on(weekday))
+    }
+
+    /// When the present day began and when it ends, since the Unix epoch. Reads the
+    /// clock.
+    #[must_use]
+    pub fn day(&self) -> Range<Duration> {
+        self.core.day()
+    }
+
+    /// Grants `amount` of use on each `weekday` from now on. Live, as
+    /// [`Budget::reconfigure`](crate::Budget::reconfigure).
+    ///
+    /// # Errors
+    ///
+    /// [`CalendarError::Usage`] if the amount is above
+    /// [`MAX_AMOUNT`](UsageBudget::MAX_AMOUNT). Nothing is changed then.
+    pub fn reconfigure(&self, weekday: Weekday, amount: Duration) -> Result<(), CalendarError> {
+        self.core.schedule().set(weekday, checked(amount)?);
+        Ok(())
+    }
+}
+
+/// `amount` in nanoseconds.
+fn checked(amount: Duration) -> Result<u64, CalendarError> {
+    if amount > UsageBudget::MAX_AMOUNT {
+        return Err(CalendarError::Usage { amount, max: UsageBudget::MAX_AMOUNT });
+    }
+    Ok(time::nanos(amount))
+}
+
+window_verbs!(
+    UsageBudget<C>,
+    "UsageBudget::with_clock(std::time::Duration::from_nanos(2), \"UTC\", &clock)?"
+);

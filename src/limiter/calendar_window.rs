@@ -1,0 +1,140 @@
+//! At most a limit in each minute, hour, day, week or month of a time zone.
+
+use core::ops::Range;
+use core::time::Duration;
+
+use super::window_verbs::window_verbs;
+use crate::tally::{ByCalendar, Tallied};
+use crate::window::Limit;
+use crate::{Calendar, Clock, ConfigError, UnixClock};
+
+/// Grants at most a limit of permits in each minute, hour, day, week or month of a
+/// time zone.
+///
+/// The windows are those of a [`Calendar`]: days of 23 and 25 hours where clocks
+/// are changed, months as long as they are. A limit that differs by weekday has
+/// [`Budget`](crate::Budget).
+///
+/// # Accuracy
+///
+/// Exact in each of its windows, whatever its length. In other spans as long it
+/// admits up to **twice the limit**: all of one window at its end, all of the next
+/// at its beginning.
+///
+/// If the clock is set back into the window before the present one, the present
+/// one goes on, and ends when it would have: nothing is granted twice. If it is set
+/// back further, what was counted moves to the window of now, and counts there.
+///
+/// The calendar is asked once in each window, and by calls whose clock is behind
+/// the window that counts, in less than a microsecond. All other calls find its
+/// answer in a word.
+///
+/// # Fairness
+///
+/// None: whoever asks when there are permits gets them.
+///
+/// # Memory ordering
+///
+/// What a caller did before it was granted permits happens before what the
+/// callers granted after it do. A denial orders nothing.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Calendar, CalendarWindow};
+///
+/// let window = CalendarWindow::new(10_000, Calendar::months("Europe/Berlin")?)?;
+/// if let Err(denied) = window.try_acquire(1) {
+///     println!("nothing more this month; the next begins in {:?}", denied.retry_after());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct CalendarWindow<C = UnixClock> {
+    core: Tallied<ByCalendar<Limit>, C>,
+}
+
+impl CalendarWindow {
+    /// `limit` permits in each window of `calendar`, by the system's clock.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Limit`] if the limit is not from 1 to 2^32 - 1 per minute or
+    /// hour, or 2^47 - 1 per day, week or month.
+    pub fn new(limit: u64, calendar: Calendar) -> Result<CalendarWindow, ConfigError> {
+        CalendarWindow::with_clock(limit, calendar, UnixClock::new())
+    }
+}
+
+impl<C: Clock> CalendarWindow<C> {
+    /// `limit` permits in each window of `calendar` on `clock`, which is read once.
+    ///
+    /// The clock must count from the Unix epoch, as a [`UnixClock`] does; for tests,
+    /// a [`ManualClock`](crate::ManualClock) that is set so. On any other the
+    /// windows are those of another time.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](CalendarWindow::new).
+    pub fn with_clock(
+        limit: u64,
+        calendar: Calendar,
+        clock: C,
+    ) -> Result<CalendarWindow<C>, ConfigError> {
+        Ok(CalendarWindow { core: Tallied::new(ByCalendar::new(limit, calendar)?, clock) })
+    }
+
+    /// The most permits in one window.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.core.tally().amounts().get()
+    }
+
+    /// The permits that were granted in the present window.
+    ///
+    /// Lock-free; does not allocate; reads the clock; writes nothing.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.core.count()
+    }
+
+    /// When the present window began and when it ends, since the Unix epoch.
+    ///
+    /// Reads the clock. After that was set back, the window that still counts may
+    /// be the next one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{Calendar, CalendarWindow, ManualClock};
+    ///
+    /// let clock = ManualClock::at(90_000_000_000);
+    /// let window = CalendarWindow::with_clock(5, Calendar::minutes("UTC")?, &clock)?;
+    /// assert_eq!(window.window(), Duration::from_secs(60)..Duration::from_secs(120));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn window(&self) -> Range<Duration> {
+        self.core.tally().span(self.core.clock().now_nanos()).durations()
+    }
+
+    /// Enforces `limit` permits per window from now on.
+    ///
+    /// Live: what was granted stays counted, and a call that is under way is
+    /// decided by one of the two limits, as if it had come before the change or
+    /// after it. Lock-free; does not allocate. The calendar is the limiter's for
+    /// life.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Limit`], with the largest limit that this limiter can count
+    /// to. Nothing is changed then.
+    pub fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
+        self.core.tally().amounts().set(limit)
+    }
+}
+
+window_verbs!(
+    CalendarWindow<C>,
+    "CalendarWindow::with_clock(2, Calendar::minutes(\"UTC\")?, &clock)?"
+);

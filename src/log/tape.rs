@@ -1,0 +1,252 @@
+//! The ring of entries, its head, and its time.
+
+use alloc::boxed::Box;
+
+use crossbeam_utils::CachePadded;
+
+use crate::Clock;
+use crate::bits::Field;
+use crate::sync::{
+    AtomicWord,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+    fence,
+};
+
+/// Which lap an entry is of: 0 or 1.
+pub(super) const LAP: Field = Field::low(1);
+
+/// A ring of entries, and a clock for them.
+pub(crate) struct Tape<C> {
+    /// How many entries there have been, and a lap. May be one behind.
+    head: CachePadded<AtomicWord<u64>>,
+    entries: Box<[AtomicWord<u64>]>,
+    /// Entries before this one count no more.
+    start: AtomicWord<u64>,
+    /// By how many nanoseconds the log's time is ahead of the clock's.
+    shift: AtomicWord<u64>,
+    healed: AtomicWord<u64>,
+    clock: C,
+}
+
+/// The place at the head.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    /// The number of the entry that comes there.
+    pub(super) number: u64,
+    /// What is there: an entry of the lap before.
+    pub(super) seen: u64,
+}
+
+impl<C: Clock> Tape<C> {
+    /// Room for `capacity` entries at least; what was before them is dated as `first`
+    /// dates the time at hand.
+    pub(super) fn new(capacity: u64, first: impl FnOnce(u64) -> u64, clock: C) -> Tape<C> {
+        let places = capacity.next_power_of_two();
+        // Before the first lap, where nothing counts, but from where time goes on.
+        let first = first(clock.now_nanos());
+        Tape {
+            head: CachePadded::new(AtomicWord::new(places)),
+            entries: (0..places).map(|_| AtomicWord::new(first)).collect(),
+            start: AtomicWord::new(places),
+            shift: AtomicWord::new(0),
+            healed: AtomicWord::new(0),
+            clock,
+        }
+    }
+
+    pub(crate) fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    pub(crate) fn healed(&self) -> u64 {
+        // ORDERING: Relaxed. A statistic; nothing is decided by it.
+        // MODEL: `a_log_too_far_ahead_goes_on_from_there`.
+        self.healed.load(Relaxed)
+    }
+
+    /// How many entries there is room for.
+    pub(super) fn places(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
+    /// The time at hand.
+    #[inline]
+    pub(super) fn now_nanos(&self) -> u64 {
+        // ORDERING: Relaxed. An old shift is a clock that is behind.
+        // MODEL: `a_log_too_far_ahead_goes_on_from_there`.
+        self.clock.now_nanos().wrapping_add(self.shift.load(Relaxed))
+    }
+
+    /// The head, helped to where it belongs.
+    #[inline]
+    pub(super) fn head(&self) -> Head {
+        loop {
+            // ORDERING: Acquire: the entries before the head are there. Pairs with
+            // the CAS in `advance`.
+            // MODEL: `a_log_admits_no_more_than_its_limit`.
+            let number = self.head.load(Acquire);
+            // ORDERING: Acquire. If the place has been written, this is what makes
+            // the entry visible that is before the next one. Pairs with the CAS in
+            // `append`.
+            // MODEL: `a_log_admits_no_more_than_its_limit`.
+            let seen = self.place(number).load(Acquire);
+            if LAP.get(seen) == self.lap(number) {
+                self.advance(number);
+                continue;
+            }
+            // The parity tells one lap from the next, not from the one after. So the
+            // head is looked at again: an entry of a later lap comes after it has
+            // moved on.
+            // ORDERING: Relaxed. It comes after the load of the place, an Acquire: an
+            // entry of a later lap brings the head of that time with it.
+            // MODEL: `a_log_admits_no_more_than_its_limit`.
+            if self.head.load(Relaxed) == number {
+                return Head { number, seen };
+            }
+        }
+    }
+
+    /// The entry of `number`, one of the last lap.
+    ///
+    /// To be believed only if the head is then found to be still the same.
+    #[inline]
+    pub(super) fn entry(&self, number: u64) -> u64 {
+        // ORDERING: Relaxed. Too old it cannot be: the head was loaded with Acquire.
+        // Too new, from the next lap: then the place at the head has been written
+        // before, and a CAS on it fails (it is a Release, and whoever writes on from
+        // there has acquired it, so this load comes before that entry's store). Who
+        // does no CAS looks at the place again, after a fence.
+        // MODEL: `a_log_admits_no_more_than_its_limit`,
+        // `a_denial_is_of_a_moment_at_which_the_log_was_full`.
+        self.place(number).load(Relaxed)
+    }
+
+    /// Writes `entry` at `head`, unless somebody else has written there.
+    #[inline]
+    pub(super) fn append(&self, head: Head, entry: u64) -> bool {
+        let entry = entry & !LAP.max() | self.lap(head.number);
+        // ORDERING: AcqRel on success. Release for the arguments in `head` and
+        // `entry`; both, so that what one admitted caller did before it asked is
+        // visible to the next one. Relaxed on failure: the caller begins anew.
+        // MODEL: `a_log_admits_no_more_than_its_limit`.
+        let written = self.place(head.number).compare_exchange(head.seen, entry, AcqRel, Relaxed);
+        if written.is_ok() {
+            self.advance(head.number);
+        }
+        written.is_ok()
+    }
+
+    /// Whether the place at `head` is still as it was seen, so that the entries that
+    /// were read are those before it.
+    #[inline]
+    pub(super) fn still(&self, head: Head) -> bool {
+        // ORDERING: an Acquire fence, so that this look comes after the loads of
+        // entries. Pairs with the Release of the CAS in `append`: had an entry of the
+        // next lap been seen, so would be the one at the head.
+        // MODEL: `a_denial_is_of_a_moment_at_which_the_log_was_full`.
+        fence(Acquire);
+        // ORDERING: Relaxed. Only compared.
+        // MODEL: `a_denial_is_of_a_moment_at_which_the_log_was_full`.
+        self.place(head.number).load(Relaxed) == head.seen
+    }
+
+    /// The first entry that counts.
+    #[inline]
+    pub(super) fn start(&self) -> u64 {
+        // ORDERING: Relaxed. A caller that does not see a reset came before it.
+        // MODEL: `a_reset_log_forgets_what_was_before`.
+        self.start.load(Relaxed)
+    }
+
+    /// Forgets all entries.
+    pub(super) fn reset(&self) {
+        let number = self.head().number;
+        // ORDERING: Relaxed; a CAS, because the start must not go back if another
+        // reset was later.
+        // MODEL: `a_reset_log_forgets_what_was_before`.
+        let mut seen = self.start.load(Relaxed);
+        while seen < number {
+            // ORDERING: see above.
+            // MODEL: `a_reset_log_forgets_what_was_before`.
+            match self.start.compare_exchange_weak(seen, number, Relaxed, Relaxed) {
+                Ok(_) => return,
+                Err(found) => seen = found,
+            }
+        }
+    }
+
+    /// Writes `entries` in place of all others.
+    pub(super) fn rewrite(&mut self, before: u64, entries: impl Iterator<Item = u64>) {
+        let first = self.places();
+        // ORDERING: Relaxed, here and below. `&mut self`: whoever shares the log next
+        // synchronizes.
+        // MODEL: none; there is no other thread.
+        let store = |word: &AtomicWord<u64>, value| word.store(value, Relaxed);
+        for place in &self.entries {
+            store(place, before & !LAP.max());
+        }
+        let mut number = first;
+        for entry in entries {
+            store(self.place(number), entry & !LAP.max() | self.lap(number));
+            number += 1;
+        }
+        store(&self.start, first);
+        store(&self.head, number);
+    }
+
+    /// Lets time go on from the last entry, if the clock was set back: `excess` says
+    /// by how much an entry is too far ahead of a time. The time at hand.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn heal(&self, excess: impl Fn(u64, u64) -> u64) -> u64 {
+        // ORDERING: Acquire, so that the last entry is read after the shift and the
+        // clock after both: with an earlier reading, an entry that came in between
+        // would look like a fault. Pairs with the CAS below and with the one in
+        // `append`.
+        // MODEL: `a_log_too_far_ahead_goes_on_from_there`.
+        let shift = self.shift.load(Acquire);
+        let last = self.entry(self.head().number - 1);
+        let ahead = excess(last, self.clock.now_nanos().wrapping_add(shift));
+        // ORDERING: AcqRel, so that whoever sees the new shift sees the entry that it
+        // was made for; Relaxed on failure: somebody else did it.
+        // MODEL: `a_log_too_far_ahead_goes_on_from_there`.
+        if ahead > 0
+            && self
+                .shift
+                .compare_exchange(shift, shift.wrapping_add(ahead), AcqRel, Relaxed)
+                .is_ok()
+        {
+            // ORDERING: Relaxed, as in `healed`.
+            // MODEL: `a_log_too_far_ahead_goes_on_from_there`.
+            self.healed.fetch_add(1, Relaxed);
+        }
+        self.now_nanos()
+    }
+
+    fn place(&self, number: u64) -> &AtomicWord<u64> {
+        &self.entries[number as usize & (self.entries.len() - 1)]
+    }
+
+    /// The parity of the lap of the entry of `number`.
+    fn lap(&self, number: u64) -> u64 {
+        (number >> self.entries.len().trailing_zeros()) & LAP.max()
+    }
+
+    fn advance(&self, number: u64) {
+        // ORDERING: Release, so that who sees the new head sees the entry before it.
+        // On failure somebody else did it.
+        // MODEL: `a_log_admits_no_more_than_its_limit`.
+        let _ = self.head.compare_exchange(number, number + 1, Release, Relaxed);
+    }
+}
+
+impl<C> core::fmt::Debug for Tape<C> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Tape")
+            .field("head", &self.head)
+            .field("start", &self.start)
+            .field("places", &self.entries.len())
+            .field("healed", &self.healed)
+            .finish_non_exhaustive()
+    }
+}
