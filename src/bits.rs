@@ -27,6 +27,7 @@ impl Field {
     }
 
     /// How many bits it has.
+    #[cfg(feature = "alloc")]
     pub(crate) const fn bits(self) -> u32 {
         self.bits
     }

@@ -7,7 +7,9 @@ use core::fmt;
 use core::time::Duration;
 
 pub(crate) use self::counted::Counted;
-pub(crate) use self::outlook::{Accrued, Outlook, Windowed};
+#[cfg(feature = "alloc")]
+pub(crate) use self::outlook::Windowed;
+pub(crate) use self::outlook::{Accrued, Outlook};
 
 /// Permits were granted.
 ///
@@ -120,6 +122,7 @@ impl Denied {
     }
 
     /// The same refusal, by the limiter at `which`.
+    #[cfg(feature = "alloc")]
     pub(crate) fn by(self, which: usize) -> Denied {
         match self {
             Denied::Wait(shortfall) => Denied::Wait(Shortfall { which, ..shortfall }),

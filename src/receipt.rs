@@ -102,7 +102,13 @@ impl<'a> Receipt<'a> {
             Undo::Nothing => true,
             Undo::Word(limiter, seen, written) => limiter.revoke(seen, written),
             #[cfg(feature = "alloc")]
-            Undo::Each(parts) => parts.into_iter().fold(true, |all, part| part.give_back() && all),
+            Undo::Each(parts) => {
+                let mut is_all = true;
+                for part in parts {
+                    is_all &= part.give_back();
+                }
+                is_all
+            }
             Undo::Never => false,
         }
     }

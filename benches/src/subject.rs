@@ -3,6 +3,7 @@
 mod clocks;
 mod mutex_bucket;
 mod mutex_log;
+mod our_windows;
 mod ours;
 mod peers;
 mod window_peers;
@@ -146,6 +147,16 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<peers::TokioRateLimit>();
     visitor.visit::<peers::LeakyBucket>();
     visitor.visit::<mutex_bucket::MutexBucket>();
+
+    visitor.visit::<our_windows::Fixed>();
+    visitor.visit::<our_windows::FromFirst>();
+    visitor.visit::<our_windows::Counter>();
+    visitor.visit::<our_windows::Sliding>();
+    visitor.visit::<our_windows::SlidingSecond>();
+    visitor.visit::<our_windows::Interpolated>();
+    visitor.visit::<our_windows::Multi>();
+    visitor.visit::<our_windows::Log>();
+    visitor.visit::<our_windows::Weighted>();
 
     visitor.visit::<window_peers::TowerFixed>();
     visitor.visit::<window_peers::TowerCounter>();

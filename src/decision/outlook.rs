@@ -10,6 +10,7 @@ use crate::{Refill, time};
 pub(crate) enum Outlook {
     Accrued(Accrued),
     Counted(Counted),
+    #[cfg(feature = "alloc")]
     Windowed(Windowed),
 }
 
@@ -32,6 +33,7 @@ pub(crate) struct Accrued {
 }
 
 /// Of a limiter that knows when each permit stops to count, and has looked it up.
+#[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Windowed {
     pub(crate) limit: u64,
@@ -51,6 +53,7 @@ impl Outlook {
                 u64::try_from(accrued.balance).unwrap_or(0) / accrued.token
             }
             Outlook::Counted(counted) => counted.limit.saturating_sub(counted.used()),
+            #[cfg(feature = "alloc")]
             Outlook::Windowed(window) => window.limit.saturating_sub(window.used),
         }
     }
@@ -60,6 +63,7 @@ impl Outlook {
         match self {
             Outlook::Accrued(accrued) => accrued.capacity / accrued.token,
             Outlook::Counted(counted) => counted.limit,
+            #[cfg(feature = "alloc")]
             Outlook::Windowed(window) => window.limit,
         }
     }
@@ -69,6 +73,7 @@ impl Outlook {
         match self {
             Outlook::Accrued(accrued) => accrued.wait_for(accrued.capacity as i64),
             Outlook::Counted(counted) => Duration::from_nanos(counted.wait_nanos(counted.limit)),
+            #[cfg(feature = "alloc")]
             Outlook::Windowed(window) => Duration::from_nanos(window.reset_nanos),
         }
     }
@@ -77,7 +82,9 @@ impl Outlook {
     pub(crate) fn ready_after(&self) -> Duration {
         match self {
             Outlook::Accrued(accrued) => accrued.wait_for(0),
-            Outlook::Counted(_) | Outlook::Windowed(_) => Duration::ZERO,
+            Outlook::Counted(_) => Duration::ZERO,
+            #[cfg(feature = "alloc")]
+            Outlook::Windowed(_) => Duration::ZERO,
         }
     }
 
@@ -86,6 +93,7 @@ impl Outlook {
         match self {
             Outlook::Accrued(accrued) => accrued.wait_for(wanted),
             Outlook::Counted(counted) => Duration::from_nanos(counted.wait_nanos(wanted as u64)),
+            #[cfg(feature = "alloc")]
             Outlook::Windowed(window) => Duration::from_nanos(window.retry_nanos),
         }
     }
@@ -101,6 +109,7 @@ impl Outlook {
             Outlook::Counted(counted) => {
                 counted.used().saturating_add(wanted as u64).saturating_sub(counted.limit)
             }
+            #[cfg(feature = "alloc")]
             Outlook::Windowed(window) => {
                 window.used.saturating_add(wanted as u64).saturating_sub(window.limit)
             }

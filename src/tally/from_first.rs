@@ -69,7 +69,7 @@ impl FromFirst {
 
     /// How many ticks ago the window of `word` began; less than 0 for one that
     /// began later.
-    fn age(&self, word: u64, now: &Now) -> i64 {
+    fn age(&self, word: u64, now: Now) -> i64 {
         self.start.ahead(now.0 >> self.shift, self.start.get(word))
     }
 }
@@ -98,7 +98,7 @@ impl Tally for FromFirst {
 
     #[inline]
     fn at(&self, word: u64, now: &Now) -> Option<u64> {
-        let age = self.age(word, now);
+        let age = self.age(word, *now);
         // A window in which nothing was granted has not begun.
         if self.count.get(word) == 0 || age >= self.length() as i64 {
             return Some(self.empty(now));
@@ -110,11 +110,11 @@ impl Tally for FromFirst {
     #[inline]
     fn counted(&self, word: u64, now: &Now) -> Counted {
         let nanos = |ticks: u64| ticks << self.shift;
-        let left_nanos = match u64::try_from(self.age(word, now)) {
+        let left_nanos = match u64::try_from(self.age(word, *now)) {
             // Into the tick of now, and so less than a tick from the truth.
             Ok(age) => nanos(self.length() - age) - (now.0 - nanos(now.0 >> self.shift)),
             Err(_) => {
-                nanos(self.length() + self.age(word, now).unsigned_abs())
+                nanos(self.length() + self.age(word, *now).unsigned_abs())
                     - (now.0 - nanos(now.0 >> self.shift))
             }
         };
@@ -139,7 +139,7 @@ impl Tally for FromFirst {
 
     #[cfg(feature = "alloc")]
     fn history(&self, word: u64, now: &Now) -> History {
-        let age = u64::try_from(self.age(word, now)).unwrap_or(0);
+        let age = u64::try_from(self.age(word, *now)).unwrap_or(0);
         History::of([(age << self.shift, self.count.get(word))])
     }
 

@@ -110,7 +110,7 @@ impl Tally for Sliding {
     #[cfg(feature = "alloc")]
     fn history(&self, word: u64, now: &Moment) -> History {
         // The end of the window before is the last moment that was not in this one.
-        let before = self.ticks.into_nanos(now).saturating_add(1);
+        let before = self.ticks.since_start(now).saturating_add(1);
         History::of([(before, self.previous.get(word)), (0, self.current.get(word))])
     }
 

@@ -67,6 +67,7 @@ impl History {
     }
 
     /// Each age, oldest first, and the permits of it.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Duration, u64)> + '_ {
         self.spent.iter().map(|spent| (Duration::from_nanos(spent.age_nanos), spent.permits))
     }

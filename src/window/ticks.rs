@@ -46,11 +46,12 @@ impl Ticks {
     /// How many ticks before that of `now` the time `age_nanos` ago was.
     #[cfg(feature = "alloc")]
     pub(crate) fn ago(&self, age_nanos: u64, now: &Moment) -> u64 {
-        age_nanos.saturating_sub(self.into_nanos(now)).div_ceil(self.length_nanos)
+        age_nanos.saturating_sub(self.since_start(now)).div_ceil(self.length_nanos)
     }
 
     /// How far into its tick `now` is.
-    pub(crate) fn into_nanos(&self, now: &Moment) -> u64 {
+    #[cfg(feature = "alloc")]
+    pub(crate) fn since_start(&self, now: &Moment) -> u64 {
         self.length_nanos - now.left_nanos
     }
 

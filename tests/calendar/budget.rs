@@ -50,7 +50,7 @@ fn a_request_for_more_than_today_has_waits_for_a_day_that_has_it() {
     clock.set_nanos(time("2026-10-24T00:00[Europe/Berlin]"));
     assert_eq!((budget.remaining(), budget.count()), (0, 0));
     assert_eq!(wait(&budget, &clock, 1), hours(24));
-    assert_eq!(budget.try_acquire_up_to(8).unwrap_err().retry_after(), Some(hours(24)));
+    assert_eq!(budget.try_acquire_up_to(18).unwrap_err().retry_after(), Some(hours(24)));
     assert!(budget.try_acquire_revocable(1).is_err());
     budget.try_acquire(0).unwrap();
 
@@ -191,6 +191,26 @@ fn use_is_counted_to_the_nanosecond_and_limited_by_the_day() {
     clock.advance_nanos(DAY);
     assert_eq!(Limiter::try_acquire(&screen, 60 * SECOND).unwrap().permits(), 60 * SECOND);
     assert_eq!(screen.spent(), minutes(1));
+}
+
+/// Each reading is an hour after the one before.
+struct Hasty(ManualClock);
+
+impl Clock for Hasty {
+    fn now_nanos(&self) -> u64 {
+        self.0.advance_nanos(HOUR);
+        self.0.now_nanos()
+    }
+}
+
+#[test]
+fn a_day_with_enough_that_begins_while_a_request_is_refused_grants_it() {
+    let clock = Hasty(ManualClock::at(time("2026-10-23T21:00[UTC]")));
+    let budget = Budget::with_clock(0, "UTC", clock).unwrap();
+    let budget = budget.on(Weekday::Saturday, 5).unwrap();
+    // Asked at 23:00 on Friday; looked for another day at midnight.
+    assert_eq!(budget.try_acquire(5).unwrap().remaining(), 0);
+    assert_eq!(budget.count(), 5);
 }
 
 #[test]

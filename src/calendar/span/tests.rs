@@ -208,6 +208,17 @@ fn a_midnight_that_a_change_left_out_is_the_instant_of_the_change() {
 }
 
 #[test]
+fn a_change_of_the_offsets_name_alone_begins_no_hour() {
+    let zone = jiff::tz::TimeZone::posix("AAA0BBB0,J100/1:30,J200/1:30").unwrap();
+    let hours = Calendar::with_time_zone(CalendarUnit::Hour, zone);
+    let change = second("2026-04-10T01:30Z");
+    for inner in [change - 1, change, change + 1] {
+        let span = hours.span(inner);
+        assert_eq!((span.start, span.end), (change - HOUR / 2, change + HOUR / 2));
+    }
+}
+
+#[test]
 fn the_whole_range_of_the_clock_has_windows() {
     let last = (u64::MAX / 1_000_000_000) as i64;
     for unit in UNITS {
