@@ -6,10 +6,13 @@
 //! hot |      TICK       |        COUNT        |  STATE  |
 //!     +-----------------+---------------------+---------+
 //!
-//!     +-------+---------+---------------------+
-//!  boundary   |  SLOT   |        COUNT        |
-//!     +-------+---------+---------------------+
+//!     +-----------------+---------------------+---------+
+//!     |      SLOT       |        COUNT        |    0    |  boundary
+//!     +-----------------+---------------------+---------+
 //! ```
+//!
+//! The counts are at the same place, so that one word less the other is what has
+//! been counted since.
 //!
 //! `COUNT` has at least a bit more than the limit, so that a difference of counts
 //! is a difference although they wrap. `TICK` has the bits that number the ticks of
@@ -96,6 +99,21 @@ impl Layout {
     #[inline]
     pub(super) fn word(&self, hot: Hot, state: State) -> u64 {
         self.tick.wrap(hot.tick) | self.count.wrap(hot.count) | self.state.put(state as u64)
+    }
+
+    /// Whether `word` is open in `tick`.
+    #[inline]
+    pub(super) fn is_open_at(&self, word: u64, tick: u64) -> bool {
+        let other = word ^ self.tick.wrap(tick);
+        // All but the count.
+        other & !self.count.wrap(u64::MAX) == 0
+    }
+
+    /// `word`, which is open, with `permits` more.
+    #[inline]
+    pub(super) fn plus(&self, word: u64, permits: u64) -> u64 {
+        let count = self.count.wrap(u64::MAX);
+        word & !count | word.wrapping_add(self.count.wrap(permits)) & count
     }
 
     #[inline]

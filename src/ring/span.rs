@@ -89,7 +89,7 @@ impl Span {
         tick: u64,
     ) -> Result<Span, ConfigError> {
         let exponent = plan.exponent(ticks);
-        let count = Field::low(layout.count.bits());
+        let count = layout.count;
         let slot = count.then(layout.tick.bits() - exponent);
         let slots = plan.slots(ticks);
         let places = slots.next_power_of_two();
@@ -175,6 +175,20 @@ impl Span {
         hot.count.wrapping_sub(self.count.get(boundary)) & self.count.max()
     }
 
+    /// The permits that `word` counts, which is open in `tick`; `None` where that
+    /// takes more than a difference.
+    #[inline(always)]
+    pub(super) fn held(&self, word: u64, tick: u64) -> Option<u64> {
+        if self.cover == Cover::Interpolated {
+            return None;
+        }
+        let oldest = self.slot_of(tick).wrapping_sub(self.slots);
+        // ORDERING: Relaxed, as in `since`.
+        // MODEL: `no_window_admits_more_than_its_limit`.
+        let boundary = self.boundary(oldest).load(Relaxed);
+        Some(self.count.get(word.wrapping_sub(boundary)))
+    }
+
     /// What the window holds, seen from `now`.
     #[inline]
     pub(super) fn counted(&self, hot: Hot, now: &Now) -> Counted {
@@ -222,8 +236,17 @@ impl Span {
         self.until(self.present(hot, now).wrapping_add(self.slots), now)
     }
 
+    /// How long until nothing counts.
+    pub(super) fn empty_nanos(&self, hot: Hot, now: &Now) -> u64 {
+        // Mostly the present slot has permits.
+        let present = self.present(hot, now);
+        if self.since(present.wrapping_sub(1), hot) > 0 {
+            return self.until(present.wrapping_add(self.slots), now);
+        }
+        self.wait_nanos(self.limit.get(), hot, now)
+    }
+
     /// The least wait after which `permits`, at most the limit, are within it.
-    #[cold]
     pub(super) fn wait_nanos(&self, permits: u64, hot: Hot, now: &Now) -> u64 {
         let room = self.limit.get().saturating_sub(permits);
         let oldest = self.present(hot, now).wrapping_sub(self.slots);

@@ -1,7 +1,7 @@
 //! The loop that spends: everything that raises the count.
 
 use crate::Clock;
-use crate::decision::{Counted, Denied, Grant, Outlook, Shortfall, Windowed};
+use crate::decision::{Denied, Grant, Outlook, Shortfall, Windowed};
 use crate::receipt::{Receipt, Revoke};
 use crate::sync::{
     Backoff,
@@ -18,37 +18,86 @@ struct Granted {
     written: u64,
 }
 
+/// What all windows hold together: what the one with the least room does.
+#[derive(Clone, Copy)]
+struct Look {
+    limit: u64,
+    used: u64,
+}
+
+impl Look {
+    #[inline]
+    fn room(self) -> u64 {
+        self.limit.saturating_sub(self.used)
+    }
+
+    /// The one with less room.
+    #[inline]
+    fn and(self, other: Look) -> Look {
+        if other.room() < self.room() { other } else { self }
+    }
+}
+
 impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
     #[inline]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.spend::<true>(|_| permits).map(|granted| granted.grant)
+        self.spend(permits).map(|granted| granted.grant)
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.spend::<false>(|_| permits).map(|granted| granted.grant)
+        let now = self.now();
+        self.spend_from::<false>(self.load(), now, |_| permits).map(|granted| granted.grant)
     }
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        let now = self.now();
         // If there is nothing, it is the first permit that is refused.
-        self.spend::<true>(|room| permits.min(room().max(1))).map(|granted| granted.grant)
+        self.spend_from::<true>(self.load(), now, |look| permits.min(look.room().max(1)))
+            .map(|granted| granted.grant)
     }
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        let Granted { grant, seen, written } = self.spend::<true>(|_| permits)?;
+        let Granted { grant, seen, written } = self.spend(permits)?;
         Ok(Receipt::revocable(grant, (seen, written), self))
     }
 
-    /// Spends what `ask` makes of the room that there is, if `SPEND`.
-    #[inline(always)]
-    fn spend<const SPEND: bool>(
-        &self,
-        ask: impl Fn(&dyn Fn() -> u64) -> u64,
-    ) -> Result<Granted, Denied> {
-        let mut now = self.now();
+    #[inline]
+    fn load(&self) -> u64 {
         // ORDERING: Acquire. The tick names the boundaries that count; this makes
         // them visible. Pairs with the CAS that opened the word in `help`.
         // MODEL: `no_window_admits_more_than_its_limit`.
-        let mut seen = self.hot.word().load(Acquire);
+        self.hot.word().load(Acquire)
+    }
+
+    /// Spends `permits`. Inlined as far as the usual case: the word is open in the
+    /// tick of now, there is room, and nobody else is at it.
+    #[inline(always)]
+    fn spend(&self, permits: u64) -> Result<Granted, Denied> {
+        let now = self.now();
+        let seen = self.load();
+        if self.core.layout.is_open_at(seen, now.moment.tick)
+            && permits > 0
+            && let Some(look) = self.look_at_once(seen, &now)
+            && permits <= look.room()
+        {
+            let (hot, _) = self.core.layout.read(seen);
+            return match self.admit(permits, seen, hot, look, &now) {
+                Ok(granted) => Ok(granted),
+                Err(found) => self.spend_from::<true>(found, now, |_| permits),
+            };
+        }
+        self.spend_from::<true>(seen, now, |_| permits)
+    }
+
+    /// The loop, which starts from the word as it was `seen`; spends what `ask` makes
+    /// of what there is, if `SPEND`.
+    #[inline(never)]
+    fn spend_from<const SPEND: bool>(
+        &self,
+        mut seen: u64,
+        mut now: Now,
+        ask: impl Fn(Look) -> u64,
+    ) -> Result<Granted, Denied> {
         let backoff = Backoff::new();
         loop {
             let (hot, state) = self.core.layout.read(seen);
@@ -60,9 +109,10 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
                 seen = self.heal(&mut now);
                 continue;
             }
-            let permits = ask(&|| self.room(hot, &now));
-            if permits == 0 || !self.fits(permits, hot, &now) || !SPEND {
-                let answer = self.answer(permits, hot, &now);
+            let look = self.look(hot, &now);
+            let permits = ask(look);
+            if permits == 0 || permits > look.room() || !SPEND {
+                let answer = self.answer(permits, hot, look, &now);
                 // Nothing to write, so no CAS vouches for the boundaries.
                 match self.still(seen) {
                     Ok(()) => {
@@ -76,18 +126,8 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
                 seen = self.turn(seen, now.moment.tick);
                 continue;
             }
-            let after = Hot { count: hot.count.wrapping_add(permits), ..hot };
-            let written = self.core.layout.word(after, State::Open);
-            // ORDERING: AcqRel on success. Release for the argument in
-            // `Span::since`; both, so that what one admitted caller did before it
-            // asked is visible to the next one. Acquire on failure, as for the load
-            // in `spend`.
-            // MODEL: `no_window_admits_more_than_its_limit`.
-            match self.hot.word().compare_exchange_weak(seen, written, AcqRel, Acquire) {
-                Ok(_) => {
-                    let grant = self.granted(permits, hot, &now);
-                    return Ok(Granted { grant, seen, written });
-                }
+            match self.admit(permits, seen, hot, look, &now) {
+                Ok(granted) => return Ok(granted),
                 // Lost the race. Decide again from what the winner left; the clock is
                 // not read again.
                 Err(found) => {
@@ -98,22 +138,50 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         }
     }
 
-    #[inline]
-    fn fits(&self, permits: u64, hot: Hot, now: &Now) -> bool {
-        self.windows().iter().all(|window| window.counted(hot, now).fits(permits))
+    /// Takes `permits`, for which there is room; the word as it is now if it is not
+    /// as it was `seen`.
+    #[inline(always)]
+    fn admit(
+        &self,
+        permits: u64,
+        seen: u64,
+        hot: Hot,
+        look: Look,
+        now: &Now,
+    ) -> Result<Granted, u64> {
+        let written = self.core.layout.plus(seen, permits);
+        // ORDERING: AcqRel on success. Release for the argument in `Span::since`;
+        // both, so that what one admitted caller did before it asked is visible to
+        // the next one. Acquire on failure, as for the load in `load`.
+        // MODEL: `no_window_admits_more_than_its_limit`.
+        self.hot.word().compare_exchange_weak(seen, written, AcqRel, Acquire)?;
+        Ok(Granted { grant: self.granted(permits, hot, look, now), seen, written })
     }
 
-    /// The most that all windows have room for.
-    fn room(&self, hot: Hot, now: &Now) -> u64 {
-        let rooms = self.windows().iter().map(|window| room(&window.counted(hot, now)));
-        rooms.min().unwrap_or(0)
+    #[inline]
+    fn look(&self, hot: Hot, now: &Now) -> Look {
+        let look = |window: &Span| {
+            let counted = window.counted(hot, now);
+            Look { limit: counted.limit, used: counted.used() }
+        };
+        self.windows().iter().map(look).reduce(Look::and).unwrap_or(Look { limit: 0, used: 0 })
+    }
+
+    /// The same for a word that is open in the tick of now, if that is simple.
+    #[inline(always)]
+    fn look_at_once(&self, seen: u64, now: &Now) -> Option<Look> {
+        let (first, others) = self.windows().split_first()?;
+        let look = |window: &Span| {
+            let used = window.held(seen, now.moment.tick)?;
+            Some(Look { limit: window.limit().get(), used })
+        };
+        others.iter().try_fold(look(first)?, |least, window| Some(least.and(look(window)?)))
     }
 
     /// What there is to say of `permits` without taking them.
-    #[cold]
-    fn answer(&self, permits: u64, hot: Hot, now: &Now) -> Result<Grant, Denied> {
-        if permits == 0 || self.fits(permits, hot, now) {
-            return Ok(self.granted(permits, hot, now));
+    fn answer(&self, permits: u64, hot: Hot, look: Look, now: &Now) -> Result<Grant, Denied> {
+        if permits == 0 || permits <= look.room() {
+            return Ok(self.granted(permits, hot, look, now));
         }
         let limits = self.windows().iter().map(|window| window.limit().get()).enumerate();
         if let Some((which, limit)) = limits.min_by_key(|&(_, limit)| limit)
@@ -125,46 +193,33 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         let waits = self.windows().iter().map(|window| window.wait_nanos(permits, hot, now));
         let (which, retry_nanos) =
             waits.enumerate().max_by_key(|&(_, wait)| wait).unwrap_or_default();
-        let counted = self.windows()[which].counted(hot, now);
-        let outlook = Outlook::Windowed(Windowed {
-            limit: counted.limit,
-            used: counted.used(),
-            reset_nanos: self.reset_nanos(hot, now),
-            retry_nanos,
-        });
+        let Look { limit, used } = look;
+        let reset_nanos = self.reset_nanos(hot, now);
+        let outlook = Outlook::Windowed(Windowed { limit, used, reset_nanos, retry_nanos });
         Err(Denied::Wait(Shortfall { wanted: permits as i64, outlook, which }))
     }
 
     /// The grant of `permits`, as the window with the least room left tells of it.
-    #[inline]
-    fn granted(&self, permits: u64, hot: Hot, now: &Now) -> Grant {
-        let windows = self.windows().iter().map(|window| window.counted(hot, now));
-        let scarcest = windows
-            .min_by_key(room)
-            .map_or((0, 0), |counted| (counted.limit, counted.used().saturating_add(permits)));
+    #[inline(always)]
+    fn granted(&self, permits: u64, hot: Hot, look: Look, now: &Now) -> Grant {
         let reset_nanos = if permits == 0 {
             self.reset_nanos(hot, now)
         } else {
             let windows = self.windows().iter();
             windows.map(|window| window.forgotten_nanos(hot, now)).max().unwrap_or(0)
         };
-        let (limit, used) = scarcest;
-        let outlook = Outlook::Windowed(Windowed { limit, used, reset_nanos, retry_nanos: 0 });
+        let used = look.used.saturating_add(permits);
+        let outlook =
+            Outlook::Windowed(Windowed { limit: look.limit, used, reset_nanos, retry_nanos: 0 });
         Grant { permits, outlook }
     }
 
     /// Until nothing counts any more, in any window.
-    #[cold]
+    #[inline(never)]
     fn reset_nanos(&self, hot: Hot, now: &Now) -> u64 {
-        let empty = |window: &Span| window.wait_nanos(window.limit().get(), hot, now);
+        let empty = |window: &Span| window.empty_nanos(hot, now);
         self.windows().iter().map(empty).max().unwrap_or(0)
     }
-}
-
-/// The permits that fit.
-#[inline]
-fn room(counted: &Counted) -> u64 {
-    counted.limit.saturating_sub(counted.used())
 }
 
 impl<L: Line, W: AsRef<[Span]>, C: Clock> Revoke for Ring<L, W, C> {

@@ -9,21 +9,23 @@ use std::ops::Range;
 use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
-use sluicegate::Refill;
+use sluicegate::{CalendarUnit, Coverage, Refill};
 use toml::Spanned;
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawPolicy {
     #[serde(default)]
-    pub(super) limiter: Vec<RawRule>,
+    pub(super) limiter: Vec<Spanned<RawRule>>,
 }
 
+/// A limiter of the file, or one of those that an `all` is made of, which has no
+/// name, key, match and cost of its own.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a [[limiter]] table")]
 pub(super) struct RawRule {
-    pub(super) name: Spanned<String>,
-    pub(super) key: Spanned<OneOrMany>,
+    pub(super) name: Option<Spanned<String>>,
+    pub(super) key: Option<Spanned<OneOrMany>>,
     pub(super) policy: Spanned<PolicyName>,
     pub(super) mode: Option<Spanned<Mode>>,
     pub(super) limit: Option<Spanned<Whole>>,
@@ -32,17 +34,27 @@ pub(super) struct RawRule {
     pub(super) initial: Option<Spanned<Whole>>,
     pub(super) interval: Option<Spanned<Interval>>,
     pub(super) tolerance: Option<Spanned<Interval>>,
+    pub(super) start: Option<Spanned<Start>>,
+    pub(super) slots: Option<Spanned<Whole>>,
+    pub(super) coverage: Option<Spanned<RawCoverage>>,
+    pub(super) limits: Option<Spanned<Vec<RawLimit>>>,
+    pub(super) every: Option<Spanned<Every>>,
+    pub(super) amount: Option<Spanned<Whole>>,
+    pub(super) on: Option<Spanned<RawDays>>,
+    pub(super) zone: Option<Spanned<String>>,
+    pub(super) of: Option<Spanned<Vec<RawRule>>>,
     #[serde(rename = "match")]
-    pub(super) filter: Option<RawFilter>,
+    pub(super) filter: Option<Spanned<RawFilter>>,
     pub(super) cost: Option<Spanned<RawCost>>,
+}
+
+fn place<T>(field: Option<&Spanned<T>>) -> Option<Range<usize>> {
+    field.map(Spanned::span)
 }
 
 impl RawRule {
     /// The fields that only some policies have, where they are given.
     pub(super) fn given(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
-        fn place<T>(field: Option<&Spanned<T>>) -> Option<Range<usize>> {
-            field.map(Spanned::span)
-        }
         [
             ("mode", place(self.mode.as_ref())),
             ("limit", place(self.limit.as_ref())),
@@ -51,6 +63,27 @@ impl RawRule {
             ("initial", place(self.initial.as_ref())),
             ("interval", place(self.interval.as_ref())),
             ("tolerance", place(self.tolerance.as_ref())),
+            ("start", place(self.start.as_ref())),
+            ("slots", place(self.slots.as_ref())),
+            ("coverage", place(self.coverage.as_ref())),
+            ("limits", place(self.limits.as_ref())),
+            ("every", place(self.every.as_ref())),
+            ("amount", place(self.amount.as_ref())),
+            ("on", place(self.on.as_ref())),
+            ("zone", place(self.zone.as_ref())),
+            ("of", place(self.of.as_ref())),
+        ]
+        .into_iter()
+        .filter_map(|(field, place)| Some((field, place?)))
+    }
+
+    /// The fields that say which lines it judges, where they are given.
+    pub(super) fn of_lines(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
+        [
+            ("name", place(self.name.as_ref())),
+            ("key", place(self.key.as_ref())),
+            ("match", place(self.filter.as_ref())),
+            ("cost", place(self.cost.as_ref())),
         ]
         .into_iter()
         .filter_map(|(field, place)| Some((field, place?)))
@@ -63,6 +96,15 @@ pub(super) enum PolicyName {
     TokenBucket,
     Gcra,
     LeakyBucket,
+    FixedWindow,
+    SlidingWindow,
+    SlidingCounter,
+    SlidingLog,
+    WeightedLog,
+    MultiWindow,
+    CalendarWindow,
+    Budget,
+    All,
 }
 
 #[derive(Clone, Copy, Debug, serde::Deserialize)]
@@ -85,6 +127,94 @@ impl From<&RawRefill> for Refill {
             RawRefill::Smooth => Refill::Smooth,
             RawRefill::Interval => Refill::Interval,
         }
+    }
+}
+
+/// Where a fixed window begins.
+#[derive(Clone, Copy, Debug, Default, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Start {
+    Epoch,
+    #[default]
+    First,
+}
+
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RawCoverage {
+    Strict,
+    Aligned,
+    Interpolated,
+}
+
+impl From<&RawCoverage> for Coverage {
+    fn from(raw: &RawCoverage) -> Coverage {
+        match raw {
+            RawCoverage::Strict => Coverage::Strict,
+            RawCoverage::Aligned => Coverage::Aligned,
+            RawCoverage::Interpolated => Coverage::Interpolated,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Every {
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+}
+
+impl From<&Every> for CalendarUnit {
+    fn from(raw: &Every) -> CalendarUnit {
+        match raw {
+            Every::Minute => CalendarUnit::Minute,
+            Every::Hour => CalendarUnit::Hour,
+            Every::Day => CalendarUnit::Day,
+            Every::Week => CalendarUnit::Week,
+            Every::Month => CalendarUnit::Month,
+        }
+    }
+}
+
+/// One of several windows.
+#[derive(Debug, serde::Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a list of limits such as { limit = 10, interval = \"1 second\" }"
+)]
+pub(super) struct RawLimit {
+    pub(super) limit: Spanned<Whole>,
+    pub(super) interval: Spanned<Interval>,
+}
+
+/// The amounts of single days of the week.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { saturday = 100, sunday = 0 }")]
+pub(super) struct RawDays {
+    monday: Option<Spanned<Whole>>,
+    tuesday: Option<Spanned<Whole>>,
+    wednesday: Option<Spanned<Whole>>,
+    thursday: Option<Spanned<Whole>>,
+    friday: Option<Spanned<Whole>>,
+    saturday: Option<Spanned<Whole>>,
+    sunday: Option<Spanned<Whole>>,
+}
+
+impl RawDays {
+    /// Each day's name and amount, from Monday on.
+    pub(super) fn days(&self) -> [(&'static str, Option<&Spanned<Whole>>); 7] {
+        [
+            ("on.monday", self.monday.as_ref()),
+            ("on.tuesday", self.tuesday.as_ref()),
+            ("on.wednesday", self.wednesday.as_ref()),
+            ("on.thursday", self.thursday.as_ref()),
+            ("on.friday", self.friday.as_ref()),
+            ("on.saturday", self.saturday.as_ref()),
+            ("on.sunday", self.sunday.as_ref()),
+        ]
     }
 }
 

@@ -1,0 +1,150 @@
+//! The limiters that a policy can name, and their numbers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate::{
+    All, Budget, Calendar, CalendarError, CalendarWindow, ConfigError, Coverage, FixedWindow, Gcra,
+    LeakyBucket, Limiter, ManualClock, MultiWindow, Quota, Rate, SlidingCounter, SlidingLog,
+    SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
+};
+
+/// An algorithm of the engine and its numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// [`TokenBucket`]
+    TokenBucket(Quota),
+    /// [`Gcra`]
+    Gcra {
+        /// Time between permits at the sustained rate.
+        interval: Duration,
+        /// How much earlier than that they may come.
+        tolerance: Duration,
+    },
+    /// [`LeakyBucket::meter`]
+    LeakyMeter(Quota),
+    /// [`LeakyBucket::min_interval`]
+    LeakyMinInterval(Rate),
+    /// [`FixedWindow`]
+    FixedWindow(Rate),
+    /// [`WindowFromFirst`]
+    WindowFromFirst(Rate),
+    /// [`SlidingWindow`]
+    SlidingWindow {
+        /// Permits in a window of a length.
+        limit: Rate,
+        /// How many slots the window is divided into.
+        slots: u32,
+        /// Which of them count.
+        coverage: Coverage,
+    },
+    /// [`SlidingCounter`]
+    SlidingCounter(Rate),
+    /// [`SlidingLog`]
+    SlidingLog(Rate),
+    /// [`WeightedLog`]
+    WeightedLog(Rate),
+    /// [`MultiWindow`]
+    MultiWindow {
+        /// Permits in the windows, and their lengths.
+        limits: Vec<Rate>,
+        /// The least number of slots of each.
+        slots: u32,
+    },
+    /// [`CalendarWindow`]
+    CalendarWindow {
+        /// Permits in a window.
+        limit: u64,
+        /// Which windows.
+        calendar: Calendar,
+    },
+    /// [`Budget`]
+    Budget {
+        /// Permits on each day, from Monday on.
+        amounts: [u64; 7],
+        /// The name of the time zone.
+        zone: String,
+    },
+    /// [`All`]
+    All(Vec<Kind>),
+}
+
+/// Why there is no limiter with such numbers.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unbuildable {
+    /// A number is out of its range.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// There is no such calendar or budget.
+    #[error(transparent)]
+    Calendar(#[from] CalendarError),
+}
+
+impl Kind {
+    /// A limiter for one key, which tells the time by `clock`, in nanoseconds since
+    /// the Unix epoch.
+    ///
+    /// # Errors
+    ///
+    /// [`Unbuildable`] is the engine's verdict. The kinds of a
+    /// [`Policy`](super::Policy) have passed it.
+    pub fn limiter(&self, clock: Arc<ManualClock>) -> Result<Box<dyn Limiter>, Unbuildable> {
+        Ok(match self {
+            Kind::TokenBucket(quota) => Box::new(TokenBucket::with_clock(*quota, clock)),
+            Kind::Gcra { interval, tolerance } => {
+                Box::new(Gcra::with_clock(*interval, *tolerance, clock)?)
+            }
+            Kind::LeakyMeter(quota) => Box::new(LeakyBucket::meter_with_clock(*quota, clock)),
+            Kind::LeakyMinInterval(rate) => {
+                Box::new(LeakyBucket::min_interval_with_clock(*rate, clock))
+            }
+            Kind::FixedWindow(limit) => Box::new(FixedWindow::with_clock(*limit, clock)?),
+            Kind::WindowFromFirst(limit) => Box::new(WindowFromFirst::with_clock(*limit, clock)?),
+            Kind::SlidingWindow { limit, slots, coverage } => {
+                Box::new(SlidingWindow::compact(*limit, *slots, *coverage, clock)?)
+            }
+            Kind::SlidingCounter(limit) => Box::new(SlidingCounter::with_clock(*limit, clock)?),
+            Kind::SlidingLog(limit) => Box::new(SlidingLog::with_clock(*limit, clock)?),
+            Kind::WeightedLog(limit) => Box::new(WeightedLog::with_clock(*limit, clock)?),
+            Kind::MultiWindow { limits, slots } => {
+                Box::new(MultiWindow::with_clock(limits.iter().copied(), *slots, clock)?)
+            }
+            Kind::CalendarWindow { limit, calendar } => {
+                Box::new(CalendarWindow::with_clock(*limit, calendar.clone(), clock)?)
+            }
+            Kind::Budget { amounts, zone } => {
+                let budget = Budget::with_clock(amounts[0], zone, clock)?;
+                let mut days = Weekday::ALL.into_iter().zip(amounts);
+                Box::new(days.try_fold(budget, |budget, (day, amount)| budget.on(day, *amount))?)
+            }
+            Kind::All(parts) => {
+                let parts: Result<Vec<_>, _> =
+                    parts.iter().map(|part| part.limiter(Arc::clone(&clock))).collect();
+                Box::new(All::new(parts?)?)
+            }
+        })
+    }
+
+    /// What it is made of, in words: the windows of a `MultiWindow` and the limiters
+    /// of an `All`, as they are counted by [`Denied::which`](sluicegate::Denied::which).
+    /// Nothing of any other.
+    #[must_use]
+    pub fn parts(&self) -> Vec<String> {
+        match self {
+            Kind::MultiWindow { limits, .. } => {
+                limits.iter().map(|limit| super::words::in_any(*limit)).collect()
+            }
+            Kind::All(parts) => parts.iter().map(Kind::to_string).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a request for more than one permit is always refused.
+    pub(super) fn takes_only_one(&self) -> bool {
+        match self {
+            Kind::SlidingLog(_) => true,
+            Kind::All(parts) => parts.iter().any(Kind::takes_only_one),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The edges of every limiter of windows: amounts, times, changes, snapshots. All
+//! of them go through the same table, of one limiter each; see `window_edges/subject.rs`.
+//! What is checked:
+//!
+//! * none is always granted, more than the limit never, and neither changes anything;
+//! * every limit fits every window, or is an error that says what would;
+//! * a wait is the least that suffices, to the nanosecond, and never longer than the
+//!   window and what the limiter's accuracy adds;
+//! * a clock at either end of its range, or set back, panics nowhere, ends, and gets
+//!   nobody more than the limit;
+//! * limits change live, and a change that is refused changes nothing;
+//! * what is restored grants no more than what was saved;
+//! * of several windows or limiters the one that refuses is named;
+//! * a grant is given back if and only if nothing has happened since.
+
+#[path = "window_edges/amounts.rs"]
+mod amounts;
+#[path = "window_edges/changes.rs"]
+mod changes;
+#[path = "window_edges/receipts.rs"]
+mod receipts;
+#[path = "window_edges/restored.rs"]
+mod restored;
+#[path = "window_edges/several.rs"]
+mod several;
+#[path = "window_edges/subject.rs"]
+mod subject;
+#[path = "window_edges/times.rs"]
+mod times;
+
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+const DAY: u64 = 24 * 60 * MINUTE;
+const CENTURY: u64 = 36_525 * DAY;

@@ -1,0 +1,203 @@
+//! How much is asked for, and how much there can be.
+
+use std::time::Duration;
+
+use sluicegate::*;
+
+use crate::subject::{KINDS, drain};
+use crate::{CENTURY, DAY, MINUTE, SECOND};
+
+#[test]
+fn none_is_granted_by_a_full_limiter_too_and_changes_nothing() {
+    let clock = ManualClock::at(DAY);
+    for kind in &KINDS {
+        let window = kind.of(rate!(5 / minute), &clock);
+        for used in [0, 5] {
+            kind.take(&*window, used);
+            let before = window.snapshot();
+            for grant in [window.try_acquire(0), window.try_acquire_up_to(0), window.peek(0)] {
+                let grant = grant.unwrap();
+                let facts = (grant.permits(), grant.remaining(), grant.limit());
+                assert_eq!(facts, (0, 5 - used, 5), "{}", kind.name);
+                assert_eq!(grant.reset_after().is_zero(), used == 0, "{}", kind.name);
+                assert_eq!(grant.ready_after(), Duration::ZERO);
+            }
+            assert!(window.try_acquire_revocable(0).unwrap().give_back());
+            assert_eq!((window.count(), window.snapshot()), (used, before), "{}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn more_than_the_limit_is_too_large_whatever_there_is_and_says_the_limit() {
+    let clock = ManualClock::at(DAY);
+    for kind in &KINDS {
+        let window = kind.of(rate!(5 / minute), &clock);
+        let limit = if kind.is_unit { 1 } else { 5 };
+        let too_large = Denied::TooLarge { limit, which: 0 };
+        for used in [0, 5] {
+            kind.take(&*window, used);
+            for permits in [limit + 1, 6, 1 << 32, 1 << 63, u64::MAX] {
+                assert_eq!(window.try_acquire(permits), Err(too_large), "{}", kind.name);
+                assert_eq!(window.peek(permits), Err(too_large), "{}", kind.name);
+                assert_eq!(window.try_acquire_revocable(permits).unwrap_err(), too_large);
+            }
+            assert_eq!(window.count(), used, "{}", kind.name);
+        }
+        assert_eq!(too_large.retry_after(), None);
+    }
+}
+
+#[test]
+fn as_many_as_there_are_is_never_more_than_the_limit() {
+    let clock = ManualClock::at(DAY);
+    for kind in &KINDS {
+        let window = kind.of(rate!(5 / minute), &clock);
+        kind.take(&*window, 2);
+        assert_eq!(window.try_acquire_up_to(2).unwrap().permits(), 2, "{}", kind.name);
+        assert_eq!(window.try_acquire_up_to(u64::MAX).unwrap().permits(), 1, "{}", kind.name);
+        let denied = window.try_acquire_up_to(u64::MAX).unwrap_err();
+        assert_eq!(Some(denied), window.peek(1).err(), "{}: it is one that is denied", kind.name);
+    }
+}
+
+#[test]
+fn a_limit_of_one_grants_one_and_then_one_more() {
+    let clock = ManualClock::at(DAY);
+    for kind in &KINDS {
+        let window = kind.of(rate!(1 / minute), &clock);
+        for _ in 0..5 {
+            assert_eq!(window.try_acquire(1).unwrap().remaining(), 0, "{}", kind.name);
+            let denied = window.try_acquire(1).unwrap_err();
+            assert!(window.try_acquire(1).is_err());
+            clock.advance(denied.retry_after().unwrap());
+        }
+    }
+}
+
+/// Of some limits a log would need gigabytes; those are errors.
+#[test]
+fn every_limit_fits_every_window_or_is_an_error_that_says_what_would() {
+    let limits = [1, 2, 3, 100, 65_536, (1 << 24) - 1, (1 << 24) + 1, (1 << 32) - 1, 1 << 32];
+    let windows = [1, 2, 3, 1_000, 1_000_000, SECOND, MINUTE, DAY, CENTURY / 2];
+    let (mut made, mut refused) = (0, 0);
+    for (limit, window_nanos) in limits.into_iter().flat_map(|a| windows.map(|b| (a, b))) {
+        let Ok(rate) = Rate::new(limit, Duration::from_nanos(window_nanos)) else { continue };
+        for kind in &KINDS {
+            let is_log = kind.name.ends_with("Log");
+            if is_log && limit == (1 << 24) - 1 {
+                continue;
+            }
+            let clock = ManualClock::at(7 * DAY);
+            let at = format!("{}, {limit} in {window_nanos} ns", kind.name);
+            match (kind.make)(rate, &clock) {
+                Ok(window) => {
+                    made += 1;
+                    assert_eq!((drain(&*window), window.count()), (limit, limit), "{at}");
+                    let wait = window.try_acquire(1).unwrap_err().retry_after().unwrap();
+                    assert!(wait <= kind.longest(rate), "{at}: {wait:?}");
+                    clock.advance(wait);
+                    assert!(window.try_acquire(1).is_ok(), "{at}: not after {wait:?}");
+                }
+                Err(error @ ConfigError::Limit { max, .. }) => {
+                    refused += 1;
+                    assert!(!is_log && max > 0 && max < limit, "{at}: {max}");
+                    let range = format!("must be from 1 to {max} for this window");
+                    assert_eq!(error.to_string(), format!("limit is {limit}: {range}"));
+                }
+                Err(error @ ConfigError::Capacity { .. }) => {
+                    refused += 1;
+                    assert!(is_log && limit > 1 << 24, "{at}");
+                    assert!(error.to_string().starts_with(&format!("capacity is {limit}: must ")));
+                }
+                Err(other) => panic!("{at}: {other}"),
+            }
+        }
+    }
+    assert!(made > 300 && refused > 100, "{made} made, {refused} refused");
+}
+
+#[test]
+fn the_largest_limit_of_each_window_is_the_one_that_its_error_names() {
+    for kind in KINDS.iter().filter(|kind| !kind.name.ends_with("Log")) {
+        for window_nanos in [1_000, 1_000_000, SECOND, 2 * SECOND] {
+            let period = Duration::from_nanos(window_nanos);
+            let fastest = (window_nanos << 31) / SECOND;
+            let clock = ManualClock::new();
+            let make = |limit| (kind.make)(Rate::new(limit, period).unwrap(), &clock);
+            if let Err(ConfigError::Limit { max, .. }) = make(fastest) {
+                assert!(make(max).is_ok(), "{}: {max}", kind.name);
+                assert!(make(max + 1).is_err(), "{}: {max}", kind.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn set_ups_out_of_range_are_errors_that_name_the_field_the_value_and_the_range() {
+    let clock = ManualClock::new();
+    let limit = rate!(5 / minute);
+    let text = |error: Option<ConfigError>| error.unwrap().to_string();
+    for slots in [0, 65_537, u32::MAX] {
+        let expected = format!("slots is {slots}: must be from 1 to 65536");
+        assert_eq!(text(SlidingWindow::with_clock(limit, slots, &clock).err()), expected);
+        let compact = SlidingWindow::compact(limit, slots, Coverage::Aligned, &clock);
+        assert_eq!(text(compact.err()), expected);
+        assert_eq!(text(MultiWindow::with_clock([limit], slots, &clock).err()), expected);
+    }
+    for slots in [1, 65_536] {
+        assert!(SlidingWindow::with_clock(limit, slots, &clock).is_ok());
+    }
+    for count in [0, 65] {
+        let expected = format!("count is {count}: must be from 1 to 64");
+        assert_eq!(text(MultiWindow::with_clock(vec![limit; count], 2, &clock).err()), expected);
+        let logs = (0..count).map(|_| SlidingLog::with_clock(limit, &clock).unwrap());
+        assert_eq!(text(All::new(logs).err()), expected);
+    }
+    assert!(MultiWindow::with_clock([limit; 64], 2, &clock).is_ok());
+
+    let most = (1 << 24) + 1;
+    for (capacity, error) in [
+        (4, SlidingLog::with_capacity(limit, 4, &clock).err()),
+        (most, SlidingLog::with_capacity(limit, most, &clock).err()),
+    ] {
+        assert_eq!(text(error), format!("capacity is {capacity}: must be from 5 to 2^24"));
+    }
+    for capacity in [0, most] {
+        let error = WeightedLog::with_capacity(limit, capacity, &clock).err();
+        assert_eq!(text(error), format!("capacity is {capacity}: must be from 1 to 2^24"));
+    }
+}
+
+#[test]
+fn a_weighted_log_with_few_entries_refuses_more_requests_but_not_larger_ones() {
+    let clock = ManualClock::at(DAY);
+    let log = WeightedLog::with_capacity(rate!(100 / minute), 2, &clock).unwrap();
+    log.try_acquire(1).unwrap();
+    clock.advance(Duration::from_secs(10));
+    log.try_acquire(98).unwrap();
+    // One permit is left, but nowhere to note it.
+    let mut requests = 2;
+    while log.try_acquire(1).is_ok() {
+        requests += 1;
+    }
+    assert!(requests < 6, "{requests} requests in memory of 2");
+    let wait = crate::subject::least_wait(&log, 1, &clock);
+    assert!(wait <= Duration::from_secs(50) + Duration::from_micros(1), "{wait:?}");
+}
+
+/// Time goes on while it takes them one after the other.
+#[test]
+fn as_many_as_there_are_are_no_more_than_the_limit_of_a_log_on_a_clock_that_moves() {
+    struct Ticking(ManualClock);
+
+    impl Clock for Ticking {
+        fn now_nanos(&self) -> u64 {
+            self.0.advance_nanos(1_000);
+            self.0.now_nanos()
+        }
+    }
+
+    let log = SlidingLog::with_clock(rate!(2 / us), Ticking(ManualClock::new())).unwrap();
+    assert_eq!(log.try_acquire_up_to(1_000_000).unwrap().permits(), 2);
+}

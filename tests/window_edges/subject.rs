@@ -1,0 +1,266 @@
+//! Every limiter of windows, behind one trait.
+
+use std::time::Duration;
+
+use sluicegate::*;
+
+/// What all limiters of windows can do besides the verbs.
+pub(crate) trait Window: Limiter {
+    fn limit(&self) -> u64;
+    fn count(&self) -> u64;
+    fn reconfigure(&self, limit: u64) -> Result<(), ConfigError>;
+    fn healed(&self) -> u64;
+    fn snapshot(&self) -> History;
+    fn restore(&mut self, history: &History, away: Duration);
+}
+
+macro_rules! window {
+    ($Limiter:ty) => {
+        impl Window for $Limiter {
+            fn limit(&self) -> u64 {
+                <$Limiter>::limit(self)
+            }
+
+            fn count(&self) -> u64 {
+                <$Limiter>::count(self)
+            }
+
+            fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
+                <$Limiter>::reconfigure(self, limit)
+            }
+
+            fn healed(&self) -> u64 {
+                <$Limiter>::healed(self)
+            }
+
+            fn snapshot(&self) -> History {
+                <$Limiter>::snapshot(self)
+            }
+
+            fn restore(&mut self, history: &History, away: Duration) {
+                <$Limiter>::restore(self, history, away);
+            }
+        }
+    };
+}
+
+window!(FixedWindow<&ManualClock>);
+window!(WindowFromFirst<&ManualClock>);
+window!(SlidingCounter<&ManualClock>);
+window!(SlidingWindow<&ManualClock>);
+window!(SlidingWindow<&ManualClock, Compact>);
+window!(SlidingLog<&ManualClock>);
+window!(WeightedLog<&ManualClock>);
+
+/// By its first window.
+impl Window for MultiWindow<&ManualClock> {
+    fn limit(&self) -> u64 {
+        self.windows().next().unwrap().0
+    }
+
+    fn count(&self) -> u64 {
+        MultiWindow::count(self, 0)
+    }
+
+    /// All windows alike, so that the others do not hide the first.
+    fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
+        (0..self.windows().len()).try_for_each(|which| {
+            MultiWindow::reconfigure(self, which, limit)
+        })
+    }
+
+    fn healed(&self) -> u64 {
+        MultiWindow::healed(self)
+    }
+
+    fn snapshot(&self) -> History {
+        MultiWindow::snapshot(self)
+    }
+
+    fn restore(&mut self, history: &History, away: Duration) {
+        MultiWindow::restore(self, history, away);
+    }
+}
+
+/// What a span of the window's length may see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// The limit, wherever it begins.
+    Any,
+    /// The limit only where it begins with the limiter's own windows or slots.
+    Own,
+}
+
+type Make = for<'clock> fn(
+    Rate,
+    &'clock ManualClock,
+) -> Result<Box<dyn Window + 'clock>, ConfigError>;
+
+/// A limiter of the table.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) make: Make,
+    pub(crate) bound: Bound,
+    /// The parts that its window moves on by; 1 if it is in one piece.
+    slots: u64,
+    /// The windows that a permit may count for.
+    windows: u64,
+    /// The ticks of its dates: 2^b ns for a limit of b bits and this many less.
+    tick_bits: Option<u32>,
+    /// Whether it grants one permit at a time.
+    pub(crate) is_unit: bool,
+}
+
+const KIND: Kind = Kind {
+    name: "",
+    make: |_, _| unreachable!(),
+    bound: Bound::Any,
+    slots: 1,
+    windows: 1,
+    tick_bits: None,
+    is_unit: false,
+};
+
+/// `make` for a constructor that takes a rate and a clock.
+macro_rules! make {
+    (|$limit:ident, $clock:ident| $made:expr) => {
+        |$limit, $clock| Ok(Box::new($made?))
+    };
+}
+
+pub(crate) const KINDS: [Kind; 11] = [
+    Kind {
+        name: "FixedWindow",
+        make: make!(|limit, clock| FixedWindow::with_clock(limit, clock)),
+        bound: Bound::Own,
+        ..KIND
+    },
+    Kind {
+        name: "WindowFromFirst",
+        make: make!(|limit, clock| WindowFromFirst::with_clock(limit, clock)),
+        bound: Bound::Own,
+        tick_bits: Some(2),
+        ..KIND
+    },
+    Kind {
+        name: "SlidingCounter",
+        make: make!(|limit, clock| SlidingCounter::with_clock(limit, clock)),
+        bound: Bound::Own,
+        windows: 2,
+        ..KIND
+    },
+    Kind {
+        name: "SlidingWindow",
+        make: make!(|limit, clock| SlidingWindow::with_clock(limit, 60, clock)),
+        slots: 60,
+        ..KIND
+    },
+    Kind {
+        name: "SlidingWindow of one slot",
+        make: make!(|limit, clock| SlidingWindow::with_clock(limit, 1, clock)),
+        ..KIND
+    },
+    Kind {
+        name: "SlidingWindow, aligned",
+        make: make!(|limit, clock| {
+            SlidingWindow::with_coverage(limit, 60, Coverage::Aligned, clock)
+        }),
+        bound: Bound::Own,
+        slots: 60,
+        ..KIND
+    },
+    Kind {
+        name: "SlidingWindow, interpolated",
+        make: make!(|limit, clock| {
+            SlidingWindow::with_coverage(limit, 60, Coverage::Interpolated, clock)
+        }),
+        bound: Bound::Own,
+        slots: 60,
+        ..KIND
+    },
+    Kind {
+        name: "SlidingWindow, compact",
+        make: make!(|limit, clock| SlidingWindow::compact(limit, 7, Coverage::Strict, clock)),
+        slots: 7,
+        ..KIND
+    },
+    Kind {
+        name: "MultiWindow",
+        make: make!(|limit, clock| MultiWindow::with_clock([limit, limit], 60, clock)),
+        slots: 60,
+        ..KIND
+    },
+    Kind {
+        name: "SlidingLog",
+        make: make!(|limit, clock| SlidingLog::with_clock(limit, clock)),
+        is_unit: true,
+        ..KIND
+    },
+    Kind {
+        name: "WeightedLog",
+        make: make!(|limit, clock| WeightedLog::with_clock(limit, clock)),
+        tick_bits: Some(0),
+        ..KIND
+    },
+];
+
+impl Kind {
+    /// # Panics
+    ///
+    /// If the limiter cannot be made.
+    pub(crate) fn of<'clock>(
+        &self,
+        limit: Rate,
+        clock: &'clock ManualClock,
+    ) -> Box<dyn Window + 'clock> {
+        (self.make)(limit, clock).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    /// The longest that a permit counts, if threads' clocks agree.
+    pub(crate) fn longest(&self, limit: Rate) -> Duration {
+        let window_nanos = limit.period().as_nanos() as u64;
+        let slot_nanos = match (self.name, self.tick_bits) {
+            ("SlidingLog" | "FixedWindow" | "SlidingCounter", _) => 0,
+            (_, Some(fewer)) => {
+                let bits = u64::BITS - limit.permits().leading_zeros();
+                2 << bits.saturating_sub(fewer)
+            }
+            (_, None) => window_nanos.div_ceil(self.slots),
+        };
+        Duration::from_nanos(self.windows * window_nanos + slot_nanos)
+    }
+
+    /// Takes `permits` one by one, or together where that can be.
+    ///
+    /// # Panics
+    ///
+    /// If they are not all granted.
+    pub(crate) fn take(&self, window: &dyn Window, permits: u64) {
+        let (times, each) = if self.is_unit { (permits, 1) } else { (1, permits) };
+        for _ in 0..times {
+            let taken = window.try_acquire(each).map(|grant| grant.permits());
+            assert_eq!(taken, Ok(each), "{}", self.name);
+        }
+    }
+}
+
+/// Takes all there is; how much it was.
+pub(crate) fn drain(window: &dyn Window) -> u64 {
+    window.try_acquire_up_to(u64::MAX).map_or(0, |grant| grant.permits())
+}
+
+/// The wait for `permits`, after it was seen to be the least that suffices.
+///
+/// # Panics
+///
+/// If it is not, or if there is no need to wait.
+pub(crate) fn least_wait(window: &dyn Limiter, permits: u64, clock: &ManualClock) -> Duration {
+    let now_nanos = clock.now_nanos();
+    let wait = window.peek(permits).unwrap_err().retry_after().unwrap();
+    clock.advance(wait - Duration::from_nanos(1));
+    assert!(window.peek(permits).is_err(), "{wait:?} is too long");
+    clock.advance_nanos(1);
+    assert!(window.peek(permits).is_ok(), "{wait:?} is too short");
+    clock.set_nanos(now_nanos);
+    wait
+}
