@@ -198,7 +198,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         let most = self.core.layout.count.max() >> 1;
         let total = history.permits().min(most);
         for window in self.core.windows.as_ref() {
-            window.refill(total, history.after(away_nanos), &now);
+            window.refill(total, history.after(away_nanos), now);
         }
         let word = self.core.layout.word(Hot { tick: now.moment.tick, count: total }, State::Open);
         // ORDERING: Relaxed. `&mut self`: whoever shares it next synchronizes.
@@ -207,7 +207,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
     }
 
     /// What `read` makes of the ring at one moment.
-    fn read<T>(&self, read: impl Fn(Hot, &Now) -> T) -> T {
+    fn read<T>(&self, read: impl Fn(Hot, Now) -> T) -> T {
         let mut now = self.now();
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `a_denial_is_of_a_moment_at_which_the_window_was_full`.
@@ -215,8 +215,8 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         loop {
             let (hot, state) = self.core.layout.read(seen);
             seen = match state {
-                State::Open if !self.is_behind(hot, &now) => {
-                    let value = read(hot, &now);
+                State::Open if !self.is_behind(hot, now) => {
+                    let value = read(hot, now);
                     match self.still(seen) {
                         Ok(()) => return value,
                         Err(found) => found,
@@ -239,7 +239,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
 
     /// Whether the clock is further behind the word than threads' clocks are apart.
     #[inline]
-    fn is_behind(&self, hot: Hot, now: &Now) -> bool {
+    fn is_behind(&self, hot: Hot, now: Now) -> bool {
         self.core.layout.tick.ahead(hot.tick, now.moment.tick) > self.core.ticks.skew() as i64
     }
 
@@ -275,7 +275,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         let seen = self.hot.word().load(Acquire);
         *now = self.core.moment(shift);
         let (hot, _) = self.core.layout.read(seen);
-        if self.is_behind(hot, now) {
+        if self.is_behind(hot, *now) {
             let ahead = hot.tick.wrapping_sub(now.moment.tick) & self.core.layout.tick.max();
             let shift = (shift, shift.wrapping_add(ahead));
             // ORDERING: AcqRel, so that whoever sees the new shift sees the tick that
@@ -294,7 +294,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
     }
 }
 
-/// A time, as the ring sees it.
+/// A time, as the ring sees it. Its tick is not yet modulo what a word can number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Now {
     pub(crate) moment: Moment,
@@ -304,8 +304,7 @@ impl<W, C: Clock> Core<W, C> {
     #[inline]
     fn moment(&self, shift: u64) -> Now {
         let moment = self.ticks.moment(self.clock.now_nanos());
-        let tick = moment.tick.wrapping_add(shift) & self.layout.tick.max();
-        Now { moment: Moment { tick, ..moment } }
+        Now { moment: Moment { tick: moment.tick.wrapping_add(shift), ..moment } }
     }
 }
 

@@ -58,10 +58,12 @@ pub(super) struct Layout {
     state: Field,
     pub(super) count: Field,
     pub(super) tick: Field,
+    /// The bits of the count, in place.
+    pub(super) count_mask: u64,
 }
 
-/// The bits of a state.
-const STATE_BITS: u32 = 2;
+/// The bits of a state, and so where the count is.
+pub(super) const STATE_BITS: u32 = 2;
 
 impl Layout {
     /// # Errors
@@ -88,7 +90,8 @@ impl Layout {
         let spare = BITS.saturating_sub(ticks.bits()).min(largest).min(most);
         let state = Field::low(STATE_BITS);
         let count = state.then(needed.max(spare));
-        Ok(Layout { state, count, tick: count.then(u64::BITS - count.end()) })
+        let tick = count.then(u64::BITS - count.end());
+        Ok(Layout { state, count, tick, count_mask: count.wrap(u64::MAX) })
     }
 
     /// The largest limit.
@@ -104,16 +107,16 @@ impl Layout {
     /// Whether `word` is open in `tick`.
     #[inline]
     pub(super) fn is_open_at(&self, word: u64, tick: u64) -> bool {
-        let other = word ^ self.tick.wrap(tick);
-        // All but the count.
-        other & !self.count.wrap(u64::MAX) == 0
+        // What is left over of the tick falls off the upper end.
+        let open = tick << self.count.end();
+        (word ^ open) & !self.count_mask == 0
     }
 
     /// `word`, which is open, with `permits` more.
     #[inline]
     pub(super) fn plus(&self, word: u64, permits: u64) -> u64 {
-        let count = self.count.wrap(u64::MAX);
-        word & !count | word.wrapping_add(self.count.wrap(permits)) & count
+        let count = word.wrapping_add(permits << STATE_BITS);
+        word & !self.count_mask | count & self.count_mask
     }
 
     #[inline]

@@ -10,7 +10,7 @@ use crate::sync::{AtomicWord, Ordering::Relaxed};
 use crate::window::{History, Limit, Ticks};
 
 use super::Now;
-use super::layout::{Hot, Layout};
+use super::layout::{Hot, Layout, STATE_BITS};
 
 /// Which slots a window counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,7 @@ pub(crate) struct Span {
     /// The fields of a boundary.
     count: Field,
     slot: Field,
+    count_mask: u64,
     /// At the place of each slot, modulo their number, which is a power of two.
     boundaries: Box<[AtomicWord<u64>]>,
 }
@@ -109,6 +110,7 @@ impl Span {
             slots,
             count,
             slot,
+            count_mask: layout.count_mask,
             boundaries,
         })
     }
@@ -122,6 +124,7 @@ impl Span {
     }
 
     /// The length of a slot.
+    #[inline(always)]
     pub(crate) fn slot_nanos(&self) -> u64 {
         self.tick_nanos << self.exponent
     }
@@ -186,12 +189,12 @@ impl Span {
         // ORDERING: Relaxed, as in `since`.
         // MODEL: `no_window_admits_more_than_its_limit`.
         let boundary = self.boundary(oldest).load(Relaxed);
-        Some(self.count.get(word.wrapping_sub(boundary)))
+        Some((word.wrapping_sub(boundary) & self.count_mask) >> STATE_BITS)
     }
 
     /// What the window holds, seen from `now`.
     #[inline]
-    pub(super) fn counted(&self, hot: Hot, now: &Now) -> Counted {
+    pub(super) fn counted(&self, hot: Hot, now: Now) -> Counted {
         let present = self.present(hot, now);
         let oldest = self.since(present.wrapping_sub(self.slots), hot);
         let (current, previous) = match self.cover {
@@ -212,14 +215,15 @@ impl Span {
     }
 
     /// The slot that a call is counted in.
-    #[inline]
-    fn present(&self, hot: Hot, now: &Now) -> u64 {
+    #[inline(always)]
+    fn present(&self, hot: Hot, now: Now) -> u64 {
         let (word, clock) = (self.slot_of(hot.tick), self.slot_of(now.moment.tick));
         if self.slot.ahead(clock, word) > 0 { clock } else { word }
     }
 
     /// How long until `slot` begins.
-    pub(super) fn until(&self, slot: u64, now: &Now) -> u64 {
+    #[inline(always)]
+    pub(super) fn until(&self, slot: u64, now: Now) -> u64 {
         let tick = slot.wrapping_shl(self.exponent);
         let bits = Field::low(self.slot.bits() + self.exponent);
         // At least one: the present tick has not ended.
@@ -232,12 +236,21 @@ impl Span {
     }
 
     /// How long until the present slot counts no more.
-    pub(super) fn forgotten_nanos(&self, hot: Hot, now: &Now) -> u64 {
+    #[inline(always)]
+    pub(super) fn forgotten_nanos(&self, hot: Hot, now: Now) -> u64 {
         self.until(self.present(hot, now).wrapping_add(self.slots), now)
     }
 
+    /// The same for a word that is in the tick of now.
+    #[inline(always)]
+    pub(super) fn forgotten_at_once_nanos(&self, now: Now) -> u64 {
+        let slot = self.slot_of(now.moment.tick).wrapping_add(self.slots);
+        let ticks = (slot << self.exponent).wrapping_sub(now.moment.tick);
+        (ticks.wrapping_sub(1)).wrapping_mul(self.tick_nanos).wrapping_add(now.moment.left_nanos)
+    }
+
     /// How long until nothing counts.
-    pub(super) fn empty_nanos(&self, hot: Hot, now: &Now) -> u64 {
+    pub(super) fn empty_nanos(&self, hot: Hot, now: Now) -> u64 {
         // Mostly the present slot has permits.
         let present = self.present(hot, now);
         if self.since(present.wrapping_sub(1), hot) > 0 {
@@ -247,7 +260,7 @@ impl Span {
     }
 
     /// The least wait after which `permits`, at most the limit, are within it.
-    pub(super) fn wait_nanos(&self, permits: u64, hot: Hot, now: &Now) -> u64 {
+    pub(super) fn wait_nanos(&self, permits: u64, hot: Hot, now: Now) -> u64 {
         let room = self.limit.get().saturating_sub(permits);
         let oldest = self.present(hot, now).wrapping_sub(self.slots);
         let counts = |slots: u64| self.since(oldest.wrapping_add(slots), hot);
@@ -275,7 +288,7 @@ impl Span {
 
     /// Writes the boundaries of `spent`, of which `total` counts, at `now`; those
     /// that do not count too, as in `new`.
-    pub(super) fn refill(&self, total: u64, spent: impl Iterator<Item = (u64, u64)>, now: &Now) {
+    pub(super) fn refill(&self, total: u64, spent: impl Iterator<Item = (u64, u64)>, now: Now) {
         let present = self.slot_of(now.moment.tick);
         let mut held = alloc::vec![0_u64; self.slots as usize + 1];
         for (age_nanos, permits) in spent {
@@ -295,7 +308,7 @@ impl Span {
     }
 
     /// How many slots before the present one the time `age_nanos` ago was.
-    fn slots_ago(&self, age_nanos: u64, now: &Now) -> u64 {
+    fn slots_ago(&self, age_nanos: u64, now: Now) -> u64 {
         let into_tick = self.tick_nanos - now.moment.left_nanos;
         let ticks = age_nanos.saturating_sub(into_tick).div_ceil(self.tick_nanos);
         let into_slot = now.moment.tick & ((1 << self.exponent) - 1);
@@ -304,7 +317,7 @@ impl Span {
 
     /// How long ago each boundary that counts was, latest first, and what was
     /// counted since.
-    fn ages(&self, hot: Hot, now: &Now) -> impl Iterator<Item = (u64, u64)> {
+    fn ages(&self, hot: Hot, now: Now) -> impl Iterator<Item = (u64, u64)> {
         let present = self.present(hot, now);
         let into = self.slot_nanos().saturating_sub(self.until(present.wrapping_add(1), now));
         (0..self.slots).map(move |slots| {
@@ -315,7 +328,7 @@ impl Span {
 }
 
 /// How long ago, at the latest, what `windows` count was granted.
-pub(super) fn history(windows: &[Span], hot: Hot, now: &Now) -> History {
+pub(super) fn history(windows: &[Span], hot: Hot, now: Now) -> History {
     // All windows look at the same count, so their boundaries make one sequence.
     let mut ages: Vec<_> = windows.iter().flat_map(|window| window.ages(hot, now)).collect();
     ages.sort_unstable();

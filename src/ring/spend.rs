@@ -23,6 +23,8 @@ struct Granted {
 struct Look {
     limit: u64,
     used: u64,
+    /// Until what is granted now counts no more in any of them.
+    forgotten_nanos: u64,
 }
 
 impl Look {
@@ -32,9 +34,10 @@ impl Look {
     }
 
     /// The one with less room.
-    #[inline]
+    #[inline(always)]
     fn and(self, other: Look) -> Look {
-        if other.room() < self.room() { other } else { self }
+        let forgotten_nanos = self.forgotten_nanos.max(other.forgotten_nanos);
+        Look { forgotten_nanos, ..if other.room() < self.room() { other } else { self } }
     }
 }
 
@@ -77,11 +80,11 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         let seen = self.load();
         if self.core.layout.is_open_at(seen, now.moment.tick)
             && permits > 0
-            && let Some(look) = self.look_at_once(seen, &now)
+            && let Some(look) = self.look_at_once(seen, now)
             && permits <= look.room()
         {
             let (hot, _) = self.core.layout.read(seen);
-            return match self.admit(permits, seen, hot, look, &now) {
+            return match self.admit(permits, seen, hot, look, now) {
                 Ok(granted) => Ok(granted),
                 Err(found) => self.spend_from::<true>(found, now, |_| permits),
             };
@@ -105,14 +108,14 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
                 seen = self.help(seen);
                 continue;
             }
-            if self.is_behind(hot, &now) {
+            if self.is_behind(hot, now) {
                 seen = self.heal(&mut now);
                 continue;
             }
-            let look = self.look(hot, &now);
+            let look = self.look(hot, now);
             let permits = ask(look);
             if permits == 0 || permits > look.room() || !SPEND {
-                let answer = self.answer(permits, hot, look, &now);
+                let answer = self.answer(permits, hot, look, now);
                 // Nothing to write, so no CAS vouches for the boundaries.
                 match self.still(seen) {
                     Ok(()) => {
@@ -126,7 +129,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
                 seen = self.turn(seen, now.moment.tick);
                 continue;
             }
-            match self.admit(permits, seen, hot, look, &now) {
+            match self.admit(permits, seen, hot, look, now) {
                 Ok(granted) => return Ok(granted),
                 // Lost the race. Decide again from what the winner left; the clock is
                 // not read again.
@@ -147,7 +150,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         seen: u64,
         hot: Hot,
         look: Look,
-        now: &Now,
+        now: Now,
     ) -> Result<Granted, u64> {
         let written = self.core.layout.plus(seen, permits);
         // ORDERING: AcqRel on success. Release for the argument in `Span::since`;
@@ -159,27 +162,30 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
     }
 
     #[inline]
-    fn look(&self, hot: Hot, now: &Now) -> Look {
+    fn look(&self, hot: Hot, now: Now) -> Look {
         let look = |window: &Span| {
             let counted = window.counted(hot, now);
-            Look { limit: counted.limit, used: counted.used() }
+            let forgotten_nanos = window.forgotten_nanos(hot, now);
+            Look { limit: counted.limit, used: counted.used(), forgotten_nanos }
         };
-        self.windows().iter().map(look).reduce(Look::and).unwrap_or(Look { limit: 0, used: 0 })
+        let none = Look { limit: 0, used: 0, forgotten_nanos: 0 };
+        self.windows().iter().map(look).reduce(Look::and).unwrap_or(none)
     }
 
     /// The same for a word that is open in the tick of now, if that is simple.
     #[inline(always)]
-    fn look_at_once(&self, seen: u64, now: &Now) -> Option<Look> {
+    fn look_at_once(&self, seen: u64, now: Now) -> Option<Look> {
         let (first, others) = self.windows().split_first()?;
         let look = |window: &Span| {
             let used = window.held(seen, now.moment.tick)?;
-            Some(Look { limit: window.limit().get(), used })
+            let forgotten_nanos = window.forgotten_at_once_nanos(now);
+            Some(Look { limit: window.limit().get(), used, forgotten_nanos })
         };
         others.iter().try_fold(look(first)?, |least, window| Some(least.and(look(window)?)))
     }
 
     /// What there is to say of `permits` without taking them.
-    fn answer(&self, permits: u64, hot: Hot, look: Look, now: &Now) -> Result<Grant, Denied> {
+    fn answer(&self, permits: u64, hot: Hot, look: Look, now: Now) -> Result<Grant, Denied> {
         if permits == 0 || permits <= look.room() {
             return Ok(self.granted(permits, hot, look, now));
         }
@@ -193,7 +199,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         let waits = self.windows().iter().map(|window| window.wait_nanos(permits, hot, now));
         let (which, retry_nanos) =
             waits.enumerate().max_by_key(|&(_, wait)| wait).unwrap_or_default();
-        let Look { limit, used } = look;
+        let Look { limit, used, .. } = look;
         let reset_nanos = self.reset_nanos(hot, now);
         let outlook = Outlook::Windowed(Windowed { limit, used, reset_nanos, retry_nanos });
         Err(Denied::Wait(Shortfall { wanted: permits as i64, outlook, which }))
@@ -201,13 +207,9 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
 
     /// The grant of `permits`, as the window with the least room left tells of it.
     #[inline(always)]
-    fn granted(&self, permits: u64, hot: Hot, look: Look, now: &Now) -> Grant {
-        let reset_nanos = if permits == 0 {
-            self.reset_nanos(hot, now)
-        } else {
-            let windows = self.windows().iter();
-            windows.map(|window| window.forgotten_nanos(hot, now)).max().unwrap_or(0)
-        };
+    fn granted(&self, permits: u64, hot: Hot, look: Look, now: Now) -> Grant {
+        let reset_nanos =
+            if permits == 0 { self.reset_nanos(hot, now) } else { look.forgotten_nanos };
         let used = look.used.saturating_add(permits);
         let outlook =
             Outlook::Windowed(Windowed { limit: look.limit, used, reset_nanos, retry_nanos: 0 });
@@ -216,7 +218,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
 
     /// Until nothing counts any more, in any window.
     #[inline(never)]
-    fn reset_nanos(&self, hot: Hot, now: &Now) -> u64 {
+    fn reset_nanos(&self, hot: Hot, now: Now) -> u64 {
         let empty = |window: &Span| window.empty_nanos(hot, now);
         self.windows().iter().map(empty).max().unwrap_or(0)
     }
