@@ -22,6 +22,7 @@ impl Field {
     }
 
     /// The largest value the field holds.
+    #[inline]
     pub(crate) const fn max(self) -> u64 {
         u64::MAX >> (u64::BITS - self.bits)
     }
@@ -39,6 +40,7 @@ impl Field {
 
     /// How far the value `to` is ahead of `from`, both modulo the field's size; less
     /// than 0 if it is nearer backwards.
+    #[inline]
     pub(crate) const fn ahead(self, to: u64, from: u64) -> i64 {
         let unused = u64::BITS - self.bits;
         (to.wrapping_sub(from) << unused) as i64 >> unused

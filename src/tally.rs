@@ -182,7 +182,8 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
     /// The word, brought forward to the time at hand, and that time.
     fn look(&self) -> (u64, T::Now) {
         let now = self.tally.now(self.clock.now_nanos());
-        // ORDERING: Relaxed, as in `spend`.
+        // ORDERING: Relaxed. The word is all there is to see, and names no other
+        // memory.
         // MODEL: `a_window_admits_no_more_than_its_limit`.
         let seen = self.word.load(Relaxed);
         self.tally.at(seen, &now).map_or_else(|| self.heal(), |word| (word, now))
@@ -196,7 +197,7 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
 
     /// Makes `word` the state, whatever it was.
     fn put(&self, word: u64) {
-        // ORDERING: Relaxed, as in `spend`.
+        // ORDERING: Relaxed. Only for the CAS to compare with.
         // MODEL: `a_reset_forgets_and_keeps_the_order`.
         let mut seen = self.word.load(Relaxed);
         loop {
@@ -214,11 +215,13 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
     #[inline(always)]
     fn spend<const SPEND: bool>(&self, ask: impl Fn(&Counted) -> u64) -> Result<Granted, Denied> {
         let mut now = self.tally.now(self.clock.now_nanos());
-        // ORDERING: Relaxed. The word is the whole state and names no other memory.
-        // An admission from a stale one fails in its CAS; a denial from a stale one
-        // is the answer of a moment at which the window was full.
-        // MODEL: `a_window_admits_no_more_than_its_limit`.
-        let mut seen = self.word.load(Relaxed);
+        // ORDERING: Acquire, for the limit: who finds what was granted under a new
+        // one must not decide by the old one. Pairs with the CAS below. The counts
+        // do not need it: the word is all of them. An admission from a stale one
+        // fails in its CAS; a denial from a stale one is the answer of a moment at
+        // which the window was full.
+        // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`.
+        let mut seen = self.word.load(Acquire);
         let backoff = Backoff::new();
         loop {
             let Some(word) = self.tally.at(seen, &now) else {
@@ -241,11 +244,12 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
             let written = self.tally.plus(word, permits, &now);
             // ORDERING: AcqRel on success, so that what one admitted caller did
             // before it asked is visible to the next one. The bound needs neither:
-            // the word's CASes have one order under any ordering. Relaxed on
+            // the word's CASes have one order under any ordering. Acquire on
             // failure, as for the load.
             // MODEL: `a_window_admits_no_more_than_its_limit`,
-            // `what_was_done_before_a_grant_is_seen_after_the_next`.
-            match self.word.compare_exchange_weak(seen, written, AcqRel, Relaxed) {
+            // `what_was_done_before_a_grant_is_seen_after_the_next`,
+            // `a_lowered_limit_holds_for_whoever_comes_after`.
+            match self.word.compare_exchange_weak(seen, written, AcqRel, Acquire) {
                 Ok(_) => return Ok(Granted { grant, seen, written }),
                 // Lost the race. Decide again from what the winner left; the clock
                 // is not read again.

@@ -36,7 +36,11 @@ impl Counted {
     }
 
     /// Permits that count now.
+    #[inline]
     pub(crate) fn used(&self) -> u64 {
+        if self.previous == 0 {
+            return self.current;
+        }
         self.current.saturating_add(self.weight().div_ceil(u128::from(self.length_nanos)) as u64)
     }
 

@@ -107,6 +107,7 @@ impl<L: Limiter> All<L> {
     /// As [`try_acquire`](All::try_acquire), if there is not one.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         let mut wanted = permits;
+        let mut refused = None;
         loop {
             let there = match self.look(permits.min(1)) {
                 // What would remain after one, and that one.
@@ -114,10 +115,15 @@ impl<L: Limiter> All<L> {
                 Err(denied) => return Err(denied),
             };
             wanted = wanted.min(there);
+            if refused == Some(wanted) {
+                // There are no fewer than were refused: a limiter is here twice, or
+                // others take and give back. Neither must keep this from ending.
+                wanted = wanted.div_ceil(2);
+            }
             match self.try_acquire(wanted) {
                 Err(Denied::TooLarge { limit, .. }) if limit < wanted => wanted = limit,
                 // Somebody took some since: what is left may be fewer.
-                Err(_) if wanted > 1 => {}
+                Err(_) if wanted > 1 => refused = Some(wanted),
                 answer => return answer,
             }
         }

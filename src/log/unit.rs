@@ -92,8 +92,10 @@ impl<C: Clock> UnitLog<C> {
         self.try_acquire(permits).map(Receipt::spent)
     }
 
-    /// One after the other, until there are no more.
+    /// One after the other, until there are no more. At most the limit, because
+    /// time goes on meanwhile and makes room for more.
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        let permits = permits.min(self.limit.get());
         let mut grant = self.try_acquire(permits.min(1))?;
         while grant.permits < permits {
             match self.append() {

@@ -78,6 +78,8 @@ pub(crate) struct Span {
     count: Field,
     slot: Field,
     count_mask: u64,
+    /// That of the hot word.
+    tick: Field,
     /// At the place of each slot, modulo their number, which is a power of two.
     boundaries: Box<[AtomicWord<u64>]>,
 }
@@ -111,6 +113,7 @@ impl Span {
             count,
             slot,
             count_mask: layout.count_mask,
+            tick: layout.tick,
             boundaries,
         })
     }
@@ -163,9 +166,13 @@ impl Span {
     /// To be believed only if the hot word is then found to be still the same.
     #[inline]
     fn since(&self, slot: u64, hot: Hot) -> u64 {
-        if self.slot.ahead(slot, self.slot_of(hot.tick)) >= 0 {
-            return 0;
-        }
+        let has_ended = self.slot.ahead(slot, self.slot_of(hot.tick)) < 0;
+        if has_ended { self.since_ended(slot, hot) } else { 0 }
+    }
+
+    /// The same for a slot that ended before the tick of the hot word.
+    #[inline]
+    fn since_ended(&self, slot: u64, hot: Hot) -> u64 {
         // ORDERING: Relaxed. Too old it cannot be: the word was loaded with Acquire,
         // and the boundaries before its tick were written, or seen to be written,
         // by whoever opened it. Too new: then the word has moved on, and a CAS on it
@@ -225,9 +232,8 @@ impl Span {
     #[inline(always)]
     pub(super) fn until(&self, slot: u64, now: Now) -> u64 {
         let tick = slot.wrapping_shl(self.exponent);
-        let bits = Field::low(self.slot.bits() + self.exponent);
         // At least one: the present tick has not ended.
-        match u64::try_from(bits.ahead(tick, now.moment.tick)) {
+        match u64::try_from(self.tick.ahead(tick, now.moment.tick)) {
             Ok(ticks @ 1..) => {
                 (ticks - 1).saturating_mul(self.tick_nanos).saturating_add(now.moment.left_nanos)
             }
@@ -263,12 +269,14 @@ impl Span {
     pub(super) fn wait_nanos(&self, permits: u64, hot: Hot, now: Now) -> u64 {
         let room = self.limit.get().saturating_sub(permits);
         let oldest = self.present(hot, now).wrapping_sub(self.slots);
-        let counts = |slots: u64| self.since(oldest.wrapping_add(slots), hot);
-        if counts(0) <= room {
+        if self.since(oldest, hot) <= room {
             return 0;
         }
-        // After all slots nothing counts. The least number of them that have to go:
-        let (mut too_few, mut enough) = (0, self.slots);
+        // The least number of slots that have to go. After that of the word nothing
+        // counts; before, all boundaries are there.
+        let counts = |slots: u64| self.since_ended(oldest.wrapping_add(slots), hot);
+        let (mut too_few, mut enough) = (0, self.slot_of(hot.tick).wrapping_sub(oldest));
+        enough = (enough & self.slot.max()).min(self.slots);
         while enough - too_few > 1 {
             let middle = too_few.midpoint(enough);
             if counts(middle) <= room { enough = middle } else { too_few = middle }
@@ -279,7 +287,7 @@ impl Span {
             return whole;
         }
         // While the last of them is the oldest slot, it counts for less and less.
-        let newer = counts(enough);
+        let newer = self.since(oldest.wrapping_add(enough), hot);
         let weight = counts(too_few).saturating_sub(newer).max(1);
         let spare = u128::from(room.saturating_sub(newer)) * u128::from(self.slot_nanos());
         let early = (spare / u128::from(weight)).min(u128::from(self.slot_nanos())) as u64;

@@ -21,10 +21,12 @@ impl Limit {
 
     #[inline]
     pub(crate) fn get(&self) -> u64 {
-        // ORDERING: Relaxed. One word on its own, and a decision reads it once. If
-        // it changes while the decision is made, then the decision came before the
-        // change: nothing that others were granted in between can have been
-        // missed, because the CAS that follows would fail.
+        // ORDERING: Relaxed. One word on its own, and a decision reads it once, after
+        // the state that it is for, which is loaded with Acquire: who finds what was
+        // granted under a limit finds that limit, or a later one. If it changes
+        // while the decision is made, then the decision came before the change:
+        // nothing that others were granted in between can have been missed, because
+        // the CAS that follows would fail.
         // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`.
         self.permits.load(Relaxed)
     }
