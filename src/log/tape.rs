@@ -17,8 +17,7 @@ pub(super) const LAP: Field = Field::low(1);
 
 /// A ring of entries, and a clock for them.
 pub(crate) struct Tape<C> {
-    /// How many entries there have been, and a lap. May be one behind.
-    head: CachePadded<AtomicWord<u64>>,
+    ends: CachePadded<Ends>,
     entries: Box<[AtomicWord<u64>]>,
     /// Entries before this one count no more.
     start: AtomicWord<u64>,
@@ -26,6 +25,15 @@ pub(crate) struct Tape<C> {
     shift: AtomicWord<u64>,
     healed: AtomicWord<u64>,
     clock: C,
+}
+
+/// What every admission moves on.
+#[derive(Debug)]
+struct Ends {
+    /// How many entries there have been, and a lap. May be one behind.
+    head: AtomicWord<u64>,
+    /// An entry that has left the window, where to begin looking for the newest.
+    gone: AtomicWord<u64>,
 }
 
 /// The place at the head.
@@ -45,7 +53,10 @@ impl<C: Clock> Tape<C> {
         // Before the first lap, where nothing counts, but from where time goes on.
         let first = first(clock.now_nanos());
         Tape {
-            head: CachePadded::new(AtomicWord::new(places)),
+            ends: CachePadded::new(Ends {
+                head: AtomicWord::new(places),
+                gone: AtomicWord::new(0),
+            }),
             entries: (0..places).map(|_| AtomicWord::new(first)).collect(),
             start: AtomicWord::new(places),
             shift: AtomicWord::new(0),
@@ -84,7 +95,7 @@ impl<C: Clock> Tape<C> {
             // ORDERING: Acquire: the entries before the head are there. Pairs with
             // the CAS in `advance`.
             // MODEL: `a_log_admits_no_more_than_its_limit`.
-            let number = self.head.load(Acquire);
+            let number = self.ends.head.load(Acquire);
             // ORDERING: Acquire. If the place has been written, this is what makes
             // the entry visible that is before the next one. Pairs with the CAS in
             // `append`.
@@ -100,7 +111,7 @@ impl<C: Clock> Tape<C> {
             // ORDERING: Relaxed. It comes after the load of the place, an Acquire: an
             // entry of a later lap brings the head of that time with it.
             // MODEL: `a_log_admits_no_more_than_its_limit`.
-            if self.head.load(Relaxed) == number {
+            if self.ends.head.load(Relaxed) == number {
                 return Head { number, seen };
             }
         }
@@ -191,7 +202,8 @@ impl<C: Clock> Tape<C> {
             number += 1;
         }
         store(&self.start, first);
-        store(&self.head, number);
+        store(&self.ends.head, number);
+        store(&self.ends.gone, 0);
     }
 
     /// Lets time go on from the last entry, if the clock was set back: `excess` says
@@ -223,6 +235,49 @@ impl<C: Clock> Tape<C> {
         self.now_nanos()
     }
 
+    /// The newest entry before `end` that `is_gone`, which no entry is that comes
+    /// after one that is not; `first`, which is before `end`, if there is no other.
+    ///
+    /// Begins where the last admission found it, so it takes as many steps as the
+    /// logarithm of the entries that have left since.
+    #[inline]
+    pub(super) fn newest_gone(&self, first: u64, end: u64, is_gone: impl Fn(u64) -> bool) -> u64 {
+        // ORDERING: Relaxed. A hint: any number will do.
+        // MODEL: `a_log_admits_no_more_than_its_limit`.
+        let hint = self.ends.gone.load(Relaxed);
+        let (mut gone, mut counts) = (first, end);
+        if gone < hint && hint < counts {
+            if is_gone(hint) {
+                gone = hint;
+                let mut step = 1;
+                while step < counts - gone && is_gone(gone + step) {
+                    gone += step;
+                    step *= 2;
+                }
+                counts = counts.min(gone + step);
+            } else {
+                counts = hint;
+            }
+        }
+        while counts - gone > 1 {
+            let middle = gone.midpoint(counts);
+            if is_gone(middle) { gone = middle } else { counts = middle }
+        }
+        gone
+    }
+
+    /// Remembers where to begin the next time. Only by who has written anyway.
+    #[inline]
+    pub(super) fn remember(&self, gone: u64) {
+        // ORDERING: Relaxed, as in `newest_gone`.
+        // MODEL: `a_log_admits_no_more_than_its_limit`.
+        if self.ends.gone.load(Relaxed) != gone {
+            // ORDERING: see above.
+            // MODEL: `a_log_admits_no_more_than_its_limit`.
+            self.ends.gone.store(gone, Relaxed);
+        }
+    }
+
     fn place(&self, number: u64) -> &AtomicWord<u64> {
         &self.entries[number as usize & (self.entries.len() - 1)]
     }
@@ -236,14 +291,14 @@ impl<C: Clock> Tape<C> {
         // ORDERING: Release, so that who sees the new head sees the entry before it.
         // On failure somebody else did it.
         // MODEL: `a_log_admits_no_more_than_its_limit`.
-        let _ = self.head.compare_exchange(number, number + 1, Release, Relaxed);
+        let _ = self.ends.head.compare_exchange(number, number + 1, Release, Relaxed);
     }
 }
 
 impl<C> core::fmt::Debug for Tape<C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Tape")
-            .field("head", &self.head)
+            .field("ends", &self.ends)
             .field("start", &self.start)
             .field("places", &self.entries.len())
             .field("healed", &self.healed)

@@ -49,6 +49,15 @@ struct View {
     last: u64,
     /// The tick in which the log is judged.
     judged: u64,
+    /// The newest entry that does not count.
+    gone: u64,
+}
+
+impl View {
+    /// How many entries count.
+    fn used(&self) -> u64 {
+        self.head.number - 1 - self.gone
+    }
 }
 
 impl<C: Clock> UnitLog<C> {
@@ -119,7 +128,7 @@ impl<C: Clock> UnitLog<C> {
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.read(|view| self.used(view))
+        self.read(View::used)
     }
 
     pub(crate) fn reset(&self) {
@@ -128,7 +137,7 @@ impl<C: Clock> UnitLog<C> {
 
     pub(crate) fn snapshot(&self) -> History {
         self.read(|view| {
-            let first = view.head.number - self.used(view);
+            let first = view.gone + 1;
             let age = |number| self.dates.age_nanos(self.at(number), view.now_nanos);
             History::of((first..view.head.number).map(|number| (age(number), 1)))
         })
@@ -171,6 +180,7 @@ impl<C: Clock> UnitLog<C> {
             } else {
                 let grant = self.granted(1, &view);
                 if self.tape.append(view.head, self.dated(&view)) {
+                    self.tape.remember(view.gone);
                     return Ok(grant);
                 }
             }
@@ -199,7 +209,14 @@ impl<C: Clock> UnitLog<C> {
         let head = self.tape.head();
         let last = self.at(head.number - 1);
         let judged = self.dates.judged(now_nanos, last);
-        View { head, start: self.tape.start(), limit: self.limit.get(), now_nanos, last, judged }
+        // What came before the start was reset. It may be ahead of the head that was
+        // seen; then the place at the head has been written, and all this is for
+        // nothing.
+        let start = self.tape.start();
+        let first = start.max(head.number - self.tape.places()).min(head.number) - 1;
+        let is_gone = |number| self.dates.is_gone(self.at(number), judged);
+        let gone = self.tape.newest_gone(first, head.number, is_gone);
+        View { head, start, limit: self.limit.get(), now_nanos, last, judged, gone }
     }
 
     #[inline]
@@ -235,32 +252,16 @@ impl<C: Clock> UnitLog<C> {
         Self::oldest(view).is_some_and(|number| !self.dates.is_gone(self.at(number), view.judged))
     }
 
-    /// How many entries count.
-    fn used(&self, view: &View) -> u64 {
-        let first = view.start.max(view.head.number - self.tape.places());
-        let (mut gone, mut counts) = (first, view.head.number);
-        // The first that counts is in gone..=counts.
-        while gone < counts {
-            let middle = gone.midpoint(counts);
-            if self.dates.is_gone(self.at(middle), view.judged) {
-                gone = middle + 1;
-            } else {
-                counts = middle;
-            }
-        }
-        view.head.number - counts
-    }
-
     fn granted(&self, permits: u64, view: &View) -> Grant {
         let last = if permits > 0 { self.dates.of(self.dated(view)) } else { view.last };
-        Grant { permits, outlook: self.outlook(self.used(view) + permits, last, 0, view) }
+        Grant { permits, outlook: self.outlook(view.used() + permits, last, 0, view) }
     }
 
     #[cold]
     fn denied(&self, view: &View) -> Denied {
         let left = |number| self.dates.left_nanos(self.at(number), view.now_nanos);
         let retry_nanos = Self::oldest(view).map_or(0, left);
-        let outlook = self.outlook(self.used(view), view.last, retry_nanos, view);
+        let outlook = self.outlook(view.used(), view.last, retry_nanos, view);
         Denied::Wait(Shortfall { wanted: 1, outlook, which: 0 })
     }
 

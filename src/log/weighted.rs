@@ -46,18 +46,21 @@ pub(crate) struct WeightedLog<C> {
 /// The log as a call sees it.
 struct View {
     head: Head,
-    /// The oldest entry that can be looked at: the newest that does not count
-    /// is it or later.
+    /// The oldest entry that can be looked at. It does not count: an entry is
+    /// written only if the one after it does not.
     first: u64,
-    /// Whether `first` is known not to count.
-    is_first_gone: bool,
+    /// Whether there is no room for another entry: with it, the oldest that can be
+    /// looked at would count.
+    is_full: bool,
+    /// The newest entry that does not count.
+    gone: u64,
+    /// The permits that count.
+    used: u64,
     limit: u64,
     now_nanos: u64,
     /// The count up to the last entry, and its date.
     count: u64,
     last: u64,
-    /// The tick in which the log is judged.
-    judged: u64,
 }
 
 impl<C: Clock> WeightedLog<C> {
@@ -111,7 +114,7 @@ impl<C: Clock> WeightedLog<C> {
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.read(|view| self.used(view))
+        self.read(|view| view.used)
     }
 
     pub(crate) fn reset(&self) {
@@ -120,9 +123,8 @@ impl<C: Clock> WeightedLog<C> {
 
     pub(crate) fn snapshot(&self) -> History {
         self.read(|view| {
-            let gone = self.newest_gone(view);
-            let mut before = self.counted(gone);
-            let spent = (gone + 1..view.head.number).map(|number| {
+            let mut before = self.counted(view.gone);
+            let spent = (view.gone + 1..view.head.number).map(|number| {
                 let permits = self.difference(self.counted(number), before);
                 before = self.counted(number);
                 (self.dates.age_nanos(self.at(number), view.now_nanos), permits)
@@ -166,7 +168,7 @@ impl<C: Clock> WeightedLog<C> {
                 now_nanos = self.heal();
                 continue;
             }
-            let permits = ask(view.limit.saturating_sub(self.used(&view)));
+            let permits = ask(view.limit.saturating_sub(view.used));
             let decision = self.decide(permits, &view);
             if permits == 0 || decision.is_err() {
                 if self.tape.still(view.head) {
@@ -175,6 +177,7 @@ impl<C: Clock> WeightedLog<C> {
             } else {
                 let count = self.count.wrap(view.count.wrapping_add(permits));
                 if self.tape.append(view.head, self.dated(&view) | count) {
+                    self.tape.remember(view.gone);
                     return decision;
                 }
             }
@@ -207,23 +210,32 @@ impl<C: Clock> WeightedLog<C> {
     fn view(&self, now_nanos: u64) -> View {
         let head = self.tape.head();
         let last = self.tape.entry(head.number - 1);
+        let (count, last) = (self.count.get(last), self.dates.of(last));
+        let judged = self.dates.judged(now_nanos, last);
+        let is_gone = |number| self.dates.is_gone(self.at(number), judged);
+        // What came before the start was reset. It may be ahead of the head that was
+        // seen; then the place at the head has been written, and all this is for
+        // nothing.
         let start = self.tape.start() - 1;
         let oldest = head.number - (self.tape.places() - 1);
+        let first = start.max(oldest).min(head.number - 1);
+        let gone = self.tape.newest_gone(first, head.number, is_gone);
         View {
             head,
-            first: start.max(oldest),
-            is_first_gone: start >= oldest,
+            first,
+            is_full: start <= oldest && gone == first,
+            gone,
+            used: self.difference(count, self.counted(gone)),
             limit: self.limit.get(),
             now_nanos,
-            count: self.count.get(last),
-            last: self.dates.of(last),
-            judged: self.dates.judged(now_nanos, self.dates.of(last)),
+            count,
+            last,
         }
     }
 
     /// All of `permits` or none.
     fn decide(&self, permits: u64, view: &View) -> Result<Grant, Denied> {
-        let used = self.used(view);
+        let used = view.used;
         let outlook = |used, last: u64, retry_nanos| {
             let left_nanos = self.dates.left_nanos(last, view.now_nanos);
             let reset_nanos = if used == 0 { 0 } else { left_nanos };
@@ -233,7 +245,7 @@ impl<C: Clock> WeightedLog<C> {
             return Err(Denied::TooLarge { limit: view.limit, which: 0 });
         }
         let after = used.saturating_add(permits);
-        if permits > 0 && (after > view.limit || self.is_full(view)) {
+        if permits > 0 && (after > view.limit || view.is_full) {
             let retry_nanos = self.wait_nanos(permits, view);
             let outlook = outlook(used, view.last, retry_nanos);
             return Err(Denied::Wait(Shortfall { wanted: permits as i64, outlook, which: 0 }));
@@ -248,43 +260,14 @@ impl<C: Clock> WeightedLog<C> {
         self.dates.entry(view.now_nanos, view.last, self.dates.of(view.head.seen))
     }
 
-    /// The permits that count.
-    fn used(&self, view: &View) -> u64 {
-        self.difference(view.count, self.counted(self.newest_gone(view)))
-    }
-
-    /// The newest entry that does not count; the first one if the log is full.
-    fn newest_gone(&self, view: &View) -> u64 {
-        // Behind `gone` is the newest that is gone, before `counts`.
-        let (mut gone, mut counts) = (view.first, view.head.number);
-        while counts - gone > 1 {
-            let middle = gone.midpoint(counts);
-            if self.is_gone(middle, view) { gone = middle } else { counts = middle }
-        }
-        gone
-    }
-
-    #[inline]
-    fn is_gone(&self, number: u64, view: &View) -> bool {
-        self.dates.is_gone(self.at(number), view.judged)
-    }
-
-    /// Whether there is no room for another entry: all that there are still count.
-    #[inline]
-    fn is_full(&self, view: &View) -> bool {
-        !view.is_first_gone && !self.is_gone(view.first, view)
-    }
-
     /// The least wait after which `permits`, at most the limit, can be granted.
     #[cold]
     fn wait_nanos(&self, permits: u64, view: &View) -> u64 {
         let room = view.limit - permits;
         let fits = |gone| self.difference(view.count, self.counted(gone)) <= room;
-        // The least entry that has to be gone; with the last one, all are.
+        // The least entry that has to be gone; with the last one, all are. If the log
+        // is full, it is the next one at least.
         let (mut too_few, mut enough) = (view.first, view.head.number - 1);
-        if self.is_full(view) && fits(view.first) {
-            enough = view.first;
-        }
         while enough.saturating_sub(too_few) > 1 {
             let middle = too_few.midpoint(enough);
             if fits(middle) { enough = middle } else { too_few = middle }
