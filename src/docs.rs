@@ -20,3 +20,6 @@ pub mod memory_ordering {}
 
 #[doc = include_str!("../docs/verification.md")]
 pub mod verification {}
+
+#[doc = include_str!("../docs/windows.md")]
+pub mod windows {}

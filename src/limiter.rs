@@ -5,6 +5,15 @@
 //! | [`TokenBucket`] | one word | burst + what `t` earns | nothing |
 //! | [`Gcra`] | one word | 1 + (tolerance + t) / interval | nothing |
 //! | [`LeakyBucket`] | one word | burst + what leaks out in `t` | nothing |
+//! | [`FixedWindow`] | one word | its limit in each window, twice that in other spans | nothing |
+//! | [`WindowFromFirst`] | one word | the same | nothing |
+//! | [`SlidingCounter`] | one word | less than twice its limit in a window | nothing |
+//! | [`SlidingWindow`] | a word, and a ring of slots | its limit in any window | nothing |
+//! | [`MultiWindow`] | a word, and a ring for each window | each limit in any window | nothing |
+//! | [`SlidingLog`] | a ring of times | its limit in any window | nothing |
+//! | [`WeightedLog`] | a ring of times and counts | its limit in any window | nothing |
+//! | `CalendarWindow`, `Budget` | one word | its limit in each day, month ... | nothing |
+//! | [`All`] | others | what each of them admits | nothing |
 
 #[cfg(feature = "alloc")]
 mod all;

@@ -25,7 +25,7 @@
 //! than threads' clocks are apart: the clock was set back, and the log's time goes
 //! on from where it stood. `healed()` counts it.
 //!
-//! Progress: lock-free. Memory: 512 bytes, the clock included, and 8 for each entry,
+//! Progress: lock-free. Memory: 384 bytes, the clock included, and 8 for each entry,
 //! rounded up to a power of two. Cost: an admission 2 CAS and 5 loads, and what a
 //! binary search takes to tell how many permits remain; a denial no write.
 

@@ -21,8 +21,10 @@
 //! the clock are at most `capacity + A(t) - A(s)`, and `max_debt` more if debt is
 //! forced, as long as the limiter is not reset or healed.
 //!
-//! *Proof.* Successful CASes have one order, the word's. (1) In that order the
-//! level never falls, and rises by at least the cost of each admission: the new
+//! *Proof.* Leave out every grant that was given back, and the CAS that gave it
+//! back: they stood next to each other, and the second put back what the first
+//! found. The other successful CASes have one order, the word's. (1) In that order
+//! the level never falls, and rises by at least the cost of each admission: the new
 //! level is `max(level, A(now) - capacity) + cost`. (2) The first admission of
 //! the span starts from a level of at least `A(now) - capacity >= A(s) -
 //! capacity`. (3) The last ends at a level of at most `A(now) <= A(t)`, or
@@ -43,8 +45,9 @@
 //! **Theorem.** No admission, and no denial that is returned, comes from a
 //! mixture of terms.
 //!
-//! *Proof.* The word only ever grows, so a CAS that succeeds found the word
-//! untouched since it was loaded. A slot is written only while the word names the
+//! *Proof.* The word only ever grows, but for a grant that is given back, which puts
+//! back the word just before it; and no word from before a change comes back. So a
+//! CAS that succeeds found the word as it was loaded, with no change in between. A slot is written only while the word names the
 //! other one. So from the load to the CAS, the slot that was read was not
 //! written. A denial does no CAS; it looks at the word once more instead. (Where
 //! the orderings come in is argued at each operation.) ∎

@@ -177,7 +177,9 @@ impl<L: Limiter> All<L> {
         // There is at least one limiter.
         let mut answer = Err(Denied::TooLarge { limit: 0, which: 0 });
         if let Some((look, which)) = looks.next() {
-            answer = look.map(|grant| Scarcity::of(grant, which));
+            answer = look
+                .map(|grant| Scarcity::of(grant, which))
+                .map_err(|denied| denied.by(which.into()));
         }
         looks.fold(answer, |answer, (look, which)| match (answer, look) {
             (Ok(scarcity), Ok(grant)) => Ok(scarcity.and(grant, which)),

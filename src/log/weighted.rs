@@ -141,14 +141,19 @@ impl<C: Clock> WeightedLog<C> {
         // Those for which there is no room are counted with the next ones.
         let room = self.tape.places() as usize - 2;
         let (early, late) = spent.split_at(spent.len().saturating_sub(room));
-        let mut sum = early.iter().fold(0, |sum: u64, &(_, permits)| sum.saturating_add(permits));
-        let most = self.count.max() >> 1;
+        let early = early.iter().fold(0, |sum: u64, &(_, permits)| sum.saturating_add(permits));
+        let total = late.iter().fold(early, |sum, &(_, permits)| sum.saturating_add(permits));
+        // Of more than can be counted, the latest are those that count for longest.
+        let mut excess = total.saturating_sub(self.count.max() >> 1);
+        let mut sum = early.saturating_sub(excess);
+        excess = excess.saturating_sub(early);
         let now_nanos = self.tape.now_nanos();
         let date = |age_nanos: u64| self.dates.first(now_nanos.wrapping_sub(age_nanos));
         let entries: Vec<_> = late
             .iter()
             .map(|&(age_nanos, permits)| {
-                sum = sum.saturating_add(permits).min(most);
+                sum += permits.saturating_sub(excess);
+                excess = excess.saturating_sub(permits);
                 date(age_nanos) | self.count.wrap(sum)
             })
             .collect();
