@@ -108,8 +108,8 @@ impl Denied {
         }
     }
 
-    /// Which limiter refused: its place among those of an [`All`](crate::All), or
-    /// of a window among those of a [`MultiWindow`](crate::MultiWindow), counted
+    /// Which limiter refused: its place among those of an `All`, or
+    /// of a window among those of a `MultiWindow`, counted
     /// from 0. Always 0 for a limiter that is alone.
     ///
     /// If several refuse, it is the one that has to be waited for longest.

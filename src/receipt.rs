@@ -95,7 +95,7 @@ impl<'a> Receipt<'a> {
     /// says whether it did. If not, they stay spent.
     ///
     /// Lock-free; does not allocate; reads no clock. Of several limiters (see
-    /// [`All`](crate::All)) each is asked, and the answer is whether all did.
+    /// `All`) each is asked, and the answer is whether all did.
     #[allow(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn give_back(self) -> bool {
         match self.undo {

@@ -277,7 +277,9 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         let (hot, _) = self.core.layout.read(seen);
         if self.is_behind(hot, *now) {
             let ahead = hot.tick.wrapping_sub(now.moment.tick) & self.core.layout.tick.max();
-            let shift = (shift, shift.wrapping_add(ahead));
+            // To the tick before: from its own, which the clock may be at the end of,
+            // time would be ahead of where it stood.
+            let shift = (shift, shift.wrapping_add(ahead).wrapping_sub(1));
             // ORDERING: AcqRel, so that whoever sees the new shift sees the tick that
             // it was made for; Relaxed on failure: somebody else did it.
             // MODEL: `a_ring_too_far_ahead_goes_on_from_there`.

@@ -4,6 +4,8 @@
 //! operation counted. They are those of a call that nobody interferes with, and
 //! they do not depend on the machine.
 
+mod windows;
+
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -64,6 +66,25 @@ impl Clock for CountingClock {
         self.reads.fetch_add(1, Relaxed);
         self.nanos.load(Relaxed)
     }
+}
+
+impl CountingClock {
+    fn advance(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).expect("it is hours");
+        self.nanos.fetch_add(nanos, Relaxed);
+    }
+}
+
+/// Counts what `verb` does to a window. All loads are one number: which words are
+/// shared, and which only read, cannot be told from how many they are.
+fn count_all(
+    clock: &CountingClock,
+    limiter: &'static str,
+    name: &'static str,
+    verb: impl FnOnce(),
+) -> Cost {
+    let counted = cost(clock, limiter, name, verb);
+    Cost { loads: counted.loads + counted.loads_of_terms, loads_of_terms: 0, ..counted }
 }
 
 /// Counts what `verb` does.
@@ -175,6 +196,7 @@ pub fn all() -> Vec<Cost> {
     costs.push(cost(clock, name, "try_acquire, denied", || {
         assert!(spaced.try_acquire(1).is_err());
     }));
+    costs.extend(windows::all(clock));
     costs
 }
 
@@ -208,9 +230,24 @@ mod tests {
 
     #[test]
     fn an_admission_is_one_load_and_one_read_modify_write_of_the_shared_word() {
-        for cost in all().into_iter().filter(|cost| cost.verb == "try_acquire, admitted") {
+        let buckets = |cost: &Cost| cost.limiter.contains("bucket") || cost.limiter == "gcra";
+        let admissions = |cost: &Cost| cost.verb == "try_acquire, admitted";
+        for cost in all().into_iter().filter(|cost| buckets(cost) && admissions(cost)) {
             let Cost { clock_reads, loads, stores, rmws, .. } = cost;
             assert_eq!((clock_reads, loads, stores, rmws), (1, 1, 0, 1), "{cost:?}");
+        }
+    }
+
+    #[test]
+    fn an_admission_to_a_window_is_one_read_modify_write_and_to_a_log_two() {
+        for cost in all().into_iter().filter(|cost| cost.verb == "try_acquire, admitted") {
+            let (rmws, stores) = match cost.limiter {
+                log if log.ends_with("log") => (2, 1),
+                "all of 2" => (2, 0),
+                _ => (1, 0),
+            };
+            assert_eq!(cost.rmws, rmws, "{cost:?}");
+            assert!(cost.stores <= stores, "{cost:?}");
         }
     }
 

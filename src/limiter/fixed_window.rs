@@ -7,7 +7,7 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 /// Grants at most a limit of permits in each window. Windows follow each other
 /// from the clock's origin.
 ///
-/// On a [`UnixClock`](crate::UnixClock) that is the epoch, so windows of a minute
+/// On a `UnixClock` that is the epoch, so windows of a minute
 /// are those of UTC. [`WindowFromFirst`](crate::WindowFromFirst) begins a window
 /// with a request instead; for hours, days and months of a time zone there is
 /// `CalendarWindow`, in the feature `calendar`.
@@ -16,7 +16,7 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 ///
 /// Exact in each of its windows. In other spans of the same length it admits up to
 /// **twice the limit**: all of one window at its end, all of the next at its
-/// beginning. If that matters, take a [`SlidingWindow`](crate::SlidingWindow).
+/// beginning. If that matters, take a `SlidingWindow`.
 ///
 /// # Fairness
 ///
@@ -48,8 +48,7 @@ impl FixedWindow {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the limit is too large for so short a window:
-    /// above about two permits per nanosecond.
+    /// As [`with_clock`](FixedWindow::with_clock).
     pub fn new(limit: Rate) -> Result<FixedWindow, ConfigError> {
         FixedWindow::with_clock(limit, DefaultClock::default())
     }
@@ -60,7 +59,8 @@ impl<C: Clock> FixedWindow<C> {
     ///
     /// # Errors
     ///
-    /// As [`new`](FixedWindow::new).
+    /// [`ConfigError::Limit`] if the limit is too large for so short a window:
+    /// above about two permits per nanosecond.
     pub fn with_clock(limit: Rate, clock: C) -> Result<FixedWindow<C>, ConfigError> {
         Ok(FixedWindow { core: Tallied::new(Aligned::new(limit)?, clock) })
     }
@@ -116,7 +116,7 @@ impl WindowFromFirst {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the word has not the bits for it.
+    /// As [`with_clock`](WindowFromFirst::with_clock).
     pub fn new(limit: Rate) -> Result<WindowFromFirst, ConfigError> {
         WindowFromFirst::with_clock(limit, DefaultClock::default())
     }
@@ -127,7 +127,7 @@ impl<C: Clock> WindowFromFirst<C> {
     ///
     /// # Errors
     ///
-    /// As [`new`](WindowFromFirst::new).
+    /// [`ConfigError::Limit`] if the word has not the bits for it.
     pub fn with_clock(limit: Rate, clock: C) -> Result<WindowFromFirst<C>, ConfigError> {
         Ok(WindowFromFirst { core: Tallied::new(FromFirst::new(limit)?, clock) })
     }

@@ -24,7 +24,7 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 ///   may be refused that an exact window would grant.
 ///
 /// For traffic that is even over a window it is right to the permit. For a bound
-/// that holds for any traffic take a [`SlidingWindow`](crate::SlidingWindow); this
+/// that holds for any traffic take a `SlidingWindow`; this
 /// one is for where a word is all the memory there is.
 ///
 /// # Fairness
@@ -61,8 +61,7 @@ impl SlidingCounter {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the limit is above 2^24 - 1: the word counts two
-    /// windows.
+    /// As [`with_clock`](SlidingCounter::with_clock).
     pub fn new(limit: Rate) -> Result<SlidingCounter, ConfigError> {
         SlidingCounter::with_clock(limit, DefaultClock::default())
     }
@@ -73,7 +72,8 @@ impl<C: Clock> SlidingCounter<C> {
     ///
     /// # Errors
     ///
-    /// As [`new`](SlidingCounter::new).
+    /// [`ConfigError::Limit`] if the limit is above 2^24 - 1: the word counts two
+    /// windows.
     pub fn with_clock(limit: Rate, clock: C) -> Result<SlidingCounter<C>, ConfigError> {
         Ok(SlidingCounter { core: Tallied::new(Sliding::new(limit)?, clock) })
     }

@@ -54,7 +54,7 @@ impl SlidingLog {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Capacity`] if the limit is above 2^24.
+    /// As [`with_clock`](SlidingLog::with_clock).
     pub fn new(limit: Rate) -> Result<SlidingLog, ConfigError> {
         SlidingLog::with_clock(limit, DefaultClock::default())
     }
@@ -66,7 +66,7 @@ impl<C: Clock> SlidingLog<C> {
     ///
     /// # Errors
     ///
-    /// As [`new`](SlidingLog::new).
+    /// [`ConfigError::Capacity`] if the limit is above 2^24.
     pub fn with_clock(limit: Rate, clock: C) -> Result<SlidingLog<C>, ConfigError> {
         SlidingLog::with_capacity(limit, limit.permits(), clock)
     }
@@ -135,7 +135,7 @@ impl WeightedLog {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Capacity`] if the limit is above 2^24 - 2.
+    /// As [`with_clock`](WeightedLog::with_clock).
     pub fn new(limit: Rate) -> Result<WeightedLog, ConfigError> {
         WeightedLog::with_clock(limit, DefaultClock::default())
     }
@@ -147,7 +147,7 @@ impl<C: Clock> WeightedLog<C> {
     ///
     /// # Errors
     ///
-    /// As [`new`](WeightedLog::new).
+    /// [`ConfigError::Capacity`] if the limit is above 2^24 - 2.
     pub fn with_clock(limit: Rate, clock: C) -> Result<WeightedLog<C>, ConfigError> {
         WeightedLog::with_capacity(limit, limit.permits(), clock)
     }

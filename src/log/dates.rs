@@ -88,7 +88,13 @@ impl Dates {
     #[inline]
     pub(super) fn excess_nanos(&self, at: u64, now_nanos: u64) -> u64 {
         let ahead = self.age(at, now_nanos).min(0).unsigned_abs();
-        if ahead <= (SKEW_NANOS >> self.shift) + 1 { 0 } else { ahead << self.shift }
+        if ahead <= (SKEW_NANOS >> self.shift) + 1 {
+            return 0;
+        }
+        // Where dates are rounded up, time stood in the tick before, at its beginning
+        // or later.
+        let ticks = ahead - u64::from(self.shift > 0);
+        (ticks << self.shift) - (now_nanos & ((1 << self.shift) - 1))
     }
 
     /// How many ticks before `now_nanos` the date `at` is.

@@ -46,9 +46,6 @@ pub(crate) struct WeightedLog<C> {
 /// The log as a call sees it.
 struct View {
     head: Head,
-    /// The oldest entry that can be looked at. It does not count: an entry is
-    /// written only if the one after it does not.
-    first: u64,
     /// Whether there is no room for another entry: with it, the oldest that can be
     /// looked at would count.
     is_full: bool,
@@ -142,18 +139,25 @@ impl<C: Clock> WeightedLog<C> {
         let room = self.tape.places() as usize - 2;
         let (early, late) = spent.split_at(spent.len().saturating_sub(room));
         let early = early.iter().fold(0, |sum: u64, &(_, permits)| sum.saturating_add(permits));
-        let total = late.iter().fold(early, |sum, &(_, permits)| sum.saturating_add(permits));
         // Of more than can be counted, the latest are those that count for longest.
-        let mut excess = total.saturating_sub(self.count.max() >> 1);
-        let mut sum = early.saturating_sub(excess);
-        excess = excess.saturating_sub(early);
+        let mut most = self.count.max() >> 1;
+        let mut counted: Vec<_> = late
+            .iter()
+            .rev()
+            .map(|&(age_nanos, permits)| {
+                let permits = permits.min(most);
+                most -= permits;
+                (age_nanos, permits)
+            })
+            .collect();
+        counted.reverse();
         let now_nanos = self.tape.now_nanos();
         let date = |age_nanos: u64| self.dates.first(now_nanos.wrapping_sub(age_nanos));
-        let entries: Vec<_> = late
+        let mut sum = early.min(most);
+        let entries: Vec<_> = counted
             .iter()
             .map(|&(age_nanos, permits)| {
-                sum += permits.saturating_sub(excess);
-                excess = excess.saturating_sub(permits);
+                sum += permits;
                 date(age_nanos) | self.count.wrap(sum)
             })
             .collect();
@@ -222,12 +226,13 @@ impl<C: Clock> WeightedLog<C> {
         // seen; then the place at the head has been written, and all this is for
         // nothing.
         let start = self.tape.start() - 1;
+        // The oldest that can be looked at does not count: an entry is written only if
+        // the one after it does not.
         let oldest = head.number - (self.tape.places() - 1);
         let first = start.max(oldest).min(head.number - 1);
         let gone = self.tape.newest_gone(first, head.number, is_gone);
         View {
             head,
-            first,
             is_full: start <= oldest && gone == first,
             gone,
             used: self.difference(count, self.counted(gone)),
@@ -270,9 +275,9 @@ impl<C: Clock> WeightedLog<C> {
     fn wait_nanos(&self, permits: u64, view: &View) -> u64 {
         let room = view.limit - permits;
         let fits = |gone| self.difference(view.count, self.counted(gone)) <= room;
-        // The least entry that has to be gone; with the last one, all are. If the log
-        // is full, it is the next one at least.
-        let (mut too_few, mut enough) = (view.first, view.head.number - 1);
+        // The least entry that has to be gone; with the last one, all are. One more is
+        // needed at least, and before what is gone the counts may have wrapped.
+        let (mut too_few, mut enough) = (view.gone, view.head.number - 1);
         while enough.saturating_sub(too_few) > 1 {
             let middle = too_few.midpoint(enough);
             if fits(middle) { enough = middle } else { too_few = middle }

@@ -11,8 +11,8 @@ const LEGEND: &str = "\
 Counted on a build of the same source that counts every atomic operation, for a call that nobody
 interferes with. `shared` is loads of the word that callers write; `terms` is loads of the rate,
 the burst and so on, which callers only read and each processor has a copy of. The two are told
-apart by their number: the terms are always read eight words at a time. A read-modify-write is a
-compare-and-swap; the two more of a change are the lock that changes take, and its release is one
+apart by their number: the terms are always read eight words at a time. For windows, `shared` is
+all loads: the word, the limit, boundaries or entries. A read-modify-write is a compare-and-swap; the two more of a change are the lock that changes take, and its release is one
 of the stores.";
 
 /// Counts the atomic operations of every verb.

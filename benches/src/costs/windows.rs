@@ -1,0 +1,115 @@
+//! The costs of windows.
+
+use std::time::Duration;
+
+use sluicegate_counted::{
+    All, Coverage, FixedWindow, Limiter, MultiWindow, SlidingCounter, SlidingLog, SlidingWindow,
+    TokenBucket, WeightedLog, WindowFromFirst, quota, rate,
+};
+
+use super::{Cost, CountingClock, count_all};
+
+/// The costs of the verbs of `$limiter`, which grants two permits in a minute, one
+/// after the other.
+macro_rules! costs_of {
+    ($clock:expr, $name:literal, $limiter:expr) => {{
+        let (clock, limiter) = ($clock, &$limiter);
+        let cost = |name, verb: &dyn Fn()| count_all(clock, $name, name, verb);
+        let full = |name, verb: &dyn Fn()| {
+            limiter.reset();
+            cost(name, verb)
+        };
+        let empty = |name, verb: &dyn Fn()| {
+            limiter.reset();
+            assert_eq!(limiter.try_acquire_up_to(9).map(|grant| grant.permits()), Ok(2));
+            cost(name, verb)
+        };
+        let revoked = |name, verb: &dyn Fn()| {
+            limiter.reset();
+            cost(name, verb)
+        };
+        vec![
+            full("try_acquire, admitted", &|| assert!(limiter.try_acquire(1).is_ok())),
+            empty("try_acquire, denied", &|| assert!(limiter.try_acquire(1).is_err())),
+            full("try_acquire, denied as too large", &|| assert!(limiter.try_acquire(9).is_err())),
+            full("try_acquire of 0", &|| assert!(limiter.try_acquire(0).is_ok())),
+            full("peek", &|| assert!(limiter.peek(1).is_ok())),
+            empty("peek, denied", &|| assert!(limiter.peek(1).is_err())),
+            empty("try_acquire_up_to, denied", &|| assert!(limiter.try_acquire_up_to(9).is_err())),
+            revoked("try_acquire_revocable, given back or not", &|| {
+                let receipt = limiter.try_acquire_revocable(1).expect("it is full");
+                receipt.give_back();
+            }),
+            empty("reset", &|| limiter.reset()),
+        ]
+    }};
+}
+
+/// The costs of every verb of every window.
+pub(super) fn all(clock: &CountingClock) -> Vec<Cost> {
+    const RATE: sluicegate_counted::Rate = rate!(2 / minute);
+    const IN_RANGE: &str = "the limit is in range";
+    clock.advance(Duration::from_secs(3_600));
+    let sliding =
+        |coverage| SlidingWindow::with_coverage(RATE, 60, coverage, clock).expect(IN_RANGE);
+    let limits = [RATE, rate!(9 / hour), rate!(99 / day)];
+
+    let mut costs =
+        costs_of!(clock, "fixed_window", FixedWindow::with_clock(RATE, clock).expect(IN_RANGE));
+    costs.extend(costs_of!(
+        clock,
+        "window_from_first",
+        WindowFromFirst::with_clock(RATE, clock).expect(IN_RANGE)
+    ));
+    costs.extend(costs_of!(
+        clock,
+        "sliding_counter",
+        SlidingCounter::with_clock(RATE, clock).expect(IN_RANGE)
+    ));
+    costs.extend(costs_of!(clock, "sliding_window", sliding(Coverage::Strict)));
+    costs.extend(costs_of!(clock, "sliding_window_interpolated", sliding(Coverage::Interpolated)));
+    costs.extend(costs_of!(
+        clock,
+        "multi_window of 3",
+        MultiWindow::with_clock(limits, 60, clock).expect(IN_RANGE)
+    ));
+    costs.extend(costs_of!(
+        clock,
+        "sliding_log",
+        SlidingLog::with_clock(RATE, clock).expect(IN_RANGE)
+    ));
+    costs.extend(costs_of!(
+        clock,
+        "weighted_log",
+        WeightedLog::with_clock(RATE, clock).expect(IN_RANGE)
+    ));
+
+    let name = "sliding_window";
+    let window = sliding(Coverage::Strict);
+    assert!(window.try_acquire(2).is_ok());
+    clock.advance(Duration::from_secs(1));
+    costs.push(count_all(clock, name, "try_acquire, denied in a new slot", || {
+        assert!(window.try_acquire(1).is_err());
+    }));
+    window.reset();
+    clock.advance(Duration::from_secs(1));
+    costs.push(count_all(clock, name, "try_acquire, admitted in a new slot", || {
+        assert!(window.try_acquire(1).is_ok());
+    }));
+    clock.advance(Duration::from_secs(600));
+    costs.push(count_all(clock, name, "try_acquire, admitted after an idle window", || {
+        assert!(window.try_acquire(1).is_ok());
+    }));
+
+    let name = "all of 2";
+    let bucket = TokenBucket::with_clock(quota!(2 / hour), clock);
+    let window = FixedWindow::with_clock(RATE, clock).expect(IN_RANGE);
+    let both: All<&dyn Limiter> = All::new([&bucket as &dyn Limiter, &window]).expect(IN_RANGE);
+    costs.push(count_all(clock, name, "try_acquire, admitted", || {
+        assert!(both.try_acquire(2).is_ok());
+    }));
+    costs.push(count_all(clock, name, "try_acquire, denied", || {
+        assert!(both.try_acquire(1).is_err());
+    }));
+    costs
+}
