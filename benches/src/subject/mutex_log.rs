@@ -16,7 +16,7 @@ pub(super) struct MutexLog {
 impl Subject for MutexLog {
     const NAME: &'static str = "mutex_log";
     const BASELINE: &'static str = "mutex_log";
-    const OPS: &'static [Op] = &[Op::Allow, Op::Deny];
+    const OPS: &'static [Op] = &[Op::Allow, Op::Deny, Op::Edge];
 
     fn limit(op: Op) -> Limit {
         windows::window(op)

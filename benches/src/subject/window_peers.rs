@@ -100,7 +100,7 @@ macro_rules! tower_resilience {
         impl Subject for $Subject {
             const NAME: &'static str = $name;
             const BASELINE: &'static str = "mutex_log";
-            const OPS: &'static [Op] = &[Op::Allow, Op::Deny];
+            const OPS: &'static [Op] = &[Op::Allow, Op::Deny, Op::Edge];
 
             fn limit(op: Op) -> Limit {
                 windows::window(op)
@@ -137,7 +137,7 @@ pub(super) struct Trypema {
 impl Subject for Trypema {
     const NAME: &'static str = "trypema";
     const BASELINE: &'static str = "mutex_log";
-    const OPS: &'static [Op] = &[Op::Allow, Op::Deny];
+    const OPS: &'static [Op] = &[Op::Allow, Op::Deny, Op::Edge];
 
     fn limit(op: Op) -> Limit {
         windows::window_of_seconds(op)
