@@ -20,8 +20,10 @@ impl Dates {
     /// Dates in `field` for a window of `window_nanos`. The ticks are such that the
     /// field counts 146 years.
     pub(super) fn new(field: Field, window_nanos: u64) -> Dates {
-        const YEARS_BITS: u32 = 62;
-        let shift = YEARS_BITS.saturating_sub(field.bits());
+        // Half of the circle is the past, and a window and its ticks have to fit in it.
+        const QUARTER: u64 = 1 << 60;
+        let years_bits = if window_nanos <= QUARTER { 62 } else { 63 };
+        let shift = u32::saturating_sub(years_bits, field.bits());
         Dates { field, shift, window_ticks: window_nanos.div_ceil(1 << shift) }
     }
 
@@ -140,11 +142,15 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_window_fits_the_coarsest_ticks() {
-        for bits in [63, 30] {
-            let dates = Dates::new(Field::low(bits), MAX_PERIOD_NANOS);
-            let date = dates.of(dates.first(0));
-            assert!(!dates.is_gone(date, dates.judged(MAX_PERIOD_NANOS / 2 - 1, date)));
+    fn the_longest_window_fits_the_coarsest_ticks_and_ends() {
+        for bits in [63, 62, 30] {
+            for window in [1 << 60, (1 << 60) + 1, 1 << 61, MAX_PERIOD_NANOS] {
+                let dates = Dates::new(Field::low(bits), window);
+                let date = dates.of(dates.first(0));
+                let is_gone = |now| dates.is_gone(date, dates.judged(now, date));
+                assert!(!is_gone(window / 2 - 1) && !is_gone(window - 1), "{bits} {window}");
+                assert!(is_gone(dates.left_nanos(date, 0)), "{bits} {window}");
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::{ConfigError, Rate};
 
 use super::{OneLimit, Tally};
 
-/// The bits of 146 years in nanoseconds.
+/// The bits of 146 years in nanoseconds. Half of the years are the past.
 const TIME_BITS: u32 = 62;
 
 #[derive(Debug)]
@@ -51,7 +51,10 @@ impl FromFirst {
         let start = count.then(u64::BITS - count.end());
         let length_nanos = limit.period_nanos();
         // Such that the years fit, but not at the price of the window.
-        let for_the_years = TIME_BITS.saturating_sub(u64::BITS - count.end());
+        // The past has to have room for the window and its ticks.
+        let fits = length_nanos <= 1 << (TIME_BITS - 2);
+        let time_bits = if fits { TIME_BITS } else { TIME_BITS + 1 };
+        let for_the_years = time_bits.saturating_sub(u64::BITS - count.end());
         let for_the_window = length_nanos.ilog2().saturating_sub(16);
         Ok(FromFirst {
             length_nanos,
@@ -213,6 +216,27 @@ mod tests {
             let now = tally.now(5);
             let word = tally.plus(tally.empty(&now), rate.permits(), &now);
             assert_eq!(tally.counted(word, &now).current, rate.permits());
+        }
+    }
+
+    #[test]
+    fn the_longest_window_ends_whatever_the_limit() {
+        for rate in [
+            rate!(1 / 36525 days),
+            rate!(2 / 36525 days),
+            rate!(100 / 13343 days),
+            rate!(4_294_967_296 / 13343 days),
+            rate!(100 / 13344 days),
+            rate!(4_294_967_296 / 26690 days),
+            rate!(4_294_967_296 / 36525 days),
+        ] {
+            let tally = FromFirst::new(rate).unwrap();
+            let start = tally.now(5);
+            let word = tally.plus(tally.empty(&start), 1, &start);
+            let left = tally.counted(word, &start).left_nanos;
+            let (last, end) = (tally.now(4 + left), tally.now(5 + left));
+            assert_eq!(tally.at(word, &last), Some(word));
+            assert_eq!(tally.at(word, &end), Some(tally.empty(&end)));
         }
     }
 }

@@ -64,9 +64,7 @@ impl Window for MultiWindow<&ManualClock> {
 
     /// All windows alike, so that the others do not hide the first.
     fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
-        (0..self.windows().len()).try_for_each(|which| {
-            MultiWindow::reconfigure(self, which, limit)
-        })
+        (0..self.windows().len()).try_for_each(|which| MultiWindow::reconfigure(self, which, limit))
     }
 
     fn healed(&self) -> u64 {
@@ -91,10 +89,8 @@ pub(crate) enum Bound {
     Own,
 }
 
-type Make = for<'clock> fn(
-    Rate,
-    &'clock ManualClock,
-) -> Result<Box<dyn Window + 'clock>, ConfigError>;
+type Make =
+    for<'clock> fn(Rate, &'clock ManualClock) -> Result<Box<dyn Window + 'clock>, ConfigError>;
 
 /// A limiter of the table.
 pub(crate) struct Kind {
@@ -219,15 +215,29 @@ impl Kind {
     /// The longest that a permit counts, if threads' clocks agree.
     pub(crate) fn longest(&self, limit: Rate) -> Duration {
         let window_nanos = limit.period().as_nanos() as u64;
-        let slot_nanos = match (self.name, self.tick_bits) {
-            ("SlidingLog" | "FixedWindow" | "SlidingCounter", _) => 0,
+        let nanos = match (self.name, self.tick_bits) {
+            ("SlidingLog" | "FixedWindow" | "SlidingCounter", _) => self.windows * window_nanos,
             (_, Some(fewer)) => {
                 let bits = u64::BITS - limit.permits().leading_zeros();
-                2 << bits.saturating_sub(fewer)
+                // The dates of the longest windows are half as fine.
+                let coarse = u32::from(window_nanos > 1 << 60);
+                window_nanos + (2 << (bits + coarse).saturating_sub(fewer))
             }
-            (_, None) => window_nanos.div_ceil(self.slots),
+            // A slot is rounded up, and they all are as long.
+            (_, None) => (self.slots + 1) * window_nanos.div_ceil(self.slots),
         };
-        Duration::from_nanos(self.windows * window_nanos + slot_nanos)
+        Duration::from_nanos(nanos)
+    }
+
+    /// The same after the clock was set back, and time goes on from where it stood: that
+    /// is known to a slot, or to a nanosecond of a log.
+    pub(crate) fn longest_after_set_back(&self, limit: Rate) -> Duration {
+        let slot_nanos = match self.name {
+            "FixedWindow" | "SlidingCounter" => 0,
+            "SlidingLog" | "WindowFromFirst" | "WeightedLog" => 1,
+            _ => (limit.period().as_nanos() as u64).div_ceil(self.slots),
+        };
+        self.longest(limit) + Duration::from_nanos(slot_nanos)
     }
 
     /// Takes `permits` one by one, or together where that can be.
@@ -257,7 +267,7 @@ pub(crate) fn drain(window: &dyn Window) -> u64 {
 pub(crate) fn least_wait(window: &dyn Limiter, permits: u64, clock: &ManualClock) -> Duration {
     let now_nanos = clock.now_nanos();
     let wait = window.peek(permits).unwrap_err().retry_after().unwrap();
-    clock.advance(wait - Duration::from_nanos(1));
+    clock.set_nanos(now_nanos + wait.as_nanos() as u64 - 1);
     assert!(window.peek(permits).is_err(), "{wait:?} is too long");
     clock.advance_nanos(1);
     assert!(window.peek(permits).is_ok(), "{wait:?} is too short");

@@ -1,0 +1,198 @@
+//! Several windows, and several limiters.
+
+use std::time::Duration;
+
+use sluicegate::*;
+
+use crate::subject::least_wait;
+use crate::{DAY, SECOND};
+
+#[test]
+fn a_denial_names_the_window_that_has_to_be_waited_for_longest() {
+    let clock = ManualClock::at(DAY);
+    let limits = [rate!(4 / second), rate!(6 / minute), rate!(9 / hour)];
+    let windows = MultiWindow::with_clock(limits, 60, &clock).unwrap();
+    let lengths: Vec<_> = windows.windows().collect();
+    assert_eq!(lengths, limits.map(|limit| (limit.permits(), limit.period())));
+
+    windows.try_acquire(4).unwrap();
+    let denied = windows.try_acquire(1).unwrap_err();
+    assert_eq!(denied.which(), 0);
+    clock.advance(denied.retry_after().unwrap());
+    windows.try_acquire(2).unwrap();
+    assert_eq!(windows.try_acquire(1).unwrap_err().which(), 1);
+    clock.advance(least_wait(&windows, 3, &clock));
+    windows.try_acquire(3).unwrap();
+    assert_eq!(windows.try_acquire(1).unwrap_err().which(), 2, "the hour is full");
+    assert_eq!([0, 1, 2].map(|which| windows.count(which)), [3, 5, 9]);
+    // Too many for the second, which is full as well, is never.
+    assert_eq!(windows.try_acquire(5), Err(Denied::TooLarge { limit: 4, which: 0 }));
+}
+
+#[test]
+fn the_wait_of_several_windows_suffices_for_all_and_is_the_least() {
+    let clock = ManualClock::at(DAY);
+    let limits = [rate!(3 / 700 ms), rate!(6 / 2 seconds), rate!(23 / 9 seconds)];
+    for slots in [1, 2, 7, 60] {
+        let windows = MultiWindow::with_clock(limits, slots, &clock).unwrap();
+        let mut denials = [0; 3];
+        for call in 0..2_000_u64 {
+            clock.advance_nanos(call * call % 17 * 10_000_000 + call % 3);
+            let permits = 1 + call % 3;
+            if let Err(denied) = windows.try_acquire(permits) {
+                denials[denied.which()] += 1;
+                let wait = least_wait(&windows, permits, &clock);
+                assert_eq!(denied.retry_after(), Some(wait));
+            }
+        }
+        assert!(denials.iter().all(|&times| times > 5), "{slots} slots: {denials:?}");
+        assert_eq!(windows.healed(), 0);
+    }
+}
+
+#[test]
+fn several_windows_are_restored_together() {
+    let clock = ManualClock::at(DAY);
+    let limits = [rate!(4 / second), rate!(6 / minute), rate!(9 / hour)];
+    let windows = MultiWindow::with_clock(limits, 10, &clock).unwrap();
+    for (permits, step_nanos) in [(4, 70 * SECOND), (3, 10 * SECOND), (2, 0)] {
+        windows.try_acquire(permits).unwrap();
+        clock.advance_nanos(step_nanos);
+    }
+    assert_eq!([0, 1, 2].map(|which| windows.count(which)), [2, 5, 9]);
+    let mut restored = MultiWindow::with_clock(limits, 10, &clock).unwrap();
+    restored.restore(&windows.snapshot(), Duration::ZERO);
+    assert_eq!([0, 1, 2].map(|which| restored.count(which)), [2, 5, 9]);
+    for _ in 0..5_000 {
+        clock.advance_nanos(SECOND);
+        for which in 0..3 {
+            assert!(restored.count(which) >= windows.count(which), "{which}");
+        }
+    }
+    assert_eq!([0, 1, 2].map(|which| restored.count(which)), [0, 0, 0]);
+}
+
+#[test]
+fn a_grant_of_several_windows_tells_of_the_one_with_the_least_left() {
+    let clock = ManualClock::at(DAY);
+    let limits = [rate!(4 / second), rate!(6 / minute)];
+    let windows = MultiWindow::with_clock(limits, 60, &clock).unwrap();
+    let grant = windows.try_acquire(3).unwrap();
+    assert_eq!((grant.remaining(), grant.limit()), (1, 4));
+    clock.advance_nanos(2 * SECOND);
+    let grant = windows.try_acquire(1).unwrap();
+    assert_eq!((grant.remaining(), grant.limit()), (2, 6));
+    assert_eq!(windows.try_acquire_up_to(9).unwrap().permits(), 2);
+}
+
+#[test]
+fn all_names_the_limiter_that_has_to_be_waited_for_longest_and_takes_from_none() {
+    let clock = ManualClock::at(DAY);
+    let bucket = TokenBucket::with_clock(quota!(1 / second, burst 5), &clock);
+    let window = FixedWindow::with_clock(rate!(7 / minute), &clock).unwrap();
+    let log = WeightedLog::with_clock(rate!(6 / 10 seconds), &clock).unwrap();
+    let all = All::new([&bucket as &dyn Limiter, &window, &log]).unwrap();
+    assert_eq!(all.limiters().len(), 3);
+    assert_eq!(all.try_acquire(6).unwrap_err(), Denied::TooLarge { limit: 5, which: 0 });
+
+    all.try_acquire(5).unwrap();
+    let denied = all.try_acquire(2).unwrap_err();
+    let wait = denied.retry_after().unwrap();
+    assert_eq!(denied.which(), 2, "{wait:?}");
+    let three_denied = all.try_acquire(3).unwrap_err();
+    assert_eq!((three_denied.which(), three_denied.retry_after()), (1, Some(60 * SEC)));
+    let counts = (bucket.peek(0).unwrap().remaining(), window.count(), log.count());
+    assert_eq!(counts, (0, 5, 5), "a denial has cost nobody anything");
+
+    clock.advance(wait);
+    all.try_acquire(2).unwrap();
+    assert_eq!((bucket.peek(0).unwrap().remaining(), window.count(), log.count()), (3, 7, 2));
+}
+
+const SEC: Duration = Duration::from_secs(1);
+
+#[test]
+fn the_wait_of_all_suffices_for_all() {
+    let clock = ManualClock::at(DAY);
+    let bucket = TokenBucket::with_clock(quota!(5 / 2 seconds, burst 4), &clock);
+    let window = FixedWindow::with_clock(rate!(9 / 4 seconds), &clock).unwrap();
+    let log = WeightedLog::with_clock(rate!(4 / second), &clock).unwrap();
+    let counter = SlidingCounter::with_clock(rate!(21 / 9 seconds), &clock).unwrap();
+    let all = All::new([&bucket as &dyn Limiter, &window, &log, &counter]).unwrap();
+    let mut denials = [0; 4];
+    for call in 0..3_000_u64 {
+        clock.advance_nanos(call * call % 17 * 30_000_000 + call % 3);
+        let permits = 1 + call % 4;
+        let Err(denied) = all.try_acquire(permits) else { continue };
+        denials[denied.which()] += 1;
+        assert_eq!(all.peek(permits), Err(denied));
+        let wait = least_wait(&all, permits, &clock);
+        assert_eq!(denied.retry_after(), Some(wait));
+    }
+    assert!(denials.iter().all(|&times| times > 5), "{denials:?}");
+}
+
+#[test]
+fn all_with_a_log_of_single_permits_grants_one_at_a_time() {
+    let clock = ManualClock::at(DAY);
+    let bucket = TokenBucket::with_clock(quota!(5 / second), &clock);
+    let log = SlidingLog::with_clock(rate!(3 / second), &clock).unwrap();
+    let all = All::new([&bucket as &dyn Limiter, &log]).unwrap();
+    assert_eq!(all.try_acquire(2), Err(Denied::TooLarge { limit: 1, which: 1 }));
+    assert_eq!(all.try_acquire(9), Err(Denied::TooLarge { limit: 1, which: 1 }));
+    assert_eq!((bucket.peek(0).unwrap().remaining(), log.count()), (5, 0));
+    assert_eq!(all.try_acquire_up_to(4).unwrap().permits(), 1);
+    assert_eq!((bucket.peek(0).unwrap().remaining(), log.count()), (4, 1));
+}
+
+#[test]
+fn all_takes_as_many_as_the_scarcest_has() {
+    let clock = ManualClock::at(DAY);
+    let bucket = TokenBucket::with_clock(quota!(1 / second, burst 9), &clock);
+    let window = FixedWindow::with_clock(rate!(7 / minute), &clock).unwrap();
+    let all = All::new([&bucket as &dyn Limiter, &window]).unwrap();
+    assert_eq!(all.try_acquire_up_to(0).unwrap().permits(), 0);
+    assert_eq!(all.try_acquire_up_to(3).unwrap().permits(), 3);
+    bucket.force(3).unwrap();
+    assert_eq!(all.try_acquire_up_to(u64::MAX).unwrap().permits(), 3);
+    assert_eq!((bucket.peek(0).unwrap().remaining(), window.count()), (0, 6));
+    let denied = all.try_acquire_up_to(u64::MAX).unwrap_err();
+    assert_eq!((denied.which(), denied.retry_after()), (0, Some(SEC)));
+    clock.advance_nanos(2 * SECOND);
+    assert_eq!(all.try_acquire_up_to(2).unwrap().permits(), 1, "the window has one left");
+    assert_eq!(all.try_acquire_up_to(1).unwrap_err().which(), 1);
+}
+
+/// Each looks as if it had enough.
+#[test]
+fn a_limiter_that_is_in_all_twice_is_taken_from_twice_or_not_at_all() {
+    let clock = ManualClock::at(DAY);
+    let window = FixedWindow::with_clock(rate!(5 / minute), &clock).unwrap();
+    let both = All::new([&window, &window]).unwrap();
+    let wait = both.try_acquire(3).unwrap_err().retry_after();
+    assert_eq!((wait, window.count()), (Some(60 * SEC), 0));
+    let granted = both.try_acquire_up_to(5).unwrap().permits();
+    assert!((1..=2).contains(&granted), "{granted}");
+    assert_eq!(window.count(), 2 * granted);
+}
+
+#[test]
+fn all_of_all_gives_back_what_the_inner_ones_took() {
+    let clock = ManualClock::at(DAY);
+    let [first, second, third] =
+        [5, 6, 7].map(|limit| FixedWindow::with_clock(minutely(limit), &clock).unwrap());
+    let counts = || [&first, &second, &third].map(FixedWindow::count);
+    let inner = All::new([&first, &second]).unwrap();
+    let outer = All::new([&inner as &dyn Limiter, &third, &first]).unwrap();
+    // The first is there twice, and has five.
+    assert!(outer.try_acquire(3).is_err());
+    assert_eq!(counts(), [0, 0, 0]);
+    outer.try_acquire(2).unwrap();
+    assert_eq!(counts(), [4, 2, 2]);
+    outer.reset();
+    assert_eq!(counts(), [0, 0, 0]);
+}
+
+fn minutely(limit: u64) -> Rate {
+    Rate::new(limit, Duration::from_secs(60)).unwrap()
+}

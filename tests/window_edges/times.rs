@@ -1,0 +1,309 @@
+//! Ends of windows, and clocks that jump.
+
+use std::time::Duration;
+
+use sluicegate::*;
+
+use crate::subject::{Bound, KINDS, Window, drain, least_wait};
+use crate::{CENTURY, DAY, MINUTE, SECOND};
+
+const LIMIT: Rate = rate!(5 / minute);
+
+/// Asks for single permits every `step_nanos` for `times` times; when each was
+/// granted.
+pub(crate) fn greedy(
+    window: &dyn Window,
+    clock: &ManualClock,
+    step_nanos: u64,
+    times: u32,
+) -> Vec<u64> {
+    let mut granted_nanos = Vec::new();
+    for _ in 0..times {
+        if window.try_acquire(1).is_ok() {
+            granted_nanos.push(clock.now_nanos());
+        }
+        clock.advance_nanos(step_nanos);
+    }
+    granted_nanos
+}
+
+/// The most that a span `(t - length, t]` has of `at_nanos`.
+pub(crate) fn most_in(at_nanos: &[u64], length_nanos: u64) -> u64 {
+    let in_span = |end: &u64| {
+        at_nanos.iter().filter(|&at| at <= end && end - at < length_nanos).count() as u64
+    };
+    at_nanos.iter().map(in_span).max().unwrap_or(0)
+}
+
+#[test]
+fn each_wait_is_the_least_that_suffices() {
+    for kind in &KINDS {
+        for start_nanos in [0, 1, 59 * SECOND, MINUTE, DAY + 17] {
+            let clock = ManualClock::at(start_nanos);
+            let window = kind.of(rate!(6 / minute), &clock);
+            for (step_nanos, permits) in
+                [(0, 1), (3 * SECOND + 1, 2), (10 * SECOND, 1), (20 * SECOND, 2), (5 * SECOND, 1)]
+                    .repeat(20)
+            {
+                clock.advance_nanos(step_nanos);
+                let permits = if kind.is_unit { 1 } else { permits };
+                if window.try_acquire(permits).is_err() {
+                    let wait = least_wait(&*window, permits, &clock);
+                    assert!(wait <= kind.longest(rate!(6 / minute)), "{}: {wait:?}", kind.name);
+                }
+            }
+            assert_eq!(window.healed(), 0, "{}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn the_time_until_nothing_counts_is_the_least_that_suffices() {
+    for kind in &KINDS {
+        let clock = ManualClock::at(DAY + 17 * SECOND + 5);
+        let window = kind.of(LIMIT, &clock);
+        for permits in [1, 2, 2] {
+            kind.take(&*window, permits);
+            let reset_after = window.peek(0).unwrap().reset_after();
+            let now_nanos = clock.now_nanos();
+            clock.set_nanos(now_nanos + reset_after.as_nanos() as u64 - 1);
+            assert!(window.count() > 0, "{}: {reset_after:?}", kind.name);
+            clock.advance_nanos(1);
+            assert_eq!(window.count(), 0, "{}: {reset_after:?}", kind.name);
+            clock.set_nanos(now_nanos + 7 * SECOND);
+        }
+    }
+}
+
+#[test]
+fn a_permit_that_is_exactly_one_window_old_counts_no_more() {
+    for kind in KINDS.iter().filter(|kind| kind.name.ends_with("Log")) {
+        let clock = ManualClock::at(DAY + 11);
+        let window = kind.of(rate!(1 / minute), &clock);
+        kind.take(&*window, 1);
+        clock.advance_nanos(MINUTE - 1);
+        assert_eq!(window.count(), 1);
+        // A weighted log is exact to its ticks, of 2 ns at this limit.
+        clock.advance_nanos(if kind.is_unit { 1 } else { 3 });
+        assert_eq!(window.count(), 0, "{}", kind.name);
+        kind.take(&*window, 1);
+    }
+}
+
+#[test]
+fn a_window_ends_exactly_where_the_next_one_begins() {
+    for name in ["FixedWindow", "SlidingCounter"] {
+        let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
+        let clock = ManualClock::at(3 * MINUTE - 1);
+        let window = kind.of(LIMIT, &clock);
+        kind.take(&*window, 5);
+        assert!(window.try_acquire(1).is_err());
+        clock.advance_nanos(1);
+        // The counter counts all of the window before at the beginning of this one.
+        let expected = if name == "FixedWindow" { 0 } else { 5 };
+        assert_eq!(window.count(), expected, "{name}");
+    }
+    // From the first, whenever that was.
+    let clock = ManualClock::at(3 * MINUTE - 1);
+    let window = WindowFromFirst::with_clock(LIMIT, &clock).unwrap();
+    clock.advance_nanos(17);
+    window.try_acquire(1).unwrap();
+    clock.advance_nanos(MINUTE - 1);
+    window.try_acquire(4).unwrap();
+    assert!(window.try_acquire(1).is_err());
+    clock.advance_nanos(1);
+    window.try_acquire(5).unwrap();
+}
+
+/// Strict windows and logs: the limit in any span. The others: in their own windows,
+/// so at most twice in a span.
+#[test]
+fn no_span_has_more_than_the_bound_at_either_end_of_the_clock() {
+    for kind in &KINDS {
+        for start_nanos in [0, 1, MINUTE - 1, CENTURY, u64::MAX - 20 * MINUTE] {
+            let clock = ManualClock::at(start_nanos);
+            let window = kind.of(LIMIT, &clock);
+            let granted = greedy(&*window, &clock, 700_000_000, 1_000);
+            let most = most_in(&granted, MINUTE);
+            let bound = if kind.bound == Bound::Any { 5 } else { 10 };
+            assert!(most <= bound, "{} at {start_nanos}: {most}", kind.name);
+            assert!(granted.len() >= 25, "{} at {start_nanos}: {}", kind.name, granted.len());
+        }
+    }
+}
+
+#[test]
+fn a_limiter_made_at_the_end_of_time_grants_its_limit_and_then_denies_for_ever() {
+    for kind in &KINDS {
+        let clock = ManualClock::at(u64::MAX);
+        let window = kind.of(LIMIT, &clock);
+        assert_eq!(drain(&*window), 5, "{}", kind.name);
+        for _ in 0..100 {
+            clock.advance_nanos(SECOND);
+            let denied = window.try_acquire(1).unwrap_err();
+            assert!(denied.retry_after() <= Some(kind.longest(LIMIT)), "{}", kind.name);
+        }
+        window.reset();
+        assert_eq!(drain(&*window), 5, "{}", kind.name);
+    }
+}
+
+/// Wherever the clock goes, and however often.
+#[test]
+fn jumps_from_end_to_end_end_and_get_nobody_more_than_the_limit_in_a_window() {
+    for kind in &KINDS {
+        let clock = ManualClock::new();
+        let window = kind.of(LIMIT, &clock);
+        for at_nanos in [
+            u64::MAX,
+            0,
+            u64::MAX,
+            1 << 63,
+            0,
+            (1 << 63) - 1,
+            1 << 62,
+            u64::MAX - 30 * MINUTE,
+            CENTURY,
+            0,
+            (1 << 62) + 1,
+            DAY,
+        ] {
+            let at = format!("{} at {at_nanos}", kind.name);
+            clock.set_nanos(at_nanos);
+            assert!(drain(&*window) <= 5, "{at}");
+            let wait = window.try_acquire(1).unwrap_err().retry_after().unwrap();
+            assert!(wait <= kind.longest_after_set_back(LIMIT), "{at}: {wait:?}");
+            // From here on, as if nothing had happened.
+            let granted = greedy(&*window, &clock, 700_000_000, 500);
+            let bound = if kind.bound == Bound::Any { 5 } else { 10 };
+            let most = most_in(&granted, MINUTE);
+            assert!(most <= bound, "{at}: {most} of {granted:?}");
+            if at_nanos < u64::MAX {
+                assert!(granted.len() >= 10, "{at}: {granted:?}");
+            }
+        }
+    }
+}
+
+/// What a limiter does whose clock was at `at_nanos` and was then set back: the wait
+/// that it names, and how often it has healed itself.
+fn after_set_back(kind: &crate::subject::Kind, at_nanos: u64, back: Duration) -> (Duration, u64) {
+    let at = format!("{} at {at_nanos}, back by {back:?}", kind.name);
+    let clock = ManualClock::at(at_nanos);
+    let window = kind.of(LIMIT, &clock);
+    kind.take(&*window, 5);
+    clock.rewind(back);
+    assert_eq!(window.count(), 5, "{at}");
+    for _ in 0..3 {
+        assert!(window.try_acquire(1).is_err(), "{at}: granted twice");
+        assert!(window.peek(1).is_err() && window.try_acquire_up_to(9).is_err(), "{at}");
+    }
+    let healed = window.healed();
+    let wait = least_wait(&*window, 1, &clock);
+    clock.advance(wait);
+    assert!(window.try_acquire(1).is_ok(), "{at}");
+    assert_eq!(window.healed(), healed, "{at}: once is enough");
+    (wait, healed)
+}
+
+/// In the middle of a window, at its beginning and at its end.
+const PLACES: [u64; 4] = [5 * DAY + 30 * SECOND, 5 * DAY, 5 * DAY + 7, 5 * DAY - 1];
+
+#[test]
+fn a_clock_set_back_by_half_a_second_is_one_that_threads_may_read() {
+    let back = Duration::from_millis(500);
+    for (kind, at_nanos) in KINDS.iter().flat_map(|kind| PLACES.map(|at| (kind, at))) {
+        let (wait, healed) = after_set_back(kind, at_nanos, back);
+        assert_eq!(healed, 0, "{}", kind.name);
+        assert!(wait <= kind.longest(LIMIT) + back, "{}: {wait:?}", kind.name);
+    }
+}
+
+#[test]
+fn a_clock_set_back_by_a_day_is_healed_once_and_makes_nobody_wait_longer_than_a_window() {
+    let back = Duration::from_secs(86_400);
+    for (kind, at_nanos) in KINDS.iter().flat_map(|kind| PLACES.map(|at| (kind, at))) {
+        let (wait, healed) = after_set_back(kind, at_nanos, back);
+        assert_eq!(healed, 1, "{}", kind.name);
+        assert!(wait <= kind.longest_after_set_back(LIMIT), "{}: {wait:?}", kind.name);
+    }
+}
+
+/// Or than until the clock is where it was, if the limiter has taken it for one of
+/// several that differ: a window that was set back over its beginning may be ahead of
+/// the clock.
+#[test]
+fn a_clock_set_back_by_five_seconds_makes_nobody_wait_longer_than_a_window() {
+    let back = Duration::from_secs(5);
+    for (kind, at_nanos) in KINDS.iter().flat_map(|kind| PLACES.map(|at| (kind, at))) {
+        let (wait, healed) = after_set_back(kind, at_nanos, back);
+        let late = if healed == 0 { back } else { Duration::ZERO };
+        let most = kind.longest_after_set_back(LIMIT) + late;
+        assert!(wait <= most, "{} at {at_nanos}: {wait:?}, healed {healed}", kind.name);
+        assert!(healed <= 1, "{}", kind.name);
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_again_and_again_gets_nobody_more_than_the_limit() {
+    for kind in &KINDS {
+        let clock = ManualClock::at(40 * DAY);
+        let window = kind.of(LIMIT, &clock);
+        assert_eq!(drain(&*window), 5);
+        for back_secs in [3, 50, 61, 3_600, 86_400, 3, 100_000] {
+            clock.rewind(Duration::from_secs(back_secs));
+            assert_eq!(drain(&*window), 0, "{} back by {back_secs} s", kind.name);
+        }
+    }
+}
+
+#[test]
+fn a_frozen_clock_grants_the_limit_once() {
+    let clock = ManualClock::at(DAY);
+    for kind in &KINDS {
+        let window = kind.of(LIMIT, &clock);
+        let granted = (0..1_000).filter(|_| window.try_acquire(1).is_ok()).count();
+        assert_eq!(granted, 5, "{}", kind.name);
+    }
+}
+
+/// Shorter than any clock's tick, and longer than any process.
+#[test]
+fn the_shortest_and_the_longest_windows_end() {
+    all_end(&[1, 2, 3, CENTURY / 2]);
+}
+
+#[test]
+fn a_window_of_a_century_ends() {
+    all_end(&[CENTURY]);
+}
+
+fn all_end(lengths_nanos: &[u64]) {
+    for &nanos in lengths_nanos {
+        for kind in &KINDS {
+            for permits in [1, 2] {
+                let rate = Rate::new(permits, Duration::from_nanos(nanos)).unwrap();
+                let clock = ManualClock::at(DAY + 1);
+                let window = kind.of(rate, &clock);
+                kind.take(&*window, permits);
+                let wait = window.try_acquire(1).unwrap_err().retry_after().unwrap();
+                assert!(wait <= kind.longest(rate), "{}, {nanos} ns: {wait:?}", kind.name);
+                clock.advance(wait);
+                assert!(window.try_acquire(1).is_ok(), "{}, {permits}/{nanos} ns", kind.name);
+                assert_eq!(window.healed(), 0, "{}, {permits}/{nanos} ns", kind.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_unix_clock_numbers_windows_from_the_epoch() {
+    let window = FixedWindow::with_clock(rate!(5 / 36525 days), UnixClock::new()).unwrap();
+    let since_epoch = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    window.try_acquire(5).unwrap();
+    let wait = window.try_acquire(1).unwrap_err().retry_after().unwrap();
+    // The first window ends a century after the epoch.
+    let end = since_epoch + wait;
+    assert!(end.abs_diff(Duration::from_nanos(CENTURY)) < Duration::from_secs(60), "{end:?}");
+    assert_eq!((window.healed(), window.clock().now_nanos() > 50 * 365 * DAY), (0, true));
+}
