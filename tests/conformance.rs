@@ -27,6 +27,8 @@ const THROTTLED: &str = include_str!("vectors/throttled.json");
 const REDIS_CELL: &str = include_str!("vectors/redis_cell.json");
 const BUCKET4J: &str = include_str!("vectors/bucket4j.json");
 const UBER_RATELIMIT: &str = include_str!("vectors/uber_ratelimit.json");
+const SYMFONY: &str = include_str!("vectors/symfony.json");
+const RESILIENCE4J: &str = include_str!("vectors/resilience4j.json");
 const PEER_DEFECTS: &str = include_str!("vectors/peer_defects.json");
 const DOCUMENT: &str = include_str!("../docs/conformance.md");
 
@@ -41,8 +43,8 @@ fn gcra_answers_as_redis_cell_does() {
 }
 
 #[test]
-fn token_bucket_answers_as_bucket4j_does() {
-    assert_eq!(replay(BUCKET4J), Tally { cases: 101, steps: 347, differences: 14 });
+fn token_bucket_and_all_answer_as_bucket4j_does() {
+    assert_eq!(replay(BUCKET4J), Tally { cases: 110, steps: 378, differences: 14 });
 }
 
 #[test]
@@ -51,13 +53,24 @@ fn pacing_lets_through_as_many_as_uber_ratelimit_does() {
 }
 
 #[test]
+fn windows_answer_as_those_of_symfony_do() {
+    assert_eq!(replay(SYMFONY), Tally { cases: 24, steps: 95, differences: 7 });
+}
+
+#[test]
+fn fixed_windows_answer_as_the_cycles_of_resilience4j_do() {
+    assert_eq!(replay(RESILIENCE4J), Tally { cases: 7, steps: 28, differences: 0 });
+}
+
+#[test]
 fn defects_of_the_peers_are_not_ours() {
-    assert_eq!(replay(PEER_DEFECTS), Tally { cases: 7, steps: 23, differences: 7 });
+    assert_eq!(replay(PEER_DEFECTS), Tally { cases: 9, steps: 37, differences: 12 });
 }
 
 #[test]
 fn every_difference_is_in_the_document() {
-    for json in [THROTTLED, REDIS_CELL, BUCKET4J, PEER_DEFECTS, UBER_RATELIMIT] {
+    let files = [THROTTLED, REDIS_CELL, BUCKET4J, PEER_DEFECTS, UBER_RATELIMIT];
+    for json in files.into_iter().chain([SYMFONY, RESILIENCE4J]) {
         let file: serde_json::Value = serde_json::from_str(json).unwrap();
         for case in file["cases"].as_array().unwrap() {
             let parts = ["steps", "counts"].iter().filter_map(|part| case[part].as_array());

@@ -4,28 +4,22 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sluicegate::{
-    Carry, Clock, ConfigError, Denied, Gcra, Grant, LeakyBucket, ManualClock, Quota, Rate, Refill,
-    TokenBucket,
+    All, Carry, Clock, ConfigError, Denied, FixedWindow, Gcra, Grant, LeakyBucket, Limiter,
+    ManualClock, Quota, Rate, Refill, SlidingCounter, TokenBucket, WindowFromFirst,
 };
 
-use crate::vectors::{BucketSpec, CarrySpec, Facts, LimiterSpec, RefillSpec, Step, Verb};
+use crate::vectors::{BucketSpec, CarrySpec, Facts, LimiterSpec, RateSpec, RefillSpec, Step, Verb};
 
 /// A limiter of a case.
 pub(crate) enum Subject<'clock> {
     Gcra(Gcra<&'clock ManualClock>),
     Bucket(TokenBucket<&'clock ManualClock>),
     Paced(LeakyBucket<&'clock ManualClock>),
-}
-
-/// The same call on whichever limiter it is.
-macro_rules! on {
-    ($subject:expr, $limiter:ident => $call:expr) => {
-        match $subject {
-            Subject::Gcra($limiter) => $call,
-            Subject::Bucket($limiter) => $call,
-            Subject::Paced($limiter) => $call,
-        }
-    };
+    Fixed(FixedWindow<&'clock ManualClock>),
+    FromFirst(WindowFromFirst<&'clock ManualClock>),
+    Counter(SlidingCounter<&'clock ManualClock>),
+    Buckets(All<TokenBucket<&'clock ManualClock>>),
+    Windows(All<WindowFromFirst<&'clock ManualClock>>),
 }
 
 impl<'clock> Subject<'clock> {
@@ -35,20 +29,72 @@ impl<'clock> Subject<'clock> {
         scale: u64,
         clock: &'clock ManualClock,
     ) -> Result<Subject<'clock>, ConfigError> {
+        let bucket = |spec| Ok(TokenBucket::with_clock(quota(spec, scale)?, clock));
+        let window = |spec| WindowFromFirst::with_clock(rate(spec, scale)?, clock);
         Ok(match spec {
             LimiterSpec::Gcra(spec) => {
                 let interval = Duration::from_nanos(spec.interval_nanos * scale);
                 Subject::Gcra(Gcra::with_clock(interval, interval * spec.max_burst, clock)?)
             }
-            LimiterSpec::Bucket(spec) => {
-                Subject::Bucket(TokenBucket::with_clock(quota(spec, scale)?, clock))
-            }
+            LimiterSpec::Bucket(spec) => Subject::Bucket(bucket(spec)?),
             LimiterSpec::Paced(spec) => {
-                let period = Duration::from_nanos(spec.period_nanos * scale);
-                let rate = Rate::new(spec.permits, period)?;
-                Subject::Paced(LeakyBucket::min_interval_with_clock(rate, clock))
+                Subject::Paced(LeakyBucket::min_interval_with_clock(rate(spec, scale)?, clock))
+            }
+            LimiterSpec::FixedWindow(spec) => {
+                Subject::Fixed(FixedWindow::with_clock(rate(spec, scale)?, clock)?)
+            }
+            LimiterSpec::WindowFromFirst(spec) => Subject::FromFirst(window(spec)?),
+            LimiterSpec::SlidingCounter(spec) => {
+                Subject::Counter(SlidingCounter::with_clock(rate(spec, scale)?, clock)?)
+            }
+            LimiterSpec::AllBuckets(specs) => {
+                let buckets: Result<Vec<_>, ConfigError> = specs.iter().map(bucket).collect();
+                Subject::Buckets(All::new(buckets?)?)
+            }
+            LimiterSpec::AllWindows(specs) => {
+                let windows: Result<Vec<_>, _> = specs.iter().map(window).collect();
+                Subject::Windows(All::new(windows?)?)
             }
         })
+    }
+
+    fn limiter(&self) -> &dyn Limiter {
+        match self {
+            Subject::Gcra(limiter) => limiter,
+            Subject::Bucket(limiter) => limiter,
+            Subject::Paced(limiter) => limiter,
+            Subject::Fixed(limiter) => limiter,
+            Subject::FromFirst(limiter) => limiter,
+            Subject::Counter(limiter) => limiter,
+            Subject::Buckets(limiter) => limiter,
+            Subject::Windows(limiter) => limiter,
+        }
+    }
+
+    /// All that the limiter remembers, to be compared.
+    fn state(&self) -> String {
+        match self {
+            Subject::Gcra(limiter) => format!("{:?}", limiter.snapshot()),
+            Subject::Bucket(limiter) => format!("{:?}", limiter.snapshot()),
+            Subject::Paced(limiter) => format!("{:?}", limiter.snapshot()),
+            Subject::Fixed(limiter) => format!("{:?}", limiter.snapshot()),
+            Subject::FromFirst(limiter) => format!("{:?}", limiter.snapshot()),
+            Subject::Counter(limiter) => format!("{:?}", limiter.snapshot()),
+            Subject::Buckets(all) => {
+                let snapshots = all.limiters().iter().map(TokenBucket::snapshot);
+                format!("{:?}", snapshots.collect::<Vec<_>>())
+            }
+            Subject::Windows(all) => {
+                let snapshots = all.limiters().iter().map(WindowFromFirst::snapshot);
+                format!("{:?}", snapshots.collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// Whether it is several limiters. What a denial tells is of the one that has to be
+    /// waited for, what a grant tells of the one with the least left.
+    fn is_several(&self) -> bool {
+        matches!(self, Subject::Buckets(_) | Subject::Windows(_))
     }
 
     /// Makes the call of `step` and says what came of it.
@@ -58,15 +104,15 @@ impl<'clock> Subject<'clock> {
     /// If the limiter contradicts itself: see [`checked`](Subject::checked).
     pub(crate) fn run(&self, step: &Step, scale: u64, clock: &ManualClock) -> Facts {
         clock.set_nanos(step.at_nanos * scale);
-        let before = on!(self, limiter => limiter.snapshot());
+        let before = self.state();
         let decision = match step.verb {
-            Verb::Take => on!(self, limiter => limiter.try_acquire(step.n)),
-            Verb::TakeUpTo => on!(self, limiter => limiter.try_acquire_up_to(step.n)),
+            Verb::Take => self.limiter().try_acquire(step.n),
+            Verb::TakeUpTo => self.limiter().try_acquire_up_to(step.n),
             Verb::Peek => self.peek(step.n),
-            Verb::Force => on!(self, limiter => limiter.force(step.n)),
+            Verb::Force => self.force(step.n),
             Verb::Look => self.peek(0),
             Verb::Reset => {
-                on!(self, limiter => limiter.reset());
+                self.limiter().reset();
                 self.peek(0)
             }
             Verb::Reconfigure => {
@@ -74,7 +120,7 @@ impl<'clock> Subject<'clock> {
                 self.peek(0)
             }
         };
-        let after = on!(self, limiter => limiter.snapshot());
+        let after = self.state();
         if decision.is_err() || matches!(step.verb, Verb::Peek | Verb::Look) {
             assert_eq!(before, after, "a denial or a peek has changed the limiter");
         }
@@ -82,7 +128,16 @@ impl<'clock> Subject<'clock> {
     }
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        on!(self, limiter => limiter.peek(permits))
+        self.limiter().peek(permits)
+    }
+
+    fn force(&self, permits: u64) -> Result<Grant, Denied> {
+        match self {
+            Subject::Gcra(limiter) => limiter.force(permits),
+            Subject::Bucket(limiter) => limiter.force(permits),
+            Subject::Paced(limiter) => limiter.force(permits),
+            _ => panic!("only what earns can go into debt"),
+        }
     }
 
     fn reconfigure(&self, step: &Step, scale: u64) {
@@ -131,6 +186,9 @@ impl<'clock> Subject<'clock> {
             }
         }
         match decision {
+            Err(Denied::Wait(shortfall)) if self.is_several() => {
+                self.assert_least_wait(step.n.max(1), shortfall.retry_after(), clock);
+            }
             Err(Denied::Wait(shortfall)) => {
                 assert_eq!(shortfall.remaining(), look.remaining());
                 assert_eq!(shortfall.reset_after(), look.reset_after());
@@ -150,6 +208,7 @@ impl<'clock> Subject<'clock> {
     /// The tokens there are, rounded down to whole ones; less than 0 is a debt.
     fn whole_tokens(&self) -> i64 {
         match self.peek(1) {
+            Err(_) if self.is_several() => 0,
             Err(Denied::Wait(shortfall)) => 1 - shortfall.missing().cast_signed(),
             _ => self.peek(0).unwrap().remaining().cast_signed(),
         }
@@ -163,6 +222,11 @@ impl<'clock> Subject<'clock> {
         assert!(self.peek(permits).is_err(), "{wait:?} is too long a wait for {permits}");
         clock.set_nanos(now_nanos);
     }
+}
+
+/// The rate of `spec`, with its period multiplied by `scale`.
+fn rate(spec: &RateSpec, scale: u64) -> Result<Rate, ConfigError> {
+    Rate::new(spec.permits, Duration::from_nanos(spec.period_nanos * scale))
 }
 
 /// The quota of `spec`, with its period multiplied by `scale`.

@@ -64,6 +64,13 @@ pub(crate) enum LimiterSpec {
     Bucket(BucketSpec),
     /// A minimum interval, as a rate.
     Paced(RateSpec),
+    FixedWindow(RateSpec),
+    WindowFromFirst(RateSpec),
+    SlidingCounter(RateSpec),
+    /// Several buckets, all or nothing.
+    AllBuckets(Vec<BucketSpec>),
+    /// Several windows from the first request, all or nothing.
+    AllWindows(Vec<RateSpec>),
 }
 
 #[derive(Debug, Deserialize)]
