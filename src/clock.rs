@@ -47,7 +47,7 @@ pub use self::{
 ///   counts that in `healed()`. Healing writes, waits for no other call, and reads
 ///   the clock again.
 ///   A window starts no new history: it goes on counting what it had counted, and
-///   nobody waits for longer than its length; that too is in `healed()`.
+///   nobody waits for longer than two of its lengths; that too is in `healed()`.
 /// * **A jump forward:** earns what the time would have earned, at most the
 ///   burst. Beyond 146 years from its beginning a limiter starts again.
 /// * **Suspend:** whatever the clock says. One that does not count it earns

@@ -93,6 +93,8 @@ pub enum ConfigError {
         capacity: u64,
         /// The least that would do.
         least: u64,
+        /// The most there may be.
+        most: u64,
     },
 }
 
@@ -146,7 +148,7 @@ impl ConfigError {
             ConfigError::Limit { .. } => "must be from 1 to what the window can count",
             ConfigError::Slots { .. } => "must be from 1 to 65536",
             ConfigError::Count { .. } => "must be from 1 to 64",
-            ConfigError::Capacity { .. } => "must be from the limit to 2^24",
+            ConfigError::Capacity { .. } => "must be from the limit to what there may be",
         }
     }
 }
@@ -174,8 +176,8 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Slots { slots } => write!(f, "{slots}")?,
             ConfigError::Count { count } => write!(f, "{count}")?,
-            ConfigError::Capacity { capacity, least } => {
-                return write!(f, "{capacity}: must be from {least} to 2^24");
+            ConfigError::Capacity { capacity, least, most } => {
+                return write!(f, "{capacity}: must be from {least} to {most}");
             }
         }
         write!(f, ": {}", self.rule())

@@ -40,15 +40,14 @@ pub(crate) use self::unit::UnitLog;
 pub(crate) use self::weighted::WeightedLog;
 
 /// The most entries: 128 MiB of them.
-const MAX_CAPACITY: u64 = 1 << 24;
+const MAX_PLACES: u64 = 1 << 24;
 
 /// # Errors
 ///
-/// [`ConfigError::Capacity`] if `capacity` is not from `least` to what there may
-/// be.
-const fn check_capacity(capacity: u64, least: u64) -> Result<(), ConfigError> {
-    if capacity < least || capacity > MAX_CAPACITY {
-        return Err(ConfigError::Capacity { capacity, least });
+/// [`ConfigError::Capacity`] if `capacity` is not from `least` to `most`.
+const fn check_capacity(capacity: u64, least: u64, most: u64) -> Result<(), ConfigError> {
+    if capacity < least || capacity > most {
+        return Err(ConfigError::Capacity { capacity, least, most });
     }
     Ok(())
 }

@@ -18,9 +18,15 @@ pub(crate) trait Revoke {
 /// subtract unless the bucket was full in between) admits more than the bound in
 /// some history, because what happened since was decided with the charge in it.
 ///
-/// So [`give_back`](Receipt::give_back) succeeds if no other call has changed the
-/// limiter's word, and otherwise the permits stay spent: never too many are
+/// So [`give_back`](Receipt::give_back) succeeds if the limiter's word still is what
+/// the grant made it, and otherwise the permits stay spent: never too many are
 /// admitted, and at most the permits of the receipt are lost.
+///
+/// One thing can bring such a word back: a `reset` of a window that is one word
+/// (`FixedWindow`, `WindowFromFirst`, `SlidingCounter`, `CalendarWindow` and the
+/// budgets), after which as much is granted again. To give back a receipt from
+/// before is then to make the reset forget that too, at most the permits of the
+/// receipt. Buckets and sliding windows tell the two apart.
 ///
 /// To drop a receipt is to keep the grant.
 ///

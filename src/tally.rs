@@ -24,9 +24,10 @@
 //!
 //! The window that a caller finds may be the next one to its own clock, or as far
 //! ahead as threads' clocks are apart; it counts in that one, so nothing is
-//! granted twice. If it is further ahead, the clock was set back. The counts are
-//! then moved to the window of now: again nothing is granted twice, and nobody
-//! waits longer than a window. `healed()` counts it.
+//! granted twice, and nobody waits longer than two windows. If it is further ahead,
+//! the clock was set back. The counts are then moved to the window of now: again
+//! nothing is granted twice, and nobody waits longer than a window. `healed()` counts
+//! it.
 //!
 //! Progress: lock-free. Memory: 256 bytes, the clock included. Cost: a denial 1
 //! load of the shared word and no write; an admission 1 load and 1 CAS of it.

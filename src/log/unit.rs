@@ -24,9 +24,9 @@ use crate::sync::Backoff;
 use crate::window::{History, Limit};
 use crate::{Clock, ConfigError, Rate};
 
-use super::check_capacity;
 use super::dates::Dates;
 use super::tape::{Head, LAP, Tape};
+use super::{MAX_PLACES, check_capacity};
 
 const TIME: Field = LAP.then(63);
 
@@ -62,7 +62,7 @@ impl View {
 
 impl<C: Clock> UnitLog<C> {
     pub(crate) fn new(limit: Rate, capacity: u64, clock: C) -> Result<UnitLog<C>, ConfigError> {
-        check_capacity(capacity, limit.permits())?;
+        check_capacity(capacity, limit.permits(), MAX_PLACES)?;
         let dates = Dates::new(TIME, limit.period_nanos());
         Ok(UnitLog {
             tape: Tape::new(capacity, |now_nanos| dates.before(now_nanos), clock),

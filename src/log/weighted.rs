@@ -30,9 +30,13 @@ use crate::sync::Backoff;
 use crate::window::{History, Limit};
 use crate::{Clock, ConfigError, Rate};
 
-use super::check_capacity;
 use super::dates::Dates;
 use super::tape::{Head, LAP, Tape};
+use super::{MAX_PLACES, check_capacity};
+
+/// Places besides those of the requests that count: for the newest that does not,
+/// and for the one at the head.
+const MORE: u64 = 2;
 
 /// A log whose entries are requests.
 pub(crate) struct WeightedLog<C> {
@@ -64,11 +68,9 @@ impl<C: Clock> WeightedLog<C> {
     pub(crate) fn new(limit: Rate, capacity: u64, clock: C) -> Result<WeightedLog<C>, ConfigError> {
         let count = LAP.then(u64::BITS - limit.permits().leading_zeros() + 1);
         let dates = Dates::new(count.then(u64::BITS - count.end()), limit.period_nanos());
-        check_capacity(capacity, 1)?;
+        check_capacity(capacity, 1, MAX_PLACES - MORE)?;
         Ok(WeightedLog {
-            // One more for the entry that is the newest that does not count, and
-            // one for the place at the head.
-            tape: Tape::new(capacity + 2, |now_nanos| dates.before(now_nanos), clock),
+            tape: Tape::new(capacity + MORE, |now_nanos| dates.before(now_nanos), clock),
             limit: Limit::new(limit.permits(), Rate::MAX_PERMITS.min(count.max() >> 1))?,
             window_nanos: limit.period_nanos(),
             count,

@@ -9,9 +9,16 @@ use crate::time;
 /// ago.
 ///
 /// The ages are those of the latest moment at which a grant can have been: exact
-/// for a log, the end of the slot or window for the others. So a limiter that is
-/// restored never grants more than the one whose history it is would have, and a
-/// history can be restored to a limiter of another kind, limit or length.
+/// for a log, the end of the slot or window for the others; of a window from the
+/// first request, that request. A history can be restored to a limiter of another
+/// kind, limit or length.
+///
+/// A log, and a window from the first request, that are restored never grant more
+/// than the one whose history it is would have, and a strict sliding window keeps
+/// its limit. Windows that begin at certain times do the same on a clock on which
+/// they begin at the same times as before, such as a `UnixClock`. On one with
+/// another origin (a `QuantaClock` of another process) another window may be
+/// running, in which what was granted in the old one does not count.
 ///
 /// # Examples
 ///

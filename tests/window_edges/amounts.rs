@@ -161,11 +161,11 @@ fn set_ups_out_of_range_are_errors_that_name_the_field_the_value_and_the_range()
         (4, SlidingLog::with_capacity(limit, 4, &clock).err()),
         (most, SlidingLog::with_capacity(limit, most, &clock).err()),
     ] {
-        assert_eq!(text(error), format!("capacity is {capacity}: must be from 5 to 2^24"));
+        assert_eq!(text(error), format!("capacity is {capacity}: must be from 5 to 16777216"));
     }
     for capacity in [0, most] {
         let error = WeightedLog::with_capacity(limit, capacity, &clock).err();
-        assert_eq!(text(error), format!("capacity is {capacity}: must be from 1 to 2^24"));
+        assert_eq!(text(error), format!("capacity is {capacity}: must be from 1 to 16777214"));
     }
 }
 
