@@ -119,7 +119,38 @@ pub(crate) use loom::sync::atomic::fence;
 /// What a loop does between two tries. Under loom a pause is a yield: a model
 /// must let the other thread run, and has no time to waste.
 #[cfg(not(sluicegate_loom))]
-pub(crate) use crossbeam_utils::Backoff;
+pub(crate) struct Backoff {
+    pause: crossbeam_utils::Backoff,
+    pauses: core::cell::Cell<u32>,
+}
+
+#[cfg(not(sluicegate_loom))]
+impl Backoff {
+    /// After so many lost races the pauses are short again. They double each time, up
+    /// to 64 instructions, and whoever has lost most often would else wait longest,
+    /// for as long as it loses.
+    const TURNS: u32 = 10;
+
+    #[inline]
+    pub(crate) fn new() -> Backoff {
+        Backoff { pause: crossbeam_utils::Backoff::new(), pauses: core::cell::Cell::new(0) }
+    }
+
+    /// Another thread made progress, so the next try may well succeed.
+    #[inline]
+    pub(crate) fn spin(&self) {
+        self.pause.spin();
+        self.pauses.set((self.pauses.get() + 1) % Self::TURNS);
+        if self.pauses.get() == 0 {
+            self.pause.reset();
+        }
+    }
+
+    /// Another thread must make progress before a next try can succeed.
+    pub(crate) fn snooze(&self) {
+        self.pause.snooze();
+    }
+}
 
 #[cfg(sluicegate_loom)]
 pub(crate) struct Backoff;
