@@ -11,6 +11,15 @@ pub(crate) struct Grant {
     pub(crate) index: u8,
 }
 
+/// By what time the grants of a log are judged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Judge {
+    /// Their dates.
+    Dates,
+    /// An instant between call and return: the date, unless that is ahead.
+    Instants,
+}
+
 /// The grants, in order of time, so that the order in which they were made does
 /// not make two states of one.
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -51,6 +60,23 @@ impl Ledger {
     /// would have been more than `limit` in the `span` up to it.
     pub(crate) fn was_full(&self, from: i8, to: i8, span: i8, permits: u8, limit: u8) -> bool {
         (from..=to).any(|time| self.between(time - span, time) + permits > limit)
+    }
+
+    /// The same for a log of so many entries, whose time is no earlier than its last
+    /// entry's.
+    pub(crate) fn log_was_full(
+        &self,
+        (from, to): (i8, i8),
+        span: i8,
+        permits: u8,
+        limit: u8,
+        capacity: usize,
+    ) -> bool {
+        let Some(last) = self.0.last().map(|grant| grant.time) else { return permits > limit };
+        let (from, to) = (from.max(last), to.max(last));
+        // What is left of the window when it first can be judged.
+        let entries = self.0.iter().filter(|grant| grant.time > from - span).count();
+        entries >= capacity || self.was_full(from, to, span, permits, limit)
     }
 
     /// The most permits by which the grants exceed a bucket that holds `cap` and

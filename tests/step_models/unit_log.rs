@@ -1,38 +1,43 @@
 //! The log of a limiter that admits one permit at a time: a ring of R entries,
-//! each with the time of an admission and the parity of its lap, and an index of
+//! each with the date of an admission and the parity of its lap, and an index of
 //! the next, which others may advance for a thread that was held up.
 //!
 //! An index is filled when its slot has the parity of its lap. What is below
-//! `start` does not count, so a reset only moves that. A take is at the time of
-//! the clock, or of the last entry, if that is later.
+//! `start` does not count, so a reset only moves that. A take is dated as the
+//! clock says, or as the last entry, if that is later, or a tick after the entry
+//! that it is written over: so no value of a slot comes back. After resets that can
+//! be ahead of the clock, by a tick for each of them at most. The log is judged at
+//! the clock, or at the last entry's date, if that is later.
 //!
-//! | mutant             | what it drops                                  | what goes wrong |
-//! |--------------------|------------------------------------------------|-----------------|
-//! | `NoParity`         | the sign that a slot is filled                 | an entry is overwritten before the head has moved: too many admitted |
-//! | `DenyUnchecked`    | the second look at head and slot before a denial | the oldest that counts is of a later lap: a wrong denial |
-//! | `HeadFirst`        | the order: entry, then head                    | the next sees no entry where there will be one: too many admitted |
-//! | `PlainStore`       | the CAS on the slot                            | an admission is lost: too many admitted |
-//! | `TimesGoBack`      | the last entry's time, where it is later       | the oldest that counts is not the earliest: wrong denials, and too many admitted once the limit is lowered |
-//! | `HeadNotRechecked` | the second look at the head after the slot     | a thread held up for a lap takes the entry of the next for an empty slot, and overwrites it: too many admitted |
-//! | `OwnTime`          | the last entry's time, when the window is judged | a caller from before an entry counts what has left its window: a wrong denial |
-//! | `ResetStoresHead`  | that `start` only grows                        | of two resets, the earlier brings back what the later forgot: a wrong denial |
-//! | `ResetDoesNotHelp` | the help, in a reset, to a head that lags      | the last admission before it counts after it: a wrong denial |
-//! | a lap of one bit   | the laps' being told apart for longer          | two resets and two laps within one instant bring an entry back: too many admitted |
+//! | mutant              | what it drops                                  | what goes wrong |
+//! |---------------------|------------------------------------------------|-----------------|
+//! | `NoParity`          | the sign that a slot is filled                 | an entry is overwritten before the head has moved: too many admitted |
+//! | `DenyUnchecked`     | the second look at the slot before a denial    | the oldest that counts is of a later lap: a wrong denial |
+//! | `HeadFirst`         | the order: entry, then head                    | the next sees no entry where there will be one: too many admitted |
+//! | `PlainStore`        | the CAS on the slot                            | an admission is lost: too many admitted |
+//! | `TimesGoBack`       | the last entry's date, where it is later       | the oldest that counts is not the earliest: wrong denials, and too many admitted once the limit is lowered |
+//! | `DateOfOverIgnored` | the tick after the entry that is written over  | resets and two laps within one instant bring an entry back: too many admitted |
+//! | `HeadNotRechecked`  | the second look at the head after the slot     | a thread held up for a lap takes the entry of the next for an empty slot, and overwrites it: too many admitted |
+//! | `OwnTime`           | the last entry's date, when the window is judged | a caller from before an entry counts what has left its window: a wrong denial |
+//! | `ResetStoresHead`   | that `start` only grows                        | of two resets, the earlier brings back what the later forgot: a wrong denial |
+//! | `ResetDoesNotHelp`  | the help, in a reset, to a head that lags      | the last admission before it counts after it: a wrong denial |
 //!
 //! That the limit is loaded after the slot, and not before, has no mutant: it is
-//! one that was in force during the call either way.
+//! one that was in force during the call either way. What a grant says of the
+//! permits that remain is not in the model: nothing is decided by it.
 
 use std::fmt;
 
 use crate::explore::{CLOCK, Found, Model, explore};
-use crate::ledger::{Grant, Ledger};
+use crate::ledger::{Grant, Judge, Ledger};
 
 #[path = "unit_log/calls.rs"]
 mod calls;
 
 const MOST_SLOTS: usize = 3;
 const THREADS: usize = 3;
-const NEVER: i8 = -100;
+/// The date of what was before the first lap.
+const BEFORE: i8 = -1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mutant {
@@ -41,6 +46,7 @@ enum Mutant {
     HeadFirst,
     PlainStore,
     TimesGoBack,
+    DateOfOverIgnored,
     HeadNotRechecked,
     OwnTime,
     ResetStoresHead,
@@ -54,22 +60,29 @@ enum Op {
     Limit(u8),
 }
 
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct UnitLog {
     slots: u8,
     limit: u8,
     window: i8,
     run: i8,
-    /// Bits of the lap that an entry keeps: 1 is the parity.
-    lap_bits: u8,
+    judge: Judge,
     mutant: Option<Mutant>,
     programs: [&'static [Op]; THREADS],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Entry {
-    time: i8,
+    date: i8,
     lap: u8,
+}
+
+/// The clock, the head, and what was in the slot there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Seen {
+    now: i8,
+    head: u8,
+    slot: Entry,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -82,59 +95,31 @@ enum At {
         now: i8,
         head: u8,
     },
-    HeadAgain {
-        now: i8,
-        head: u8,
-        seen: Entry,
-    },
-    Limit {
-        now: i8,
-        head: u8,
-        seen: Entry,
-    },
-    Oldest {
-        now: i8,
-        head: u8,
-        seen: Entry,
-        limit: u8,
-    },
-    Last {
-        now: i8,
-        head: u8,
-        seen: Entry,
-        limit: u8,
-        oldest: i8,
-    },
+    HeadAgain(Seen),
+    Last(Seen),
     Start {
-        now: i8,
-        head: u8,
-        seen: Entry,
-        limit: u8,
-        oldest: i8,
+        seen: Seen,
         last: i8,
     },
-    DenyHead {
-        now: i8,
-        head: u8,
-        seen: Entry,
+    Limit {
+        seen: Seen,
+        last: i8,
+        start: u8,
     },
-    DenySlot {
-        now: i8,
-        head: u8,
-        seen: Entry,
+    Oldest {
+        seen: Seen,
+        last: i8,
+        index: u8,
     },
-    Write {
-        now: i8,
-        head: u8,
-        seen: Entry,
-        time: i8,
-    },
+    DenySlot(Seen),
     /// The mutant that takes the index before it writes the entry.
     TakeIndex {
-        now: i8,
-        head: u8,
-        seen: Entry,
-        time: i8,
+        seen: Seen,
+        date: i8,
+    },
+    Write {
+        seen: Seen,
+        date: i8,
     },
     Advance {
         head: u8,
@@ -219,7 +204,7 @@ impl Model for UnitLog {
             head: self.slots,
             start: self.slots,
             limit: self.limit,
-            ring: [Entry { time: NEVER, lap: 0 }; MOST_SLOTS],
+            ring: [Entry { date: BEFORE, lap: 0 }; MOST_SLOTS],
             threads: [Thread::IDLE; THREADS],
             written: self.slots,
             ledger: Ledger::default(),
@@ -246,7 +231,7 @@ impl Model for UnitLog {
 
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.time, self.lap)
+        write!(f, "{}/{}", self.date, self.lap)
     }
 }
 
@@ -259,7 +244,7 @@ impl fmt::Debug for Thread {
 use Op::{Limit, Reset, Take};
 
 fn log(slots: u8, limit: u8, window: i8, run: i8, programs: [&'static [Op]; THREADS]) -> UnitLog {
-    UnitLog { slots, limit, window, run, lap_bits: 1, mutant: None, programs }
+    UnitLog { slots, limit, window, run, judge: Judge::Dates, mutant: None, programs }
 }
 
 fn full_ring() -> UnitLog {
@@ -275,6 +260,11 @@ fn a_lap() -> UnitLog {
     log(3, 2, 1, 2, [&[Take], &[Take, Take, Take, Take], &[]])
 }
 
+/// Denials are not judged then.
+fn by_instants(log: UnitLog) -> UnitLog {
+    UnitLog { judge: Judge::Instants, ..log }
+}
+
 fn holds(log: &UnitLog, at_least: usize) {
     let explored = explore(log).unwrap();
     println!("unit log {:?}: {explored:?}", log.programs);
@@ -287,8 +277,8 @@ fn no_window_holds_more_than_the_limit_and_denials_are_right() {
     holds(&full_ring(), 100_000);
     holds(&a_lap(), 30_000);
     holds(&log(1, 1, 2, 4, [&[Take], &[Take], &[Take]]), 500_000);
-    holds(&log(2, 1, 2, 4, [&[Take, Take], &[Take, Take], &[]]), 80_000);
-    holds(&log(2, 1, 1, 2, [&[Take, Take], &[Take], &[Take]]), 400_000);
+    holds(&log(2, 1, 2, 4, [&[Take, Take], &[Take, Take], &[]]), 70_000);
+    holds(&log(2, 1, 1, 2, [&[Take, Take], &[Take], &[Take]]), 300_000);
 }
 
 #[test]
@@ -311,34 +301,50 @@ fn every_mutant_of_the_unit_log_is_caught() {
     for (mutant, log, fault) in [
         (NoParity, full_ring(), "3 of 2 admitted"),
         (DenyUnchecked, a_lap(), "room throughout"),
-        (HeadFirst, resets(), "2 of 1 admitted"),
+        (HeadFirst, by_instants(full_ring()), "3 of 2 admitted"),
         (PlainStore, full_ring(), "3 of 2 admitted"),
         (TimesGoBack, full_ring(), "room throughout"),
-        (HeadNotRechecked, a_lap(), "3 of 2 admitted"),
+        (HeadNotRechecked, by_instants(a_lap()), "3 of 2 admitted"),
         (OwnTime, full_ring(), "room throughout"),
         (ResetStoresHead, resets(), "room throughout"),
         (ResetDoesNotHelp, resets(), "room throughout"),
     ] {
-        let trace = explore(&UnitLog { mutant: Some(mutant), ..log }).unwrap_err();
+        let trace = explore(&UnitLog { mutant: Some(mutant), ..log });
+        let trace = trace.expect_err(&format!("{mutant:?}"));
         assert!(trace.fault.contains(fault), "{mutant:?}: {trace:?}");
     }
 }
 
 #[test]
 fn without_the_last_look_at_the_head_even_a_full_ring_admits_too_many() {
-    let log = log(1, 1, 1, 3, [&[Take], &[Take, Take, Take], &[]]);
+    let log = by_instants(log(1, 1, 1, 3, [&[Take], &[Take, Take, Take], &[]]));
     holds(&log, 30_000);
     let trace = explore(&UnitLog { mutant: Some(Mutant::HeadNotRechecked), ..log }).unwrap_err();
     assert!(trace.fault.contains("2 of 1 admitted"), "{trace:?}");
 }
 
-/// What a lap of so many bits is good for: it takes a reset for each lap, and all
-/// of them while one thread stands still and the clock does.
+/// Of a slot that is written over and over within one instant, no value comes back.
 #[test]
-fn an_entry_comes_back_when_its_laps_are_spent_within_one_instant() {
-    let run: &[Op] = &[Take, Reset, Take, Reset, Take];
-    let parity = log(1, 1, 2, 0, [run, &[Take], &[]]);
-    let trace = explore(&parity).unwrap_err();
-    assert!(trace.fault.contains("2 of 1 admitted"), "{trace:?}");
-    holds(&UnitLog { lap_bits: 2, ..parity }, 500);
+fn a_lap_of_one_bit_suffices_even_if_resets_come_at_one_instant() {
+    let one: &[Op] = &[Take, Reset, Take, Reset, Take];
+    let two: &[Op] = &[Take, Take, Reset, Take, Take, Reset, Take, Take];
+    for log in [log(1, 1, 2, 0, [one, &[Take], &[]]), log(2, 2, 2, 0, [two, &[Take], &[]])] {
+        holds(&log, 500);
+        let trace = explore(&UnitLog { mutant: Some(Mutant::DateOfOverIgnored), ..log });
+        let trace = trace.unwrap_err();
+        assert!(trace.fault.contains("admitted"), "{trace:?}");
+    }
+    holds(&log(1, 1, 2, 1, [one, &[Take, Take], &[]]), 500);
+    holds(&log(2, 2, 2, 1, [two, &[Take, Reset, Take], &[]]), 500);
+}
+
+/// Dates that are ahead of the clock let nothing leave a window early but one that is
+/// as short as they can be apart.
+#[test]
+fn dates_ahead_of_the_clock_cut_only_a_window_of_one_tick_short() {
+    let takes: &[Op] = &[Take, Take, Take, Take, Take];
+    let ahead = |window| by_instants(log(2, 2, window, 1, [takes, &[Reset, Reset], &[]]));
+    holds(&ahead(2), 10_000);
+    let trace = explore(&ahead(1)).unwrap_err();
+    assert!(trace.fault.contains("3 of 2 admitted"), "{trace:?}");
 }

@@ -1,42 +1,53 @@
 //! The log of a limiter that admits any number of permits at a time: like the unit
 //! log, but an entry also has the permits of all entries up to it, so that a
-//! window is the difference of two, the second found by halving.
+//! window is the difference of two. The second is the newest that has left the
+//! window, found by halving, which may begin at a hint: any number, so the model
+//! tries all.
 //!
-//! | mutant             | what it drops                                  | what goes wrong |
-//! |--------------------|------------------------------------------------|-----------------|
-//! | `TimesGoBack`      | the last entry's time, where it is later       | entries are out of order, and the search stops too soon: too many admitted |
-//! | `DenyUnchecked`    | the second look at head and slot before a denial | the boundary is of a later lap, and what was admitted since is negative: a wrong denial |
-//! | `HeadFirst`        | the order: entry, then head                    | the next builds on a total that is not there yet: too many admitted |
-//! | `PlainStore`       | the CAS on the slot                            | an admission is lost: too many admitted |
-//! | `StaleTotal`       | the order: head, then the last entry           | an admission is left out of the total: too many admitted |
-//! | `SmallRing`        | two slots of the limit's two more              | the boundary has been overwritten: too many admitted |
-//! | `OneSlotShort`     | one of them                                    | the same |
-//! | `HeadNotRechecked` | the second look at the head after the slot     | a thread held up for a lap takes the entry of the next for an empty slot, and overwrites it: too many admitted |
-//! | `OwnTime`          | the last entry's time, when the window is judged | a caller from before an entry counts what has left its window: a wrong denial |
+//! Totals wrap, as in a field with a bit more than the limit. An entry is written
+//! only if the one after the oldest that can be looked at has left the window, so
+//! that a total is never missing: the log holds as many entries as its capacity,
+//! which is two less than its slots, and may be less than the limit. Where a tick
+//! is several instants, dates are rounded up and readings of the clock down.
 //!
-//! Two resets bring no entry back here, as the total grows with each.
+//! | mutant              | what it drops                                  | what goes wrong |
+//! |---------------------|------------------------------------------------|-----------------|
+//! | `TimesGoBack`       | the last entry's date, where it is later       | entries are out of order, and the search stops too soon: too many admitted |
+//! | `DateOfOverIgnored` | the tick after the entry that is written over  | resets and two laps within one instant, and the total has wrapped: an entry comes back, too many admitted |
+//! | `DateTakenAsTime`   | that dates are rounded up, when the window is judged by that of the last entry | what was admitted in the tick before leaves it early: too many admitted |
+//! | `DenyUnchecked`     | the second look at the slot before a denial    | the boundary is of a later lap, and what was admitted since is negative: a wrong denial |
+//! | `HeadFirst`         | the order: entry, then head                    | the next builds on a total that is not there yet: too many admitted |
+//! | `PlainStore`        | the CAS on the slot                            | an admission is lost: too many admitted |
+//! | `StaleTotal`        | the order: head, then the last entry           | an admission is left out of the total: too many admitted |
+//! | `FullIgnored`       | the look at the entry after the oldest         | the boundary has been overwritten: too many admitted |
+//! | `HintTrusted`       | the look at the entry that the hint is         | what counts is taken to have left the window: too many admitted |
+//! | `HeadNotRechecked`  | the second look at the head after the slot     | a thread held up for a lap takes the entry of the next for an empty slot, and overwrites it: too many admitted |
+//! | `OwnTime`           | the last entry's date, when the window is judged | a caller from before an entry counts what has left its window: a wrong denial |
 
 use std::fmt;
 
 use crate::explore::{CLOCK, Found, Model, explore};
-use crate::ledger::{Grant, Ledger};
+use crate::ledger::{Grant, Judge, Ledger};
 
 #[path = "weighted_log/calls.rs"]
 mod calls;
 
 const MOST_SLOTS: usize = 4;
 const THREADS: usize = 3;
-const NEVER: i8 = -100;
+/// The date of what was before the first lap.
+const BEFORE: i8 = -1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mutant {
     TimesGoBack,
+    DateOfOverIgnored,
+    DateTakenAsTime,
     DenyUnchecked,
     HeadFirst,
     PlainStore,
     StaleTotal,
-    SmallRing,
-    OneSlotShort,
+    FullIgnored,
+    HintTrusted,
     HeadNotRechecked,
     OwnTime,
 }
@@ -47,18 +58,25 @@ enum Op {
     Reset,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct WeightedLog {
     limit: u8,
+    /// How many entries can be in a window.
+    capacity: u8,
+    /// Instants to a tick.
+    parts: i8,
+    /// In ticks.
     window: i8,
+    /// Instants for which the clock goes on.
     run: i8,
+    judge: Judge,
     mutant: Option<Mutant>,
     programs: [&'static [Op]; THREADS],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Entry {
-    time: i8,
+    date: i8,
     total: u8,
     lap: u8,
 }
@@ -72,73 +90,38 @@ struct Seen {
     last: Entry,
 }
 
+/// The newest that has left the window is at `low` or above it, and below `high`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Look {
+    seen: Seen,
+    low: u8,
+    high: u8,
+    /// Where there is no room for another entry, if that is it.
+    full: Option<u8>,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum At {
     Idle,
-    Head {
-        now: i8,
-    },
-    StaleLast {
-        now: i8,
-        head: u8,
-    },
-    HeadLate {
-        now: i8,
-        last: Entry,
-    },
-    Slot {
-        now: i8,
-        head: u8,
-        last: Option<Entry>,
-    },
-    HeadAgain {
-        now: i8,
-        head: u8,
-        slot: Entry,
-        last: Option<Entry>,
-    },
-    Last {
-        now: i8,
-        head: u8,
-        slot: Entry,
-    },
+    Head { now: i8 },
+    StaleLast { now: i8, head: u8 },
+    HeadLate { now: i8, last: Entry },
+    Slot { now: i8, head: u8, last: Option<Entry> },
+    HeadAgain { now: i8, head: u8, slot: Entry, last: Option<Entry> },
+    Last { now: i8, head: u8, slot: Entry },
     Start(Seen),
-    /// The boundary is at `low` or above it, and below `high`.
-    Search {
-        seen: Seen,
-        low: u8,
-        high: u8,
-    },
-    Boundary {
-        seen: Seen,
-        index: u8,
-    },
-    DenyHead(Seen),
+    Hint(Look),
+    Search { look: Look, middle: u8 },
+    Boundary(Look),
     DenySlot(Seen),
     TakeIndex(Seen),
     Write(Seen),
-    Advance {
-        head: u8,
-    },
-    Help {
-        now: i8,
-        head: u8,
-    },
-    ResetHead {
-        before: u8,
-    },
-    ResetSlot {
-        before: u8,
-        head: u8,
-    },
-    ResetHelp {
-        before: u8,
-        head: u8,
-    },
-    ResetStart {
-        before: u8,
-        head: u8,
-    },
+    Advance { head: u8 },
+    Help { now: i8, head: u8 },
+    ResetHead { before: u8 },
+    ResetSlot { before: u8, head: u8 },
+    ResetHelp { before: u8, head: u8 },
+    ResetStart { before: u8, head: u8 },
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -196,7 +179,7 @@ impl Model for WeightedLog {
             clock: 0,
             head: self.slots(),
             start: self.slots(),
-            ring: [Entry { time: NEVER, total: 0, lap: 0 }; MOST_SLOTS],
+            ring: [Entry { date: BEFORE, total: 0, lap: 0 }; MOST_SLOTS],
             threads: [Thread::IDLE; THREADS],
             written: self.slots(),
             ledger: Ledger::default(),
@@ -225,7 +208,7 @@ impl Model for WeightedLog {
 
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}/{}", self.total, self.time, self.lap)
+        write!(f, "{}@{}/{}", self.total, self.date, self.lap)
     }
 }
 
@@ -238,7 +221,16 @@ impl fmt::Debug for Thread {
 use Op::{Reset, Take};
 
 fn log(limit: u8, window: i8, run: i8, programs: [&'static [Op]; THREADS]) -> WeightedLog {
-    WeightedLog { limit, window, run, mutant: None, programs }
+    WeightedLog {
+        limit,
+        capacity: limit,
+        parts: 1,
+        window,
+        run,
+        judge: Judge::Dates,
+        mutant: None,
+        programs,
+    }
 }
 
 fn takes() -> WeightedLog {
@@ -253,6 +245,32 @@ fn small_takes() -> WeightedLog {
 fn a_lap(run: i8) -> WeightedLog {
     const FIVE: &[Op] = &[Take(1); 5];
     log(2, 1, run, [&[Take(1)], if run > 2 { &FIVE[1..] } else { FIVE }, &[]])
+}
+
+/// Denials are not judged then.
+fn by_instants(log: WeightedLog) -> WeightedLog {
+    WeightedLog { judge: Judge::Instants, ..log }
+}
+
+/// Two laps with a reset after each admission, and the total comes back with them.
+fn two_laps() -> WeightedLog {
+    #[rustfmt::skip]
+    const NINE: &[Op] = &[
+        Take(1), Reset, Take(1), Reset, Take(1), Reset, Take(1), Reset,
+        Take(1), Reset, Take(1), Reset, Take(1), Reset, Take(1), Reset, Take(1),
+    ];
+    WeightedLog { capacity: 2, ..log(1, 2, 0, [NINE, &[Take(1)], &[]]) }
+}
+
+/// Ticks of two instants.
+fn long_ticks() -> WeightedLog {
+    let takes = log(2, 1, 4, [&[Take(2), Take(1)], &[Take(1), Take(1)], &[]]);
+    WeightedLog { parts: 2, ..by_instants(takes) }
+}
+
+/// Room for fewer entries than the limit.
+fn one_entry() -> WeightedLog {
+    WeightedLog { capacity: 1, ..small_takes() }
 }
 
 fn holds(log: &WeightedLog, at_least: usize) {
@@ -273,9 +291,27 @@ fn no_window_holds_more_than_the_limit_and_denials_are_right() {
 }
 
 #[test]
+fn a_log_with_room_for_fewer_entries_than_the_limit_refuses_more_and_admits_no_more() {
+    holds(&one_entry(), 30_000);
+    let takes = log(3, 2, 3, [&[Take(1), Take(2)], &[Take(2), Take(1)], &[]]);
+    holds(&WeightedLog { capacity: 2, ..takes }, 80_000);
+    let resets: [&[Op]; THREADS] = [&[Take(1), Reset, Take(1)], &[Take(1), Reset], &[]];
+    holds(&WeightedLog { programs: resets, ..one_entry() }, 10_000);
+}
+
+#[test]
+fn dates_in_ticks_of_several_instants_leave_the_window_late_and_not_early() {
+    holds(&long_ticks(), 100_000);
+    let resets: &[Op] = &[Take(1), Reset, Take(1), Reset, Take(1)];
+    let with_resets = WeightedLog { run: 3, programs: [resets, &[Take(2)], &[]], ..long_ticks() };
+    holds(&with_resets, 50_000);
+}
+
+#[test]
 fn what_was_admitted_before_a_reset_does_not_count() {
     holds(&log(2, 2, 2, [&[Take(1), Reset, Take(1)], &[Take(2), Reset], &[]]), 10_000);
     holds(&log(1, 2, 0, [&[Take(1), Reset, Take(1), Reset, Take(1)], &[Take(1)], &[]]), 500);
+    holds(&two_laps(), 10_000);
 }
 
 #[test]
@@ -284,16 +320,19 @@ fn every_mutant_of_the_weighted_log_is_caught() {
 
     for (mutant, log, fault) in [
         (TimesGoBack, takes(), "3 of 2 admitted"),
+        (DateOfOverIgnored, two_laps(), "2 of 1 admitted"),
+        (DateTakenAsTime, long_ticks(), "3 of 2 admitted"),
         (DenyUnchecked, a_lap(3), "room throughout"),
         (HeadFirst, takes(), "3 of 2 admitted"),
         (PlainStore, takes(), "3 of 2 admitted"),
         (StaleTotal, takes(), "3 of 2 admitted"),
-        (SmallRing, takes(), "3 of 2 admitted"),
-        (OneSlotShort, small_takes(), "3 of 2 admitted"),
-        (HeadNotRechecked, a_lap(2), "3 of 2 admitted"),
+        (FullIgnored, one_entry(), "3 of 2 admitted"),
+        (HintTrusted, small_takes(), "3 of 2 admitted"),
+        (HeadNotRechecked, by_instants(a_lap(2)), "3 of 2 admitted"),
         (OwnTime, small_takes(), "room throughout"),
     ] {
-        let trace = explore(&WeightedLog { mutant: Some(mutant), ..log }).unwrap_err();
+        let trace = explore(&WeightedLog { mutant: Some(mutant), ..log });
+        let trace = trace.expect_err(&format!("{mutant:?}"));
         assert!(trace.fault.contains(fault), "{mutant:?}: {trace:?}");
     }
 }

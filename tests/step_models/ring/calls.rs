@@ -3,7 +3,7 @@
 use super::*;
 
 impl Ring {
-    fn is(&self, mutant: Mutant) -> bool {
+    pub(super) fn is(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
 
@@ -11,10 +11,6 @@ impl Ring {
     fn fills_late(&self, phase: Phase) -> bool {
         self.is(Mutant::OpenBeforeFilled) && phase == Phase::Open
             || self.is(Mutant::ResetAtOnce) && phase == Phase::Resetting
-    }
-
-    fn slot(&self, tick: u8) -> usize {
-        usize::from(tick % self.slots)
     }
 
     /// Notes which calls could be refused now, and looks at the boundaries.
@@ -35,13 +31,7 @@ impl Ring {
                     continue;
                 };
                 next.threads[who].was_full = thread.was_full
-                    || next.ledger.was_full(
-                        call.now as i8,
-                        to,
-                        self.slots as i8,
-                        permits,
-                        self.limit,
-                    );
+                    || (call.now as i8..=to).any(|tick| self.is_full(&next.ledger, permits, tick));
             }
             let is_whole = self.mutant.is_none() && self.reset != Reset::SameTotal;
             if is_whole && next.head.phase == Phase::Open {
@@ -49,18 +39,6 @@ impl Ring {
             }
         }
         found.add(who, what, next, fault);
-    }
-
-    /// The invariant: while H is open, every boundary that a window can begin at
-    /// is the total at the end of its tick.
-    fn wrong_boundary(&self, state: &State) -> Option<String> {
-        let head = state.head;
-        let is_wrong = |&tick: &u8| {
-            let since = state.ledger.between(tick as i8, head.tick as i8);
-            state.marks[self.slot(tick)] != Mark { tick, total: head.total - since }
-        };
-        let wrong = (head.tick - self.slots..head.tick).find(is_wrong)?;
-        Some(format!("H is open, and the boundary of tick {wrong} is wrong"))
     }
 
     /// One step of one thread.
@@ -74,7 +52,7 @@ impl Ring {
                 let instant = if self.judge == Judge::Instants { state.clock } else { 0 };
                 let call = Call { instant, now, entered: false };
                 if self.is(Mutant::BoundaryFirst) && op != Op::Reset {
-                    let mark = state.marks[self.slot(state.head.tick)];
+                    let mark = self.seen(state, Place { which: 0, slot: state.head.tick });
                     return go("reads the clock and a boundary", At::LoadAgain { call, mark });
                 }
                 go("reads the clock", At::Load(call));
@@ -87,10 +65,10 @@ impl Ring {
                 let at = self.decide(op, call, state.head, Some(mark));
                 go("loads H", at);
             }
-            At::Boundary { call, head } => {
-                let tick = head.tick.max(call.now) - self.slots;
-                let base = state.marks[self.slot(tick)].total;
-                let at = self.judge_take(op, call, head, base);
+            At::Boundary { call, head, which } => {
+                let slot = self.windows[which].oldest(call, head);
+                let base = self.seen(state, Place { which, slot }).total;
+                let at = self.judge_take(op, call, head, which, base);
                 if self.is(Mutant::DenyUnchecked) && matches!(at, At::Recheck { .. }) {
                     return self.deny(state, who, found);
                 }
@@ -146,54 +124,54 @@ impl Ring {
     fn finish_step(&self, state: &State, who: usize, at: At, found: &mut Found<State>) {
         let mut go = |what, at| self.add(found, who, what, state.move_to(who, at), None);
         match at {
-            At::Scan { call, head, tick } => {
-                let at = if state.marks[self.slot(tick)].tick == tick {
-                    Self::fill_from(call, head, tick + 1)
-                } else if tick == head.tick - self.slots {
-                    At::Fill { call, head, tick }
+            At::Scan { call, head, place } => {
+                let at = if self.seen(state, place).slot == place.slot {
+                    self.fill_next(call, head, place)
+                } else if place.slot == self.windows[place.which].first(head) {
+                    At::Fill { call, head, place }
                 } else {
-                    At::Scan { call, head, tick: tick - 1 }
+                    At::Scan { call, head, place: Place { slot: place.slot - 1, ..place } }
                 };
                 go("looks for a boundary that is there", at);
             }
-            At::Fill { call, head, tick } => {
-                let seen = state.marks[self.slot(tick)];
+            At::Fill { call, head, place } => {
+                let seen = self.seen(state, place);
                 let is_there = match head.phase {
-                    Phase::Resetting => seen == Mark { tick, total: head.total },
-                    _ => seen.tick == tick && !self.is(Mutant::NoTags),
+                    Phase::Resetting => seen == Mark { slot: place.slot, total: head.total },
+                    _ => seen.slot == place.slot && !self.is(Mutant::NoTags),
                 };
                 let at = if !is_there && self.is(Mutant::NoValidation) {
-                    At::Write { call, head, tick, seen }
+                    At::Write { call, head, place, seen }
                 } else if !is_there {
-                    At::Validate { call, head, tick, seen }
+                    At::Validate { call, head, place, seen }
                 } else if self.is(Mutant::FillDownwards) {
                     At::Open { call, head }
                 } else {
-                    Self::fill_from(call, head, tick + 1)
+                    self.fill_next(call, head, place)
                 };
                 go("loads a boundary to fill", at);
             }
-            At::Validate { call, head, tick, seen } => {
+            At::Validate { call, head, place, seen } => {
                 if state.head == head || self.fills_late(head.phase) {
-                    go("looks at H again", At::Write { call, head, tick, seen });
+                    go("looks at H again", At::Write { call, head, place, seen });
                 } else {
                     let next = after_finish(state.clone(), who, call);
                     self.add(found, who, "finds H changed", next, None);
                 }
             }
-            At::Write { call, head, tick, seen } => {
-                let place = self.slot(tick);
-                let mut at = Self::fill_from(call, head, tick + 1);
+            At::Write { call, head, place, seen } => {
+                let mut at = self.fill_next(call, head, place);
                 if self.is(Mutant::FillDownwards) {
-                    at = if tick == head.tick - self.slots {
+                    at = if place.slot == self.windows[place.which].first(head) {
                         At::Open { call, head }
                     } else {
-                        At::Fill { call, head, tick: tick - 1 }
+                        At::Fill { call, head, place: Place { slot: place.slot - 1, ..place } }
                     };
                 }
                 let mut next = state.move_to(who, at);
-                if state.marks[place] == seen || self.is(Mutant::PlainStore) {
-                    next.marks[place] = Mark { tick, total: head.total };
+                let mark = self.mark(&mut next, place);
+                if *mark == seen || self.is(Mutant::PlainStore) {
+                    *mark = Mark { slot: place.slot, total: head.total };
                 }
                 self.add(found, who, "fills a boundary", next, None);
             }
@@ -247,21 +225,28 @@ impl Ring {
         if op == Op::Reset {
             return At::Enter { call, head };
         }
-        if let Some(mark) = mark {
-            return self.judge_take(op, call, head, mark.total);
+        match mark {
+            Some(mark) => self.judge_take(op, call, head, 0, mark.total),
+            None => self.judge_window(op, call, head, 0),
         }
-        // The window begins no earlier than H's tick: all before is the total.
-        if head.tick.max(call.now) - self.slots >= head.tick {
-            return self.judge_take(op, call, head, head.total);
-        }
-        At::Boundary { call, head }
     }
 
-    fn judge_take(&self, op: Op, call: Call, head: Head, base: u8) -> At {
+    fn judge_window(&self, op: Op, call: Call, head: Head, which: usize) -> At {
+        let window = self.windows[which];
+        // The window begins no earlier than H's slot: all before is the total.
+        if window.oldest(call, head) >= head.tick >> window.exponent {
+            return self.judge_take(op, call, head, which, head.total);
+        }
+        At::Boundary { call, head, which }
+    }
+
+    fn judge_take(&self, op: Op, call: Call, head: Head, which: usize, base: u8) -> At {
         let Op::Take(permits) = op else { unreachable!("only a take looks at the boundary") };
         // It wraps, as the word's total does.
-        if (head.total + permits).wrapping_sub(base) > self.limit {
+        if (head.total + permits).wrapping_sub(base) > self.windows[which].limit {
             At::Recheck { call, head }
+        } else if which + 1 < self.windows.len() {
+            self.judge_window(op, call, head, which + 1)
         } else if call.now > head.tick {
             At::Rotate { call, head }
         } else {
@@ -270,18 +255,10 @@ impl Ring {
     }
 
     fn finish(&self, call: Call, head: Head, is_rotator: bool) -> At {
-        let newest = head.tick - 1;
-        match head.phase {
-            Phase::Open if !is_rotator => At::Load(call),
-            Phase::Resetting => At::Fill { call, head, tick: head.tick - self.slots },
-            _ if self.is(Mutant::NoTags) => At::Fill { call, head, tick: head.tick - self.slots },
-            _ if self.is(Mutant::FillDownwards) => At::Fill { call, head, tick: newest },
-            _ => At::Scan { call, head, tick: newest },
+        if head.phase == Phase::Open && !is_rotator {
+            return At::Load(call);
         }
-    }
-
-    fn fill_from(call: Call, head: Head, tick: u8) -> At {
-        if tick == head.tick { At::Open { call, head } } else { At::Fill { call, head, tick } }
+        self.finish_window(call, head, 0)
     }
 
     fn deny(&self, state: &State, who: usize, found: &mut Found<State>) {
@@ -313,10 +290,13 @@ impl Ring {
         let gives_back = self.programs[who].get(usize::from(state.threads[who].next) + 1);
         next.threads[who].held = (gives_back == Some(&Op::GiveBack)).then_some(grant);
         next.ledger.add(grant.grant());
-        let most = next.ledger.most_in(self.span as i8);
+        let is_over = match self.judge {
+            Judge::Ticks => (0..=state.clock as i8).any(|tick| self.is_full(&next.ledger, 0, tick)),
+            Judge::Instants => next.ledger.most_in(self.span as i8) > self.windows[0].limit,
+        };
         let mut fault = None;
-        if most > self.limit {
-            fault = Some(format!("{most} of {} admitted in one window", self.limit));
+        if is_over {
+            fault = Some("more than the limit admitted in one window".to_owned());
         } else if head.tick < call.now || head.tick > state.clock / self.parts + state.shift {
             fault = Some(format!("counted in tick {}, which is not within the call", head.tick));
         }

@@ -12,7 +12,7 @@ impl UnitLog {
     }
 
     pub(super) fn lap(&self, index: u8) -> u8 {
-        (index / self.slots) & ((1 << self.lap_bits) - 1)
+        (index / self.slots) & 1
     }
 
     fn changes_limit(&self) -> bool {
@@ -33,8 +33,9 @@ impl UnitLog {
             let op = ops.get(usize::from(thread.next));
             if op == Some(&Op::Take) && thread.at != At::Idle {
                 thread.limit = thread.limit.max(*limit);
+                let call = (thread.begun, *clock);
                 thread.was_full = thread.was_full
-                    || ledger.was_full(thread.begun, *clock, self.window, 1, *limit);
+                    || ledger.log_was_full(call, self.window, 1, *limit, usize::MAX);
             }
         }
         found.add(who, what, next, fault);
@@ -46,84 +47,61 @@ impl UnitLog {
             At::Idle => self.begin(state, who, op, found),
             At::Head { now } => go("loads the head", At::Slot { now, head: state.head }),
             At::Slot { now, head } => {
-                let seen = state.ring[self.slot(head)];
+                let seen = Seen { now, head, slot: state.ring[self.slot(head)] };
                 let at = if self.is(Mutant::HeadNotRechecked) {
-                    self.after_head(now, head, seen)
+                    self.after_head(seen)
                 } else {
-                    At::HeadAgain { now, head, seen }
+                    At::HeadAgain(seen)
                 };
                 go("loads the slot", at);
             }
-            At::HeadAgain { now, head, seen } => {
-                let at = if state.head == head {
-                    self.after_head(now, head, seen)
-                } else {
-                    At::Head { now }
-                };
+            At::HeadAgain(seen) => {
+                let is_same = state.head == seen.head;
+                let at = if is_same { self.after_head(seen) } else { At::Head { now: seen.now } };
                 go("loads the head again", at);
             }
-            At::Limit { now, head, seen } => {
-                let limit = state.limit;
-                let at = if limit == self.slots {
-                    At::Last { now, head, seen, limit, oldest: seen.time }
+            At::Last(seen) => {
+                let last = state.ring[self.slot(seen.head - 1)].date;
+                go("loads the last", At::Start { seen, last });
+            }
+            At::Start { seen, last } => {
+                go("loads the start", At::Limit { seen, last, start: state.start });
+            }
+            At::Limit { seen, last, start } => {
+                // The start may be that of a later head.
+                let index = seen.head - state.limit;
+                let at = if index >= start {
+                    At::Oldest { seen, last, index }
                 } else {
-                    At::Oldest { now, head, seen, limit }
+                    self.admitted(seen, last)
                 };
                 go("loads the limit", at);
             }
-            At::Oldest { now, head, seen, limit } => {
-                let oldest = state.ring[self.slot(head - limit)].time;
-                go("loads the oldest that counts", At::Last { now, head, seen, limit, oldest });
-            }
-            At::Last { now, head, seen, limit, oldest } => {
-                let last = state.ring[self.slot(head - 1)].time;
-                go("loads the last", At::Start { now, head, seen, limit, oldest, last });
-            }
-            At::Start { now, head, seen, limit, oldest, last } => {
-                let counts = |index: u8| index >= state.start;
-                let time = if counts(head - 1) && !self.is(Mutant::TimesGoBack) {
-                    now.max(last)
-                } else {
-                    now
-                };
-                let until = if self.is(Mutant::OwnTime) { now } else { time };
-                let is_full = counts(head - limit) && oldest > until - self.window;
+            At::Oldest { seen, last, index } => {
+                let oldest = state.ring[self.slot(index)].date;
+                let judged = if self.is(Mutant::OwnTime) { seen.now } else { seen.now.max(last) };
+                let is_full = oldest > judged - self.window;
                 if is_full && self.is(Mutant::DenyUnchecked) {
                     return self.deny(state, who, found);
                 }
-                let at = if is_full {
-                    At::DenyHead { now, head, seen }
-                } else if self.is(Mutant::HeadFirst) {
-                    At::TakeIndex { now, head, seen, time }
-                } else {
-                    At::Write { now, head, seen, time }
-                };
-                go("loads the start", at);
+                let at = if is_full { At::DenySlot(seen) } else { self.admitted(seen, last) };
+                go("loads the oldest that counts", at);
             }
-            At::DenyHead { now, head, seen } => {
-                let is_same = state.head == head;
-                let at = if is_same { At::DenySlot { now, head, seen } } else { At::Head { now } };
-                go("looks at the head again", at);
+            At::DenySlot(seen) if state.ring[self.slot(seen.head)] == seen.slot => {
+                self.deny(state, who, found);
             }
-            At::DenySlot { now, head, seen } => {
-                if state.ring[self.slot(head)] == seen {
-                    return self.deny(state, who, found);
-                }
-                go("finds the slot changed", At::Head { now });
-            }
-            At::TakeIndex { now, head, seen, time } => {
-                if state.head != head {
-                    return go("fails to take the index", At::Head { now });
-                }
-                let next = state.move_to(who, At::Write { now, head, seen, time }).advance(head);
+            At::DenySlot(seen) => go("finds the slot changed", At::Head { now: seen.now }),
+            At::TakeIndex { seen, date } if state.head == seen.head => {
+                let next = state.move_to(who, At::Write { seen, date }).advance(seen.head);
                 self.add(found, who, "takes the index", next, None);
             }
-            At::Write { now, head, seen, time } => {
-                let found_it = state.ring[self.slot(head)] == seen;
-                if found_it || self.is(Mutant::PlainStore) || self.is(Mutant::HeadFirst) {
-                    self.write(state, who, head, time, found);
+            At::TakeIndex { seen, .. } => go("fails to take the index", At::Head { now: seen.now }),
+            At::Write { seen, date } => {
+                let is_same = state.ring[self.slot(seen.head)] == seen.slot;
+                if is_same || self.is(Mutant::PlainStore) || self.is(Mutant::HeadFirst) {
+                    self.write(state, who, seen.head, date, found);
                 } else {
-                    go("fails to write", At::Head { now });
+                    go("fails to write", At::Head { now: seen.now });
                 }
             }
             At::Advance { head } => {
@@ -190,28 +168,54 @@ impl UnitLog {
         }
     }
 
-    fn after_head(&self, now: i8, head: u8, seen: Entry) -> At {
-        let is_filled = seen.lap == self.lap(head);
+    fn after_head(&self, seen: Seen) -> At {
+        let Seen { now, head, slot } = seen;
+        let is_filled = slot.lap == self.lap(head);
         if is_filled && !self.is(Mutant::NoParity) && !self.is(Mutant::HeadFirst) {
             At::Help { now, head }
         } else {
-            At::Limit { now, head, seen }
+            At::Last(seen)
         }
+    }
+
+    fn admitted(&self, seen: Seen, last: i8) -> At {
+        let mut date = seen.now;
+        if !self.is(Mutant::TimesGoBack) {
+            date = date.max(last);
+        }
+        if !self.is(Mutant::DateOfOverIgnored) {
+            date = date.max(seen.slot.date + 1);
+        }
+        if self.is(Mutant::HeadFirst) {
+            At::TakeIndex { seen, date }
+        } else {
+            At::Write { seen, date }
+        }
+    }
+
+    /// How many resets have begun.
+    fn resets(&self, state: &State) -> usize {
+        let begun = |(thread, ops): (&Thread, &&[Op])| {
+            let count = usize::from(thread.next) + usize::from(thread.at != At::Idle);
+            ops[..count].iter().filter(|&&op| op == Op::Reset).count()
+        };
+        state.threads.iter().zip(&self.programs).map(begun).sum()
     }
 
     fn deny(&self, state: &State, who: usize, found: &mut Found<State>) {
         found.counts.denials += 1;
-        let is_wrong = !state.threads[who].was_full;
+        let is_wrong = self.judge == Judge::Dates && !state.threads[who].was_full;
         let fault =
             is_wrong.then(|| format!("thread {who} is denied, and there was room throughout"));
         self.add(found, who, "is denied", state.clone().return_from(who), fault);
     }
 
-    fn write(&self, state: &State, who: usize, head: u8, time: i8, found: &mut Found<State>) {
+    fn write(&self, state: &State, who: usize, head: u8, date: i8, found: &mut Found<State>) {
         found.counts.grants += 1;
         let mut next = state.move_to(who, At::Advance { head });
-        next.ring[self.slot(head)] = Entry { time, lap: self.lap(head) };
+        next.ring[self.slot(head)] = Entry { date, lap: self.lap(head) };
         next.written = next.written.max(head + 1);
+        let time = if self.judge == Judge::Instants { date.min(state.clock) } else { date };
         next.ledger.add(Grant { time, permits: 1, index: head });
         if self.is(Mutant::HeadFirst) {
             next = next.return_from(who);
@@ -221,11 +225,13 @@ impl UnitLog {
         } else {
             (next.ledger.most_in(self.window), self.limit)
         };
+        let is_whole = self.mutant.is_none();
+        let latest = state.clock + self.resets(state) as i8;
         let mut fault = None;
         if most > limit {
             fault = Some(format!("{most} of {limit} admitted in one window"));
-        } else if time < state.threads[who].begun || time > state.clock {
-            fault = Some(format!("counted at {time}, which is not within the call"));
+        } else if date < state.threads[who].begun || is_whole && date > latest {
+            fault = Some(format!("dated {date}, which is too early or too far ahead"));
         }
         self.add(found, who, "is admitted", next, fault);
     }

@@ -7,13 +7,15 @@ impl WeightedLog {
         self.mutant == Some(mutant)
     }
 
-    /// One more than can be in a window, and one that is written over.
+    /// For as many entries as there may be, the one before them, and the one that is
+    /// written next.
     pub(super) fn slots(&self) -> u8 {
-        match self.mutant {
-            Some(Mutant::SmallRing) => self.limit,
-            Some(Mutant::OneSlotShort) => self.limit + 1,
-            _ => self.limit + 2,
-        }
+        self.capacity + 2
+    }
+
+    /// The difference of two totals, which have a bit more than the limit.
+    fn wrap(&self, total: u8) -> u8 {
+        total & (2 * (self.limit + 1).next_power_of_two() - 1)
     }
 
     pub(super) fn slot(&self, index: u8) -> usize {
@@ -38,9 +40,9 @@ impl WeightedLog {
             if let Some(&Op::Take(permits)) = ops.get(usize::from(thread.next))
                 && thread.at != At::Idle
             {
-                let (begun, limit) = (thread.begun, self.limit);
-                thread.was_full =
-                    thread.was_full || ledger.was_full(begun, *clock, self.window, permits, limit);
+                let (call, capacity) = ((thread.begun, *clock), usize::from(self.capacity));
+                thread.was_full = thread.was_full
+                    || ledger.log_was_full(call, self.window, permits, self.limit, capacity);
             }
         }
         found.add(who, what, next, fault);
@@ -88,37 +90,33 @@ impl WeightedLog {
                 let last = state.ring[self.slot(head - 1)];
                 go("loads the last", At::Start(Seen { now, head, slot, last }));
             }
-            At::Start(seen) => {
-                let low = (state.start - 1).max(seen.head + 1 - self.slots());
-                let newest = seen.head - 1;
-                let at = if low > newest {
-                    // A reset that was later than this head.
-                    At::Head { now: seen.now }
-                } else if low == newest || seen.last.time <= self.oldest(seen) {
-                    self.judge(seen, permits, seen.last.total)
-                } else {
-                    Self::search(seen, low, newest)
-                };
-                go("loads the start", at);
+            At::Start(seen) => go("loads the start", At::Hint(self.look(seen, state.start))),
+            At::Hint(look) => {
+                go("finds no hint", Self::search(look));
+                for middle in look.low + 1..look.high {
+                    let at = if self.is(Mutant::HintTrusted) {
+                        Self::search(Look { low: middle, ..look })
+                    } else {
+                        At::Search { look, middle }
+                    };
+                    go("loads a hint", at);
+                }
             }
-            At::Search { seen, low, high } => {
-                let middle = u8::midpoint(low, high);
-                let at = if state.ring[self.slot(middle)].time <= self.oldest(seen) {
-                    Self::search(seen, middle, high)
+            At::Search { look, middle } => {
+                let is_gone = state.ring[self.slot(middle)].date <= self.newest_gone(look.seen);
+                let look = if is_gone {
+                    Look { low: middle, ..look }
                 } else {
-                    Self::search(seen, low, middle)
+                    Look { high: middle, ..look }
                 };
-                go("looks for the boundary", at);
+                go("looks for the boundary", Self::search(look));
             }
-            At::Boundary { seen, index } => {
-                let at = self.judge(seen, permits, state.ring[self.slot(index)].total);
-                if self.is(Mutant::DenyUnchecked) && matches!(at, At::DenyHead(_)) {
+            At::Boundary(look) => {
+                let at = self.judge(look, permits, state.ring[self.slot(look.low)].total);
+                if self.is(Mutant::DenyUnchecked) && matches!(at, At::DenySlot(_)) {
                     return self.deny(state, who, found);
                 }
                 go("loads the boundary", at);
-            }
-            At::DenyHead(seen) if state.head == seen.head => {
-                go("looks at the head again", At::DenySlot(seen));
             }
             At::DenySlot(seen) if state.ring[self.slot(seen.head)] == seen.slot => {
                 self.deny(state, who, found);
@@ -135,9 +133,9 @@ impl WeightedLog {
                     go("fails to write", At::Head { now: seen.now });
                 }
             }
-            At::DenyHead(Seen { now, .. })
-            | At::DenySlot(Seen { now, .. })
-            | At::TakeIndex(Seen { now, .. }) => go("finds the log changed", At::Head { now }),
+            At::DenySlot(Seen { now, .. }) | At::TakeIndex(Seen { now, .. }) => {
+                go("finds the log changed", At::Head { now });
+            }
             At::Advance { head } => {
                 let next = state.clone().advance(head).return_from(who);
                 self.add(found, who, "advances the head", next, None);
@@ -160,24 +158,37 @@ impl WeightedLog {
         }
     }
 
-    /// The time of the newest entry that has left the window.
-    fn oldest(&self, seen: Seen) -> i8 {
-        let time = if self.is(Mutant::OwnTime) { seen.now } else { seen.now.max(seen.last.time) };
-        time - self.window
+    /// The latest date that has left the window.
+    fn newest_gone(&self, seen: Seen) -> i8 {
+        let now = seen.now.div_euclid(self.parts);
+        let is_rounded = self.parts > 1 && !self.is(Mutant::DateTakenAsTime);
+        let last = seen.last.date - i8::from(is_rounded);
+        let judged = if self.is(Mutant::OwnTime) { now } else { now.max(last) };
+        judged - self.window
     }
 
-    fn search(seen: Seen, low: u8, high: u8) -> At {
-        if low + 1 == high {
-            At::Boundary { seen, index: low }
+    /// Where to look for it. The start may be that of a later head.
+    fn look(&self, seen: Seen, start: u8) -> Look {
+        let start = start - 1;
+        let oldest = seen.head + 1 - self.slots();
+        let low = start.max(oldest).min(seen.head - 1);
+        let full = (start <= oldest && !self.is(Mutant::FullIgnored)).then_some(low);
+        Look { seen, low, high: seen.head, full }
+    }
+
+    fn search(look: Look) -> At {
+        if look.high - look.low == 1 {
+            At::Boundary(look)
         } else {
-            At::Search { seen, low, high }
+            At::Search { look, middle: u8::midpoint(look.low, look.high) }
         }
     }
 
-    fn judge(&self, seen: Seen, permits: u8, base: u8) -> At {
-        // It wraps, as the total does.
-        if (seen.last.total + permits).wrapping_sub(base) > self.limit {
-            At::DenyHead(seen)
+    fn judge(&self, look: Look, permits: u8, base: u8) -> At {
+        let Look { seen, low, full, .. } = look;
+        let used = self.wrap(seen.last.total.wrapping_sub(base));
+        if used + permits > self.limit || full == Some(low) {
+            At::DenySlot(seen)
         } else if self.is(Mutant::HeadFirst) {
             At::TakeIndex(seen)
         } else {
@@ -185,9 +196,31 @@ impl WeightedLog {
         }
     }
 
+    /// The date of the entry that comes next.
+    fn dated(&self, seen: Seen) -> i8 {
+        // Rounded up.
+        let mut date = -(-seen.now).div_euclid(self.parts);
+        if !self.is(Mutant::TimesGoBack) {
+            date = date.max(seen.last.date);
+        }
+        if !self.is(Mutant::DateOfOverIgnored) {
+            date = date.max(seen.slot.date + 1);
+        }
+        date
+    }
+
+    /// How many resets have begun.
+    fn resets(&self, state: &State) -> usize {
+        let begun = |(thread, ops): (&Thread, &&[Op])| {
+            let count = usize::from(thread.next) + usize::from(thread.at != At::Idle);
+            ops[..count].iter().filter(|&&op| op == Op::Reset).count()
+        };
+        state.threads.iter().zip(&self.programs).map(begun).sum()
+    }
+
     fn deny(&self, state: &State, who: usize, found: &mut Found<State>) {
         found.counts.denials += 1;
-        let is_wrong = !state.threads[who].was_full;
+        let is_wrong = self.judge == Judge::Dates && !state.threads[who].was_full;
         let fault =
             is_wrong.then(|| format!("thread {who} is denied, and there was room throughout"));
         self.add(found, who, "is denied", state.clone().return_from(who), fault);
@@ -195,22 +228,27 @@ impl WeightedLog {
 
     fn write(&self, state: &State, who: usize, permits: u8, seen: Seen, found: &mut Found<State>) {
         found.counts.grants += 1;
-        let Seen { now, head, last, .. } = seen;
-        let time = if self.is(Mutant::TimesGoBack) { now } else { now.max(last.time) };
+        let (head, date) = (seen.head, self.dated(seen));
         let mut next = state.move_to(who, At::Advance { head });
-        next.ring[self.slot(head)] =
-            Entry { time, total: last.total + permits, lap: self.lap(head) };
+        let total = self.wrap(seen.last.total + permits);
+        next.ring[self.slot(head)] = Entry { date, total, lap: self.lap(head) };
         next.written = next.written.max(head + 1);
+        let instant = (date * self.parts).min(state.clock);
+        let (time, span) = match self.judge {
+            Judge::Dates => (date, self.window),
+            Judge::Instants => (instant, self.window * self.parts),
+        };
         next.ledger.add(Grant { time, permits, index: head });
         if self.is(Mutant::HeadFirst) {
             next = next.return_from(who);
         }
-        let (most, limit) = (next.ledger.most_in(self.window), self.limit);
+        let (most, limit) = (next.ledger.most_in(span), self.limit);
+        let latest = -(-state.clock).div_euclid(self.parts) + self.resets(state) as i8;
         let mut fault = None;
         if most > limit {
             fault = Some(format!("{most} of {limit} admitted in one window"));
-        } else if time < state.threads[who].begun || time > state.clock {
-            fault = Some(format!("counted at {time}, which is not within the call"));
+        } else if self.mutant.is_none() && (instant < state.threads[who].begun || date > latest) {
+            fault = Some(format!("dated {date}, which is too early or too far ahead"));
         }
         self.add(found, who, "is admitted", next, fault);
     }
