@@ -34,6 +34,10 @@ With --json, one object on one line:
   {\"lines\":N,\"skipped\":N,\"late\":N,\"limiters\":[
     {\"name\":S,\"keys\":N,\"allowed\":N,\"denied\":N,\"top_denied\":[
       {\"key\":S,\"denied\":N,\"allowed\":N}]}]}
+Limiters of policy \"multi_window\" and \"all\" also have
+    \"denied_by\":[{\"part\":S,\"denied\":N}]
+for each of their windows or limiters; if several refused a line, it counts for the one that it \
+would have had to wait for longest.
 \"lines\" are the lines judged, late ones among them, skipped ones not. Of each limiter, \"allowed\" \
 and \"denied\" add up to the lines that its `match` lets through.
 
@@ -58,6 +62,9 @@ enum Command {
     #[command(after_long_help = FORMATS)]
     Replay(ReplayArgs),
     /// Print the bundled policy, to start one's own from
+    ///
+    /// It has a limiter of every kind there is, with all of its fields, and says what
+    /// they mean.
     Policy,
 }
 
@@ -140,7 +147,7 @@ impl Cli {
 
 impl ReplayArgs {
     fn of_sample() -> ReplayArgs {
-        ReplayArgs { policy: None, json: false, top: 10, sample: true, logs: Vec::new() }
+        ReplayArgs { policy: None, json: false, top: 3, sample: true, logs: Vec::new() }
     }
 
     fn run(self) -> Result<(), Failure> {

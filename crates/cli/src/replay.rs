@@ -1,6 +1,7 @@
 //! Asks the engine about every line of a log, at that line's time.
 //!
-//! The clock is the newest time seen so far. Servers write a line when its
+//! The clock is the newest time seen so far, counted from 1970, so that windows
+//! and days begin when they did. Servers write a line when its
 //! request is done, so lines are often a little out of order; one that is older
 //! than a line before it is *late*, and is judged at the newest time.
 //!
@@ -91,18 +92,24 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// [`BadLine::FarFuture`], and then nobody judged it.
+    /// [`BadLine::BeforeEpoch`] or [`BadLine::FarFuture`], and then nobody judged
+    /// it.
     pub fn judge(&mut self, line: &Line<'_>) -> Result<(), BadLine> {
         let (first, newest) = self.span.unwrap_or((line.time, line.time));
         let time = line.time.max(newest);
-        let nanos = u64::try_from(time.duration_since(first).as_nanos())
-            .ok()
-            .filter(|nanos| u128::from(*nanos) <= Rate::MAX_PERIOD.as_nanos())
-            .ok_or(BadLine::FarFuture(line.time))?;
+        if time < Timestamp::UNIX_EPOCH {
+            return Err(BadLine::BeforeEpoch(line.time));
+        }
+        let now_nanos = since(Timestamp::UNIX_EPOCH, time);
+        let nanos =
+            since(first, time).filter(|nanos| u128::from(*nanos) <= Rate::MAX_PERIOD.as_nanos());
+        let (Some(now_nanos), Some(nanos)) = (now_nanos, nanos) else {
+            return Err(BadLine::FarFuture(line.time));
+        };
         self.span = Some((first, time));
         self.lines += 1;
         self.late += u64::from(line.time < newest);
-        self.clock.set_nanos(nanos);
+        self.clock.set_nanos(now_nanos);
         for judge in &mut self.judges {
             judge.judge(line, nanos, &self.clock);
         }
@@ -144,6 +151,11 @@ impl Replay {
     pub fn judges(&self) -> &[Judge] {
         &self.judges
     }
+}
+
+/// Nanoseconds from one time to a later one, if they fit.
+fn since(from: Timestamp, to: Timestamp) -> Option<u64> {
+    u64::try_from(to.duration_since(from).as_nanos()).ok()
 }
 
 #[cfg(test)]

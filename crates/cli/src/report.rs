@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use serde::Serialize;
 
 pub use self::text::Heading;
+use crate::policy::Rule;
 use crate::replay::{Judge, Replay};
 
 /// The counts of a replay, as the JSON report has them.
@@ -36,6 +37,18 @@ pub struct LimiterSummary {
     pub denied: u64,
     /// The keys it refused most often, by falling count and then by name.
     pub top_denied: Vec<KeySummary>,
+    /// Which of its parts refused, if it has several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub denied_by: Vec<PartSummary>,
+}
+
+/// The counts of one of several windows, or of one of several limiters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PartSummary {
+    /// What it is, in words.
+    pub part: String,
+    /// Lines that it refused, and of all that did would have made wait for longest.
+    pub denied: u64,
 }
 
 /// The counts of one key of one limiter.
@@ -74,19 +87,27 @@ impl LimiterSummary {
             denied: tally.denied,
             allowed: tally.allowed,
         });
-        LimiterSummary::new(&judge.rule().name, keys, top)
+        LimiterSummary::new(judge.rule(), keys, judge.denied_by(), top)
     }
 
-    /// Adds up the counts of every key.
+    /// Adds up the counts of every key. `denied_by` are those of each part of the
+    /// rule's limiter.
     #[must_use]
-    pub fn new(name: &str, keys: impl Iterator<Item = KeySummary>, top: usize) -> LimiterSummary {
+    pub fn new(
+        rule: &Rule,
+        keys: impl Iterator<Item = KeySummary>,
+        denied_by: &[u64],
+        top: usize,
+    ) -> LimiterSummary {
         let keys: Vec<KeySummary> = keys.collect();
+        let parts = rule.kind.parts().into_iter().zip(denied_by);
         let mut summary = LimiterSummary {
-            name: name.to_owned(),
+            name: rule.name.clone(),
             keys: keys.len(),
             allowed: keys.iter().map(|key| key.allowed).sum(),
             denied: keys.iter().map(|key| key.denied).sum(),
             top_denied: keys.into_iter().filter(|key| key.denied > 0).collect(),
+            denied_by: parts.map(|(part, &denied)| PartSummary { part, denied }).collect(),
         };
         summary
             .top_denied

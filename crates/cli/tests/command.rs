@@ -119,6 +119,46 @@ fn json_is_one_object_with_fixed_names() {
 }
 
 #[test]
+fn limiters_of_several_parts_say_which_of_them_denied() {
+    let folder = Folder::new();
+    folder.file(
+        "policy.toml",
+        r#"
+[[limiter]]
+name = "windows"
+key = "client"
+policy = "multi_window"
+limits = [{ limit = 2, interval = "1 second" }, { limit = 3, interval = "1 hour" }]
+
+[[limiter]]
+name = "kinds"
+key = "all"
+policy = "all"
+of = [
+    { policy = "token_bucket", limit = 4, rate = { amount = 1, interval = "1 hour" } },
+    { policy = "fixed_window", limit = 1, interval = "1 second" },
+]
+"#,
+    );
+    let limiters = &json(&folder.replay(&["--json", "access.log"], "").success())["limiters"];
+    assert_eq!((&limiters[0]["denied"], &limiters[1]["denied"]), (&json!(1), &json!(2)));
+    assert_eq!(
+        limiters[0]["denied_by"],
+        json!([{ "part": "2 in any 1s", "denied": 0 }, { "part": "3 in any 1h", "denied": 1 }])
+    );
+    assert_eq!(
+        limiters[1]["denied_by"],
+        json!([
+            { "part": "token bucket: 4, then 1 per 1h", "denied": 1 },
+            { "part": "fixed window: 1 per 1s, from the first on", "denied": 1 },
+        ])
+    );
+    let report = stdout(&folder.replay(&["access.log"], "").success());
+    assert!(report.contains("\nlimiters of several parts\n"), "{report}");
+    assert!(report.contains("  fixed window: 1 per 1s, from the first on       1"), "{report}");
+}
+
+#[test]
 fn top_limits_the_keys_that_are_listed_and_0_does_not() {
     let folder = Folder::new();
     let log: String = (0..13)

@@ -56,12 +56,17 @@ fn awkward_numbers_are_exact_on_a_log_that_is_out_of_order() {
     assert_exact("tests/policies/awkward.toml", log.to_str().unwrap());
 }
 
-/// Eight lines per second across the start of 1970, each up to 40 s early or
-/// late and in some time zone.
+/// Two thousand lines around each of some moments, eight per second, each up to 40 s
+/// early or late and in some time zone.
 fn scrambled_line(number: i64) -> String {
+    // Clocks go forward in Berlin, back by half an hour on Lord Howe Island; a month
+    // and a Sunday begin in New York, on the day on which clocks go back there.
+    let moments = ["2015-03-29T01:00:00Z", "2015-04-04T15:00:00Z", "2015-11-01T04:00:00Z"];
+    let moment: Timestamp = moments[(number / 2000) as usize].parse().unwrap();
     let noise = number.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64).rotate_left(29);
     let pick = |below: i64, shift: u32| (noise >> shift).rem_euclid(below);
-    let time = Timestamp::from_second(number / 8 - 300 + pick(81, 3) - 40).unwrap();
+    let second = number % 2000 / 8 - 125 + pick(81, 3) - 40;
+    let time = Timestamp::from_second(moment.as_second() + second).unwrap();
     let zone = Offset::from_hours(pick(25, 11) as i8 - 12).unwrap().to_time_zone();
     format!(
         "10.0.0.{} - - [{}] \"{} /{} HTTP/1.1\" {} {} \"-\" \"agent {}\"\n",

@@ -97,6 +97,9 @@ pub enum BadLine {
     /// Its response size does not fit in 64 bits.
     #[error("`{0:.40}` is too large to be a response's size")]
     Size(String),
+    /// Its time is before the one that limiters count from.
+    #[error("{0} is before 1970")]
+    BeforeEpoch(Timestamp),
     /// Its time is further ahead of the log's first than limiters can count.
     #[error("{0} is more than 100 years after the first line")]
     FarFuture(Timestamp),

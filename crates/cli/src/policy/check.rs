@@ -1,5 +1,7 @@
 //! From a policy as it is written to one that makes sense.
 
+mod kind;
+
 use std::ops::Range;
 
 use hashbrown::HashMap;
@@ -7,12 +9,11 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde_path_to_error::{Path, Segment};
-use sluicegate::{ConfigError, Gcra, ManualClock, Quota, Rate, Refill};
 use toml::Spanned;
 
 use super::error::Problem;
 use super::schema::*;
-use super::{Cost, Filter, Kind, Policy, Rule};
+use super::{Cost, Filter, Policy, Rule};
 use crate::log::Field;
 
 /// The statuses' first digits.
@@ -27,13 +28,11 @@ pub(super) fn policy(text: &str) -> Result<Policy, Problem> {
     let mut names = HashMap::new();
     let mut rules = Vec::with_capacity(raw.limiter.len());
     for raw in &raw.limiter {
-        let rule = Check { text, raw }.rule()?;
-        if let Some(first) = names.insert(rule.name.clone(), raw.name.span()) {
+        let (rule, name) = Check { text, raw: raw.get_ref() }.rule(raw.span())?;
+        if let Some(first) = names.insert(rule.name.clone(), name.clone()) {
             let title = format!("`name` is \"{}\" twice", rule.name);
             let label = "expected a name that no other limiter has";
-            return Err(
-                Problem::new(raw.name.span(), title, label).with_context(first, "the first")
-            );
+            return Err(Problem::new(name, title, label).with_context(first, "the first"));
         }
         rules.push(rule);
     }
@@ -74,95 +73,45 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn rule(&self) -> Result<Rule, Problem> {
+    /// The limiter of the table at `place`, and where its name is.
+    fn rule(&self, place: Range<usize>) -> Result<(Rule, Range<usize>), Problem> {
         let Check { raw, .. } = self;
-        if raw.name.get_ref().is_empty() {
-            return Err(self.wrong("name", raw.name.span(), "expected some text"));
+        let lacks = |field: &str| {
+            let label = format!("expected `{field}`, as every [[limiter]] has");
+            Problem::new(place.clone(), format!("a limiter lacks `{field}`"), label)
+        };
+        let name = raw.name.as_ref().ok_or_else(|| lacks("name"))?;
+        if name.get_ref().is_empty() {
+            return Err(self.wrong("name", name.span(), "expected some text"));
         }
-        Ok(Rule {
-            name: raw.name.get_ref().clone(),
-            key: self.key()?,
+        let rule = Rule {
+            name: name.get_ref().clone(),
+            key: self.key(raw.key.as_ref().ok_or_else(|| lacks("key"))?)?,
             kind: self.kind()?,
             filter: raw.filter.as_ref().map_or(Ok(Filter::default()), |raw| self.filter(raw))?,
             cost: raw.cost.as_ref().map_or(Ok(Cost::Permits(1)), |raw| self.cost(raw))?,
-        })
+        };
+        match &raw.cost {
+            Some(cost) if rule.kind.takes_only_one() && rule.cost != Cost::Permits(1) => {
+                let label = "sliding_log takes 1 at a time; weighted_log takes any number";
+                Err(self.wrong("cost", cost.span(), label))
+            }
+            _ => Ok((rule, name.span())),
+        }
     }
 
-    fn key(&self) -> Result<Vec<Field>, Problem> {
+    fn key(&self, raw: &Spanned<OneOrMany>) -> Result<Vec<Field>, Problem> {
         let field = |name: &String| {
             let name: StrDeserializer<'_, ValueError> = name.as_str().into_deserializer();
             Field::deserialize(name)
         };
-        let names = self.strings("key", &self.raw.key)?;
+        let names = self.strings("key", raw)?;
         let fields = names.iter().map(field).collect::<Result<_, _>>();
-        fields.map_err(|error| self.wrong("key", self.raw.key.span(), error.to_string()))
+        fields.map_err(|error| self.wrong("key", raw.span(), error.to_string()))
     }
 
-    fn kind(&self) -> Result<Kind, Problem> {
-        let Check { raw, .. } = self;
-        let out_of_range = |error| self.out_of_range(&error);
-        match (*raw.policy.get_ref(), raw.mode.as_ref().map(|mode| *mode.get_ref())) {
-            (PolicyName::TokenBucket, _) => {
-                let policy = "token_bucket";
-                self.allow(policy, &["limit", "rate", "refill", "initial"])?;
-                let quota = self.quota(policy)?.with_refill(match &raw.refill {
-                    Some(refill) => refill.get_ref().into(),
-                    None => Refill::Smooth,
-                });
-                let quota = match &raw.initial {
-                    Some(initial) => quota.with_initial(initial.get_ref().0),
-                    None => Ok(quota),
-                };
-                quota.map(Kind::TokenBucket).map_err(out_of_range)
-            }
-            (PolicyName::Gcra, _) => {
-                let policy = "gcra";
-                self.allow(policy, &["interval", "tolerance"])?;
-                let interval = self.need(policy, "interval", raw.interval.as_ref())?.0;
-                let tolerance = self.need(policy, "tolerance", raw.tolerance.as_ref())?.0;
-                Gcra::with_clock(interval, tolerance, ManualClock::new())
-                    .map(|_| Kind::Gcra { interval, tolerance })
-                    .map_err(out_of_range)
-            }
-            (PolicyName::LeakyBucket, None) => {
-                Err(self.missing("leaky_bucket", "`mode`, \"meter\" or \"min_interval\""))
-            }
-            (PolicyName::LeakyBucket, Some(Mode::Meter)) => {
-                let policy = "leaky_bucket as a meter";
-                self.allow(policy, &["mode", "limit", "rate"])?;
-                self.quota(policy).map(Kind::LeakyMeter)
-            }
-            (PolicyName::LeakyBucket, Some(Mode::MinInterval)) => {
-                let policy = "leaky_bucket as a min_interval";
-                match (&raw.rate, &raw.interval) {
-                    (Some(rate), _) => {
-                        self.allow(policy, &["mode", "rate"])?;
-                        self.rate(rate.get_ref()).map(Kind::LeakyMinInterval)
-                    }
-                    (None, Some(interval)) => {
-                        self.allow(policy, &["mode", "interval"])?;
-                        let rate = Rate::every(interval.get_ref().0);
-                        rate.map(Kind::LeakyMinInterval).map_err(out_of_range)
-                    }
-                    (None, None) => Err(self.missing(policy, "`rate` or `interval`")),
-                }
-            }
-        }
-    }
-
-    /// The limit and the rate.
-    fn quota(&self, policy: &str) -> Result<Quota, Problem> {
-        let limit = self.need(policy, "limit", self.raw.limit.as_ref())?.0;
-        let rate = self.rate(self.need(policy, "rate", self.raw.rate.as_ref())?)?;
-        Quota::new(rate).with_burst(limit).map_err(|error| self.out_of_range(&error))
-    }
-
-    fn rate(&self, rate: &RawRate) -> Result<Rate, Problem> {
-        Rate::new(rate.amount.get_ref().0, rate.interval.get_ref().0)
-            .map_err(|error| self.out_of_range(&error))
-    }
-
-    fn filter(&self, raw: &RawFilter) -> Result<Filter, Problem> {
+    fn filter(&self, raw: &Spanned<RawFilter>) -> Result<Filter, Problem> {
+        let raw = raw.get_ref();
         let list = |field, raw: &Option<Spanned<OneOrMany>>| {
             raw.as_ref().map_or(Ok(Vec::new()), |raw| self.strings(field, raw))
         };
@@ -197,54 +146,6 @@ impl Check<'_> {
             return Err(self.wrong(field, raw.span(), "expected at least one, and none empty"));
         }
         Ok(strings.to_vec())
-    }
-
-    /// Refuses the fields that belong to other policies.
-    fn allow(&self, policy: &str, allowed: &[&str]) -> Result<(), Problem> {
-        match self.raw.given().find(|(field, _)| !allowed.contains(field)) {
-            None => Ok(()),
-            Some((field, place)) => {
-                let title = format!("`{field}` does not belong to {policy}");
-                let label = format!("expected only `{}`", allowed.join("`, `"));
-                Err(Problem::new(place, title, label))
-            }
-        }
-    }
-
-    fn need<'v, T>(
-        &self,
-        policy: &str,
-        field: &str,
-        value: Option<&'v Spanned<T>>,
-    ) -> Result<&'v T, Problem> {
-        value.map(Spanned::get_ref).ok_or_else(|| self.missing(policy, &format!("`{field}`")))
-    }
-
-    fn missing(&self, policy: &str, what: &str) -> Problem {
-        let title = format!("limiter \"{}\" lacks {what}", self.raw.name.get_ref());
-        Problem::new(self.raw.policy.span(), title, format!("{policy} needs {what}"))
-    }
-
-    /// The engine's verdict on a number, at the place where the number is.
-    fn out_of_range(&self, error: &ConfigError) -> Problem {
-        let Check { raw, .. } = self;
-        let name = match error.field() {
-            "permits" => "rate.amount",
-            "period" if raw.rate.is_some() => "rate.interval",
-            "period" => "interval",
-            "burst" => "limit",
-            same => same,
-        };
-        let rule = match error {
-            ConfigError::Initial { .. } => "must be from 0 to the limit",
-            _ => error.rule(),
-        };
-        let place = match (name, &raw.rate) {
-            ("rate.amount", Some(rate)) => Some(rate.get_ref().amount.span()),
-            ("rate.interval", Some(rate)) => Some(rate.get_ref().interval.span()),
-            _ => raw.given().find(|(field, _)| *field == name).map(|(_, place)| place),
-        };
-        self.wrong(name, place.unwrap_or_else(|| raw.policy.span()), rule)
     }
 
     /// `field` has the value that is written at `place`, and should not.

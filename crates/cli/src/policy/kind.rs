@@ -43,7 +43,12 @@ pub enum Kind {
     /// [`SlidingLog`]
     SlidingLog(Rate),
     /// [`WeightedLog`]
-    WeightedLog(Rate),
+    WeightedLog {
+        /// Permits in a window of a length.
+        limit: Rate,
+        /// How many lines it remembers.
+        capacity: u64,
+    },
     /// [`MultiWindow`]
     MultiWindow {
         /// Permits in the windows, and their lengths.
@@ -105,7 +110,9 @@ impl Kind {
             }
             Kind::SlidingCounter(limit) => Box::new(SlidingCounter::with_clock(*limit, clock)?),
             Kind::SlidingLog(limit) => Box::new(SlidingLog::with_clock(*limit, clock)?),
-            Kind::WeightedLog(limit) => Box::new(WeightedLog::with_clock(*limit, clock)?),
+            Kind::WeightedLog { limit, capacity } => {
+                Box::new(WeightedLog::with_capacity(*limit, *capacity, clock)?)
+            }
             Kind::MultiWindow { limits, slots } => {
                 Box::new(MultiWindow::with_clock(limits.iter().copied(), *slots, clock)?)
             }

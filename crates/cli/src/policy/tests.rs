@@ -1,7 +1,13 @@
 //! What is checked of policies: that each kind is understood, and that every
 //! mistake is shown at its place.
 
+use std::time::Duration;
+
+use sluicegate::{Quota, Rate, Refill};
+
 use super::*;
+
+mod windows;
 
 const BUCKET: &str = r#"
 [[limiter]]
@@ -63,7 +69,21 @@ fn each_kind_is_understood_and_put_in_words() {
 #[test]
 fn the_bundled_policy_shows_every_kind() {
     let policy = Policy::parse("bundled", BUNDLED).unwrap();
-    for kind in ["token bucket", "gcra", "leaky bucket: holds", "leaky bucket: at least"] {
+    for kind in [
+        "token bucket",
+        "gcra",
+        "leaky bucket: holds",
+        "leaky bucket: at least",
+        "fixed window",
+        "sliding window",
+        "sliding counter",
+        "sliding log",
+        "weighted log",
+        "multi window",
+        "calendar window",
+        "budget",
+        "all of",
+    ] {
         let shown = |rule: &Rule| rule.kind.to_string().starts_with(kind);
         assert!(policy.rules.iter().any(shown), "{kind}");
     }
@@ -142,13 +162,14 @@ fn every_mistake_is_named_with_its_place_and_what_is_expected() {
         ("\"client\"", "[]", "`key` is []", "4:7", "expected at least one, and none empty"),
         ("\"client\"", "7", "`key` is not valid", "4:7", "expected a string or a list of strings"),
         ("key", "kay", "`kay` is not valid", "4:1", "unknown field `kay`"),
-        ("key = \"client\"", "", "`limiter` is not valid", "2:1", "missing field `key`"),
+        ("key = \"client\"", "", "a limiter lacks `key`", "2:1", "expected `key`, as every [["),
+        ("name = \"a\"", "", "a limiter lacks `name`", "2:1", "expected `name`, as every [["),
         (
             "\"token_bucket\"",
-            "\"fixed_window\"",
+            "\"fixed_windows\"",
             "`policy` is not valid",
             "5:10",
-            "unknown variant `fixed_window`, expected one of `token_bucket`, `gcra`, `leaky_bucket`",
+            "unknown variant `fixed_windows`, expected one of `token_bucket`, `gcra`, `leaky_bucket`",
         ),
         ("token_bucket", "gcra", "`limit` does not belong to gcra", "6:9", "only `interval`, `tol"),
         ("token_bucket", "leaky_bucket", "limiter \"a\" lacks `mode`", "5:10", "needs `mode`, \"m"),

@@ -48,7 +48,7 @@ impl fmt::Display for Kind {
             },
             Kind::SlidingCounter(limit) => write!(f, "sliding counter: {}", per(*limit)),
             Kind::SlidingLog(limit) => write!(f, "sliding log: {}", in_any(*limit)),
-            Kind::WeightedLog(limit) => write!(f, "weighted log: {}", in_any(*limit)),
+            Kind::WeightedLog { limit, .. } => write!(f, "weighted log: {}", in_any(*limit)),
             Kind::MultiWindow { .. } => write!(f, "multi window: {}", self.parts().join(", ")),
             Kind::CalendarWindow { limit, calendar } => {
                 let (unit, zone) = (unit(calendar), calendar.zone().unwrap_or("a zone"));

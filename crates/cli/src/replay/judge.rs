@@ -22,6 +22,8 @@ pub struct Judge {
     timeline: Timeline,
     allowed: u64,
     denied: u64,
+    /// By each part of the limiter, if it has several.
+    denied_by: Vec<u64>,
     /// The key of the line at hand; kept for its memory.
     key: BString,
 }
@@ -38,6 +40,7 @@ pub struct Tally {
 impl Judge {
     pub(super) fn new(rule: Rule) -> Judge {
         Judge {
+            denied_by: vec![0; rule.kind.parts().len()],
             rule,
             keys: HashMap::new(),
             timeline: Timeline::default(),
@@ -47,7 +50,7 @@ impl Judge {
         }
     }
 
-    /// `nanos` is the time on `clock`, for the record.
+    /// `nanos` is the time since the first line, for the record.
     pub(super) fn judge(&mut self, line: &Line<'_>, nanos: u64, clock: &Arc<ManualClock>) {
         if !self.rule.filter.lets_through(line) {
             return;
@@ -60,19 +63,29 @@ impl Judge {
             self.key.extend_from_slice(line.field(*field));
         }
         let tally = self.keys.entry_ref(&self.key).or_insert_with(|| Tally {
-            limiter: self.rule.kind.limiter(Arc::clone(clock)),
+            limiter: self
+                .rule
+                .kind
+                .limiter(Arc::clone(clock))
+                .expect("the policy built one with these numbers"),
             allowed: 0,
             denied: 0,
         });
-        let admitted = tally.limiter.try_acquire(self.rule.cost.of(line)).is_ok();
-        if admitted {
-            tally.allowed += 1;
-            self.allowed += 1;
-        } else {
-            tally.denied += 1;
-            self.denied += 1;
+        let decision = tally.limiter.try_acquire(self.rule.cost.of(line));
+        match decision {
+            Ok(_) => {
+                tally.allowed += 1;
+                self.allowed += 1;
+            }
+            Err(denied) => {
+                tally.denied += 1;
+                self.denied += 1;
+                if let Some(by) = self.denied_by.get_mut(denied.which()) {
+                    *by += 1;
+                }
+            }
         }
-        self.timeline.record(nanos, admitted);
+        self.timeline.record(nanos, decision.is_ok());
     }
 
     /// What it goes by.
@@ -91,6 +104,14 @@ impl Judge {
     #[must_use]
     pub fn denied(&self) -> u64 {
         self.denied
+    }
+
+    /// Lines that each part of the limiter refused, in the order of
+    /// [`Kind::parts`](crate::policy::Kind::parts). If several parts refused a line,
+    /// it counts for the one that it would have had to wait for longest.
+    #[must_use]
+    pub fn denied_by(&self) -> &[u64] {
+        &self.denied_by
     }
 
     /// When it admitted and refused.

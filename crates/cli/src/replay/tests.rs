@@ -59,14 +59,88 @@ fn a_late_line_is_judged_at_the_newest_time_and_counted() {
 }
 
 #[test]
-fn a_log_may_begin_before_1970() {
-    let log = line("a", "31/Dec/1969:23:59:30")
-        + &line("a", "01/Jan/1970:00:00:29")
-        + &line("a", "01/Jan/1970:00:00:30")
+fn time_begins_in_1970() {
+    let log = line("a", "31/Dec/1969:23:59:59")
+        + &line("a", "01/Jan/1970:00:00:00")
+        + &line("a", "01/Jan/1970:00:00:59")
+        + &line("a", "01/Jan/1970:00:01:00")
+        // Late, and so judged like any other late line.
         + &line("a", "01/Jan/0001:00:00:00");
     let replay = replay(EACH_MINUTE, &log);
     assert_eq!(counts(&replay), [("one a minute", 2, 2)]);
-    assert_eq!(replay.late(), 1);
+    assert_eq!((replay.lines(), replay.late(), replay.skipped()), (4, 1, 1));
+    assert_eq!(replay.first_skipped()[0].why.to_string(), "1969-12-31T23:59:59Z is before 1970");
+}
+
+#[test]
+fn windows_and_days_begin_when_they_did() {
+    let policy = r#"
+[[limiter]]
+name = "first"
+key = "all"
+policy = "fixed_window"
+limit = 1
+interval = "60 minutes"
+
+[[limiter]]
+name = "epoch"
+key = "all"
+policy = "fixed_window"
+limit = 1
+interval = "60 minutes"
+start = "epoch"
+
+[[limiter]]
+name = "day"
+key = "all"
+policy = "calendar_window"
+limit = 1
+every = "day"
+zone = "Europe/Berlin"
+
+[[limiter]]
+name = "sundays off"
+key = "all"
+policy = "budget"
+amount = 9
+on = { sunday = 0 }
+zone = "Europe/Berlin"
+"#;
+    // In Berlin, Saturday ends at 22:00.
+    let log = line("a", "16/May/2015:21:59:59")
+        + &line("a", "16/May/2015:22:00:00")
+        + &line("a", "16/May/2015:22:59:58")
+        + &line("a", "16/May/2015:22:59:59");
+    assert_eq!(
+        counts(&replay(policy, &log)),
+        [("first", 2, 2), ("epoch", 2, 2), ("day", 2, 2), ("sundays off", 1, 3)]
+    );
+}
+
+#[test]
+fn of_several_parts_the_one_that_refuses_is_counted() {
+    let policy = r#"
+[[limiter]]
+name = "windows"
+key = "all"
+policy = "multi_window"
+limits = [{ limit = 2, interval = "1 s" }, { limit = 3, interval = "1 minute" }]
+
+[[limiter]]
+name = "all"
+key = "all"
+policy = "all"
+of = [
+    { policy = "token_bucket", limit = 2, rate = { amount = 1, interval = "1 s" } },
+    { policy = "fixed_window", limit = 3, interval = "1 minute" },
+]
+"#;
+    let times = ["00", "00", "00", "02", "02", "02"];
+    let log: String =
+        times.iter().map(|second| line("a", &format!("17/May/2015:10:00:{second}"))).collect();
+    let replay = replay(policy, &log);
+    let denied_by: Vec<&[u64]> = replay.judges().iter().map(Judge::denied_by).collect();
+    assert_eq!(denied_by, [[1, 2], [1, 2]]);
 }
 
 #[test]

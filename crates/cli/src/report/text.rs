@@ -58,6 +58,7 @@ impl Summary {
         section(out, "limiters", "")?;
         self.fill_limiters(&mut table, replay);
         write_table(out, table, width)?;
+        self.write_parts(out, width)?;
         write_timelines(out, replay, width)?;
         self.write_top(out, width)
     }
@@ -105,7 +106,7 @@ impl Summary {
         for (limiter, judge) in self.limiters.iter().zip(replay.judges()) {
             table.add_row([
                 Cell::new(&limiter.name).add_attribute(Attribute::Bold),
-                Cell::new(judge.rule().kind),
+                Cell::new(&judge.rule().kind),
                 Cell::new(HumanCount(limiter.keys as u64)),
                 Cell::new(HumanCount(limiter.allowed)).fg(Color::Green),
                 Cell::new(HumanCount(limiter.denied)).fg(Color::Red),
@@ -113,6 +114,29 @@ impl Summary {
             ]);
         }
         align_right(table, 2..6);
+    }
+
+    /// Which of several windows or limiters refused.
+    fn write_parts(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
+        let mut table = Table::new();
+        table.set_header(["limiter", "denied by", "denied", "denied %"].map(header));
+        for limiter in &self.limiters {
+            for (place, part) in limiter.denied_by.iter().enumerate() {
+                table.add_row([
+                    Cell::new(if place == 0 { limiter.name.as_str() } else { "" })
+                        .add_attribute(Attribute::Bold),
+                    Cell::new(&part.part),
+                    Cell::new(HumanCount(part.denied)).fg(Color::Red),
+                    Cell::new(percent(part.denied, limiter.allowed + limiter.denied)),
+                ]);
+            }
+        }
+        if table.is_empty() {
+            return Ok(());
+        }
+        align_right(&mut table, 2..4);
+        section(out, "limiters of several parts", "")?;
+        write_table(out, table, width)
     }
 
     fn write_top(&self, out: &mut impl Write, width: u16) -> io::Result<()> {

@@ -1,17 +1,31 @@
 //! The same replay done slowly, to compare with: every limiter by its textbook
 //! definition, in rational numbers of any size, on one thread, without the
 //! engine. It shares with the command only the reading of logs and policies.
+//!
+//! A limiter here is a pure question, whether so many permits fit at some time if
+//! nothing else is granted until then, and a note of what was granted. How long a
+//! refused request would have to wait is found by asking about later times.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 use std::time::Duration;
 
 use num_rational::BigRational;
-use num_traits::{One, Zero};
-use sluicegate::{Quota, Rate, Refill};
+use num_traits::One;
 use sluicegate_cli::log::Line;
-use sluicegate_cli::policy::{Kind, Policy, Rule};
+use sluicegate_cli::policy::{Policy, Rule};
 use sluicegate_cli::report::{KeySummary, LimiterSummary, Summary};
+
+#[path = "reference/buckets.rs"]
+mod buckets;
+#[path = "reference/days.rs"]
+mod days;
+#[path = "reference/ideal.rs"]
+mod ideal;
+#[path = "reference/windows.rs"]
+mod windows;
+
+use self::ideal::Ideal;
 
 const HUNDRED_YEARS_NANOS: i128 = 100 * 31_557_600 * 1_000_000_000;
 
@@ -34,30 +48,34 @@ pub(crate) fn replay(policy: &Policy, logs: Vec<Box<dyn BufRead>>) -> io::Result
         };
         let time = line.time.as_nanosecond();
         let (first, newest) = clock.unwrap_or((time, time));
-        if time - first > HUNDRED_YEARS_NANOS {
+        let now = time.max(newest);
+        if now < 0 || now - first > HUNDRED_YEARS_NANOS {
             skipped += 1;
             continue;
         }
         lines += 1;
         late += u64::from(time < newest);
-        let now = time.max(newest);
         clock = Some((first, now));
         for (rule, keys) in &mut rules {
             if rule.filter.lets_through(&line) {
                 let key = rule.key.iter().map(|field| line.field(*field).to_string()).collect();
-                let key = keys.entry(key).or_insert_with(|| Key::new(&rule.kind, now));
+                let key = keys.entry(key).or_insert_with(|| Key::new(rule, now));
                 key.judge(now, rule.cost.of(&line));
             }
         }
     }
 
     let limiters = rules.into_iter().map(|(rule, keys)| {
+        let mut denied_by = vec![0; rule.kind.parts().len()];
+        for key in keys.values() {
+            denied_by.iter_mut().zip(&key.denied_by).for_each(|(sum, denied)| *sum += denied);
+        }
         let keys = keys.into_iter().map(|(key, Key { allowed, denied, .. })| KeySummary {
             key: key.join(" "),
             denied,
             allowed,
         });
-        LimiterSummary::new(&rule.name, keys, 0)
+        LimiterSummary::new(rule, keys, &denied_by, 0)
     });
     Ok(Summary { lines, skipped, late, limiters: limiters.collect() })
 }
@@ -66,129 +84,29 @@ struct Key {
     ideal: Ideal,
     allowed: u64,
     denied: u64,
+    /// By each part of the limiter, if it has several.
+    denied_by: Vec<u64>,
 }
 
 impl Key {
-    fn new(kind: &Kind, now: i128) -> Key {
-        Key { ideal: Ideal::new(kind, now), allowed: 0, denied: 0 }
+    fn new(rule: &Rule, now: i128) -> Key {
+        let ideal = Ideal::new(&rule.kind, now);
+        Key { ideal, allowed: 0, denied: 0, denied_by: vec![0; rule.kind.parts().len()] }
     }
 
     fn judge(&mut self, now: i128, permits: u64) {
-        if permits == 0 || self.ideal.admits(now, permits) {
+        if permits == 0 {
+            self.allowed += 1;
+        } else if self.ideal.fits(now, permits) {
+            self.ideal.take(now, permits);
             self.allowed += 1;
         } else {
             self.denied += 1;
-        }
-    }
-}
-
-/// The textbook definitions. Times are nanoseconds since 1970.
-enum Ideal {
-    /// tokens = min(burst, tokens + elapsed * rate)
-    Smooth { tokens: BigRational, burst: BigRational, per_nano: BigRational, seen: i128 },
-    /// tokens = min(burst, tokens + permits), once at the end of each period
-    Interval { tokens: u128, burst: u128, permits: u128, period: i128, next: i128 },
-    /// A cell conforms if it comes no earlier than its theoretical arrival time
-    /// less the tolerance.
-    Gcra { arrival: i128, interval: i128, tolerance: i128 },
-    /// level = max(0, level - elapsed * rate)
-    Meter { level: BigRational, capacity: BigRational, per_nano: BigRational, seen: i128 },
-    /// Admissions are at least `apart` nanoseconds apart.
-    Apart { apart: BigRational, last: Option<i128> },
-}
-
-impl Ideal {
-    fn new(kind: &Kind, now: i128) -> Ideal {
-        match *kind {
-            Kind::TokenBucket(quota) if quota.refill() == Refill::Interval => Ideal::Interval {
-                tokens: quota.initial().into(),
-                burst: quota.burst().into(),
-                permits: quota.rate().permits().into(),
-                period: nanos(quota.rate().period()),
-                next: now + nanos(quota.rate().period()),
-            },
-            Kind::TokenBucket(quota) => Ideal::Smooth {
-                tokens: whole(quota.initial()),
-                burst: whole(quota.burst()),
-                per_nano: per_nano(quota.rate()),
-                seen: now,
-            },
-            Kind::Gcra { interval, tolerance } => {
-                Ideal::Gcra { arrival: now, interval: nanos(interval), tolerance: nanos(tolerance) }
-            }
-            Kind::LeakyMeter(quota) => meter(quota, now),
-            Kind::LeakyMinInterval(rate) => {
-                Ideal::Apart { apart: per_nano(rate).recip(), last: None }
+            if let Some(by) = self.ideal.refused_by(now, permits) {
+                self.denied_by[by] += 1;
             }
         }
     }
-
-    fn admits(&mut self, now: i128, permits: u64) -> bool {
-        match self {
-            Ideal::Smooth { tokens, burst, per_nano, seen } => {
-                let earned = whole(now - *seen) * &*per_nano;
-                *tokens = (&*tokens + earned).min(burst.clone());
-                *seen = now;
-                let admitted = *tokens >= whole(permits);
-                if admitted {
-                    *tokens -= whole(permits);
-                }
-                admitted
-            }
-            Ideal::Interval { tokens, burst, permits: per_period, period, next } => {
-                while *next <= now {
-                    *tokens = (*tokens + *per_period).min(*burst);
-                    *next += *period;
-                }
-                let admitted = *tokens >= u128::from(permits);
-                if admitted {
-                    *tokens -= u128::from(permits);
-                }
-                admitted
-            }
-            Ideal::Gcra { arrival, interval, tolerance } => {
-                // The last of the cells is the one that may come too early.
-                let start = now.max(*arrival);
-                let admitted = start + (i128::from(permits) - 1) * *interval - *tolerance <= now;
-                if admitted {
-                    *arrival = start + i128::from(permits) * *interval;
-                }
-                admitted
-            }
-            Ideal::Meter { level, capacity, per_nano, seen } => {
-                let leaked = whole(now - *seen) * &*per_nano;
-                *level = (&*level - leaked).max(BigRational::zero());
-                *seen = now;
-                let raised = &*level + whole(permits);
-                let admitted = raised <= *capacity;
-                if admitted {
-                    *level = raised;
-                }
-                admitted
-            }
-            Ideal::Apart { apart, last } => {
-                let far = last.is_none_or(|last| whole(now - last) >= *apart);
-                let admitted = permits == 1 && far;
-                if admitted {
-                    *last = Some(now);
-                }
-                admitted
-            }
-        }
-    }
-}
-
-fn meter(quota: Quota, now: i128) -> Ideal {
-    Ideal::Meter {
-        level: BigRational::zero(),
-        capacity: whole(quota.burst()),
-        per_nano: per_nano(quota.rate()),
-        seen: now,
-    }
-}
-
-fn per_nano(rate: Rate) -> BigRational {
-    whole(rate.permits()) / whole(nanos(rate.period()))
 }
 
 fn nanos(time: Duration) -> i128 {
