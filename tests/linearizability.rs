@@ -11,8 +11,6 @@
 //! while, in which the other threads go on.
 
 use std::cell::Cell;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
@@ -20,8 +18,11 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use sluicegate::*;
 
+use self::explained::{Recorder, Sequential, is_explained};
 use self::reference::{Held, Mirror, Plan, Said};
 
+#[path = "support/explained.rs"]
+mod explained;
 #[path = "support/reference.rs"]
 mod reference;
 
@@ -76,14 +77,7 @@ enum Answer {
     Done,
 }
 
-/// A call as it was seen from outside.
-#[derive(Clone, Copy, Debug)]
-struct Call {
-    began: u64,
-    ended: u64,
-    verb: Verb,
-    answer: Answer,
-}
+type Call = explained::Call<Verb, Answer>;
 
 fn any_verb(random: &mut SmallRng) -> Verb {
     let permits = random.random_range(0..4);
@@ -131,6 +125,15 @@ fn call(bucket: &TokenBucket<&Dawdling>, verb: Verb) -> Answer {
     })
 }
 
+impl Sequential for Mirror {
+    type Verb = Verb;
+    type Answer = Answer;
+
+    fn expected(&mut self, _: usize, &verb: &Verb) -> Answer {
+        expected(self, verb)
+    }
+}
+
 /// The same call of the model.
 fn expected(mirror: &mut Mirror, verb: Verb) -> Answer {
     Answer::Said(match verb {
@@ -169,51 +172,14 @@ fn record(index: usize, threads: usize, calls: usize, seed: u64) -> Vec<Vec<Call
     bucket.drain();
     clock.0.set_nanos(NOW_NANOS);
 
-    let (tick, waiting) = (AtomicU64::new(0), AtomicUsize::new(threads));
-    let history = Mutex::new(vec![Vec::new(); threads]);
-    thread::scope(|scope| {
-        for thread in 0..threads {
-            let (bucket, tick, waiting, history) = (&bucket, &tick, &waiting, &history);
-            scope.spawn(move || {
-                let mut random = SmallRng::seed_from_u64(seed << 8 | thread as u64);
-                let verbs: Vec<Verb> = (0..calls).map(|_| any_verb(&mut random)).collect();
-                READINGS.set(random.random_range(0..3));
-                waiting.fetch_sub(1, SeqCst);
-                while waiting.load(SeqCst) > 0 {
-                    thread::yield_now();
-                }
-                let made: Vec<Call> = verbs
-                    .into_iter()
-                    .map(|verb| {
-                        let began = tick.fetch_add(1, SeqCst);
-                        let answer = call(bucket, verb);
-                        Call { began, ended: tick.fetch_add(1, SeqCst), verb, answer }
-                    })
-                    .collect();
-                history.lock().unwrap()[thread] = made;
-            });
-        }
-    });
-    history.into_inner().unwrap()
-}
-
-/// Whether some order of the calls that are left explains all of them. `next` is
-/// the first that is left of each thread.
-fn is_explained(mirror: &Mirror, history: &[Vec<Call>], next: &[usize]) -> bool {
-    let left = || next.iter().zip(history).filter_map(|(&next, calls)| calls.get(next));
-    let Some(first_end) = left().map(|call| call.ended).min() else { return true };
-    (0..history.len()).any(|thread| {
-        let Some(call) = history[thread].get(next[thread]) else { return false };
-        if call.began > first_end {
-            return false; // Another call had returned by then.
-        }
-        let mut after = mirror.clone();
-        if expected(&mut after, call.verb) != call.answer {
-            return false;
-        }
-        let mut next = next.to_vec();
-        next[thread] += 1;
-        is_explained(&after, history, &next)
+    let recorder = Recorder::default();
+    explained::record(threads, |thread, all_are_there| {
+        let mut random = SmallRng::seed_from_u64(seed << 8 | thread as u64);
+        let verbs: Vec<Verb> = (0..calls).map(|_| any_verb(&mut random)).collect();
+        READINGS.set(random.random_range(0..3));
+        all_are_there();
+        let made = verbs.into_iter().map(|verb| recorder.call(|| (verb, call(&bucket, verb))));
+        made.collect()
     })
 }
 
@@ -223,7 +189,7 @@ fn every_history_is_explained_by_some_order_of_its_calls() {
         let index = seed as usize % 3;
         let (threads, calls) = if seed % 2 == 0 { (3, 3) } else { (2, 4) };
         let history = record(index, threads, calls, seed);
-        assert!(is_explained(&start(index), &history, &vec![0; threads]), "{history:#?}");
+        assert!(is_explained(&start(index), &history), "{history:#?}");
     }
 }
 
@@ -241,9 +207,9 @@ fn answered_as_if_full(verb: Verb, began: u64, ended: u64) -> Call {
 fn a_history_in_which_two_callers_get_the_same_permits_is_rejected() {
     let take = |permits| answered_as_if_full(Verb::TryAcquire(permits), 0, 3);
     // The two overlap, so either may have been the first; but not both.
-    assert!(!is_explained(&full(), &[vec![take(5)], vec![take(5)]], &[0; 2]));
-    assert!(!is_explained(&full(), &[vec![take(1)], vec![take(1)]], &[0; 2]));
-    assert!(is_explained(&full(), &[vec![take(5)], vec![take(0)]], &[0; 2]));
+    assert!(!is_explained(&full(), &[vec![take(5)], vec![take(5)]]));
+    assert!(!is_explained(&full(), &[vec![take(1)], vec![take(1)]]));
+    assert!(is_explained(&full(), &[vec![take(5)], vec![take(0)]]));
 }
 
 #[test]
@@ -251,6 +217,6 @@ fn a_history_in_which_a_caller_sees_what_had_been_taken_is_rejected() {
     let first = answered_as_if_full(Verb::Drain, 0, 1);
     // A peek that sees the limiter full may overlap the drain, or be before it.
     let peek = |began, ended| answered_as_if_full(Verb::Peek(5), began, ended);
-    assert!(is_explained(&full(), &[vec![first], vec![peek(0, 2)]], &[0; 2]));
-    assert!(!is_explained(&full(), &[vec![first], vec![peek(2, 3)]], &[0; 2]));
+    assert!(is_explained(&full(), &[vec![first], vec![peek(0, 2)]]));
+    assert!(!is_explained(&full(), &[vec![first], vec![peek(2, 3)]]));
 }

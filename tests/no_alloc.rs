@@ -1,4 +1,5 @@
-//! No verb allocates. Counted by an allocator of our own, for the calling thread
+//! No verb allocates, but for a snapshot of windows and a receipt of several
+//! limiters. Counted by an allocator of our own, for the calling thread
 //! only, because the test harness has threads too.
 
 #![allow(unsafe_code, reason = "a global allocator is an unsafe trait; it only counts")]
@@ -75,6 +76,87 @@ fn no_verb_allocates() {
         assert!(limiter.healed() > 0);
     });
     assert_eq!(made, 0);
+}
+
+/// The verbs of every limiter, and what its answers can be asked.
+fn every_common_verb(limiter: &dyn Limiter) {
+    for permits in [0, 1, 2, 3, 10, u64::MAX] {
+        for answer in [
+            limiter.try_acquire(permits),
+            limiter.try_acquire_up_to(permits),
+            limiter.peek(permits),
+        ] {
+            let _ = answer.map(|grant| (grant.reset_after(), grant.remaining()));
+            let _ = answer.map_err(|denied| (denied.retry_after(), denied.which()));
+        }
+    }
+    limiter.reset();
+}
+
+/// Does all that a limiter can on `$clock` but to make a snapshot. What concerns one
+/// of its windows takes `$which`, if it has several.
+macro_rules! every_verb_of_a_window {
+    ($clock:ident, $limiter:expr, $($which:expr)?) => {{
+        let limiter = $limiter.unwrap();
+        let made = allocations(|| {
+            for _ in 0..10 {
+                every_common_verb(&limiter);
+                let _ = limiter.try_acquire(1);
+                // New slots, and an idle time.
+                for nanos in [70_000_000, 700_000_000, 3_600_000_000_000] {
+                    $clock.advance_nanos(nanos);
+                    let _ = limiter.try_acquire(1);
+                    let _ = limiter.count($($which)?);
+                }
+                for give_back in [true, false] {
+                    let receipt = limiter.try_acquire_revocable(1);
+                    let _ = receipt.map(|receipt| give_back && receipt.give_back());
+                }
+                for limit in [2, 3] {
+                    limiter.reconfigure($($which,)? limit).unwrap();
+                }
+                // One that heals.
+                $clock.rewind(Duration::from_secs(1_800));
+                let _ = limiter.try_acquire(1);
+            }
+            assert!(limiter.healed() > 0);
+        });
+        assert_eq!(made, 0, "{limiter:?}");
+    }};
+}
+
+#[test]
+fn no_verb_of_a_window_allocates() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let rate = rate!(3 / second);
+    every_verb_of_a_window!(clock, FixedWindow::with_clock(rate, &clock),);
+    every_verb_of_a_window!(clock, WindowFromFirst::with_clock(rate, &clock),);
+    every_verb_of_a_window!(clock, SlidingCounter::with_clock(rate, &clock),);
+    every_verb_of_a_window!(clock, SlidingWindow::with_clock(rate, 10, &clock),);
+    let interpolated = Coverage::Interpolated;
+    every_verb_of_a_window!(clock, SlidingWindow::compact(rate, 10, interpolated, &clock),);
+    every_verb_of_a_window!(clock, SlidingLog::with_clock(rate, &clock),);
+    every_verb_of_a_window!(clock, WeightedLog::with_clock(rate, &clock),);
+    let rates = [rate, rate!(9 / minute)];
+    every_verb_of_a_window!(clock, MultiWindow::with_clock(rates, 10, &clock), 0);
+}
+
+#[test]
+fn several_limiters_allocate_for_a_receipt_only() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
+    let window = FixedWindow::with_clock(rate!(12 / minute), &clock).unwrap();
+    let sliding = SlidingWindow::with_clock(rate!(14 / minute), 60, &clock).unwrap();
+    let all = All::new([&bucket as &dyn Limiter, &window, &sliding]).unwrap();
+    let made = allocations(|| {
+        for _ in 0..10 {
+            every_common_verb(&all);
+            clock.advance_nanos(700_000_000);
+        }
+    });
+    assert_eq!(made, 0);
+    let made = allocations(|| assert!(all.try_acquire_revocable(1).unwrap().give_back()));
+    assert_eq!(made, 1);
 }
 
 #[test]
