@@ -47,9 +47,10 @@ pub use self::{
 ///   counts that in `healed()`. Healing writes, waits for no other call, and reads
 ///   the clock again.
 ///   A window starts no new history: it goes on counting what it had counted, and
-///   nobody waits for longer than two of its lengths; that too is in `healed()`.
+///   nobody waits for longer than two of its lengths; that too is in `healed()`. When
+///   the clock comes forward again, that is a jump forward.
 /// * **A jump forward:** earns what the time would have earned, at most the
-///   burst. Beyond 146 years from its beginning a limiter starts again.
+///   burst, or the limit of a window. Beyond 146 years from its beginning a limiter starts again.
 /// * **Suspend:** whatever the clock says. One that does not count it earns
 ///   nothing in it.
 ///

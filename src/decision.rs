@@ -35,7 +35,7 @@ impl Grant {
         self.outlook.remaining()
     }
 
-    /// The most that can be granted at once.
+    /// The most that can be granted at once; of a window, its limit.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.outlook.limit()
@@ -179,7 +179,7 @@ impl Shortfall {
         self.outlook.remaining()
     }
 
-    /// The most that can be granted at once.
+    /// The most that can be granted at once; of a window, its limit.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.outlook.limit()

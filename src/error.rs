@@ -82,6 +82,21 @@ pub enum ConfigError {
         /// What was given.
         slots: u32,
     },
+    /// A `MultiWindow` has no window at this place.
+    Which {
+        /// What was given.
+        which: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// The longest window has too many of the shortest one's slots for a word to
+    /// number them.
+    Apart {
+        /// The shortest slot.
+        slot: Duration,
+        /// The longest window.
+        window: Duration,
+    },
     /// A limiter of several has none, or more than 64.
     Count {
         /// How many were given.
@@ -113,6 +128,8 @@ impl ConfigError {
             ConfigError::Tolerance { .. } => "tolerance",
             ConfigError::Limit { .. } => "limit",
             ConfigError::Slots { .. } => "slots",
+            ConfigError::Which { .. } => "which",
+            ConfigError::Apart { .. } => "window",
             ConfigError::Count { .. } => "count",
             ConfigError::Capacity { .. } => "capacity",
         }
@@ -147,6 +164,8 @@ impl ConfigError {
             }
             ConfigError::Limit { .. } => "must be from 1 to what the window can count",
             ConfigError::Slots { .. } => "must be from 1 to 65536",
+            ConfigError::Which { .. } => "must be less than the number of windows",
+            ConfigError::Apart { .. } => "must be shorter, or the shortest window longer",
             ConfigError::Count { .. } => "must be from 1 to 64",
             ConfigError::Capacity { .. } => "must be from the limit to what there may be",
         }
@@ -175,6 +194,10 @@ impl fmt::Display for ConfigError {
                 return write!(f, "{limit}: must be from 1 to {max} for this window");
             }
             ConfigError::Slots { slots } => write!(f, "{slots}")?,
+            ConfigError::Which { which, count } => write!(f, "{which} of {count}")?,
+            ConfigError::Apart { slot, window } => {
+                write!(f, "{window:?} with slots of {slot:?}")?;
+            }
             ConfigError::Count { count } => write!(f, "{count}")?,
             ConfigError::Capacity { capacity, least, most } => {
                 return write!(f, "{capacity}: must be from {least} to {most}");

@@ -145,4 +145,4 @@ macro_rules! through {
 
 through!(&L);
 through!(#[cfg(feature = "alloc")] alloc::boxed::Box<L>);
-through!(#[cfg(feature = "std")] std::sync::Arc<L>);
+through!(#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<L>);

@@ -47,10 +47,11 @@
 //!
 //! *Proof.* The word only ever grows, but for a grant that is given back, which puts
 //! back the word just before it; and no word from before a change comes back. So a
-//! CAS that succeeds found the word as it was loaded, with no change in between. A slot is written only while the word names the
-//! other one. So from the load to the CAS, the slot that was read was not
-//! written. A denial does no CAS; it looks at the word once more instead. (Where
-//! the orderings come in is argued at each operation.) ∎
+//! CAS that succeeds found the word as it was loaded, with no change in between. A
+//! slot is written only while the word names the other one. So from the load to the
+//! CAS, the slot that was read was not written. A denial does no CAS; it looks at the
+//! word once more instead. (Where the orderings come in is argued at each
+//! operation.) ∎
 
 mod carry;
 mod change;
@@ -71,10 +72,10 @@ use crate::sync::{
 use crate::{Clock, Snapshot};
 
 use self::carry::Holding;
-use self::level::Level;
 use self::slots::Slots;
 
 pub use self::carry::Carry;
+pub(crate) use self::level::Level;
 pub(crate) use self::terms::Terms;
 
 /// A limiter whose state is one word.

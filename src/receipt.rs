@@ -3,12 +3,8 @@
 use core::fmt;
 
 use crate::Grant;
-
-/// What takes a grant back: a limiter whose state is one word.
-pub(crate) trait Revoke {
-    /// Puts the word back to what was `seen`, if it still is what was `written`.
-    fn revoke(&self, seen: u64, written: u64) -> bool;
-}
+use crate::one_word::Level;
+use crate::sync::{AtomicWord, Ordering::Relaxed, Word};
 
 /// A grant that its limiter may still take back.
 ///
@@ -22,11 +18,12 @@ pub(crate) trait Revoke {
 /// the grant made it, and otherwise the permits stay spent: never too many are
 /// admitted, and at most the permits of the receipt are lost.
 ///
-/// One thing can bring such a word back: a `reset` of a window that is one word
-/// (`FixedWindow`, `WindowFromFirst`, `SlidingCounter`, `CalendarWindow` and the
-/// budgets), after which as much is granted again. To give back a receipt from
-/// before is then to make the reset forget that too, at most the permits of the
-/// receipt. Buckets and sliding windows tell the two apart.
+/// A window that is one word (`FixedWindow`, `WindowFromFirst`, `SlidingCounter`,
+/// `CalendarWindow` and the budgets) may come to hold that word again: after a
+/// `reset`, or after its clock was set back and came forward, when as much has been
+/// granted again. To give back a receipt from before is then to forget that too, at
+/// most the permits of the receipt. Buckets and sliding windows tell the two apart
+/// (unless a ring's count goes round within one tick, by resets).
 ///
 /// To drop a receipt is to keep the grant.
 ///
@@ -57,10 +54,11 @@ pub struct Receipt<'a> {
 enum Undo<'a> {
     /// Nothing was taken.
     Nothing,
-    /// By the limiter, if its word is still the second of these; it becomes the
-    /// first.
-    Word(&'a dyn Revoke, u64, u64),
-    /// By one limiter after the other.
+    /// By putting the word back to the first of these, if it still is the second.
+    Level(&'a AtomicWord<Level>, Level, Level),
+    /// The same.
+    Word(&'a AtomicWord<u64>, u64, u64),
+    /// By one limiter after the other, the last first.
     #[cfg(feature = "alloc")]
     Each(alloc::vec::Vec<Receipt<'a>>),
     /// Not at all.
@@ -68,14 +66,23 @@ enum Undo<'a> {
 }
 
 impl<'a> Receipt<'a> {
-    /// A grant that moved the word of `limiter` from the first of `words` to the
-    /// second.
-    pub(crate) fn revocable(
+    /// A grant that moved the level `word` from the first of `levels` to the second.
+    pub(crate) fn of_level(
         grant: Grant,
-        (seen, written): (u64, u64),
-        limiter: &'a dyn Revoke,
+        word: &'a AtomicWord<Level>,
+        (seen, written): (Level, Level),
     ) -> Receipt<'a> {
-        let undo = if seen == written { Undo::Nothing } else { Undo::Word(limiter, seen, written) };
+        let undo = if seen == written { Undo::Nothing } else { Undo::Level(word, seen, written) };
+        Receipt { grant, undo }
+    }
+
+    /// A grant that moved `word` from the first of `words` to the second.
+    pub(crate) fn of_word(
+        grant: Grant,
+        word: &'a AtomicWord<u64>,
+        (seen, written): (u64, u64),
+    ) -> Receipt<'a> {
+        let undo = if seen == written { Undo::Nothing } else { Undo::Word(word, seen, written) };
         Receipt { grant, undo }
     }
 
@@ -102,15 +109,16 @@ impl<'a> Receipt<'a> {
     ///
     /// Lock-free; does not allocate; reads no clock. Of several limiters (see
     /// `All`) each is asked, and the answer is whether all did.
-    #[allow(clippy::must_use_candidate, reason = "most callers can do no more about it")]
+    #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn give_back(self) -> bool {
         match self.undo {
             Undo::Nothing => true,
-            Undo::Word(limiter, seen, written) => limiter.revoke(seen, written),
+            Undo::Level(word, seen, written) => put_back(word, seen, written),
+            Undo::Word(word, seen, written) => put_back(word, seen, written),
             #[cfg(feature = "alloc")]
             Undo::Each(parts) => {
                 let mut is_all = true;
-                for part in parts {
+                for part in parts.into_iter().rev() {
                     is_all &= part.give_back();
                 }
                 is_all
@@ -118,6 +126,17 @@ impl<'a> Receipt<'a> {
             Undo::Never => false,
         }
     }
+}
+
+/// Puts `word` back to what was `seen`, if it still is what was `written`.
+fn put_back<W: Word>(word: &AtomicWord<W>, seen: W, written: W) -> bool {
+    // ORDERING: Relaxed. The CAS puts back what was there, and reads nothing by it.
+    // Whoever acquires what is put back still synchronizes with the CAS that first
+    // wrote it: a read-modify-write goes on with the release sequence that it finds.
+    // Of a ring: no boundary can have been written since, because that takes a seal,
+    // and no word from before a seal comes back.
+    // MODEL: `a_grant_given_back_was_never_there`.
+    word.compare_exchange(written, seen, Relaxed, Relaxed).is_ok()
 }
 
 impl fmt::Debug for Receipt<'_> {

@@ -106,7 +106,7 @@ struct Core<W, C> {
 }
 
 /// A place for the hot word.
-#[allow(private_interfaces, reason = "public only so that `Placement` can build on it")]
+#[expect(private_interfaces, reason = "public only so that `Placement` can build on it")]
 pub trait Line {
     fn new(word: AtomicWord<u64>) -> Self;
 
@@ -195,8 +195,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
     /// one after the other.
     pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
         let now = self.now();
-        let most = self.core.layout.count.max() >> 1;
-        let total = history.permits().min(most);
+        let total = history.permits().min(self.core.layout.count.max());
         for window in self.core.windows.as_ref() {
             window.refill(total, history.after(away_nanos), now);
         }
@@ -231,16 +230,18 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
     /// The time at hand.
     #[inline]
     fn now(&self) -> Now {
-        // ORDERING: Relaxed. An old shift gives an earlier tick, as a clock that is
-        // behind would.
+        // ORDERING: Acquire, so that the clock is read after the shift: an old shift
+        // gives an earlier tick, as a clock that is behind would, but an old reading
+        // with a new shift a tick to come. Pairs with the CAS in `heal`.
         // MODEL: `a_ring_too_far_ahead_goes_on_from_there`.
-        self.core.moment(self.core.shift.load(Relaxed))
+        self.core.moment(self.core.shift.load(Acquire))
     }
 
     /// Whether the clock is further behind the word than threads' clocks are apart.
     #[inline]
     fn is_behind(&self, hot: Hot, now: Now) -> bool {
-        self.core.layout.tick.ahead(hot.tick, now.moment.tick) > self.core.ticks.skew() as i64
+        // Exactly half of the circle ahead counts as behind too.
+        self.core.layout.tick.ahead(now.moment.tick, hot.tick) < -(self.core.ticks.skew() as i64)
     }
 
     /// Whether the word is still `seen`, so that the boundaries that were read are

@@ -9,7 +9,8 @@
 //! admit n   iff used(word') + n <= limit, by CAS: word -> word' plus n
 //! ```
 //!
-//! **Theorem.** In each window, the permits granted are at most the limit.
+//! **Theorem.** In each window, the permits granted are at most the limit, as long as
+//! the limiter is not reset or healed.
 //!
 //! *Proof.* A decision depends on nothing but the word, the limit and a reading
 //! of the clock, and a grant takes effect only if its CAS finds the word that was
@@ -17,17 +18,19 @@
 //! other, and each leaves `used <= limit`. The number of the window never goes
 //! back: a caller whose clock is behind counts in the window that it finds. ∎
 //!
-//! It does not matter if a word comes back that was there before (a grant that was
-//! given back, a reset): it means again what it meant then.
+//! It does not matter to a decision if a word comes back that was there before (a
+//! grant that was given back, a reset): it means again what it meant then. To a
+//! receipt it does; see [`Receipt`].
 //!
 //! # A clock that goes back
 //!
 //! The window that a caller finds may be the next one to its own clock, or as far
 //! ahead as threads' clocks are apart; it counts in that one, so nothing is
 //! granted twice, and nobody waits longer than two windows. If it is further ahead,
-//! the clock was set back. The counts are then moved to the window of now: again
-//! nothing is granted twice, and nobody waits longer than a window. `healed()` counts
-//! it.
+//! the clock was set back. The counts are then moved to the window of now: what was
+//! granted still counts, and nobody waits longer than a window. If the clock then
+//! comes forward again, that is a jump forward, and a window that it was in before
+//! begins anew. `healed()` counts it.
 //!
 //! Progress: lock-free. Memory: 256 bytes, the clock included. Cost: a denial 1
 //! load of the shared word and no write; an admission 1 load and 1 CAS of it.
@@ -43,8 +46,8 @@ use core::fmt;
 use crossbeam_utils::CachePadded;
 
 use crate::Clock;
+use crate::Receipt;
 use crate::decision::{Counted, Denied, Grant, Outlook, Shortfall};
-use crate::receipt::{Receipt, Revoke};
 use crate::sync::{
     AtomicWord, Backoff,
     Ordering::{AcqRel, Acquire, Relaxed},
@@ -159,7 +162,7 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let Granted { grant, seen, written } = self.spend::<true>(|_| permits)?;
-        Ok(Receipt::revocable(grant, (seen, written), self))
+        Ok(Receipt::of_word(grant, &self.word, (seen, written)))
     }
 
     /// The permits that count now.
@@ -308,16 +311,6 @@ fn refused(permits: u64, counted: Counted) -> Denied {
     }
     let outlook = Outlook::Counted(counted);
     Denied::Wait(Shortfall { wanted: permits as i64, outlook, which: 0 })
-}
-
-impl<T: Tally, C: Clock> Revoke for Tallied<T, C> {
-    fn revoke(&self, seen: u64, written: u64) -> bool {
-        // ORDERING: Relaxed. The CAS puts back what was there, and reads nothing by
-        // it; a read-modify-write goes on with the release sequence that it finds,
-        // so whoever is granted next still synchronizes with who was before.
-        // MODEL: `a_grant_given_back_was_never_there`.
-        self.word.compare_exchange(written, seen, Relaxed, Relaxed).is_ok()
-    }
 }
 
 impl<T: fmt::Debug, C> fmt::Debug for Tallied<T, C> {

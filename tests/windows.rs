@@ -70,6 +70,8 @@ fn counts_for(setup: &setup::Setup) -> Vec<(u64, u64)> {
     let mirror = setup.mirror(0);
     let of_window = |(which, &(_, length)): (usize, &(u64, u64))| match (&mirror.state, setup.kind)
     {
+        // A window of one nanosecond lasts two.
+        (State::Log(_), Kind::Log) => (length.max(2), length.max(2)),
         (State::Log(log), Kind::Weighted) => (length, length + 2 * log.tick() - 1),
         (State::Ring(ring), kind) => {
             let (slot, slots) = ring.slots(which);

@@ -26,6 +26,9 @@ use crate::{ConfigError, Denied, Grant, Limiter, Receipt};
 /// refused by the first look loses nothing. Two requests that meet may both be
 /// refused where one could have been granted.
 ///
+/// Each limiter should be in it once. One that is in it twice has to grant twice,
+/// which it may never be able to; its denial does not know.
+///
 /// The denial names the limiter that refused, by
 /// [`which`](crate::Denied::which): the one that has to be waited for longest. So
 /// its `retry_after` suffices for all of them, if nobody else takes any (and no
@@ -89,7 +92,8 @@ impl<L: Limiter> All<L> {
 
     /// Takes all of `permits` from each limiter, or nothing from any.
     ///
-    /// Lock-free if the limiters are; does not allocate; reads each clock twice.
+    /// Lock-free if the limiters are; does not allocate, unless one of them is an `All`
+    /// itself; reads each clock twice.
     ///
     /// # Errors
     ///

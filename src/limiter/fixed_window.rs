@@ -18,6 +18,10 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 /// **twice the limit**: all of one window at its end, all of the next at its
 /// beginning. If that matters, take a `SlidingWindow`.
 ///
+/// Where the limit leaves too few bits to number the windows of 146 years, after an
+/// idle time of half of those that it can number old permits may count for one window
+/// more.
+///
 /// # Fairness
 ///
 /// None: whoever asks when there are permits gets them.
@@ -76,10 +80,11 @@ one_limit!(FixedWindow<C>);
 ///
 /// # Accuracy
 ///
-/// Exact in each of its windows, which last their length and up to a tick more:
-/// 2^(b - 2) ns for a limit of b bits (32 ns at 100, 262 us at a million), at most
-/// 2^-16 of the window. In other spans of the same length it admits up to twice
-/// the limit, less one: the first of a window is at its beginning.
+/// Exact in each of its windows, which last their length and up to two ticks more,
+/// of 2^(b - 2) ns for a limit of b bits (32 ns at 100, 262 us at a million) and at
+/// most 2^-16 of the window. In other spans of the same length it admits up to twice
+/// the limit, less one: the first of a window is at its beginning. Idle times as with
+/// a [`FixedWindow`].
 ///
 /// # Fairness
 ///

@@ -19,7 +19,9 @@ use crate::{Clock, ConfigError, Coverage, DefaultClock, Rate};
 /// # Accuracy
 ///
 /// Each window as a strict [`SlidingWindow`](crate::SlidingWindow): none of its
-/// length admits more than its limit. The slots of all windows are a power of two
+/// length admits more than its limit. A denial tells of the window that refused, a
+/// grant of the least limit and the least room. Idle times as with a `SlidingWindow`,
+/// by the largest limit and the shortest slot. The slots of all windows are a power of two
 /// of the shortest one's; each window has as many as were asked for, or up to twice
 /// as many.
 ///
@@ -80,7 +82,7 @@ impl<C: Clock> MultiWindow<C> {
     /// * [`ConfigError::Count`] if there are no limits, or more than 64.
     /// * [`ConfigError::Slots`] if they are not from 1 to 65,536.
     /// * [`ConfigError::Limit`] if the word has not the bits for the largest limit
-    ///   beside the shortest slot.
+    ///   beside the numbers of the slots, [`ConfigError::Apart`] if not for any.
     pub fn with_clock(
         limits: impl IntoIterator<Item = Rate>,
         slots: u32,
@@ -120,12 +122,13 @@ impl<C: Clock> MultiWindow<C> {
     ///
     /// # Errors
     ///
-    /// * [`ConfigError::Count`] if there is no window at `which`.
+    /// * [`ConfigError::Which`] if there is no window at `which`.
     /// * [`ConfigError::Limit`], with the largest limit that this limiter can count
     ///   to.
     pub fn reconfigure(&self, which: usize, limit: u64) -> Result<(), ConfigError> {
         let windows = self.core.windows();
-        let window = windows.get(which).ok_or(ConfigError::Count { count: windows.len() })?;
+        let count = windows.len();
+        let window = windows.get(which).ok_or(ConfigError::Which { which, count })?;
         window.limit().set(limit)
     }
 }

@@ -23,6 +23,10 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 /// * too high by at most `previous * (1 - f)` (if at the beginning), so a request
 ///   may be refused that an exact window would grant.
 ///
+/// The larger the limit, the fewer windows the word can number: at 2^24 - 1 it is
+/// 2^16 of them. After an idle time of half as many old permits may count for some
+/// windows more.
+///
 /// For traffic that is even over a window it is right to the permit. For a bound
 /// that holds for any traffic take a `SlidingWindow`; this
 /// one is for where a word is all the memory there is.

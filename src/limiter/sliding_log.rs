@@ -14,7 +14,8 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 /// # Accuracy
 ///
 /// **No span `(t - W, t]` admits more than the limit, and no request is refused for
-/// which there is room**, to the nanosecond. A permit that is exactly one window old
+/// which there is room**, to the nanosecond. (A window of one nanosecond lasts two.) A
+/// permit that is exactly one window old
 /// counts no more. If threads' clocks differ, a permit is dated by its caller's, or
 /// by the latest before it if that is later.
 ///
@@ -95,8 +96,8 @@ one_limit!(SlidingLog<C>);
 /// # Accuracy
 ///
 /// **No span `(t - W, t]` admits more than the limit.** A request leaves the window
-/// up to a tick late and never early: 2^b ns for a limit of b bits, which is 128 ns
-/// at 100 and a millisecond at a million. It remembers as many requests as its
+/// up to two ticks late and never early. A tick is 2^b ns for a limit of b bits, which
+/// is 128 ns at 100 and a millisecond at a million. It remembers as many requests as its
 /// capacity, by default the limit, which is all that can be in a window; with
 /// fewer, it refuses more requests while that many are in the window.
 ///

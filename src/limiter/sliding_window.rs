@@ -37,7 +37,6 @@ impl From<Coverage> for Cover {
 
 /// Where a [`SlidingWindow`] has its hot word: on cache lines of its own
 /// ([`Padded`]), or beside the rest ([`Compact`]). Nobody else can implement it.
-#[allow(private_bounds, reason = "what makes the trait sealed")]
 pub trait Placement: Line {}
 
 /// The hot word has its cache lines to itself. For a limiter that threads share.
@@ -53,7 +52,7 @@ impl Placement for Padded {}
 
 impl Placement for Compact {}
 
-#[allow(private_interfaces, reason = "as in the trait")]
+#[expect(private_interfaces, reason = "as in the trait")]
 impl Line for Padded {
     fn new(word: AtomicWord<u64>) -> Padded {
         Padded(CachePadded::new(word))
@@ -65,7 +64,7 @@ impl Line for Padded {
     }
 }
 
-#[allow(private_interfaces, reason = "as in the trait")]
+#[expect(private_interfaces, reason = "as in the trait")]
 impl Line for Compact {
     fn new(word: AtomicWord<u64>) -> Compact {
         Compact(word)

@@ -11,8 +11,10 @@ macro_rules! window_verbs {
             ///
             /// Lock-free; does not allocate; reads the clock once. Asking for 0
             /// permits is always granted and changes nothing. A denial writes
-            /// nothing. (The exception to all of these is a clock that was set
-            /// back; see [`Clock`](crate::Clock).)
+            /// nothing. (The exceptions are a clock that was set back, see
+            /// [`Clock`](crate::Clock); a ring that others are just turning to a new
+            /// slot, which every call helps with; and a budget that looks for a later
+            /// day.)
             ///
             /// # Errors
             ///
@@ -43,8 +45,9 @@ macro_rules! window_verbs {
 
             /// Takes as many of `permits` as there are, at least one.
             ///
-            /// Lock-free; does not allocate; reads the clock once. Asking for 0
-            /// permits is always granted and changes nothing.
+            /// Lock-free; does not allocate; reads the clock once (a log of single
+            /// permits, once for each). Asking for 0 permits is always granted and
+            /// changes nothing.
             ///
             /// # Errors
             ///
@@ -127,7 +130,8 @@ macro_rules! window_verbs {
             /// What still counts, and how long ago it was granted: to be restored
             /// elsewhere.
             ///
-            /// Lock-free; allocates; reads the clock; writes nothing.
+            /// Lock-free; allocates; reads the clock; writes nothing. A log begins
+            /// again if something was granted meanwhile, so it is for quiet moments.
             #[cfg(feature = "alloc")]
             #[must_use]
             pub fn snapshot(&self) -> crate::History {
@@ -196,8 +200,7 @@ macro_rules! window_verbs {
     };
 }
 
-/// Implements what the limiters of one limit have besides. `$of` is where the
-/// core keeps it.
+/// Implements what the limiters of one limit have besides.
 macro_rules! one_limit {
     ($Limiter:ident<C $(, $more:ident: $bound:path)?>) => {
         impl<C: crate::Clock $(, $more: $bound)?> $Limiter<C $(, $more)?> {

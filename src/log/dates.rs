@@ -24,7 +24,11 @@ impl Dates {
         const QUARTER: u64 = 1 << 60;
         let years_bits = if window_nanos <= QUARTER { 62 } else { 63 };
         let shift = u32::saturating_sub(years_bits, field.bits());
-        Dates { field, shift, window_ticks: window_nanos.div_ceil(1 << shift) }
+        // A window of a nanosecond lasts two: dates may run ahead of the clock, by a tick
+        // for each reset in one of its steps, and a window of one would then be none.
+        // (Longer ticks are judged by the one before; see `judged`.)
+        let least = if shift == 0 { 2 } else { 1 };
+        Dates { field, shift, window_ticks: window_nanos.div_ceil(1 << shift).max(least) }
     }
 
     /// The date of `entry`.

@@ -83,9 +83,12 @@ impl<C: Clock> Tape<C> {
     /// The time at hand.
     #[inline]
     pub(super) fn now_nanos(&self) -> u64 {
-        // ORDERING: Relaxed. An old shift is a clock that is behind.
+        // ORDERING: Acquire, so that the clock is read after the shift: an old shift is
+        // a clock that is behind, but an old reading with a new shift would be a time
+        // to come. Pairs with the CAS in `heal`.
         // MODEL: `a_log_too_far_ahead_goes_on_from_there`.
-        self.clock.now_nanos().wrapping_add(self.shift.load(Relaxed))
+        let shift = self.shift.load(Acquire);
+        self.clock.now_nanos().wrapping_add(shift)
     }
 
     /// The head, helped to where it belongs.
@@ -218,6 +221,10 @@ impl<C: Clock> Tape<C> {
         // MODEL: `a_log_too_far_ahead_goes_on_from_there`.
         let shift = self.shift.load(Acquire);
         let last = self.entry(self.head().number - 1);
+        // ORDERING: an Acquire fence, because the head may be an old one and the entry
+        // at its place one of a later lap: then nothing else brings the time of that.
+        // MODEL: `an_entry_that_came_in_between_is_no_fault`.
+        fence(Acquire);
         let ahead = excess(last, self.clock.now_nanos().wrapping_add(shift));
         // ORDERING: AcqRel, so that whoever sees the new shift sees the entry that it
         // was made for; Relaxed on failure: somebody else did it.

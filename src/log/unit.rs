@@ -16,6 +16,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::iter::repeat_n;
 
 use crate::bits::Field;
 use crate::decision::{Denied, Grant, Outlook, Shortfall, Windowed};
@@ -144,15 +145,16 @@ impl<C: Clock> UnitLog<C> {
     }
 
     pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
-        let ages: Vec<u64> = history
-            .after(away_nanos)
-            .filter(|&(age_nanos, _)| age_nanos < self.window_nanos)
-            .flat_map(|(age_nanos, permits)| {
-                core::iter::repeat_n(age_nanos, permits.min(self.tape.places()) as usize)
-            })
-            .collect();
         // The latest are those that count for longest.
-        let ages = &ages[ages.len().saturating_sub(self.tape.places() as usize)..];
+        let places = self.tape.places() as usize;
+        let mut ages: Vec<u64> = history
+            .after(away_nanos)
+            .rev()
+            .take_while(|&(age_nanos, _)| age_nanos < self.window_nanos)
+            .flat_map(|(age, permits)| repeat_n(age, permits.min(places as u64) as usize))
+            .take(places)
+            .collect();
+        ages.reverse();
         let now_nanos = self.tape.now_nanos();
         let date = |age_nanos: u64| self.dates.first(now_nanos.wrapping_sub(age_nanos));
         let entries: Vec<_> = ages.iter().map(|&age_nanos| date(age_nanos)).collect();

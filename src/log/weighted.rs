@@ -64,6 +64,13 @@ struct View {
     last: u64,
 }
 
+impl View {
+    /// The permits that there are to take; where no place is left, none.
+    fn room(&self) -> u64 {
+        if self.is_full { 0 } else { self.limit.saturating_sub(self.used) }
+    }
+}
+
 impl<C: Clock> WeightedLog<C> {
     pub(crate) fn new(limit: Rate, capacity: u64, clock: C) -> Result<WeightedLog<C>, ConfigError> {
         let count = LAP.then(u64::BITS - limit.permits().leading_zeros() + 1);
@@ -179,7 +186,7 @@ impl<C: Clock> WeightedLog<C> {
                 now_nanos = self.heal();
                 continue;
             }
-            let permits = ask(view.limit.saturating_sub(view.used));
+            let permits = ask(view.room());
             let decision = self.decide(permits, &view);
             if permits == 0 || decision.is_err() {
                 if self.tape.still(view.head) {
@@ -247,7 +254,7 @@ impl<C: Clock> WeightedLog<C> {
 
     /// All of `permits` or none.
     fn decide(&self, permits: u64, view: &View) -> Result<Grant, Denied> {
-        let used = view.used;
+        let used = view.used.max(view.limit - view.room());
         let outlook = |used, last: u64, retry_nanos| {
             let left_nanos = self.dates.left_nanos(last, view.now_nanos);
             let reset_nanos = if used == 0 { 0 } else { left_nanos };

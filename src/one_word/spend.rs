@@ -1,12 +1,11 @@
 //! The loop that spends: everything that raises the level by what it costs.
 
 use crate::Clock;
+use crate::Receipt;
 use crate::decision::{Denied, Grant, Outlook, Shortfall};
-use crate::receipt::{Receipt, Revoke};
 use crate::sync::{
     Backoff,
-    Ordering::{AcqRel, Acquire, Relaxed},
-    Word,
+    Ordering::{AcqRel, Acquire},
 };
 
 use super::OneWord;
@@ -62,13 +61,10 @@ impl<C: Clock> OneWord<C> {
             .map(Granted::grant)
     }
 
-    pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied>
-    where
-        C: Sized,
-    {
+    pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let granted = self.spend::<true>(move |terms, balance| all_of(permits, terms, balance))?;
-        let words = (granted.seen.to_bits(), granted.written.to_bits());
-        Ok(Receipt::revocable(granted.grant, words, self))
+        let levels = (granted.seen, granted.written);
+        Ok(Receipt::of_level(granted.grant, &self.word, levels))
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
@@ -245,18 +241,6 @@ impl Granted {
     #[inline(always)]
     fn grant(self) -> Grant {
         self.grant
-    }
-}
-
-impl<C: Clock> Revoke for OneWord<C> {
-    fn revoke(&self, seen: u64, written: u64) -> bool {
-        let (seen, written) = (Level::from_bits(seen), Level::from_bits(written));
-        // ORDERING: Relaxed. The CAS puts back what was there, and reads nothing
-        // by it. Whoever acquires the level put back still synchronizes with the
-        // CAS that first wrote it: a read-modify-write goes on with the release
-        // sequence that it finds.
-        // MODEL: `a_grant_given_back_was_never_there`.
-        self.word.compare_exchange(written, seen, Relaxed, Relaxed).is_ok()
     }
 }
 

@@ -28,6 +28,8 @@
 //! `k' > k`. So within a tick the count only grows (but for a grant given back, which
 //! puts back the word before it), and no tick comes back.
 
+use core::time::Duration;
+
 use crate::bits::Field;
 use crate::window::Ticks;
 use crate::{ConfigError, Rate};
@@ -69,7 +71,7 @@ impl Layout {
     /// # Errors
     ///
     /// [`ConfigError::Limit`] if the largest limit does not leave the bits for the
-    /// ticks.
+    /// ticks, [`ConfigError::Apart`] if none does.
     pub(super) fn new(plans: &[Plan], ticks: &Ticks) -> Result<Layout, ConfigError> {
         const BITS: u32 = u64::BITS - STATE_BITS;
         let limit = plans.iter().map(|plan| plan.limit).max().unwrap_or(1);
@@ -82,6 +84,13 @@ impl Layout {
             .fold(1, u32::max);
         let needed = u64::BITS - limit.leading_zeros() + 1;
         let most = BITS.saturating_sub(least_ticks);
+        if most <= 1 {
+            let longest = plans.iter().map(|plan| plan.window_nanos).max().unwrap_or(0);
+            return Err(ConfigError::Apart {
+                slot: Duration::from_nanos(ticks.length_nanos()),
+                window: Duration::from_nanos(longest),
+            });
+        }
         if needed > most {
             let max = (1_u64 << most.saturating_sub(1)) - 1;
             return Err(ConfigError::Limit { limit, max });

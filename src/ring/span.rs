@@ -224,8 +224,8 @@ impl Span {
     /// The slot that a call is counted in.
     #[inline(always)]
     fn present(&self, hot: Hot, now: Now) -> u64 {
-        let (word, clock) = (self.slot_of(hot.tick), self.slot_of(now.moment.tick));
-        if self.slot.ahead(clock, word) > 0 { clock } else { word }
+        let is_later = self.tick.ahead(now.moment.tick, hot.tick) > 0;
+        self.slot_of(if is_later { now.moment.tick } else { hot.tick })
     }
 
     /// How long until `slot` begins.
@@ -303,10 +303,15 @@ impl Span {
             let ago = self.slots_ago(age_nanos, now).min(self.slots) as usize;
             held[ago] = held[ago].saturating_add(permits);
         }
-        // The count at the end of a slot is all but what came after it.
+        // The count at the end of a slot is all but what came after it. Of more than
+        // can be told apart, the latest count; the oldest slot, which may count in
+        // part, has its own share.
+        let most = self.count.max() >> 1;
         let mut after = 0_u64;
         for ago in 1..=self.boundaries.len() as u64 {
-            after = after.saturating_add(held.get(ago as usize - 1).copied().unwrap_or(0));
+            let held = held.get(ago as usize - 1).copied().unwrap_or(0).min(most);
+            let whole = if ago < self.slots { most } else { self.count.max() };
+            after = after.saturating_add(held).min(whole);
             let slot = present.wrapping_sub(ago);
             let word = self.word(slot, total.saturating_sub(after));
             // ORDERING: Relaxed. The caller has the ring to itself.
@@ -340,12 +345,12 @@ pub(super) fn history(windows: &[Span], hot: Hot, now: Now) -> History {
     // All windows look at the same count, so their boundaries make one sequence.
     let mut ages: Vec<_> = windows.iter().flat_map(|window| window.ages(hot, now)).collect();
     ages.sort_unstable();
-    let mut before = (0, 0);
+    let mut before: Option<(u64, u64)> = None;
     History::of(ages.into_iter().map(|(age_nanos, since)| {
         // Just after the boundary before this one.
-        let latest = if before.1 == 0 && before.0 == 0 { 0 } else { before.0 + 1 };
-        let permits = since.saturating_sub(before.1);
-        before = (age_nanos, since);
+        let latest = before.map_or(0, |(age_nanos, _)| age_nanos.saturating_add(1));
+        let permits = since.saturating_sub(before.map_or(0, |(_, since)| since));
+        before = Some((age_nanos, since));
         (latest, permits)
     }))
 }

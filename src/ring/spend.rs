@@ -1,11 +1,11 @@
 //! The loop that spends: everything that raises the count.
 
 use crate::Clock;
+use crate::Receipt;
 use crate::decision::{Denied, Grant, Outlook, Shortfall, Windowed};
-use crate::receipt::{Receipt, Revoke};
 use crate::sync::{
     Backoff,
-    Ordering::{AcqRel, Acquire, Relaxed},
+    Ordering::{AcqRel, Acquire},
 };
 
 use super::layout::{Hot, State};
@@ -18,7 +18,7 @@ struct Granted {
     written: u64,
 }
 
-/// What all windows hold together: what the one with the least room does.
+/// What all windows hold together.
 #[derive(Clone, Copy)]
 struct Look {
     limit: u64,
@@ -33,11 +33,12 @@ impl Look {
         self.limit.saturating_sub(self.used)
     }
 
-    /// The one with less room.
+    /// Of both: the least limit, the least room.
     #[inline(always)]
     fn and(self, other: Look) -> Look {
-        let forgotten_nanos = self.forgotten_nanos.max(other.forgotten_nanos);
-        Look { forgotten_nanos, ..if other.room() < self.room() { other } else { self } }
+        let limit = self.limit.min(other.limit);
+        let used = limit.saturating_sub(self.room().min(other.room()));
+        Look { limit, used, forgotten_nanos: self.forgotten_nanos.max(other.forgotten_nanos) }
     }
 }
 
@@ -61,7 +62,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let Granted { grant, seen, written } = self.spend(permits)?;
-        Ok(Receipt::revocable(grant, (seen, written), self))
+        Ok(Receipt::of_word(grant, self.hot.word(), (seen, written)))
     }
 
     #[inline]
@@ -117,11 +118,12 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
             if permits == 0 || permits > look.room() || !SPEND {
                 let answer = self.answer(permits, hot, look, now);
                 // Nothing to write, so no CAS vouches for the boundaries.
-                match self.still(seen) {
-                    Ok(()) => {
+                match (self.still(seen), answer) {
+                    (Ok(()), Some(answer)) => {
                         return answer.map(|grant| Granted { grant, seen, written: seen });
                     }
-                    Err(found) => seen = found,
+                    (Ok(()), None) => {}
+                    (Err(found), _) => seen = found,
                 }
                 continue;
             }
@@ -184,28 +186,42 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         others.iter().try_fold(look(first)?, |least, window| Some(least.and(look(window)?)))
     }
 
-    /// What there is to say of `permits` without taking them.
-    fn answer(&self, permits: u64, hot: Hot, look: Look, now: Now) -> Result<Grant, Denied> {
+    /// What there is to say of `permits` without taking them; `None` if a limit was
+    /// raised meanwhile, so that there is room for them.
+    fn answer(
+        &self,
+        permits: u64,
+        hot: Hot,
+        look: Look,
+        now: Now,
+    ) -> Option<Result<Grant, Denied>> {
         if permits == 0 || permits <= look.room() {
-            return Ok(self.granted(permits, hot, look, now));
+            return Some(Ok(self.granted(permits, hot, look, now)));
         }
         let limits = self.windows().iter().map(|window| window.limit().get()).enumerate();
         if let Some((which, limit)) = limits.min_by_key(|&(_, limit)| limit)
             && permits > limit
         {
-            return Err(Denied::TooLarge { limit, which });
+            return Some(Err(Denied::TooLarge { limit, which }));
         }
-        // Of those that refuse, the one that has to be waited for longest.
+        // Of those that refuse, the first that has to be waited for longest.
         let waits = self.windows().iter().map(|window| window.wait_nanos(permits, hot, now));
-        let (which, retry_nanos) =
-            waits.enumerate().max_by_key(|&(_, wait)| wait).unwrap_or_default();
-        let Look { limit, used, .. } = look;
-        let reset_nanos = self.reset_nanos(hot, now);
-        let outlook = Outlook::Windowed(Windowed { limit, used, reset_nanos, retry_nanos });
-        Err(Denied::Wait(Shortfall { wanted: permits as i64, outlook, which }))
+        let (which, retry_nanos) = waits.enumerate().rev().max_by_key(|&(_, wait)| wait)?;
+        let counted = self.windows()[which].counted(hot, now);
+        let outlook = Outlook::Windowed(Windowed {
+            limit: counted.limit,
+            used: counted.used(),
+            reset_nanos: self.reset_nanos(hot, now),
+            retry_nanos,
+        });
+        (retry_nanos > 0).then_some(Err(Denied::Wait(Shortfall {
+            wanted: permits as i64,
+            outlook,
+            which,
+        })))
     }
 
-    /// The grant of `permits`, as the window with the least room left tells of it.
+    /// The grant of `permits`, as all windows together tell of it.
     #[inline(always)]
     fn granted(&self, permits: u64, hot: Hot, look: Look, now: Now) -> Grant {
         let reset_nanos =
@@ -221,16 +237,5 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
     fn reset_nanos(&self, hot: Hot, now: Now) -> u64 {
         let empty = |window: &Span| window.empty_nanos(hot, now);
         self.windows().iter().map(empty).max().unwrap_or(0)
-    }
-}
-
-impl<L: Line, W: AsRef<[Span]>, C: Clock> Revoke for Ring<L, W, C> {
-    fn revoke(&self, seen: u64, written: u64) -> bool {
-        // ORDERING: Relaxed. The CAS puts back what was there, and reads nothing by
-        // it; a read-modify-write goes on with the release sequence that it finds.
-        // No boundary can have been written since: that takes a seal, and no word
-        // from before a seal comes back.
-        // MODEL: `a_grant_given_back_was_never_there`.
-        self.hot.word().compare_exchange(written, seen, Relaxed, Relaxed).is_ok()
     }
 }

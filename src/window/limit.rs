@@ -21,7 +21,7 @@ impl Limit {
 
     #[inline]
     pub(crate) fn get(&self) -> u64 {
-        // ORDERING: Relaxed. One word on its own, and a decision reads it once, after
+        // ORDERING: Relaxed. One word on its own, and a decision reads it after
         // the state that it is for, which is loaded with Acquire: who finds what was
         // granted under a limit finds that limit, or a later one. If it changes
         // while the decision is made, then the decision came before the change:

@@ -130,7 +130,7 @@ fn windows_of_several_change_one_by_one() {
     assert_eq!(windows.windows().map(|(limit, _)| limit).collect::<Vec<_>>(), [5, 3]);
     assert_eq!(windows.try_acquire(4), Err(Denied::TooLarge { limit: 3, which: 1 }));
     let error = windows.reconfigure(2, 3).unwrap_err();
-    assert_eq!(error, ConfigError::Count { count: 2 });
+    assert_eq!(error, ConfigError::Which { which: 2, count: 2 });
     assert!(windows.reconfigure(0, 0).is_err());
     assert_eq!(windows.windows().map(|(limit, _)| limit).collect::<Vec<_>>(), [5, 3]);
     assert_eq!((windows.count(0), windows.count(2)), (0, 0));

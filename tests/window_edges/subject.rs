@@ -216,7 +216,9 @@ impl Kind {
     pub(crate) fn longest(&self, limit: Rate) -> Duration {
         let window_nanos = limit.period().as_nanos() as u64;
         let nanos = match (self.name, self.tick_bits) {
-            ("SlidingLog" | "FixedWindow" | "SlidingCounter", _) => self.windows * window_nanos,
+            // A window of one nanosecond lasts two.
+            ("SlidingLog", _) => window_nanos.max(2),
+            ("FixedWindow" | "SlidingCounter", _) => self.windows * window_nanos,
             (_, Some(fewer)) => {
                 let bits = u64::BITS - limit.permits().leading_zeros();
                 // The dates of the longest windows are half as fine.

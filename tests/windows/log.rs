@@ -21,7 +21,8 @@ pub(crate) struct Log {
 impl Log {
     /// A log of single permits, exact to the nanosecond.
     pub(crate) fn unit(now: u64, length: u64, capacity: u64) -> Log {
-        Log::new(now, length, capacity, 1, true)
+        // Dates may run ahead of the clock, so a window of one nanosecond lasts two.
+        Log::new(now, length.max(2), capacity, 1, true)
     }
 
     /// A log of requests, in ticks of `2^b` ns for a limit of `b` bits.

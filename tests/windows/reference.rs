@@ -208,10 +208,11 @@ impl Mirror {
         }
         let waits = (0..self.limits.len())
             .map(|which| least(|after| self.fits(which, now_after(now, after), permits)));
+        // The first of those that have to be waited for longest.
         let (which, retry_nanos) =
-            waits.enumerate().max_by_key(|(_, wait)| *wait).expect("a limit");
-        let scarcest = self.scarcest(now);
-        let (limit, used) = (self.limits[scarcest], self.used(scarcest, now));
+            waits.enumerate().rev().max_by_key(|(_, wait)| *wait).expect("a limit");
+        let (limit, used) = (self.limits[which], self.limits[which] - self.room(which, now));
+        let used = used.max(self.used(which, now));
         Said::Wait {
             which,
             missing: (used + permits).saturating_sub(limit),
@@ -231,7 +232,7 @@ impl Mirror {
         Said::Granted {
             permits,
             remaining: self.room(which, now).saturating_sub(permits),
-            limit: self.limits[which],
+            limit: self.limits.iter().copied().min().expect("a limit"),
             reset_nanos: after.reset_nanos(now),
         }
     }
@@ -293,7 +294,8 @@ impl Mirror {
     }
 
     fn room(&self, which: usize, now: u64) -> u64 {
-        self.limits[which].saturating_sub(self.used(which, now))
+        let is_full = matches!(&self.state, State::Log(log) if log.is_full(now.into()));
+        if is_full { 0 } else { self.limits[which].saturating_sub(self.used(which, now)) }
     }
 
     fn fits(&self, which: usize, now: impl Into<i128>, permits: u64) -> bool {

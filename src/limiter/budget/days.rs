@@ -122,7 +122,9 @@ impl<C: Clock> Days<C> {
             limit: counted.limit,
             used: counted.used(),
             reset_nanos: counted.wait_nanos(counted.limit),
-            retry_nanos: (start as u64).saturating_mul(NANOS_PER_SECOND).saturating_sub(now_nanos),
+            retry_nanos: (start.max(0) as u64)
+                .saturating_mul(NANOS_PER_SECOND)
+                .saturating_sub(now_nanos),
         };
         let outlook = Outlook::Windowed(window);
         Some(Denied::Wait(Shortfall { wanted: permits as i64, outlook, which: 0 }))
