@@ -86,8 +86,8 @@ impl Ideal {
     }
 
     /// Of several parts that refuse, the one that has to be waited for longest: of
-    /// those that never grant so many the one with the lowest limit. Of windows that
-    /// are to be waited for as long the last, of limiters the first.
+    /// those that never grant so many the one with the lowest limit. Of parts that are
+    /// to be waited for as long the first.
     pub(super) fn refused_by(&self, now: i128, permits: u64) -> Option<usize> {
         let fits: Vec<bool> = match self {
             Ideal::Bucket(_) | Ideal::Window(_) => return None,
@@ -106,14 +106,13 @@ impl Ideal {
             }
             Ideal::All(parts) => parts.iter().map(|part| part.refusal(now, permits)).collect(),
         };
-        let last_wins = matches!(self, Ideal::Windows(_));
         let mut worst: Option<(usize, &Refusal)> = None;
         for (part, refusal) in refusals.iter().enumerate() {
             let Some(refusal) = refusal else { continue };
             let is_worse = match worst {
                 None => true,
                 Some((_, Refusal::Wait(before))) => match refusal {
-                    Refusal::Wait(wait) => wait > before || (last_wins && wait == before),
+                    Refusal::Wait(wait) => wait > before,
                     Refusal::Never { .. } => true,
                 },
                 Some((_, Refusal::Never { limit: before })) => {
