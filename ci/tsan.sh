@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# ThreadSanitizer on the stress and the linearizability tests, with the standard
-# library instrumented too.
+# ThreadSanitizer on the stress and the linearizability tests, of buckets and of
+# windows, with the standard library instrumented too.
 #
-# It does not understand fences. The engine has one, an Acquire fence before a
-# denial looks at the word again; all that it orders are atomics, which cannot
-# race, so no false report comes of it.
+# It does not understand fences. The engine has them before a denial looks at the
+# word again; all that they order are atomics, which cannot race, so no false report
+# comes of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,4 +13,5 @@ ci/setup.sh nightly
 target=x86_64-unknown-linux-gnu
 RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1" \
     cargo +nightly test -q -p sluicegate -Zbuild-std --target "$target" \
-    --target-dir "${CARGO_TARGET_DIR:-target}/tsan" --test stress --test linearizability
+    --target-dir "${CARGO_TARGET_DIR:-target}/tsan" --test stress --test linearizability \
+    --test window_races
