@@ -37,6 +37,12 @@ impl TestClock {
         self.shared.set_nanos(nanos);
     }
 
+    /// The time of all threads.
+    #[must_use]
+    pub fn shared_nanos(&self) -> u64 {
+        self.shared.now_nanos()
+    }
+
     /// From now on, what the calling thread reads is `nanos` ahead.
     pub fn run_ahead(nanos: u64) {
         AHEAD.with(|ahead| ahead.set(nanos));

@@ -8,16 +8,19 @@
 //!   starts its threads.
 //! * [`TestClock`] is a clock that each thread may see differently.
 //! * [`Ledger`] adds up what was admitted, and knows the bound.
-//! * [`orders`] compares a race with the same calls one after the other.
+//! * [`orders`] compares a race with the same calls one after the other, on any
+//!   [`Subject`].
 
 mod clock;
 mod explore;
 mod ledger;
 pub mod orders;
+mod subject;
 
 pub use self::clock::{SECOND, TestClock};
 pub use self::explore::{ANY, check, once, race};
 pub use self::ledger::{Admission, Ledger};
+pub use self::subject::Subject;
 
 #[cfg(sluicegate_loom)]
 pub use loom::thread;

@@ -1,15 +1,15 @@
 //! A race is right if its outcome is that of the same calls in some order.
 //!
 //! [`assert_one_after_the_other`] makes all the orders that keep each thread's
-//! own, runs each of them in one thread on a bucket of its own, and then explores
+//! own, runs each of them in one thread on a limiter of its own, and then explores
 //! the race. Every answer of every call is compared, with all that is in it, and
-//! so is what the bucket is left with.
+//! so is what the limiter is left with.
 
 use std::time::Duration;
 
-use sluicegate::{Carry, Denied, Grant, Quota, Snapshot};
+use sluicegate::{Carry, Denied, Grant, Quota, Receipt, Snapshot};
 
-use crate::{Arc, Bucket, TestClock, bucket, check, once, race};
+use crate::{Arc, Bucket, Subject, TestClock, check, once, race};
 
 /// A call.
 #[derive(Clone, Copy, Debug)]
@@ -34,26 +34,39 @@ pub enum Op {
     Restore(Snapshot, Duration),
     /// `quota`.
     Quota,
+    /// `count`.
+    Count,
+    /// `reconfigure` of a window.
+    Limit(u64),
+    /// `try_acquire_revocable`; the thread keeps the receipt.
+    Revocable(u64),
+    /// `give_back` of the receipt that the thread keeps.
+    GiveBack,
+    /// The clock of all threads is set.
+    SetClock(u64),
     /// No call: the thread's own clock is this many nanoseconds ahead from now on.
     RunAhead(u64),
 }
 
 impl Op {
-    fn on(self, bucket: &Bucket) -> Answer {
+    fn on<'a, L: Subject>(self, limiter: &'a L, held: &mut Option<Receipt<'a>>) -> Answer {
         match self {
-            Op::TryAcquire(permits) => return Answer::Decision(bucket.try_acquire(permits)),
+            Op::TryAcquire(permits) => return Answer::Decision(limiter.try_acquire(permits)),
             Op::TryAcquireUpTo(permits) => {
-                return Answer::Decision(bucket.try_acquire_up_to(permits));
+                return Answer::Decision(limiter.try_acquire_up_to(permits));
             }
-            Op::Peek(permits) => return Answer::Decision(bucket.peek(permits)),
-            Op::Force(permits) => return Answer::Decision(bucket.force(permits)),
-            Op::Drain => return Answer::Decision(Ok(bucket.drain())),
-            Op::Snapshot => return Answer::Snapshot(bucket.snapshot()),
-            Op::Quota => return Answer::Quota(bucket.quota()),
-            Op::Reset => bucket.reset(),
-            Op::Reconfigure(quota, carry) => bucket.reconfigure(quota, carry),
-            Op::Restore(snapshot, away) => bucket.restore(&snapshot, away),
+            Op::Peek(permits) => return Answer::Decision(limiter.peek(permits)),
+            Op::Revocable(permits) => {
+                let receipt = limiter.try_acquire_revocable(permits);
+                let decision = receipt.as_ref().map(Receipt::grant).map_err(|denied| *denied);
+                *held = receipt.ok();
+                return Answer::Decision(decision);
+            }
+            Op::GiveBack => return Answer::GivenBack(held.take().map(Receipt::give_back)),
+            Op::Reset => limiter.reset(),
+            Op::SetClock(nanos) => limiter.clock().set(nanos),
             Op::RunAhead(nanos) => TestClock::run_ahead(nanos),
+            _ => return limiter.call(self),
         }
         Answer::Nothing
     }
@@ -61,15 +74,44 @@ impl Op {
 
 /// What a call answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+pub enum Answer {
+    /// Granted or denied.
     Decision(Result<Grant, Denied>),
+    /// A snapshot of a bucket.
     Snapshot(Snapshot),
+    /// The quota of a bucket.
     Quota(Quota),
+    /// A number.
+    Count(u64),
+    /// Whether a receipt was accepted, if there was one.
+    GivenBack(Option<bool>),
+    /// Nothing to tell.
     Nothing,
 }
 
-/// The bucket that the threads meet: made at 0 with `quota`, then used by one
-/// thread at `now_nanos`.
+/// Where the threads meet: a limiter that was made at 0, then used by one thread
+/// at another time.
+pub trait Stage: Clone + Send + Sync + 'static {
+    /// What they meet at.
+    type Limiter: Subject;
+
+    /// A new one, and what the clock shows from then on, and what was called
+    /// before the race.
+    fn make(&self) -> (Self::Limiter, u64, &[Op]);
+
+    /// The limiter as the threads find it.
+    fn set(&self) -> Arc<Self::Limiter> {
+        TestClock::run_ahead(0);
+        let (limiter, now_nanos, before) = self.make();
+        limiter.clock().set(now_nanos);
+        for op in before {
+            op.on(&limiter, &mut None);
+        }
+        Arc::new(limiter)
+    }
+}
+
+/// A bucket made at 0 with `quota`, then used by one thread at `now_nanos`.
 #[derive(Clone, Debug)]
 pub struct Scene {
     /// The quota at first.
@@ -80,31 +122,51 @@ pub struct Scene {
     pub before: Vec<Op>,
 }
 
-impl Scene {
-    fn set(&self) -> Arc<Bucket> {
-        TestClock::run_ahead(0);
-        let bucket = bucket(self.quota);
-        bucket.clock().set(self.now_nanos);
-        for op in &self.before {
-            op.on(&bucket);
-        }
-        bucket
+impl Stage for Scene {
+    type Limiter = Bucket;
+
+    fn make(&self) -> (Bucket, u64, &[Op]) {
+        (Bucket::with_clock(self.quota, TestClock::new()), self.now_nanos, &self.before)
     }
 }
 
-/// What each thread was answered, and the bucket as it was left.
+/// The same for a limiter of windows.
+#[derive(Debug)]
+pub struct Windows<L> {
+    /// Makes it on a clock.
+    pub new: fn(TestClock) -> L,
+    /// What the clock shows from then on.
+    pub now_nanos: u64,
+    /// What was called before the race.
+    pub before: Vec<Op>,
+}
+
+// Not derived: the limiter need not be `Clone`.
+impl<L> Clone for Windows<L> {
+    fn clone(&self) -> Windows<L> {
+        Windows { before: self.before.clone(), ..*self }
+    }
+}
+
+impl<L: Subject> Stage for Windows<L> {
+    type Limiter = L;
+
+    fn make(&self) -> (L, u64, &[Op]) {
+        ((self.new)(TestClock::new()), self.now_nanos, &self.before)
+    }
+}
+
+/// What each thread was answered, and the limiter as it was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Outcome {
     answers: Vec<Vec<Answer>>,
-    left: [Answer; 3],
-    healed: u64,
+    left: Vec<Answer>,
 }
 
 impl Outcome {
-    fn new(answers: Vec<Vec<Answer>>, bucket: &Bucket, ahead_nanos: u64) -> Outcome {
+    fn new(answers: Vec<Vec<Answer>>, limiter: &impl Subject, ahead_nanos: u64) -> Outcome {
         TestClock::run_ahead(ahead_nanos);
-        let left = [Op::Snapshot, Op::Quota, Op::Peek(1)].map(|op| op.on(bucket));
-        Outcome { answers, left, healed: bucket.healed() }
+        Outcome { answers, left: limiter.left() }
     }
 }
 
@@ -114,19 +176,20 @@ impl Outcome {
 /// # Panics
 ///
 /// If a race ends in a way that no order of the calls does.
-pub fn assert_one_after_the_other<const N: usize>(
+pub fn assert_one_after_the_other<S: Stage, const N: usize>(
     preemptions: usize,
-    scene: &Scene,
+    scene: &S,
     programs: [&[Op]; N],
 ) {
     let programs = programs.map(<[Op]>::to_vec);
     let ahead_nanos = |op: &Op| if let Op::RunAhead(nanos) = op { *nanos } else { 0 };
     let last_nanos = programs.iter().flatten().map(ahead_nanos).max().unwrap_or(0);
+    let steps = programs.each_ref().map(|program| steps::<S::Limiter>(program));
 
     let mut expected = Vec::new();
-    for order in orders(&programs) {
-        let (scene, programs) = (scene.clone(), programs.clone());
-        let outcome = once(move || alone(&scene, &programs, &order, last_nanos));
+    for order in orders(&steps) {
+        let (scene, steps) = (scene.clone(), steps.clone());
+        let outcome = once(move || alone(&scene, &steps, &order, last_nanos));
         if !expected.contains(&outcome) {
             expected.push(outcome);
         }
@@ -134,11 +197,12 @@ pub fn assert_one_after_the_other<const N: usize>(
 
     let scene = scene.clone();
     check(preemptions, move || {
-        let bucket = scene.set();
-        let answers = race(&bucket, programs.clone(), |bucket, program| {
-            program.iter().map(|op| op.on(bucket)).collect()
+        let limiter = scene.set();
+        let answers = race(&limiter, programs.clone(), |limiter, program| {
+            let mut held = None;
+            program.iter().map(|op| op.on(limiter, &mut held)).collect()
         });
-        let outcome = Outcome::new(answers.into(), &bucket, last_nanos);
+        let outcome = Outcome::new(answers.into(), &*limiter, last_nanos);
         assert!(
             expected.contains(&outcome),
             "no order of the calls explains {programs:?} => {outcome:#?}\nbut only {expected:#?}",
@@ -146,25 +210,55 @@ pub fn assert_one_after_the_other<const N: usize>(
     });
 }
 
+/// What a program does at one moment each.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// A call on the way to which the limiter comes to its caller's time, which
+    /// others may see before they see the call.
+    Settle(u64),
+    Call(Op),
+}
+
+fn steps<L: Subject>(program: &[Op]) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for &op in program {
+        match op {
+            Op::TryAcquire(permits) | Op::Revocable(permits) if L::SETTLES => {
+                steps.push(Step::Settle(permits));
+            }
+            Op::TryAcquireUpTo(_) if L::SETTLES => steps.push(Step::Settle(1)),
+            _ => {}
+        }
+        steps.push(Step::Call(op));
+    }
+    steps
+}
+
 /// The outcome if one thread makes the calls in `order`, a list of whose turn
 /// it is.
-fn alone(scene: &Scene, programs: &[Vec<Op>], order: &[usize], last_nanos: u64) -> Outcome {
-    let bucket = scene.set();
+fn alone<S: Stage>(scene: &S, programs: &[Vec<Step>], order: &[usize], last_nanos: u64) -> Outcome {
+    let limiter = scene.set();
     let mut ahead_nanos = vec![0; programs.len()];
+    let mut next = vec![0; programs.len()];
+    let mut held: Vec<_> = programs.iter().map(|_| None).collect();
     let mut answers = vec![Vec::new(); programs.len()];
     for &turn in order {
-        let op = programs[turn][answers[turn].len()];
-        if let Op::RunAhead(nanos) = op {
+        let step = programs[turn][next[turn]];
+        next[turn] += 1;
+        if let Step::Call(Op::RunAhead(nanos)) = step {
             ahead_nanos[turn] = nanos;
         }
         TestClock::run_ahead(ahead_nanos[turn]);
-        answers[turn].push(op.on(&bucket));
+        match step {
+            Step::Settle(permits) => limiter.settle(permits),
+            Step::Call(op) => answers[turn].push(op.on(&*limiter, &mut held[turn])),
+        }
     }
-    Outcome::new(answers, &bucket, last_nanos)
+    Outcome::new(answers, &*limiter, last_nanos)
 }
 
 /// All ways to take turns.
-fn orders(programs: &[Vec<Op>]) -> Vec<Vec<usize>> {
+fn orders(programs: &[Vec<Step>]) -> Vec<Vec<usize>> {
     fn add(rest: &mut [usize], order: &mut Vec<usize>, all: &mut Vec<Vec<usize>>) {
         if rest.iter().all(|&calls| calls == 0) {
             all.push(order.clone());

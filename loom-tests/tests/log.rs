@@ -1,0 +1,213 @@
+//! Models of the logs, of one and of two places. What is checked, over every
+//! interleaving:
+//!
+//! * calls at the same time are answered as if one came after the other, however
+//!   many laps others are ahead;
+//! * what is left is counted as such, now and later;
+//! * time goes on from the last entry, once, if that is too far ahead of the clock,
+//!   and else never;
+//! * what a granted caller did is visible to the callers granted after it.
+
+use sluicegate::{SlidingLog, WeightedLog, rate};
+use sluicegate_loom_tests::orders::{Op, Stage, Windows, assert_one_after_the_other};
+use sluicegate_loom_tests::{Admission, Arc, Ledger, SECOND, Subject, TestClock, check, race};
+
+/// So short that threads' clocks may be four of them apart.
+const WINDOW: u64 = SECOND / 4;
+
+const NOW: u64 = 100 * WINDOW + WINDOW / 4;
+
+const ONE: Op = Op::TryAcquire(1);
+const TWO: Op = Op::TryAcquire(2);
+
+type Log = SlidingLog<TestClock>;
+
+fn single(clock: TestClock) -> Log {
+    SlidingLog::with_clock(rate!(1 / 250 ms), clock).unwrap()
+}
+
+fn double(clock: TestClock) -> Log {
+    SlidingLog::with_clock(rate!(2 / 250 ms), clock).unwrap()
+}
+
+/// Three permits in at most two requests.
+fn weighted(clock: TestClock) -> WeightedLog<TestClock> {
+    WeightedLog::with_capacity(rate!(3 / 250 ms), 2, clock).unwrap()
+}
+
+/// From now on the thread's clock is this many windows ahead.
+fn windows(ahead: u64) -> Op {
+    Op::RunAhead(ahead * WINDOW)
+}
+
+/// A log that granted one half a window before `NOW`.
+fn used<L: Subject>(new: fn(TestClock) -> L) -> Windows<L> {
+    let before = vec![Op::SetClock(NOW - WINDOW / 2), ONE, Op::SetClock(NOW)];
+    Windows { new, now_nanos: NOW, before }
+}
+
+/// A log that granted one long before `NOW`.
+fn idle<L: Subject>(new: fn(TestClock) -> L) -> Windows<L> {
+    Windows { before: vec![Op::SetClock(NOW - 2 * WINDOW), ONE, Op::SetClock(NOW)], ..used(new) }
+}
+
+#[test]
+fn a_log_admits_no_more_than_its_limit() {
+    assert_one_after_the_other(2, &idle(single), [&[ONE], &[ONE], &[ONE]]);
+    assert_one_after_the_other(2, &idle(single), [&[ONE, windows(1), ONE], &[windows(1), ONE]]);
+    assert_one_after_the_other(1, &used(double), [&[ONE], &[ONE], &[windows(1), ONE]]);
+    assert_one_after_the_other(
+        1,
+        &used(double),
+        [&[ONE, windows(1), ONE], &[windows(1), ONE, ONE]],
+    );
+}
+
+#[test]
+fn as_many_are_admitted_as_have_left_the_window() {
+    for (scene, room) in [(used(double), 1), (idle(double), 2)] {
+        check(1, move || {
+            let log = scene.set();
+            let asked = race(&log, [1, 1, 1], Log::try_acquire);
+            assert_eq!(asked.into_iter().flatten().count(), room);
+        });
+    }
+}
+
+#[test]
+fn a_weighted_log_admits_no_more_than_its_limit() {
+    assert_one_after_the_other(1, &used(weighted), [&[ONE], &[TWO], &[windows(1), TWO]]);
+    assert_one_after_the_other(
+        2,
+        &used(weighted),
+        [&[Op::TryAcquireUpTo(3)], &[ONE, windows(1), TWO]],
+    );
+}
+
+/// The other goes on for two laps, after which a place is of the same parity.
+#[test]
+fn a_caller_that_was_held_up_for_two_laps_begins_anew() {
+    let laps = [windows(1), ONE, windows(2), ONE];
+    assert_one_after_the_other(1, &idle(single), [&[ONE], &laps]);
+    assert_one_after_the_other(1, &idle(single), [&[windows(1), ONE], &laps]);
+}
+
+#[test]
+fn a_denial_is_of_a_moment_at_which_the_log_was_full() {
+    let others = [windows(1), ONE, windows(2), ONE];
+    for call in [ONE, Op::Peek(1), Op::Count] {
+        assert_one_after_the_other(1, &used(single), [&[call], &others]);
+        assert_one_after_the_other(1, &used(double), [&[windows(1), call], &others]);
+    }
+    for call in [Op::TryAcquire(3), Op::Peek(2), Op::Count] {
+        assert_one_after_the_other(1, &used(weighted), [&[windows(1), call], &others]);
+    }
+}
+
+/// In a log with more places than the limit, what is looked at is not at the place
+/// of the head.
+#[test]
+fn a_denial_does_not_mix_two_laps() {
+    let new = |clock| Log::with_capacity(rate!(2 / 250 ms), 4, clock).unwrap();
+    let before = vec![Op::SetClock(NOW - 2 * WINDOW), ONE, ONE, Op::SetClock(NOW)];
+    let scene = Windows { new, now_nanos: NOW, before };
+    let others = [ONE, windows(1), ONE, windows(2), ONE];
+    assert_one_after_the_other(1, &scene, [&[Op::Peek(1)], &others]);
+}
+
+/// Not compared with an order where there is room: what is granted while the reset
+/// is under way may be forgotten or not.
+#[test]
+fn a_reset_log_forgets_what_was_before() {
+    assert_one_after_the_other(2, &used(single), [&[Op::Reset, ONE], &[ONE, ONE]]);
+    check(3, || {
+        let log = used(double).set();
+        let granted = race(&log, [true, false], |log, is_resetting| {
+            if is_resetting {
+                log.reset();
+            }
+            [1, 1].map(|permits| u64::from(log.try_acquire(permits).is_ok()))
+        });
+        let [first, second] = granted.map(|granted| granted.iter().sum::<u64>());
+        // The one from before is forgotten, and so may be those of the other.
+        assert!(first + second >= 2, "{granted:?}");
+        assert!((first..=2).contains(&log.count()), "{granted:?}, then {}", log.count());
+    });
+}
+
+/// The later of two resets has the say.
+#[test]
+fn a_reset_takes_no_later_one_back() {
+    check(3, || {
+        let log = used(double).set();
+        race(&log, [false, true], |log, is_late| {
+            if is_late {
+                _ = log.try_acquire(1);
+            }
+            log.reset();
+        });
+        assert_eq!(log.count(), 0);
+    });
+}
+
+/// After two resets at the same time of the clock a place could hold what it held.
+#[test]
+fn no_entry_comes_back_after_two_resets() {
+    let again = [Op::Reset, ONE, Op::Reset, ONE];
+    assert_one_after_the_other(2, &used(single), [&[ONE], &again]);
+    assert_one_after_the_other(1, &used(single), [&[Op::Count, ONE], &again]);
+}
+
+#[test]
+fn a_log_too_far_ahead_goes_on_from_there() {
+    fn far(new: fn(TestClock) -> Log) -> Windows<Log> {
+        let before = vec![Op::SetClock(100 * SECOND), ONE, Op::SetClock(NOW)];
+        Windows { before, ..used(new) }
+    }
+    assert_one_after_the_other(2, &far(double), [&[ONE], &[ONE], &[ONE]]);
+    assert_one_after_the_other(2, &far(double), [&[ONE, Op::Count], &[Op::Count, ONE]]);
+    assert_one_after_the_other(2, &far(single), [&[ONE], &[windows(1), ONE]]);
+}
+
+/// One reads the clock before it leaps, and may look again when it has, and then it
+/// leaps once more.
+#[test]
+fn an_entry_that_came_in_between_is_no_fault() {
+    let acts: [fn(&Log) -> [Admission; 2]; 2] = [
+        |limiter| [Admission::of(limiter.try_acquire(1)), Admission::NONE],
+        |limiter| {
+            [1_000, 2_000].map(|seconds| {
+                limiter.clock().set(seconds * SECOND);
+                Admission::of(limiter.try_acquire(1))
+            })
+        },
+    ];
+    check(2, move || {
+        let limiter = Arc::new(double(TestClock::new()));
+        limiter.clock().set(NOW);
+        let admitted: Ledger =
+            race(&limiter, acts, |limiter, act| act(limiter)).into_iter().flatten().collect();
+        assert_eq!(admitted.total(), 3);
+        assert_eq!(limiter.healed(), 0);
+        assert!((1..=2).contains(&limiter.count()));
+    });
+}
+
+/// The promise of the limiters' section on memory ordering.
+#[test]
+#[cfg(sluicegate_loom)]
+fn what_was_done_before_a_grant_is_seen_after_the_next_of_a_log() {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use sluicegate::model::Atomic;
+
+    check(2, || {
+        let shared = Arc::new((double(TestClock::new()), [Atomic::new(0), Atomic::new(0)]));
+        race(&shared, [0, 1], |(log, done), who| {
+            done[who].store(1, Relaxed);
+            if log.try_acquire(1).unwrap().remaining() == 0 {
+                assert_eq!(done[1 - who].load(Relaxed), 1, "the first grant was not seen");
+            }
+        });
+    });
+}

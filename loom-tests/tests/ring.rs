@@ -1,0 +1,162 @@
+//! Models of the ring, of two slots: the smallest that a strict window has, so
+//! that a place comes round after two ticks. What is checked, over every
+//! interleaving:
+//!
+//! * calls at the same time are answered as if one came after the other, in
+//!   whatever tick each is, whoever turns the ring and whoever helps;
+//! * what is left is counted as such, in this tick and in the next ones;
+//! * time goes on from the tick of the word, once, if that is too far ahead of the
+//!   clock, and else never;
+//! * what a granted caller did is visible to the callers granted after it.
+
+use sluicegate::{MultiWindow, SlidingWindow, rate};
+use sluicegate_loom_tests::orders::{Op, Stage, Windows, assert_one_after_the_other};
+use sluicegate_loom_tests::{Admission, Arc, Ledger, SECOND, TestClock, check, race};
+
+type Window = SlidingWindow<TestClock>;
+
+/// So short that threads' clocks may be five of them apart.
+const SLOT: u64 = SECOND / 4;
+
+const NOW: u64 = 100 * SLOT + SLOT / 4;
+
+const ONE: Op = Op::TryAcquire(1);
+const TWO: Op = Op::TryAcquire(2);
+
+/// Three in a window of one slot.
+fn three(clock: TestClock) -> Window {
+    SlidingWindow::with_clock(rate!(3 / 250 ms), 1, clock).unwrap()
+}
+
+/// From now on the thread's clock is in the slot this many after that of `NOW`.
+fn slots(ahead: u64) -> Op {
+    Op::RunAhead(ahead * SLOT)
+}
+
+/// A window that granted one in each of the two slots before that of `NOW`, and
+/// one in it, of three.
+fn used() -> Windows<Window> {
+    let slot = |ago: u64| [Op::SetClock(NOW - ago * SLOT), ONE];
+    Windows { new: three, now_nanos: NOW, before: [2, 1, 0].map(slot).concat() }
+}
+
+#[test]
+fn no_window_admits_more_than_its_limit() {
+    assert_one_after_the_other(2, &used(), [&[ONE], &[ONE], &[TWO]]);
+    assert_one_after_the_other(1, &used(), [&[slots(1), ONE], &[slots(1), TWO], &[ONE]]);
+    assert_one_after_the_other(1, &used(), [&[slots(1), ONE], &[slots(2), TWO], &[slots(1), ONE]]);
+    assert_one_after_the_other(2, &used(), [&[slots(1), ONE, slots(2), ONE], &[slots(2), TWO]]);
+}
+
+/// The next slot counts one of the three with its own, the one after that none.
+#[test]
+fn as_many_are_admitted_as_have_been_forgotten() {
+    for (ahead, room) in [(1, 2), (2, 3)] {
+        check(1, move || {
+            let window = used().set();
+            window.clock().set(NOW + ahead * SLOT);
+            let asked = race(&window, [1, 2, 1], Window::try_acquire);
+            let granted: u64 = asked.into_iter().flatten().map(|grant| grant.permits()).sum();
+            assert!(granted + window.peek(0).unwrap().remaining() == room, "{granted} of {room}");
+        });
+    }
+}
+
+/// The turn that leaves a slot out has to write its end too.
+#[test]
+fn an_idle_slot_is_counted_as_one() {
+    assert_one_after_the_other(3, &used(), [&[slots(2), TWO, ONE], &[slots(2), ONE]]);
+    assert_one_after_the_other(3, &used(), [&[slots(2), ONE, slots(3), TWO], &[slots(2), TWO]]);
+}
+
+#[test]
+fn a_denial_is_of_a_moment_at_which_the_window_was_full() {
+    for call in [Op::TryAcquire(3), Op::Peek(2), Op::Count, Op::TryAcquire(0)] {
+        let others = [slots(1), ONE, slots(2), ONE, slots(3), TWO];
+        assert_one_after_the_other(1, &used(), [&[call], &others]);
+        assert_one_after_the_other(1, &used(), [&[slots(1), call], &others]);
+    }
+}
+
+/// The other goes on for more slots than the ring has places.
+#[test]
+fn a_helper_that_was_held_up_spoils_no_later_boundary() {
+    let others = [slots(1), ONE, slots(2), ONE, slots(3), ONE, slots(4), ONE];
+    assert_one_after_the_other(1, &used(), [&[slots(1), ONE], &others]);
+    assert_one_after_the_other(1, &used(), [&[slots(2), TWO], &others]);
+}
+
+#[test]
+fn a_reset_forgets_what_was_before_and_nothing_after() {
+    assert_one_after_the_other(2, &used(), [&[Op::Reset, ONE], &[TWO, ONE]]);
+    assert_one_after_the_other(1, &used(), [&[Op::Reset, TWO], &[slots(1), ONE, TWO]]);
+    assert_one_after_the_other(1, &used(), [&[Op::Reset], &[Op::Reset, ONE], &[TWO]]);
+    assert_one_after_the_other(1, &used(), [&[Op::Reset], &[slots(1), ONE], &[slots(2), TWO]]);
+}
+
+/// The longer window has slots of four ticks.
+#[test]
+fn several_windows_are_turned_together() {
+    fn two_windows(clock: TestClock) -> MultiWindow<TestClock> {
+        MultiWindow::with_clock([rate!(2 / 250 ms), rate!(4 / second)], 1, clock).unwrap()
+    }
+    let now_nanos = 103 * SLOT;
+    let before = vec![Op::SetClock(now_nanos - SLOT), ONE, Op::SetClock(now_nanos), ONE];
+    let scene = Windows { new: two_windows, now_nanos, before };
+    assert_one_after_the_other(2, &scene, [&[slots(1), ONE], &[slots(1), TWO]]);
+    assert_one_after_the_other(2, &scene, [&[slots(1), ONE], &[slots(5), TWO, slots(6), ONE]]);
+    assert_one_after_the_other(2, &scene, [&[Op::Reset], &[slots(1), TWO]]);
+}
+
+#[test]
+fn a_ring_too_far_ahead_goes_on_from_there() {
+    let before = vec![Op::SetClock(100 * SECOND), ONE, Op::SetClock(NOW)];
+    let scene = Windows { new: three, now_nanos: NOW, before };
+    assert_one_after_the_other(2, &scene, [&[ONE], &[ONE], &[TWO]]);
+    assert_one_after_the_other(2, &scene, [&[ONE, Op::Count], &[Op::Count, ONE]]);
+    assert_one_after_the_other(2, &scene, [&[ONE], &[ONE, slots(1), TWO]]);
+}
+
+/// One reads the clock before it leaps, and may look again when it has, and then it
+/// leaps once more.
+#[test]
+fn a_tick_that_came_in_between_is_no_fault() {
+    let acts: [fn(&Window) -> [Admission; 2]; 2] = [
+        |limiter| [Admission::of(limiter.try_acquire(1)), Admission::NONE],
+        |limiter| {
+            [1_000, 2_000].map(|seconds| {
+                limiter.clock().set(seconds * SECOND);
+                Admission::of(limiter.try_acquire(1))
+            })
+        },
+    ];
+    check(2, move || {
+        let limiter = Arc::new(three(TestClock::new()));
+        limiter.clock().set(NOW);
+        let admitted: Ledger =
+            race(&limiter, acts, |limiter, act| act(limiter)).into_iter().flatten().collect();
+        assert_eq!(admitted.total(), 3);
+        assert_eq!(limiter.healed(), 0);
+        assert!((1..=2).contains(&limiter.count()));
+    });
+}
+
+/// The promise of the limiters' section on memory ordering.
+#[test]
+#[cfg(sluicegate_loom)]
+fn what_was_done_before_a_grant_is_seen_after_the_next_of_a_ring() {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use sluicegate::model::Atomic;
+
+    check(2, || {
+        let window = SlidingWindow::with_clock(rate!(2 / second), 1, TestClock::new()).unwrap();
+        let shared = Arc::new((window, [Atomic::new(0), Atomic::new(0)]));
+        race(&shared, [0, 1], |(window, done), who| {
+            done[who].store(1, Relaxed);
+            if window.try_acquire(1).unwrap().remaining() == 0 {
+                assert_eq!(done[1 - who].load(Relaxed), 1, "the first grant was not seen");
+            }
+        });
+    });
+}
