@@ -49,32 +49,27 @@ echo "$summary ($((SECONDS - started)) s)"
 # A mutant is a patch of `src/`. It is built and run in a copy of the sources, so
 # that the tree is never touched, and in a target folder of its own: cargo takes
 # two workspaces with the same files for one, and would run a mutant as the model.
-copy="$target/mutant"
-export CARGO_TARGET_DIR="$target/mutants"
-log="$target/mutant.log"
-caught=0
-total=0
-printf '\n%-28s %5s  %s\n' mutant s "caught by"
-for patch in loom-tests/mutants/*.patch; do
+# As many at once as there are processors, each in a copy and a folder of theirs.
+mutant() {
+    local patch=$1 name copy log catchers began=$SECONDS model file files=() missed=()
     name=$(basename "$patch" .patch)
+    copy="$work/mutant-$slot"
+    log="$work/mutant-$slot.log"
+    export CARGO_TARGET_DIR="$work/mutants-$slot"
     IFS=', ' read -r -a catchers <<<"$(sed -n 's/^# caught-by: //p' "$patch")"
-    [ ${#catchers[@]} -gt 0 ] || { echo "loom: $name does not say what catches it"; exit 1; }
-    total=$((total + 1))
-    began=$SECONDS
+    [ ${#catchers[@]} -gt 0 ] || { echo "loom: $name does not say what catches it"; return; }
     rm -rf "$copy"
     mkdir -p "$copy"
     # With new times, or cargo would take the last mutant's build for this one's.
     tar -cf - --exclude=./target --exclude=./.git --exclude=./fuzz . | tar -xmf - -C "$copy"
-    patch -s -p1 -d "$copy" <"$patch" || { echo "loom: $name does not apply"; exit 1; }
+    patch -s -p1 -d "$copy" <"$patch" || { echo "loom: $name does not apply"; return; }
     # Only the files with the models that are to catch it.
-    files=()
     for model in "${catchers[@]}"; do
-        file=$(grep -l "fn $model()" loom-tests/tests/*.rs) || { echo "loom: $name: no model $model"; exit 1; }
+        file=$(grep -l "fn $model()" loom-tests/tests/*.rs) || { echo "loom: $name: no model $model"; return; }
         files+=(--test "$(basename "$file" .rs)")
     done
     # A mutant that does not build is not caught, it is broken.
-    (cd "$copy" && "${models[@]}" "${files[@]}" --no-run) >"$log" 2>&1 || { cat "$log"; echo "loom: $name does not build"; exit 1; }
-    missed=()
+    (cd "$copy" && "${models[@]}" "${files[@]}" --no-run) >"$log" 2>&1 || { cat "$log"; echo "loom: $name does not build"; return; }
     for model in "${catchers[@]}"; do
         # A model that a mutant makes endless is stopped; that does not count.
         if (cd "$copy" && timeout 120 "${models[@]}" --no-fail-fast "${files[@]}" -- --exact "$model") >"$log" 2>&1 ||
@@ -83,13 +78,24 @@ for patch in loom-tests/mutants/*.patch; do
         fi
     done
     if [ ${#missed[@]} -eq 0 ]; then
-        caught=$((caught + 1))
-        printf '%-28s %5d  %s\n' "$name" "$((SECONDS - began))" "${catchers[*]}"
+        printf '%-36s %5d  %s\n' "$name" "$((SECONDS - began))" "${catchers[*]}"
+        touch "$work/caught/$name"
     else
-        printf '%-28s %5d  %s\n' "$name" "$((SECONDS - began))" "ESCAPED ${missed[*]}"
+        printf '%-36s %5d  %s\n' "$name" "$((SECONDS - began))" "ESCAPED ${missed[*]}"
     fi
-done
-rm -rf "$copy"
+}
+
+export work="$target"
+export -f mutant
+rm -rf "$work/caught"
+mkdir -p "$work/caught"
+patches=(loom-tests/mutants/*.patch)
+printf '\n%-36s %5s  %s\n' mutant s "caught by"
+printf '%s\n' "${patches[@]}" | xargs -P "$(nproc)" --process-slot-var=slot -I{} \
+    bash -c 'models=(cargo test -q -p sluicegate-loom-tests --profile loom); mutant {}'
+total=${#patches[@]}
+caught=$(find "$work/caught" -type f | wc -l)
+rm -rf "$work"/mutant-*
 
 echo
 echo "$summary, mutants: $caught of $total caught"

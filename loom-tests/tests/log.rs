@@ -156,6 +156,8 @@ fn no_entry_comes_back_after_two_resets() {
     let again = [Op::Reset, ONE, Op::Reset, ONE];
     assert_one_after_the_other(2, &used(single), [&[ONE], &again]);
     assert_one_after_the_other(1, &used(single), [&[Op::Count, ONE], &again]);
+    let standing = Windows { before: vec![Op::SetClock(NOW), ONE], ..used(single) };
+    assert_one_after_the_other(2, &standing, [&[ONE], &again]);
 }
 
 #[test]
