@@ -183,7 +183,7 @@ mod tests {
     fn a_window_in_coarse_ticks_is_never_too_short() {
         let tally = FromFirst::new(rate!(1_000_000 / minute)).unwrap();
         let tick = 1 << tally.shift;
-        assert!(tick > 1 && tick < 60 * SECOND >> 16);
+        assert!(tick > 1 && tick < (60 * SECOND) >> 16);
         for offset in [0, 1, tick - 1, tick, tick + 1] {
             let start = tally.now(17 * SECOND + offset);
             let word = tally.plus(tally.empty(&start), 1, &start);
