@@ -13,7 +13,9 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Coverage {
     /// All slots that a window can touch wherever it begins. **No window of length
-    /// `W` admits more than the limit**; a permit counts for `W` to `W + w`.
+    /// `W` admits more than the limit**; a permit counts for `W` to `W + w` (`w`
+    /// longer than a part of `W` where that is no whole number of nanoseconds: then
+    /// to the end of as many slots and one).
     #[default]
     Strict,
     /// As many slots as make up the window. A permit counts for `W - w` to `W`; a

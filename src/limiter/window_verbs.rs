@@ -108,8 +108,8 @@ macro_rules! window_verbs {
                 self.core.try_acquire_revocable(permits)
             }
 
-            /// Forgets what was granted. Lock-free; does not allocate; reads the
-            /// clock.
+            /// Forgets what was granted. (What is granted while it runs may be
+            /// forgotten or not.) Lock-free; does not allocate; reads the clock.
             ///
             /// # Examples
             ///
