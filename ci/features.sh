@@ -6,12 +6,13 @@ cd "$(dirname "$0")/.."
 
 ci/setup.sh base targets msrv
 
-for features in "" alloc std quanta serde "std,serde" calendar portable-atomic "quanta,portable-atomic,serde"; do
+for features in "" alloc std quanta serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
     echo "features: ${features:-none}"
     cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
 done
 cargo test -q -p sluicegate --lib --no-default-features
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
+cargo test -q -p sluicegate --lib --no-default-features --features alloc
 
 # Built without std, whether or not the target has one.
 for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu wasm32-unknown-unknown; do

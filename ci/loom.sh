@@ -44,7 +44,7 @@ passed=$(($(count) - canaries - refused - names))
 summary="models: $passed passed, canaries: $canaries caught, refused designs: $refused caught"
 [ "$canaries" -gt 0 ] && [ "$refused" -gt 0 ] || { echo "loom: no canary was run"; exit 1; }
 echo "$summary ($((SECONDS - started)) s)"
-[ $# -eq 0 ] || exit 0
+[ -z "${1:-}" ] || exit 0
 
 # A mutant is a patch of `src/`. It is built and run in a copy of the sources, so
 # that the tree is never touched, and in a target folder of its own: cargo takes
@@ -62,7 +62,7 @@ mutant() {
     mkdir -p "$copy"
     # With new times, or cargo would take the last mutant's build for this one's.
     tar -cf - --exclude=./target --exclude=./.git --exclude=./fuzz . | tar -xmf - -C "$copy"
-    patch -s -p1 -d "$copy" <"$patch" || { echo "loom: $name does not apply"; return; }
+    patch -s -f -F0 -p1 -d "$copy" <"$patch" || { echo "loom: $name does not apply"; return; }
     # Only the files with the models that are to catch it.
     for model in "${catchers[@]}"; do
         file=$(grep -l "fn $model()" loom-tests/tests/*.rs) || { echo "loom: $name: no model $model"; return; }
@@ -75,6 +75,7 @@ mutant() {
         if (cd "$copy" && timeout 120 "${models[@]}" --no-fail-fast "${files[@]}" -- --exact "$model") >"$log" 2>&1 ||
             ! grep -q '^test result: FAILED. 0 passed; 1 failed' "$log"; then
             missed+=("$model")
+            cp "$log" "$work/escaped-$name.log"
         fi
     done
     if [ ${#missed[@]} -eq 0 ]; then
@@ -87,7 +88,7 @@ mutant() {
 
 export work="$target"
 export -f mutant
-rm -rf "$work/caught"
+rm -rf "$work/caught" "$work"/escaped-*
 mkdir -p "$work/caught"
 patches=(loom-tests/mutants/*.patch)
 printf '\n%-36s %5s  %s\n' mutant s "caught by"

@@ -2,13 +2,14 @@
 # Miri: undefined behaviour, weak memory, and compare-exchanges that fail for no
 # reason, over several schedules of the unit tests and the concurrency tests.
 #
-#   ci/miri.sh                four schedules of the concurrency tests, one of the rest
+#   ci/miri.sh                four schedules of the stress and linearizability tests, one of
+#                             the rest
 #   ci/miri.sh --seeds N      N schedules of each: 64 take an hour or two
 #
 # Built without `quanta`, because Miri has no processor counter. The files under
 # tests/ shorten themselves under Miri. Left out are those that only do arithmetic
 # on one thread (properties, windows, window_edges, replay, rate_error, conformance,
-# requirements, step_models), and the unit tests that try every value of a byte or
+# requirements, step_models), calendars (one word each, and files of zones), and the unit tests that try every value of a byte or
 # every small state: hours, for code without a pointer.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -206,7 +206,10 @@ fn named(zone: &str) -> Result<TimeZone, CalendarError> {
         return Ok(TimeZone::UTC);
     }
     // A system may have a database, and not all of it.
+    // The database also has a name for an unknown zone, which is none.
     TimeZone::get(zone)
         .or_else(|_| TimeZoneDatabase::bundled().get(zone))
-        .map_err(|_| CalendarError::TimeZone { name: zone.into() })
+        .ok()
+        .filter(|known| !known.is_unknown())
+        .ok_or_else(|| CalendarError::TimeZone { name: zone.into() })
 }

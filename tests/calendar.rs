@@ -224,6 +224,21 @@ fn what_was_granted_is_restored_within_its_window_and_given_back_if_nothing_happ
     assert_eq!(window.window(), Duration::ZERO..Duration::from_secs(31 * 86_400 - 3600));
 }
 
+/// The months are UTC's: the last minute of January 1971, February, and the first minute
+/// of March are less than 31 days.
+#[test]
+fn a_span_that_holds_a_whole_shorter_window_admits_three_times_the_limit() {
+    let february = 31 + 365;
+    let day = 24 * 60 * 60 * 1_000_000_000_u64;
+    let clock = ManualClock::at(february * day - 1);
+    let month = CalendarWindow::with_clock(1, Calendar::months("UTC").unwrap(), &clock).unwrap();
+    for nanos in [february * day - 1, (february + 10) * day, (february + 28) * day] {
+        clock.set_nanos(nanos);
+        assert!(month.try_acquire(1).is_ok());
+        assert!(month.try_acquire(1).is_err());
+    }
+}
+
 #[test]
 fn an_unknown_zone_and_a_limit_that_cannot_be_counted_are_named() {
     let unknown = CalendarError::TimeZone { name: "Europe/Nowhere".into() };
@@ -231,6 +246,9 @@ fn an_unknown_zone_and_a_limit_that_cannot_be_counted_are_named() {
     assert_eq!(Budget::daily(5, "Europe/Nowhere").unwrap_err(), unknown);
     assert_eq!(UsageBudget::daily(Duration::ZERO, "Europe/Nowhere").unwrap_err(), unknown);
     assert!(unknown.to_string().starts_with("time zone is \"Europe/Nowhere\": must be"));
+    // A database has a name for a zone that is not known.
+    let nameless = CalendarError::TimeZone { name: "Etc/Unknown".into() };
+    assert_eq!(Calendar::days("Etc/Unknown"), Err(nameless));
     for name in ["", "UTC\0", "../../etc/passwd"] {
         assert!(Calendar::days(name).is_err(), "{name:?}");
     }

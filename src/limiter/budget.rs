@@ -27,8 +27,9 @@ pub use self::usage::UsageBudget;
 ///
 /// # Accuracy
 ///
-/// Exact in each day, of 23, 24 or 25 hours. In other spans as long it admits up
-/// to the amounts of two days.
+/// Exact in each day, however long it is. A span that is no longer than any day it
+/// touches admits up to the amounts of two days; one of 24 hours that holds a whole
+/// day of 23, of three.
 ///
 /// If the clock is set back into the day before, the day that has begun goes on,
 /// and ends when it would have: nothing is granted twice. If it is set back

@@ -17,9 +17,10 @@ use crate::{Calendar, Clock, ConfigError, UnixClock};
 ///
 /// # Accuracy
 ///
-/// Exact in each of its windows, whatever its length. In other spans as long it
-/// admits up to **twice the limit**: all of one window at its end, all of the next
-/// at its beginning.
+/// Exact in each of its windows, whatever its length. A span that is no longer than
+/// any window it touches admits up to **twice the limit**: all of one window at its
+/// end, all of the next at its beginning. One that holds a whole shorter window (a
+/// span of 31 days, and a February) admits up to three times the limit.
 ///
 /// If the clock is set back into the window before the present one, the present
 /// one goes on, and ends when it would have: nothing is granted twice. If it is set

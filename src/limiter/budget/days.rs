@@ -10,6 +10,9 @@ use crate::tally::{ByCalendar, Tallied};
 use crate::time::NANOS_PER_SECOND;
 use crate::{CalendarError, Clock, Denied, Grant, History, Receipt, Shortfall};
 
+/// How often a denial is looked at again.
+const MOST_TRIES: u32 = 3;
+
 /// Has the verbs of [`Tallied`], whose denials know of one window only: they say
 /// that a request is too large which has to wait for a day with a larger amount,
 /// and they do not know that the next day may have a smaller one.
@@ -79,7 +82,9 @@ impl<C: Clock> Days<C> {
 
     #[inline]
     fn ask<T>(&self, permits: u64, verb: impl Fn() -> Result<T, Denied>) -> Result<T, Denied> {
-        loop {
+        // A day that has enough begins once between two readings. If it does more often,
+        // the clock is at fault.
+        for _ in 0..MOST_TRIES {
             match verb() {
                 Ok(granted) => return Ok(granted),
                 Err(denied) => {
@@ -89,6 +94,7 @@ impl<C: Clock> Days<C> {
                 }
             }
         }
+        verb()
     }
 
     /// `denied`, with the wait for a day that has enough; `None` if such a day has
@@ -122,9 +128,11 @@ impl<C: Clock> Days<C> {
             limit: counted.limit,
             used: counted.used(),
             reset_nanos: counted.wait_nanos(counted.limit),
+            // Some time it always takes, whatever the second reading was.
             retry_nanos: (start.max(0) as u64)
                 .saturating_mul(NANOS_PER_SECOND)
-                .saturating_sub(now_nanos),
+                .saturating_sub(now_nanos)
+                .max(1),
         };
         let outlook = Outlook::Windowed(window);
         Some(Denied::Wait(Shortfall { wanted: permits as i64, outlook, which: 0 }))

@@ -57,6 +57,13 @@ impl Check<'_> {
             PolicyName::Budget => self.budget(),
             PolicyName::All => self.all(),
         }?;
+        // Each part of an `All` could be built.
+        if let Kind::All(parts) = &kind {
+            return match parts.len() {
+                1..=64 => Ok(kind),
+                count => Err(self.unbuildable(&ConfigError::Count { count }.into())),
+            };
+        }
         // Whether it can be built does not depend on the time.
         match kind.limiter(Arc::new(ManualClock::new())) {
             Ok(_) => Ok(kind),
