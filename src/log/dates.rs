@@ -31,6 +31,11 @@ impl Dates {
         Dates { field, shift, window_ticks: window_nanos.div_ceil(1 << shift).max(least) }
     }
 
+    /// How long a window lasts.
+    pub(super) fn window_nanos(&self) -> u64 {
+        self.window_ticks << self.shift
+    }
+
     /// The date of `entry`.
     #[inline]
     pub(super) fn of(&self, entry: u64) -> u64 {

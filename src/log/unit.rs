@@ -150,7 +150,7 @@ impl<C: Clock> UnitLog<C> {
         let mut ages: Vec<u64> = history
             .after(away_nanos)
             .rev()
-            .take_while(|&(age_nanos, _)| age_nanos < self.window_nanos)
+            .take_while(|&(age_nanos, _)| age_nanos < self.dates.window_nanos())
             .flat_map(|(age, permits)| repeat_n(age, permits.min(places as u64) as usize))
             .take(places)
             .collect();
