@@ -349,8 +349,11 @@ pub(super) fn history(windows: &[Span], hot: Hot, now: Now) -> History {
     History::of(ages.into_iter().map(|(age_nanos, since)| {
         // Just after the boundary before this one.
         let latest = before.map_or(0, |(age_nanos, _)| age_nanos.saturating_add(1));
-        let permits = since.saturating_sub(before.map_or(0, |(_, since)| since));
-        before = Some((age_nanos, since));
+        // To a clock that is behind, windows disagree about where their slots end; what
+        // one has told is not told again.
+        let told = before.map_or(0, |(_, told)| told);
+        let permits = since.saturating_sub(told);
+        before = Some((age_nanos, since.max(told)));
         (latest, permits)
     }))
 }

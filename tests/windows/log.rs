@@ -109,6 +109,8 @@ impl Log {
         let age = |date: i128| ((now - date).max(0) * self.tick) as u64;
         self.counting(now * self.tick - self.shift)
             .iter()
+            // What was cut from a history that was too much.
+            .filter(|&&(_, permits)| permits > 0)
             .map(|&(date, permits)| (age(date), permits))
             .collect()
     }
