@@ -8,7 +8,7 @@ use core::time::Duration;
 
 pub(crate) use self::counted::Counted;
 #[cfg(feature = "alloc")]
-pub(crate) use self::outlook::Windowed;
+pub(crate) use self::outlook::Known;
 pub(crate) use self::outlook::{Accrued, Outlook};
 
 /// Permits were granted.
@@ -159,6 +159,14 @@ pub struct Shortfall {
 }
 
 impl Shortfall {
+    /// The same, of a request for `permits`, if there are so many more `outside` of what
+    /// was looked at.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn of_all(self, permits: u64, outside: u64) -> Shortfall {
+        let wanted = self.outlook.wanted_for(permits);
+        Shortfall { wanted, outlook: self.outlook.with_more(outside as i64), ..self }
+    }
+
     /// How long until the request can be granted, if nobody else takes any.
     ///
     /// The least time that suffices, to the nanosecond.

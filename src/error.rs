@@ -97,6 +97,11 @@ pub enum ConfigError {
         /// The longest window.
         window: Duration,
     },
+    /// The shards of a `Sharded` limiter are not from 1 to 256.
+    Shards {
+        /// What was given.
+        shards: usize,
+    },
     /// A limiter of several has none, or more than 64.
     Count {
         /// How many were given.
@@ -130,6 +135,7 @@ impl ConfigError {
             ConfigError::Slots { .. } => "slots",
             ConfigError::Which { .. } => "which",
             ConfigError::Apart { .. } => "window",
+            ConfigError::Shards { .. } => "shards",
             ConfigError::Count { .. } => "count",
             ConfigError::Capacity { .. } => "capacity",
         }
@@ -166,6 +172,7 @@ impl ConfigError {
             ConfigError::Slots { .. } => "must be from 1 to 65536",
             ConfigError::Which { .. } => "must be less than the number of windows",
             ConfigError::Apart { .. } => "must be shorter, or the shortest window longer",
+            ConfigError::Shards { .. } => "must be from 1 to 256",
             ConfigError::Count { .. } => "must be from 1 to 64",
             ConfigError::Capacity { .. } => "must be from the limit to what there may be",
         }
@@ -198,7 +205,9 @@ impl fmt::Display for ConfigError {
             ConfigError::Apart { slot, window } => {
                 write!(f, "{window:?} with slots of {slot:?}")?;
             }
-            ConfigError::Count { count } => write!(f, "{count}")?,
+            ConfigError::Shards { shards: count } | ConfigError::Count { count } => {
+                write!(f, "{count}")?;
+            }
             ConfigError::Capacity { capacity, least, most } => {
                 return write!(f, "{capacity}: must be from {least} to {most}");
             }

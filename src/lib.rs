@@ -15,6 +15,7 @@ mod decision;
 pub mod docs;
 mod error;
 mod hint;
+mod lease;
 mod limiter;
 #[cfg(feature = "alloc")]
 mod log;
@@ -24,6 +25,8 @@ mod rate;
 mod receipt;
 #[cfg(feature = "alloc")]
 mod ring;
+#[cfg(feature = "alloc")]
+mod sharded;
 mod snapshot;
 mod sync;
 mod tally;
@@ -35,6 +38,7 @@ pub use self::calendar::{Calendar, CalendarError, CalendarUnit, Weekday};
 pub use self::clock::*;
 pub use self::decision::{Denied, Grant, Shortfall};
 pub use self::error::ConfigError;
+pub use self::lease::Lease;
 pub use self::limiter::*;
 pub use self::one_word::Carry;
 pub use self::quota::{Quota, Refill};
@@ -42,6 +46,8 @@ pub use self::rate::Rate;
 #[doc(hidden)]
 pub use self::rate::literal;
 pub use self::receipt::Receipt;
+#[cfg(feature = "alloc")]
+pub use self::sharded::{Shard, Sharded};
 pub use self::snapshot::{Snapshot, SnapshotError};
 #[cfg(feature = "alloc")]
 pub use self::window::History;

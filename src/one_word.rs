@@ -55,6 +55,9 @@
 
 mod carry;
 mod change;
+#[cfg(feature = "alloc")]
+mod draw;
+mod lent;
 mod level;
 mod slots;
 mod spend;
@@ -75,12 +78,17 @@ use self::carry::Holding;
 use self::slots::Slots;
 
 pub use self::carry::Carry;
+#[cfg(feature = "alloc")]
+pub(crate) use self::draw::Reading;
+#[cfg(feature = "alloc")]
+pub(crate) use self::lent::RoomLent;
+pub(crate) use self::lent::{Lent, NothingLent};
 pub(crate) use self::level::Level;
 pub(crate) use self::terms::Terms;
 
-/// A limiter whose state is one word.
-pub(crate) struct OneWord<C> {
-    word: CachePadded<AtomicWord<Level>>,
+/// A limiter whose state is one word; of its capacity, `L` may be lent.
+pub(crate) struct OneWord<C, L = NothingLent> {
+    line: CachePadded<Line<L>>,
     slots: Slots,
     clock: C,
     /// 1 while a call changes the terms: the others wait for it. No other verb
@@ -89,9 +97,15 @@ pub(crate) struct OneWord<C> {
     healed: AtomicWord<u64>,
 }
 
-impl<C: Clock> OneWord<C> {
+/// What callers write, on a line of its own.
+struct Line<L> {
+    word: AtomicWord<Level>,
+    lent: L,
+}
+
+impl<C: Clock, L: Lent> OneWord<C, L> {
     /// A limiter on `terms` that holds `initial` tokens.
-    pub(crate) fn new(terms: Terms, initial: u64, clock: C) -> OneWord<C> {
+    pub(crate) fn new(terms: Terms, initial: u64, clock: C) -> OneWord<C, L> {
         let balance = initial.saturating_mul(terms.token).min(terms.capacity) as i64;
         let terms = Terms {
             origin_nanos: clock.now_nanos(),
@@ -99,7 +113,7 @@ impl<C: Clock> OneWord<C> {
             ..terms
         };
         OneWord {
-            word: CachePadded::new(AtomicWord::new(Level::ZERO)),
+            line: CachePadded::new(Line { word: AtomicWord::new(Level::ZERO), lent: L::none() }),
             slots: Slots::new(terms),
             clock,
             changing: AtomicWord::new(0),
@@ -118,9 +132,10 @@ impl<C: Clock> OneWord<C> {
         self.healed.load(Relaxed)
     }
 
-    pub(crate) fn snapshot(&self) -> Snapshot {
+    /// What is held, with so many permits more that are held `outside`.
+    pub(crate) fn snapshot(&self, outside: u64) -> Snapshot {
         let (terms, holding) = self.look();
-        holding.snapshot(&terms)
+        holding.plus(outside, &terms).snapshot(&terms)
     }
 
     pub(crate) fn terms(&self) -> Terms {
@@ -138,23 +153,30 @@ impl<C: Clock> OneWord<C> {
         let mut may_heal = true;
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `a_denial_is_never_from_mixed_terms`.
-        let mut seen = self.word.load(Acquire);
+        let mut seen = self.line.word.load(Acquire);
         loop {
             let terms = self.slots.named_by(seen);
             let now_nanos = self.clock.now_nanos();
-            let holding = Holding::of(seen, &terms, now_nanos);
+            let holding = Holding::of(seen, &terms, self.capacity(&terms), now_nanos);
             seen = match self.still(seen) {
                 Ok(()) if may_heal && terms.is_impossible(holding.balance, now_nanos) => {
                     may_heal = false;
                     self.heal();
                     // ORDERING: Acquire, as in `spend`.
                     // MODEL: `an_impossible_level_is_healed_once`.
-                    self.word.load(Acquire)
+                    self.line.word.load(Acquire)
                 }
                 Ok(()) => return (terms, holding),
                 Err(found) => found,
             };
         }
+    }
+
+    /// What the word may hold: all of the capacity but what is lent. To be asked after
+    /// the word was loaded.
+    #[inline(always)]
+    fn capacity(&self, terms: &Terms) -> u64 {
+        self.line.lent.left_of(terms, 0)
     }
 
     /// Whether the word is still `seen`, so that the terms it named are not a
@@ -169,15 +191,15 @@ impl<C: Clock> OneWord<C> {
         fence(Acquire);
         // ORDERING: Acquire, because the caller goes on with the level found.
         // MODEL: `a_denial_is_never_from_mixed_terms`.
-        let found = self.word.load(Acquire);
+        let found = self.line.word.load(Acquire);
         if found == seen { Ok(()) } else { Err(found) }
     }
 }
 
-impl<C> fmt::Debug for OneWord<C> {
+impl<C, L> fmt::Debug for OneWord<C, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OneWord")
-            .field("word", &self.word)
+            .field("word", &self.line.word)
             .field("healed", &self.healed)
             .finish_non_exhaustive()
     }

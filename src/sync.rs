@@ -101,6 +101,13 @@ impl AtomicWord<u64> {
         count::rmw();
         self.cell.fetch_add(more, order)
     }
+
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) fn fetch_sub(&self, less: u64, order: Ordering) -> u64 {
+        count::rmw();
+        self.cell.fetch_sub(less, order)
+    }
 }
 
 impl<W: Word + fmt::Debug> fmt::Debug for AtomicWord<W> {

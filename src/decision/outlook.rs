@@ -11,7 +11,7 @@ pub(crate) enum Outlook {
     Accrued(Accrued),
     Counted(Counted),
     #[cfg(feature = "alloc")]
-    Windowed(Windowed),
+    Known(Known),
 }
 
 /// Of a limiter that earns.
@@ -30,12 +30,14 @@ pub(crate) struct Accrued {
     /// Time since the accrual's origin, phase included.
     pub(crate) time_nanos: u64,
     pub(crate) refill: Refill,
+    /// Time since then, if the decision was remembered.
+    pub(crate) passed_nanos: u64,
 }
 
-/// Of a limiter that knows when each permit stops to count, and has looked it up.
+/// Of a limiter that has looked up when it will be as it is asked to be.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Windowed {
+pub(crate) struct Known {
     pub(crate) limit: u64,
     /// Permits that count now; more than the limit if that was lowered.
     pub(crate) used: u64,
@@ -54,7 +56,7 @@ impl Outlook {
             }
             Outlook::Counted(counted) => counted.limit.saturating_sub(counted.used()),
             #[cfg(feature = "alloc")]
-            Outlook::Windowed(window) => window.limit.saturating_sub(window.used),
+            Outlook::Known(window) => window.limit.saturating_sub(window.used),
         }
     }
 
@@ -64,7 +66,7 @@ impl Outlook {
             Outlook::Accrued(accrued) => accrued.capacity / accrued.token,
             Outlook::Counted(counted) => counted.limit,
             #[cfg(feature = "alloc")]
-            Outlook::Windowed(window) => window.limit,
+            Outlook::Known(window) => window.limit,
         }
     }
 
@@ -74,7 +76,7 @@ impl Outlook {
             Outlook::Accrued(accrued) => accrued.wait_for(accrued.capacity as i64),
             Outlook::Counted(counted) => Duration::from_nanos(counted.wait_nanos(counted.limit)),
             #[cfg(feature = "alloc")]
-            Outlook::Windowed(window) => Duration::from_nanos(window.reset_nanos),
+            Outlook::Known(window) => Duration::from_nanos(window.reset_nanos),
         }
     }
 
@@ -84,7 +86,7 @@ impl Outlook {
             Outlook::Accrued(accrued) => accrued.wait_for(0),
             Outlook::Counted(_) => Duration::ZERO,
             #[cfg(feature = "alloc")]
-            Outlook::Windowed(_) => Duration::ZERO,
+            Outlook::Known(_) => Duration::ZERO,
         }
     }
 
@@ -94,7 +96,26 @@ impl Outlook {
             Outlook::Accrued(accrued) => accrued.wait_for(wanted),
             Outlook::Counted(counted) => Duration::from_nanos(counted.wait_nanos(wanted as u64)),
             #[cfg(feature = "alloc")]
-            Outlook::Windowed(window) => Duration::from_nanos(window.retry_nanos),
+            Outlook::Known(window) => Duration::from_nanos(window.retry_nanos),
+        }
+    }
+
+    /// The same, with so many more permits there, or fewer. (Only what earns can have some
+    /// of its permits elsewhere.)
+    #[cfg(feature = "alloc")]
+    pub(crate) fn with_more(self, permits: i64) -> Outlook {
+        let Outlook::Accrued(accrued) = self else { return self };
+        let more = permits.saturating_mul(accrued.token as i64);
+        let balance = accrued.balance.saturating_add(more).min(accrued.capacity as i64);
+        Outlook::Accrued(Accrued { balance, ..accrued })
+    }
+
+    /// What it takes for `permits` to be granted, as the outlook counts.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn wanted_for(&self, permits: u64) -> i64 {
+        match self {
+            Outlook::Accrued(accrued) => (permits as i64).saturating_mul(accrued.token as i64),
+            Outlook::Counted(_) | Outlook::Known(_) => permits as i64,
         }
     }
 
@@ -102,15 +123,12 @@ impl Outlook {
     /// whole.
     pub(crate) fn missing(&self, wanted: i64) -> u64 {
         match self {
-            Outlook::Accrued(accrued) => {
-                let missing = i128::from(wanted) - i128::from(accrued.balance);
-                u64::try_from(missing).unwrap_or(0).div_ceil(accrued.token)
-            }
+            Outlook::Accrued(accrued) => accrued.missing_to(wanted).div_ceil(accrued.token),
             Outlook::Counted(counted) => {
                 counted.used().saturating_add(wanted as u64).saturating_sub(counted.limit)
             }
             #[cfg(feature = "alloc")]
-            Outlook::Windowed(window) => {
+            Outlook::Known(window) => {
                 window.used.saturating_add(wanted as u64).saturating_sub(window.limit)
             }
         }
@@ -121,21 +139,46 @@ impl Accrued {
     /// The least wait after which the balance is `wanted` or more, if nobody
     /// else takes any.
     fn wait_for(&self, wanted: i64) -> Duration {
-        let Ok(missing @ 1..) = u64::try_from(i128::from(wanted) - i128::from(self.balance)) else {
+        let missing = u128::from(self.missing_to(wanted));
+        if missing == 0 {
             return Duration::ZERO;
-        };
-        let missing = u128::from(missing);
+        }
         let (gain, period) = (u128::from(self.gain), u128::from(self.period_nanos));
         let now = u128::from(self.time_nanos);
         // No product here reaches 2^127: times and gains are below 2^64, what is
         // missing and a period below 2^62.
-        time::duration(match self.refill {
+        let wait = match self.refill {
             // Of the unit that comes next, `pending / period` is there already.
             Refill::Smooth => {
                 let pending = now % period * gain % period;
                 (missing * period - pending).div_ceil(gain)
             }
             Refill::Interval => (now / period + missing.div_ceil(gain)) * period - now,
-        })
+        };
+        time::duration(wait.saturating_sub(u128::from(self.passed_nanos)))
+    }
+
+    /// Some nanoseconds less than that, found in a few instead of a hundred: for as long
+    /// the balance is certain not to be `wanted`.
+    #[cfg(feature = "alloc")]
+    #[expect(clippy::cast_precision_loss, reason = "what is lost is made up for")]
+    pub(crate) fn certain_wait(&self, wanted: i64) -> u64 {
+        let missing = self.missing_to(wanted);
+        match self.refill {
+            Refill::Smooth => {
+                // Three roundings, each by less than a part in 2^53; a conversion saturates.
+                const LESS: f64 = 1.0 - 1.0 / (1_u64 << 50) as f64;
+                let whole = missing.saturating_sub(1) as f64 * LESS;
+                (whole * self.period_nanos as f64 / self.gain as f64) as u64
+            }
+            Refill::Interval => {
+                let next = self.time_nanos / self.period_nanos + missing.div_ceil(self.gain);
+                next.saturating_mul(self.period_nanos).saturating_sub(self.time_nanos)
+            }
+        }
+    }
+
+    fn missing_to(&self, wanted: i64) -> u64 {
+        u64::try_from(i128::from(wanted) - i128::from(self.balance)).unwrap_or(0)
     }
 }

@@ -92,7 +92,7 @@ impl<C: Clock> Gcra<C> {
         tolerance: Duration,
         carry: Carry,
     ) -> Result<(), ConfigError> {
-        self.core.reconfigure(&terms(interval, tolerance)?, carry);
+        self.core.reconfigure(&terms(interval, tolerance)?, carry, 0);
         Ok(())
     }
 

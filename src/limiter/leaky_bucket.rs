@@ -95,7 +95,7 @@ impl<C: Clock> LeakyBucket<C> {
     ///
     /// As [`TokenBucket::reconfigure`](crate::TokenBucket::reconfigure).
     pub fn reconfigure(&self, quota: Quota, carry: Carry) {
-        self.core.reconfigure(&Terms::of_quota(quota), carry);
+        self.core.reconfigure(&Terms::of_quota(quota), carry, 0);
     }
 
     /// The quota in force.

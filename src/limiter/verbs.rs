@@ -69,6 +69,37 @@ macro_rules! verbs {
                 self.core.try_acquire_up_to(permits)
             }
 
+            /// Takes as many of `permits` as there are, at least one, for the caller
+            /// to hold and spend: see [`Lease`](crate::Lease).
+            ///
+            /// What is left of them goes back when the lease is dropped, if nothing
+            /// has happened to the limiter since; else it is lost. A lease of 0
+            /// permits is always granted. Lock-free; does not allocate; reads the
+            /// clock once.
+            ///
+            /// # Errors
+            ///
+            /// [`Denied::Wait`](crate::Denied::Wait) if there is not one permit.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// # #![allow(unused_imports)]
+            /// use std::time::Duration;
+            /// use sluicegate::*;
+            ///
+            /// let clock = ManualClock::new();
+            #[doc = concat!("let limiter = ", $two, ";")]
+            /// let mut lease = limiter.lease(5)?;
+            /// assert!(lease.spend(1));
+            /// drop(lease);
+            /// assert_eq!(limiter.peek(0)?.remaining(), 1);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            pub fn lease(&self, permits: u64) -> Result<crate::Lease<'_>, crate::Denied> {
+                self.core.lease(permits.min(crate::Lease::MAX))
+            }
+
             /// What [`try_acquire`](Self::try_acquire) would answer now. Takes
             /// nothing.
             ///
@@ -184,7 +215,7 @@ macro_rules! verbs {
             /// Lock-free; does not allocate; reads the clock; writes nothing.
             #[must_use]
             pub fn snapshot(&self) -> crate::Snapshot {
-                self.core.snapshot()
+                self.core.snapshot(0)
             }
 
             /// Holds what `snapshot` held, and what was earned at the present

@@ -19,7 +19,7 @@ use core::fmt;
 use core::iter::repeat_n;
 
 use crate::bits::Field;
-use crate::decision::{Denied, Grant, Outlook, Shortfall, Windowed};
+use crate::decision::{Denied, Grant, Known, Outlook, Shortfall};
 use crate::receipt::Receipt;
 use crate::sync::Backoff;
 use crate::window::{History, Limit};
@@ -269,7 +269,7 @@ impl<C: Clock> UnitLog<C> {
 
     fn outlook(&self, used: u64, last: u64, retry_nanos: u64, view: &View) -> Outlook {
         let reset_nanos = if used == 0 { 0 } else { self.dates.left_nanos(last, view.now_nanos) };
-        Outlook::Windowed(Windowed { limit: view.limit, used, reset_nanos, retry_nanos })
+        Outlook::Known(Known { limit: view.limit, used, reset_nanos, retry_nanos })
     }
 }
 

@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::bits::Field;
-use crate::decision::{Denied, Grant, Outlook, Shortfall, Windowed};
+use crate::decision::{Denied, Grant, Known, Outlook, Shortfall};
 use crate::receipt::Receipt;
 use crate::sync::Backoff;
 use crate::window::{History, Limit};
@@ -258,7 +258,7 @@ impl<C: Clock> WeightedLog<C> {
         let outlook = |used, last: u64, retry_nanos| {
             let left_nanos = self.dates.left_nanos(last, view.now_nanos);
             let reset_nanos = if used == 0 { 0 } else { left_nanos };
-            Outlook::Windowed(Windowed { limit: view.limit, used, reset_nanos, retry_nanos })
+            Outlook::Known(Known { limit: view.limit, used, reset_nanos, retry_nanos })
         };
         if permits > view.limit {
             return Err(Denied::TooLarge { limit: view.limit, which: 0 });

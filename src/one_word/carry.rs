@@ -38,10 +38,10 @@ pub(super) struct Holding {
 }
 
 impl Holding {
-    /// What `level` leaves under `terms` at `now_nanos`.
-    pub(super) fn of(level: Level, terms: &Terms, now_nanos: u64) -> Holding {
+    /// What `level` leaves under `terms` at `now_nanos`, of which it may hold `capacity`.
+    pub(super) fn of(level: Level, terms: &Terms, capacity: u64, now_nanos: u64) -> Holding {
         Holding {
-            balance: level.balance(terms.accrued(now_nanos), terms.capacity),
+            balance: level.balance(terms.accrued(now_nanos), capacity),
             phase_nanos: terms.phase(now_nanos),
         }
     }
@@ -49,6 +49,13 @@ impl Holding {
     /// As full as `terms` allow, at the same time of a period.
     pub(super) fn filled(self, terms: &Terms) -> Holding {
         Holding { balance: terms.capacity as i64, ..self }
+    }
+
+    /// With so many more permits, as far as `terms` allow.
+    pub(super) fn plus(self, permits: u64, terms: &Terms) -> Holding {
+        let more = permits.saturating_mul(terms.token).min(terms.capacity) as i64;
+        let balance = self.balance.saturating_add(more).min(terms.capacity as i64);
+        Holding { balance, ..self }
     }
 
     /// This holding of `old` terms, as one of `new` ones.

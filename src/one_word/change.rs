@@ -8,15 +8,18 @@ use crate::{Clock, Snapshot};
 
 use super::OneWord;
 use super::carry::{Carry, Holding};
+use super::lent::Lent;
 use super::terms::Terms;
 
-impl<C: Clock> OneWord<C> {
+impl<C: Clock, L: Lent> OneWord<C, L> {
     pub(crate) fn reset(&self) {
         self.change(|terms, holding| (*terms, holding.filled(terms)));
     }
 
-    pub(crate) fn reconfigure(&self, new: &Terms, carry: Carry) {
-        self.change(|old, holding| (*new, holding.carried(old, new, carry)));
+    /// Enforces `new` from now on. `outside` are permits that were held elsewhere; they
+    /// are held here now.
+    pub(crate) fn reconfigure(&self, new: &Terms, carry: Carry, outside: u64) {
+        self.change(|old, holding| (*new, holding.plus(outside, old).carried(old, new, carry)));
     }
 
     pub(crate) fn restore(&self, snapshot: &Snapshot, away_nanos: u64) {
@@ -26,14 +29,18 @@ impl<C: Clock> OneWord<C> {
     /// Puts the terms and the holding that `next` makes of the present ones in
     /// force, at one instant.
     fn change(&self, next: impl Fn(&Terms, Holding) -> (Terms, Holding)) {
+        let _changing = self.wait_for_turn();
+        self.change_locked(|terms, holding, _| Some(next(terms, holding)));
+    }
+
+    pub(super) fn wait_for_turn(&self) -> Changing<'_> {
         let backoff = Backoff::new();
-        let _changing = loop {
+        loop {
             match self.lock() {
-                Some(changing) => break changing,
+                Some(changing) => return changing,
                 None => backoff.snooze(),
             }
-        };
-        self.change_locked(|terms, holding, _| Some(next(terms, holding)));
+        }
     }
 
     /// As `change`, for the holder of the lock, with the time at hand. `None`
@@ -45,14 +52,14 @@ impl<C: Clock> OneWord<C> {
         let backoff = Backoff::new();
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `terms_are_never_mixed`.
-        let mut seen = self.word.load(Acquire);
+        let mut seen = self.line.word.load(Acquire);
         loop {
             // The clock is read after the level. With an earlier reading, what was
             // admitted in between would look like a debt, and to clamp that would
             // be to forgive it.
             let now_nanos = self.clock.now_nanos();
             let old = self.slots.named_by(seen);
-            let holding = Holding::of(seen, &old, now_nanos);
+            let holding = Holding::of(seen, &old, self.capacity(&old), now_nanos);
             let Some((terms, holding)) = next(&old, holding, now_nanos) else { return false };
             let successor = seen.successor();
             let terms = terms.succeeding(&old, holding, successor, now_nanos);
@@ -62,7 +69,7 @@ impl<C: Clock> OneWord<C> {
             // which go into the slot that is now out of force; see
             // `Slots::named_by`. On failure Acquire, as in `spend`.
             // MODEL: `terms_are_never_mixed`, `a_change_keeps_the_bound`.
-            match self.word.compare_exchange(seen, successor, AcqRel, Acquire) {
+            match self.line.word.compare_exchange(seen, successor, AcqRel, Acquire) {
                 Ok(_) => return true,
                 Err(found) => {
                     seen = found;
@@ -104,7 +111,7 @@ impl<C: Clock> OneWord<C> {
 
 /// The right to change the terms, given back when dropped: a clock of the user's
 /// runs in between, and may panic.
-struct Changing<'a>(&'a AtomicWord<u64>);
+pub(super) struct Changing<'a>(&'a AtomicWord<u64>);
 
 impl Drop for Changing<'_> {
     fn drop(&mut self) {

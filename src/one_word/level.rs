@@ -84,6 +84,11 @@ impl Level {
         Level(self.0.wrapping_add(1))
     }
 
+    /// The level that a smaller spending would have left, by `cost`.
+    pub(crate) const fn without(self, cost: u64) -> Level {
+        Level(self.0.wrapping_sub(cost))
+    }
+
     /// The count accrued at the instant when this level leaves `balance`.
     pub(super) const fn accrued_at(self, balance: i64) -> u64 {
         self.0.wrapping_add(balance as u64)

@@ -1,28 +1,30 @@
 //! The loop that spends: everything that raises the level by what it costs.
 
-use crate::Clock;
-use crate::Receipt;
+use core::cell::Cell;
+
 use crate::decision::{Denied, Grant, Outlook, Shortfall};
 use crate::sync::{
     Backoff,
     Ordering::{AcqRel, Acquire},
 };
+use crate::{Clock, Lease, Receipt};
 
 use super::OneWord;
+use super::lent::Lent;
 use super::level::{Level, UNIT};
 use super::terms::Terms;
 
 /// What a verb makes of the terms and of what there is to spend.
-type Charge = Result<Spend, Refusal>;
+pub(super) type Charge = Result<Spend, Refusal>;
 
-enum Spend {
+pub(super) enum Spend {
     /// Grant no permits and leave all as it is.
     Nothing,
     /// Spend `cost` half-units, which is more than none, and grant `permits`.
     Some { permits: u64, cost: i64 },
 }
 
-enum Refusal {
+pub(super) enum Refusal {
     /// Not until there are `wanted` half-units.
     Wait { wanted: i64 },
     /// Not ever: no more than `limit` permits.
@@ -42,19 +44,19 @@ enum Attempt {
 }
 
 /// A grant, and the word before and after it.
-struct Granted {
-    grant: Grant,
+pub(super) struct Granted {
+    pub(super) grant: Grant,
     seen: Level,
     written: Level,
 }
 
 /// A refusal, and the limiter as it stood.
-struct Refused {
+pub(super) struct Refused {
     refusal: Refusal,
     outlook: Outlook,
 }
 
-impl<C: Clock> OneWord<C> {
+impl<C: Clock, L: Lent> OneWord<C, L> {
     #[inline(always)]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.spend::<true>(move |terms, balance| all_of(permits, terms, balance))
@@ -64,7 +66,7 @@ impl<C: Clock> OneWord<C> {
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let granted = self.spend::<true>(move |terms, balance| all_of(permits, terms, balance))?;
         let levels = (granted.seen, granted.written);
-        Ok(Receipt::of_level(granted.grant, &self.word, levels))
+        Ok(Receipt::of_level(granted.grant, &self.line.word, levels))
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
@@ -73,12 +75,17 @@ impl<C: Clock> OneWord<C> {
     }
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        let granted = self.spend::<true>(move |terms, balance| {
-            // If there is nothing, it is the first permit that is refused.
-            let there = terms.permits_in(balance).max(1);
-            all_of(permits.min(there), terms, balance)
-        });
-        granted.map(Granted::grant)
+        self.spend::<true>(move |terms, balance| up_to(permits, terms, balance)).map(Granted::grant)
+    }
+
+    pub(crate) fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
+        let token = Cell::new(0);
+        let granted = self.spend::<true>(|terms, balance| {
+            token.set(terms.token);
+            up_to(permits, terms, balance)
+        })?;
+        let written = (granted.seen != granted.written).then_some(granted.written);
+        Ok(Lease::of_level(granted.grant, &self.line.word, written, token.get()))
     }
 
     pub(crate) fn force(&self, permits: u64) -> Result<Grant, Denied> {
@@ -103,8 +110,8 @@ impl<C: Clock> OneWord<C> {
         let now_nanos = self.clock.now_nanos();
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `never_admits_more_than_the_bound`.
-        let seen = self.word.load(Acquire);
-        let drained = self.spend_from::<true>(seen, now_nanos, |terms, balance| {
+        let seen = self.line.word.load(Acquire);
+        let drained = self.spend_from::<true>(seen, now_nanos, 0, |terms, balance| {
             Ok(match balance {
                 ..=0 => Spend::Nothing,
                 cost => Spend::Some { permits: terms.permits_in(balance), cost },
@@ -129,29 +136,31 @@ impl<C: Clock> OneWord<C> {
         // `change_locked`. A stale level is harmless: the CAS in `attempt` fails on
         // it, and a denial looks again.
         // MODEL: `terms_are_never_mixed`.
-        let seen = self.word.load(Acquire);
-        match self.attempt::<SPEND, true>(seen, now_nanos, &charge) {
+        let seen = self.line.word.load(Acquire);
+        match self.attempt::<SPEND, true>(seen, now_nanos, 0, &charge) {
             Attempt::Granted(granted) => Ok(granted),
             Attempt::Refused(refused) => Err(refused.into()),
             Attempt::Impossible(answer) => answer.map_err(Denied::from),
             Attempt::Missed { found } => {
-                self.spend_from::<SPEND>(found, now_nanos, charge).map_err(Denied::from)
+                self.spend_from::<SPEND>(found, now_nanos, 0, charge).map_err(Denied::from)
             }
         }
     }
 
-    /// The loop, which starts from the word as it was `seen`.
+    /// The loop, which starts from the word as it was `seen`. `own` permits of the room
+    /// that is lent are the caller's, and new.
     #[inline(never)]
-    fn spend_from<const SPEND: bool>(
+    pub(super) fn spend_from<const SPEND: bool>(
         &self,
         mut seen: Level,
         mut now_nanos: u64,
+        own: u64,
         charge: impl Fn(&Terms, i64) -> Charge,
     ) -> Result<Granted, Refused> {
         let backoff = Backoff::new();
         let mut may_heal = true;
         loop {
-            match self.attempt::<SPEND, false>(seen, now_nanos, &charge) {
+            match self.attempt::<SPEND, false>(seen, now_nanos, own, &charge) {
                 Attempt::Granted(granted) => return Ok(granted),
                 Attempt::Refused(refused) => return Err(refused),
                 Attempt::Impossible(_) if may_heal && self.heal() => {
@@ -159,7 +168,7 @@ impl<C: Clock> OneWord<C> {
                     now_nanos = self.clock.now_nanos();
                     // ORDERING: Acquire, as in `spend`.
                     // MODEL: `an_impossible_level_is_healed_once`.
-                    seen = self.word.load(Acquire);
+                    seen = self.line.word.load(Acquire);
                 }
                 Attempt::Impossible(answer) => return answer,
                 // Lost the race. Decide again from what the winner left, a little
@@ -183,6 +192,7 @@ impl<C: Clock> OneWord<C> {
         &self,
         seen: Level,
         now_nanos: u64,
+        own: u64,
         charge: &impl Fn(&Terms, i64) -> Charge,
     ) -> Attempt {
         let terms = self.slots.named_by(seen);
@@ -191,12 +201,13 @@ impl<C: Clock> OneWord<C> {
             None if FIRST => return Attempt::Missed { found: seen },
             None => terms.accrued(now_nanos),
         };
-        let balance = seen.balance(accrued, terms.capacity);
+        let capacity = self.line.lent.left_of(&terms, own);
+        let balance = seen.balance(accrued, capacity);
         let charged = charge(&terms, balance);
         if let Ok(Spend::Some { permits, cost }) = charged
             && SPEND
         {
-            let next = seen.spend(cost, accrued, terms.capacity);
+            let next = seen.spend(cost, accrued, capacity);
             // ORDERING: AcqRel on success. Acquire and Release, so that what one
             // admitted caller did before it asked is visible to the next one; and
             // Release for the argument in `Slots::named_by`. The bound itself
@@ -204,7 +215,7 @@ impl<C: Clock> OneWord<C> {
             // Acquire on failure, because the level found may name the other slot,
             // as for the load in `spend`.
             // MODEL: `never_admits_more_than_the_bound`, `terms_are_never_mixed`.
-            return match self.word.compare_exchange_weak(seen, next, AcqRel, Acquire) {
+            return match self.line.word.compare_exchange_weak(seen, next, AcqRel, Acquire) {
                 Ok(_) => {
                     let outlook = terms.outlook(balance - cost, now_nanos);
                     let grant = Grant { permits, outlook };
@@ -239,14 +250,14 @@ impl<C: Clock> OneWord<C> {
 
 impl Granted {
     #[inline(always)]
-    fn grant(self) -> Grant {
+    pub(super) fn grant(self) -> Grant {
         self.grant
     }
 }
 
 /// All of `permits` or none.
 #[inline(always)]
-fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
+pub(super) fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
     if permits == 0 {
         return Ok(Spend::Nothing);
     }
@@ -255,6 +266,12 @@ fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
         Some(wanted) if wanted <= terms.capacity as i64 => Err(Refusal::Wait { wanted }),
         _ => Err(Refusal::TooLarge { limit: terms.capacity / terms.token }),
     }
+}
+
+/// As many of `permits` as there are. If there is nothing, it is the first permit that is
+/// refused.
+fn up_to(permits: u64, terms: &Terms, balance: i64) -> Charge {
+    all_of(permits.min(terms.permits_in(balance).max(1)), terms, balance)
 }
 
 impl From<Refused> for Denied {

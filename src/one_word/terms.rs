@@ -181,6 +181,7 @@ impl Terms {
             period_nanos: self.rate.period_nanos(),
             time_nanos,
             refill: self.refill(),
+            passed_nanos: 0,
         })
     }
 

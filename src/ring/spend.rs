@@ -2,7 +2,7 @@
 
 use crate::Clock;
 use crate::Receipt;
-use crate::decision::{Denied, Grant, Outlook, Shortfall, Windowed};
+use crate::decision::{Denied, Grant, Known, Outlook, Shortfall};
 use crate::sync::{
     Backoff,
     Ordering::{AcqRel, Acquire},
@@ -208,7 +208,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         let waits = self.windows().iter().map(|window| window.wait_nanos(permits, hot, now));
         let (which, retry_nanos) = waits.enumerate().rev().max_by_key(|&(_, wait)| wait)?;
         let counted = self.windows()[which].counted(hot, now);
-        let outlook = Outlook::Windowed(Windowed {
+        let outlook = Outlook::Known(Known {
             limit: counted.limit,
             used: counted.used(),
             reset_nanos: self.reset_nanos(hot, now),
@@ -228,7 +228,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
             if permits == 0 { self.reset_nanos(hot, now) } else { look.forgotten_nanos };
         let used = look.used.saturating_add(permits);
         let outlook =
-            Outlook::Windowed(Windowed { limit: look.limit, used, reset_nanos, retry_nanos: 0 });
+            Outlook::Known(Known { limit: look.limit, used, reset_nanos, retry_nanos: 0 });
         Grant { permits, outlook }
     }
 

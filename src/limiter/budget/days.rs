@@ -5,7 +5,7 @@ use core::ops::Range;
 use core::time::Duration;
 
 use crate::calendar::{Calendar, Schedule};
-use crate::decision::{Counted, Outlook, Windowed};
+use crate::decision::{Counted, Known, Outlook};
 use crate::tally::{ByCalendar, Tallied};
 use crate::time::NANOS_PER_SECOND;
 use crate::{CalendarError, Clock, Denied, Grant, History, Receipt, Shortfall};
@@ -124,7 +124,7 @@ impl<C: Clock> Days<C> {
         let Some(start) = self.core.tally().first_with(permits, next_nanos) else {
             return Some(Denied::TooLarge { limit: self.schedule().most(), which: 0 });
         };
-        let window = Windowed {
+        let window = Known {
             limit: counted.limit,
             used: counted.used(),
             reset_nanos: counted.wait_nanos(counted.limit),
@@ -134,7 +134,7 @@ impl<C: Clock> Days<C> {
                 .saturating_sub(now_nanos)
                 .max(1),
         };
-        let outlook = Outlook::Windowed(window);
+        let outlook = Outlook::Known(window);
         Some(Denied::Wait(Shortfall { wanted: permits as i64, outlook, which: 0 }))
     }
 

@@ -1,0 +1,47 @@
+//! A count of the room that is lent.
+
+use super::{Lent, Terms};
+use crate::sync::{
+    AtomicWord,
+    Ordering::{Relaxed, Release},
+};
+
+/// Room that is lent, in permits.
+#[derive(Debug)]
+pub(crate) struct RoomLent(AtomicWord<u64>);
+
+impl RoomLent {
+    /// Lends `permits` more. Before a token is put into them.
+    pub(crate) fn lend(&self, permits: u64) {
+        // ORDERING: Relaxed. Whoever finds the word as the draw left it that filled this
+        // room must see the room too: the draw's CAS is a Release after this. Until then
+        // there is nothing in it, and nobody need know.
+        // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
+        self.0.fetch_add(permits, Relaxed);
+    }
+
+    /// Takes `permits` back that were lent, and have nothing in them.
+    pub(crate) fn take_back(&self, permits: u64) {
+        // ORDERING: Release, so that it comes after the look at the word that
+        // allowed it, and after the CASes that took the room out of its shard.
+        // MODEL: `room_given_back_was_empty`.
+        self.0.fetch_sub(permits, Release);
+    }
+}
+
+impl Lent for RoomLent {
+    fn none() -> RoomLent {
+        RoomLent(AtomicWord::new(0))
+    }
+
+    #[inline]
+    fn left_of(&self, terms: &Terms, own: u64) -> u64 {
+        // ORDERING: Relaxed. After the Acquire load of the word, so all room is in it
+        // that was lent before the draws which that word counts. Room lent later has
+        // nothing in it, or the word has changed and the caller's CAS fails. To miss that
+        // some was given back is to hold less than one may.
+        // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
+        let lent = self.0.load(Relaxed).saturating_sub(own);
+        terms.capacity.saturating_sub(lent.saturating_mul(terms.token))
+    }
+}

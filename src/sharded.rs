@@ -1,0 +1,435 @@
+//! One bucket in many places: callers spend from shards what these drew from the root.
+//!
+//! The root is the [one word](crate::one_word) of a token bucket. A shard is a word on a
+//! cache line of its own: *room*, and tokens in it. A caller spends from its thread's
+//! shard, by one CAS of a line that nobody else writes, and without a clock; when the
+//! shard is empty it draws some from the root. Near the limit the draws become small, and
+//! in the end every call asks the root itself. Before a request is refused, all shards
+//! are looked at, and what is needed is taken from them.
+//!
+//! Progress: lock-free. Memory: 128 bytes for each shard, and 768. Cost: an admission 1
+//! load and 1 CAS of the shard's line; of the root's, 1 CAS in up to 1,024 permits. A
+//! denial that is remembered: loads of lines that only draws write.
+//!
+//! # Why the bound holds
+//!
+//! **Room travels with the tokens.** A token outside the root is always in room that the
+//! root has lent; who moves tokens moves as much room, or takes them out of room that
+//! stays. `lent` counts the room that is anywhere outside: in shards, in hands of calls
+//! that are moving some, in leases. The root holds at most its capacity less `lent`:
+//!
+//! ```text
+//! root(t)  = min(A(t) - level, capacity - lent)       what the root could grant at t
+//! held(t)  = tokens in shards, hands and leases        <= lent, always
+//! root(t) + held(t) <= capacity                        (*)
+//! ```
+//!
+//! **Theorem.** If no reading of the clock is older than one that another call had
+//! finished before it began, then in any span (s, t] the permits admitted are at most
+//! `capacity + A(t) - A(s)`. If readings may be older by up to `d`: at most `capacity +
+//! A(t) - A(s - d)`.
+//!
+//! *Proof.* Let `all = root + held`. By (*) it is at most the capacity at s, and it is
+//! never below 0. To admit takes from it what is admitted; so all that has to be shown is
+//! that nothing adds to it but what is earned in the span. (1) To spend, take and put move
+//! tokens, or take them away. (2) To lend can only lower it. A draw moves tokens from the
+//! root into a hand; it counts all room but what its own caller lent for it and has never
+//! used, so it never grants from what is above the clamp, except into room that was empty
+//! when the clock was read, and at that instant they could have been drawn. (3) To take
+//! room back raises the clamp, and can uncover what the word had earned and cut off:
+//! what it earned *before* the room was empty must not come back. At an instant when the
+//! room was in hand and empty, the root was not clamped, so nothing was cut off; and from
+//! then on `all` was below the capacity by that room, so what is uncovered was earned
+//! in the time since, and fits. (4) Reset, restore and a change of terms begin a new
+//! history; a change that keeps the tokens puts those of the shards back into the root
+//! before it takes back their room. ∎
+//!
+//! A single-word limiter needs nothing of its clock but that each reading is taken in
+//! the call. Here a permit is spent without any reading, so spans have to be spans of
+//! the true time, and what threads' clocks are apart adds what is earned in it.
+//!
+//! # What it costs
+//!
+//! Nothing tells *when* a token was spent from a shard: so room that was used up stays
+//! lent, and earns nothing, until somebody looks. After a time in which the limiter was
+//! full there may be missing, of the burst, what was spent from shards since they last
+//! drew: less than a quarter of it, and nothing at all after a denial (which closes the
+//! shards that it finds).
+
+mod ask;
+mod change;
+mod hand;
+mod memory;
+mod room;
+mod shard;
+mod shards;
+#[cfg(all(feature = "std", not(sluicegate_loom)))]
+mod slot;
+
+use core::fmt;
+
+use crate::decision::{Known, Outlook, Shortfall};
+use crate::one_word::{OneWord, RoomLent, Terms};
+use crate::{Clock, ConfigError, DefaultClock, Denied, Grant, Lease, Limiter, Quota};
+
+use self::hand::Hand;
+use self::shards::{MAX_SHARDS, Shards};
+
+pub(crate) use self::hand::Home;
+pub use self::shard::Shard;
+
+/// A token bucket for many cores: each spends from a cache line of its own.
+///
+/// Decides as a [`TokenBucket`](crate::TokenBucket) of the same quota does, and keeps its
+/// bound. A caller pays for one compare-and-swap of a line that is in its own cache,
+/// reads no clock, and disturbs nobody. In up to 1,024 permits, one call draws the next
+/// ones from the word that all share.
+///
+/// | | how |
+/// |---|---|
+/// | which shard | each thread has a number, the lowest that is free, and returns it when it ends; so up to as many threads as there are shards have one each, whatever came and went before, and more share them evenly. Or name one: [`shard`](Sharded::shard) |
+/// | how many shards | as many as the machine runs threads at once, rounded up to a power of two |
+/// | how much is drawn | a quarter of what the root holds, divided by the shards; at most 1,024, and if it is less than 4 nothing: then each call asks the root. A small burst is therefore never split |
+/// | a request that its shard has too little for | is taken from the root, and if that has too little from all of them: up to the whole burst |
+/// | tokens in a shard whose thread is gone | are taken by whoever would be refused without them |
+/// | denials | remembered by each shard until they can change |
+///
+/// # Accuracy
+///
+/// In any span of time it admits at most the burst and what was earned in it. Clocks of
+/// different threads that disagree by `d` can add what is earned in `d`.
+///
+/// **A request is refused only if, while the call lasted, the root and every shard were
+/// each seen to hold so little that together it was too little.** So what was there is
+/// refused only while other calls carry tokens from one place to another, or
+/// [leases](Lease) hold them: to ask again will do.
+///
+/// Nobody reads a clock to spend from a shard, so it is not known when that was. After a
+/// time in which the limiter was full, what was spent from the shards since they last
+/// drew may be missing from the burst: always less than a quarter of it, and nothing
+/// after a denial. While tokens are scarce nothing is missing.
+///
+/// [`Grant::remaining`] of a grant from a shard is what that shard has left, and
+/// [`Grant::reset_after`] the time in which the whole burst is earned: one is at least,
+/// the other at most so much. [`peek`](Sharded::peek) counts them all. A denial that was
+/// remembered tells what was true when it was first given.
+///
+/// # Fairness
+///
+/// None. Who draws has some tokens that others cannot see, until they would be refused.
+///
+/// # Memory ordering
+///
+/// None: callers of different shards have nothing in common.
+///
+/// It is an escrow of tokens (O'Neil, *The Escrow Transactional Method*, 1986), as in the
+/// exact limit counters of *Is Parallel Programming Hard* (ch. 5), with room that travels
+/// with the tokens, so that it can be lent and given back while the bucket fills.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Sharded, quota};
+///
+/// let limiter = Sharded::new(quota!(1_000_000 / second));
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| assert!(limiter.try_acquire(1).is_ok()));
+///     }
+/// });
+/// assert!(limiter.peek(0)?.remaining() >= 1_000_000 - 4);
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
+pub struct Sharded<C = DefaultClock> {
+    root: OneWord<C, RoomLent>,
+    shards: Shards,
+}
+
+#[cfg(feature = "std")]
+impl Sharded {
+    /// A limiter of `quota` on a clock of its own, with a shard for each thread that the
+    /// machine runs at once.
+    #[must_use]
+    pub fn new(quota: Quota) -> Sharded {
+        Sharded::with_clock(quota, DefaultClock::default())
+    }
+}
+
+impl<C: Clock> Sharded<C> {
+    /// A limiter of `quota` on `clock`, with a shard for each thread that the machine
+    /// runs at once. Reads the clock once.
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn with_clock(quota: Quota, clock: C) -> Sharded<C> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Sharded::of(quota, threads.min(MAX_SHARDS), clock)
+    }
+
+    /// A limiter of `quota` on `clock`, with so many `shards`, or as many more as make a
+    /// power of two. Reads the clock once.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Shards`] if they are not from 1 to 256.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ManualClock, Sharded, quota};
+    ///
+    /// let limiter = Sharded::with_shards(quota!(1_000 / second), 6, ManualClock::new())?;
+    /// assert_eq!(limiter.shards(), 8);
+    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// ```
+    pub fn with_shards(quota: Quota, shards: usize, clock: C) -> Result<Sharded<C>, ConfigError> {
+        if !(1..=MAX_SHARDS).contains(&shards) {
+            return Err(ConfigError::Shards { shards });
+        }
+        Ok(Sharded::of(quota, shards, clock))
+    }
+
+    fn of(quota: Quota, shards: usize, clock: C) -> Sharded<C> {
+        let limiter = Sharded {
+            root: OneWord::new(Terms::of_quota(quota), quota.initial(), clock),
+            shards: Shards::new(shards.next_power_of_two()),
+        };
+        limiter.tell();
+        limiter
+    }
+}
+
+/// The verbs, for a caller of the shard at `index`.
+impl<C: Clock> Sharded<C> {
+    #[inline(always)]
+    fn acquire_at(&self, index: usize, permits: u64) -> Result<Grant, Denied> {
+        if let Some(left) = self.shards.at(index).spend(permits) {
+            return Ok(self.grant_of(permits, left));
+        }
+        let recalled = self.recall(index, permits)?;
+        self.ask(index, permits, recalled)
+    }
+
+    fn acquire_up_to_at(&self, index: usize, permits: u64) -> Result<Grant, Denied> {
+        let mut wanted = permits;
+        loop {
+            match self.acquire_at(index, wanted) {
+                // Fewer than that, as it was found; but one at least.
+                Err(Denied::Wait(shortfall)) if wanted > 1 => {
+                    wanted = shortfall.remaining().clamp(1, wanted - 1);
+                }
+                Err(Denied::TooLarge { limit, .. }) if wanted > limit => wanted = limit,
+                answer => return answer,
+            }
+        }
+    }
+
+    fn lease_at(&self, index: usize, permits: u64) -> Result<Lease<'_>, Denied> {
+        let permits = permits.min(Lease::MAX);
+        let mut hand = Hand::of(&self.shards, index);
+        hand.take_up_to(index, permits);
+        if hand.tokens < permits {
+            let now_nanos = self.clock().now_nanos();
+            let there = self.root.look_at(now_nanos).permits.min(permits - hand.tokens);
+            if there > 0 {
+                self.root.lend(there);
+                if self.root.draw(now_nanos, there, there).is_ok() {
+                    hand.room += there;
+                    hand.tokens += there;
+                } else {
+                    // Others were faster. Nothing was ever in this room.
+                    self.root.take_back(there);
+                }
+            }
+        }
+        for next in 1..self.shards.count() {
+            if hand.tokens > 0 || permits == 0 {
+                break;
+            }
+            hand.take_up_to(index.wrapping_add(next), permits);
+        }
+        if hand.tokens == 0 && permits > 0 {
+            // The denial; or a permit that has come back since.
+            return self.acquire_at(index, 1).map(Lease::spent);
+        }
+        let grant = self.grant_of(hand.tokens, self.shards.at(index).left());
+        Ok(Lease::of_shard(grant, hand.keep()))
+    }
+
+    /// A grant of `permits` by a shard that has so many `left`.
+    #[inline(always)]
+    fn grant_of(&self, permits: u64, left: u64) -> Grant {
+        let (limit, reset_nanos) = self.shards.told();
+        let used = limit.saturating_sub(left);
+        let outlook = Outlook::Known(Known { limit, used, reset_nanos, retry_nanos: 0 });
+        Grant { permits, outlook }
+    }
+
+    /// The shard of this thread.
+    #[inline(always)]
+    fn mine() -> usize {
+        #[cfg(all(feature = "std", not(sluicegate_loom)))]
+        return slot::of_this_thread();
+        #[cfg(not(all(feature = "std", not(sluicegate_loom))))]
+        return 0;
+    }
+
+    /// Notes what grants are to tell of the quota in force.
+    fn tell(&self) {
+        self.root.publish(|terms| {
+            let quota = terms.quota();
+            let period_nanos = u128::from(quota.rate().period_nanos());
+            let earned = u128::from(quota.burst()) * period_nanos;
+            let fill_nanos = earned.div_ceil(u128::from(quota.rate().permits()));
+            self.shards.tell(quota.burst(), u64::try_from(fill_nanos).unwrap_or(u64::MAX));
+        });
+    }
+}
+
+impl<C: Clock> Sharded<C> {
+    /// Takes all of `permits`, or none if there are not enough.
+    ///
+    /// Lock-free; does not allocate. If this thread's shard has the permits it reads no
+    /// clock, and no line that other threads write; if not, it reads the clock once or
+    /// twice. Asking for 0 permits is always granted and changes nothing. A denial writes
+    /// nothing that others read, but for what it finds that has to be given back, once.
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if there are too few now. It knows the least wait that suffices.
+    /// * [`Denied::TooLarge`] if there can never be that many: more than the burst.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::*;
+    ///
+    /// let limiter = Sharded::with_shards(quota!(2 / second), 4, ManualClock::new())?;
+    /// assert!(limiter.try_acquire(2).is_ok());
+    /// let denied = limiter.try_acquire(1).unwrap_err();
+    /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
+    /// limiter.clock().advance(Duration::from_millis(500));
+    /// assert!(limiter.try_acquire(1).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline(always)]
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.acquire_at(Self::mine(), permits)
+    }
+
+    /// Takes as many of `permits` as there are, at least one.
+    ///
+    /// As [`try_acquire`](Sharded::try_acquire), asked again with fewer until it grants.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Wait`] if there is not one permit.
+    pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.acquire_up_to_at(Self::mine(), permits)
+    }
+
+    /// Takes up to `permits`, at least one, for the caller to hold and spend without any
+    /// atomic operation: see [`Lease`].
+    ///
+    /// What is left goes back when the lease is dropped, always. It takes what the shard
+    /// of this thread has, then what the root has; from other shards only what makes
+    /// the difference to none. At most [`Lease::MAX`]. Lock-free; does not allocate; reads
+    /// the clock at most three times.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Wait`] if there is not one permit.
+    pub fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
+        self.lease_at(Self::mine(), permits)
+    }
+
+    /// What [`try_acquire`](Sharded::try_acquire) would answer now. Takes nothing.
+    ///
+    /// Looks at the root and at all shards, so `peek(0)` counts all the permits there
+    /// are, but for those that leases hold. Lock-free; does not allocate; reads the clock
+    /// once; writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire`](Sharded::try_acquire).
+    pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        let outside = self.shards.left();
+        let outlook = self.root.peek(0)?.outlook.with_more(outside as i64);
+        if permits <= outlook.remaining() {
+            let outlook = outlook.with_more(0_i64.saturating_sub_unsigned(permits));
+            return Ok(Grant { permits, outlook });
+        }
+        Err(if permits > outlook.limit() {
+            Denied::TooLarge { limit: outlook.limit(), which: 0 }
+        } else {
+            Denied::Wait(Shortfall { wanted: outlook.wanted_for(permits), outlook, which: 0 })
+        })
+    }
+
+    /// The limiter, by way of the shard at `index`, counted round.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ManualClock, Sharded, quota};
+    ///
+    /// let limiter = Sharded::with_shards(quota!(1_000 / second), 4, ManualClock::new())?;
+    /// let of_core_3 = limiter.shard(3);
+    /// assert!(of_core_3.try_acquire(1).is_ok());
+    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn shard(&self, index: usize) -> Shard<'_, C> {
+        Shard { limiter: self, index }
+    }
+
+    /// How many shards there are.
+    #[must_use]
+    pub fn shards(&self) -> usize {
+        self.shards.count()
+    }
+
+    /// The quota in force.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.root.terms().quota()
+    }
+
+    /// How often the limiter found its level impossibly far ahead of the clock, and
+    /// started again from full. See [`Clock`] for when that is.
+    #[must_use]
+    pub fn healed(&self) -> u64 {
+        self.root.healed()
+    }
+
+    /// The clock that the limiter reads.
+    #[must_use]
+    pub fn clock(&self) -> &C {
+        self.root.clock()
+    }
+}
+
+impl<C: Clock> Limiter for Sharded<C> {
+    #[inline]
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.acquire_at(Self::mine(), permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.acquire_up_to_at(Self::mine(), permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.peek(permits)
+    }
+
+    fn reset(&self) {
+        self.reset();
+    }
+}
+
+impl<C> fmt::Debug for Sharded<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sharded").field("root", &self.root).field("shards", &self.shards).finish()
+    }
+}

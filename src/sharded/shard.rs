@@ -1,0 +1,80 @@
+//! One shard, by name.
+
+use core::fmt;
+
+use crate::{Clock, Denied, Grant, Lease, Limiter};
+
+use super::Sharded;
+
+/// A [`Sharded`] limiter, by way of one of its shards.
+///
+/// For programs that know better than the number of a thread who works beside whom: a
+/// runtime with a thread per core names the core's, and where there is no `std` it is the
+/// only way to have more than one. The limiter is the same whichever shard is asked.
+pub struct Shard<'a, C> {
+    pub(super) limiter: &'a Sharded<C>,
+    pub(super) index: usize,
+}
+
+impl<'a, C: Clock> Shard<'a, C> {
+    /// As [`Sharded::try_acquire`].
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    #[inline(always)]
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.acquire_at(self.index, permits)
+    }
+
+    /// As [`Sharded::try_acquire_up_to`].
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.acquire_up_to_at(self.index, permits)
+    }
+
+    /// As [`Sharded::lease`].
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn lease(&self, permits: u64) -> Result<Lease<'a>, Denied> {
+        self.limiter.lease_at(self.index, permits)
+    }
+}
+
+impl<C: Clock> Limiter for Shard<'_, C> {
+    #[inline]
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.acquire_at(self.index, permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.acquire_up_to_at(self.index, permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.peek(permits)
+    }
+
+    fn reset(&self) {
+        self.limiter.reset();
+    }
+}
+
+impl<C> Clone for Shard<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Shard<'_, C> {}
+
+impl<C> fmt::Debug for Shard<'_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shard").field("index", &self.index).finish_non_exhaustive()
+    }
+}

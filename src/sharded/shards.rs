@@ -1,0 +1,205 @@
+//! The shards, and what they have in common.
+
+use alloc::boxed::Box;
+
+use crossbeam_utils::CachePadded;
+
+use crate::sync::{
+    AtomicWord, Backoff,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+
+use super::memory::Memory;
+use super::room::Room;
+
+/// The most shards that there may be.
+pub(super) const MAX_SHARDS: usize = 256;
+
+/// The most tokens that a shard draws at once. What a draw costs, shared among so many
+/// permits, is a small part of a nanosecond; more would only be missing elsewhere.
+const MAX_DRAW: u64 = 1_024;
+
+/// Not worth a draw: a draw is three or four read-modify-writes, of which one is
+/// of the root.
+const MIN_DRAW: u64 = 4;
+
+/// Of what the root holds, the shards together draw at most one in so many, each time
+/// that all of them draw once.
+const SHARE: u64 = 4;
+
+#[derive(Debug)]
+pub(super) struct Shards {
+    list: Box<[CachePadded<Shard>]>,
+    /// Tokens have come back, or the terms have changed, so many times. What was refused
+    /// before may be granted since.
+    returns: CachePadded<AtomicWord<u64>>,
+    told: CachePadded<Told>,
+}
+
+#[derive(Debug)]
+pub(super) struct Shard {
+    room: AtomicWord<Room>,
+    pub(super) refused: Memory,
+}
+
+/// What grants tell of the quota in force.
+#[derive(Debug)]
+struct Told {
+    limit: AtomicWord<u64>,
+    fill_nanos: AtomicWord<u64>,
+}
+
+impl Shards {
+    /// `count` of them, which is a power of two, with nothing in them.
+    pub(super) fn new(count: usize) -> Shards {
+        debug_assert!(count.is_power_of_two() && count <= MAX_SHARDS);
+        let shard = || Shard { room: AtomicWord::new(Room::NONE), refused: Memory::new() };
+        Shards {
+            list: (0..count).map(|_| CachePadded::new(shard())).collect(),
+            returns: CachePadded::new(AtomicWord::new(0)),
+            told: CachePadded::new(Told {
+                limit: AtomicWord::new(0),
+                fill_nanos: AtomicWord::new(0),
+            }),
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The shard at `index`, counted round.
+    #[inline(always)]
+    pub(super) fn at(&self, index: usize) -> &Shard {
+        &self.list[index & (self.list.len() - 1)]
+    }
+
+    /// How many tokens a shard should draw from a root that holds `permits`: many far
+    /// from the limit, none near it.
+    pub(super) fn draw_of(&self, permits: u64) -> u64 {
+        match permits / (SHARE * self.list.len() as u64) {
+            ..MIN_DRAW => 0,
+            share => share.min(MAX_DRAW),
+        }
+    }
+
+    /// The tokens in all shards but the one at `index`, as each was when it was looked at.
+    pub(super) fn left_beside(&self, index: usize) -> u64 {
+        (1..self.list.len()).map(|next| self.at(index.wrapping_add(next)).left()).sum()
+    }
+
+    /// The tokens in all of them.
+    pub(super) fn left(&self) -> u64 {
+        self.list.iter().map(|shard| shard.left()).sum()
+    }
+
+    pub(super) fn returns(&self) -> u64 {
+        // ORDERING: Acquire. Who sees a return counted sees the tokens; and who does not
+        // will find that the count has moved on. Pairs with `returned`.
+        // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
+        self.returns.load(Acquire)
+    }
+
+    /// Tokens are where they can be found, that were not there before.
+    pub(super) fn returned(&self) {
+        // ORDERING: Release; pairs with `returns`.
+        // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
+        self.returns.fetch_add(1, Release);
+    }
+
+    /// The limit that grants tell, and the time in which as much is earned.
+    pub(super) fn told(&self) -> (u64, u64) {
+        // ORDERING: Relaxed. Nothing is decided by them.
+        // MODEL: none; they are only told.
+        let limit = self.told.limit.load(Relaxed);
+        // ORDERING: Relaxed, the same.
+        // MODEL: none; they are only told.
+        (limit, self.told.fill_nanos.load(Relaxed))
+    }
+
+    pub(super) fn tell(&self, limit: u64, fill_nanos: u64) {
+        // ORDERING: Relaxed, as in `told`.
+        // MODEL: none; they are only told.
+        self.told.limit.store(limit, Relaxed);
+        // ORDERING: Relaxed, as in `told`.
+        // MODEL: none; they are only told.
+        self.told.fill_nanos.store(fill_nanos, Relaxed);
+    }
+}
+
+impl Shard {
+    /// Spends `permits` that are here; the permits left, or `None` if there are too few,
+    /// or another call came in between.
+    #[inline(always)]
+    pub(super) fn spend(&self, permits: u64) -> Option<u64> {
+        // ORDERING: Relaxed, and so the CAS. It takes what is there at that moment, and
+        // reads nothing by it: that the tokens are paid for does not depend on who
+        // can see the payment. What the last put of tokens made visible stays so to
+        // whoever takes the room next: a read-modify-write goes on with the release
+        // sequence that it finds.
+        // MODEL: `shards_never_admit_more_than_the_bound`.
+        let seen = self.room.load(Relaxed);
+        let next = seen.spend(permits)?;
+        // ORDERING: Relaxed, as above.
+        // MODEL: `shards_never_admit_more_than_the_bound`.
+        self.room.compare_exchange_weak(seen, next, Relaxed, Relaxed).ok()?;
+        Some(next.left())
+    }
+
+    pub(super) fn left(&self) -> u64 {
+        // ORDERING: Acquire, so that a caller who finds nothing here has not looked at
+        // the shard before it looked at the root.
+        // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
+        self.room.load(Acquire).left()
+    }
+
+    /// Takes all there is: the room, and the tokens in it.
+    pub(super) fn take(&self) -> Room {
+        self.change(|_| Room::NONE)
+    }
+
+    /// Takes up to `permits` tokens, each with the room that it is in.
+    pub(super) fn take_up_to(&self, permits: u64) -> u64 {
+        let before = self.change(|seen| {
+            let stay = seen.left().saturating_sub(permits);
+            Room::NONE.with(seen.spare() + stay, stay)
+        });
+        before.left().min(permits)
+    }
+
+    /// Takes the room that has nothing in it.
+    pub(super) fn take_spare(&self) -> u64 {
+        self.change(Room::closed).spare()
+    }
+
+    pub(super) fn put(&self, room: u64, tokens: u64) {
+        self.change(|seen| seen.with(room, tokens));
+    }
+
+    /// Puts what `next` makes of the word in its place, and returns what it was.
+    fn change(&self, next: impl Fn(Room) -> Room) -> Room {
+        let backoff = Backoff::new();
+        // ORDERING: Acquire, as the CAS below, because a word that is to stay as it is
+        // is not written.
+        // MODEL: `room_given_back_was_empty`.
+        let mut seen = self.room.load(Acquire);
+        loop {
+            let next = next(seen);
+            if next == seen {
+                return seen;
+            }
+            // ORDERING: AcqRel. Release, so that whoever takes the room next sees the
+            // root as it was when that room was lent and filled, or a later one: its look
+            // at the root decides whether the room may be given back. Acquire, to
+            // be the one who sees it. On failure Acquire, as for the load.
+            // MODEL: `room_given_back_was_empty`.
+            match self.room.compare_exchange_weak(seen, next, AcqRel, Acquire) {
+                Ok(_) => return seen,
+                Err(found) => {
+                    seen = found;
+                    backoff.spin();
+                }
+            }
+        }
+    }
+}
