@@ -103,6 +103,17 @@ impl<'a> Lease<'a> {
         is_enough
     }
 
+    #[cfg(feature = "alloc")]
+    pub(crate) fn spend_all(&mut self) {
+        self.left = 0;
+    }
+
+    /// Whether it is certain that what is left will go back.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn is_certain(&self) -> bool {
+        matches!(self.source, Source::Shard(_))
+    }
+
     /// The permits that are left.
     #[must_use]
     #[inline]

@@ -3,6 +3,8 @@
 use core::fmt;
 
 use crate::Grant;
+#[cfg(feature = "alloc")]
+use crate::Lease;
 use crate::one_word::Level;
 use crate::sync::{AtomicWord, Ordering::Relaxed, Word};
 
@@ -24,6 +26,11 @@ use crate::sync::{AtomicWord, Ordering::Relaxed, Word};
 /// granted again. To give back a receipt from before is then to forget that too, at
 /// most the permits of the receipt. Buckets and sliding windows tell the two apart
 /// (unless a ring's count goes round within one tick, by resets).
+///
+/// A `Sharded` limiter keeps room for what may come back, as long as the receipt lives:
+/// it can always be given back, and is missing from the limiter until it is dropped. (A
+/// grant for which the shard and the root had too little, so that others had to be asked,
+/// cannot.)
 ///
 /// To drop a receipt is to keep the grant.
 ///
@@ -61,8 +68,24 @@ enum Undo<'a> {
     /// By one limiter after the other, the last first.
     #[cfg(feature = "alloc")]
     Each(alloc::vec::Vec<Receipt<'a>>),
+    /// By dropping it.
+    #[cfg(feature = "alloc")]
+    Lease(Kept<'a>),
     /// Not at all.
     Never,
+}
+
+/// A lease whose permits are spent, unless it is taken out of here.
+#[cfg(feature = "alloc")]
+struct Kept<'a>(Option<Lease<'a>>);
+
+#[cfg(feature = "alloc")]
+impl Drop for Kept<'_> {
+    fn drop(&mut self) {
+        if let Some(lease) = &mut self.0 {
+            lease.spend_all();
+        }
+    }
 }
 
 impl<'a> Receipt<'a> {
@@ -84,6 +107,12 @@ impl<'a> Receipt<'a> {
     ) -> Receipt<'a> {
         let undo = if seen == written { Undo::Nothing } else { Undo::Word(word, seen, written) };
         Receipt { grant, undo }
+    }
+
+    /// The permits of a lease.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn of_lease(lease: Lease<'a>) -> Receipt<'a> {
+        Receipt { grant: lease.grant(), undo: Undo::Lease(Kept(Some(lease))) }
     }
 
     /// A grant that was made of `parts`.
@@ -122,6 +151,11 @@ impl<'a> Receipt<'a> {
                     is_all &= part.give_back();
                 }
                 is_all
+            }
+            #[cfg(feature = "alloc")]
+            Undo::Lease(mut kept) => {
+                drop(kept.0.take());
+                true
             }
             Undo::Never => false,
         }

@@ -45,33 +45,56 @@ impl<C: Clock> Sharded<C> {
         if permits == 0 {
             return self.peek(0);
         }
+        let mut now_nanos = recalled.now_nanos.unwrap_or_else(|| self.clock().now_nanos());
+        let mut reading = self.root.look_at(now_nanos);
+        if reading.permits < permits {
+            let outside = self.shards.left();
+            if reading.permits + outside < permits || permits > reading.limit {
+                return self.deny(index, permits, outside, recalled.returns, now_nanos);
+            }
+        }
         let mut hand = Hand::of(&self.shards, index);
         hand.take(index);
         if hand.tokens >= permits {
             hand.tokens -= permits;
             return Ok(self.grant_of(permits, hand.tokens));
         }
-        // After the room is in hand: what the root has cut off until now, when there may
-        // have been tokens in that room, must not be drawn into it.
-        let now_nanos = match recalled.now_nanos {
-            Some(now_nanos) if hand.room == 0 => now_nanos,
-            _ => self.clock().now_nanos(),
+        if hand.room > 0 {
+            // Again, now that the room is in hand: what the root has cut off until
+            // now, when there were tokens in that room, must not be drawn into it.
+            now_nanos = self.clock().now_nanos();
+            reading = self.root.look_at(now_nanos);
+        }
+        match self.draw(&mut hand, now_nanos, reading, permits) {
+            Some(grant) => Ok(grant),
+            None => self.scrape(hand, now_nanos, permits),
+        }
+    }
+
+    /// Refuses `permits`, for which the root and what there is `outside` are too little, and
+    /// remembers it.
+    fn deny(
+        &self,
+        index: usize,
+        permits: u64,
+        outside: u64,
+        returns: u64,
+        now_nanos: u64,
+    ) -> Result<Grant, Denied> {
+        let shortfall = match self.root.draw(now_nanos, 0, permits) {
+            Err(Denied::Wait(shortfall)) => shortfall,
+            // There were some after all; or there can never be so many.
+            answer => return answer,
         };
-        let reading = self.root.look_at(now_nanos);
-        if permits > reading.limit {
-            return Err(Denied::TooLarge { limit: reading.limit, which: 0 });
+        if self.shards.draw_of(shortfall.remaining()) == 0 {
+            self.close_all(index);
         }
-        if let Some(grant) = self.draw(&mut hand, now_nanos, reading, permits) {
-            return Ok(grant);
-        }
-        let answer = self.scrape(hand, now_nanos, permits);
-        if let Err(Denied::Wait(shortfall)) = answer
-            && let Outlook::Accrued(accrued) = shortfall.outlook
-        {
-            let refusal = Refusal::new(permits, recalled.returns, now_nanos, accrued);
+        let shortfall = shortfall.of_all(permits, outside);
+        if let Outlook::Accrued(accrued) = shortfall.outlook {
+            let refusal = Refusal::new(permits, returns, now_nanos, accrued);
             self.shards.at(index).refused.note(refusal);
         }
-        answer
+        Err(Denied::Wait(shortfall))
     }
 
     /// Takes `permits`, and more for the calls to come, if the root holds enough for
@@ -123,9 +146,6 @@ impl<C: Clock> Sharded<C> {
             let in_root = shortfall.remaining();
             let outside = hand.tokens + self.shards.left_beside(hand.index());
             if in_root + outside < permits {
-                if self.shards.draw_of(in_root) == 0 {
-                    self.close_all(&mut hand);
-                }
                 return Err(Denied::Wait(shortfall.of_all(permits, outside)));
             }
             for next in 1..self.shards.count() {
@@ -150,10 +170,11 @@ impl<C: Clock> Sharded<C> {
 
     /// Gives the empty room of all shards back. There is little left, so little will be
     /// drawn; and what is lent when all fall silent is missing from the next burst.
-    fn close_all(&self, hand: &mut Hand<'_>) {
-        for next in 1..self.shards.count() {
-            hand.room += self.shards.at(hand.index().wrapping_add(next)).take_spare();
+    fn close_all(&self, index: usize) {
+        let mut hand = Hand::of(&self.shards, index);
+        for next in 0..self.shards.count() {
+            hand.take_spare(next);
         }
-        self.close(hand);
+        self.close(&mut hand);
     }
 }

@@ -36,6 +36,11 @@ impl<'a> Hand<'a> {
         self.tokens += taken;
     }
 
+    /// Takes the room of the shard at `index` that has nothing in it.
+    pub(super) fn take_spare(&mut self, index: usize) {
+        self.room += self.shards.at(index).take_spare();
+    }
+
     /// What is in hand, for good: who has it now puts it down.
     pub(super) fn keep(mut self) -> Home<'a> {
         let home = Home { shards: self.shards, index: self.index, room: self.room };

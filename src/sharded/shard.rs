@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{Clock, Denied, Grant, Lease, Limiter};
+use crate::{Clock, Denied, Grant, Lease, Limiter, Receipt};
 
 use super::Sharded;
 
@@ -58,6 +58,10 @@ impl<C: Clock> Limiter for Shard<'_, C> {
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.peek(permits)
+    }
+
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.limiter.acquire_revocable_at(self.index, permits)
     }
 
     fn reset(&self) {

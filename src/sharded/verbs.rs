@@ -1,0 +1,153 @@
+//! The public verbs.
+
+use crate::decision::Shortfall;
+use crate::{Clock, Denied, Grant, Lease, Limiter, Quota, Receipt};
+
+use super::{Shard, Sharded};
+
+impl<C: Clock> Sharded<C> {
+    /// Takes all of `permits`, or none if there are not enough.
+    ///
+    /// Lock-free; does not allocate. If this thread's shard has the permits it reads no
+    /// clock, and no line that other threads write; if not, it reads the clock once or
+    /// twice. Asking for 0 permits is always granted and changes nothing. A denial writes
+    /// nothing that others read, but for what it finds that has to be given back, once.
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if there are too few now. It knows the least wait that suffices.
+    /// * [`Denied::TooLarge`] if there can never be that many: more than the burst.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::*;
+    ///
+    /// let limiter = Sharded::with_shards(quota!(2 / second), 4, ManualClock::new())?;
+    /// assert!(limiter.try_acquire(2).is_ok());
+    /// let denied = limiter.try_acquire(1).unwrap_err();
+    /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
+    /// limiter.clock().advance(Duration::from_millis(500));
+    /// assert!(limiter.try_acquire(1).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline(always)]
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.acquire_at(Self::mine(), permits)
+    }
+
+    /// Takes as many of `permits` as there are, at least one.
+    ///
+    /// As [`try_acquire`](Sharded::try_acquire), asked again with fewer until it grants.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Wait`] if there is not one permit.
+    pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.acquire_up_to_at(Self::mine(), permits)
+    }
+
+    /// Takes up to `permits`, at least one, for the caller to hold and spend without any
+    /// atomic operation: see [`Lease`].
+    ///
+    /// What is left goes back when the lease is dropped, always. It takes what the shard
+    /// of this thread has, then what the root has; from other shards only what makes
+    /// the difference to none. At most [`Lease::MAX`]. Lock-free; does not allocate; reads
+    /// the clock at most three times.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Wait`] if there is not one permit.
+    pub fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
+        self.lease_at(Self::mine(), permits)
+    }
+
+    /// What [`try_acquire`](Sharded::try_acquire) would answer now. Takes nothing.
+    ///
+    /// Looks at the root and at all shards, so `peek(0)` counts all the permits there
+    /// are, but for those that leases hold. Lock-free; does not allocate; reads the clock
+    /// once; writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire`](Sharded::try_acquire).
+    pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        let outside = self.shards.left();
+        let outlook = self.root.peek(0)?.outlook.with_more(outside as i64);
+        if permits <= outlook.remaining() {
+            let outlook = outlook.with_more(0_i64.saturating_sub_unsigned(permits));
+            return Ok(Grant { permits, outlook });
+        }
+        Err(if permits > outlook.limit() {
+            Denied::TooLarge { limit: outlook.limit(), which: 0 }
+        } else {
+            Denied::Wait(Shortfall { wanted: outlook.wanted_for(permits), outlook, which: 0 })
+        })
+    }
+
+    /// The limiter, by way of the shard at `index`, counted round.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ManualClock, Sharded, quota};
+    ///
+    /// let limiter = Sharded::with_shards(quota!(1_000 / second), 4, ManualClock::new())?;
+    /// let of_core_3 = limiter.shard(3);
+    /// assert!(of_core_3.try_acquire(1).is_ok());
+    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn shard(&self, index: usize) -> Shard<'_, C> {
+        Shard { limiter: self, index }
+    }
+
+    /// How many shards there are.
+    #[must_use]
+    pub fn shards(&self) -> usize {
+        self.shards.count()
+    }
+
+    /// The quota in force.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.root.terms().quota()
+    }
+
+    /// How often the limiter found its level impossibly far ahead of the clock, and
+    /// started again from full. See [`Clock`] for when that is.
+    #[must_use]
+    pub fn healed(&self) -> u64 {
+        self.root.healed()
+    }
+
+    /// The clock that the limiter reads.
+    #[must_use]
+    pub fn clock(&self) -> &C {
+        self.root.clock()
+    }
+}
+
+impl<C: Clock> Limiter for Sharded<C> {
+    #[inline]
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.acquire_at(Self::mine(), permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.acquire_up_to_at(Self::mine(), permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.peek(permits)
+    }
+
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.acquire_revocable_at(Self::mine(), permits)
+    }
+
+    fn reset(&self) {
+        self.reset();
+    }
+}
