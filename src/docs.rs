@@ -18,6 +18,9 @@ pub mod design {}
 #[doc = include_str!("../docs/memory-ordering.md")]
 pub mod memory_ordering {}
 
+#[doc = include_str!("../docs/scaling.md")]
+pub mod scaling {}
+
 #[doc = include_str!("../docs/verification.md")]
 pub mod verification {}
 

@@ -13,6 +13,7 @@
 //! | [`SlidingLog`] | a ring of times | its limit in any window | nothing |
 //! | [`WeightedLog`] | a ring of times and counts | its limit in any window | nothing |
 //! | `CalendarWindow`, `Budget` | one word | its limit in each day, month ... | nothing |
+//! | [`Sharded`](crate::Sharded) | one word, and one for each shard | burst + what `t` earns | nothing, once it is remembered |
 //! | [`All`] | others | what each of them admits | nothing |
 
 #[cfg(feature = "alloc")]

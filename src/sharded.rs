@@ -54,7 +54,8 @@
 //! lent, and earns nothing, until somebody looks. After a time in which the limiter was
 //! full there may be missing, of the burst, what was spent from shards since they last
 //! drew: less than a quarter of it, and nothing at all after a denial (which closes the
-//! shards that it finds).
+//! shards that it finds). And who draws from a full root while another has borrowed room
+//! and not yet drawn, cuts off as much.
 
 mod ask;
 mod change;
@@ -90,7 +91,7 @@ pub use self::shard::Shard;
 /// |---|---|
 /// | which shard | each thread has a number, the lowest that is free, and returns it when it ends; so up to as many threads as there are shards have one each, whatever came and went before, and more share them evenly. Or name one: [`shard`](Sharded::shard) |
 /// | how many shards | as many as the machine runs threads at once, rounded up to a power of two |
-/// | how much is drawn | a quarter of what the root holds, divided by the shards; at most 1,024, and if it is less than 4 nothing: then each call asks the root. A small burst is therefore never split |
+/// | how much is drawn | 16, and each time twice as much, up to 1,024; but at most a quarter of what the root holds, divided by the shards, and if that is less than 4 nothing: then each call asks the root. A small burst is therefore never split |
 /// | a request that its shard has too little for | is taken from the root, and if that has too little from all of them: up to the whole burst |
 /// | tokens in a shard whose thread is gone | are taken by whoever would be refused without them |
 /// | denials | remembered by each shard until they can change |
@@ -107,8 +108,10 @@ pub use self::shard::Shard;
 ///
 /// Nobody reads a clock to spend from a shard, so it is not known when that was. After a
 /// time in which the limiter was full, what was spent from the shards since they last
-/// drew may be missing from the burst: always less than a quarter of it, and nothing
-/// after a denial. While tokens are scarce nothing is missing.
+/// drew may be missing from the burst: less than a quarter of it, if there are no more
+/// threads than shards, and nothing after a denial. And shards that draw for the first time
+/// at the same instant, when the limiter is full, may each lose the 16 of another. While
+/// tokens are scarce nothing is missing.
 ///
 /// [`Grant::remaining`] of a grant from a shard is what that shard has left, and
 /// [`Grant::reset_after`] the time in which the whole burst is earned: one is at least,
@@ -230,7 +233,7 @@ impl<C: Clock> Sharded<C> {
         hand.take_up_to(index, permits);
         if hand.tokens < permits {
             let now_nanos = self.clock().now_nanos();
-            let there = self.root.look_at(now_nanos).permits.min(permits - hand.tokens);
+            let there = self.root.look_at(now_nanos).permits().min(permits - hand.tokens);
             if there > 0 {
                 self.root.lend(there);
                 if self.root.draw(now_nanos, there, there).is_ok() {

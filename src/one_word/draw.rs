@@ -1,5 +1,6 @@
 //! What those do who spend elsewhere: look, lend room, draw tokens into it.
 
+use crate::decision::Shortfall;
 use crate::sync::Ordering::Acquire;
 use crate::{Clock, Denied, Grant};
 
@@ -9,35 +10,69 @@ use super::spend::{Granted, all_of};
 use super::terms::Terms;
 
 /// The word as it was found at one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
-    /// Whole permits in it.
-    pub(crate) permits: u64,
+    pub(crate) now_nanos: u64,
+    terms: Terms,
+    balance: i64,
+    /// What the word had room for.
+    capacity: u64,
+}
+
+impl Reading {
+    /// The whole permits in the word.
+    pub(crate) fn permits(&self) -> u64 {
+        self.terms.permits_in(self.balance)
+    }
+
     /// The most that a request may ask for.
-    pub(crate) limit: u64,
-    /// Whether the word could have held more than it does: nothing that was earned up to
-    /// this instant was cut off for want of room.
-    pub(crate) is_uncut: bool,
+    pub(crate) fn limit(&self) -> u64 {
+        self.terms.capacity / self.terms.token
+    }
+
+    /// Whether the word could have held more than it did: nothing that was earned up to
+    /// that instant was cut off for want of room.
+    pub(crate) fn is_uncut(&self) -> bool {
+        (0..self.capacity as i64).contains(&self.balance)
+    }
+
+    /// The denial of `permits`, if so many more are elsewhere, and all of them too few.
+    pub(crate) fn denial(&self, permits: u64, elsewhere: u64) -> Denied {
+        let outlook = self.terms.outlook(self.balance, self.now_nanos);
+        if permits > self.limit() {
+            return Denied::TooLarge { limit: self.limit(), which: 0 };
+        }
+        let wanted = outlook.wanted_for(permits);
+        let outlook = outlook.with_more(elsewhere as i64);
+        Denied::Wait(Shortfall { wanted, outlook, which: 0 })
+    }
 }
 
 impl<C: Clock> OneWord<C, RoomLent> {
-    /// What there is at `now_nanos`. Writes nothing, and heals nothing.
-    pub(crate) fn look_at(&self, now_nanos: u64) -> Reading {
+    /// What there is at `now_nanos`. Writes nothing, but for a level that is impossible:
+    /// that is healed, and looked at again, by the clock as it is then.
+    pub(crate) fn look_at(&self, mut now_nanos: u64) -> Reading {
+        let mut may_heal = true;
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
         let mut seen = self.line.word.load(Acquire);
         loop {
             let terms = self.slots.named_by(seen);
+            let simply = terms.accrued_simply(now_nanos);
             let capacity = self.capacity(&terms);
-            let balance = seen.balance(terms.accrued(now_nanos), capacity);
+            let accrued = simply.unwrap_or_else(|| terms.accrued(now_nanos));
+            let balance = seen.balance(accrued, capacity);
+            let is_odd = simply.is_none() || balance < 0;
             match self.still(seen) {
-                Ok(()) => {
-                    return Reading {
-                        permits: terms.permits_in(balance),
-                        limit: terms.capacity / terms.token,
-                        is_uncut: (0..capacity as i64).contains(&balance),
-                    };
+                Ok(()) if is_odd && may_heal && terms.is_impossible(balance, now_nanos) => {
+                    may_heal = false;
+                    self.heal();
+                    now_nanos = self.clock.now_nanos();
+                    // ORDERING: Acquire, as in `spend`.
+                    // MODEL: `an_impossible_level_is_healed_once`.
+                    seen = self.line.word.load(Acquire);
                 }
+                Ok(()) => return Reading { now_nanos, terms, balance, capacity },
                 Err(found) => seen = found,
             }
         }

@@ -45,12 +45,12 @@ impl<C: Clock> Sharded<C> {
         if permits == 0 {
             return self.peek(0);
         }
-        let mut now_nanos = recalled.now_nanos.unwrap_or_else(|| self.clock().now_nanos());
+        let now_nanos = recalled.now_nanos.unwrap_or_else(|| self.clock().now_nanos());
         let mut reading = self.root.look_at(now_nanos);
-        if reading.permits < permits {
+        if reading.permits() < permits {
             let outside = self.shards.left();
-            if reading.permits + outside < permits || permits > reading.limit {
-                return self.deny(index, permits, outside, recalled.returns, now_nanos);
+            if reading.permits() + outside < permits || permits > reading.limit() {
+                return Err(self.deny(index, permits, outside, recalled.returns, &reading));
             }
         }
         let mut hand = Hand::of(&self.shards, index);
@@ -62,12 +62,11 @@ impl<C: Clock> Sharded<C> {
         if hand.room > 0 {
             // Again, now that the room is in hand: what the root has cut off until
             // now, when there were tokens in that room, must not be drawn into it.
-            now_nanos = self.clock().now_nanos();
-            reading = self.root.look_at(now_nanos);
+            reading = self.root.look_at(self.clock().now_nanos());
         }
-        match self.draw(&mut hand, now_nanos, reading, permits) {
+        match self.draw(&mut hand, &reading, permits) {
             Some(grant) => Ok(grant),
-            None => self.scrape(hand, now_nanos, permits),
+            None => self.scrape(hand, reading.now_nanos, permits),
         }
     }
 
@@ -79,45 +78,36 @@ impl<C: Clock> Sharded<C> {
         permits: u64,
         outside: u64,
         returns: u64,
-        now_nanos: u64,
-    ) -> Result<Grant, Denied> {
-        let shortfall = match self.root.draw(now_nanos, 0, permits) {
-            Err(Denied::Wait(shortfall)) => shortfall,
-            // There were some after all; or there can never be so many.
-            answer => return answer,
-        };
-        if self.shards.draw_of(shortfall.remaining()) == 0 {
+        reading: &Reading,
+    ) -> Denied {
+        if self.shards.draw_of(reading.permits()) == 0 {
             self.close_all(index);
         }
-        let shortfall = shortfall.of_all(permits, outside);
-        if let Outlook::Accrued(accrued) = shortfall.outlook {
-            let refusal = Refusal::new(permits, returns, now_nanos, accrued);
-            self.shards.at(index).refused.note(refusal);
+        let denied = reading.denial(permits, outside);
+        if let Denied::Wait(shortfall) = &denied
+            && let Outlook::Accrued(accrued) = &shortfall.outlook
+        {
+            let refusal = Refusal::new(permits, returns, reading.now_nanos, accrued);
+            self.shards.at(index).refused.note(&refusal);
         }
-        Err(Denied::Wait(shortfall))
+        denied
     }
 
     /// Takes `permits`, and more for the calls to come, if the root holds enough for
     /// both.
-    fn draw(
-        &self,
-        hand: &mut Hand<'_>,
-        now_nanos: u64,
-        reading: Reading,
-        permits: u64,
-    ) -> Option<Grant> {
-        let wanted = self.shards.draw_of(reading.permits);
+    fn draw(&self, hand: &mut Hand<'_>, reading: &Reading, permits: u64) -> Option<Grant> {
+        let wanted = self.shards.next_draw_of(reading.permits(), hand.room, permits);
         if wanted < permits || wanted <= hand.tokens {
             return None;
         }
         let own = wanted.saturating_sub(hand.room);
         if own > 0 {
             self.root.lend(own);
-        } else if hand.room > wanted && reading.is_uncut {
+        } else if hand.room > wanted && reading.is_uncut() {
             self.root.take_back(hand.room - wanted);
             hand.room = wanted;
         }
-        if let Ok(grant) = self.root.draw(now_nanos, own, wanted - hand.tokens) {
+        if let Ok(grant) = self.root.draw(reading.now_nanos, own, wanted - hand.tokens) {
             hand.room += own;
             hand.tokens = wanted - permits;
             return Some(Grant { permits, outlook: grant.outlook.with_more(hand.tokens as i64) });
@@ -162,7 +152,7 @@ impl<C: Clock> Sharded<C> {
     fn close(&self, hand: &mut Hand<'_>) {
         let spare = hand.spare();
         // The clock is read after the room was taken.
-        if spare > 0 && self.root.look_at(self.clock().now_nanos()).is_uncut {
+        if spare > 0 && self.root.look_at(self.clock().now_nanos()).is_uncut() {
             self.root.take_back(spare);
             hand.room -= spare;
         }

@@ -32,10 +32,10 @@ const WORDS: usize = 11;
 
 impl Refusal {
     /// The refusal of `permits` at `now_nanos`, when tokens had come back so often.
-    pub(super) fn new(permits: u64, returns: u64, now_nanos: u64, accrued: Accrued) -> Refusal {
-        let wait_nanos = accrued.certain_wait(Refusal::wanted(permits, &accrued));
+    pub(super) fn new(permits: u64, returns: u64, now_nanos: u64, accrued: &Accrued) -> Refusal {
+        let wait_nanos = accrued.certain_wait(Refusal::wanted(permits, accrued));
         let until_nanos = now_nanos.saturating_add(wait_nanos);
-        Refusal { permits, returns, since_nanos: now_nanos, until_nanos, accrued }
+        Refusal { permits, returns, since_nanos: now_nanos, until_nanos, accrued: *accrued }
     }
 
     /// What it says at `now_nanos`; `None` if that is not between its instants.
@@ -138,7 +138,7 @@ impl Memory {
 
     /// Remembers `refusal` in place of the last one; or not, if another call is just
     /// doing so.
-    pub(super) fn note(&self, refusal: Refusal) {
+    pub(super) fn note(&self, refusal: &Refusal) {
         // ORDERING: Relaxed. A guess, which the CAS checks.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
         let before = self.writers.load(Relaxed);

@@ -19,6 +19,10 @@ pub(super) const MAX_SHARDS: usize = 256;
 /// permits, is a small part of a nanosecond; more would only be missing elsewhere.
 const MAX_DRAW: u64 = 1_024;
 
+/// What a shard draws first; each time twice as many. So one that is seldom asked keeps
+/// little from the others.
+const FIRST_DRAW: u64 = 16;
+
 /// Not worth a draw: a draw is three or four read-modify-writes, of which one is
 /// of the root.
 const MIN_DRAW: u64 = 4;
@@ -74,13 +78,18 @@ impl Shards {
         &self.list[index & (self.list.len() - 1)]
     }
 
-    /// How many tokens a shard should draw from a root that holds `permits`: many far
+    /// How many tokens a shard may draw from a root that holds `permits`: many far
     /// from the limit, none near it.
     pub(super) fn draw_of(&self, permits: u64) -> u64 {
         match permits / (SHARE * self.list.len() as u64) {
             ..MIN_DRAW => 0,
             share => share.min(MAX_DRAW),
         }
+    }
+
+    /// The same for a shard that has `room`, and was asked for `asked`.
+    pub(super) fn next_draw_of(&self, permits: u64, room: u64, asked: u64) -> u64 {
+        self.draw_of(permits).min(2 * room.max(asked).max(FIRST_DRAW / 2))
     }
 
     /// The tokens in all shards but the one at `index`, as each was when it was looked at.

@@ -1,0 +1,378 @@
+//! A token bucket in many places: a root of one word, and shards from which callers
+//! spend without a look at the root or the clock.
+//!
+//! The root is the word of `give_back.rs`: a level, from which what is earned counts.
+//! A token that is not in the root is in *room*, which travels with it: of a shard,
+//! of the hand of a call that moves some, of a lease that a caller holds. How much
+//! room there is outside is counted in a word of its own, and is not the root's: that
+//! holds `min(earned - level, cap - outside)`. In order:
+//!
+//! * A spend takes its tokens of its shard, by one CAS. If there are too few: it takes
+//!   all of the shard into its hand, room and tokens; reads the clock; looks at the root.
+//! * A lease is drawn into the room in hand; room that lacks is registered outside
+//!   first, and does not count against its own draw: it was empty when the clock was
+//!   read. A draw loads the level, then what is outside, and does its CAS of the level.
+//!   A small call draws its permits alone, all or none.
+//! * If that is refused, the other shards are taken too, and what still lacks is drawn
+//!   by the same reading. What is in hand is put down in the shard.
+//! * Empty room in hand is released if the root was not clamped by a reading of the
+//!   clock later than it was in hand and empty: for what the root has earned above
+//!   the clamp is only hidden. The level is loaded, what is outside, and the level again.
+//!   Room that was registered and never had a token in it needs no look.
+//! * A caller's lease takes tokens from a shard, or draws them, each with its room;
+//!   they are spent without an access, and the room comes back with what is left.
+//! * A change takes all shards into its hand, adds their tokens to the root, and then
+//!   releases their room. It leaves a mark in the level's word, so that a word from
+//!   before a change does not come back.
+//!
+//! Stated of every state: in any span the permits admitted, and all those that could be
+//! if somebody came for them now, are no more than the cap and what is earned in the
+//! span; by as much as is earned in `lag` instants more, if readings are so late. What
+//! comes from a shard or a lease is admitted at the instant of its step. What the root
+//! grants alone counts when the clock was read for it: by then it was there. Room
+//! outside is never more than is registered, and no token is without room.
+//!
+//! A take and a put of a shard are loops of a load and a CAS that know nothing but the
+//! word they change: each is one step here, that of the CAS which succeeds.
+//!
+//! | mutant                | what it drops                                | what goes wrong |
+//! |-----------------------|----------------------------------------------|-----------------|
+//! | `NoCarveOut`          | the room outside, in a draw                  | the root fills up though its tokens are elsewhere |
+//! | `RegisterLate`        | the order: room, then draw                   | the same, between the two |
+//! | `OutsideFirst`        | the order: level, then what is outside       | it draws past a lease that was drawn in between |
+//! | `OldRoomIsFresh`      | the difference of old room and fresh         | into room that was in use while the root was full it draws what was earned then |
+//! | `RoomNotPut`          | the room, where tokens are put               | it is released, and there are tokens without |
+//! | `RoomStays`           | the room, where a lease is taken             | other tokens are drawn into it, and then the lease comes back |
+//! | `ReleasedLease`       | that a lease's room is in use                | it is released, and then tokens come back |
+//! | `StealByStore`        | the CAS on the other shard                   | its owner spends what was stolen |
+//! | `PutByStore`          | the CAS on the own shard                     | what was spent meanwhile is there again |
+//! | `ReleaseUnchecked`    | the look at the root                         | what was earned above the clamp comes to light |
+//! | `ReleaseOldReading`   | that the clock is read after the take        | the room had tokens in it at the reading, and the root has been full since |
+//! | `ReleaseSpent`        | the same, for tokens spent from the hand     | the same |
+//! | `ReleaseTwice`        | that it is released once                     | there is room that is not registered |
+//! | `UndoesUsed`          | that the room never had a token in it        | as `ReleaseUnchecked` |
+//! | `LooksOnce`           | the second load of the level                 | a level from before a change, with the room from after it: as `ReleaseUnchecked` |
+//! | `ChangeUnclamped`     | the clamp of what a change finds in the root | what was earned above it comes to light |
+//! | `ChangeReleasesFirst` | the order: tokens, then room                 | the root fills up while the tokens are in hand |
+//! | `ChangeUnnoticed`     | the mark that a change leaves                | the level comes back by a draw, and an older draw succeeds that does not count its room |
+//! | `RootTakesBack`       | (puts back what a draw found, if nothing was drawn since) | room was released since, which the draw had made lawful |
+//!
+//! That a release needs a reading no earlier than the level has no mutant: it exceeds
+//! nothing, late readings or not.
+
+use crate::explore::{Found, Trace, explore};
+
+#[path = "leases/calls.rs"]
+mod calls;
+#[path = "leases/draw.rs"]
+mod draw;
+#[path = "leases/state.rs"]
+mod state;
+
+const SHARDS: usize = 2;
+const THREADS: usize = 3;
+/// The clock never comes to this.
+const INSTANTS: usize = 6;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mutant {
+    NoCarveOut,
+    RegisterLate,
+    OutsideFirst,
+    OldRoomIsFresh,
+    RoomNotPut,
+    RoomStays,
+    ReleasedLease,
+    StealByStore,
+    PutByStore,
+    ReleaseUnchecked,
+    ReleaseOldReading,
+    ReleaseSpent,
+    ReleaseTwice,
+    ChangeUnclamped,
+    ChangeReleasesFirst,
+    ChangeUnnoticed,
+    LooksOnce,
+    UndoesUsed,
+    RootTakesBack,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Op {
+    /// Of a thread's own shard, these permits, or else a lease of this size.
+    Spend(u8, i8, i8),
+    /// Of the root alone.
+    Root(i8),
+    /// A lease for the caller, of the own shard or else of the root.
+    Lease(u8, i8),
+    /// Releases the empty room of a shard.
+    Close(u8),
+    /// To this capacity.
+    Change(i8),
+}
+
+#[derive(Clone, Copy)]
+struct Leases {
+    cap: i8,
+    /// What the root has at first; it is no more than fits.
+    root: i8,
+    shards: [Hold; SHARDS],
+    earns: i8,
+    run: i8,
+    /// By how many instants a reading may be late.
+    lag: i8,
+    /// Whether what the root grants alone counts when it is granted.
+    counts_late: bool,
+    /// By how much the bound may be exceeded.
+    excess: i8,
+    /// How many tokens may get lost while the clock stands still.
+    lost: i8,
+    mutant: Option<Mutant>,
+    programs: [&'static [Op]; THREADS],
+}
+
+/// Room, and the tokens in it: of a shard, a caller's lease or a thread's hand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+struct Hold {
+    room: i8,
+    tokens: i8,
+}
+
+/// What was earned by a reading of the clock, and when that was.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Reading {
+    earned: i8,
+    time: i8,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Root {
+    level: i8,
+    cap: i8,
+    /// Of how many changes it has seen, which makes every change be noticed.
+    terms: u8,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum At {
+    Idle,
+    Take,
+    Clock,
+    LookLevel(Reading),
+    LookOutside(Reading, Root),
+    LookAgain(Reading, Root, i8),
+    Register(Reading),
+    Level(Reading),
+    Outside(Reading, Root),
+    /// The mutant that loads them the other way round.
+    LevelLast(Reading, i8),
+    Draw(Reading, Root, i8, i8),
+    /// The mutant that registers the room of a lease when it is drawn.
+    RegisterLate(Reading),
+    Steal(Reading),
+    StealStore(Reading, Hold),
+    ReleaseClock,
+    ReleaseTake(Reading),
+    ReleaseLevel(Reading),
+    ReleaseOutside(Reading, Root),
+    ReleaseAgain(Reading, Root),
+    /// So much room, and then a draw or a put.
+    Release(i8, Option<Reading>),
+    Held,
+    /// The mutant that puts the root back to what it found, if it is as it was left.
+    TakeBack(Root, Root, Reading),
+    Put,
+    PutStore(Hold),
+    ChangeTake,
+    ChangeLevel,
+    ChangeOutside(Root),
+    ChangeClock(Root, i8),
+    ChangeStore(Root, Root),
+    ChangeRelease,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Thread {
+    next: u8,
+    at: At,
+    hand: Hold,
+    /// Room in the hand that was registered after its reading of the clock.
+    fresh: i8,
+    is_direct: bool,
+    has_stolen: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct State {
+    clock: i8,
+    root: Root,
+    /// Room that is not the root's.
+    outside: i8,
+    shards: [Hold; SHARDS],
+    threads: [Thread; THREADS],
+    /// Permits that were admitted, by instant.
+    admitted: [i8; INSTANTS],
+}
+
+use Op::{Change, Close, Lease, Root as OfRoot, Spend};
+
+/// The root has so much, and each shard so many tokens in so much room.
+fn bucket(
+    cap: i8,
+    root: i8,
+    shards: [(i8, i8); SHARDS],
+    run: i8,
+    programs: [&'static [Op]; THREADS],
+) -> Leases {
+    Leases {
+        cap,
+        root,
+        shards: shards.map(|(tokens, room)| Hold { room, tokens }),
+        earns: 1,
+        run,
+        lag: 0,
+        counts_late: false,
+        excess: 0,
+        lost: 0,
+        mutant: None,
+        programs,
+    }
+}
+
+/// All that there is room for.
+fn full(cap: i8, shards: [i8; SHARDS], run: i8, programs: [&'static [Op]; THREADS]) -> Leases {
+    let root = cap - shards.iter().sum::<i8>();
+    bucket(cap, root, shards.map(|shard| (shard, shard)), run, programs)
+}
+
+fn drawing() -> Leases {
+    full(3, [0, 0], 3, [&[Spend(0, 1, 2)], &[OfRoot(2)], &[]])
+}
+
+fn closing() -> Leases {
+    full(3, [2, 0], 3, [&[Spend(0, 1, 2), Close(0)], &[OfRoot(1)], &[]])
+}
+
+/// A caller's lease, while others use its shard and close it.
+fn leasing() -> Leases {
+    full(3, [2, 0], 3, [&[Lease(0, 2)], &[Spend(0, 1, 2)], &[Close(0)]])
+}
+
+fn stealing() -> Leases {
+    bucket(3, 0, [(0, 2), (1, 1)], 3, [&[Spend(0, 1, 2), Spend(0, 1, 2)], &[Spend(1, 2, 2)], &[]])
+}
+
+/// A change that keeps what there is, and its terms.
+fn changing() -> Leases {
+    full(3, [1, 1], 2, [&[Change(3)], &[Spend(0, 1, 1)], &[OfRoot(1)]])
+}
+
+/// A change held up before its CAS, while a lease is drawn and the shards are closed.
+fn closing_in_a_change() -> Leases {
+    bucket(3, 1, [(0, 0), (1, 1)], 2, [&[Lease(0, 1)], &[Change(3)], &[Close(0)]])
+}
+
+fn holds(model: &Leases, at_least: usize) {
+    let explored = explore(model).unwrap();
+    println!("leases {:?}: {explored:?}", model.programs);
+    assert!(explored.states > at_least && explored.counts.grants > 0);
+}
+
+fn exceeds(model: &Leases, by: i8) {
+    let trace: Trace = explore(model).expect_err(&format!("{:?}", model.mutant));
+    let fault = format!("{by} more than the bound");
+    assert!(trace.fault.contains(&fault), "{:?}: {trace:?}", model.mutant);
+}
+
+#[test]
+fn the_root_the_shards_and_the_leases_admit_no_more_than_one_bucket() {
+    holds(&drawing(), 1_000);
+    holds(&closing(), 1_000);
+    holds(&leasing(), 300_000);
+    holds(&stealing(), 90_000);
+    holds(&Leases { earns: 2, ..stealing() }, 90_000);
+    holds(&bucket(4, 1, [(1, 2), (0, 1)], 2, [&[Spend(0, 2, 3)], &[Spend(1, 2, 0)], &[]]), 5_000);
+    holds(
+        &bucket(3, 1, [(1, 1), (0, 1)], 2, [&[Spend(0, 2, 0)], &[Spend(1, 1, 1)], &[Close(1)]]),
+        100_000,
+    );
+    holds(&full(3, [0, 0], 2, [&[Spend(0, 1, 2)], &[Spend(0, 1, 2)], &[OfRoot(1)]]), 100_000);
+}
+
+#[test]
+fn a_change_that_keeps_the_tokens_keeps_the_bound() {
+    holds(&changing(), 20_000);
+    holds(&closing_in_a_change(), 15_000);
+    holds(&Leases { earns: 2, ..changing() }, 20_000);
+    // To another cap, and the bound of the larger.
+    holds(&full(4, [1, 1], 2, [&[Change(2), Change(3)], &[Spend(0, 2, 3)], &[]]), 15_000);
+    holds(&full(2, [0, 1], 2, [&[Change(4)], &[Spend(1, 1, 1), Close(1)], &[]]), 3_000);
+}
+
+#[test]
+fn every_mutant_of_the_leases_is_caught() {
+    use Mutant::*;
+
+    for (mutant, model) in [
+        (NoCarveOut, closing()),
+        (RegisterLate, drawing()),
+        (OutsideFirst, drawing()),
+        (OldRoomIsFresh, stealing()),
+        (RoomNotPut, closing()),
+        (RoomStays, leasing()),
+        (ReleasedLease, leasing()),
+        (StealByStore, stealing()),
+        (PutByStore, leasing()),
+        (ReleaseUnchecked, closing()),
+        (ReleaseOldReading, leasing()),
+        (ReleaseSpent, drawing()),
+        (ReleaseTwice, closing()),
+        (UndoesUsed, drawing()),
+        (LooksOnce, closing_in_a_change()),
+        (ChangeUnclamped, changing()),
+        (ChangeReleasesFirst, changing()),
+        (ChangeUnnoticed, changing()),
+        (RootTakesBack, closing()),
+    ] {
+        exceeds(&Leases { mutant: Some(mutant), ..model }, 1);
+    }
+}
+
+#[test]
+fn late_readings_add_what_is_earned_in_the_time_they_are_late() {
+    let draws: [&[Op]; THREADS] = [&[OfRoot(4)], &[], &[]];
+    let releases: [&[Op]; THREADS] = [&[Spend(0, 4, 0), Close(0)], &[], &[]];
+    for (lag, earns) in [(1, 1), (2, 1), (1, 2), (2, 2)] {
+        for late in [full(4, [0, 0], 4, draws), full(4, [4, 0], 4, releases)] {
+            let late = Leases { earns, lag, ..late };
+            holds(&Leases { excess: lag * earns, ..late }, 100);
+            exceeds(&Leases { excess: lag * earns - 1, ..late }, lag * earns);
+        }
+    }
+    for late in [closing(), stealing(), changing()] {
+        holds(&Leases { lag: 1, excess: 1, ..late }, 4_000);
+    }
+}
+
+/// Late or not: what is stolen after that reading was in the root then, if it was not
+/// outside, for else the root would refuse the rest.
+#[test]
+fn what_the_root_grants_a_part_of_counts_as_a_whole_when_the_clock_was_read() {
+    let steals: [&[Op]; THREADS] = [&[Spend(0, 2, 0)], &[Spend(1, 1, 1)], &[OfRoot(1)]];
+    let steals = bucket(3, 1, [(0, 0), (1, 1)], 2, steals);
+    holds(&steals, 30_000);
+    exceeds(&Leases { counts_late: true, ..steals }, 1);
+}
+
+/// Unless the root is nearly full: room that is registered for a lease cuts off what
+/// others find before the lease is drawn.
+#[test]
+fn no_token_is_lost_while_the_clock_stands_still() {
+    let programs: [&[Op]; THREADS] =
+        [&[Spend(0, 1, 2), Close(0)], &[Spend(1, 2, 1)], &[Lease(0, 1)]];
+    holds(&bucket(8, 2, [(1, 1), (0, 0)], 0, programs), 5_000);
+    let near = full(3, [0, 0], 0, [&[Spend(0, 1, 2)], &[OfRoot(1)], &[]]);
+    holds(&Leases { lost: 2, ..near }, 50);
+    let trace = explore(&near).unwrap_err();
+    assert!(trace.fault.contains("2 lost"), "{trace:?}");
+}
