@@ -1,9 +1,14 @@
 //! What the benches share: the limiters as [`Subject`](subject::Subject)s, how
-//! they are timed, and how their costs and their rates are counted.
+//! they are timed and shown, and how their costs and their rates are counted.
 
 pub mod costs;
+pub mod crowd;
+pub mod latency;
 pub mod life;
 pub mod machine;
+pub mod page;
+pub mod plot;
+pub mod progress;
 pub mod rates;
 pub mod report;
 pub mod round;

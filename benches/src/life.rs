@@ -28,6 +28,12 @@ impl Life {
         Life { system: Instant::now(), ours: (ours, ours_nanos), theirs: (theirs, theirs_now) }
     }
 
+    /// The time since it began, by the system's clock alone.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        self.system.elapsed()
+    }
+
     /// The time since it began.
     #[must_use]
     pub fn elapsed(&self) -> Duration {

@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
+use crate::latency::Latency;
 use crate::round::Round;
 use crate::subject::Op;
 
@@ -49,6 +50,10 @@ pub struct Line {
     pub ns_per_op: Spread,
     /// Calls of all threads per microsecond: the middle of the same rounds.
     pub mops: f64,
+    /// The same, with the least and the most.
+    pub mops_spread: Spread,
+    /// The times of single calls, from turns of their own.
+    pub latency_ns: Option<Latency>,
     /// Permits granted in all rounds.
     pub admitted: u64,
     /// Permits that might have been granted.
@@ -67,26 +72,41 @@ pub struct Line {
     pub baseline: &'static str,
 }
 
+/// One limiter, asked one thing by some threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// The limiter.
+    pub limiter: &'static str,
+    /// The limiter that it is compared with.
+    pub baseline: &'static str,
+    /// What it is asked.
+    pub op: Op,
+    /// By how many threads.
+    pub threads: usize,
+}
+
 impl Line {
     /// The line that `rounds` add up to.
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
     #[must_use]
-    pub fn of(
-        limiter: &'static str,
-        baseline: &'static str,
-        op: Op,
-        threads: usize,
-        rounds: &[Round],
-    ) -> Line {
+    pub fn of(case: Case, rounds: &[Round], latency_ns: Option<Latency>) -> Line {
+        let Case { limiter, baseline, op, threads } = case;
         let quiet: Vec<&Round> = rounds.iter().filter(|round| round.is_quiet()).collect();
         let timed = if quiet.len() < 3 { rounds.iter().collect() } else { quiet.clone() };
         let sum = |count: fn(&Round) -> u64| rounds.iter().map(count).sum();
+        let mops = Spread::of(timed.iter().map(|round| round.mops));
         Line {
             limiter,
             op: op.to_string(),
             threads,
             keys: 1,
             ns_per_op: Spread::of(timed.iter().map(|round| round.ns_per_op)),
-            mops: Spread::of(timed.iter().map(|round| round.mops)).median,
+            mops: mops.median,
+            mops_spread: mops,
+            latency_ns,
             admitted: sum(|round| round.admitted),
             bound: sum(|round| round.bound),
             excess: sum(Round::excess),
@@ -115,9 +135,11 @@ pub fn table(lines: &[&Line], style: Style) -> Table {
     let mut table = new_table(style);
     table.set_header([
         "limiter",
-        "ns median",
-        "min",
-        "max",
+        "ns",
+        "min..max",
+        "p50",
+        "p99",
+        "p99.9",
         "Mops",
         "time",
         "throughput",
@@ -131,11 +153,16 @@ pub fn table(lines: &[&Line], style: Style) -> Table {
         let against = |ratio: &dyn Fn(&Line) -> f64| {
             baseline.map_or_else(String::new, |baseline| format!("{:.2} x", ratio(baseline)))
         };
+        let percentile = |of: fn(Latency) -> f64| {
+            line.latency_ns.map_or_else(String::new, |latency| format!("{:.0}", of(latency)))
+        };
         table.add_row([
             line.limiter.to_owned(),
             format!("{:.2}", line.ns_per_op.median),
-            format!("{:.2}", line.ns_per_op.min),
-            format!("{:.2}", line.ns_per_op.max),
+            format!("{:.1}..{:.1}", line.ns_per_op.min, line.ns_per_op.max),
+            percentile(|latency| latency.p50),
+            percentile(|latency| latency.p99),
+            percentile(|latency| latency.p999),
             format!("{:.1}", line.mops),
             against(&|other| line.ns_per_op.median / other.ns_per_op.median),
             against(&|other| line.mops / other.mops),
@@ -145,7 +172,7 @@ pub fn table(lines: &[&Line], style: Style) -> Table {
             line.excess.to_string(),
         ]);
     }
-    align(&mut table, &[0, 7]);
+    align(&mut table, &[0, 9]);
     table
 }
 

@@ -1,15 +1,15 @@
 //! One round: some threads, one limiter, a fixed time.
 
-mod queue;
+pub(crate) mod crew;
+pub(crate) mod scheduler;
 
 use std::hint::black_box;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
+use self::crew::Role;
 use crate::life::Life;
 use crate::subject::{Op, Subject};
 
@@ -20,7 +20,7 @@ const BATCH: u64 = 256;
 const WARM_UP: u64 = 4_096;
 
 /// The share of a round that a thread may wait for a processor.
-const QUIET: f64 = 0.02;
+pub(crate) const QUIET: f64 = 0.02;
 
 /// How a round is run.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +70,7 @@ impl Round {
 
 /// What one thread did.
 struct Lap {
+    role: Role,
     calls: u64,
     admitted: u64,
     began: Instant,
@@ -88,57 +89,40 @@ impl Lap {
 /// # Panics
 ///
 /// If the limiter does not do what it is timed for.
+#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "they are counts of a second's calls")]
 pub fn run<S: Subject>(op: Op, plan: Plan) -> Round {
     let limit = S::limit(op);
-    let cores = core_affinity::get_core_ids().filter(|_| plan.is_pinned).unwrap_or_default();
     let life = Life::begin();
-    // What the threads share is on lines of its own.
     let subject = CachePadded::new(S::new(limit));
-    let is_over = CachePadded::new(AtomicBool::new(false));
-    let start = CachePadded::new(Barrier::new(plan.threads + 1));
-
-    let laps: Vec<Lap> = thread::scope(|scope| {
-        let running: Vec<_> = (0..plan.threads)
-            .map(|index| {
-                let (subject, is_over, start) = (&subject, &is_over, &start);
-                let core = cores.get(index).copied();
-                scope.spawn(move || {
-                    if let Some(core) = core {
-                        core_affinity::set_for_current(core);
-                    }
-                    let warm_up = calls::<S>(subject, WARM_UP);
-                    start.wait();
-                    let lap = lap::<S>(subject, is_over);
-                    Lap { admitted: lap.admitted + warm_up, ..lap }
-                })
-            })
-            .collect();
-        start.wait();
-        thread::sleep(plan.time);
-        is_over.store(true, Relaxed);
-        running.into_iter().map(|thread| thread.join().expect("no call panics")).collect()
-    });
+    let crew = crew::together::<S, Lap>(&subject, (op, limit, plan), lap::<S>);
     let bound = S::bound(limit, life.elapsed());
 
-    let calls: u64 = laps.iter().map(|lap| lap.calls).sum();
-    let admitted: u64 = laps.iter().map(|lap| lap.admitted).sum();
-    let made = calls + WARM_UP * plan.threads as u64;
+    let laps = &crew.done;
+    let admitted = crew.warm_up_admitted + laps.iter().map(|lap| lap.admitted).sum::<u64>();
+    let made = crew.warm_up_calls + laps.iter().map(|lap| lap.calls).sum::<u64>();
     match op {
         Op::Allow | Op::Full => assert_eq!(admitted, made, "{} denied a call", S::NAME),
         Op::Deny => assert!(admitted * 1_000 < made, "{} admitted {admitted}", S::NAME),
+        Op::Beside => {
+            let refused = |lap: &Lap| lap.role == Role::Company || lap.admitted == 0;
+            assert!(laps.iter().all(refused), "{} granted what was not there", S::NAME);
+        }
         Op::Edge => {}
     }
 
-    let began = laps.iter().map(|lap| lap.began).min().expect("there are threads");
-    let ended = laps.iter().map(|lap| lap.ended).max().expect("there are threads");
+    // Who only keeps the others company is none of those that are timed.
+    let timed = || laps.iter().filter(|lap| lap.role != Role::Company);
+    let calls: u64 = timed().map(|lap| lap.calls).sum();
+    let began = timed().map(|lap| lap.began).min().expect("there are threads");
+    let ended = timed().map(|lap| lap.ended).max().expect("there are threads");
     let nanos_per_call = |lap: &Lap| lap.time().as_nanos() as f64 / lap.calls.max(1) as f64;
     let queued = |lap: &Lap| lap.queued.as_secs_f64() / lap.time().as_secs_f64();
     Round {
-        ns_per_op: laps.iter().map(nanos_per_call).fold(0.0, f64::max),
+        ns_per_op: timed().map(nanos_per_call).fold(0.0, f64::max),
         mops: calls as f64 / ended.duration_since(began).as_nanos() as f64 * 1e3,
-        most_calls: laps.iter().map(|lap| lap.calls).max().unwrap_or(0),
-        fewest_calls: laps.iter().map(|lap| lap.calls).min().unwrap_or(0),
+        most_calls: timed().map(|lap| lap.calls).max().unwrap_or(0),
+        fewest_calls: timed().map(|lap| lap.calls).min().unwrap_or(0),
         admitted,
         // A clock has no bound.
         bound: if S::OPS == [Op::Allow] { admitted } else { bound },
@@ -147,31 +131,47 @@ pub fn run<S: Subject>(op: Op, plan: Plan) -> Round {
 }
 
 /// Calls until the round is over.
-fn lap<S: Subject>(subject: &S, is_over: &AtomicBool) -> Lap {
+fn lap<S: Subject>(role: Role, subject: &S, own: &mut S::Own<'_>, is_over: &AtomicBool) -> Lap {
     let (mut made, mut admitted) = (0, 0);
-    let waited = queue::waited();
+    let waited = scheduler::waited();
     let began = Instant::now();
     while !is_over.load(Relaxed) {
-        admitted += calls::<S>(subject, BATCH);
+        admitted += role.calls(subject, own, BATCH);
         made += BATCH;
     }
     let ended = Instant::now();
-    let queued = queue::waited()
-        .zip(waited)
-        .map_or(Duration::ZERO, |(after, before)| after.saturating_sub(before));
-    Lap { calls: made, admitted, began, ended, queued }
+    Lap { role, calls: made, admitted, began, ended, queued: scheduler::waited_since(waited) }
 }
 
-/// Makes `count` calls; how many were admitted.
+/// Makes `count` calls for one permit each; how many were admitted.
 ///
 /// The subject is hidden from the compiler at every call, so that nothing is
 /// kept in registers from one call to the next: callers in real programs have
 /// other things in them.
 #[inline(never)]
-pub fn calls<S: Subject>(subject: &S, count: u64) -> u64 {
-    let mut admitted = 0;
-    for _ in 0..count {
-        admitted += u64::from(black_box(black_box(subject).try_one()));
-    }
-    admitted
+pub fn calls<S: Subject>(subject: &S, own: &mut S::Own<'_>, count: u64) -> u64 {
+    let own = black_box(own);
+    (0..count).map(|_| u64::from(call(subject, own))).sum()
+}
+
+/// Makes `count` calls for `permits` each; how many were admitted.
+#[inline(never)]
+pub fn calls_for<S: Subject>(subject: &S, own: &mut S::Own<'_>, permits: u64, count: u64) -> u64 {
+    let own = black_box(own);
+    (0..count).map(|_| u64::from(call_for(subject, own, permits))).sum()
+}
+
+/// Makes one call for one permit.
+///
+/// To hide the subject is to let go of all memory whose address is known out there.
+/// So what the thread has is hidden as well, if it was once.
+#[inline(always)]
+pub fn call<S: Subject>(subject: &S, own: &mut S::Own<'_>) -> bool {
+    black_box(black_box(subject).try_one(own))
+}
+
+/// Makes one call for `permits`.
+#[inline(always)]
+pub fn call_for<S: Subject>(subject: &S, own: &mut S::Own<'_>, permits: u64) -> bool {
+    black_box(black_box(subject).try_many(own, permits))
 }

@@ -27,9 +27,26 @@ pub enum Op {
     /// One permit, at a rate of a few in a hundred calls. The time is a mixture of
     /// the other two; what is of interest is whether too many are admitted.
     Edge,
+    /// The whole burst, of a limiter from which one thread takes single permits at
+    /// full speed: some of the burst is gone, so the request is refused, though it
+    /// is not too large. All threads but that one ask for it, and only their calls
+    /// are counted and timed. It shows what a refusal costs while others write to
+    /// what it reads. A thread alone only asks, and nobody writes.
+    ///
+    /// Some permits are gone before it begins, and the limiter refills so slowly
+    /// that they do not come back.
+    Beside,
 }
 
 impl Op {
+    /// What can be asked of a limiter that has a burst.
+    pub const ALL: &'static [Op] = &[Op::Allow, Op::Full, Op::Deny, Op::Edge, Op::Beside];
+
+    /// What can be asked of a limiter that counts a window: its limit and its burst
+    /// are the same, so it is never always full, and the whole burst is there
+    /// whenever a window begins.
+    pub const OF_WINDOWS: &'static [Op] = &[Op::Allow, Op::Deny, Op::Edge];
+
     /// What a limiter is set to for this.
     #[must_use]
     pub const fn limit(self) -> Limit {
@@ -38,6 +55,7 @@ impl Op {
             Op::Full => Limit::new(1_000_000_000, Duration::from_secs(1), 1 << 30),
             Op::Deny => Limit::new(1, Duration::from_secs(3_600), 1),
             Op::Edge => Limit::new(3_000_000, Duration::from_secs(1), 3_000),
+            Op::Beside => Limit::new(1, Duration::from_secs(1), 1 << 30),
         }
     }
 }
@@ -49,6 +67,7 @@ impl fmt::Display for Op {
             Op::Full => "full",
             Op::Deny => "deny",
             Op::Edge => "edge",
+            Op::Beside => "beside",
         })
     }
 }
@@ -88,8 +107,8 @@ impl Limit {
     }
 }
 
-/// A limiter, or a bare clock, that a bench can ask for one permit.
-pub trait Subject: Sync + Sized {
+/// A limiter, or a bare clock, that a bench can ask for permits.
+pub trait Subject: Send + Sync + Sized {
     /// What reports call it.
     const NAME: &'static str;
 
@@ -98,7 +117,13 @@ pub trait Subject: Sync + Sized {
     const BASELINE: &'static str;
 
     /// What can be asked of it.
-    const OPS: &'static [Op] = &[Op::Allow, Op::Full, Op::Deny, Op::Edge];
+    const OPS: &'static [Op] = Op::ALL;
+
+    /// What a thread that asks has for itself, such as permits that it holds and need
+    /// not ask for. Nothing, of most limiters.
+    type Own<'a>
+    where
+        Self: 'a;
 
     /// What it is set to for `op`, if it cannot be what the others are set to.
     #[must_use]
@@ -115,9 +140,33 @@ pub trait Subject: Sync + Sized {
     /// One that is full.
     fn new(limit: Limit) -> Self;
 
+    /// What one thread has for itself. Each makes its own, once.
+    fn own(&self) -> Self::Own<'_>;
+
     /// Whether one permit is granted now.
-    fn try_one(&self) -> bool;
+    fn try_one(&self, own: &mut Self::Own<'_>) -> bool;
+
+    /// Whether that many permits are granted now, all or none. Asked of those only
+    /// that have [`Op::Beside`] among their [`OPS`](Subject::OPS).
+    ///
+    /// # Panics
+    ///
+    /// If it can be asked for one at a time only.
+    #[must_use]
+    fn try_many(&self, _own: &mut Self::Own<'_>, _permits: u64) -> bool {
+        panic!("{} grants one permit at a time", Self::NAME)
+    }
 }
+
+/// What the threads have that ask a [`Subject`] of which they only share.
+macro_rules! shared {
+    () => {
+        type Own<'a> = ();
+
+        fn own(&self) {}
+    };
+}
+use shared;
 
 /// Something to be done with every [`Subject`].
 pub trait Visitor {
@@ -127,6 +176,7 @@ pub trait Visitor {
 
 /// Shows `visitor` every subject, in the order of the reports.
 pub fn visit_all(visitor: &mut impl Visitor) {
+    visitor.visit::<clocks::Without>();
     visitor.visit::<clocks::Quanta>();
     visitor.visit::<clocks::Coarse>();
     visitor.visit::<clocks::Monotonic>();
@@ -174,10 +224,22 @@ mod tests {
     impl Visitor for OneCall {
         fn visit<S: Subject>(&mut self) {
             for &op in S::OPS {
-                let subject = S::new(S::limit(op));
-                assert!(subject.try_one(), "{} is full at first", S::NAME);
-                if op == Op::Deny {
-                    assert!(!subject.try_one(), "{} denies the second", S::NAME);
+                let limit = S::limit(op);
+                let subject = S::new(limit);
+                let (mut first, mut second) = (subject.own(), subject.own());
+                assert!(subject.try_one(&mut first), "{} is full at first", S::NAME);
+                match op {
+                    Op::Deny => assert!(!subject.try_one(&mut second), "{}, the second", S::NAME),
+                    Op::Beside => {
+                        let (rest, all) = (limit.burst - 1, limit.burst);
+                        assert!(
+                            !subject.try_many(&mut second, all),
+                            "{} has less than all",
+                            S::NAME
+                        );
+                        assert!(subject.try_many(&mut second, rest), "{} has the rest", S::NAME);
+                    }
+                    Op::Allow | Op::Full | Op::Edge => {}
                 }
             }
         }

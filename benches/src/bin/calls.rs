@@ -27,10 +27,15 @@ struct Calls {
 impl Visitor for Calls {
     fn visit<S: Subject>(&mut self) {
         if S::NAME == self.args.limiter {
-            let subject = S::new(S::limit(self.args.op));
+            let limit = S::limit(self.args.op);
+            let subject = S::new(limit);
+            let mut own = subject.own();
             // Past the first admission, and whatever is done only once.
-            subject.try_one();
-            round::calls(&subject, self.args.count);
+            round::calls(&subject, &mut own, 1);
+            match self.args.op {
+                Op::Beside => round::calls_for(&subject, &mut own, limit.burst, self.args.count),
+                _ => round::calls(&subject, &mut own, self.args.count),
+            };
             self.made += self.args.count;
         }
     }

@@ -3,15 +3,26 @@
 //! Every limiter, operation and thread count has a turn in each round, and the
 //! rounds start at a different one each time, so what else the machine does
 //! falls on all of them alike. A time is that of the slowest thread, over its own
-//! calls.
+//! calls. In some rounds each turn is followed by another in which single calls are
+//! timed, for the percentiles.
 
-use std::time::{Duration, Instant};
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
+use sluicegate_benches::latency::{self, Ticks};
 use sluicegate_benches::machine::Machine;
-use sluicegate_benches::report::{self, Line, Style};
+use sluicegate_benches::page::{self, Page};
+use sluicegate_benches::progress::Progress;
+use sluicegate_benches::report::{self, Case, Line, Style};
 use sluicegate_benches::round::{self, Plan, Round};
 use sluicegate_benches::subject::{self, Op, Subject, Visitor};
+
+/// Single calls are timed in every so many rounds, the first included: millions of
+/// calls are enough for a percentile, and the medians need the rounds more.
+const TIMED_ROUNDS: u32 = 4;
 
 /// Times limiters under contention, in alternation.
 #[derive(Debug, Parser)]
@@ -22,6 +33,9 @@ struct Args {
     /// Print the tables of docs/benchmarks.md
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
+    /// Write a page of plots, too
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Only limiters whose name contains this
     #[arg(long, value_name = "SUBSTRING", default_value = "")]
     only: String,
@@ -32,7 +46,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     ms: u64,
     /// Threads that share a limiter
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 2])]
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2], value_parser = threads)]
     threads: Vec<usize>,
     /// How many turns each of them has
     #[arg(long, value_name = "K", default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
@@ -45,20 +59,27 @@ struct Args {
     pin: bool,
 }
 
-/// One limiter, asked one thing by some threads, and what came of it.
-struct Case {
-    limiter: &'static str,
-    baseline: &'static str,
-    op: Op,
-    threads: usize,
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("nobody would ask".to_owned()),
+        Ok(threads) => Ok(threads),
+        Err(error) => Err(format!("{error}")),
+    }
+}
+
+/// A case, and what came of it.
+struct Entry {
+    case: Case,
     run: fn(Op, Plan) -> Round,
+    time_calls: fn(Op, Plan) -> (Ticks, bool),
     rounds: Vec<Round>,
+    ticks: Ticks,
 }
 
 /// Collects the cases that the arguments ask for.
 struct Cases<'a> {
     args: &'a Args,
-    cases: Vec<Case>,
+    entries: Vec<Entry>,
 }
 
 impl Visitor for Cases<'_> {
@@ -68,36 +89,39 @@ impl Visitor for Cases<'_> {
         }
         for &op in self.args.op.iter().filter(|op| S::OPS.contains(op)) {
             for &threads in &self.args.threads {
-                self.cases.push(Case {
-                    limiter: S::NAME,
-                    baseline: S::BASELINE,
-                    op,
-                    threads,
+                self.entries.push(Entry {
+                    case: Case { limiter: S::NAME, baseline: S::BASELINE, op, threads },
                     run: round::run::<S>,
+                    time_calls: latency::run::<S>,
                     rounds: Vec::new(),
+                    ticks: Ticks::default(),
                 });
             }
         }
     }
 }
 
-fn main() {
-    let args = Args::parse();
+fn main() -> ExitCode {
+    let mut args = Args::parse();
+    args.threads.sort_unstable();
+    args.threads.dedup();
     let machine = Machine::this();
-    let mut cases = Cases { args: &args, cases: Vec::new() };
+    let mut cases = Cases { args: &args, entries: Vec::new() };
     subject::visit_all(&mut cases);
-    let mut cases = cases.cases;
+    let mut entries = cases.entries;
 
-    let began = Instant::now();
+    let progress = Progress::new(args.rounds, entries.len());
     for round in 1..=args.rounds {
-        run_round(&args, round, &mut cases);
-        eprintln!("round {round} of {}: {:.1} s", args.rounds, began.elapsed().as_secs_f64());
+        run_round(&args, round, &mut entries, &progress);
+        progress.end_round(round);
     }
+    progress.end();
 
-    let lines: Vec<Line> = cases
-        .iter()
-        .map(|case| Line::of(case.limiter, case.baseline, case.op, case.threads, &case.rounds))
-        .collect();
+    let nanos_per_tick = latency::nanos_per_tick();
+    let line = |entry: &Entry| {
+        Line::of(entry.case, &entry.rounds, entry.ticks.percentiles(nanos_per_tick))
+    };
+    let lines: Vec<Line> = entries.iter().map(line).collect();
     if args.json {
         for line in &lines {
             println!("{}", serde_json::to_string(line).expect("a line is plain data"));
@@ -105,37 +129,70 @@ fn main() {
     } else {
         print(&args, &machine, &lines);
     }
+    let Some(file) = &args.html else { return ExitCode::SUCCESS };
+    let page = Page {
+        machine: machine.to_string(),
+        command: page::command_line(std::env::args()),
+        how: how(&args),
+        ops: &args.op,
+        threads: &args.threads,
+        lines: &lines,
+    };
+    if let Err(error) = fs::write(file, page.html()) {
+        eprintln!("contend: cannot write {}: {error}", file.display());
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }
 
 /// Gives every case its turn, from a different one each round.
-fn run_round(args: &Args, round: u32, cases: &mut [Case]) {
-    let count = cases.len();
+fn run_round(args: &Args, round: u32, entries: &mut [Entry], progress: &Progress) {
+    let count = entries.len();
     let first = round as usize * count / args.rounds as usize;
     for index in 0..count {
-        let case = &mut cases[(first + index) % count];
-        let plan = Plan {
-            threads: case.threads,
-            time: Duration::from_millis(args.ms),
-            is_pinned: args.pin,
-        };
+        let Entry { case, run, time_calls, rounds, ticks } = &mut entries[(first + index) % count];
+        let time = Duration::from_millis(args.ms);
+        let plan = Plan { threads: case.threads, time, is_pinned: args.pin };
         for _ in 0..=args.retries {
-            let round = (case.run)(case.op, plan);
-            case.rounds.push(round);
+            let round = run(case.op, plan);
+            rounds.push(round);
             if round.is_quiet() {
                 break;
             }
         }
+        if round % TIMED_ROUNDS == 1 {
+            let turns = (0..=args.retries).map(|_| time_calls(case.op, plan));
+            // The quiet one, or else the last.
+            ticks.add(&until_quiet(turns));
+        }
+        progress.end_turn(case.limiter);
     }
 }
 
-fn print(args: &Args, machine: &Machine, lines: &[Line]) {
-    println!("Machine: {machine}.");
-    println!(
-        "{} rounds of {} ms each{}, in alternation.",
+fn until_quiet(turns: impl Iterator<Item = (Ticks, bool)>) -> Ticks {
+    let mut last = Ticks::default();
+    for (ticks, is_quiet) in turns {
+        last = ticks;
+        if is_quiet {
+            break;
+        }
+    }
+    last
+}
+
+fn how(args: &Args) -> String {
+    format!(
+        "{} rounds of {} ms each{}, in alternation; single calls timed in every {}th round, one call in {}.",
         args.rounds,
         args.ms,
-        if args.pin { ", threads bound to cores" } else { "" }
-    );
+        if args.pin { ", threads bound to cores" } else { "" },
+        TIMED_ROUNDS,
+        latency::EVERY,
+    )
+}
+
+fn print(args: &Args, machine: &Machine, lines: &[Line]) {
+    println!("Machine: {machine}.\n{}", how(args));
     let style = if args.markdown { Style::Markdown } else { Style::Plain };
     for op in &args.op {
         for &threads in &args.threads {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sluicegate::{Clock, CoarseClock, MonotonicClock, QuantaClock};
 
-use super::{Limit, Op, Subject};
+use super::{Limit, Op, Subject, shared};
 
 /// The step of every coarse clock here.
 pub(super) const STEP: Duration = Duration::from_millis(1);
@@ -23,8 +23,10 @@ macro_rules! clock {
                 $Clock($make)
             }
 
+            shared!();
+
             #[inline]
-            fn try_one(&self) -> bool {
+            fn try_one(&self, (): &mut ()) -> bool {
                 // Never 0 again once time has passed, and never a constant.
                 self.0.now_nanos() < u64::MAX
             }
@@ -32,6 +34,17 @@ macro_rules! clock {
     };
 }
 
+/// No clock: what is left of the measurement itself.
+struct NoClock;
+
+impl Clock for NoClock {
+    #[inline]
+    fn now_nanos(&self) -> u64 {
+        0
+    }
+}
+
+clock!(Without, NoClock, NoClock, "clock/none", "governor");
 clock!(Quanta, QuantaClock, QuantaClock::new(), "clock/quanta", "governor");
 clock!(
     Coarse,

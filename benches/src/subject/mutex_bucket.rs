@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::{Limit, Subject};
+use super::{Limit, Subject, shared};
 
 pub(super) struct MutexBucket {
     state: Mutex<(f64, Instant)>,
@@ -25,15 +25,24 @@ impl Subject for MutexBucket {
         }
     }
 
+    shared!();
+
     #[inline]
-    fn try_one(&self) -> bool {
+    fn try_one(&self, (): &mut ()) -> bool {
+        self.try_many(&mut (), 1)
+    }
+
+    #[inline(always)]
+    #[expect(clippy::cast_precision_loss, reason = "people do")]
+    fn try_many(&self, (): &mut (), permits: u64) -> bool {
+        let permits = permits as f64;
         let mut state = self.state.lock().expect("no holder panics");
         let (tokens, last) = *state;
         let now = Instant::now();
         let earned = now.duration_since(last).as_secs_f64() * self.per_second;
         let tokens = (tokens + earned).min(self.burst);
-        let is_admitted = tokens >= 1.0;
-        *state = (if is_admitted { tokens - 1.0 } else { tokens }, now);
+        let is_admitted = tokens >= permits;
+        *state = (if is_admitted { tokens - permits } else { tokens }, now);
         is_admitted
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::{Limit, Op, Subject, windows};
+use super::{Limit, Op, Subject, shared, windows};
 
 pub(super) struct MutexLog {
     log: Mutex<VecDeque<Instant>>,
@@ -16,7 +16,7 @@ pub(super) struct MutexLog {
 impl Subject for MutexLog {
     const NAME: &'static str = "mutex_log";
     const BASELINE: &'static str = "mutex_log";
-    const OPS: &'static [Op] = &[Op::Allow, Op::Deny, Op::Edge];
+    const OPS: &'static [Op] = Op::OF_WINDOWS;
 
     fn limit(op: Op) -> Limit {
         windows::window(op)
@@ -34,8 +34,10 @@ impl Subject for MutexLog {
         }
     }
 
+    shared!();
+
     #[inline]
-    fn try_one(&self) -> bool {
+    fn try_one(&self, (): &mut ()) -> bool {
         let mut log = self.log.lock().expect("no holder panics");
         let now = Instant::now();
         while log.front().is_some_and(|&oldest| now.duration_since(oldest) >= self.period) {

@@ -13,7 +13,7 @@ use sluicegate::{
 };
 
 use super::windows::{bound, window, window_of_seconds};
-use super::{Limit, Op, Subject};
+use super::{Limit, Op, Subject, shared};
 
 /// The slots that a sliding window has unless it is told otherwise.
 const SLOTS: u32 = SlidingWindow::SLOTS;
@@ -29,7 +29,7 @@ macro_rules! window {
         impl Subject for $Subject {
             const NAME: &'static str = $name;
             const BASELINE: &'static str = "mutex_log";
-            const OPS: &'static [Op] = &[Op::Allow, Op::Deny, Op::Edge];
+            const OPS: &'static [Op] = Op::OF_WINDOWS;
 
             fn limit(op: Op) -> Limit {
                 $of(op)
@@ -44,8 +44,10 @@ macro_rules! window {
                 $Subject($make.expect("the limit is in range"))
             }
 
+            shared!();
+
             #[inline]
-            fn try_one(&self) -> bool {
+            fn try_one(&self, (): &mut ()) -> bool {
                 self.0.try_acquire(1).is_ok()
             }
         }

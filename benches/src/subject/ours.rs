@@ -5,7 +5,7 @@ use std::time::Duration;
 use sluicegate::{CoarseClock, MonotonicClock, QuantaClock, Quota, Rate, Refill};
 
 use super::clocks::STEP;
-use super::{Limit, Op, Subject};
+use super::{Limit, Op, Subject, shared};
 
 fn quota(limit: Limit) -> Quota {
     let rate = Rate::new(limit.permits, limit.period).expect("the rate is in range");
@@ -31,9 +31,16 @@ macro_rules! limiter {
                 $Subject($make)
             }
 
+            shared!();
+
             #[inline]
-            fn try_one(&self) -> bool {
+            fn try_one(&self, (): &mut ()) -> bool {
                 self.0.try_acquire(1).is_ok()
+            }
+
+            #[inline]
+            fn try_many(&self, (): &mut (), permits: u64) -> bool {
+                self.0.try_acquire(permits).is_ok()
             }
         }
     };
@@ -74,7 +81,7 @@ limiter!(
     |op| match op {
         // Cells are whole nanoseconds apart.
         Op::Edge => Limit::new(1, Duration::from_nanos(333), 3_000),
-        Op::Allow | Op::Full | Op::Deny => op.limit(),
+        Op::Allow | Op::Full | Op::Deny | Op::Beside => op.limit(),
     }
 );
 
@@ -106,10 +113,10 @@ limiter!(
 );
 
 /// The same rates in periods of a millisecond, for limiters that refill by the
-/// period.
+/// period. The slow ones need none.
 pub(super) fn by_the_millisecond(op: Op) -> Limit {
     let limit = op.limit();
-    if op == Op::Deny {
+    if matches!(op, Op::Deny | Op::Beside) {
         return limit;
     }
     Limit { permits: limit.permits / 1_000, period: Duration::from_millis(1), ..limit }

@@ -8,7 +8,7 @@ use governor::state::{InMemoryState, NotKeyed};
 
 use super::clocks::STEP;
 use super::ours::by_the_millisecond;
-use super::{Limit, Op, Subject};
+use super::{Limit, Op, Subject, shared};
 
 type Direct<C> = governor::RateLimiter<NotKeyed, InMemoryState, C, NoOp<C>>;
 type NoOp<C> = governor::middleware::NoOpMiddleware<<C as governor::clock::Clock>::Instant>;
@@ -31,9 +31,17 @@ macro_rules! governor {
                 $Governor(governor::RateLimiter::direct_with_clock(quota, $clock))
             }
 
+            shared!();
+
             #[inline]
-            fn try_one(&self) -> bool {
+            fn try_one(&self, (): &mut ()) -> bool {
                 self.0.check().is_ok()
+            }
+
+            #[inline]
+            fn try_many(&self, (): &mut (), permits: u64) -> bool {
+                let permits = NonZeroU32::new(permits as u32);
+                permits.is_some_and(|permits| matches!(self.0.check_n(permits), Ok(Ok(()))))
             }
         }
     };
@@ -66,9 +74,16 @@ impl Subject for Quota {
         Quota(pool)
     }
 
+    shared!();
+
     #[inline]
-    fn try_one(&self) -> bool {
+    fn try_one(&self, (): &mut ()) -> bool {
         self.0.check(&0, 1)
+    }
+
+    #[inline]
+    fn try_many(&self, (): &mut (), permits: u64) -> bool {
+        self.0.check(&0, permits)
     }
 }
 
@@ -88,9 +103,16 @@ impl Subject for Ratelimit {
         Ratelimit(limiter.expect("the limit is in range"))
     }
 
+    shared!();
+
     #[inline]
-    fn try_one(&self) -> bool {
+    fn try_one(&self, (): &mut ()) -> bool {
         self.0.try_wait().is_ok()
+    }
+
+    #[inline]
+    fn try_many(&self, (): &mut (), permits: u64) -> bool {
+        self.0.try_wait_n(permits).is_ok()
     }
 }
 
@@ -108,9 +130,16 @@ impl Subject for Ratelock {
         Ratelock(ratelock::RateLimiter::new(limit.burst, limit.per_second()))
     }
 
+    shared!();
+
     #[inline]
-    fn try_one(&self) -> bool {
+    fn try_one(&self, (): &mut ()) -> bool {
         self.0.allow()
+    }
+
+    #[inline]
+    fn try_many(&self, (): &mut (), permits: u64) -> bool {
+        self.0.allow_n(permits)
     }
 }
 
@@ -135,9 +164,16 @@ impl Subject for TokioRateLimit {
         TokioRateLimit(tokio_rate_limit::RateLimiter::new(config).expect("the limit is in range"))
     }
 
+    shared!();
+
     #[inline]
-    fn try_one(&self) -> bool {
+    fn try_one(&self, (): &mut ()) -> bool {
         self.0.check("key").permitted
+    }
+
+    #[inline]
+    fn try_many(&self, (): &mut (), permits: u64) -> bool {
+        self.0.check_with_cost("key", permits).permitted
     }
 }
 
@@ -164,9 +200,16 @@ macro_rules! leaky_bucket {
                 $LeakyBucket(limiter)
             }
 
+            shared!();
+
             #[inline]
-            fn try_one(&self) -> bool {
+            fn try_one(&self, (): &mut ()) -> bool {
                 self.0.try_acquire(1)
+            }
+
+            #[inline]
+            fn try_many(&self, (): &mut (), permits: u64) -> bool {
+                self.0.try_acquire(permits as usize)
             }
         }
     };
@@ -178,6 +221,6 @@ leaky_bucket!(LeakyBucket, "leaky-bucket", true);
 fn by_the_second(op: Op) -> Limit {
     match op {
         Op::Deny => Limit::new(1, Duration::from_secs(1), 1),
-        Op::Allow | Op::Full | Op::Edge => op.limit(),
+        Op::Allow | Op::Full | Op::Edge | Op::Beside => op.limit(),
     }
 }

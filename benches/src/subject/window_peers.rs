@@ -10,11 +10,9 @@
 //!
 //! trypema has such a function, `inc` of its local provider.
 
-use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -23,11 +21,11 @@ use tower_resilience_ratelimiter::{RateLimiter, RateLimiterLayer, WindowType};
 use trypema::local::LocalRateLimiterProvider;
 use trypema::{RateLimit, RateLimitDecision, RateLimiterBuilder as _, WindowSize};
 
-use super::{Limit, Op, Subject, windows};
+use super::{Limit, Op, Subject, shared, windows};
 
 /// The service behind the limiter: the least that there can be.
 #[derive(Clone)]
-struct Nothing;
+pub(super) struct Nothing;
 
 impl Service<()> for Nothing {
     type Response = ();
@@ -45,45 +43,18 @@ impl Service<()> for Nothing {
     }
 }
 
-/// Tells the services of one limiter from those of another.
-static SERVICES: AtomicU64 = AtomicU64::new(0);
-
-thread_local! {
-    /// This thread's clone of the service that it called last, by its number.
-    static SERVICE: RefCell<Option<(u64, RateLimiter<Nothing>)>> = const { RefCell::new(None) };
-}
-
-/// Each thread calls a clone of its own, as tower means it to: a call takes the
-/// service by `&mut`. To clone it for each call would add four atomic operations
-/// that are not the limiter's.
-struct Tower {
-    number: u64,
-    service: RateLimiter<Nothing>,
-}
-
-impl Tower {
-    fn new(window_type: WindowType, limit: Limit) -> Tower {
-        let layer = RateLimiterLayer::builder()
-            .window_type(window_type)
-            .limit_for_period(limit.permits as usize)
-            .refresh_period(limit.period)
-            .timeout_duration(Duration::ZERO)
-            // It is copied for each call, and to copy this one allocates nothing.
-            .name("")
-            .build()
-            .expect("the limit is in range");
-        // A number only has to differ from the others.
-        let number = SERVICES.fetch_add(1, Relaxed);
-        Tower { number, service: layer.layer(Nothing) }
-    }
-
-    #[inline]
-    fn try_one(&self) -> bool {
-        SERVICE.with_borrow_mut(|own| match own {
-            Some((number, service)) if *number == self.number => call(service),
-            _ => call(&mut own.insert((self.number, self.service.clone())).1),
-        })
-    }
+/// The limiter of `limit`, around a service that does nothing.
+fn tower(window_type: WindowType, limit: Limit) -> RateLimiter<Nothing> {
+    let layer = RateLimiterLayer::builder()
+        .window_type(window_type)
+        .limit_for_period(limit.permits as usize)
+        .refresh_period(limit.period)
+        .timeout_duration(Duration::ZERO)
+        // It is copied for each call, and to copy this one allocates nothing.
+        .name("")
+        .build()
+        .expect("the limit is in range");
+    layer.layer(Nothing)
 }
 
 #[inline]
@@ -95,12 +66,12 @@ fn call(service: &mut RateLimiter<Nothing>) -> bool {
 
 macro_rules! tower_resilience {
     ($Subject:ident, $window_type:ident, $name:literal) => {
-        pub(super) struct $Subject(Tower);
+        pub(super) struct $Subject(RateLimiter<Nothing>);
 
         impl Subject for $Subject {
             const NAME: &'static str = $name;
             const BASELINE: &'static str = "mutex_log";
-            const OPS: &'static [Op] = &[Op::Allow, Op::Deny, Op::Edge];
+            const OPS: &'static [Op] = Op::OF_WINDOWS;
 
             fn limit(op: Op) -> Limit {
                 windows::window(op)
@@ -111,12 +82,21 @@ macro_rules! tower_resilience {
             }
 
             fn new(limit: Limit) -> $Subject {
-                $Subject(Tower::new(WindowType::$window_type, limit))
+                $Subject(tower(WindowType::$window_type, limit))
+            }
+
+            // Each thread calls a clone of its own, as tower means it to: a call
+            // takes the service by `&mut`. To clone it for each call would add
+            // four atomic operations that are not the limiter's.
+            type Own<'a> = RateLimiter<Nothing>;
+
+            fn own(&self) -> RateLimiter<Nothing> {
+                self.0.clone()
             }
 
             #[inline]
-            fn try_one(&self) -> bool {
-                self.0.try_one()
+            fn try_one(&self, service: &mut RateLimiter<Nothing>) -> bool {
+                call(service)
             }
         }
     };
@@ -137,7 +117,7 @@ pub(super) struct Trypema {
 impl Subject for Trypema {
     const NAME: &'static str = "trypema";
     const BASELINE: &'static str = "mutex_log";
-    const OPS: &'static [Op] = &[Op::Allow, Op::Deny, Op::Edge];
+    const OPS: &'static [Op] = Op::OF_WINDOWS;
 
     fn limit(op: Op) -> Limit {
         windows::window_of_seconds(op)
@@ -161,8 +141,10 @@ impl Subject for Trypema {
         Trypema { provider, rate }
     }
 
+    shared!();
+
     #[inline]
-    fn try_one(&self) -> bool {
+    fn try_one(&self, (): &mut ()) -> bool {
         self.provider.absolute().inc("key", &self.rate, 1) == RateLimitDecision::Allowed
     }
 }

@@ -15,7 +15,7 @@ use super::{Limit, Op};
 /// none of them much.
 pub(super) fn window(op: Op) -> Limit {
     match op {
-        Op::Allow | Op::Full => of(1 << 16, Duration::from_micros(250)),
+        Op::Allow | Op::Full | Op::Beside => of(1 << 16, Duration::from_micros(250)),
         Op::Deny => of(1, Duration::from_secs(3_600)),
         Op::Edge => of(3_000, Duration::from_millis(1)),
     }
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn windows_of_seconds_have_the_same_rates() {
-        for op in [Op::Allow, Op::Full, Op::Deny, Op::Edge] {
+        for &op in Op::OF_WINDOWS {
             assert_eq!(window_of_seconds(op).per_second(), window(op).per_second(), "{op}");
         }
     }

@@ -1,0 +1,209 @@
+//! One limiter and far more threads than processors.
+//!
+//! Whether a limiter starves a caller cannot be read from how much each thread got
+//! in some time: who runs, and how often, is for the scheduler to say, and with
+//! thousands of threads on a few processors it is all that such a figure shows. So
+//! here a thread stops asking as soon as it has its share, the same for all, and
+//! gives up its processor whenever it is refused. The rate is such that all shares
+//! together are earned in a set time. Then
+//!
+//! * if the limiter is fair, all have their shares soon after that time, and nobody
+//!   is left without;
+//! * how often a thread was refused, and how long it was on a processor until it had
+//!   its share, are its own doing and the limiter's: a thread that runs and asks and
+//!   does not get what others get has large ones;
+//! * how long it took by the clock on the wall is the scheduler's doing as well.
+//!
+//! A limiter without a queue promises nobody a turn: who asks at the right moment
+//! is served. What is shown is what that comes to.
+
+mod memory;
+mod outcome;
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Barrier, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use self::outcome::Tally;
+pub use self::outcome::{Outcome, Percentiles, TooFew};
+use crate::life::Life;
+use crate::round::{call, scheduler};
+use crate::subject::{Limit, Subject};
+
+/// All shares, over those that are there at the start.
+const SHARES_AT_ONCE: u64 = 100;
+
+/// Between two looks whether all threads are up.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// How a crowd asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// How many threads.
+    pub threads: usize,
+    /// Bytes of stack for each.
+    pub stack: usize,
+    /// Permits that each wants.
+    pub share: u64,
+    /// In what time all shares together are earned.
+    pub time: Duration,
+    /// After how many of those times a thread gives up.
+    pub patience: u32,
+}
+
+impl Plan {
+    /// Permits that all want together.
+    #[must_use]
+    pub fn permits(self) -> u64 {
+        self.share * self.threads as u64
+    }
+
+    /// Whether there is a time between two permits, at least a nanosecond.
+    #[must_use]
+    pub fn is_in_range(self) -> bool {
+        let permits = u128::from(self.permits());
+        (1..=self.time.as_nanos()).contains(&permits) && u32::try_from(permits).is_ok()
+    }
+
+    /// Permits are whole nanoseconds apart: some limiters can do no other, and what
+    /// they round is no excess.
+    fn limit(self) -> Limit {
+        let permits = self.permits();
+        let nanos = self.time.as_nanos() as u64 / permits * permits;
+        let period = Duration::from_nanos(nanos);
+        Limit { permits, period, burst: permits.div_ceil(SHARES_AT_ONCE) }
+    }
+}
+
+/// What the threads find when they are let in.
+struct Inside<S> {
+    life: Life,
+    subject: S,
+}
+
+/// Lets a crowd ask a new `S`.
+///
+/// # Errors
+///
+/// [`TooFew`] if the system does not give as many threads; those that it gave have
+/// ended then.
+///
+/// # Panics
+///
+/// If a call does.
+pub fn run<S: Subject>(plan: Plan) -> Result<Outcome, TooFew> {
+    if let Some(room) = memory::room_for_threads().filter(|room| *room < plan.threads) {
+        let cause = format!("vm.max_map_count has room for {room}");
+        return Err(TooFew { started: 0, wanted: plan.threads, cause: io::Error::other(cause) });
+    }
+    let limit = plan.limit();
+    let doors: OnceLock<Option<Inside<S>>> = OnceLock::new();
+    let up = AtomicUsize::new(0);
+    let (done, leave) = (Barrier::new(plan.threads + 1), Barrier::new(plan.threads + 1));
+    // What a first call does to a thread, such as to touch its stack, is done to a
+    // limiter of its own, before memory is measured.
+    let rehearsal = S::new(limit);
+    let asker = || {
+        call(&rehearsal, &mut rehearsal.own());
+        let _ = scheduler::ran();
+        up.fetch_add(1, Relaxed);
+        let Inside { life, subject } = doors.wait().as_ref()?;
+        let tally = ask(subject, life, plan);
+        done.wait();
+        leave.wait();
+        Some(tally)
+    };
+
+    thread::scope(|scope| {
+        let mut running = Vec::with_capacity(plan.threads);
+        while running.len() < plan.threads {
+            match thread::Builder::new().stack_size(plan.stack).spawn_scoped(scope, asker) {
+                Ok(thread) => running.push(thread),
+                Err(cause) => {
+                    doors.get_or_init(|| None);
+                    return Err(TooFew { started: running.len(), wanted: plan.threads, cause });
+                }
+            }
+        }
+        while up.load(Relaxed) < plan.threads {
+            thread::sleep(LOOK);
+        }
+        let before_kib = memory::resident_kib();
+        doors.get_or_init(|| Some(Inside { life: Life::begin(), subject: S::new(limit) }));
+        done.wait();
+        let after_kib = memory::resident_kib();
+        leave.wait();
+        let tallies = running.into_iter().map(|thread| thread.join().expect("no call panics"));
+        let tallies: Vec<Tally> = tallies.flatten().collect();
+        let life = tallies.iter().map(|tally| tally.took).max().unwrap_or_default();
+        let bound = S::bound(limit, life);
+        Ok(Outcome::of(S::NAME, plan.share, &tallies, bound, (before_kib, after_kib)))
+    })
+}
+
+/// Asks until the share is had, or patience is at an end.
+fn ask<S: Subject>(subject: &S, life: &Life, plan: Plan) -> Tally {
+    let own = &mut subject.own();
+    let ran_before = scheduler::ran();
+    let (mut calls, mut admitted) = (0, 0);
+    while admitted < plan.share {
+        calls += 1;
+        if call(subject, own) {
+            admitted += 1;
+        } else if life.age() < plan.time * plan.patience {
+            thread::yield_now();
+        } else {
+            break;
+        }
+    }
+    let took = life.elapsed();
+    // The scheduler looks, and knows how long it ran.
+    thread::yield_now();
+    let ran = scheduler::ran().zip(ran_before);
+    Tally { admitted, calls, took, busy: ran.map(|(after, before)| after.saturating_sub(before)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::{self, Visitor};
+
+    const PLAN: Plan = Plan {
+        threads: 40,
+        stack: 256 << 10,
+        share: 3,
+        time: Duration::from_millis(20),
+        patience: 500,
+    };
+
+    struct Small(Vec<Outcome>);
+
+    impl Visitor for Small {
+        fn visit<S: Subject>(&mut self) {
+            if ["sluicegate/token_bucket", "governor"].contains(&S::NAME) {
+                self.0.push(run::<S>(PLAN).expect("40 threads can be had"));
+            }
+        }
+    }
+
+    #[test]
+    fn everybody_has_a_share_and_none_has_more() {
+        let mut small = Small(Vec::new());
+        subject::visit_all(&mut small);
+        assert_eq!(small.0.len(), 2);
+        for outcome in small.0 {
+            assert_eq!(outcome.admitted, PLAN.permits());
+            assert_eq!((outcome.got_none, outcome.got_less, outcome.excess), (0, 0, 0));
+        }
+    }
+
+    #[test]
+    fn permits_of_a_crowd_are_whole_nanoseconds_apart() {
+        let limit = Plan { threads: 7, ..PLAN }.limit();
+        assert_eq!(limit.period.as_nanos() % u128::from(limit.permits), 0);
+        assert!(PLAN.is_in_range());
+        assert!(!Plan { time: Duration::from_nanos(119), ..PLAN }.is_in_range());
+    }
+}

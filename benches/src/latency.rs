@@ -1,0 +1,173 @@
+//! How long single calls take, and not only on the average.
+//!
+//! To time a call costs about as much as the call, so this has turns of its own,
+//! and the turns that count calls have no timer in them. Here too only one call in
+//! [`EVERY`] is timed, and those between follow each other as closely as they do
+//! there: the threads meet each other almost as often.
+//!
+//! A time is what the processor's counter advanced between a reading before the
+//! call and one after it. The readings are not fenced, and nothing is subtracted:
+//! what they cost is the row `clock/none`, and a processor may have begun a call
+//! before it read the counter. So the lower percentiles of cheap calls are those of
+//! the timer, in its steps; what the upper ones show is the limiter's, or, from
+//! some microseconds on, the scheduler's.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::round::crew::{self, Role};
+use crate::round::{self, Plan, scheduler};
+use crate::subject::{Op, Subject};
+
+/// One call in so many is timed.
+pub const EVERY: u64 = 8;
+
+/// Digits of a time that are kept.
+const DIGITS: u8 = 3;
+
+/// The longest time that is told from longer ones, in ticks of the counter: some
+/// seconds.
+const LONGEST_TICKS: u64 = 1 << 34;
+
+/// Percentiles of the times of single calls, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    /// Half of the calls took no longer.
+    pub p50: f64,
+    /// 99 in 100 took no longer.
+    pub p99: f64,
+    /// 999 in 1000 took no longer.
+    pub p999: f64,
+    /// None took longer.
+    pub max: f64,
+}
+
+/// The times of single calls, in ticks of the processor's counter.
+#[derive(Clone, Debug)]
+pub struct Ticks(Histogram<u64>);
+
+impl Default for Ticks {
+    fn default() -> Ticks {
+        let ticks = Histogram::new_with_max(LONGEST_TICKS, DIGITS);
+        Ticks(ticks.expect("the digits and the longest are in range"))
+    }
+}
+
+impl Ticks {
+    /// Adds the times of another turn, or of another thread.
+    ///
+    /// # Panics
+    ///
+    /// Never: all have the same range.
+    pub fn add(&mut self, other: &Ticks) {
+        self.0.add(&other.0).expect("their range is the same");
+    }
+
+    /// Their percentiles, where a tick is so many nanoseconds. `None` if no call was
+    /// timed.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "three digits were kept")]
+    pub fn percentiles(&self, nanos_per_tick: f64) -> Option<Latency> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let nanos = |ticks: u64| ticks as f64 * nanos_per_tick;
+        let at = |quantile| nanos(self.0.value_at_quantile(quantile));
+        Some(Latency { p50: at(0.5), p99: at(0.99), p999: at(0.999), max: nanos(self.0.max()) })
+    }
+}
+
+/// What a tick of the counter is, as quanta found it.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "it is known to some millionths")]
+pub fn nanos_per_tick() -> f64 {
+    const TICKS: u64 = 1 << 32;
+    quanta::Clock::new().delta_as_nanos(0, TICKS) as f64 / TICKS as f64
+}
+
+/// Times calls of `op` on a new `S` for one turn. The flag says whether the threads
+/// had the processors to themselves.
+#[must_use]
+pub fn run<S: Subject>(op: Op, plan: Plan) -> (Ticks, bool) {
+    let limit = S::limit(op);
+    let subject = CachePadded::new(S::new(limit));
+    let counter = quanta::Clock::new();
+    let crew =
+        crew::together::<S, _>(&subject, (op, limit, plan), |role, subject, own, is_over| {
+            let waited = scheduler::waited();
+            let ticks = lap(role, subject, own, is_over, &counter);
+            (ticks, scheduler::waited_since(waited))
+        });
+    let mut all = Ticks::default();
+    let mut longest_wait = Duration::ZERO;
+    for (ticks, waited) in &crew.done {
+        all.add(ticks);
+        longest_wait = longest_wait.max(*waited);
+    }
+    (all, longest_wait.as_secs_f64() <= round::QUIET * plan.time.as_secs_f64())
+}
+
+/// Calls until the turn is over. Who only keeps the others company has no times.
+///
+/// The timed call goes where the others go, though that is one call more: a limiter
+/// that is called from two places may be inlined into neither.
+fn lap<S: Subject>(
+    role: Role,
+    subject: &S,
+    own: &mut S::Own<'_>,
+    is_over: &AtomicBool,
+    counter: &quanta::Clock,
+) -> Ticks {
+    let mut ticks = Ticks::default();
+    while !is_over.load(Relaxed) {
+        role.calls(subject, own, EVERY - 1);
+        let began = counter.raw();
+        role.calls(subject, own, 1);
+        let ended = counter.raw();
+        if role != Role::Company {
+            ticks.0.saturating_record(ended.saturating_sub(began));
+        }
+    }
+    ticks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(ticks: impl IntoIterator<Item = u64>) -> Ticks {
+        let mut all = Ticks::default();
+        ticks.into_iter().for_each(|ticks| all.0.saturating_record(ticks));
+        all
+    }
+
+    #[test]
+    fn percentiles_are_times_that_so_many_calls_did_not_exceed() {
+        let latency = of(1..=1_000).percentiles(0.5).expect("calls were timed");
+        assert_eq!(latency, Latency { p50: 250.0, p99: 495.0, p999: 499.5, max: 500.0 });
+    }
+
+    #[test]
+    fn one_slow_call_in_a_thousand_is_seen_at_the_most_only() {
+        let latency = of((1..=999).map(|_| 7).chain([70_000])).percentiles(1.0);
+        let latency = latency.expect("calls were timed");
+        assert!((latency.p999 - 7.0).abs() < 1e-9);
+        assert!((latency.max / 70_000.0 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_times_of_several_threads_are_of_one_distribution() {
+        let mut all = of([1; 99]);
+        all.add(&of([900; 101]));
+        assert_eq!(all.percentiles(1.0).map(|latency| latency.p50), Some(900.0));
+    }
+
+    #[test]
+    fn where_no_call_was_timed_there_are_no_percentiles() {
+        assert_eq!(Ticks::default().percentiles(1.0), None);
+    }
+}

@@ -1,0 +1,221 @@
+//! The report of `contend` as one page, which needs nothing but itself.
+
+mod group;
+mod tables;
+
+use std::path::Path;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use self::group::Group;
+use crate::plot::lines::{self, Series};
+use crate::plot::{Side, axis::Scale, ink, ranges};
+use crate::report::{Line, Spread};
+use crate::subject::Op;
+
+/// How it looks.
+const STYLE: &str = include_str!("page/style.css");
+
+/// What the page says.
+#[derive(Clone, Debug)]
+pub struct Page<'a> {
+    /// What the figures were taken on.
+    pub machine: String,
+    /// How they can be taken again.
+    pub command: String,
+    /// How they were taken.
+    pub how: String,
+    /// What was asked of the limiters.
+    pub ops: &'a [Op],
+    /// How many threads asked, in order.
+    pub threads: &'a [usize],
+    /// The figures.
+    pub lines: &'a [Line],
+}
+
+/// The command that was given, without the place of the program.
+#[must_use]
+pub fn command_line(mut args: impl Iterator<Item = String>) -> String {
+    let program = args.next().unwrap_or_default();
+    let name = Path::new(&program)
+        .file_name()
+        .map_or(program.clone(), |name| name.to_string_lossy().into_owned());
+    let quoted = args.map(|arg| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=,./:+".contains(&byte);
+        if !arg.is_empty() && arg.bytes().all(is_plain) {
+            return arg;
+        }
+        format!("'{}'", arg.replace('\'', r"'\''"))
+    });
+    [name].into_iter().chain(quoted).collect::<Vec<_>>().join(" ")
+}
+
+impl Page<'_> {
+    /// The page.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let dark = format!("@media (prefers-color-scheme: dark) {{\n{}}}\n", ink::dark_rules());
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    title { "Contention" }
+                    style { (PreEscaped(STYLE)) (PreEscaped(dark)) }
+                }
+                body { (self.header()) main { (self.body()) } }
+            }
+        }
+        .into_string()
+    }
+
+    fn header(&self) -> Markup {
+        html! {
+            header {
+                h1 { "What a limiter costs, and its callers each other" }
+                dl {
+                    dt { "Machine" } dd { (self.machine) }
+                    dt { "Command" } dd { code { (self.command) } }
+                    dt { "How" } dd { (self.how) }
+                    dt { "Spread" } dd {
+                        "Points are medians of the rounds in which no thread had to wait for a processor, \
+                         or of all of them where fewer than three were so; bars are the least and the most \
+                         of the same rounds. The time per call is that of the slowest thread, over its own calls."
+                    }
+                }
+                p.legend {
+                    span.ours { "this project: bold, filled, cool colours" }
+                    span.peer { "peers: thin, hollow, warm colours" }
+                    span.clock { "bare clocks, the floor of a time: grey" }
+                }
+                nav {
+                    @for op in self.ops { a href={ "#" (op) } { (op) } }
+                    a href="#excess" { "excess" }
+                    a href="#figures" { "all figures" }
+                }
+            }
+        }
+    }
+
+    fn body(&self) -> Markup {
+        html! {
+            @for &op in self.ops { (self.section(op)) }
+            section #excess {
+                h2 { "Excess admissions" }
+                p {
+                    "What was admitted beyond burst + rate × time, the worst of the clocks taken for the time. \
+                     Only " code { "edge" } " comes close to the bound while permits are refilled."
+                }
+                (tables::excess(self.lines))
+            }
+            section #figures {
+                h2 { "All figures" }
+                details { summary { "as a table" } (tables::figures(self.lines)) }
+            }
+        }
+    }
+
+    fn section(&self, op: Op) -> Markup {
+        let name = op.to_string();
+        let lines: Vec<&Line> = self.lines.iter().filter(|line| line.op == name).collect();
+        html! {
+            section id=(name) {
+                h2 { (name) }
+                p { (explain(op)) }
+                @for (group, lines) in Group::split(&lines) {
+                    h3 { (group.title()) }
+                    div.pair {
+                        (figure("Throughput: calls of all threads per microsecond", &self.plot(
+                            lines.iter().filter(|line| Side::of(line.limiter) != Side::Clock),
+                            |line| line.mops_spread,
+                            Scale::Linear,
+                        )))
+                        (figure("Time per call of the slowest thread: ns, logarithmic", &self.plot(
+                            lines.iter(), |line| line.ns_per_op, Scale::Log,
+                        )))
+                    }
+                }
+                h3 { "Single calls" }
+                p {
+                    "Percentiles of the time of single calls: "
+                    (mark("currentColor")) " p50, " (mark("#C4C9D0")) " p99, " (mark("#FFFFFF")) " p99.9. "
+                    "The timer's own time is in them, in its steps: it is what " code { "clock/none" }
+                    " has, in the section of " code { "allow" } "."
+                }
+                div.pair {
+                    @for &threads in &self.edges() {
+                        @let rows = latencies(&lines, threads);
+                        @if !rows.is_empty() {
+                            (figure(&format!("{threads} thread{}", if threads == 1 { "" } else { "s" }),
+                                &ranges::draw(&rows)))
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The fewest threads and the most.
+    fn edges(&self) -> Vec<usize> {
+        let mut edges: Vec<usize> =
+            self.threads.first().into_iter().chain(self.threads.last()).copied().collect();
+        edges.dedup();
+        edges
+    }
+
+    fn plot<'a>(
+        &self,
+        lines: impl Iterator<Item = &'a &'a Line>,
+        figure: fn(&Line) -> Spread,
+        scale: Scale,
+    ) -> String {
+        let mut series: Vec<Series<'_>> = Vec::new();
+        for line in lines {
+            let place = self.threads.iter().position(|threads| *threads == line.threads);
+            let point = place.map(|place| (place, figure(line)));
+            match series.iter_mut().find(|series| series.limiter == line.limiter) {
+                Some(series) => series.points.extend(point),
+                None => series
+                    .push(Series { limiter: line.limiter, points: point.into_iter().collect() }),
+            }
+        }
+        lines::draw(self.threads, &series, scale)
+    }
+}
+
+/// A plot and what it shows.
+fn figure(caption: &str, svg: &str) -> Markup {
+    html! { figure { figcaption { (caption) } (PreEscaped(svg)) } }
+}
+
+/// One of the marks of a plot, within a sentence.
+fn mark(fill: &str) -> Markup {
+    html! { svg.mark viewBox="0 0 10 10" { circle cx="5" cy="5" r="4" stroke="currentColor" fill=(fill) {} } }
+}
+
+fn latencies<'a>(lines: &[&'a Line], threads: usize) -> Vec<(&'a str, crate::latency::Latency)> {
+    let of_plot = lines.iter().filter(|line| line.threads == threads);
+    of_plot.filter_map(|line| Some((line.limiter, line.latency_ns?))).collect()
+}
+
+/// What is asked, in the words of the page.
+fn explain(op: Op) -> &'static str {
+    match op {
+        Op::Allow => {
+            "One permit of a large burst, asked faster than it refills: every call is admitted."
+        }
+        Op::Full => "One permit of a limiter that is always full: every call is admitted.",
+        Op::Deny => "One permit of a limiter that is empty: every call is refused.",
+        Op::Edge => {
+            "One permit at a rate of a few in a hundred calls: some are admitted, most are refused."
+        }
+        Op::Beside => {
+            "One thread takes single permits of a large burst at full speed; all others ask for the whole \
+             burst and are refused. Only the refused calls are counted and timed. A thread alone only asks."
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

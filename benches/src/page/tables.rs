@@ -1,0 +1,106 @@
+//! The figures as tables.
+
+use maud::{Markup, html};
+
+use crate::report::Line;
+
+/// What each limiter admitted beyond its bound.
+pub(super) fn excess(lines: &[Line]) -> Markup {
+    let limiters = lines.iter().filter(|line| !line.limiter.starts_with("clock/"));
+    // In the order of the lines.
+    let mut sums: Vec<(&str, u64, u64, u64)> = Vec::new();
+    for line in limiters {
+        if sums.iter().all(|(limiter, ..)| *limiter != line.limiter) {
+            sums.push((line.limiter, 0, 0, 0));
+        }
+        for (_, admitted, bound, excess) in
+            sums.iter_mut().filter(|(limiter, ..)| *limiter == line.limiter)
+        {
+            *admitted += line.admitted;
+            *bound += line.bound;
+            *excess += line.excess;
+        }
+    }
+    let (faulty, faultless): (Vec<_>, Vec<_>) = sums.into_iter().partition(|sum| sum.3 > 0);
+    html! {
+        @if faulty.is_empty() {
+            p.none { "None, by any of " (faultless.len()) " limiters." }
+        } @else {
+            p { (faulty.len()) " of " (faulty.len() + faultless.len()) " limiters admitted too much:" }
+            table {
+                tr { th { "limiter" } th { "admitted" } th { "bound" } th { "excess" } }
+                @for (limiter, admitted, bound, excess) in faulty {
+                    tr {
+                        th { (limiter) }
+                        td { (grouped(admitted)) }
+                        td { (grouped(bound)) }
+                        td.excess { (grouped(excess)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every line.
+pub(super) fn figures(lines: &[Line]) -> Markup {
+    let nanos = |figure: f64| format!("{figure:.1}");
+    html! {
+        table {
+            tr {
+                th { "limiter" } th { "op" } th { "threads" } th { "ns" } th { "min..max" }
+                th { "p50" } th { "p99" } th { "p99.9" } th { "most" } th { "Mops" }
+                th { "rounds" } th { "quiet" } th { "admitted" } th { "bound" } th { "excess" }
+            }
+            @for line in lines {
+                tr {
+                    th { (line.limiter) }
+                    td { (line.op) }
+                    td { (line.threads) }
+                    td { (nanos(line.ns_per_op.median)) }
+                    td { (nanos(line.ns_per_op.min)) ".." (nanos(line.ns_per_op.max)) }
+                    @if let Some(latency) = line.latency_ns {
+                        @for figure in [latency.p50, latency.p99, latency.p999, latency.max] {
+                            td { (grouped(figure.round() as u64)) }
+                        }
+                    } @else {
+                        td {} td {} td {} td {}
+                    }
+                    td { (nanos(line.mops)) }
+                    td { (line.rounds) }
+                    td { (line.quiet) }
+                    td { (grouped(line.admitted)) }
+                    td { (grouped(line.bound)) }
+                    td { (grouped(line.excess)) }
+                }
+            }
+        }
+    }
+}
+
+/// A number with its digits in threes.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            // A space that no line is broken at.
+            grouped.push('\u{202f}');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_in_threes_from_the_right() {
+        let plain = |number| grouped(number).replace('\u{202f}', " ");
+        assert_eq!(plain(7), "7");
+        assert_eq!(plain(1_234), "1 234");
+        assert_eq!(plain(123_456_789), "123 456 789");
+    }
+}

@@ -1,0 +1,105 @@
+//! The page is whole, needs nothing else, and says what it is told as it is told.
+
+use super::*;
+use crate::latency::Latency;
+
+fn line(limiter: &'static str, op: Op, threads: usize) -> Line {
+    let spread = |median| Spread { min: median * 0.9, median, max: median * 1.2 };
+    Line {
+        limiter,
+        op: op.to_string(),
+        threads,
+        keys: 1,
+        ns_per_op: spread(10.0),
+        mops: 100.0,
+        mops_spread: spread(100.0),
+        latency_ns: Some(Latency { p50: 10.0, p99: 30.0, p999: 900.0, max: 1e6 }),
+        admitted: 1_000_000,
+        bound: 1_000_003,
+        excess: 0,
+        fastest_thread: 1,
+        slowest_thread: 1,
+        rounds: 3,
+        quiet: 3,
+        baseline: "governor",
+    }
+}
+
+fn page_of(lines: &[Line], machine: &str) -> String {
+    let page = Page {
+        machine: machine.to_owned(),
+        command: "contend --html x.html".to_owned(),
+        how: "3 rounds".to_owned(),
+        ops: &[Op::Allow, Op::Beside],
+        threads: &[1, 2],
+        lines,
+    };
+    page.html()
+}
+
+/// The names of the elements that are open after `text`, which none should be.
+///
+/// # Panics
+///
+/// If an element is closed that is not the last that was opened.
+fn open_elements(text: &str) -> Vec<&str> {
+    let mut open = Vec::new();
+    for tag in text.split('<').skip(1).map(|rest| rest.split('>').next().unwrap_or("")) {
+        let name = tag.split([' ', '\n', '/']).find(|part| !part.is_empty()).unwrap_or("");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "</{name}>");
+        } else if !tag.ends_with('/') && !["!DOCTYPE", "meta"].contains(&name) {
+            open.push(name);
+        }
+    }
+    open
+}
+
+#[test]
+fn every_element_is_closed() {
+    let lines = [line("sluicegate/gcra", Op::Allow, 1), line("governor", Op::Allow, 2)];
+    assert_eq!(open_elements(&page_of(&lines, "a machine")), Vec::<&str>::new());
+    assert_eq!(open_elements(&page_of(&[], "a machine")), Vec::<&str>::new());
+}
+
+#[test]
+fn nothing_is_loaded() {
+    let lines = [line("sluicegate/gcra", Op::Allow, 1)];
+    // The name of a vocabulary, which nobody loads.
+    let page = page_of(&lines, "a machine").replace("http://www.w3.org/2000/svg", "");
+    for link in ["http:", "https:", "src=", "<link", "<script", "@import", "url("] {
+        assert!(!page.contains(link), "{link}");
+    }
+}
+
+#[test]
+fn text_is_not_markup() {
+    let page = page_of(&[line("<b>&\"", Op::Allow, 1)], "<i>AMD & Intel</i>");
+    assert!(page.contains("&lt;i&gt;AMD &amp; Intel&lt;/i&gt;"));
+    assert!(!page.contains("<b>") && !page.contains("<i>"));
+    assert_eq!(open_elements(&page), Vec::<&str>::new());
+}
+
+#[test]
+fn every_limiter_has_a_line_in_the_plots_and_one_in_the_tables() {
+    let page = page_of(&[line("governor", Op::Allow, 1), line("quota", Op::Allow, 2)], "");
+    for limiter in ["governor", "quota"] {
+        let count = page.lines().filter(|text| *text == limiter).count();
+        assert_eq!(count, 3, "{limiter} in two plots of lines and one of percentiles");
+        assert!(page.contains(&format!("<th>{limiter}</th>")));
+    }
+}
+
+#[test]
+fn what_is_admitted_beyond_the_bound_is_named() {
+    let faulty = Line { excess: 12_345, ..line("governor", Op::Allow, 1) };
+    assert!(page_of(&[faulty], "").contains("12\u{202f}345"));
+    assert!(page_of(&[line("governor", Op::Allow, 1)], "").contains("None, by any of 1 limiters."));
+}
+
+#[test]
+fn a_command_line_can_be_given_to_a_shell() {
+    let args = ["/a place/contend", "--op", "allow,deny", "--html", "it's mine"];
+    let command = command_line(args.into_iter().map(str::to_owned));
+    assert_eq!(command, r"contend --op allow,deny --html 'it'\''s mine'");
+}

@@ -1,0 +1,93 @@
+//! Threads that share one limiter for a while.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+
+use crossbeam_utils::CachePadded;
+
+use super::{Plan, WARM_UP, calls, calls_for};
+use crate::subject::{Limit, Op, Subject};
+
+/// What one thread asks for, call after call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// One permit.
+    One,
+    /// That many at once, which are not there.
+    Many(u64),
+    /// One permit, so that the others have company. Its calls are not counted.
+    Company,
+}
+
+impl Role {
+    fn of(op: Op, limit: Limit, plan: Plan, index: usize) -> Role {
+        match op {
+            Op::Beside if index == 0 && plan.threads > 1 => Role::Company,
+            Op::Beside => Role::Many(limit.burst),
+            Op::Allow | Op::Full | Op::Deny | Op::Edge => Role::One,
+        }
+    }
+
+    /// Makes `count` calls; how many permits were granted.
+    pub(crate) fn calls<S: Subject>(self, subject: &S, own: &mut S::Own<'_>, count: u64) -> u64 {
+        match self {
+            Role::One | Role::Company => calls(subject, own, count),
+            Role::Many(permits) => permits * calls_for(subject, own, permits, count),
+        }
+    }
+}
+
+/// What the threads of a round came to.
+pub(crate) struct Crew<T> {
+    /// What each thread's work returned.
+    pub(crate) done: Vec<T>,
+    /// Calls that were made before it, to warm up.
+    pub(crate) warm_up_calls: u64,
+    /// How many of those were admitted.
+    pub(crate) warm_up_admitted: u64,
+}
+
+/// Lets `plan.threads` threads do `work` together, each with its own of `subject`,
+/// until the flag is raised after `plan.time`.
+pub(crate) fn together<S: Subject, T: Send>(
+    subject: &S,
+    (op, limit, plan): (Op, Limit, Plan),
+    work: impl Fn(Role, &S, &mut S::Own<'_>, &AtomicBool) -> T + Sync,
+) -> Crew<T> {
+    let cores = core_affinity::get_core_ids().filter(|_| plan.is_pinned).unwrap_or_default();
+    // What the threads share is on lines of its own.
+    let is_over = CachePadded::new(AtomicBool::new(false));
+    let start = CachePadded::new(Barrier::new(plan.threads + 1));
+    let mut warm_up_calls = WARM_UP * plan.threads as u64;
+    let mut before = 0;
+    if op == Op::Beside {
+        // What is gone before anybody asks for the whole.
+        warm_up_calls += WARM_UP;
+        before = calls(subject, &mut subject.own(), WARM_UP);
+    }
+
+    let (done, admitted): (Vec<T>, Vec<u64>) = thread::scope(|scope| {
+        let running: Vec<_> = (0..plan.threads)
+            .map(|index| {
+                let (work, is_over, start) = (&work, &is_over, &start);
+                let core = cores.get(index).copied();
+                let role = Role::of(op, limit, plan, index);
+                scope.spawn(move || {
+                    if let Some(core) = core {
+                        core_affinity::set_for_current(core);
+                    }
+                    let mut own = subject.own();
+                    let admitted = role.calls(subject, &mut own, WARM_UP);
+                    start.wait();
+                    (work(role, subject, &mut own, is_over), admitted)
+                })
+            })
+            .collect();
+        start.wait();
+        thread::sleep(plan.time);
+        is_over.store(true, Relaxed);
+        running.into_iter().map(|thread| thread.join().expect("no call panics")).unzip()
+    });
+    Crew { done, warm_up_calls, warm_up_admitted: before + admitted.iter().sum::<u64>() }
+}
