@@ -27,7 +27,11 @@ mod receipt;
 mod ring;
 #[cfg(feature = "alloc")]
 mod sharded;
+#[cfg(feature = "alloc")]
+mod slot;
 mod snapshot;
+#[cfg(feature = "alloc")]
+mod sticky;
 mod sync;
 mod tally;
 mod time;
@@ -49,6 +53,8 @@ pub use self::receipt::Receipt;
 #[cfg(feature = "alloc")]
 pub use self::sharded::{Shard, Sharded};
 pub use self::snapshot::{Snapshot, SnapshotError};
+#[cfg(feature = "alloc")]
+pub use self::sticky::Sticky;
 #[cfg(feature = "alloc")]
 pub use self::window::History;
 

@@ -64,8 +64,6 @@ mod memory;
 mod room;
 mod shard;
 mod shards;
-#[cfg(all(feature = "std", not(sluicegate_loom)))]
-mod slot;
 mod verbs;
 
 use core::fmt;
@@ -75,10 +73,12 @@ use crate::one_word::{OneWord, RoomLent, Terms};
 use crate::{Clock, ConfigError, DefaultClock, Denied, Grant, Lease, Quota, Receipt};
 
 use self::hand::Hand;
-use self::shards::{MAX_SHARDS, Shards};
+use self::shards::Shards;
 
 pub(crate) use self::hand::Home;
+pub(crate) use self::memory::{Memory, Refusal};
 pub use self::shard::Shard;
+pub(crate) use self::shards::MAX_SHARDS;
 
 /// A token bucket for many cores: each spends from a cache line of its own.
 ///
@@ -279,15 +279,6 @@ impl<C: Clock> Sharded<C> {
         let used = limit.saturating_sub(left);
         let outlook = Outlook::Known(Known { limit, used, reset_nanos, retry_nanos: 0 });
         Grant { permits, outlook }
-    }
-
-    /// The shard of this thread.
-    #[inline(always)]
-    fn mine() -> usize {
-        #[cfg(all(feature = "std", not(sluicegate_loom)))]
-        return slot::of_this_thread();
-        #[cfg(not(all(feature = "std", not(sluicegate_loom))))]
-        return 0;
     }
 
     /// Notes what grants are to tell of the quota in force.

@@ -1,5 +1,8 @@
 //! The outlook of a limiter that counts by windows of time.
 
+#[cfg(feature = "alloc")]
+use super::Known;
+
 /// Counts of the present window and of the one before, and what they will be
 /// worth.
 ///
@@ -42,6 +45,17 @@ impl Counted {
             return self.current;
         }
         self.current.saturating_add(self.weight().div_ceil(u128::from(self.length_nanos)) as u64)
+    }
+
+    /// The same, looked up for a request for `permits`.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn known(&self, permits: u64) -> Known {
+        Known {
+            limit: self.limit,
+            used: self.used(),
+            reset_nanos: self.wait_nanos(self.limit),
+            retry_nanos: self.wait_nanos(permits),
+        }
     }
 
     /// The least wait after which `permits`, at most the limit, are within it.

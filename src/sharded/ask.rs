@@ -1,6 +1,5 @@
 //! What a call does that its shard has too few tokens for.
 
-use crate::decision::Outlook;
 use crate::one_word::Reading;
 use crate::{Clock, Denied, Grant};
 
@@ -84,10 +83,8 @@ impl<C: Clock> Sharded<C> {
             self.close_all(index);
         }
         let denied = reading.denial(permits, outside);
-        if let Denied::Wait(shortfall) = &denied
-            && let Outlook::Accrued(accrued) = &shortfall.outlook
-        {
-            let refusal = Refusal::new(permits, returns, reading.now_nanos, accrued);
+        if let Denied::Wait(shortfall) = &denied {
+            let refusal = Refusal::new(permits, returns, reading.now_nanos, shortfall);
             self.shards.at(index).refused.note(&refusal);
         }
         denied

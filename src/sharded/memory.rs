@@ -8,7 +8,7 @@
 //! looks at it before and after, and who would write while another does leaves it.
 
 use crate::Refill;
-use crate::decision::{Accrued, Denied, Outlook, Shortfall};
+use crate::decision::{Accrued, Denied, Known, Outlook, Shortfall};
 use crate::sync::{
     AtomicWord,
     Ordering::{Acquire, Relaxed, Release},
@@ -17,106 +17,136 @@ use crate::sync::{
 
 /// What was refused, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) permits: u64,
-    /// How often tokens had come back before it.
-    pub(super) returns: u64,
-    pub(super) since_nanos: u64,
+pub(crate) struct Refusal {
+    permits: u64,
+    /// How often permits had come back before it.
+    returns: u64,
+    since_nanos: u64,
     /// Until then it is certain to be refused again.
-    pub(super) until_nanos: u64,
-    /// The limiter as it stood.
-    pub(super) accrued: Accrued,
+    until_nanos: u64,
+    which: u64,
+    /// The limiter as it stood: of what kind, and what is said of it.
+    kind: u64,
+    said: [u64; 6],
 }
 
-const WORDS: usize = 11;
+const WORDS: usize = 12;
+
+// The kinds of limiter.
+const EARNS_SMOOTHLY: u64 = 0;
+const EARNS_IN_STEPS: u64 = 1;
+const COUNTS: u64 = 2;
 
 impl Refusal {
-    /// The refusal of `permits` at `now_nanos`, when tokens had come back so often.
-    pub(super) fn new(permits: u64, returns: u64, now_nanos: u64, accrued: &Accrued) -> Refusal {
-        let wait_nanos = accrued.certain_wait(Refusal::wanted(permits, accrued));
+    /// Of nothing: nobody is refused 0 permits.
+    const NONE: Refusal = Refusal {
+        permits: 0,
+        returns: 0,
+        since_nanos: 0,
+        until_nanos: 0,
+        which: 0,
+        kind: 0,
+        said: [0; 6],
+    };
+
+    /// The refusal of `permits` at `now_nanos`, when permits had come back so often.
+    pub(crate) fn new(permits: u64, returns: u64, now_nanos: u64, of: &Shortfall) -> Refusal {
+        let known = |known: Known| {
+            let Known { limit, used, reset_nanos, retry_nanos } = known;
+            (COUNTS, [limit, used, reset_nanos, retry_nanos, 0, 0], retry_nanos)
+        };
+        let (kind, said, wait_nanos) = match of.outlook {
+            Outlook::Accrued(accrued) => {
+                let wait_nanos = accrued.certain_wait(of.outlook.wanted_for(permits));
+                let Accrued { capacity, token, gain, period_nanos, time_nanos, .. } = accrued;
+                let balance = accrued.balance as u64;
+                let kind = match accrued.refill {
+                    Refill::Smooth => EARNS_SMOOTHLY,
+                    Refill::Interval => EARNS_IN_STEPS,
+                };
+                (kind, [balance, capacity, token, gain, period_nanos, time_nanos], wait_nanos)
+            }
+            Outlook::Counted(counted) => known(counted.known(permits)),
+            Outlook::Known(looked_up) => known(looked_up),
+        };
         let until_nanos = now_nanos.saturating_add(wait_nanos);
-        Refusal { permits, returns, since_nanos: now_nanos, until_nanos, accrued: *accrued }
+        let (since_nanos, which) = (now_nanos, of.which as u64);
+        Refusal { permits, returns, since_nanos, until_nanos, which, kind, said }
     }
 
     /// What it says at `now_nanos`; `None` if that is not between its instants.
     #[inline(always)]
-    pub(super) fn at(&self, now_nanos: u64) -> Option<Denied> {
+    pub(crate) fn at(&self, now_nanos: u64) -> Option<Denied> {
         let passed_nanos = now_nanos.wrapping_sub(self.since_nanos);
         if passed_nanos >= self.until_nanos.wrapping_sub(self.since_nanos) {
             return None;
         }
-        let wanted = Refusal::wanted(self.permits, &self.accrued);
-        let outlook = Outlook::Accrued(Accrued { passed_nanos, ..self.accrued });
-        Some(Denied::Wait(Shortfall { wanted, outlook, which: 0 }))
+        let outlook = match self.kind {
+            EARNS_SMOOTHLY => self.accrued(Refill::Smooth, passed_nanos),
+            EARNS_IN_STEPS => self.accrued(Refill::Interval, passed_nanos),
+            _ => {
+                let [limit, used, reset_nanos, retry_nanos, ..] = self.said;
+                Outlook::Known(Known {
+                    limit,
+                    used,
+                    reset_nanos: reset_nanos.saturating_sub(passed_nanos),
+                    retry_nanos: retry_nanos.saturating_sub(passed_nanos),
+                })
+            }
+        };
+        let wanted = outlook.wanted_for(self.permits);
+        Some(Denied::Wait(Shortfall { wanted, outlook, which: self.which as usize }))
     }
 
-    fn wanted(permits: u64, accrued: &Accrued) -> i64 {
-        (permits as i64).wrapping_mul(accrued.token as i64)
-    }
-
-    fn to_words(self) -> [u64; WORDS] {
-        let Refusal { permits, returns, since_nanos, until_nanos, accrued } = self;
-        [
-            permits,
-            returns,
-            since_nanos,
-            until_nanos,
-            accrued.balance as u64,
-            accrued.capacity,
-            accrued.token,
-            accrued.gain,
-            accrued.period_nanos,
-            accrued.time_nanos,
-            u64::from(accrued.refill == Refill::Interval),
-        ]
-    }
-
-    /// The refusal in the words. Words of different ones make nonsense, but never a
-    /// panic: whoever read them finds out.
     #[inline(always)]
-    fn from_words(words: [u64; WORDS]) -> Refusal {
-        let [
-            permits,
-            returns,
-            since_nanos,
-            until_nanos,
-            balance,
-            capacity,
-            token,
-            gain,
-            period_nanos,
-            time_nanos,
-            refill,
-        ] = words;
-        let accrued = Accrued {
+    fn accrued(&self, refill: Refill, passed_nanos: u64) -> Outlook {
+        let [balance, capacity, token, gain, period_nanos, time_nanos] = self.said;
+        Outlook::Accrued(Accrued {
             balance: balance as i64,
             capacity,
             token,
             gain,
             period_nanos,
             time_nanos,
-            refill: if refill == 0 { Refill::Smooth } else { Refill::Interval },
-            passed_nanos: 0,
-        };
-        Refusal { permits, returns, since_nanos, until_nanos, accrued }
+            refill,
+            passed_nanos,
+        })
+    }
+
+    fn to_words(self) -> [u64; WORDS] {
+        let Refusal { permits, returns, since_nanos, until_nanos, which, kind, said } = self;
+        let mut words = [0; WORDS];
+        let (first, last) = words.split_at_mut(WORDS - said.len());
+        first.copy_from_slice(&[permits, returns, since_nanos, until_nanos, which, kind]);
+        last.copy_from_slice(&said);
+        words
+    }
+
+    /// The refusal in the words. Words of different ones make nonsense, but never a
+    /// panic: whoever read them finds out.
+    #[inline(always)]
+    fn from_words(words: [u64; WORDS]) -> Refusal {
+        let [permits, returns, since_nanos, until_nanos, which, kind, said @ ..] = words;
+        Refusal { permits, returns, since_nanos, until_nanos, which, kind, said }
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     writers: AtomicWord<u64>,
     words: [AtomicWord<u64>; WORDS],
 }
 
 impl Memory {
-    /// Nothing is remembered: nobody asks for 0 permits.
-    pub(super) fn new() -> Memory {
-        Memory { writers: AtomicWord::new(0), words: [0; WORDS].map(AtomicWord::new) }
+    /// Nothing is remembered.
+    pub(crate) fn new() -> Memory {
+        let words = Refusal::NONE.to_words().map(AtomicWord::new);
+        Memory { writers: AtomicWord::new(0), words }
     }
 
     /// The refusal of `permits`, if that was the last, and nothing has come back since.
     #[inline(always)]
-    pub(super) fn recall(&self, permits: u64, returns: u64) -> Option<Refusal> {
+    pub(crate) fn recall(&self, permits: u64, returns: u64) -> Option<Refusal> {
         // ORDERING: Acquire; pairs with the store at the end of `note`, so that the words
         // are those of that writer or of a later one.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
@@ -136,9 +166,14 @@ impl Memory {
         (is_one && refusal.permits == permits && refusal.returns == returns).then_some(refusal)
     }
 
+    /// Forgets the last one.
+    pub(crate) fn clear(&self) {
+        self.note(&Refusal::NONE);
+    }
+
     /// Remembers `refusal` in place of the last one; or not, if another call is just
     /// doing so.
-    pub(super) fn note(&self, refusal: &Refusal) {
+    pub(crate) fn note(&self, refusal: &Refusal) {
         // ORDERING: Relaxed. A guess, which the CAS checks.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
         let before = self.writers.load(Relaxed);

@@ -13,7 +13,7 @@ use super::memory::Memory;
 use super::room::Room;
 
 /// The most shards that there may be.
-pub(super) const MAX_SHARDS: usize = 256;
+pub(crate) const MAX_SHARDS: usize = 256;
 
 /// The most tokens that a shard draws at once. What a draw costs, shared among so many
 /// permits, is a small part of a nanosecond; more would only be missing elsewhere.

@@ -1,7 +1,7 @@
 //! The public verbs.
 
 use crate::decision::Shortfall;
-use crate::{Clock, Denied, Grant, Lease, Limiter, Quota, Receipt};
+use crate::{Clock, Denied, Grant, Lease, Limiter, Quota, Receipt, slot};
 
 use super::{Shard, Sharded};
 
@@ -34,7 +34,7 @@ impl<C: Clock> Sharded<C> {
     /// ```
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_at(Self::mine(), permits)
+        self.acquire_at(slot::of_this_thread(), permits)
     }
 
     /// Takes as many of `permits` as there are, at least one.
@@ -45,7 +45,7 @@ impl<C: Clock> Sharded<C> {
     ///
     /// [`Denied::Wait`] if there is not one permit.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_up_to_at(Self::mine(), permits)
+        self.acquire_up_to_at(slot::of_this_thread(), permits)
     }
 
     /// Takes up to `permits`, at least one, for the caller to hold and spend without any
@@ -60,7 +60,7 @@ impl<C: Clock> Sharded<C> {
     ///
     /// [`Denied::Wait`] if there is not one permit.
     pub fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
-        self.lease_at(Self::mine(), permits)
+        self.lease_at(slot::of_this_thread(), permits)
     }
 
     /// What [`try_acquire`](Sharded::try_acquire) would answer now. Takes nothing.
@@ -132,11 +132,11 @@ impl<C: Clock> Sharded<C> {
 impl<C: Clock> Limiter for Sharded<C> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_at(Self::mine(), permits)
+        self.acquire_at(slot::of_this_thread(), permits)
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_up_to_at(Self::mine(), permits)
+        self.acquire_up_to_at(slot::of_this_thread(), permits)
     }
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
@@ -144,7 +144,7 @@ impl<C: Clock> Limiter for Sharded<C> {
     }
 
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        self.acquire_revocable_at(Self::mine(), permits)
+        self.acquire_revocable_at(slot::of_this_thread(), permits)
     }
 
     fn reset(&self) {
