@@ -40,6 +40,8 @@ enum Attempt {
     /// No answer; the next attempt starts from what was found.
     Missed {
         found: Level,
+        /// Whether a CAS failed.
+        has_lost: bool,
     },
 }
 
@@ -141,7 +143,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
             Attempt::Granted(granted) => Ok(granted),
             Attempt::Refused(refused) => Err(refused.into()),
             Attempt::Impossible(answer) => answer.map_err(Denied::from),
-            Attempt::Missed { found } => {
+            Attempt::Missed { found, .. } => {
                 self.spend_from::<SPEND>(found, now_nanos, 0, charge).map_err(Denied::from)
             }
         }
@@ -171,11 +173,14 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
                     seen = self.line.word.load(Acquire);
                 }
                 Attempt::Impossible(answer) => return answer,
-                // Lost the race. Decide again from what the winner left, a little
-                // later, so that it can go on; the clock is not read again.
-                Attempt::Missed { found } => {
+                // Decide again from what the winner left; the clock is not read again.
+                Attempt::Missed { found, has_lost } => {
                     seen = found;
-                    backoff.spin();
+                    // A little later, so that it can go on. Who only looks is in
+                    // nobody's way.
+                    if has_lost {
+                        backoff.spin();
+                    }
                 }
             }
         }
@@ -198,7 +203,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         let terms = self.slots.named_by(seen);
         let accrued = match terms.accrued_simply(now_nanos) {
             Some(accrued) => accrued,
-            None if FIRST => return Attempt::Missed { found: seen },
+            None if FIRST => return Attempt::Missed { found: seen, has_lost: false },
             None => terms.accrued(now_nanos),
         };
         let capacity = self.line.lent.left_of(&terms, own);
@@ -221,15 +226,15 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
                     let grant = Grant { permits, outlook };
                     Attempt::Granted(Granted { grant, seen, written: next })
                 }
-                Err(found) => Attempt::Missed { found },
+                Err(found) => Attempt::Missed { found, has_lost: true },
             };
         }
         if FIRST && (balance < 0 || matches!(charged, Err(Refusal::TooLarge { .. }))) {
-            return Attempt::Missed { found: seen };
+            return Attempt::Missed { found: seen, has_lost: false };
         }
         // Nothing to write, so no CAS vouches for the terms.
         if let Err(found) = self.still(seen) {
-            return Attempt::Missed { found };
+            return Attempt::Missed { found, has_lost: false };
         }
         let (permits, cost) = match charged {
             Ok(Spend::Nothing) | Err(_) => (0, 0),
