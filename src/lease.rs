@@ -16,7 +16,7 @@ use crate::sync::{AtomicWord, Ordering::Relaxed};
 ///
 /// | of a | its permits are admitted | what is left when it is dropped |
 /// |---|---|---|
-/// | `Sharded` | when each is spent | goes back, all of it, whatever happened since. Until then there is no room for others in its place: a limiter with leases holds that many less |
+/// | `Sharded` | when each is spent | goes back, whatever happened since. Until then there is no room for others in its place: all that leases took is missing from the burst, what they have spent too. (What a lowered burst has no place for is lost; and so is a lease of one permit, if others borrowed all there is at the same instant, four times over) |
 /// | `TokenBucket`, `Gcra`, `LeakyBucket` | all when the lease is taken | goes back if nothing has happened to the limiter since, as with a [`Receipt`](crate::Receipt); if something has, all of it is lost |
 ///
 /// Either way the limiter's bound holds for permits that are admitted at those times. Of
@@ -106,12 +106,6 @@ impl<'a> Lease<'a> {
     #[cfg(feature = "alloc")]
     pub(crate) fn spend_all(&mut self) {
         self.left = 0;
-    }
-
-    /// Whether it is certain that what is left will go back.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn is_certain(&self) -> bool {
-        matches!(self.source, Source::Shard(_))
     }
 
     /// The permits that are left.

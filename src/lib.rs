@@ -19,6 +19,8 @@ mod lease;
 mod limiter;
 #[cfg(feature = "alloc")]
 mod log;
+#[cfg(feature = "alloc")]
+mod memory;
 mod one_word;
 mod quota;
 mod rate;
@@ -27,13 +29,13 @@ mod receipt;
 mod ring;
 #[cfg(feature = "alloc")]
 mod sharded;
-#[cfg(feature = "alloc")]
-mod slot;
 mod snapshot;
 #[cfg(feature = "alloc")]
 mod sticky;
 mod sync;
 mod tally;
+#[cfg(feature = "alloc")]
+mod thread_number;
 mod time;
 mod window;
 

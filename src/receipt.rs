@@ -27,10 +27,11 @@ use crate::sync::{AtomicWord, Ordering::Relaxed, Word};
 /// most the permits of the receipt. Buckets and sliding windows tell the two apart
 /// (unless a ring's count goes round within one tick, by resets).
 ///
-/// A `Sharded` limiter keeps room for what may come back, as long as the receipt lives:
-/// it can always be given back, and is missing from the limiter until it is dropped. (A
-/// grant for which the shard and the root had too little, so that others had to be asked,
-/// cannot.)
+/// A `Sharded` limiter keeps room for what may come back, as long as the receipt lives, so
+/// it can be given back whatever has happened. That room is missing from the burst: **no
+/// more than the burst can be under receipts and leases at a time.** (A grant for which
+/// the shard and the root had too little, so that others had to be asked, cannot be given
+/// back.)
 ///
 /// To drop a receipt is to keep the grant.
 ///

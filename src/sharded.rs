@@ -60,7 +60,7 @@
 mod ask;
 mod change;
 mod hand;
-mod memory;
+mod lease;
 mod room;
 mod shard;
 mod shards;
@@ -70,15 +70,13 @@ use core::fmt;
 
 use crate::decision::{Known, Outlook};
 use crate::one_word::{OneWord, RoomLent, Terms};
-use crate::{Clock, ConfigError, DefaultClock, Denied, Grant, Lease, Quota, Receipt};
+use crate::thread_number::MAX_PLACES;
+use crate::{Clock, ConfigError, DefaultClock, Denied, Grant, Quota, Refill};
 
-use self::hand::Hand;
 use self::shards::Shards;
 
 pub(crate) use self::hand::Home;
-pub(crate) use self::memory::{Memory, Refusal};
 pub use self::shard::Shard;
-pub(crate) use self::shards::MAX_SHARDS;
 
 /// A token bucket for many cores: each spends from a cache line of its own.
 ///
@@ -166,7 +164,7 @@ impl<C: Clock> Sharded<C> {
     #[must_use]
     pub fn with_clock(quota: Quota, clock: C) -> Sharded<C> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Sharded::of(quota, threads.min(MAX_SHARDS), clock)
+        Sharded::of(quota, threads.min(MAX_PLACES), clock)
     }
 
     /// A limiter of `quota` on `clock`, with so many `shards`, or as many more as make a
@@ -186,7 +184,7 @@ impl<C: Clock> Sharded<C> {
     /// # Ok::<(), sluicegate::ConfigError>(())
     /// ```
     pub fn with_shards(quota: Quota, shards: usize, clock: C) -> Result<Sharded<C>, ConfigError> {
-        if !(1..=MAX_SHARDS).contains(&shards) {
+        if !(1..=MAX_PLACES).contains(&shards) {
             return Err(ConfigError::Shards { shards });
         }
         Ok(Sharded::of(quota, shards, clock))
@@ -214,60 +212,20 @@ impl<C: Clock> Sharded<C> {
     }
 
     fn acquire_up_to_at(&self, index: usize, permits: u64) -> Result<Grant, Denied> {
-        let mut wanted = permits;
+        if let Some(left) = self.shards.at(index).spend(permits) {
+            return Ok(self.grant_of(permits, left));
+        }
+        if permits == 0 {
+            return self.peek(0);
+        }
         loop {
-            match self.acquire_at(index, wanted) {
-                // Fewer than that, as it was found; but one at least.
-                Err(Denied::Wait(shortfall)) if wanted > 1 => {
-                    wanted = shortfall.remaining().clamp(1, wanted - 1);
-                }
-                Err(Denied::TooLarge { limit, .. }) if wanted > limit => wanted = limit,
+            let recalled = self.recall(index, 1)?;
+            let reading = self.find(index, 1, recalled)?;
+            let there = reading.permits() + self.shards.look().0;
+            match self.ask(index, permits.min(there.max(1)), recalled) {
+                // Others were faster.
+                Err(Denied::Wait(_)) if there > 1 => {}
                 answer => return answer,
-            }
-        }
-    }
-
-    fn lease_at(&self, index: usize, permits: u64) -> Result<Lease<'_>, Denied> {
-        let permits = permits.min(Lease::MAX);
-        let mut hand = Hand::of(&self.shards, index);
-        hand.take_up_to(index, permits);
-        if hand.tokens < permits {
-            let now_nanos = self.clock().now_nanos();
-            let there = self.root.look_at(now_nanos).permits().min(permits - hand.tokens);
-            if there > 0 {
-                self.root.lend(there);
-                if self.root.draw(now_nanos, there, there).is_ok() {
-                    hand.room += there;
-                    hand.tokens += there;
-                } else {
-                    // Others were faster. Nothing was ever in this room.
-                    self.root.take_back(there);
-                }
-            }
-        }
-        for next in 1..self.shards.count() {
-            if hand.tokens > 0 || permits == 0 {
-                break;
-            }
-            hand.take_up_to(index.wrapping_add(next), permits);
-        }
-        if hand.tokens == 0 && permits > 0 {
-            // The denial; or a permit that has come back since.
-            return self.acquire_at(index, 1).map(Lease::spent);
-        }
-        let grant = self.grant_of(hand.tokens, self.shards.at(index).left());
-        Ok(Lease::of_shard(grant, hand.keep()))
-    }
-
-    fn acquire_revocable_at(&self, index: usize, permits: u64) -> Result<Receipt<'_>, Denied> {
-        match self.lease_at(index, permits) {
-            Ok(lease) if lease.is_certain() && lease.left() == permits => {
-                Ok(Receipt::of_lease(lease))
-            }
-            // Too little, and back with it.
-            fewer => {
-                drop(fewer);
-                self.acquire_at(index, permits).map(Receipt::spent)
             }
         }
     }
@@ -287,7 +245,11 @@ impl<C: Clock> Sharded<C> {
             let quota = terms.quota();
             let period_nanos = u128::from(quota.rate().period_nanos());
             let earned = u128::from(quota.burst()) * period_nanos;
-            let fill_nanos = earned.div_ceil(u128::from(quota.rate().permits()));
+            let permits = u128::from(quota.rate().permits());
+            let fill_nanos = match quota.refill() {
+                Refill::Smooth => earned.div_ceil(permits),
+                Refill::Interval => u128::from(quota.burst()).div_ceil(permits) * period_nanos,
+            };
             self.shards.tell(quota.burst(), u64::try_from(fill_nanos).unwrap_or(u64::MAX));
         });
     }

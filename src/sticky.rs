@@ -6,12 +6,13 @@ use alloc::boxed::Box;
 
 use crossbeam_utils::CachePadded;
 
-use crate::sharded::{MAX_SHARDS, Memory, Refusal};
+use crate::memory::{Memory, Remembered};
 use crate::sync::{
     AtomicWord,
     Ordering::{Acquire, Release},
 };
-use crate::{Clock, ConfigError, Denied, Grant, Limiter, Receipt, slot};
+use crate::thread_number::{MAX_PLACES, thread_number};
+use crate::{Clock, ConfigError, Denied, Grant, Limiter, Receipt};
 
 /// Any limiter, with its last denial remembered by each thread until it can change.
 ///
@@ -84,7 +85,7 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     #[must_use]
     pub fn with_clock(limiter: L, clock: C) -> Sticky<L, C> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Sticky::of(limiter, threads.min(MAX_SHARDS), clock)
+        Sticky::of(limiter, threads.min(MAX_PLACES), clock)
     }
 
     /// `limiter`, with so many `places` for a memory, or as many more as make a power of
@@ -94,7 +95,7 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     ///
     /// [`ConfigError::Shards`] if they are not from 1 to 256.
     pub fn with_places(limiter: L, places: usize, clock: C) -> Result<Sticky<L, C>, ConfigError> {
-        if !(1..=MAX_SHARDS).contains(&places) {
+        if !(1..=MAX_PLACES).contains(&places) {
             return Err(ConfigError::Shards { shards: places });
         }
         Ok(Sticky::of(limiter, places, clock))
@@ -128,13 +129,13 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     /// What `ask` answers to a request for `permits`, or what it last did.
     #[inline]
     fn ask<T>(&self, permits: u64, ask: impl FnOnce() -> Result<T, Denied>) -> Result<T, Denied> {
-        let memory = &self.memories[slot::of_this_thread() & (self.memories.len() - 1)];
+        let memory = &self.memories[thread_number() & (self.memories.len() - 1)];
         // ORDERING: Acquire; pairs with `forget`. Before the limiter is asked, so that a
         // denial from before a change counts as one.
         // MODEL: `a_sticky_denial_is_forgotten_when_it_is_said_so`.
         let forgotten = self.forgotten.load(Acquire);
-        if let Some(refusal) = memory.recall(permits, forgotten) {
-            match refusal.at(self.clock.now_nanos()) {
+        if let Some(remembered) = memory.recall(permits, forgotten) {
+            match remembered.at(self.clock.now_nanos()) {
                 Some(denied) => return Err(denied),
                 // Or every grant to come would read the clock here.
                 None => memory.clear(),
@@ -155,7 +156,7 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     fn remember(&self, memory: &Memory, permits: u64, forgotten: u64) {
         let now_nanos = self.clock.now_nanos();
         if let Err(Denied::Wait(shortfall)) = self.limiter.peek(permits) {
-            memory.note(&Refusal::new(permits, forgotten, now_nanos, &shortfall));
+            memory.note(&Remembered::new(permits, forgotten, now_nanos, &shortfall));
         }
     }
 }

@@ -160,6 +160,54 @@ fn several_limiters_allocate_for_a_receipt_only() {
 }
 
 #[test]
+fn no_verb_of_shards_and_leases_allocates() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let limiter = Sharded::with_shards(quota!(1_000 / second), 4, &clock).unwrap();
+    // A thread that has no number yet takes one, which may need room in a list.
+    let _ = limiter.try_acquire(1);
+    let made = allocations(|| {
+        for _ in 0..10 {
+            for index in 0..4 {
+                every_common_verb(&limiter.shard(index));
+                drop(limiter.shard(index).lease(300));
+                let _ = limiter.lease(5).map(|mut lease| lease.spend(3));
+                let receipt = limiter.try_acquire_revocable(2);
+                let _ = receipt.map(Receipt::give_back);
+            }
+            every_common_verb(&limiter);
+            // Draws, and then denials, which are remembered.
+            for permits in [1, 700].into_iter().flat_map(|permits| [permits; 1_500]) {
+                let _ = limiter.try_acquire(permits);
+            }
+            limiter.reconfigure(quota!(700 / minute), Carry::Scale);
+            let saved = Snapshot::from_bytes(limiter.snapshot().to_bytes()).unwrap();
+            limiter.restore(&saved, Duration::from_secs(5));
+            limiter.reconfigure(quota!(1_000 / second), Carry::Reset);
+            // One that heals.
+            let _ = limiter.try_acquire(900);
+            clock.rewind(Duration::from_secs(1_800));
+            let _ = limiter.try_acquire(500);
+            clock.advance(Duration::from_secs(3_600));
+        }
+        assert!(limiter.healed() > 0);
+    });
+    assert_eq!(made, 0);
+}
+
+#[test]
+fn no_lease_of_one_word_allocates() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
+    let made = allocations(|| {
+        for _ in 0..10 {
+            let _ = bucket.lease(5).map(|mut lease| lease.spend(3));
+            drop(bucket.lease(u64::MAX));
+        }
+    });
+    assert_eq!(made, 0);
+}
+
+#[test]
 #[cfg(feature = "quanta")]
 fn no_clock_allocates_once_it_is_made() {
     let bucket = TokenBucket::new(quota!(10 / second));

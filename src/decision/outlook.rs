@@ -110,6 +110,17 @@ impl Outlook {
         Outlook::Accrued(Accrued { balance, ..accrued })
     }
 
+    /// The same, with nothing where there is a debt: the part elsewhere is there anyway.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn paid_off(self) -> Outlook {
+        match self {
+            Outlook::Accrued(accrued) => {
+                Outlook::Accrued(Accrued { balance: accrued.balance.max(0), ..accrued })
+            }
+            other => other,
+        }
+    }
+
     /// What it takes for `permits` to be granted, as the outlook counts.
     #[cfg(feature = "alloc")]
     pub(crate) fn wanted_for(&self, permits: u64) -> i64 {
@@ -172,7 +183,8 @@ impl Accrued {
                 (whole * self.period_nanos as f64 / self.gain as f64) as u64
             }
             Refill::Interval => {
-                let next = self.time_nanos / self.period_nanos + missing.div_ceil(self.gain);
+                let steps = missing.div_ceil(self.gain);
+                let next = (self.time_nanos / self.period_nanos).saturating_add(steps);
                 next.saturating_mul(self.period_nanos).saturating_sub(self.time_nanos)
             }
         }

@@ -1,7 +1,7 @@
 //! What those do who spend elsewhere: look, lend room, draw tokens into it.
 
 use crate::decision::Shortfall;
-use crate::sync::Ordering::Acquire;
+use crate::sync::Ordering::{AcqRel, Acquire};
 use crate::{Clock, Denied, Grant};
 
 use super::OneWord;
@@ -30,10 +30,9 @@ impl Reading {
         self.terms.capacity / self.terms.token
     }
 
-    /// Whether the word could have held more than it did: nothing that was earned up to
-    /// that instant was cut off for want of room.
-    pub(crate) fn is_uncut(&self) -> bool {
-        (0..self.capacity as i64).contains(&self.balance)
+    /// The most permits that the word can hold, as long as as much is lent as was then.
+    pub(crate) fn room(&self) -> u64 {
+        self.capacity / self.terms.token
     }
 
     /// The denial of `permits`, if so many more are elsewhere, and all of them too few.
@@ -95,16 +94,62 @@ impl<C: Clock> OneWord<C, RoomLent> {
         self.line.lent.lend(permits);
     }
 
-    /// Takes back room for `permits` that was lent and has nothing in it.
+    /// Takes back room for `permits` of which nothing can have been cut off: it was lent
+    /// just now and never used, or what the word holds has been put in place of what it
+    /// held.
+    pub(crate) fn take_back_simply(&self, permits: u64) {
+        self.line.lent.take_back(permits);
+    }
+
+    /// Takes back room for `permits` that was lent, if at `now_nanos` it was empty, and the
+    /// caller's alone. Whether it did: a clock that is behind cannot tell.
     ///
     /// The word counts what it earns only when it is looked at, and cuts off what it has
-    /// no room for. So it could now find room for what it earned long ago, when that room
-    /// was still in use; those tokens would be spent twice. That does not happen if, at an
-    /// instant when the room was already empty and held by nobody but the caller, the
-    /// word was [uncut](Reading::is_uncut); or if the room was lent just now, and never
-    /// used.
-    pub(crate) fn take_back(&self, permits: u64) {
-        self.line.lent.take_back(permits);
+    /// no room for. With more room it would find some of that again, earned when there
+    /// were still tokens in this room; they would be spent twice. So what it
+    /// has cut off until `now_nanos` is first cut off for good.
+    pub(crate) fn take_back(&self, now_nanos: u64, permits: u64) -> bool {
+        // ORDERING: Acquire, as in `spend`.
+        // MODEL: `room_given_back_was_empty`.
+        let mut seen = self.line.word.load(Acquire);
+        loop {
+            let terms = self.slots.named_by(seen);
+            let (accrued, capacity) = (terms.accrued(now_nanos), self.capacity(&terms));
+            let balance = seen.balance(accrued, capacity);
+            let next = seen.spend(0, accrued, capacity);
+            let settled = if balance < 0 || next == seen {
+                self.still(seen)
+            } else {
+                // ORDERING: AcqRel and Acquire, as the CAS of `attempt`: it is a spending
+                // of what the word has no room for.
+                // MODEL: `room_given_back_was_empty`.
+                self.line.word.compare_exchange_weak(seen, next, AcqRel, Acquire).map(drop)
+            };
+            match settled {
+                Ok(()) if balance < 0 => return false,
+                Ok(()) => {
+                    self.line.lent.take_back(permits);
+                    return true;
+                }
+                Err(found) => seen = found,
+            }
+        }
+    }
+
+    /// By how many permits more is lent than there is in all: the capacity was lowered
+    /// while some was out.
+    pub(crate) fn overlent(&self) -> u64 {
+        // ORDERING: Acquire, as in `spend`.
+        // MODEL: `a_lease_of_a_shard_gives_back_all_that_was_not_used`.
+        let mut seen = self.line.word.load(Acquire);
+        loop {
+            let terms = self.slots.named_by(seen);
+            let overlent = self.line.lent.beyond(&terms);
+            match self.still(seen) {
+                Ok(()) => return overlent,
+                Err(found) => seen = found,
+            }
+        }
     }
 
     /// Calls `publish` with the terms in force, while none can be put in their place.

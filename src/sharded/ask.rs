@@ -1,11 +1,11 @@
 //! What a call does that its shard has too few tokens for.
 
+use crate::memory::Remembered;
 use crate::one_word::Reading;
 use crate::{Clock, Denied, Grant};
 
 use super::Sharded;
 use super::hand::Hand;
-use super::memory::Refusal;
 
 /// What a call knows of its shard's memory.
 #[derive(Clone, Copy, Debug)]
@@ -21,12 +21,13 @@ impl<C: Clock> Sharded<C> {
     /// The denial of the same request as the last that was refused, if it still holds.
     #[inline(always)]
     pub(super) fn recall(&self, index: usize, permits: u64) -> Result<Recalled, Denied> {
-        let returns = self.shards.returns();
-        let Some(refusal) = self.shards.at(index).refused.recall(permits, returns) else {
+        // A level that was healed has come back too.
+        let returns = self.shards.returns().wrapping_add(self.root.healed());
+        let Some(remembered) = self.shards.at(index).refused.recall(permits, returns) else {
             return Ok(Recalled { returns, now_nanos: None });
         };
         let now_nanos = self.clock().now_nanos();
-        match refusal.at(now_nanos) {
+        match remembered.at(now_nanos) {
             Some(denied) => Err(denied),
             None => Ok(Recalled { returns, now_nanos: Some(now_nanos) }),
         }
@@ -44,14 +45,7 @@ impl<C: Clock> Sharded<C> {
         if permits == 0 {
             return self.peek(0);
         }
-        let now_nanos = recalled.now_nanos.unwrap_or_else(|| self.clock().now_nanos());
-        let mut reading = self.root.look_at(now_nanos);
-        if reading.permits() < permits {
-            let outside = self.shards.left();
-            if reading.permits() + outside < permits || permits > reading.limit() {
-                return Err(self.deny(index, permits, outside, recalled.returns, &reading));
-            }
-        }
+        let mut reading = self.find(index, permits, recalled)?;
         let mut hand = Hand::of(&self.shards, index);
         hand.take(index);
         if hand.tokens >= permits {
@@ -69,25 +63,37 @@ impl<C: Clock> Sharded<C> {
         }
     }
 
-    /// Refuses `permits`, for which the root and what there is `outside` are too little, and
-    /// remembers it.
-    fn deny(
+    /// Looks whether there are `permits` anywhere; refuses if not, and remembers it.
+    pub(super) fn find(
         &self,
         index: usize,
         permits: u64,
-        outside: u64,
-        returns: u64,
-        reading: &Reading,
-    ) -> Denied {
-        if self.shards.draw_of(reading.permits()) == 0 {
+        Recalled { returns, now_nanos }: Recalled,
+    ) -> Result<Reading, Denied> {
+        let now_nanos = now_nanos.unwrap_or_else(|| self.clock().now_nanos());
+        let reading = self.root.look_at(now_nanos);
+        if permits <= reading.permits() {
+            return Ok(reading);
+        }
+        let (outside, spare) = self.shards.look();
+        let there = reading.permits() + outside;
+        if permits <= there && permits <= reading.limit() {
+            return Ok(reading);
+        }
+        // Empty room is closed if it is what is missing. And near the limit: little will be
+        // drawn now, and what is lent when all fall silent is missing from the next burst.
+        if spare > 0 && (permits <= there + spare || self.shards.draw_of(there) == 0) {
             self.close_all(index);
         }
         let denied = reading.denial(permits, outside);
-        if let Denied::Wait(shortfall) = &denied {
-            let refusal = Refusal::new(permits, returns, reading.now_nanos, shortfall);
-            self.shards.at(index).refused.note(&refusal);
+        if let Denied::Wait(shortfall) = &denied
+            // If leases have the room for so many, no time will do.
+            && permits.saturating_sub(outside) <= reading.room() + spare
+        {
+            let remembered = Remembered::new(permits, returns, now_nanos, shortfall);
+            self.shards.at(index).refused.note(&remembered);
         }
-        denied
+        Err(denied)
     }
 
     /// Takes `permits`, and more for the calls to come, if the root holds enough for
@@ -97,23 +103,36 @@ impl<C: Clock> Sharded<C> {
         if wanted < permits || wanted <= hand.tokens {
             return None;
         }
-        let own = wanted.saturating_sub(hand.room);
+        self.close(hand, reading.now_nanos, wanted);
+        let grant = self.draw_into(hand, reading.now_nanos, wanted - hand.tokens)?;
+        hand.tokens -= permits;
+        Some(Grant { permits, outlook: grant.outlook.with_more(hand.tokens as i64) })
+    }
+
+    /// Draws `tokens` into the hand, with as much more room as that takes, by a clock that
+    /// was read after the room that it has was in hand. `None` if others were faster.
+    pub(super) fn draw_into(
+        &self,
+        hand: &mut Hand<'_>,
+        now_nanos: u64,
+        tokens: u64,
+    ) -> Option<Grant> {
+        let own = (hand.tokens + tokens).saturating_sub(hand.room);
         if own > 0 {
             self.root.lend(own);
-        } else if hand.room > wanted && reading.is_uncut() {
-            self.root.take_back(hand.room - wanted);
-            hand.room = wanted;
-        }
-        if let Ok(grant) = self.root.draw(reading.now_nanos, own, wanted - hand.tokens) {
             hand.room += own;
-            hand.tokens = wanted - permits;
-            return Some(Grant { permits, outlook: grant.outlook.with_more(hand.tokens as i64) });
         }
-        // Others were faster. Nothing was ever in this room.
-        if own > 0 {
-            self.root.take_back(own);
+        let drawn = self.root.draw(now_nanos, own, tokens).ok();
+        if drawn.is_some() {
+            hand.tokens += tokens;
+        } else if own > 0 {
+            // Nothing was ever in this room; but it was missing from the root, and who
+            // was refused meanwhile may have been refused because of that.
+            self.root.take_back_simply(own);
+            hand.room -= own;
+            self.shards.returned();
         }
-        None
+        drawn
     }
 
     /// Takes `permits` from wherever there are any: the hand, the root, other shards.
@@ -123,7 +142,7 @@ impl<C: Clock> Sharded<C> {
             let shortfall = match self.root.draw(now_nanos, 0, from_root) {
                 Ok(grant) => {
                     hand.tokens -= permits - from_root;
-                    self.close(&mut hand);
+                    self.close_now(&mut hand);
                     let outlook = grant.outlook.with_more(hand.tokens as i64);
                     return Ok(Grant { permits, outlook });
                 }
@@ -144,24 +163,28 @@ impl<C: Clock> Sharded<C> {
         }
     }
 
-    /// Gives the room in hand that is empty back to the root, if nothing comes of that
-    /// which was cut off before.
-    fn close(&self, hand: &mut Hand<'_>) {
-        let spare = hand.spare();
-        // The clock is read after the room was taken.
-        if spare > 0 && self.root.look_at(self.clock().now_nanos()).is_uncut() {
-            self.root.take_back(spare);
+    /// Gives the room in hand that is empty back to the root, all but `keep`. It was in
+    /// hand at `now_nanos`, and as empty.
+    pub(super) fn close(&self, hand: &mut Hand<'_>, now_nanos: u64, keep: u64) {
+        let spare = hand.room.saturating_sub(keep.max(hand.tokens));
+        if spare > 0 && self.root.take_back(now_nanos, spare) {
             hand.room -= spare;
         }
     }
 
-    /// Gives the empty room of all shards back. There is little left, so little will be
-    /// drawn; and what is lent when all fall silent is missing from the next burst.
+    /// The same, of all that is empty now.
+    pub(super) fn close_now(&self, hand: &mut Hand<'_>) {
+        if hand.room > hand.tokens {
+            self.close(hand, self.clock().now_nanos(), 0);
+        }
+    }
+
+    /// Gives the empty room of all shards back.
     fn close_all(&self, index: usize) {
         let mut hand = Hand::of(&self.shards, index);
         for next in 0..self.shards.count() {
             hand.take_spare(next);
         }
-        self.close(&mut hand);
+        self.close_now(&mut hand);
     }
 }

@@ -12,9 +12,10 @@ impl<C: Clock> Sharded<C> {
     ///
     /// Live, and never retroactive, as that of a
     /// [`TokenBucket`](crate::TokenBucket::reconfigure). Permits that leases hold stay
-    /// theirs. While it lasts some tokens are in no place where they can be found, so a
-    /// request may be refused that would else be granted, but none is granted that would
-    /// be refused.
+    /// theirs, and what calls under way have in hand; what is left of a lease goes back as
+    /// far as the new burst has room for it. While a change lasts, some tokens are in
+    /// no place where they can be found, so a request may be refused that would else be
+    /// granted; and who draws from a root that is full just then, cuts some of them off.
     ///
     /// Waits for other changes of this limiter that are under way; no other verb waits
     /// for it. Does not allocate.
@@ -53,7 +54,7 @@ impl<C: Clock> Sharded<C> {
     /// be counted twice, or not; never more than the burst in all.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        self.root.snapshot(self.shards.left())
+        self.root.snapshot(self.shards.look().0)
     }
 
     /// Holds what `snapshot` held, and what was earned at the present quota in the time
@@ -74,9 +75,8 @@ impl<C: Clock> Sharded<C> {
             hand.take(index);
         }
         change(hand.tokens);
-        // The change has settled what the root had cut off; what it will cut off from
-        // now on was earned while this room was empty.
-        self.root.take_back(hand.room);
+        // What the root cuts off from now on was earned while this room was empty.
+        self.root.take_back_simply(hand.room);
         (hand.room, hand.tokens) = (0, 0);
         self.shards.returned();
     }

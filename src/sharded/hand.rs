@@ -18,6 +18,11 @@ impl<'a> Hand<'a> {
         Hand { shards, index, room: 0, tokens: 0 }
     }
 
+    /// A hand that holds `tokens` in `room`.
+    pub(super) fn with(shards: &'a Shards, index: usize, room: u64, tokens: u64) -> Hand<'a> {
+        Hand { shards, index, room, tokens }
+    }
+
     pub(super) fn index(&self) -> usize {
         self.index
     }
@@ -29,28 +34,17 @@ impl<'a> Hand<'a> {
         self.tokens += taken.left();
     }
 
-    /// Takes up to `permits` tokens of the shard at `index`.
-    pub(super) fn take_up_to(&mut self, index: usize, permits: u64) {
-        let taken = self.shards.at(index).take_up_to(permits);
-        self.room += taken;
-        self.tokens += taken;
-    }
-
     /// Takes the room of the shard at `index` that has nothing in it.
     pub(super) fn take_spare(&mut self, index: usize) {
         self.room += self.shards.at(index).take_spare();
     }
 
-    /// What is in hand, for good: who has it now puts it down.
-    pub(super) fn keep(mut self) -> Home<'a> {
-        let home = Home { shards: self.shards, index: self.index, room: self.room };
-        (self.room, self.tokens) = (0, 0);
-        home
-    }
-
-    /// Room that has nothing in it.
-    pub(super) fn spare(&self) -> u64 {
-        self.room - self.tokens
+    /// Parts with up to `permits` tokens, and with as much room: how many they are.
+    pub(super) fn part_with(&mut self, permits: u64) -> u64 {
+        let parted = self.tokens.min(permits);
+        self.tokens -= parted;
+        self.room -= parted;
+        parted
     }
 }
 
@@ -66,17 +60,22 @@ impl Drop for Hand<'_> {
 }
 
 /// Where what a lease leaves is put down.
-#[derive(Clone, Copy, Debug)]
+pub(crate) trait PutBack: Sync {
+    /// Puts `room` back, with the `tokens` that are left in it, by way of the shard at
+    /// `index`.
+    fn put_back(&self, index: usize, room: u64, tokens: u64);
+}
+
+/// The shard that a lease came from, and the room that it took with it.
+#[derive(Clone, Copy)]
 pub(crate) struct Home<'a> {
-    shards: &'a Shards,
-    index: usize,
-    /// What the lease took with it.
-    room: u64,
+    pub(super) limiter: &'a dyn PutBack,
+    pub(super) index: usize,
+    pub(super) room: u64,
 }
 
 impl Home<'_> {
-    /// Puts the room of a lease back, with the `tokens` that it leaves.
     pub(crate) fn put_back(self, tokens: u64) {
-        drop(Hand { shards: self.shards, index: self.index, room: self.room, tokens });
+        self.limiter.put_back(self.index, self.room, tokens);
     }
 }

@@ -16,7 +16,7 @@ pub struct Shard<'a, C> {
     pub(super) index: usize,
 }
 
-impl<'a, C: Clock> Shard<'a, C> {
+impl<C: Clock> Shard<'_, C> {
     /// As [`Sharded::try_acquire`].
     ///
     /// # Errors
@@ -35,7 +35,9 @@ impl<'a, C: Clock> Shard<'a, C> {
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.acquire_up_to_at(self.index, permits)
     }
+}
 
+impl<'a, C: Clock + Sync> Shard<'a, C> {
     /// As [`Sharded::lease`].
     ///
     /// # Errors
@@ -44,9 +46,18 @@ impl<'a, C: Clock> Shard<'a, C> {
     pub fn lease(&self, permits: u64) -> Result<Lease<'a>, Denied> {
         self.limiter.lease_at(self.index, permits)
     }
+
+    /// As [`Sharded::try_acquire_revocable`].
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'a>, Denied> {
+        self.limiter.acquire_revocable_at(self.index, permits)
+    }
 }
 
-impl<C: Clock> Limiter for Shard<'_, C> {
+impl<C: Clock + Sync> Limiter for Shard<'_, C> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.acquire_at(self.index, permits)

@@ -4,16 +4,14 @@ use alloc::boxed::Box;
 
 use crossbeam_utils::CachePadded;
 
+use crate::memory::Memory;
 use crate::sync::{
     AtomicWord, Backoff,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-use super::memory::Memory;
 use super::room::Room;
-
-/// The most shards that there may be.
-pub(crate) const MAX_SHARDS: usize = 256;
+use crate::thread_number::MAX_PLACES;
 
 /// The most tokens that a shard draws at once. What a draw costs, shared among so many
 /// permits, is a small part of a nanosecond; more would only be missing elsewhere.
@@ -23,8 +21,8 @@ const MAX_DRAW: u64 = 1_024;
 /// little from the others.
 const FIRST_DRAW: u64 = 16;
 
-/// Not worth a draw: a draw is three or four read-modify-writes, of which one is
-/// of the root.
+/// Less is not worth a draw, which is four read-modify-writes, one of them of the
+/// root's line; one more of that if it borrows.
 const MIN_DRAW: u64 = 4;
 
 /// Of what the root holds, the shards together draw at most one in so many, each time
@@ -33,7 +31,7 @@ const SHARE: u64 = 4;
 
 #[derive(Debug)]
 pub(super) struct Shards {
-    list: Box<[CachePadded<Shard>]>,
+    list: Box<[CachePadded<Line>]>,
     /// Tokens have come back, or the terms have changed, so many times. What was refused
     /// before may be granted since.
     returns: CachePadded<AtomicWord<u64>>,
@@ -41,7 +39,7 @@ pub(super) struct Shards {
 }
 
 #[derive(Debug)]
-pub(super) struct Shard {
+pub(super) struct Line {
     room: AtomicWord<Room>,
     pub(super) refused: Memory,
 }
@@ -56,10 +54,10 @@ struct Told {
 impl Shards {
     /// `count` of them, which is a power of two, with nothing in them.
     pub(super) fn new(count: usize) -> Shards {
-        debug_assert!(count.is_power_of_two() && count <= MAX_SHARDS);
-        let shard = || Shard { room: AtomicWord::new(Room::NONE), refused: Memory::new() };
+        debug_assert!(count.is_power_of_two() && count <= MAX_PLACES);
+        let line = || Line { room: AtomicWord::new(Room::NONE), refused: Memory::new() };
         Shards {
-            list: (0..count).map(|_| CachePadded::new(shard())).collect(),
+            list: (0..count).map(|_| CachePadded::new(line())).collect(),
             returns: CachePadded::new(AtomicWord::new(0)),
             told: CachePadded::new(Told {
                 limit: AtomicWord::new(0),
@@ -74,7 +72,7 @@ impl Shards {
 
     /// The shard at `index`, counted round.
     #[inline(always)]
-    pub(super) fn at(&self, index: usize) -> &Shard {
+    pub(super) fn at(&self, index: usize) -> &Line {
         &self.list[index & (self.list.len() - 1)]
     }
 
@@ -94,17 +92,21 @@ impl Shards {
 
     /// The tokens in all shards but the one at `index`, as each was when it was looked at.
     pub(super) fn left_beside(&self, index: usize) -> u64 {
-        (1..self.list.len()).map(|next| self.at(index.wrapping_add(next)).left()).sum()
+        (1..self.list.len()).map(|next| self.at(index.wrapping_add(next)).look().left()).sum()
     }
 
-    /// The tokens in all of them.
-    pub(super) fn left(&self) -> u64 {
-        self.list.iter().map(|shard| shard.left()).sum()
+    /// The tokens in all of them, and the room that has nothing in it.
+    pub(super) fn look(&self) -> (u64, u64) {
+        self.list.iter().fold((0, 0), |(left, spare), shard| {
+            let room = shard.look();
+            (left + room.left(), spare + room.spare())
+        })
     }
 
     pub(super) fn returns(&self) -> u64 {
         // ORDERING: Acquire. Who sees a return counted sees the tokens; and who does not
-        // will find that the count has moved on. Pairs with `returned`.
+        // will find that the count has moved on. Pairs with `returned`. (The fence in
+        // `Memory::recall`, which comes next, would do as well.)
         // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
         self.returns.load(Acquire)
     }
@@ -136,7 +138,7 @@ impl Shards {
     }
 }
 
-impl Shard {
+impl Line {
     /// Spends `permits` that are here; the permits left, or `None` if there are too few,
     /// or another call came in between.
     #[inline(always)]
@@ -155,25 +157,16 @@ impl Shard {
         Some(next.left())
     }
 
-    pub(super) fn left(&self) -> u64 {
-        // ORDERING: Acquire, so that a caller who finds nothing here has not looked at
-        // the shard before it looked at the root.
+    pub(super) fn look(&self) -> Room {
+        // ORDERING: Relaxed. A caller that finds too little here has looked at the root
+        // before, by an Acquire load, and so not at this earlier.
         // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
-        self.room.load(Acquire).left()
+        self.room.load(Relaxed)
     }
 
     /// Takes all there is: the room, and the tokens in it.
     pub(super) fn take(&self) -> Room {
         self.change(|_| Room::NONE)
-    }
-
-    /// Takes up to `permits` tokens, each with the room that it is in.
-    pub(super) fn take_up_to(&self, permits: u64) -> u64 {
-        let before = self.change(|seen| {
-            let stay = seen.left().saturating_sub(permits);
-            Room::NONE.with(seen.spare() + stay, stay)
-        });
-        before.left().min(permits)
     }
 
     /// Takes the room that has nothing in it.
@@ -188,10 +181,9 @@ impl Shard {
     /// Puts what `next` makes of the word in its place, and returns what it was.
     fn change(&self, next: impl Fn(Room) -> Room) -> Room {
         let backoff = Backoff::new();
-        // ORDERING: Acquire, as the CAS below, because a word that is to stay as it is
-        // is not written.
+        // ORDERING: Relaxed. Who takes nothing learns nothing; who does takes it by the CAS.
         // MODEL: `room_given_back_was_empty`.
-        let mut seen = self.room.load(Acquire);
+        let mut seen = self.room.load(Relaxed);
         loop {
             let next = next(seen);
             if next == seen {
@@ -200,9 +192,9 @@ impl Shard {
             // ORDERING: AcqRel. Release, so that whoever takes the room next sees the
             // root as it was when that room was lent and filled, or a later one: its look
             // at the root decides whether the room may be given back. Acquire, to
-            // be the one who sees it. On failure Acquire, as for the load.
+            // be the one who sees it. On failure Relaxed, as for the load.
             // MODEL: `room_given_back_was_empty`.
-            match self.room.compare_exchange_weak(seen, next, AcqRel, Acquire) {
+            match self.room.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
                 Ok(_) => return seen,
                 Err(found) => {
                     seen = found;

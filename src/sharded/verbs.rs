@@ -1,9 +1,10 @@
 //! The public verbs.
 
 use crate::decision::Shortfall;
-use crate::{Clock, Denied, Grant, Lease, Limiter, Quota, Receipt, slot};
+use crate::{Clock, Denied, Grant, Lease, Limiter, Quota, Receipt};
 
 use super::{Shard, Sharded};
+use crate::thread_number::thread_number;
 
 impl<C: Clock> Sharded<C> {
     /// Takes all of `permits`, or none if there are not enough.
@@ -34,7 +35,7 @@ impl<C: Clock> Sharded<C> {
     /// ```
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_at(slot::of_this_thread(), permits)
+        self.acquire_at(thread_number(), permits)
     }
 
     /// Takes as many of `permits` as there are, at least one.
@@ -45,22 +46,7 @@ impl<C: Clock> Sharded<C> {
     ///
     /// [`Denied::Wait`] if there is not one permit.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_up_to_at(slot::of_this_thread(), permits)
-    }
-
-    /// Takes up to `permits`, at least one, for the caller to hold and spend without any
-    /// atomic operation: see [`Lease`].
-    ///
-    /// What is left goes back when the lease is dropped, always. It takes what the shard
-    /// of this thread has, then what the root has; from other shards only what makes
-    /// the difference to none. At most [`Lease::MAX`]. Lock-free; does not allocate; reads
-    /// the clock at most three times.
-    ///
-    /// # Errors
-    ///
-    /// [`Denied::Wait`] if there is not one permit.
-    pub fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
-        self.lease_at(slot::of_this_thread(), permits)
+        self.acquire_up_to_at(thread_number(), permits)
     }
 
     /// What [`try_acquire`](Sharded::try_acquire) would answer now. Takes nothing.
@@ -73,8 +59,8 @@ impl<C: Clock> Sharded<C> {
     ///
     /// As [`try_acquire`](Sharded::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        let outside = self.shards.left();
-        let outlook = self.root.peek(0)?.outlook.with_more(outside as i64);
+        let (outside, _) = self.shards.look();
+        let outlook = self.root.peek(0)?.outlook.paid_off().with_more(outside as i64);
         if permits <= outlook.remaining() {
             let outlook = outlook.with_more(0_i64.saturating_sub_unsigned(permits));
             return Ok(Grant { permits, outlook });
@@ -129,14 +115,41 @@ impl<C: Clock> Sharded<C> {
     }
 }
 
-impl<C: Clock> Limiter for Sharded<C> {
+impl<C: Clock + Sync> Sharded<C> {
+    /// Takes up to `permits`, at least one, for the caller to hold and spend without any
+    /// atomic operation: see [`Lease`].
+    ///
+    /// What is left goes back when the lease is dropped, always. It takes what the shard
+    /// of this thread has, then what the root has; from other shards only what makes
+    /// the difference to none. At most [`Lease::MAX`]. Lock-free; does not allocate; reads
+    /// the clock once, and once again if there is nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Wait`] if there is not one permit.
+    pub fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
+        self.lease_at(thread_number(), permits)
+    }
+
+    /// As [`try_acquire`](Sharded::try_acquire), with a [`Receipt`] by which the permits
+    /// can be given back. The room for them is kept as long as it lives.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire`](Sharded::try_acquire).
+    pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.acquire_revocable_at(thread_number(), permits)
+    }
+}
+
+impl<C: Clock + Sync> Limiter for Sharded<C> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_at(slot::of_this_thread(), permits)
+        self.acquire_at(thread_number(), permits)
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_up_to_at(slot::of_this_thread(), permits)
+        self.acquire_up_to_at(thread_number(), permits)
     }
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
@@ -144,7 +157,7 @@ impl<C: Clock> Limiter for Sharded<C> {
     }
 
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        self.acquire_revocable_at(slot::of_this_thread(), permits)
+        self.acquire_revocable_at(thread_number(), permits)
     }
 
     fn reset(&self) {

@@ -38,7 +38,7 @@ fn period() -> impl Strategy<Value = u64> + Clone {
 }
 
 /// Rates from one in a hundred years to 2^31 a second.
-fn rate() -> impl Strategy<Value = (u64, u64)> + Clone {
+pub(crate) fn rate() -> impl Strategy<Value = (u64, u64)> + Clone {
     let awkward = [
         (3, 2 * SECOND),
         (100, 60 * SECOND),
@@ -70,7 +70,7 @@ pub(crate) fn shape() -> impl Strategy<Value = Shape> + Clone {
     ]
 }
 
-fn refill() -> impl Strategy<Value = Refill> + Clone {
+pub(crate) fn refill() -> impl Strategy<Value = Refill> + Clone {
     prop_oneof![3 => Just(Refill::Smooth), 2 => Just(Refill::Interval)]
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn start() -> impl Strategy<Value = u64> + Clone {
     ]
 }
 
-fn amount() -> impl Strategy<Value = Amount> + Clone {
+pub(crate) fn amount() -> impl Strategy<Value = Amount> + Clone {
     prop_oneof![
         2 => (0..4_u64).prop_map(Amount::Exactly),
         2 => sized(1 << 33).prop_map(Amount::Exactly),

@@ -42,11 +42,15 @@ pub(crate) struct Log(Vec<Admission>);
 impl Log {
     /// Notes the answer that the calling thread has just got.
     pub(crate) fn note(&mut self, answer: Result<Grant, Denied>) -> bool {
-        let permits = answer.map_or(0, |grant| grant.permits());
+        self.add(answer.map_or(0, |grant| grant.permits()));
+        answer.is_ok()
+    }
+
+    /// Notes that the calling thread was admitted `permits`.
+    pub(crate) fn add(&mut self, permits: u64) {
         if permits > 0 {
             self.0.push(Admission { at_nanos: last_reading(), permits });
         }
-        answer.is_ok()
     }
 }
 

@@ -130,10 +130,15 @@ impl Mirror {
         whole(&missing.div_ceil(&self.plan.token))
     }
 
+    /// From now on `balance` is what may be spent: some is kept elsewhere.
+    pub(crate) fn hold(&mut self, now_nanos: u64, balance: &BigInt) {
+        self.spent = self.accrued(now_nanos) - balance;
+    }
+
     // === The model ===
 
     /// Units accrued since the origin. Time before it is the origin.
-    fn accrued(&self, now_nanos: u64) -> BigInt {
+    pub(crate) fn accrued(&self, now_nanos: u64) -> BigInt {
         self.plan.accrued(&self.time(now_nanos))
     }
 

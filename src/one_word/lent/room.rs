@@ -20,11 +20,18 @@ impl RoomLent {
         self.0.fetch_add(permits, Relaxed);
     }
 
+    /// How much more is lent than `terms` have.
+    pub(crate) fn beyond(&self, terms: &Terms) -> u64 {
+        // ORDERING: Relaxed. After the load of the word, as in `left_of`.
+        // MODEL: `a_lease_of_a_shard_gives_back_all_that_was_not_used`.
+        self.0.load(Relaxed).saturating_sub(terms.capacity / terms.token)
+    }
+
     /// Takes `permits` back that were lent, and have nothing in them.
     pub(crate) fn take_back(&self, permits: u64) {
-        // ORDERING: Release, so that it comes after the look at the word that
-        // allowed it, and after the CASes that took the room out of its shard.
-        // MODEL: `room_given_back_was_empty`.
+        // ORDERING: Release, so that it comes after the CAS or the look that settled the
+        // word, and after the CASes that took the room out of its shard.
+        // MODEL: none; loom never moves a read-modify-write before what precedes it.
         self.0.fetch_sub(permits, Release);
     }
 }

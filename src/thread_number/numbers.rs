@@ -15,21 +15,21 @@ struct Free {
 static FREE: Mutex<Free> = Mutex::new(Free { returned: BinaryHeap::new(), next: 0 });
 
 /// The right to a number, until its thread ends.
-struct Slot(usize);
+struct Number(usize);
 
-impl Slot {
-    fn take() -> Slot {
+impl Number {
+    fn take() -> Number {
         // Nothing that is done under the lock panics half way.
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Reverse(slot)) = free.returned.pop() {
-            return Slot(slot);
+        if let Some(Reverse(number)) = free.returned.pop() {
+            return Number(number);
         }
         free.next += 1;
-        Slot(free.next - 1)
+        Number(free.next - 1)
     }
 }
 
-impl Drop for Slot {
+impl Drop for Number {
     fn drop(&mut self) {
         NUMBER.set(UNKNOWN);
         FREE.lock().unwrap_or_else(PoisonError::into_inner).returned.push(Reverse(self.0));
@@ -39,14 +39,14 @@ impl Drop for Slot {
 const UNKNOWN: usize = usize::MAX;
 
 std::thread_local! {
-    static SLOT: Slot = Slot::take();
+    static OWNED: Number = Number::take();
     /// The same number once more, where it costs one load.
     static NUMBER: Cell<usize> = const { Cell::new(UNKNOWN) };
 }
 
 /// The number of this thread.
 #[inline(always)]
-pub(crate) fn of_this_thread() -> usize {
+pub(crate) fn thread_number() -> usize {
     let number = NUMBER.get();
     if number == UNKNOWN { assign() } else { number }
 }
@@ -55,11 +55,7 @@ pub(crate) fn of_this_thread() -> usize {
 #[inline(never)]
 fn assign() -> usize {
     // A thread that is about to end may have given its number back; any will do then.
-    let number = SLOT.try_with(|slot| slot.0).unwrap_or(0);
-    if let Ok(()) = SLOT.try_with(|_| ()) {
-        NUMBER.set(number);
-    }
-    number
+    OWNED.try_with(|owned| owned.0).inspect(|number| NUMBER.set(*number)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -69,16 +65,16 @@ mod tests {
 
     #[test]
     fn a_thread_keeps_its_number_and_threads_of_one_time_have_different_ones() {
-        let mine = of_this_thread();
-        assert_eq!(of_this_thread(), mine);
-        let theirs = thread::spawn(of_this_thread).join().unwrap();
+        let mine = thread_number();
+        assert_eq!(thread_number(), mine);
+        let theirs = thread::spawn(thread_number).join().unwrap();
         assert_ne!(theirs, mine);
     }
 
     #[test]
     fn numbers_come_back_so_thousands_of_short_threads_need_few() {
         for _ in 0..1_000 {
-            let number = thread::spawn(of_this_thread).join().unwrap();
+            let number = thread::spawn(thread_number).join().unwrap();
             // The tests of this process run on some threads of their own.
             assert!(number < 256, "{number}");
         }

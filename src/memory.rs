@@ -17,7 +17,7 @@ use crate::sync::{
 
 /// What was refused, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct Remembered {
     permits: u64,
     /// How often permits had come back before it.
     returns: u64,
@@ -37,9 +37,9 @@ const EARNS_SMOOTHLY: u64 = 0;
 const EARNS_IN_STEPS: u64 = 1;
 const COUNTS: u64 = 2;
 
-impl Refusal {
+impl Remembered {
     /// Of nothing: nobody is refused 0 permits.
-    const NONE: Refusal = Refusal {
+    const NONE: Remembered = Remembered {
         permits: 0,
         returns: 0,
         since_nanos: 0,
@@ -49,8 +49,8 @@ impl Refusal {
         said: [0; 6],
     };
 
-    /// The refusal of `permits` at `now_nanos`, when permits had come back so often.
-    pub(crate) fn new(permits: u64, returns: u64, now_nanos: u64, of: &Shortfall) -> Refusal {
+    /// The denial of `permits` at `now_nanos`, when permits had come back so often.
+    pub(crate) fn new(permits: u64, returns: u64, now_nanos: u64, of: &Shortfall) -> Remembered {
         let known = |known: Known| {
             let Known { limit, used, reset_nanos, retry_nanos } = known;
             (COUNTS, [limit, used, reset_nanos, retry_nanos, 0, 0], retry_nanos)
@@ -71,7 +71,20 @@ impl Refusal {
         };
         let until_nanos = now_nanos.saturating_add(wait_nanos);
         let (since_nanos, which) = (now_nanos, of.which as u64);
-        Refusal { permits, returns, since_nanos, until_nanos, which, kind, said }
+        Remembered { permits, returns, since_nanos, until_nanos, which, kind, said }
+    }
+
+    /// Whether it is an answer to a request for `permits`. One for a single permit is one
+    /// for any number, where they are earned: as long as it holds there is nothing that
+    /// anybody could take, so how long it will be can be worked out.
+    #[inline(always)]
+    fn answers(&self, permits: u64) -> bool {
+        let [_, capacity, token, ..] = self.said;
+        permits == self.permits
+            || self.permits == 1
+                && permits > 1
+                && self.kind != COUNTS
+                && permits.checked_mul(token).is_some_and(|cost| cost <= capacity)
     }
 
     /// What it says at `now_nanos`; `None` if that is not between its instants.
@@ -114,7 +127,7 @@ impl Refusal {
     }
 
     fn to_words(self) -> [u64; WORDS] {
-        let Refusal { permits, returns, since_nanos, until_nanos, which, kind, said } = self;
+        let Remembered { permits, returns, since_nanos, until_nanos, which, kind, said } = self;
         let mut words = [0; WORDS];
         let (first, last) = words.split_at_mut(WORDS - said.len());
         first.copy_from_slice(&[permits, returns, since_nanos, until_nanos, which, kind]);
@@ -122,12 +135,12 @@ impl Refusal {
         words
     }
 
-    /// The refusal in the words. Words of different ones make nonsense, but never a
+    /// The denial in the words. Words of different ones make nonsense, but never a
     /// panic: whoever read them finds out.
     #[inline(always)]
-    fn from_words(words: [u64; WORDS]) -> Refusal {
+    fn from_words(words: [u64; WORDS]) -> Remembered {
         let [permits, returns, since_nanos, until_nanos, which, kind, said @ ..] = words;
-        Refusal { permits, returns, since_nanos, until_nanos, which, kind, said }
+        Remembered { permits, returns, since_nanos, until_nanos, which, kind, said }
     }
 }
 
@@ -140,13 +153,14 @@ pub(crate) struct Memory {
 impl Memory {
     /// Nothing is remembered.
     pub(crate) fn new() -> Memory {
-        let words = Refusal::NONE.to_words().map(AtomicWord::new);
+        let words = Remembered::NONE.to_words().map(AtomicWord::new);
         Memory { writers: AtomicWord::new(0), words }
     }
 
-    /// The refusal of `permits`, if that was the last, and nothing has come back since.
+    /// What is remembered that answers a request for `permits`, if nothing has come back
+    /// since.
     #[inline(always)]
-    pub(crate) fn recall(&self, permits: u64, returns: u64) -> Option<Refusal> {
+    pub(crate) fn recall(&self, permits: u64, returns: u64) -> Option<Remembered> {
         // ORDERING: Acquire; pairs with the store at the end of `note`, so that the words
         // are those of that writer or of a later one.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
@@ -162,18 +176,19 @@ impl Memory {
         // ORDERING: Relaxed; after the fence.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
         let is_one = before.is_multiple_of(2) && self.writers.load(Relaxed) == before;
-        let refusal = Refusal::from_words(words);
-        (is_one && refusal.permits == permits && refusal.returns == returns).then_some(refusal)
+        let remembered = Remembered::from_words(words);
+        let is_answer = remembered.returns == returns && remembered.answers(permits);
+        (is_one && is_answer).then_some(Remembered { permits, ..remembered })
     }
 
     /// Forgets the last one.
     pub(crate) fn clear(&self) {
-        self.note(&Refusal::NONE);
+        self.note(&Remembered::NONE);
     }
 
-    /// Remembers `refusal` in place of the last one; or not, if another call is just
+    /// Remembers `denial` in place of the last one; or not, if another call is just
     /// doing so.
-    pub(crate) fn note(&self, refusal: &Refusal) {
+    pub(crate) fn note(&self, denial: &Remembered) {
         // ORDERING: Relaxed. A guess, which the CAS checks.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
         let before = self.writers.load(Relaxed);
@@ -188,7 +203,7 @@ impl Memory {
         if !is_mine {
             return;
         }
-        for (word, value) in self.words.iter().zip(refusal.to_words()) {
+        for (word, value) in self.words.iter().zip(denial.to_words()) {
             // ORDERING: Release, so that who sees it sees the CAS above; pairs with the
             // fence in `recall`.
             // MODEL: `a_remembered_denial_is_of_one_refusal`.

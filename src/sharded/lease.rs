@@ -1,0 +1,83 @@
+//! Leases of a shard, and grants that can be given back, which are leases too.
+
+use crate::decision::Outlook;
+use crate::{Clock, Denied, Grant, Lease, Receipt};
+
+use super::Sharded;
+use super::hand::{Hand, Home, PutBack};
+
+/// How often a lease is tried, each time with less, before it is made of what is asked for
+/// like any permit.
+const TRIES: u32 = 4;
+
+impl<C: Clock + Sync> Sharded<C> {
+    /// Takes up to `permits`, at least one, for a caller of the shard at `index` to hold.
+    pub(super) fn lease_at(&self, index: usize, permits: u64) -> Result<Lease<'_>, Denied> {
+        for attempt in 0..TRIES {
+            // Two that borrow all there is for themselves leave nothing to either.
+            let most = (permits >> attempt).clamp(permits.min(1), Lease::MAX);
+            let mut hand = Hand::of(&self.shards, index);
+            let outlook = self.fill(&mut hand, most);
+            let room = hand.part_with(most);
+            if room > 0 || permits == 0 {
+                let grant = self.grant_of(room, hand.tokens);
+                let grant = outlook.map_or(grant, |outlook| Grant { outlook, ..grant });
+                return Ok(Lease::of_shard(grant, Home { limiter: self, index, room }));
+            }
+            drop(hand);
+            // One has come back, or here is the denial.
+            self.find(index, 1, self.recall(index, 1)?)?;
+        }
+        self.acquire_at(index, 1).map(Lease::spent)
+    }
+
+    /// Takes tokens until the hand has `permits`, or as many as this shard and the root
+    /// have; or if these have none, what another has. If it drew, what there is now.
+    fn fill(&self, hand: &mut Hand<'_>, permits: u64) -> Option<Outlook> {
+        hand.take(hand.index());
+        let mut outlook = None;
+        if hand.tokens < permits {
+            // The clock is read after the room is in hand, as for any draw.
+            let now_nanos = self.clock().now_nanos();
+            let there = self.root.look_at(now_nanos).permits();
+            let missing = there.min(permits - hand.tokens);
+            if missing > 0 {
+                outlook = self.draw_into(hand, now_nanos, missing).map(|grant| grant.outlook);
+            }
+        }
+        for next in 1..self.shards.count() {
+            if hand.tokens > 0 || permits == 0 {
+                break;
+            }
+            hand.take(hand.index().wrapping_add(next));
+        }
+        outlook
+    }
+
+    /// Takes `permits` in such a way that they can be given back, if this shard and the
+    /// root have as many; in some other way, if others have.
+    pub(super) fn acquire_revocable_at(
+        &self,
+        index: usize,
+        permits: u64,
+    ) -> Result<Receipt<'_>, Denied> {
+        self.find(index, permits, self.recall(index, permits)?)?;
+        match self.lease_at(index, permits) {
+            Ok(lease) if lease.left() == permits => Ok(Receipt::of_lease(lease)),
+            // Too little, and back with it.
+            fewer => {
+                drop(fewer);
+                self.acquire_at(index, permits).map(Receipt::spent)
+            }
+        }
+    }
+}
+
+impl<C: Clock + Sync> PutBack for Sharded<C> {
+    fn put_back(&self, index: usize, room: u64, tokens: u64) {
+        // If the burst was lowered, there is no place for all of them.
+        let tokens = tokens.saturating_sub(self.root.overlent());
+        let mut hand = Hand::with(&self.shards, index, room, tokens);
+        self.close_now(&mut hand);
+    }
+}

@@ -1,0 +1,22 @@
+//! A small number for each thread, so that threads of one time have different ones.
+//!
+//! The lowest that is free in this process, taken when a thread first asks, and free again
+//! when it ends. So after thousands of short threads the next still has a low one. Who
+//! has fewer places than numbers counts round.
+//!
+//! Without `std` there are no threads to be told apart: their number is 0. So it is under
+//! loom, whose models name the places themselves.
+
+#[cfg(all(feature = "std", not(sluicegate_loom)))]
+mod numbers;
+
+#[cfg(all(feature = "std", not(sluicegate_loom)))]
+pub(crate) use self::numbers::thread_number;
+
+/// The most places that threads are spread over.
+pub(crate) const MAX_PLACES: usize = 256;
+
+#[cfg(any(not(feature = "std"), sluicegate_loom))]
+pub(crate) fn thread_number() -> usize {
+    0
+}

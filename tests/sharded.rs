@@ -1,0 +1,176 @@
+//! The sharded limiter. What is checked here, of random calls by all shards, with leases
+//! open, and changes between them:
+//!
+//! * In no span is more admitted than the burst and what was earned in it; permits of a
+//!   lease are admitted when they are spent.
+//! * While nothing can have been cut off, what is there is what a token bucket would
+//!   have, to the unit; and it never is more.
+//! * From what is there every answer follows as a token bucket's: the decision, the
+//!   permits, the wait. A request is refused only if there is too little in all.
+//! * Nothing is lost between the root, the shards and the leases.
+//! * After an idle time three quarters of the burst are there at least, and after a
+//!   denial all of it.
+//!
+//! `PROPTEST_CASES` deepens it.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{FileFailurePersistence, RngSeed};
+use sluicegate::*;
+
+use self::ops::{Amount, Setup, Shape};
+use self::pair::{Op, Pair};
+
+#[path = "support/any.rs"]
+#[expect(dead_code, reason = "every test binary uses its own part of the support")]
+mod any;
+#[path = "support/counted.rs"]
+mod counted;
+#[path = "sharded/denials.rs"]
+mod denials;
+#[path = "sharded/draws.rs"]
+mod draws;
+#[path = "sharded/edges.rs"]
+mod edges;
+#[path = "support/faults.rs"]
+mod faults;
+#[path = "support/history.rs"]
+mod history;
+#[path = "support/ops.rs"]
+mod ops;
+#[path = "sharded/pair.rs"]
+mod pair;
+#[path = "sharded/races.rs"]
+mod races;
+#[path = "support/reference.rs"]
+mod reference;
+#[path = "sharded/room.rs"]
+mod room;
+
+/// So many cases, the same each time; or as many as the environment asks for, others.
+fn cases(few: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let persistence = FileFailurePersistence::WithSource("regressions");
+    ProptestConfig {
+        cases: if cfg!(miri) { 2 } else { asked.unwrap_or(few) },
+        failure_persistence: (!cfg!(miri)).then(|| Box::new(persistence) as _),
+        rng_seed: if asked.is_some() { RngSeed::Random } else { RngSeed::Fixed(1) },
+        ..ProptestConfig::default()
+    }
+}
+
+fn setup() -> impl Strategy<Value = Setup> + Clone {
+    // From bursts that are never split to those that are drawn from in full measure.
+    let room = prop_oneof![
+        1 => 1..=16_u64,
+        4 => 16..=4_096_u64,
+        3 => any::sized((1 << 32) - 1),
+    ];
+    let initial = prop_oneof![3 => Just(u64::MAX), 1 => Just(0_u64), 1 => any::sized(1 << 32)];
+    (any::rate(), room, initial, any::refill()).prop_map(
+        |((permits, period_nanos), room, initial, refill)| {
+            let shape = Shape::Bucket;
+            Setup { shape, permits, period_nanos, room, max_debt: 0, initial, refill }
+        },
+    )
+}
+
+fn shards() -> impl Strategy<Value = usize> + Clone {
+    proptest::sample::select(vec![1_usize, 2, 4, 8])
+}
+
+/// What takes permits, while the clock goes on.
+fn plain_op() -> impl Strategy<Value = Op> + Clone {
+    // Most requests are for one permit: these are what shards are for.
+    let amount = prop_oneof![2 => Just(Amount::Exactly(1)), 1 => any::amount()];
+    let shard = 0..9_usize;
+    prop_oneof![
+        10 => (shard.clone(), amount).prop_map(|(shard, amount)| Op::Acquire { shard, amount }),
+        3 => (shard, any::amount()).prop_map(|(shard, amount)| Op::UpTo { shard, amount }),
+        2 => any::amount().prop_map(Op::Peek),
+        8 => any::forward().prop_map(Op::Move),
+    ]
+}
+
+fn op() -> impl Strategy<Value = Op> + Clone {
+    let carry = proptest::sample::select(vec![Carry::Keep, Carry::Scale, Carry::Reset]);
+    prop_oneof![
+        20 => plain_op(),
+        4 => (0..9_usize, any::amount()).prop_map(|(shard, amount)| Op::Lease { shard, amount }),
+        4 => (0..4_usize, 0..20_u64).prop_map(|(lease, parts)| Op::Spend { lease, parts }),
+        3 => (0..4_usize).prop_map(|lease| Op::Drop { lease }),
+        1 => Just(Op::Reset),
+        2 => (setup(), carry).prop_map(|(setup, carry)| Op::Reconfigure(setup, carry)),
+        1 => Just(Op::Save),
+        1 => any::sized(ops::LIFE_NANOS).prop_map(|away_nanos| Op::Restore { away_nanos }),
+        2 => any::sized(999_999_999).prop_map(|nanos| Op::Back { nanos }),
+    ]
+}
+
+fn limiter(setup: Setup, shards: usize, clock: &ManualClock) -> Sharded<&ManualClock> {
+    Sharded::with_shards(setup.quota(), shards, clock).unwrap()
+}
+
+proptest! {
+    #![proptest_config(cases(1_200))]
+
+    #[test]
+    fn every_answer_follows_from_what_is_there_and_that_from_what_was_earned(
+        setup in setup(),
+        shards in shards(),
+        start_nanos in any::start(),
+        ops in vec(op(), 1..60),
+    ) {
+        let clock = ManualClock::at(start_nanos);
+        let limiter = limiter(setup, shards, &clock);
+        let mut pair = Pair::new(setup, &limiter);
+        for &op in &ops {
+            pair.apply(op);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn less_than_a_quarter_of_the_burst_is_missing_after_an_idle_time(
+        setup in setup(),
+        shards in shards(),
+        start_nanos in 0..=u64::MAX / 2,
+        ops in vec(plain_op(), 1..60),
+    ) {
+        let clock = ManualClock::at(start_nanos);
+        let limiter = limiter(setup, shards, &clock);
+        let mut pair = Pair::new(setup, &limiter);
+        for &op in &ops {
+            pair.apply(op);
+        }
+        if pair.idle() {
+            let burst = limiter.quota().burst();
+            let there = limiter.peek(0).unwrap().remaining();
+            prop_assert!(4 * there >= 3 * burst, "{there} of {burst}");
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_burst_is_missing_after_a_denial_and_an_idle_time(
+        setup in setup(),
+        shards in shards(),
+        start_nanos in 0..=u64::MAX / 2,
+        ops in vec(op(), 1..40),
+    ) {
+        let clock = ManualClock::at(start_nanos);
+        let limiter = limiter(setup, shards, &clock);
+        let mut pair = Pair::new(setup, &limiter);
+        for &op in &ops {
+            pair.apply(op);
+        }
+        pair.drop_leases();
+        pair.exhaust();
+        if pair.idle() {
+            let there = limiter.peek(0).unwrap().remaining();
+            prop_assert_eq!(there, limiter.quota().burst());
+        }
+    }
+}

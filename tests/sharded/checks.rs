@@ -1,0 +1,206 @@
+//! What is checked of each call: that its answer follows from what was there, and that
+//! nothing else has changed.
+
+use std::time::Duration;
+
+use num_bigint::BigInt;
+use num_traits::Zero;
+use sluicegate::*;
+
+use super::super::reference::{Mirror, Said};
+use super::{Op, Pair};
+
+impl<'l> Pair<'l, '_> {
+    /// Time has passed. What is there now is what was earned, but for what was cut off;
+    /// nothing is cut off as long as there is room for what may be lent.
+    pub(super) fn catch_up(&mut self) {
+        let now_nanos = self.clock.now_nanos();
+        self.latest_nanos = self.latest_nanos.max(now_nanos);
+        self.until_nanos = self.until_nanos.max(now_nanos);
+        self.lag_nanos = self.lag_nanos.max(self.until_nanos - now_nanos);
+        let there = self.there();
+        let most = self.mirror.balance(now_nanos);
+        assert!(there <= most, "{there} of {most} are there");
+        let plan = self.mirror.plan();
+        let lent = &plan.capacity / 4 + &plan.token * self.leased;
+        if &most + lent <= plan.capacity {
+            assert_eq!(there, most, "nothing was cut off");
+        }
+        if there != most {
+            self.mirror.hold(now_nanos, &there);
+            self.losses += 1;
+        }
+    }
+
+    pub(super) fn admit(
+        &mut self,
+        shard: usize,
+        permits: u64,
+        answer: Result<Grant, Denied>,
+        mirror: impl Fn(&mut Mirror) -> Said,
+    ) {
+        let shard = shard % self.refused.len();
+        let (now_nanos, there) = (self.clock.now_nanos(), self.there_before());
+        let expected = mirror(&mut self.mirror.clone());
+        let said = Said::from(answer);
+        if let Ok(grant) = answer {
+            self.losses += 1;
+            self.count(grant.permits());
+            let left = there - &self.mirror.plan().token * grant.permits();
+            self.mirror.hold(now_nanos, &left);
+        } else if permits == 1 {
+            self.leased = self.taken();
+        }
+        if self.is_behind() {
+            self.note(shard, permits);
+            return;
+        }
+        match (said, expected) {
+            (Said::Granted { permits, .. }, Said::Granted { permits: wanted, .. }) => {
+                assert_eq!(permits, wanted);
+                assert_is_no_more_than(said, expected);
+            }
+            (
+                Said::Wait { retry_after, missing, .. },
+                Said::Wait { retry_after: least, missing: most, .. },
+            ) => {
+                // A remembered one tells what was true when it was first given.
+                match self.refused[shard].get(&permits) {
+                    None => {
+                        assert_eq!(said, expected);
+                        self.refused[shard].insert(permits, self.losses);
+                    }
+                    Some(losses) if *losses == self.losses => {
+                        assert_eq!(retry_after, least);
+                        assert!(missing >= most);
+                    }
+                    Some(_) => assert!(retry_after <= least),
+                }
+            }
+            _ => assert_eq!(said, expected, "{permits} of {:?}", self.mirror),
+        }
+    }
+
+    pub(super) fn lease(&mut self, shard: usize, permits: u64) {
+        let now_nanos = self.clock.now_nanos();
+        let there = self.mirror.remaining(now_nanos);
+        match self.limiter.shard(shard).lease(permits) {
+            Ok(lease) => {
+                let most = permits.min(Lease::MAX);
+                assert_eq!(lease.left(), lease.grant().permits());
+                assert!((most.min(1)..=most).contains(&lease.left()));
+                if self.limiter.shards() == 1 && !self.is_behind() {
+                    assert_eq!(lease.left(), most.min(there));
+                }
+                let left = self.there_before() - &self.mirror.plan().token * lease.left();
+                self.mirror.hold(now_nanos, &left);
+                self.leased = self.leased.saturating_add(lease.left());
+                self.losses += 1;
+                self.leases.push(lease);
+            }
+            Err(denied) => {
+                self.leased = self.taken();
+                self.note(shard, 1);
+                if !self.is_behind() {
+                    let wait = self.limiter.peek(1).unwrap_err().retry_after();
+                    assert!(there == 0 && denied.retry_after() <= wait);
+                }
+            }
+        }
+    }
+
+    /// The shard may remember to have refused `permits`, or what it was asked on the way
+    /// to fewer. (If the clock is behind, what it remembers is not to be compared.)
+    pub(super) fn note(&mut self, shard: usize, permits: u64) {
+        let shard = shard % self.refused.len();
+        let is_behind = self.is_behind();
+        for asked in [permits, self.mirror.limit(), 1] {
+            let since = self.refused[shard].entry(asked).or_insert(self.losses);
+            if is_behind {
+                *since = u64::MAX;
+            }
+        }
+    }
+
+    /// All that a lease has left goes back, as far as the burst allows.
+    pub(super) fn give_back(&mut self, lease: Lease<'l>) {
+        let taken = self.taken() + lease.grant().permits();
+        let back = &self.mirror.plan().token * lease.left();
+        drop(lease);
+        let (now_nanos, before, there) =
+            (self.clock.now_nanos(), self.there_before(), self.there());
+        let plan = self.mirror.plan();
+        assert!(there <= plan.capacity && before <= there && there <= &before + &back);
+        if before.clone().max(BigInt::zero()) + &plan.token * taken <= plan.capacity {
+            assert_eq!(there, before + back);
+        }
+        self.mirror.hold(now_nanos, &there);
+    }
+
+    /// What leases took, spent or not: room that nobody else has.
+    fn taken(&self) -> u64 {
+        self.leases.iter().map(|lease| lease.grant().permits()).sum()
+    }
+
+    /// A change has begun a new history, with less than full if leases have room.
+    pub(super) fn begin(&mut self) {
+        let now_nanos = self.clock.now_nanos();
+        self.is_blurred |= now_nanos < self.latest_nanos;
+        self.leased = self.taken();
+        for refused in &mut self.refused {
+            refused.clear();
+        }
+        let plan = self.mirror.plan().clone();
+        let room = (&plan.capacity - &plan.token * self.leased).max(BigInt::zero());
+        let there = self.mirror.balance(now_nanos).min(room);
+        self.mirror.hold(now_nanos, &there);
+        let held: u64 = self.leases.iter().map(Lease::left).sum();
+        self.overhang =
+            (there.max(BigInt::zero()) + &plan.token * held - &plan.capacity).max(BigInt::zero());
+        (self.until_nanos, self.lag_nanos) = (now_nanos, 0);
+        self.going = BigInt::zero();
+        self.last = self.mirror.accrued(now_nanos);
+    }
+
+    /// Counts `permits` that were admitted in every span that ends now.
+    pub(super) fn count(&mut self, permits: u64) {
+        let accrued = self.mirror.accrued(self.until_nanos);
+        self.going = (&self.going - (&accrued - &self.last)).max(BigInt::zero());
+        self.going += &self.mirror.plan().token * permits;
+        self.last = accrued;
+        let plan = self.mirror.plan();
+        let lag = match self.lag_nanos {
+            0 => BigInt::zero(),
+            lag_nanos => {
+                let step = if plan.refill == Refill::Smooth { 1.into() } else { plan.pay() };
+                plan.accrued(&lag_nanos.into()) + step
+            }
+        };
+        let most = &plan.capacity + &self.overhang + lag;
+        assert!(self.going <= most, "{} of {:?}", self.going, self.mirror);
+    }
+
+    /// Nothing but what was admitted or leased is gone, and nothing has come.
+    pub(super) fn assert_nothing_is_lost(&self, op: Op) {
+        assert_eq!(self.there(), self.there_before(), "{op:?} of {:?}", self.limiter);
+        if !self.is_behind() {
+            let there = self.limiter.peek(0).unwrap().remaining();
+            assert_eq!(there, self.mirror.remaining(self.clock.now_nanos()));
+        }
+    }
+}
+
+/// A grant tells of the shard that it came from: at least so much remains, and it takes
+/// at most so long.
+fn assert_is_no_more_than(said: Said, exact: Said) {
+    let (
+        Said::Granted { remaining, limit, reset_after, .. },
+        Said::Granted { remaining: most, limit: same, reset_after: least, .. },
+    ) = (said, exact)
+    else {
+        unreachable!("both are grants");
+    };
+    // A shard knows of no time that is longer.
+    let least = least.min(Duration::from_nanos(u64::MAX));
+    assert!(remaining <= most && limit == same && reset_after >= least, "{said:?} of {exact:?}");
+}
