@@ -14,8 +14,12 @@ use sluicegate_benches::subject::{self, Op, Subject, Visitor};
 
 const THREADS: [usize; 2] = [2, 4];
 
+/// Short, because all of it may be one run on one limiter: the fastest would come to the
+/// end of their burst.
+const WARM_UP: Duration = Duration::from_millis(500);
+
 fn main() {
-    let mut criterion = Criterion::default().configure_from_args();
+    let mut criterion = Criterion::default().warm_up_time(WARM_UP).configure_from_args();
     for op in [Op::Allow, Op::Deny] {
         subject::visit_all(&mut Contended { op, criterion: &mut criterion });
     }

@@ -4,6 +4,7 @@
 //! operation counted. They are those of a call that nobody interferes with, and
 //! they do not depend on the machine.
 
+mod sharded;
 mod windows;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -75,8 +76,8 @@ impl CountingClock {
     }
 }
 
-/// Counts what `verb` does to a window. All loads are one number: which words are
-/// shared, and which only read, cannot be told from how many they are.
+/// Counts what `verb` does to a window, or to shards. All loads are one number: which
+/// words are shared, and which only read, cannot be told from how many they are.
 fn count_all(
     clock: &CountingClock,
     limiter: &'static str,
@@ -197,6 +198,7 @@ pub fn all() -> Vec<Cost> {
         assert!(spaced.try_acquire(1).is_err());
     }));
     costs.extend(windows::all(clock));
+    costs.extend(sharded::all(clock));
     costs
 }
 
@@ -230,7 +232,9 @@ mod tests {
 
     #[test]
     fn an_admission_is_one_load_and_one_read_modify_write_of_the_shared_word() {
-        let buckets = |cost: &Cost| cost.limiter.contains("bucket") || cost.limiter == "gcra";
+        // A sticky one has a memory, too.
+        let is_bucket = |name: &str| name.contains("bucket") && !name.starts_with("sticky");
+        let buckets = |cost: &Cost| is_bucket(cost.limiter) || cost.limiter == "gcra";
         let admissions = |cost: &Cost| cost.verb == "try_acquire, admitted";
         for cost in all().into_iter().filter(|cost| buckets(cost) && admissions(cost)) {
             let Cost { clock_reads, loads, stores, rmws, .. } = cost;

@@ -182,7 +182,7 @@ mod tests {
 
     impl Visitor for Small {
         fn visit<S: Subject>(&mut self) {
-            if ["sluicegate/token_bucket", "governor"].contains(&S::NAME) {
+            if ["sluicegate/token_bucket", "sluicegate/sharded", "governor"].contains(&S::NAME) {
                 self.0.push(run::<S>(PLAN).expect("40 threads can be had"));
             }
         }
@@ -192,7 +192,7 @@ mod tests {
     fn everybody_has_a_share_and_none_has_more() {
         let mut small = Small(Vec::new());
         subject::visit_all(&mut small);
-        assert_eq!(small.0.len(), 2);
+        assert_eq!(small.0.len(), 3);
         for outcome in small.0 {
             assert_eq!(outcome.admitted, PLAN.permits());
             assert_eq!((outcome.got_none, outcome.got_less, outcome.excess), (0, 0, 0));

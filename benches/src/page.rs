@@ -87,7 +87,7 @@ impl Page<'_> {
                 p.legend {
                     span.ours { "this project: bold, filled, cool colours" }
                     span.peer { "peers: thin, hollow, warm colours" }
-                    span.clock { "bare clocks, the floor of a time: grey" }
+                    span.clock { "bare clocks, the floor of a time for who reads them: grey" }
                 }
                 nav {
                     @for op in self.ops { a href={ "#" (op) } { (op) } }
@@ -126,10 +126,10 @@ impl Page<'_> {
                 @for (group, lines) in Group::split(&lines) {
                     h3 { (group.title()) }
                     div.pair {
-                        (figure("Throughput: calls of all threads per microsecond", &self.plot(
+                        (figure(throughput(group.scale()), &self.plot(
                             lines.iter().filter(|line| Side::of(line.limiter) != Side::Clock),
                             |line| line.mops_spread,
-                            Scale::Linear,
+                            group.scale(),
                         )))
                         (figure("Time per call of the slowest thread: ns, logarithmic", &self.plot(
                             lines.iter(), |line| line.ns_per_op, Scale::Log,
@@ -187,6 +187,14 @@ impl Page<'_> {
 /// A plot and what it shows.
 fn figure(caption: &str, svg: &str) -> Markup {
     html! { figure { figcaption { (caption) } (PreEscaped(svg)) } }
+}
+
+/// The caption of a plot of throughputs.
+fn throughput(scale: Scale) -> &'static str {
+    match scale {
+        Scale::Linear => "Throughput: calls of all threads per microsecond",
+        Scale::Log => "Throughput: calls of all threads per microsecond, logarithmic",
+    }
 }
 
 /// One of the marks of a plot, within a sentence.

@@ -117,6 +117,17 @@ impl Line {
             baseline,
         }
     }
+
+    /// Its throughput over that of the same limiter, asked the same by one thread, if
+    /// that is among `all`. A line of one thread has none.
+    #[must_use]
+    pub fn speed_up(&self, all: &[Line]) -> Option<f64> {
+        let is_alone = |other: &&Line| {
+            other.threads == 1 && other.limiter == self.limiter && other.op == self.op
+        };
+        let alone = all.iter().find(is_alone).filter(|_| self.threads > 1)?;
+        Some(self.mops / alone.mops)
+    }
 }
 
 /// How a table is drawn.
@@ -128,10 +139,11 @@ pub enum Style {
     Markdown,
 }
 
-/// The lines of one operation and thread count as a table.
+/// The lines of one operation and thread count as a table; `all` are those of the others,
+/// too.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "they are shown to two digits")]
-pub fn table(lines: &[&Line], style: Style) -> Table {
+pub fn table(lines: &[&Line], all: &[Line], style: Style) -> Table {
     let mut table = new_table(style);
     table.set_header([
         "limiter",
@@ -144,6 +156,7 @@ pub fn table(lines: &[&Line], style: Style) -> Table {
         "time",
         "throughput",
         "compared with",
+        "1 thread",
         "fairness",
         "quiet",
         "excess",
@@ -167,6 +180,7 @@ pub fn table(lines: &[&Line], style: Style) -> Table {
             against(&|other| line.ns_per_op.median / other.ns_per_op.median),
             against(&|other| line.mops / other.mops),
             baseline.map_or("", |other| other.limiter).to_owned(),
+            line.speed_up(all).map_or_else(String::new, |times| format!("{times:.2} x")),
             format!("{:.2}", line.slowest_thread as f64 / line.fastest_thread as f64),
             format!("{}/{}", line.quiet, line.rounds),
             line.excess.to_string(),
@@ -205,5 +219,24 @@ mod tests {
         let spread = Spread::of([4.0, 1.0, 2.0, 3.0]);
         assert!((spread.median - 2.5).abs() < 1e-9);
         assert!((Spread::of([5.0, 1.0, 2.0]).median - 2.0).abs() < 1e-9);
+    }
+    #[test]
+    fn a_speed_up_is_against_one_thread_of_the_same() {
+        let round = Round {
+            ns_per_op: 10.0,
+            mops: 100.0,
+            most_calls: 1,
+            fewest_calls: 1,
+            admitted: 1,
+            bound: 1,
+            queued: 0.0,
+        };
+        let line = |limiter, threads, mops| {
+            let case = Case { limiter, baseline: "governor", op: Op::Allow, threads };
+            Line::of(case, &[Round { mops, ..round }], None)
+        };
+        let lines = [line("a", 1, 100.0), line("b", 1, 10.0), line("b", 2, 15.0)];
+        assert!((lines[2].speed_up(&lines).expect("there is b alone") - 1.5).abs() < 1e-9);
+        assert!(lines[0].speed_up(&lines).is_none() && lines[2].speed_up(&lines[..1]).is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! A limiter, or a bare clock, as the benches see it.
 
 mod clocks;
+mod lease;
 mod mutex_bucket;
 mod mutex_log;
 mod our_windows;
@@ -187,6 +188,10 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<ours::LeakyBucket>();
     visitor.visit::<ours::TokenBucketCoarse>();
     visitor.visit::<ours::TokenBucketMonotonic>();
+    visitor.visit::<ours::StickyTokenBucket>();
+    visitor.visit::<ours::Sharded>();
+    visitor.visit::<ours::ShardedCoarse>();
+    visitor.visit::<lease::Leased>();
 
     visitor.visit::<peers::Governor>();
     visitor.visit::<peers::GovernorUpkeep>();
@@ -204,6 +209,7 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<our_windows::Sliding>();
     visitor.visit::<our_windows::SlidingSecond>();
     visitor.visit::<our_windows::Interpolated>();
+    visitor.visit::<our_windows::StickySliding>();
     visitor.visit::<our_windows::Multi>();
     visitor.visit::<our_windows::Log>();
     visitor.visit::<our_windows::Weighted>();

@@ -198,9 +198,10 @@ fn print(args: &Args, machine: &Machine, lines: &[Line]) {
         for &threads in &args.threads {
             let name = op.to_string();
             let of_table = |line: &&Line| line.op == name && line.threads == threads;
-            let lines: Vec<&Line> = lines.iter().filter(of_table).collect();
+            let of_table: Vec<&Line> = lines.iter().filter(of_table).collect();
             let plural = if threads == 1 { "" } else { "s" };
-            println!("\n### {op}, {threads} thread{plural}\n\n{}", report::table(&lines, style));
+            let table = report::table(&of_table, lines, style);
+            println!("\n### {op}, {threads} thread{plural}\n\n{table}");
         }
     }
 }

@@ -12,8 +12,17 @@ Counted on a build of the same source that counts every atomic operation, for a 
 interferes with. `shared` is loads of the word that callers write; `terms` is loads of the rate,
 the burst and so on, which callers only read and each processor has a copy of. The two are told
 apart by their number: the terms are always read eight words at a time. For windows, `shared` is
-all loads: the word, the limit, boundaries or entries. A read-modify-write is a compare-and-swap; the two more of a change are the lock that changes take, and its release is one
-of the stores.";
+all loads: the word, the limit, boundaries or entries. So it is for what is sharded or sticky, and
+there most are of lines that one thread alone writes:
+  from its shard     the shard's word (1 load, 1 RMW), and two words that only a change writes
+  by a draw          RMWs: of the shard 1, and 1 more to take what room it had; of the root 1, and
+                     1 to lend new room; 1 counts that tokens can be found again
+  near the limit     1 RMW, of the root
+  first refused      1 RMW and all stores: of the memory beside the shard's word, which is written
+                     if it holds no such denial yet. More, if room is given back
+  denied again       all loads but two are of the same line: those count what has come back
+A read-modify-write is a compare-and-swap or an addition; the two more of a change are the lock that
+changes take, and its release is one of the stores.";
 
 /// Counts the atomic operations of every verb.
 #[derive(Debug, Parser)]

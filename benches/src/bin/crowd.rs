@@ -9,7 +9,7 @@ use sluicegate_benches::report::{self, Style};
 use sluicegate_benches::subject::{self, Subject, Visitor};
 
 /// The limiters that are asked unless others are named.
-const LIMITERS: [&str; 2] = ["sluicegate/token_bucket", "governor"];
+const LIMITERS: [&str; 3] = ["sluicegate/token_bucket", "sluicegate/sharded", "governor"];
 
 /// Threads of a crowd that comes before the one that counts.
 const FEW: usize = 16;

@@ -1,11 +1,13 @@
 //! Which limiters are drawn together.
 
+use crate::plot::axis::Scale;
 use crate::report::Line;
 
 /// Limiters that can be compared: they do the same on the same kind of clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
     Counter,
+    Spread,
     System,
     Coarse,
     Windows,
@@ -14,18 +16,40 @@ pub(super) enum Group {
 }
 
 impl Group {
-    const ALL: [Group; 6] =
-        [Group::Counter, Group::System, Group::Coarse, Group::Windows, Group::Sliding, Group::Logs];
+    const ALL: [Group; 7] = [
+        Group::Counter,
+        Group::Spread,
+        Group::System,
+        Group::Coarse,
+        Group::Windows,
+        Group::Sliding,
+        Group::Logs,
+    ];
+
+    /// Those that spend from lines of each thread's own.
+    const SPREAD: [&str; 3] =
+        ["sluicegate/sharded", "sluicegate/sharded_coarse", "sluicegate/lease"];
+
+    /// What they are drawn beside, and a clock that they do not always read.
+    const NOT_SPREAD: [&str; 4] =
+        ["clock/quanta", "sluicegate/token_bucket", "governor", "governor_upkeep"];
 
     pub(super) fn title(self) -> &'static str {
         match self {
             Group::Counter => "Buckets on the processor's counter",
+            Group::Spread => "Spread over cores",
             Group::System => "Buckets on the operating system's clock",
             Group::Coarse => "Buckets on a clock that a thread sets",
             Group::Windows => "Windows that follow one another",
             Group::Sliding => "Windows that slide",
             Group::Logs => "Logs of every admission",
         }
+    }
+
+    /// How its throughputs are laid out: far apart, of those that share a line and those
+    /// that do not.
+    pub(super) fn scale(self) -> Scale {
+        if self == Group::Spread { Scale::Log } else { Scale::Linear }
     }
 
     /// Whom a limiter is compared with says what clock it has; if that is a log, it
@@ -37,6 +61,10 @@ impl Group {
         let of_windows = [Group::Windows, Group::Sliding, Group::Logs];
         match line.baseline {
             _ if line.limiter == "clock/none" => false,
+            _ if self == Group::Spread => {
+                Group::SPREAD.contains(&line.limiter) || Group::NOT_SPREAD.contains(&line.limiter)
+            }
+            _ if Group::SPREAD.contains(&line.limiter) => false,
             _ if line.limiter == line.baseline && line.baseline == "mutex_log" => {
                 of_windows.contains(&self)
             }
@@ -57,6 +85,11 @@ impl Group {
             let lines: Vec<&Line> = lines.iter().copied().filter(|line| group.has(line)).collect();
             (group, lines)
         };
-        Group::ALL.into_iter().map(of_group).filter(|(_, lines)| !lines.is_empty()).collect()
+        // Where none is spread there is nothing to compare with.
+        let is_there = |(group, lines): &(Group, Vec<&Line>)| match group {
+            Group::Spread => lines.iter().any(|line| Group::SPREAD.contains(&line.limiter)),
+            _ => !lines.is_empty(),
+        };
+        Group::ALL.into_iter().map(of_group).filter(is_there).collect()
     }
 }

@@ -50,6 +50,7 @@ pub(super) fn figures(lines: &[Line]) -> Markup {
             tr {
                 th { "limiter" } th { "op" } th { "threads" } th { "ns" } th { "min..max" }
                 th { "p50" } th { "p99" } th { "p99.9" } th { "most" } th { "Mops" }
+                th { "1 thread" }
                 th { "rounds" } th { "quiet" } th { "admitted" } th { "bound" } th { "excess" }
             }
             @for line in lines {
@@ -67,6 +68,7 @@ pub(super) fn figures(lines: &[Line]) -> Markup {
                         td {} td {} td {} td {}
                     }
                     td { (nanos(line.mops)) }
+                    td { @if let Some(times) = line.speed_up(lines) { (format!("{times:.2} ×")) } }
                     td { (line.rounds) }
                     td { (line.quiet) }
                     td { (grouped(line.admitted)) }

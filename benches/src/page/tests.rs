@@ -91,6 +91,18 @@ fn every_limiter_has_a_line_in_the_plots_and_one_in_the_tables() {
 }
 
 #[test]
+fn what_is_spread_over_cores_is_drawn_with_what_is_not() {
+    let alone = [line("sluicegate/token_bucket", Op::Allow, 1), line("governor", Op::Allow, 1)];
+    assert!(!page_of(&alone, "").contains("Spread over cores"));
+    let [bucket, governor] = alone;
+    let page = page_of(&[bucket, line("sluicegate/sharded", Op::Allow, 1), governor], "");
+    assert!(page.contains("Spread over cores"));
+    let drawn = |name: &str| page.lines().filter(|text| *text == name).count();
+    // Two plots of each group, and the percentiles.
+    assert_eq!((drawn("sharded"), drawn("token_bucket"), drawn("governor")), (3, 5, 5));
+}
+
+#[test]
 fn what_is_admitted_beyond_the_bound_is_named() {
     let faulty = Line { excess: 12_345, ..line("governor", Op::Allow, 1) };
     assert!(page_of(&[faulty], "").contains("12\u{202f}345"));

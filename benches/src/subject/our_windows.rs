@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use sluicegate::{
-    Coverage, FixedWindow, MultiWindow, QuantaClock, Rate, SlidingCounter, SlidingLog,
-    SlidingWindow, WeightedLog, WindowFromFirst,
+    Coverage, FixedWindow, Limiter as _, MultiWindow, QuantaClock, Rate, SlidingCounter,
+    SlidingLog, SlidingWindow, Sticky, WeightedLog, WindowFromFirst,
 };
 
 use super::windows::{bound, window, window_of_seconds};
@@ -85,6 +85,18 @@ window!(
     window,
     |rate| {
         SlidingWindow::with_coverage(rate, SLOTS, Coverage::Interpolated, QuantaClock::new())
+    }
+);
+
+window!(
+    StickySliding,
+    Sticky<SlidingWindow<QuantaClock>, QuantaClock>,
+    "sluicegate/sticky_sliding_window",
+    window,
+    |rate| {
+        let clock = QuantaClock::new();
+        SlidingWindow::with_clock(rate, SLOTS, clock.clone())
+            .map(|window| Sticky::with_clock(window, clock))
     }
 );
 

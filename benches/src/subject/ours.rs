@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use sluicegate::{CoarseClock, MonotonicClock, QuantaClock, Quota, Rate, Refill};
+use sluicegate::{CoarseClock, Limiter as _, MonotonicClock, QuantaClock, Quota, Rate, Refill};
 
 use super::clocks::STEP;
 use super::{Limit, Op, Subject, shared};
 
-fn quota(limit: Limit) -> Quota {
+pub(super) fn quota(limit: Limit) -> Quota {
     let rate = Rate::new(limit.permits, limit.period).expect("the rate is in range");
     Quota::new(rate).with_burst(limit.burst).expect("the burst is in range")
 }
@@ -111,6 +111,50 @@ limiter!(
     "governor_monotonic",
     |limit| sluicegate::TokenBucket::with_clock(quota(limit), MonotonicClock::new())
 );
+
+limiter!(
+    Sharded,
+    sluicegate::Sharded<QuantaClock>,
+    "sluicegate/sharded",
+    "governor",
+    |limit| sluicegate::Sharded::with_clock(quota(limit), QuantaClock::new()),
+    |op| with_more(op)
+);
+
+limiter!(
+    ShardedCoarse,
+    sluicegate::Sharded<CoarseClock>,
+    "sluicegate/sharded_coarse",
+    "governor_upkeep",
+    |limit| sluicegate::Sharded::with_clock(
+        quota(limit),
+        CoarseClock::start(STEP).expect("a thread can be started")
+    ),
+    |op| with_more(op)
+);
+
+limiter!(
+    StickyTokenBucket,
+    sluicegate::Sticky<sluicegate::TokenBucket<QuantaClock>, QuantaClock>,
+    "sluicegate/sticky_token_bucket",
+    "governor",
+    |limit| {
+        let clock = QuantaClock::new();
+        let bucket = sluicegate::TokenBucket::with_clock(quota(limit), clock.clone());
+        sluicegate::Sticky::with_clock(bucket, clock)
+    }
+);
+
+/// More permits, for limiters that grant them faster than a single word can: others would
+/// soon be at the end of theirs.
+pub(super) fn with_more(op: Op) -> Limit {
+    let limit = op.limit();
+    match op {
+        Op::Allow => Limit { burst: Quota::MAX_BURST, ..limit },
+        Op::Full => Limit { permits: Rate::MAX_PER_SECOND, burst: Quota::MAX_BURST, ..limit },
+        Op::Deny | Op::Edge | Op::Beside => limit,
+    }
+}
 
 /// The same rates in periods of a millisecond, for limiters that refill by the
 /// period. The slow ones need none.

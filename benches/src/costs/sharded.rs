@@ -1,0 +1,248 @@
+//! The costs of a sharded limiter, of its leases, and of denials that are remembered.
+
+use std::time::Duration;
+
+use sluicegate_counted::{
+    Carry, Grant, Limiter, Quota, Shard, Sharded, SlidingWindow, Sticky, TokenBucket, quota, rate,
+};
+
+use super::{Cost, CountingClock, count_all};
+
+/// The shards of each limiter here.
+const SHARDS: usize = 4;
+
+/// Far from the limit even when each shard has drawn the most that it may.
+const MANY: Quota = quota!(1_000_000 / second);
+
+/// So near the limit that no shard ever draws.
+const FEW: Quota = quota!(2 / second);
+
+/// The most that a shard draws at once.
+const MOST: u64 = 1_024;
+
+const THERE: &str = "there are permits";
+
+type Counted<'a> = Sharded<&'a CountingClock>;
+
+fn sharded(quota: Quota, clock: &CountingClock) -> Counted<'_> {
+    Sharded::with_shards(quota, SHARDS, clock).expect("the number of shards is in range")
+}
+
+/// The costs of every verb.
+pub(super) fn all(clock: &CountingClock) -> Vec<Cost> {
+    [admissions(clock), denials(clock), leases(clock), others(clock), sticky(clock)].concat()
+}
+
+/// Spends what `shard` has left after `grant`.
+fn use_up(shard: &Shard<'_, &CountingClock>, grant: Grant) {
+    let left = grant.remaining();
+    assert!(left == 0 || shard.try_acquire(left).is_ok_and(|grant| grant.remaining() == 0));
+}
+
+fn admissions(clock: &CountingClock) -> Vec<Cost> {
+    let limiter = sharded(MANY, clock);
+    let shard = limiter.shard(0);
+    let cost = |name, verb: &dyn Fn()| count_all(clock, "sharded", name, verb);
+    let admit = || assert!(shard.try_acquire(1).is_ok());
+    let mut costs = vec![
+        cost("try_acquire, admitted by a first draw", &admit),
+        cost("try_acquire, admitted from its shard", &admit),
+    ];
+    // What a draw leaves is told with the next grant.
+    use_up(&shard, shard.try_acquire(1).expect(THERE));
+    costs.push(cost("try_acquire, admitted by a draw of twice as much", &admit));
+    loop {
+        let left = shard.try_acquire(1).expect(THERE);
+        use_up(&shard, left);
+        // One for this grant, and one for that which drew.
+        if left.remaining() + 2 == MOST {
+            break;
+        }
+        admit();
+    }
+    costs.push(cost("try_acquire, admitted by a draw of as much", &admit));
+
+    let limiter = sharded(FEW, clock);
+    costs.push(cost("try_acquire, admitted near the limit", &|| {
+        assert!(limiter.shard(0).try_acquire(1).is_ok());
+    }));
+
+    let limiter = sharded(MANY, clock);
+    assert!(limiter.shard(1).try_acquire(1).is_ok());
+    empty_root(&limiter);
+    costs.push(cost("try_acquire, admitted from another's shard", &|| {
+        assert!(limiter.shard(0).try_acquire(1).is_ok());
+    }));
+    costs
+}
+
+/// Takes all but what other shards than the last one hold.
+fn empty_root(limiter: &Counted<'_>) {
+    let elsewhere: u64 = 16 - 1;
+    let rest = limiter.peek(0).expect(THERE).remaining() - elsewhere;
+    assert!(limiter.shard(SHARDS - 1).try_acquire(rest).is_ok());
+}
+
+/// The first refusal of a request is noted beside the shard's tokens; only the next ones
+/// are denials that write nothing, and so only they are called so.
+fn denials(clock: &CountingClock) -> Vec<Cost> {
+    let limiter = sharded(FEW, clock);
+    let shard = limiter.shard(0);
+    let cost = |name, verb: &dyn Fn()| count_all(clock, "sharded", name, verb);
+    let deny = || assert!(shard.try_acquire(1).is_err());
+    assert!(shard.try_acquire(2).is_ok());
+    let mut costs = vec![
+        cost("try_acquire, first refused", &deny),
+        cost("try_acquire, denied again", &deny),
+        cost("try_acquire_up_to, denied again", &|| assert!(shard.try_acquire_up_to(1).is_err())),
+        cost("peek, denied", &|| assert!(limiter.peek(1).is_err())),
+        cost("try_acquire, denied as too large", &|| assert!(shard.try_acquire(9).is_err())),
+    ];
+
+    let limiter = sharded(MANY, clock);
+    let shard = limiter.shard(0);
+    assert!(shard.try_acquire(1).is_ok());
+    empty_root(&limiter);
+    assert!(shard.try_acquire(15).is_ok());
+    costs.push(cost("try_acquire, first refused, and room given back", &|| {
+        assert!(shard.try_acquire(1).is_err());
+    }));
+    costs
+}
+
+fn leases(clock: &CountingClock) -> Vec<Cost> {
+    let limiter = sharded(MANY, clock);
+    let shard = limiter.shard(0);
+    let name = "sharded";
+    let mut held = None;
+    let mut costs = vec![count_all(clock, name, "lease, from the root", || {
+        held = shard.lease(100).ok();
+    })];
+    let mut lease = held.take().expect(THERE);
+    assert_eq!(lease.left(), 100);
+    costs.push(count_all(clock, name, "lease: spend", || assert!(lease.spend(1))));
+    costs.push(count_all(clock, name, "lease: dropped, with permits left", || drop(lease)));
+
+    costs.push(count_all(clock, name, "lease, from its shard", || held = shard.lease(99).ok()));
+    let mut lease = held.take().expect(THERE);
+    assert!(lease.spend(99));
+    costs.push(count_all(clock, name, "lease: dropped, used up", || drop(lease)));
+    costs
+}
+
+fn others(clock: &CountingClock) -> Vec<Cost> {
+    let limiter = sharded(MANY, clock);
+    let cost = |name, verb: &dyn Fn()| count_all(clock, "sharded", name, verb);
+    let drawn = |name, verb: &dyn Fn()| {
+        assert!(limiter.shard(0).try_acquire(1).is_ok());
+        cost(name, verb)
+    };
+    vec![
+        cost("peek", &|| assert!(limiter.peek(1).is_ok())),
+        cost("try_acquire of 0", &|| assert!(limiter.shard(0).try_acquire(0).is_ok())),
+        cost("snapshot", &|| assert!(limiter.snapshot().remaining() > 0)),
+        cost("reset, of empty shards", &|| limiter.reset()),
+        drawn("reset, of one shard", &|| limiter.reset()),
+        drawn("reconfigure, of one shard", &|| limiter.reconfigure(MANY, Carry::Keep)),
+    ]
+}
+
+/// The costs of a sticky `limiter`, which grants two permits and no more.
+fn sticky_of(clock: &CountingClock, name: &'static str, limiter: &dyn Limiter) -> Vec<Cost> {
+    let cost = |name_of_verb, verb: &dyn Fn()| count_all(clock, name, name_of_verb, verb);
+    let admit = || assert!(limiter.try_acquire(1).is_ok());
+    let deny = || assert!(limiter.try_acquire(1).is_err());
+    admit();
+    vec![
+        cost("try_acquire, admitted", &admit),
+        cost("try_acquire, first refused", &deny),
+        cost("try_acquire, denied again", &deny),
+    ]
+}
+
+fn sticky(clock: &CountingClock) -> Vec<Cost> {
+    const IN_RANGE: &str = "the numbers are in range";
+    let window = SlidingWindow::with_clock(rate!(2 / minute), 60, clock).expect(IN_RANGE);
+    let window = Sticky::with_places(window, SHARDS, clock).expect(IN_RANGE);
+    let bucket = TokenBucket::with_clock(quota!(2 / minute), clock);
+    let bucket = Sticky::with_places(bucket, SHARDS, clock).expect(IN_RANGE);
+
+    let name = "sticky token_bucket";
+    let mut costs = sticky_of(clock, name, &bucket);
+    costs.extend(sticky_of(clock, "sticky sliding_window", &window));
+    clock.advance(Duration::from_secs(30));
+    costs.push(count_all(clock, name, "try_acquire, admitted after a denial", || {
+        assert!(bucket.try_acquire(1).is_ok());
+    }));
+    costs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn the(verb: &str) -> Cost {
+        let costs = all(&CountingClock::default());
+        costs.into_iter().find(|cost| cost.limiter == "sharded" && cost.verb == verb).expect(verb)
+    }
+
+    #[test]
+    fn a_permit_of_the_shard_is_one_read_modify_write_and_no_reading_of_a_clock() {
+        let Cost { clock_reads, loads, stores, rmws, .. } =
+            the("try_acquire, admitted from its shard");
+        // The shard's word; the other loads are of what a grant tells of the quota.
+        assert_eq!((clock_reads, loads, stores, rmws), (0, 3, 0, 1));
+    }
+
+    #[test]
+    fn a_permit_of_a_lease_is_nothing() {
+        let Cost { clock_reads, loads, stores, rmws, .. } = the("lease: spend");
+        assert_eq!((clock_reads, loads, stores, rmws), (0, 0, 0, 0));
+    }
+
+    #[test]
+    fn a_draw_is_at_most_five_read_modify_writes() {
+        for draw in [
+            "try_acquire, admitted by a first draw",
+            "try_acquire, admitted by a draw of twice as much",
+            "try_acquire, admitted by a draw of as much",
+        ] {
+            let cost = the(draw);
+            assert!(cost.rmws <= 5 && cost.stores == 0 && cost.clock_reads <= 2, "{cost:?}");
+        }
+    }
+
+    #[test]
+    fn near_the_limit_an_admission_is_that_of_a_single_word() {
+        let Cost { clock_reads, stores, rmws, .. } = the("try_acquire, admitted near the limit");
+        assert_eq!((clock_reads, stores, rmws), (1, 0, 1));
+    }
+
+    #[test]
+    fn a_first_refusal_is_noted_beside_its_shard_and_the_next_only_reads_that() {
+        let first = the("try_acquire, first refused");
+        // A lock word is taken, and a refusal of twelve words written; then it is freed.
+        assert_eq!((first.rmws, first.stores), (1, 13));
+        let again = the("try_acquire, denied again");
+        assert!(again.is_read_only());
+        // The shard's word; how often tokens came back, and how often the root was healed;
+        // and the memory with its lock word before and after.
+        assert_eq!((again.clock_reads, again.loads), (1, 17));
+    }
+
+    #[test]
+    fn a_sticky_denial_reads_the_memory_and_nothing_of_its_limiter() {
+        for cost in sticky(&CountingClock::default()) {
+            match cost.verb {
+                "try_acquire, denied again" => {
+                    assert!(cost.is_read_only(), "{cost:?}");
+                    assert_eq!((cost.clock_reads, cost.loads), (1, 15), "{cost:?}");
+                }
+                "try_acquire, first refused" => {
+                    assert_eq!((cost.rmws, cost.stores), (1, 13), "{cost:?}");
+                }
+                _ => {}
+            }
+        }
+    }
+}
