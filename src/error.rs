@@ -97,7 +97,8 @@ pub enum ConfigError {
         /// The longest window.
         window: Duration,
     },
-    /// The shards of a `Sharded` limiter are not from 1 to 256.
+    /// The shards of a `Sharded` limiter, or the places of a `Sticky` one, are not from 1
+    /// to 256.
     Shards {
         /// What was given.
         shards: usize,

@@ -14,6 +14,7 @@
 //! | [`WeightedLog`] | a ring of times and counts | its limit in any window | nothing |
 //! | `CalendarWindow`, `Budget` | one word | its limit in each day, month ... | nothing |
 //! | [`Sharded`](crate::Sharded) | one word, and one for each shard | burst + what `t` earns | nothing, once it is remembered |
+//! | [`Sticky`](crate::Sticky) | another, and a memory for each thread | what that admits | what is remembered, once |
 //! | [`All`] | others | what each of them admits | nothing |
 
 #[cfg(feature = "alloc")]

@@ -161,6 +161,11 @@ impl Memory {
     /// since.
     #[inline(always)]
     pub(crate) fn recall(&self, permits: u64, returns: u64) -> Option<Remembered> {
+        // ORDERING: Relaxed. Nothing is read by it: it spares who is granted all else.
+        // MODEL: `a_remembered_denial_is_of_one_refusal`.
+        if self.words[0].load(Relaxed) == 0 {
+            return None;
+        }
         // ORDERING: Acquire; pairs with the store at the end of `note`, so that the words
         // are those of that writer or of a later one.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.

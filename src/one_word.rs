@@ -23,7 +23,7 @@
 //!
 //! *Proof.* Leave out every grant that was given back, and the CAS that gave it
 //! back: they stood next to each other, and the second put back what the first
-//! found. The other successful CASes have one order, the word's. (1) In that order
+//! found. (Of a lease a part is given back: the two make one smaller grant.) The other successful CASes have one order, the word's. (1) In that order
 //! the level never falls, and rises by at least the cost of each admission: the new
 //! level is `max(level, A(now) - capacity) + cost`. (2) The first admission of
 //! the span starts from a level of at least `A(now) - capacity >= A(s) -
@@ -45,8 +45,9 @@
 //! **Theorem.** No admission, and no denial that is returned, comes from a
 //! mixture of terms.
 //!
-//! *Proof.* The word only ever grows, but for a grant that is given back, which puts
-//! back the word just before it; and no word from before a change comes back. So a
+//! *Proof.* The word only ever grows, but for a grant that is given back, or a part of it,
+//! which puts back the word just before it, or one in between; and no word from before a
+//! change comes back. So a
 //! CAS that succeeds found the word as it was loaded, with no change in between. A
 //! slot is written only while the word names the other one. So from the load to the
 //! CAS, the slot that was read was not written. A denial does no CAS; it looks at the
@@ -196,10 +197,11 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
     }
 }
 
-impl<C, L> fmt::Debug for OneWord<C, L> {
+impl<C, L: fmt::Debug> fmt::Debug for OneWord<C, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OneWord")
             .field("word", &self.line.word)
+            .field("lent", &self.line.lent)
             .field("healed", &self.healed)
             .finish_non_exhaustive()
     }

@@ -7,16 +7,18 @@
 //! in the end every call asks the root itself. Before a request is refused, all shards
 //! are looked at, and what is needed is taken from them.
 //!
-//! Progress: lock-free. Memory: 128 bytes for each shard, and 768. Cost: an admission 1
-//! load and 1 CAS of the shard's line; of the root's, 1 CAS in up to 1,024 permits. A
-//! denial that is remembered: loads of lines that only draws write.
+//! Progress: lock-free. Memory: 768 bytes, and 256 for each shard. Cost: an admission 1
+//! load and 1 CAS of the shard's line; of the lines that all share, 2 read-modify-writes in
+//! up to 1,024 permits (3 as long as the shard grows). A denial that is remembered:
+//! loads, of lines of its own and of one that only draws write.
 //!
 //! # Why the bound holds
 //!
 //! **Room travels with the tokens.** A token outside the root is always in room that the
 //! root has lent; who moves tokens moves as much room, or takes them out of room that
 //! stays. `lent` counts the room that is anywhere outside: in shards, in hands of calls
-//! that are moving some, in leases. The root holds at most its capacity less `lent`:
+//! that are moving some, in leases; but not what a call has just borrowed and not yet
+//! drawn into. The root holds at most its capacity less `lent`:
 //!
 //! ```text
 //! root(t)  = min(A(t) - level, capacity - lent)       what the root could grant at t
@@ -24,28 +26,35 @@
 //! root(t) + held(t) <= capacity                        (*)
 //! ```
 //!
+//! A permit that the root grants counts as admitted at the reading of the clock by which
+//! it was decided; one from a shard, a hand or a lease when it is taken from there.
+//!
 //! **Theorem.** If no reading of the clock is older than one that another call had
 //! finished before it began, then in any span (s, t] the permits admitted are at most
 //! `capacity + A(t) - A(s)`. If readings may be older by up to `d`: at most `capacity +
-//! A(t) - A(s - d)`.
+//! A(t) - A(s - d)`. As long as the limiter is not reset, restored or healed.
 //!
 //! *Proof.* Let `all = root + held`. By (*) it is at most the capacity at s, and it is
-//! never below 0. To admit takes from it what is admitted; so all that has to be shown is
-//! that nothing adds to it but what is earned in the span. (1) To spend, take and put move
-//! tokens, or take them away. (2) To lend can only lower it. A draw moves tokens from the
-//! root into a hand; it counts all room but what its own caller lent for it and has never
-//! used, so it never grants from what is above the clamp, except into room that was empty
-//! when the clock was read, and at that instant they could have been drawn. (3) To take
-//! room back raises the clamp, and can uncover what the word had earned and cut off:
-//! what it earned *before* the room was empty must not come back. At an instant when the
-//! room was in hand and empty, the root was not clamped, so nothing was cut off; and from
-//! then on `all` was below the capacity by that room, so what is uncovered was earned
-//! in the time since, and fits. (4) Reset, restore and a change of terms begin a new
-//! history; a change that keeps the tokens puts those of the shards back into the root
-//! before it takes back their room. ∎
+//! never below 0. So all that has to be shown is that nothing adds to it but what is
+//! earned in the span. (1) To spend, to take and to put move tokens, or take them away.
+//! (2) What the root gives, to a caller or into a hand, comes off its level as in the
+//! [one word](crate::one_word), at the instant of the reading: from then to the CAS the
+//! level is the same, and room that was in hand at the reading was empty already. What is
+//! above the clamp it gives to nobody. (3) To lend lowers the clamp, and is counted
+//! before the CAS of the draw, so whoever finds the level as that draw left it finds the
+//! room lent. Room that was never drawn into is taken back as if it had never been lent.
+//! (4) To take room back raises the clamp, and could uncover what the word has earned
+//! and cut off: what it earned *before* the room was empty must not come back. So the word
+//! is settled first: what is cut off at an instant at which the room was empty and in
+//! nobody else's hands is cut off for good. From that instant on `all` is below the
+//! capacity by that room, so what is uncovered has been earned since, and fits. (5) A
+//! change of terms that keeps the tokens puts those of the shards back into the root,
+//! and sets its level, before it takes back their room. If it lowers the capacity, what is
+//! in leases and hands just then was taken under the old terms; it is not put back
+//! beyond the new capacity. ∎
 //!
 //! A single-word limiter needs nothing of its clock but that each reading is taken in
-//! the call. Here a permit is spent without any reading, so spans have to be spans of
+//! the call. Here permits are spent without any reading, so spans have to be spans of
 //! the true time, and what threads' clocks are apart adds what is earned in it.
 //!
 //! # What it costs
@@ -53,9 +62,9 @@
 //! Nothing tells *when* a token was spent from a shard: so room that was used up stays
 //! lent, and earns nothing, until somebody looks. After a time in which the limiter was
 //! full there may be missing, of the burst, what was spent from shards since they last
-//! drew: less than a quarter of it, and nothing at all after a denial (which closes the
-//! shards that it finds). And who draws from a full root while another has borrowed room
-//! and not yet drawn, cuts off as much.
+//! drew. A request that is refused closes the room that it lacks, so nothing is missing for
+//! long. And who draws from a full root while another has borrowed room and not yet
+//! drawn, cuts off as much.
 
 mod ask;
 mod change;
@@ -87,34 +96,39 @@ pub use self::shard::Shard;
 ///
 /// | | how |
 /// |---|---|
-/// | which shard | each thread has a number, the lowest that is free, and returns it when it ends; so up to as many threads as there are shards have one each, whatever came and went before, and more share them evenly. Or name one: [`shard`](Sharded::shard) |
+/// | which shard | each thread of the process has a number, the lowest that is free when it first asks, until it ends. So as many threads as there are shards have one each; more share them, counting round. Or name one: [`shard`](Sharded::shard) |
 /// | how many shards | as many as the machine runs threads at once, rounded up to a power of two |
 /// | how much is drawn | 16, and each time twice as much, up to 1,024; but at most a quarter of what the root holds, divided by the shards, and if that is less than 4 nothing: then each call asks the root. A small burst is therefore never split |
 /// | a request that its shard has too little for | is taken from the root, and if that has too little from all of them: up to the whole burst |
 /// | tokens in a shard whose thread is gone | are taken by whoever would be refused without them |
+/// | a quota's debt | plays no part: there is no `force` |
 /// | denials | remembered by each shard until they can change |
 ///
 /// # Accuracy
 ///
 /// In any span of time it admits at most the burst and what was earned in it. Clocks of
-/// different threads that disagree by `d` can add what is earned in `d`.
+/// different threads that disagree by `d` can add what is earned in `d`; and a quota that
+/// is lowered does not reach what calls and leases hold at that moment.
 ///
-/// **A request is refused only if, while the call lasted, the root and every shard were
-/// each seen to hold so little that together it was too little.** So what was there is
-/// refused only while other calls carry tokens from one place to another, or
-/// [leases](Lease) hold them: to ask again will do.
+/// **A request is refused only if, at some time during the call, the root and every shard
+/// were each seen to hold so little that together it was too little** (or if it was refused
+/// so a moment ago, and nothing has come back since). So what is there is refused only while
+/// other calls carry tokens from one place to another, or [leases](Lease) and
+/// [receipts](crate::Receipt) hold them or their room: to ask again will do.
 ///
 /// Nobody reads a clock to spend from a shard, so it is not known when that was. After a
 /// time in which the limiter was full, what was spent from the shards since they last
-/// drew may be missing from the burst: less than a quarter of it, if there are no more
-/// threads than shards, and nothing after a denial. And shards that draw for the first time
-/// at the same instant, when the limiter is full, may each lose the 16 of another. While
-/// tokens are scarce nothing is missing.
+/// drew may be missing from the burst: at most a quarter of it, if there are no more
+/// threads than shards and no leases are given back to them unspent. A request that lacks
+/// it is refused once, and has it after the time that it says. After a denial near the limit
+/// nothing is missing. And threads that draw at the same instant, when the limiter is
+/// full, may each cut off what another has just borrowed: up to 512 permits, or what a
+/// lease takes. While tokens are scarce nothing is lost.
 ///
 /// [`Grant::remaining`] of a grant from a shard is what that shard has left, and
 /// [`Grant::reset_after`] the time in which the whole burst is earned: one is at least,
 /// the other at most so much. [`peek`](Sharded::peek) counts them all. A denial that was
-/// remembered tells what was true when it was first given.
+/// remembered tells what was true when it was first given, less the time that has passed.
 ///
 /// # Fairness
 ///
@@ -159,7 +173,7 @@ impl Sharded {
 
 impl<C: Clock> Sharded<C> {
     /// A limiter of `quota` on `clock`, with a shard for each thread that the machine
-    /// runs at once. Reads the clock once.
+    /// runs at once. Reads the clock twice.
     #[cfg(feature = "std")]
     #[must_use]
     pub fn with_clock(quota: Quota, clock: C) -> Sharded<C> {
@@ -168,7 +182,7 @@ impl<C: Clock> Sharded<C> {
     }
 
     /// A limiter of `quota` on `clock`, with so many `shards`, or as many more as make a
-    /// power of two. Reads the clock once.
+    /// power of two. Reads the clock twice.
     ///
     /// # Errors
     ///
@@ -257,6 +271,10 @@ impl<C: Clock> Sharded<C> {
 
 impl<C> fmt::Debug for Sharded<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sharded").field("root", &self.root).field("shards", &self.shards).finish()
+        f.debug_struct("Sharded")
+            .field("root", &self.root)
+            .field("shards", &self.shards.count())
+            .field("in_shards", &self.shards.look().0)
+            .finish()
     }
 }

@@ -30,9 +30,12 @@ use crate::{Clock, ConfigError, Denied, Grant, Limiter, Receipt};
 ///
 /// That of the limiter: it is asked for each permit that is granted. A denial is repeated
 /// only before the instant at which the limiter said that it could change by time alone.
-/// What changes it sooner has to be told: [`reset`](Limiter::reset) by way of the `Sticky`
-/// is; a receipt that is given back, a limit that was raised, or a restored history is not,
-/// until [`forget`](Sticky::forget) is called.
+/// What changes it sooner has to be told: [`reset`](Sticky::reset) by way of the `Sticky`
+/// is; a receipt that is given back, a limit that was raised, a restored history, or a level
+/// that was healed is not, until [`forget`](Sticky::forget) is called.
+///
+/// It is for floods. A call that is granted pays for a look at the memory, a few
+/// nanoseconds; and the first denial of a kind asks the limiter twice.
 ///
 /// # Fairness
 ///
@@ -46,7 +49,7 @@ use crate::{Clock, ConfigError, Denied, Grant, Limiter, Receipt};
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{Limiter, ManualClock, SlidingWindow, Sticky, rate};
+/// use sluicegate::{ManualClock, SlidingWindow, Sticky, rate};
 ///
 /// let clock = ManualClock::new();
 /// let window = SlidingWindow::with_clock(rate!(100 / minute), 60, &clock)?;
@@ -161,28 +164,76 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     }
 }
 
-impl<L: Limiter, C: Clock> Limiter for Sticky<L, C> {
+/// The verbs. What they do besides, such as to block or to allocate, is what the limiter
+/// does; but the first call of a thread takes a lock of the process, to get it a number.
+impl<L: Limiter, C: Clock> Sticky<L, C> {
+    /// Takes all of `permits` or none, as the limiter does. Reads the clock if a denial is
+    /// remembered, and to remember one.
+    ///
+    /// # Errors
+    ///
+    /// As that of the limiter, or as it was last time.
     #[inline]
-    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.ask(permits, || self.limiter.try_acquire(permits))
     }
 
-    /// A denial is that of one permit.
-    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+    /// Takes as many of `permits` as there are, as the limiter does. A denial is that of
+    /// one permit.
+    ///
+    /// # Errors
+    ///
+    /// As that of the limiter, or as it was last time.
+    pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         self.ask(permits.min(1), || self.limiter.try_acquire_up_to(permits))
     }
 
-    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+    /// What the limiter would answer. Remembers nothing.
+    ///
+    /// # Errors
+    ///
+    /// As that of the limiter.
+    pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.peek(permits)
     }
 
-    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+    /// As [`try_acquire`](Sticky::try_acquire), with a [`Receipt`]. What is given back by it
+    /// is not known here: see [`forget`](Sticky::forget).
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire`](Sticky::try_acquire).
+    pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.ask(permits, || self.limiter.try_acquire_revocable(permits))
     }
 
-    fn reset(&self) {
+    /// Makes the limiter full again, and forgets all denials.
+    pub fn reset(&self) {
         self.limiter.reset();
         self.forget();
+    }
+}
+
+impl<L: Limiter, C: Clock> Limiter for Sticky<L, C> {
+    #[inline]
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.try_acquire_up_to(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.peek(permits)
+    }
+
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire_revocable(permits)
+    }
+
+    fn reset(&self) {
+        self.reset();
     }
 }
 

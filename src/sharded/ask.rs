@@ -23,7 +23,7 @@ impl<C: Clock> Sharded<C> {
     pub(super) fn recall(&self, index: usize, permits: u64) -> Result<Recalled, Denied> {
         // A level that was healed has come back too.
         let returns = self.shards.returns().wrapping_add(self.root.healed());
-        let Some(remembered) = self.shards.at(index).refused.recall(permits, returns) else {
+        let Some(remembered) = self.shards.memory(index).recall(permits, returns) else {
             return Ok(Recalled { returns, now_nanos: None });
         };
         let now_nanos = self.clock().now_nanos();
@@ -91,7 +91,7 @@ impl<C: Clock> Sharded<C> {
             && permits.saturating_sub(outside) <= reading.room() + spare
         {
             let remembered = Remembered::new(permits, returns, now_nanos, shortfall);
-            self.shards.at(index).refused.note(&remembered);
+            self.shards.memory(index).note(&remembered);
         }
         Err(denied)
     }

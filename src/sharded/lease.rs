@@ -13,6 +13,9 @@ const TRIES: u32 = 4;
 impl<C: Clock + Sync> Sharded<C> {
     /// Takes up to `permits`, at least one, for a caller of the shard at `index` to hold.
     pub(super) fn lease_at(&self, index: usize, permits: u64) -> Result<Lease<'_>, Denied> {
+        if permits > 0 && self.shards.at(index).look().left() == 0 {
+            let _ = self.recall(index, 1)?;
+        }
         for attempt in 0..TRIES {
             // Two that borrow all there is for themselves leave nothing to either.
             let most = (permits >> attempt).clamp(permits.min(1), Lease::MAX);

@@ -32,6 +32,9 @@ const SHARE: u64 = 4;
 #[derive(Debug)]
 pub(super) struct Shards {
     list: Box<[CachePadded<Line>]>,
+    /// What each of them last refused. On lines apart: those are written with each
+    /// denial, and the others are looked at by all.
+    memories: Box<[CachePadded<Memory>]>,
     /// Tokens have come back, or the terms have changed, so many times. What was refused
     /// before may be granted since.
     returns: CachePadded<AtomicWord<u64>>,
@@ -41,7 +44,6 @@ pub(super) struct Shards {
 #[derive(Debug)]
 pub(super) struct Line {
     room: AtomicWord<Room>,
-    pub(super) refused: Memory,
 }
 
 /// What grants tell of the quota in force.
@@ -55,9 +57,10 @@ impl Shards {
     /// `count` of them, which is a power of two, with nothing in them.
     pub(super) fn new(count: usize) -> Shards {
         debug_assert!(count.is_power_of_two() && count <= MAX_PLACES);
-        let line = || Line { room: AtomicWord::new(Room::NONE), refused: Memory::new() };
+        let line = || Line { room: AtomicWord::new(Room::NONE) };
         Shards {
             list: (0..count).map(|_| CachePadded::new(line())).collect(),
+            memories: (0..count).map(|_| CachePadded::new(Memory::new())).collect(),
             returns: CachePadded::new(AtomicWord::new(0)),
             told: CachePadded::new(Told {
                 limit: AtomicWord::new(0),
@@ -74,6 +77,12 @@ impl Shards {
     #[inline(always)]
     pub(super) fn at(&self, index: usize) -> &Line {
         &self.list[index & (self.list.len() - 1)]
+    }
+
+    /// What the shard at `index` last refused.
+    #[inline(always)]
+    pub(super) fn memory(&self, index: usize) -> &Memory {
+        &self.memories[index & (self.memories.len() - 1)]
     }
 
     /// How many tokens a shard may draw from a root that holds `permits`: many far

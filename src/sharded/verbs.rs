@@ -9,14 +9,17 @@ use crate::thread_number::thread_number;
 impl<C: Clock> Sharded<C> {
     /// Takes all of `permits`, or none if there are not enough.
     ///
-    /// Lock-free; does not allocate. If this thread's shard has the permits it reads no
-    /// clock, and no line that other threads write; if not, it reads the clock once or
-    /// twice. Asking for 0 permits is always granted and changes nothing. A denial writes
-    /// nothing that others read, but for what it finds that has to be given back, once.
+    /// Lock-free; does not allocate, except that the first call of a thread to any limiter
+    /// with shards takes a lock of the process, to get the thread a number. If this
+    /// thread's shard has the permits it reads no clock, and no line that other threads
+    /// write; if not, it reads the clock one to three times. Asking for 0 permits is always
+    /// granted and changes nothing. A denial writes what is to be remembered of it; one
+    /// that is remembered writes nothing.
     ///
     /// # Errors
     ///
-    /// * [`Denied::Wait`] if there are too few now. It knows the least wait that suffices.
+    /// * [`Denied::Wait`] if there are too few now. It knows the least wait that suffices
+    ///   (of one that is remembered: as it was then, if others have taken some since).
     /// * [`Denied::TooLarge`] if there can never be that many: more than the burst.
     ///
     /// # Examples
@@ -95,7 +98,7 @@ impl<C: Clock> Sharded<C> {
         self.shards.count()
     }
 
-    /// The quota in force.
+    /// The quota in force. Reads the clock.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.root.terms().quota()
@@ -121,8 +124,8 @@ impl<C: Clock + Sync> Sharded<C> {
     ///
     /// What is left goes back when the lease is dropped, always. It takes what the shard
     /// of this thread has, then what the root has; from other shards only what makes
-    /// the difference to none. At most [`Lease::MAX`]. Lock-free; does not allocate; reads
-    /// the clock once, and once again if there is nothing.
+    /// the difference to none. At most [`Lease::MAX`]; 0 are always granted. Lock-free; does
+    /// not allocate; reads the clock at most once for each of the places it looks at.
     ///
     /// # Errors
     ///
