@@ -113,7 +113,7 @@ pub use self::shard::Shard;
 /// **A request is refused only if, at some time during the call, the root and every shard
 /// were each seen to hold so little that together it was too little** (or if it was refused
 /// so a moment ago, and nothing has come back since). So what is there is refused only while
-/// other calls carry tokens from one place to another, or [leases](Lease) and
+/// other calls carry tokens from one place to another, or [leases](crate::Lease) and
 /// [receipts](crate::Receipt) hold them or their room: to ask again will do.
 ///
 /// Nobody reads a clock to spend from a shard, so it is not known when that was. After a

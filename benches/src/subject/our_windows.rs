@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use sluicegate::{
-    Coverage, FixedWindow, Limiter as _, MultiWindow, QuantaClock, Rate, SlidingCounter,
-    SlidingLog, SlidingWindow, Sticky, WeightedLog, WindowFromFirst,
+    Coverage, FixedWindow, MultiWindow, QuantaClock, Rate, SlidingCounter, SlidingLog,
+    SlidingWindow, Sticky, WeightedLog, WindowFromFirst,
 };
 
 use super::windows::{bound, window, window_of_seconds};

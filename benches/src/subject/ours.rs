@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate::{CoarseClock, Limiter as _, MonotonicClock, QuantaClock, Quota, Rate, Refill};
+use sluicegate::{CoarseClock, MonotonicClock, QuantaClock, Quota, Rate, Refill};
 
 use super::clocks::STEP;
 use super::{Limit, Op, Subject, shared};

@@ -1,4 +1,5 @@
-//! The calls, a step at a time; what draws from the root is in `draw.rs`.
+//! The calls, a step at a time; what draws from the root is in `draw.rs`, and what
+//! gives it room back in `give.rs`.
 
 use super::*;
 
@@ -8,7 +9,7 @@ impl Op {
         match self {
             Spend(_, permits, _) | OfRoot(permits) => permits,
             Lease(..) => 1,
-            Close(_) | Change(_) => 0,
+            Close(_) | Change(_) | Wait(_) => 0,
         }
     }
 
@@ -22,7 +23,7 @@ impl Op {
     pub(super) fn shard(self) -> usize {
         match self {
             Spend(shard, ..) | Lease(shard, _) | Close(shard) => usize::from(shard),
-            OfRoot(_) | Change(_) => 0,
+            OfRoot(_) | Change(_) | Wait(_) => 0,
         }
     }
 }
@@ -41,22 +42,13 @@ impl Leases {
                     next.threads[who].hand.tokens -= op.permits();
                     next.admitted[now] += op.permits();
                     found.counts.grants += 1;
-                } else if matches!(op, Lease(..)) && tokens >= op.permits() {
-                    next.threads[who].at = At::Held;
+                } else if matches!(op, Lease(..)) && tokens >= op.size() {
+                    next.threads[who].at = At::Part;
+                    found.counts.grants += 1;
                 }
                 self.add(found, who, "takes the shard", next);
             }
-            At::Held => {
-                if hand.tokens > 0 {
-                    let mut next = state.clone();
-                    next.threads[who].hand.tokens -= 1;
-                    next.admitted[now] += 1;
-                    self.add(found, who, "spends of its lease", next);
-                }
-                let at = if self.is(Mutant::ReleasedLease) { At::ReleaseClock } else { At::Put };
-                let next = state.move_to(who, at);
-                self.add(found, who, "drops its lease", next);
-            }
+            At::Part | At::Held | At::HeldSince(_) => self.hold(state, who, op, found),
             At::Put => self.put(state, who, op, found),
             At::PutStore(seen) => {
                 let mut next = state.clone();
@@ -72,12 +64,15 @@ impl Leases {
                 }
                 self.add(found, who, "is given back what it granted", next.return_from(who));
             }
-            At::ReleaseClock
-            | At::ReleaseTake(_)
-            | At::ReleaseLevel(_)
-            | At::ReleaseOutside(..)
-            | At::ReleaseAgain(..)
-            | At::Release(..) => self.release(state, who, op, found),
+            At::CloseOwn(_)
+            | At::CloseOther(_)
+            | At::GiveClock
+            | At::Give(_)
+            | At::GiveOutside(..)
+            | At::OutsideFirst(..)
+            | At::Settle(..)
+            | At::GiveAgain(..)
+            | At::Release(..) => self.give(state, who, op, found),
             At::ChangeTake
             | At::ChangeLevel
             | At::ChangeOutside(_)
@@ -99,78 +94,78 @@ impl Leases {
                 found.counts.grants += 1;
                 self.add(found, who, "spends", next.return_from(who));
             }
-            Lease(shard, size) if word.tokens > 0 => {
-                let tokens = word.tokens.min(size);
-                let mut next = state.move_to(who, At::Held);
-                let room = if self.is(Mutant::RoomStays) { 0 } else { tokens };
-                next.shards[usize::from(shard)].tokens -= tokens;
-                next.shards[usize::from(shard)].room -= room;
-                next.threads[who].hand = Hold { room, tokens };
-                found.counts.grants += 1;
-                self.add(found, who, "takes a lease", next);
-            }
             Spend(..) | Lease(..) => {
                 let at = if word.room == 0 { At::Clock } else { At::Take };
                 self.add(found, who, "loads the shard", state.move_to(who, at));
             }
             OfRoot(_) => self.read(state, found, who, At::Level),
-            Close(_) if self.is(Mutant::ReleaseOldReading) => {
-                self.read(state, found, who, At::ReleaseTake);
+            Close(_) if self.is(Mutant::OldReading) => {
+                self.read(state, found, who, |reading| At::CloseOwn(Some(reading)));
             }
-            Close(_) | Change(_) => {
-                let is_change = matches!(op, Change(_));
-                let at = if is_change { At::ChangeTake } else { At::ReleaseClock };
-                let mut next = state.move_to(who, at);
+            Close(_) => {
+                self.give(&state.move_to(who, At::CloseOwn(None)), who, op, found);
+            }
+            Change(_) => {
+                let mut next = state.move_to(who, At::ChangeTake);
                 let room = next.take(who, op.shard()).room;
-                if is_change && self.is(Mutant::ChangeReleasesFirst) {
+                if self.is(Mutant::ChangeReleasesFirst) {
                     next.outside -= room;
                     next.threads[who].hand.room = 0;
                 }
                 self.add(found, who, "takes the shard", next);
             }
+            Wait(instants) => {
+                let mut next = state.clone();
+                next.clock += instants;
+                self.add(found, who, "waits", next.return_from(who));
+            }
         }
     }
 
-    fn release(&self, state: &State, who: usize, op: Op, found: &mut Found<State>) {
+    /// What a lease is made of parts with the rest of the hand; it is spent, and dropped.
+    fn hold(&self, state: &State, who: usize, op: Op, found: &mut Found<State>) {
         let Thread { at, hand, .. } = state.threads[who];
-        match at {
-            At::ReleaseClock => self.read(state, found, who, At::ReleaseLevel),
-            At::ReleaseTake(reading) => {
-                let mut next = state.move_to(who, At::ReleaseLevel(reading));
-                next.take(who, op.shard());
-                self.add(found, who, "takes the shard", next);
+        if at == At::Part {
+            let mut next = state.move_to(who, At::Held);
+            let tokens = hand.tokens.min(op.size());
+            let room = if self.is(Mutant::RoomStays) { 0 } else { tokens };
+            let lease = Hold { room, tokens };
+            next.shards[op.shard()] +=
+                Hold { room: hand.room - room, tokens: hand.tokens - tokens };
+            next.threads[who].hand = lease;
+            return self.add(found, who, "takes a lease", next);
+        }
+        if hand.tokens > 0 {
+            let mut next = state.clone();
+            next.threads[who].hand.tokens -= 1;
+            next.admitted[state.clock as usize] += 1;
+            self.add(found, who, "spends of its lease", next);
+        }
+        let since = match at {
+            At::HeldSince(reading) => Some(reading),
+            _ if self.is(Mutant::LeaseOldReading) => {
+                return self.read(state, found, who, At::HeldSince);
             }
-            At::ReleaseLevel(reading) => {
-                let next = state.move_to(who, At::ReleaseOutside(reading, state.root));
-                self.add(found, who, "loads the level", next);
+            _ => None,
+        };
+        let mut next = state.clone();
+        if !self.is(Mutant::NotBurnt) {
+            // The level and what is outside, at once: the level is loaded again, and does
+            // not come back.
+            let overlent = (state.outside - state.root.cap).max(0);
+            next.threads[who].hand.tokens = (hand.tokens - overlent).max(0);
+        }
+        if self.is(Mutant::RoomForgotten) {
+            next.threads[who].hand.room = next.threads[who].hand.tokens;
+        }
+        let what = "drops its lease";
+        match since {
+            Some(reading) => {
+                let room = next.threads[who].hand.empty();
+                let next = next.move_to(who, At::Give(Giving { room, reading, then: Then::Put }));
+                self.add(found, who, what, next);
             }
-            At::ReleaseOutside(reading, root) => {
-                let may = self.may_release(reading, root, state.outside);
-                let at = if may { At::ReleaseAgain(reading, root) } else { At::Put };
-                self.add(found, who, "loads what is outside", state.move_to(who, at));
-            }
-            At::ReleaseAgain(reading, root) => {
-                let is_whole = self.is(Mutant::ReleasedLease);
-                let spare = if is_whole { hand.room } else { hand.empty() };
-                let is_same = state.root == root || self.is(Mutant::LooksOnce);
-                let at = if is_same { At::Release(spare, None) } else { At::ReleaseLevel(reading) };
-                self.add(found, who, "loads the level again", state.move_to(who, at));
-            }
-            At::Release(room, reading) => {
-                let at = reading.map_or(At::Put, At::Level);
-                let mut next = state.move_to(who, at);
-                next.outside -= room;
-                next.threads[who].fresh = 0;
-                if self.is(Mutant::ReleaseTwice) {
-                    next.outside -= room;
-                }
-                if !self.is(Mutant::ReleasedLease) {
-                    next.threads[who].hand.room -= room;
-                }
-                found.counts.given_back += 1;
-                self.add(found, who, "releases room", next);
-            }
-            _ => unreachable!("a step of another call"),
+            None => self.finish(next, who, what, found),
         }
     }
 
@@ -199,7 +194,7 @@ impl Leases {
                 self.read(state, found, who, |reading| {
                     let mut balance = reading.earned - root.level;
                     if !self.is(Mutant::ChangeUnclamped) {
-                        balance = balance.min(root.cap - outside);
+                        balance = balance.min(root.clamp(outside));
                     }
                     let level = reading.earned - (balance + hand.tokens).min(cap);
                     let terms = root.terms + u8::from(!self.is(Mutant::ChangeUnnoticed));
@@ -240,39 +235,6 @@ impl Leases {
         }
     }
 
-    /// Whether nothing was hidden above what the root may hold.
-    pub(super) fn may_release(&self, reading: Reading, root: Root, outside: i8) -> bool {
-        let balance = reading.earned - root.level;
-        balance >= 0 && (balance <= root.cap - outside || self.is(Mutant::ReleaseUnchecked))
-    }
-
-    /// Puts the hand down, or releases what is empty of it by that reading, or by a
-    /// new one.
-    pub(super) fn settle(
-        &self,
-        mut next: State,
-        who: usize,
-        reading: Option<Reading>,
-        what: &'static str,
-        found: &mut Found<State>,
-    ) {
-        let Thread { hand, fresh, .. } = next.threads[who];
-        if fresh > 0 && hand.empty() > 0 {
-            let at = At::Release(fresh.min(hand.empty()), None);
-            self.add(found, who, what, next.move_to(who, at));
-        }
-        if hand.empty() > 0 {
-            let at = reading.map_or(At::ReleaseClock, At::ReleaseLevel);
-            self.add(found, who, what, next.move_to(who, at));
-        }
-        if hand == Hold::default() {
-            next = next.return_from(who);
-        } else {
-            next.threads[who].at = At::Put;
-        }
-        self.add(found, who, what, next);
-    }
-
     fn put(&self, state: &State, who: usize, op: Op, found: &mut Found<State>) {
         let shard = op.shard();
         if self.is(Mutant::PutByStore) {
@@ -284,7 +246,7 @@ impl Leases {
         if self.is(Mutant::RoomNotPut) && hand.tokens > 0 {
             next.shards[shard].tokens += hand.tokens;
             next.threads[who].hand.tokens = 0;
-            next.threads[who].at = At::ReleaseClock;
+            next.threads[who].at = At::GiveClock;
             return self.add(found, who, "puts its tokens", next);
         }
         next.shards[shard] += hand;

@@ -9,28 +9,17 @@ impl Leases {
         let is_lease = op.size() >= op.permits();
         let mut go = |what, at| self.add(found, who, what, state.move_to(who, at));
         match at {
-            At::Clock => self.read(state, found, who, At::LookLevel),
-            At::LookLevel(reading) => {
-                go("looks at the level", At::LookOutside(reading, state.root));
-            }
-            At::LookOutside(reading, root) => {
+            At::Clock => self.read(state, found, who, |reading| {
+                // What is in hand, and more than will be needed.
                 let spare = (hand.room - op.size()).min(hand.empty());
-                let what = "looks at what is outside";
-                if is_lease && spare > 0 && self.may_release(reading, root, state.outside) {
-                    go(what, At::LookAgain(reading, root, spare));
-                }
-                let registers = is_lease && op.size() > hand.room;
-                go(what, if registers { At::Register(reading) } else { At::Level(reading) });
-            }
-            At::LookAgain(reading, root, spare) => {
-                let is_same = state.root == root || self.is(Mutant::LooksOnce);
-                let at = if is_same {
-                    At::Release(spare, Some(reading))
+                if matches!(op, Spend(..)) && is_lease && spare > 0 {
+                    At::Give(Giving { room: spare, reading, then: Then::Draw(reading) })
+                } else if is_lease && op.size() > hand.room {
+                    At::Register(reading)
                 } else {
-                    At::LookLevel(reading)
-                };
-                go("looks at the level again", at);
-            }
+                    At::Level(reading)
+                }
+            }),
             At::Register(reading) => {
                 let mut next = state.move_to(who, At::Level(reading));
                 let fresh = op.size() - hand.room;
@@ -72,12 +61,11 @@ impl Leases {
                 }
                 self.drawn(next, who, op, (reading, gain), found);
             }
-            At::RegisterLate(_) => {
+            At::RegisterLate => {
                 let mut next = state.clone();
                 next.outside += fresh;
                 next.threads[who].fresh = 0;
-                let at = if matches!(op, Lease(..)) { At::Held } else { At::Put };
-                next.threads[who].at = at;
+                next.threads[who].at = if matches!(op, Lease(..)) { At::Part } else { At::Put };
                 self.add(found, who, "registers room", next);
             }
             At::Steal(reading) if self.is(Mutant::StealByStore) => {
@@ -117,31 +105,32 @@ impl Leases {
             Some(Mutant::OldRoomIsFresh) => hand.room,
             _ => fresh,
         };
-        let base = root.level.max(reading.earned - (root.cap - (outside - own)));
+        let base = root.level.max(reading.earned - root.clamp(outside - own));
         let there = (reading.earned - base).max(0);
         let wanted = if is_lease { op.size() - hand.tokens } else { op.permits() - hand.tokens };
         let gain = wanted.min(there);
-        if hand.tokens + gain >= op.permits() {
+        if gain > 0 && hand.tokens + gain >= op.permits() {
             let at = At::Draw(reading, root, base, gain);
             return self.add(found, who, what, state.move_to(who, at));
         }
+        if matches!(op, Lease(..)) && hand.tokens > 0 {
+            found.counts.grants += 1;
+            return self.add(found, who, what, self.give_fresh(state, who, fresh, Then::Part));
+        }
         if matches!(op, Spend(..)) && !has_stolen {
-            if fresh > 0 && !is_direct {
-                let mut next = state.move_to(who, At::Release(fresh, Some(reading)));
+            if fresh > 0 {
+                let mut next = self.give_fresh(state, who, fresh, Then::Draw(reading));
                 next.threads[who].is_direct = true;
-                self.add(found, who, what, next);
+                return self.add(found, who, what, next);
             }
             return self.add(found, who, what, state.move_to(who, At::Steal(reading)));
         }
-        let next = state.clone();
         found.counts.denials += 1;
-        if self.is(Mutant::RegisterLate) && fresh > 0 {
-            let mut next = next;
-            next.threads[who].hand.room -= fresh;
-            next.threads[who].fresh = 0;
-            return self.settle(next, who, None, "is refused", found);
+        let mut next = self.give_fresh(state, who, fresh, Then::Put);
+        if next.threads[who].hand == Hold::default() {
+            next = next.return_from(who);
         }
-        self.settle(next, who, None, "is refused", found);
+        self.add(found, who, what, next);
     }
 
     fn drawn(
@@ -160,9 +149,7 @@ impl Leases {
             let instant = if self.counts_late { now } else { then };
             next.admitted[instant] += op.permits();
             next.threads[who].hand.tokens = 0;
-            // What was stolen was in hand after the reading only.
-            let reading = (!has_stolen).then_some(reading);
-            return self.settle(next, who, reading, "draws its permits", found);
+            return self.finish(next, who, "draws its permits", found);
         }
         next.threads[who].hand.tokens += gain;
         if matches!(op, Spend(..)) {
@@ -171,23 +158,17 @@ impl Leases {
         }
         let left = next.threads[who].hand;
         let what = "draws a lease";
-        if self.is(Mutant::RegisterLate) && fresh > 0 {
-            return self.add(found, who, what, next.move_to(who, At::RegisterLate(reading)));
-        }
-        if self.is(Mutant::UndoesUsed) && fresh.min(left.empty()) > 0 {
-            let at = At::Release(fresh.min(left.empty()), None);
-            return self.add(found, who, what, next.move_to(who, at));
-        }
-        if gain < fresh {
-            let at = At::Release(fresh - gain, None);
-            self.add(found, who, what, next.move_to(who, at));
-        }
-        let at = match op {
-            Lease(..) => At::Held,
-            _ if self.is(Mutant::ReleaseSpent) && left.empty() > 0 => At::ReleaseLevel(reading),
-            _ => At::Put,
+        let then = if matches!(op, Lease(..)) { Then::Part } else { Then::Put };
+        let next = match self.mutant {
+            Some(Mutant::RegisterLate) if fresh > 0 => next.move_to(who, At::RegisterLate),
+            Some(Mutant::UndoesUsed) => self.give_fresh(&next, who, fresh.min(left.empty()), then),
+            Some(Mutant::ReleaseSpent) if left.empty() > 0 && then == Then::Put => {
+                let giving = Giving { room: left.empty(), reading, then };
+                next.move_to(who, At::Give(giving))
+            }
+            _ => self.give_fresh(&next, who, (fresh - gain).max(0), then),
         };
-        self.add(found, who, what, next.move_to(who, at));
+        self.add(found, who, what, next);
     }
 
     /// The other shard is in the hand.
@@ -206,7 +187,7 @@ impl Leases {
             next.threads[who].hand.tokens -= op.permits();
             next.admitted[now] += op.permits();
             found.counts.grants += 1;
-            return self.settle(next, who, None, what, found);
+            return self.finish(next, who, what, found);
         }
         self.add(found, who, what, next.move_to(who, At::Level(reading)));
     }

@@ -92,7 +92,7 @@ impl Leases {
 
     /// What is missing when all is done and the clock has stood still.
     fn loss(&self, state: &State) -> Option<String> {
-        if self.run > 0 || self.mutant.is_some() || !self.is_done(state) {
+        if self.run > 0 || self.mutant.is_some() || !self.asks {
             return None;
         }
         let there = |state: &State| {
@@ -103,6 +103,41 @@ impl Leases {
         (lost < 0 || lost > self.lost).then(|| format!("{lost} lost"))
     }
 
+    /// Whether, when all is done, there is room that nobody can have: a caller asks for
+    /// all there can be, one who is refused gives back the room, and then it is
+    /// asked for again, when as much has been earned.
+    fn is_refused_for_ever(&self, state: &State) -> bool {
+        static ASKS: [[Op; 4]; INSTANTS] = asks();
+        let Root { level, cap, .. } = state.root;
+        let Some(asks) = ASKS.get(cap as usize) else { return false };
+        let Leases { mutant, earns, .. } = *self;
+        let alone = Leases {
+            root: state.clock * earns - level,
+            shards: state.shards,
+            outside: state.outside - state.shards.iter().map(|shard| shard.room).sum::<i8>(),
+            earns,
+            mutant,
+            asks: false,
+            excess: i8::MAX,
+            ..bucket(cap, 0, [(0, 0); SHARDS], 0, [asks, &[], &[]])
+        };
+        explore(&alone).is_ok_and(|explored| explored.counts.grants == 0)
+    }
+
+    /// What is to be stated of the end.
+    fn end(&self, state: &State) -> Option<String> {
+        if !self.is_done(state) {
+            return None;
+        }
+        if self.is_tight && state.outside > state.root.cap {
+            return Some("more is outside than there can be".to_owned());
+        }
+        if self.asks && self.is_refused_for_ever(state) {
+            return Some("refused for ever".to_owned());
+        }
+        self.loss(state)
+    }
+
     pub(super) fn add(
         &self,
         found: &mut Found<State>,
@@ -110,21 +145,40 @@ impl Leases {
         what: &'static str,
         next: State,
     ) {
-        let fault = self.fault(&next).or_else(|| self.loss(&next));
+        let fault = self.fault(&next).or_else(|| self.end(&next));
         found.add(who, what, next, fault);
     }
+}
+
+/// For each cap: to ask for all, to be refused, to wait until it is earned, to ask again.
+const fn asks() -> [[Op; 4]; INSTANTS] {
+    let mut asks = [[Wait(0); 4]; INSTANTS];
+    let mut cap = 1;
+    while cap < INSTANTS {
+        let all = cap as i8;
+        asks[cap] = [Spend(0, all, 0), Close(0), Wait(all), Spend(0, all, 0)];
+        cap += 1;
+    }
+    asks
 }
 
 impl Model for Leases {
     type State = State;
 
     fn start(&self) -> State {
+        let mut threads = [Thread::IDLE; THREADS];
+        if self.held > 0 {
+            let hand = Hold { room: self.held, tokens: self.held };
+            threads[0] = Thread { at: At::Held, hand, ..Thread::IDLE };
+        }
         State {
             clock: 0,
             root: Root { level: -self.root, cap: self.cap, terms: 0 },
-            outside: self.shards.iter().map(|shard| shard.room).sum(),
+            outside: self.outside
+                + self.held
+                + self.shards.iter().map(|shard| shard.room).sum::<i8>(),
             shards: self.shards,
-            threads: [Thread::IDLE; THREADS],
+            threads,
             admitted: [0; INSTANTS],
         }
     }

@@ -1,0 +1,198 @@
+//! Remembered denials of any limiter. What is checked:
+//!
+//! * A limiter that remembers decides as one that does not, for any calls by one thread,
+//!   with the clock going on or back, and tells the same waits;
+//! * it asks the limiter once for as long as a denial holds;
+//! * requests of other sizes, resets and `forget` are not answered from memory.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use sluicegate::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A limiter that counts how often it is asked.
+struct Asked<L> {
+    limiter: L,
+    times: Cell<u32>,
+}
+
+impl<L: Limiter> Limiter for Asked<L> {
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.times.set(self.times.get() + 1);
+        self.limiter.try_acquire(permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.times.set(self.times.get() + 1);
+        self.limiter.try_acquire_up_to(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.peek(permits)
+    }
+
+    fn reset(&self) {
+        self.limiter.reset();
+    }
+}
+
+fn asked<L: Limiter>(limiter: L) -> Asked<L> {
+    Asked { limiter, times: Cell::new(0) }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Acquire(u64),
+    UpTo(u64),
+    GiveBack(u64),
+    Advance(u64),
+    Back(u64),
+    Reset,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        6 => (0..7_u64).prop_map(Op::Acquire),
+        2 => (0..7_u64).prop_map(Op::UpTo),
+        1 => (1..3_u64).prop_map(Op::GiveBack),
+        4 => (0..700_u64).prop_map(Op::Advance),
+        1 => (0..300_u64).prop_map(Op::Back),
+        1 => Just(Op::Reset),
+    ]
+}
+
+/// The same decision; and the wait of a denial is no longer than it has to be. (One that
+/// was remembered does not know what was taken since.)
+fn assert_same(ours: Result<Grant, Denied>, theirs: Result<Grant, Denied>) {
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs),
+        (Err(ours), Err(theirs)) => {
+            assert_eq!(ours.which(), theirs.which());
+            assert_eq!(ours.retry_after().is_some(), theirs.retry_after().is_some());
+            assert!(ours.retry_after() <= theirs.retry_after());
+        }
+        _ => panic!("{ours:?} and {theirs:?}"),
+    }
+}
+
+/// The same calls to `plain`, and to `sticky`, which is the same limiter once more.
+fn assert_alike<L: Limiter>(
+    clock: &ManualClock,
+    plain: &L,
+    sticky: &Sticky<L, &ManualClock>,
+    op: Op,
+) {
+    match op {
+        Op::Acquire(permits) => {
+            assert_same(sticky.try_acquire(permits), plain.try_acquire(permits));
+        }
+        Op::UpTo(permits) => {
+            assert_same(sticky.try_acquire_up_to(permits), plain.try_acquire_up_to(permits));
+        }
+        Op::GiveBack(permits) => {
+            let (ours, theirs) =
+                (sticky.try_acquire_revocable(permits), plain.try_acquire_revocable(permits));
+            assert_eq!(ours.is_ok(), theirs.is_ok());
+            if let (Ok(ours), Ok(theirs)) = (ours, theirs) {
+                assert_eq!(ours.give_back(), theirs.give_back());
+                sticky.forget();
+            }
+        }
+        Op::Advance(millis) => clock.advance(Duration::from_millis(millis)),
+        Op::Back(millis) => clock.rewind(Duration::from_millis(millis)),
+        Op::Reset => {
+            sticky.reset();
+            plain.reset();
+        }
+    }
+    assert_eq!(sticky.peek(0), plain.peek(0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 2 } else { 400 },
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(1),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn who_remembers_decides_as_who_does_not(ops in vec(op(), 1..60), kind in 0..4) {
+        let clock = ManualClock::at(5_000_000_000);
+        macro_rules! check {
+            ($make:expr) => {{
+                let (plain, sticky) = ($make, Sticky::with_places($make, 4, &clock).unwrap());
+                for &op in &ops {
+                    assert_alike(&clock, &plain, &sticky, op);
+                }
+            }};
+        }
+        match kind {
+            0 => check!(TokenBucket::with_clock(quota!(5 / second), &clock)),
+            1 => check!(SlidingWindow::with_clock(rate!(5 / second), 10, &clock).unwrap()),
+            2 => check!(FixedWindow::with_clock(rate!(5 / second), &clock).unwrap()),
+            _ => check!(SlidingCounter::with_clock(rate!(5 / second), &clock).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn a_denial_is_asked_for_once_and_tells_the_time_that_is_left() {
+    let clock = ManualClock::new();
+    let window = SlidingWindow::with_clock(rate!(5 / minute), 60, &clock).unwrap();
+    let sticky = Sticky::with_places(asked(window), 1, &clock).unwrap();
+    assert!(sticky.try_acquire(5).is_ok());
+    let first = sticky.try_acquire(1).unwrap_err();
+    let wait = first.retry_after().unwrap();
+    for seconds in 1..wait.as_secs() {
+        clock.advance(SECOND);
+        let denied = sticky.try_acquire(1).unwrap_err();
+        assert_eq!(denied.retry_after(), Some(wait - seconds as u32 * SECOND));
+    }
+    assert_eq!(sticky.limiter().times.get(), 2);
+    clock.advance(2 * SECOND);
+    assert!(sticky.try_acquire(1).is_ok());
+}
+
+#[test]
+fn a_denial_of_some_is_not_one_of_fewer_and_is_forgotten_when_told_to() {
+    let clock = ManualClock::new();
+    let sticky =
+        Sticky::with_places(TokenBucket::with_clock(quota!(5 / hour), &clock), 1, &clock).unwrap();
+    assert!(sticky.try_acquire(3).is_ok());
+    assert!(sticky.try_acquire(3).is_err());
+    assert!(sticky.try_acquire(2).is_ok());
+    assert!(sticky.try_acquire(3).is_err());
+    sticky.limiter().reconfigure(quota!(8 / hour), Carry::Reset);
+    assert!(sticky.try_acquire(3).is_err());
+    sticky.forget();
+    assert!(sticky.try_acquire(3).is_ok());
+    assert!(sticky.try_acquire(6).is_err());
+    sticky.reset();
+    assert!(sticky.try_acquire(6).is_ok());
+}
+
+#[test]
+fn what_can_never_be_is_told_from_what_cannot_be_now_and_none_are_always_granted() {
+    let clock = ManualClock::new();
+    let sticky =
+        Sticky::with_places(TokenBucket::with_clock(quota!(5 / hour), &clock), 256, &clock)
+            .unwrap();
+    sticky.try_acquire(5).unwrap();
+    for _ in 0..2 {
+        assert!(sticky.try_acquire(1).is_err());
+        assert_eq!(sticky.try_acquire(6).unwrap_err(), Denied::TooLarge { limit: 5, which: 0 });
+        assert!(sticky.try_acquire(0).is_ok() && sticky.try_acquire_up_to(0).is_ok());
+        assert_eq!(sticky.try_acquire_up_to(9).unwrap_err().which(), 0);
+    }
+    for places in [0, 257] {
+        let error = Sticky::with_places(asked(TokenBucket::new(quota!(5 / hour))), places, &clock);
+        let error = error.map(drop).unwrap_err();
+        assert_eq!(error.to_string(), format!("shards is {places}: must be from 1 to 256"));
+    }
+}
