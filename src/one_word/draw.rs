@@ -136,15 +136,16 @@ impl<C: Clock> OneWord<C, RoomLent> {
         }
     }
 
-    /// By how many permits more is lent than there is in all: the capacity was lowered
-    /// while some was out.
-    pub(crate) fn overlent(&self) -> u64 {
+    /// By how many permits more is lent than a request may ask for, if that was lowered
+    /// from `limit`. (If it was not, what is lent beyond is only just borrowed.)
+    pub(crate) fn overlent_since(&self, limit: u64) -> u64 {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `a_lease_of_a_shard_gives_back_all_that_was_not_used`.
         let mut seen = self.line.word.load(Acquire);
         loop {
             let terms = self.slots.named_by(seen);
-            let overlent = self.line.lent.beyond(&terms);
+            let is_lower = terms.capacity / terms.token < limit;
+            let overlent = if is_lower { self.line.lent.beyond(&terms) } else { 0 };
             match self.still(seen) {
                 Ok(()) => return overlent,
                 Err(found) => seen = found,

@@ -61,21 +61,22 @@ impl Drop for Hand<'_> {
 
 /// Where what a lease leaves is put down.
 pub(crate) trait PutBack: Sync {
-    /// Puts `room` back, with the `tokens` that are left in it, by way of the shard at
-    /// `index`.
-    fn put_back(&self, index: usize, room: u64, tokens: u64);
+    /// Puts back the room of a lease, with the `tokens` that are left in it.
+    fn put_back(&self, home: Home<'_>, tokens: u64);
 }
 
-/// The shard that a lease came from, and the room that it took with it.
+/// The shard that a lease came from, the room that it took with it, and the limit that
+/// was in force then.
 #[derive(Clone, Copy)]
 pub(crate) struct Home<'a> {
     pub(super) limiter: &'a dyn PutBack,
     pub(super) index: usize,
     pub(super) room: u64,
+    pub(super) limit: u64,
 }
 
 impl Home<'_> {
     pub(crate) fn put_back(self, tokens: u64) {
-        self.limiter.put_back(self.index, self.room, tokens);
+        self.limiter.put_back(self, tokens);
     }
 }

@@ -25,7 +25,8 @@ impl<C: Clock + Sync> Sharded<C> {
             if room > 0 || permits == 0 {
                 let grant = self.grant_of(room, hand.tokens);
                 let grant = outlook.map_or(grant, |outlook| Grant { outlook, ..grant });
-                return Ok(Lease::of_shard(grant, Home { limiter: self, index, room }));
+                let (limit, _) = self.shards.told();
+                return Ok(Lease::of_shard(grant, Home { limiter: self, index, room, limit }));
             }
             drop(hand);
             // One has come back, or here is the denial.
@@ -77,10 +78,10 @@ impl<C: Clock + Sync> Sharded<C> {
 }
 
 impl<C: Clock + Sync> PutBack for Sharded<C> {
-    fn put_back(&self, index: usize, room: u64, tokens: u64) {
+    fn put_back(&self, home: Home<'_>, tokens: u64) {
         // If the burst was lowered, there is no place for all of them.
-        let tokens = tokens.saturating_sub(self.root.overlent());
-        let mut hand = Hand::with(&self.shards, index, room, tokens);
+        let tokens = tokens.saturating_sub(self.root.overlent_since(home.limit));
+        let mut hand = Hand::with(&self.shards, home.index, home.room, tokens);
         self.close_now(&mut hand);
     }
 }

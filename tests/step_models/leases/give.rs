@@ -58,7 +58,7 @@ impl Leases {
                 self.add(found, who, "settles the root", next);
             }
             At::GiveAgain(giving, root) => {
-                let is_behind = !self.is(Mutant::Behind) && giving.reading.earned < root.level;
+                let is_behind = giving.reading.earned < root.level;
                 let at = if root != state.root {
                     At::Give(giving)
                 } else if is_behind {

@@ -103,9 +103,8 @@ impl Leases {
         (lost < 0 || lost > self.lost).then(|| format!("{lost} lost"))
     }
 
-    /// Whether, when all is done, there is room that nobody can have: a caller asks for
-    /// all there can be, one who is refused gives back the room, and then it is
-    /// asked for again, when as much has been earned.
+    /// Whether, when all is done, there is room that nobody can have: who asks for all
+    /// that there can be, and if refused closes and waits, is refused again.
     fn is_refused_for_ever(&self, state: &State) -> bool {
         static ASKS: [[Op; 4]; INSTANTS] = asks();
         let Root { level, cap, .. } = state.root;
@@ -121,7 +120,7 @@ impl Leases {
             excess: i8::MAX,
             ..bucket(cap, 0, [(0, 0); SHARDS], 0, [asks, &[], &[]])
         };
-        explore(&alone).is_ok_and(|explored| explored.counts.grants == 0)
+        !explore(&alone).is_ok_and(|explored| explored.counts.grants > 0)
     }
 
     /// What is to be stated of the end.
