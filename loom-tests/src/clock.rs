@@ -8,7 +8,12 @@ use sluicegate::{Clock, ManualClock};
 pub const SECOND: u64 = 1_000_000_000;
 
 #[cfg(sluicegate_loom)]
-use loom::thread_local;
+use loom::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    thread_local,
+};
+#[cfg(not(sluicegate_loom))]
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 // Not `const`, which loom's macro does not know.
 thread_local! {
@@ -59,6 +64,44 @@ impl Clock for TestClock {
     fn now_nanos(&self) -> u64 {
         let now_nanos = self.shared.now_nanos() + AHEAD.with(Cell::get);
         LAST.with(|last| last.set(now_nanos));
+        now_nanos
+    }
+}
+
+/// A clock that is never behind: what it shows is the time at which it is read, for
+/// all threads. For limiters that decide without reading a clock, whose spans are of
+/// the true time.
+#[derive(Debug)]
+pub struct TrueClock {
+    nanos: AtomicU64,
+}
+
+impl TrueClock {
+    /// A clock at 0.
+    #[must_use]
+    pub fn new() -> TrueClock {
+        TrueClock { nanos: AtomicU64::new(0) }
+    }
+
+    /// Sets the time. Publishes nothing.
+    pub fn set(&self, nanos: u64) {
+        self.nanos.swap(nanos, Relaxed);
+    }
+}
+
+impl Default for TrueClock {
+    fn default() -> TrueClock {
+        TrueClock::new()
+    }
+}
+
+impl Clock for TrueClock {
+    fn now_nanos(&self) -> u64 {
+        // A load may see an old value; a read-modify-write does not.
+        let now_nanos = self.nanos.fetch_add(0, Relaxed);
+        // Once more, so that the clock is moved right after the reading too: of an access
+        // that a load of the mover hides (see `check`) that would not be tried.
+        self.nanos.fetch_add(0, Relaxed);
         now_nanos
     }
 }

@@ -6,7 +6,8 @@
 //!
 //! * [`check`] explores a model, [`once`] runs a part of it alone, and [`race`]
 //!   starts its threads.
-//! * [`TestClock`] is a clock that each thread may see differently.
+//! * [`TestClock`] is a clock that each thread may see differently, [`TrueClock`] one
+//!   that all see alike.
 //! * [`Ledger`] adds up what was admitted, and knows the bound.
 //! * [`orders`] compares a race with the same calls one after the other, on any
 //!   [`Subject`].
@@ -15,9 +16,10 @@ mod clock;
 mod explore;
 mod ledger;
 pub mod orders;
+pub mod shards;
 mod subject;
 
-pub use self::clock::{SECOND, TestClock};
+pub use self::clock::{SECOND, TestClock, TrueClock};
 pub use self::explore::{ANY, check, once, race};
 pub use self::ledger::{Admission, Ledger};
 pub use self::subject::Subject;

@@ -1,0 +1,58 @@
+//! Models of one bucket in many places. What is checked, over every interleaving: while
+//! the clock stands, exactly the burst is admitted. No permit is in two places, and once
+//! all is quiet none is lost.
+
+use sluicegate::{Quota, quota};
+use sluicegate_loom_tests::shards::{Caller, ask, fill, rest, sharded};
+use sluicegate_loom_tests::{TestClock, check, race};
+
+type Sharded = sluicegate::Sharded<TestClock>;
+
+/// So few that hardly anything is drawn: a shard draws four of 32, and then no more.
+const FEW: Quota = quota!(1 / second, burst 32);
+
+/// So many that three draw.
+const MORE: Quota = quota!(1 / second, burst 64);
+
+/// Checks that `callers` are granted all that there is, in the race or after it; but for
+/// so many as may be `lost`.
+fn all_is_granted<const N: usize>(
+    preemptions: usize,
+    (quota, lost): (Quota, u64),
+    prepare: fn(&Sharded) -> u64,
+    callers: [Caller; N],
+) {
+    check(preemptions, move || {
+        let limiter = sharded(quota, TestClock::new());
+        let taken = prepare(&limiter);
+        let granted: u64 = race(&limiter, callers, ask).iter().sum();
+        let all = taken + granted + rest(&limiter);
+        assert!((quota.burst() - lost..=quota.burst()).contains(&all), "{all}");
+    });
+}
+
+#[test]
+fn shards_never_admit_more_than_the_bound() {
+    // One draws, the other wants what it has drawn.
+    all_is_granted(2, (FEW, 0), |_| 0, [(0, &[1, 1]), (1, &[30])]);
+    // Three are in a shard, and two in the root.
+    let nearly_empty = |limiter: &Sharded| {
+        fill(limiter, 0, 3);
+        ask(limiter, (1, &[27]))
+    };
+    all_is_granted(2, (FEW, 0), nearly_empty, [(0, &[1, 1]), (1, &[4])]);
+    all_is_granted(2, (FEW, 0), nearly_empty, [(0, &[2]), (0, &[4])]);
+    all_is_granted(2, (FEW, 0), nearly_empty, [(0, &[1]), (0, &[1]), (1, &[3])]);
+}
+
+/// Into one shard, and into two.
+#[test]
+fn two_draw_at_once() {
+    let not_full = |limiter: &Sharded| ask(limiter, (1, &[20]));
+    all_is_granted(2, (MORE, 0), not_full, [(0, &[1]), (0, &[1])]);
+    all_is_granted(2, (MORE, 0), not_full, [(0, &[1]), (1, &[1])]);
+    all_is_granted(1, (MORE, 0), not_full, [(0, &[1]), (0, &[2]), (1, &[1])]);
+    // What one lends is no longer there to hold what the other leaves.
+    all_is_granted(2, (FEW, 4), |_| 0, [(0, &[1]), (0, &[1])]);
+    all_is_granted(2, (FEW, 4), |_| 0, [(0, &[1]), (1, &[1])]);
+}
