@@ -18,7 +18,7 @@ there most are of lines that one thread alone writes:
   by a draw          RMWs: of the shard 1, and 1 more to take what room it had; of the root 1, and
                      1 to lend new room; 1 counts that tokens can be found again
   near the limit     1 RMW, of the root
-  first refused      1 RMW and all stores: of the memory beside the shard's word, which is written
+  first refused      1 RMW and all stores: of the shard's memory, on lines of its own, which is written
                      if it holds no such denial yet. More, if room is given back
   denied again       all loads but two are of the same line: those count what has come back
 A read-modify-write is a compare-and-swap or an addition; the two more of a change are the lock that

@@ -227,7 +227,7 @@ mod tests {
         assert!(again.is_read_only());
         // The shard's word; how often tokens came back, and how often the root was healed;
         // and the memory with its lock word before and after.
-        assert_eq!((again.clock_reads, again.loads), (1, 17));
+        assert_eq!((again.clock_reads, again.loads), (1, 18));
     }
 
     #[test]
