@@ -63,8 +63,8 @@
 //! lent, and earns nothing, until somebody looks. After a time in which the limiter was
 //! full there may be missing, of the burst, what was spent from shards since they last
 //! drew. A request that is refused closes the room that it lacks, so nothing is missing for
-//! long. And who draws from a full root while another has borrowed room and not yet
-//! drawn, cuts off as much.
+//! long. And who draws from a full root, or settles one, while another has borrowed room
+//! and not yet drawn, cuts off as much.
 
 mod ask;
 mod change;
@@ -121,9 +121,9 @@ pub use self::shard::Shard;
 /// drew may be missing from the burst: at most a quarter of it, if there are no more
 /// threads than shards and no leases are given back to them unspent. A request that lacks
 /// it is refused once, and has it after the time that it says. After a denial near the limit
-/// nothing is missing. And threads that draw at the same instant, when the limiter is
-/// full, may each cut off what another has just borrowed: up to 512 permits, or what a
-/// lease takes. While tokens are scarce nothing is lost.
+/// nothing is missing. And who draws from a root that is full, or closes room, while another
+/// has just borrowed room and not yet drawn into it, cuts off as much: up to 512 permits;
+/// or what a lease takes, which may be all there is.
 ///
 /// [`Grant::remaining`] of a grant from a shard is what that shard has left, and
 /// [`Grant::reset_after`] the time in which the whole burst is earned: one is at least,

@@ -156,8 +156,8 @@ fn decisions_are_small_copies() {
     fn check<D: Copy + Send + Sync + Debug + Eq + 'static>(most: usize) {
         assert!(size_of::<D>() <= most, "{} bytes", size_of::<D>());
     }
-    check::<Grant>(72);
-    check::<Denied>(72);
+    check::<Grant>(80);
+    check::<Denied>(80);
     check::<Quota>(64);
     check::<Snapshot>(32);
     check::<ConfigError>(40);

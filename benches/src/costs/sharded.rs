@@ -236,7 +236,7 @@ mod tests {
             match cost.verb {
                 "try_acquire, denied again" => {
                     assert!(cost.is_read_only(), "{cost:?}");
-                    assert_eq!((cost.clock_reads, cost.loads), (1, 15), "{cost:?}");
+                    assert_eq!((cost.clock_reads, cost.loads), (1, 16), "{cost:?}");
                 }
                 "try_acquire, first refused" => {
                     assert_eq!((cost.rmws, cost.stores), (1, 13), "{cost:?}");
