@@ -94,7 +94,7 @@ fn a_change_of_a_full_limiter_keeps_the_bound() {
     for other in others {
         check(2, move || {
             let limiter = full();
-            let granted = race(&limiter, [keep, other], |limiter, act| act(limiter));
+            let granted = race(&limiter, [keep as Act, other], |limiter, act| act(limiter));
             let all = granted[1] + rest(&limiter);
             // What is spent before the room is back may take the tokens of that room
             // with it: less than a quarter.

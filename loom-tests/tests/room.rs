@@ -196,7 +196,7 @@ fn a_denial_of_the_burst_keeps_its_word() {
             let limiter = sharded(FEW, TrueClock::new());
             four_were_spent(&limiter);
             limiter.clock().set(LATE);
-            let granted: u64 = race(&limiter, [&[Ask(1, 32)], other], act).iter().sum();
+            let granted: u64 = race(&limiter, [&[Ask(1, 32)] as &[Step], other], act).iter().sum();
             // Of the room, and what was granted.
             let earned = LATE + (4 + granted) * SECOND;
             while let Err(denied) = limiter.shard(1).try_acquire(32) {
