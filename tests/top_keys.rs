@@ -1,0 +1,161 @@
+//! The keys that take the most. What is checked, against exact counts:
+//!
+//! * every key that has more than its share is among those that are told;
+//! * a count is never too low, and too high by no more than its error, and that by no more
+//!   than a share;
+//! * so it is of what several threads counted, but for decisions that were lost;
+//! * a key whose comparison panics does no harm.
+
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use sluicegate::*;
+
+/// Streams of `calls` keys, the `n`th of them as frequent as `1 / n^skew`.
+fn zipf(skew: f64, keys: u32, calls: usize, seed: u64) -> Vec<u64> {
+    let mut sum = 0.0;
+    let sums: Vec<f64> = (1..=keys)
+        .map(|rank| {
+            sum += f64::from(rank).powf(-skew);
+            sum
+        })
+        .collect();
+    let mut random = SmallRng::seed_from_u64(seed);
+    (0..calls)
+        .map(|_| {
+            let at = random.random_range(0.0..sum);
+            sums.partition_point(|sum| *sum <= at) as u64
+        })
+        .collect()
+}
+
+/// Checks `top`, of `most` keys, against what was counted but for `lost`.
+fn check(top: &[TopKey<u64>], most: usize, exact: &HashMap<u64, u64>, lost: u64) {
+    let all: u64 = exact.values().sum();
+    let share = all / most as u64;
+    assert!(top.len() <= most && (top.len() == most || top.len() == exact.len()));
+    assert!(top.is_sorted_by(|one, next| one.count >= next.count));
+    for TopKey { key, count, error } in top {
+        let truly = exact[key];
+        assert!(truly <= count + lost, "{key}: {count} is below {truly}");
+        assert!(count - error <= truly, "{key}: {count} - {error} is above {truly}");
+        assert!(*error <= share, "{key}: {error} of {all}");
+    }
+    for (key, count) in exact {
+        let is_there = top.iter().any(|top| top.key == *key);
+        assert!(is_there || *count <= share + lost, "{key} has {count} of {all}");
+    }
+}
+
+#[test]
+fn keys_with_more_than_their_share_are_found_and_counts_are_right_within_their_errors() {
+    for skew in [0.0, 0.6, 1.0, 1.5] {
+        for (keys, most) in [(5, 10), (10, 10), (300, 10), (20_000, 100), (20_000, 1)] {
+            let top = TopKeys::<u64>::new(most);
+            let (mut granted, mut denied) = (HashMap::new(), HashMap::new());
+            for (turn, key) in zipf(skew, keys, 20_000, 7).into_iter().enumerate() {
+                let (permits, is_granted) = ((turn % 5) as u64, turn % 3 > 0);
+                top.decided(&key, permits, is_granted);
+                if !is_granted {
+                    *denied.entry(key).or_insert(0) += 1;
+                } else if permits > 0 {
+                    *granted.entry(key).or_insert(0) += permits;
+                }
+            }
+            check(&top.granted(), most, &granted, 0);
+            check(&top.denied(), most, &denied, 0);
+            assert_eq!(top.lost(), 0);
+        }
+    }
+}
+
+#[test]
+fn what_several_threads_count_is_merged() {
+    for threads in [2, 4, 8] {
+        let top = TopKeys::<u64>::new(50);
+        let streams: Vec<_> = (0..threads).map(|seed| zipf(1.1, 5_000, 20_000, seed)).collect();
+        thread::scope(|scope| {
+            for stream in &streams {
+                let top = &top;
+                scope.spawn(move || stream.iter().for_each(|key| top.decided(key, 1, true)));
+            }
+        });
+        let mut exact = HashMap::new();
+        streams.iter().flatten().for_each(|key| *exact.entry(*key).or_insert(0) += 1);
+        // One of four places is free to each of four.
+        assert!(threads > 4 || top.lost() == 0);
+        check(&top.granted(), 50, &exact, top.lost());
+    }
+}
+
+#[test]
+fn a_look_at_any_time_is_of_what_was_counted_before() {
+    let top = TopKeys::<u64>::new(10);
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| (0..50_000).for_each(|turn| top.decided(&(turn % 4), 1, true)));
+        while !writer.is_finished() {
+            for TopKey { key, count, error } in top.granted() {
+                assert!(key < 4 && error == 0 && count <= 12_500);
+            }
+        }
+    });
+    let counted: u64 = top.granted().iter().map(|top| top.count).sum();
+    assert_eq!(counted + top.lost(), 50_000);
+}
+
+#[test]
+fn names_are_borrowed_and_all_is_forgotten_when_that_is_asked_for() {
+    let top = Arc::new(TopKeys::<str>::new(0));
+    top.decided("a", 5, true);
+    top.decided("b", 2, true);
+    top.decided("b", 0, true);
+    let key = String::from("b");
+    assert_eq!(top.granted(), [TopKey { key, count: 7, error: 5 }]);
+    assert_eq!(top.denied(), []);
+    top.clear();
+    assert_eq!(top.granted(), []);
+    top.decided("c", u64::MAX, true);
+    top.decided("c", u64::MAX, true);
+    assert_eq!(top.granted()[0].count, u64::MAX);
+    assert!(format!("{top:?}").contains("keys"));
+}
+
+static IS_ANGRY: AtomicBool = AtomicBool::new(false);
+
+#[derive(Clone, Debug, Eq)]
+struct Angry(u64);
+
+impl Hash for Angry {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl PartialEq for Angry {
+    fn eq(&self, other: &Angry) -> bool {
+        assert!(!IS_ANGRY.load(Relaxed), "an angry key");
+        self.0 == other.0
+    }
+}
+
+#[test]
+fn a_key_that_panics_leaves_the_counts_in_order() {
+    let top = TopKeys::<Angry>::new(4);
+    (0..100).for_each(|key| top.decided(&Angry(key % 10), 1, true));
+    IS_ANGRY.store(true, Relaxed);
+    let panics = (0..10).rev().filter(|key| {
+        let count = AssertUnwindSafe(|| top.decided(&Angry(*key), 1, true));
+        catch_unwind(count).is_err()
+    });
+    assert!(panics.count() > 0);
+    IS_ANGRY.store(false, Relaxed);
+    (0..100).for_each(|_| top.decided(&Angry(3), 1, true));
+    let first = &top.granted()[0];
+    assert!(first.key.0 == 3 && first.count >= 100);
+}
