@@ -7,7 +7,8 @@
 //! in the end every call asks the root itself. Before a request is refused, all shards
 //! are looked at, and what is needed is taken from them.
 //!
-//! Progress: lock-free. Memory: 768 bytes, and 256 for each shard. Cost: an admission 1
+//! Progress: lock-free. Memory: 640 bytes, and 256 for each shard; 512 as long as there are
+//! none. Cost: an admission 1
 //! load and 1 CAS of the shard's line; of the lines that all share, 2 read-modify-writes in
 //! up to 1,024 permits (3 as long as the shard grows). A denial that is remembered:
 //! loads, of lines of its own and of one that only draws write.
@@ -53,6 +54,12 @@
 //! in leases and hands just then was taken under the old terms; it is not put back
 //! beyond the new capacity. ∎
 //!
+//! **Shards may come at any time.** A limiter without shards is one with shards in which
+//! there is no room: every call asks the root, and nothing is lent. So the proof does not
+//! ask when they were made. A caller that has not seen them and is refused by the root looks
+//! for them once more: a token that it lacks because it is in a shard was drawn by
+//! somebody who had found the shards, and whose draw it has seen.
+//!
 //! A single-word limiter needs nothing of its clock but that each reading is taken in
 //! the call. Here permits are spent without any reading, so spans have to be spans of
 //! the true time, and what threads' clocks are apart adds what is earned in it.
@@ -70,7 +77,10 @@ mod ask;
 mod change;
 mod hand;
 mod lease;
+mod places;
+mod races;
 mod room;
+mod root;
 mod shard;
 mod shards;
 mod verbs;
@@ -97,7 +107,7 @@ pub use self::shard::Shard;
 /// | | how |
 /// |---|---|
 /// | which shard | each thread of the process has a number, the lowest that is free when it first asks, until it ends. So as many threads as there are shards have one each; more share them, counting round. Or name one: [`shard`](Sharded::shard) |
-/// | how many shards | as many as the machine runs threads at once, rounded up to a power of two |
+/// | how many shards | as many as the machine runs threads at once, rounded up to a power of two; or none until callers get in each other's way: [`when_contended`](Sharded::when_contended) |
 /// | how much is drawn | 16, and each time twice as much, up to 1,024; but at most a quarter of what the root holds, divided by the shards, and if that is less than 4 nothing: then each call asks the root. A small burst is therefore never split |
 /// | a request that its shard has too little for | is taken from the root, and if that has too little from all of them: up to the whole burst |
 /// | tokens in a shard whose thread is gone | are taken by whoever would be refused without them |
@@ -178,7 +188,47 @@ impl<C: Clock> Sharded<C> {
     #[must_use]
     pub fn with_clock(quota: Quota, clock: C) -> Sharded<C> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Sharded::of(quota, threads.min(MAX_PLACES), clock)
+        Sharded::of(quota, Shards::new(threads.min(MAX_PLACES).next_power_of_two()), clock)
+    }
+
+    /// A limiter of `quota` on `clock` that has no shards until callers get in each other's
+    /// way, and then one for each thread that the machine runs at once: for one limiter of
+    /// many, of which few are contended, such as one for each key. Reads the clock twice.
+    ///
+    /// Until then every call asks the root, by one compare-and-swap, as of a
+    /// [`TokenBucket`](crate::TokenBucket), and the limiter takes 512 bytes. The shards are
+    /// made, once and for good, by a caller that lost the last of 16 races for the
+    /// root in one millisecond, or so; or by the first that asks for a lease or a receipt,
+    /// for there has to be a place where it can be given back. They
+    /// are allocated then, which may block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ManualClock, Sharded, quota};
+    ///
+    /// let limiter = Sharded::when_contended(quota!(1_000 / second), ManualClock::new());
+    /// assert!(limiter.try_acquire(400).is_ok());
+    /// assert_eq!(limiter.shards(), 0);
+    /// ```
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn when_contended(quota: Quota, clock: C) -> Sharded<C> {
+        Sharded::of(quota, Shards::later(0), clock)
+    }
+
+    /// As [`when_contended`](Sharded::when_contended), and then so many `shards`, or as many
+    /// more as make a power of two.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Shards`] if they are not from 1 to 256.
+    pub fn with_shards_when_contended(
+        quota: Quota,
+        shards: usize,
+        clock: C,
+    ) -> Result<Sharded<C>, ConfigError> {
+        Ok(Sharded::of(quota, Shards::later(count_of(shards)?), clock))
     }
 
     /// A limiter of `quota` on `clock`, with so many `shards`, or as many more as make a
@@ -198,27 +248,33 @@ impl<C: Clock> Sharded<C> {
     /// # Ok::<(), sluicegate::ConfigError>(())
     /// ```
     pub fn with_shards(quota: Quota, shards: usize, clock: C) -> Result<Sharded<C>, ConfigError> {
-        if !(1..=MAX_PLACES).contains(&shards) {
-            return Err(ConfigError::Shards { shards });
-        }
-        Ok(Sharded::of(quota, shards, clock))
+        Ok(Sharded::of(quota, Shards::new(count_of(shards)?), clock))
     }
 
-    fn of(quota: Quota, shards: usize, clock: C) -> Sharded<C> {
-        let limiter = Sharded {
-            root: OneWord::new(Terms::of_quota(quota), quota.initial(), clock),
-            shards: Shards::new(shards.next_power_of_two()),
-        };
+    fn of(quota: Quota, shards: Shards, clock: C) -> Sharded<C> {
+        let root = OneWord::new(Terms::of_quota(quota), quota.initial(), clock);
+        let limiter = Sharded { root, shards };
         limiter.tell();
         limiter
     }
+}
+
+/// How many shards there are where `shards` are asked for.
+fn count_of(shards: usize) -> Result<usize, ConfigError> {
+    if !(1..=MAX_PLACES).contains(&shards) {
+        return Err(ConfigError::Shards { shards });
+    }
+    Ok(shards.next_power_of_two())
 }
 
 /// The verbs, for a caller of the shard at `index`.
 impl<C: Clock> Sharded<C> {
     #[inline(always)]
     fn acquire_at(&self, index: usize, permits: u64) -> Result<Grant, Denied> {
-        if let Some(left) = self.shards.at(index).spend(permits) {
+        let Some(shard) = self.shards.at(index) else {
+            return self.acquire_of_root(index, permits);
+        };
+        if let Some(left) = shard.spend(permits) {
             return Ok(self.grant_of(permits, left));
         }
         let recalled = self.recall(index, permits)?;
@@ -226,7 +282,10 @@ impl<C: Clock> Sharded<C> {
     }
 
     fn acquire_up_to_at(&self, index: usize, permits: u64) -> Result<Grant, Denied> {
-        if let Some(left) = self.shards.at(index).spend(permits) {
+        let Some(shard) = self.shards.at(index) else {
+            return self.acquire_up_to_of_root(index, permits);
+        };
+        if let Some(left) = shard.spend(permits) {
             return Ok(self.grant_of(permits, left));
         }
         if permits == 0 {

@@ -5,8 +5,12 @@ use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::{FileFailurePersistence, RngSeed};
 use sluicegate::*;
+
+use self::cases::cases;
+
+#[path = "support/cases.rs"]
+mod cases;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -206,18 +210,6 @@ fn a_lease_can_be_spent_and_dropped_by_another_thread() {
         scope.spawn(move || assert!((0..60).all(|_| lease.spend(1))));
     });
     assert_eq!(limiter.peek(0).unwrap().remaining(), 40);
-}
-
-/// So many cases, the same each time; or as many as the environment asks for, others.
-fn cases(few: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let persistence = FileFailurePersistence::WithSource("regressions");
-    ProptestConfig {
-        cases: if cfg!(miri) { 2 } else { asked.unwrap_or(few) },
-        failure_persistence: (!cfg!(miri)).then(|| Box::new(persistence) as _),
-        rng_seed: if asked.is_some() { RngSeed::Random } else { RngSeed::Fixed(0) },
-        ..ProptestConfig::default()
-    }
 }
 
 proptest! {

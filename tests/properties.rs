@@ -20,31 +20,22 @@ use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use sluicegate::*;
 
+use self::cases::cases;
 use self::ops::{Amount, Op, Pair, Setup, Shape, replay};
 use self::reference::Said;
 
 #[path = "support/any.rs"]
 mod any;
+#[path = "support/cases.rs"]
+mod cases;
 #[path = "support/ideal.rs"]
 mod ideal;
 #[path = "support/ops.rs"]
 mod ops;
 #[path = "support/reference.rs"]
 mod reference;
-
-/// So many cases, or as many as the environment asks for.
-fn cases(few: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let persistence = FileFailurePersistence::WithSource("regressions");
-    ProptestConfig {
-        cases: if cfg!(miri) { 2 } else { asked.unwrap_or(few) },
-        failure_persistence: (!cfg!(miri)).then(|| Box::new(persistence) as _),
-        ..ProptestConfig::default()
-    }
-}
 
 proptest! {
     #![proptest_config(cases(2_000))]

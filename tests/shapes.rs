@@ -164,6 +164,12 @@ fn decisions_are_small_copies() {
 }
 
 #[test]
+#[cfg(feature = "alloc")]
+fn a_lease_is_as_large_as_the_table_of_the_readme_says() {
+    assert_eq!(size_of::<Lease<'_>>(), 128);
+}
+
+#[test]
 fn everything_is_shown_by_debug_and_denials_explain_themselves() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(4 / second), &clock);

@@ -15,15 +15,19 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::{FileFailurePersistence, RngSeed};
 use sluicegate::*;
 
+use self::cases::cases;
 use self::ops::{Amount, Setup, Shape};
 use self::pair::{Op, Pair};
 
 #[path = "support/any.rs"]
 #[expect(dead_code, reason = "every test binary uses its own part of the support")]
 mod any;
+#[path = "support/cases.rs"]
+mod cases;
+#[path = "sharded/contended.rs"]
+mod contended;
 #[path = "support/counted.rs"]
 mod counted;
 #[path = "sharded/denials.rs"]
@@ -46,18 +50,6 @@ mod races;
 mod reference;
 #[path = "sharded/room.rs"]
 mod room;
-
-/// So many cases, the same each time; or as many as the environment asks for, others.
-fn cases(few: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let persistence = FileFailurePersistence::WithSource("regressions");
-    ProptestConfig {
-        cases: if cfg!(miri) { 2 } else { asked.unwrap_or(few) },
-        failure_persistence: (!cfg!(miri)).then(|| Box::new(persistence) as _),
-        rng_seed: if asked.is_some() { RngSeed::Random } else { RngSeed::Fixed(1) },
-        ..ProptestConfig::default()
-    }
-}
 
 fn setup() -> impl Strategy<Value = Setup> + Clone {
     // From bursts that are never split to those that are drawn from in full measure.

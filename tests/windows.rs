@@ -20,9 +20,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::{FileFailurePersistence, RngSeed};
 use sluicegate::*;
 
+use self::cases::cases;
 use self::ops::{Op, replay};
 use self::reference::{Said, State};
 use self::setup::Kind;
@@ -31,6 +31,8 @@ use self::setup::Kind;
 mod any;
 #[path = "windows/bounds.rs"]
 mod bounds;
+#[path = "support/cases.rs"]
+mod cases;
 #[path = "windows/ops.rs"]
 mod ops;
 #[path = "windows/reference.rs"]
@@ -39,19 +41,6 @@ mod reference;
 mod setup;
 #[path = "windows/stories.rs"]
 mod stories;
-
-/// So many cases, or as many as the environment asks for.
-fn cases(few: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let persistence = FileFailurePersistence::WithSource("regressions");
-    ProptestConfig {
-        cases: if cfg!(miri) { 2 } else { asked.unwrap_or(few) },
-        // The same each time, unless it is deepened: then what is new is worth a failure.
-        rng_seed: if asked.is_some() { RngSeed::Random } else { RngSeed::Fixed(0) },
-        failure_persistence: (!cfg!(miri)).then(|| Box::new(persistence) as _),
-        ..ProptestConfig::default()
-    }
-}
 
 proptest! {
     #![proptest_config(cases(1_000))]

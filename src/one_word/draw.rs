@@ -1,5 +1,7 @@
 //! What those do who spend elsewhere: look, lend room, draw tokens into it.
 
+use core::cell::Cell;
+
 use crate::decision::Shortfall;
 use crate::sync::Ordering::{AcqRel, Acquire};
 use crate::{Clock, Denied, Grant};
@@ -89,6 +91,21 @@ impl<C: Clock> OneWord<C, RoomLent> {
         drawn.map(Granted::grant).map_err(Denied::from)
     }
 
+    /// Takes all of `permits` or none; counts its `tries`. Of one that is granted, all but
+    /// the last lost a race for the word.
+    #[inline(always)]
+    pub(crate) fn try_acquire_counting(
+        &self,
+        permits: u64,
+        tries: &Cell<u32>,
+    ) -> Result<Grant, Denied> {
+        let granted = self.spend::<true>(move |terms: &Terms, balance| {
+            tries.set(tries.get().saturating_add(1));
+            all_of(permits, terms, balance)
+        });
+        granted.map(Granted::grant)
+    }
+
     /// Lends room for `permits`: it is no longer the word's.
     pub(crate) fn lend(&self, permits: u64) {
         self.line.lent.lend(permits);
@@ -136,18 +153,29 @@ impl<C: Clock> OneWord<C, RoomLent> {
         }
     }
 
+    /// The most that a request may ask for.
+    pub(crate) fn limit(&self) -> u64 {
+        self.now_in_force(|terms| terms.capacity / terms.token)
+    }
+
     /// By how many permits more is lent than a request may ask for, if that was lowered
     /// from `limit`. (If it was not, what is lent beyond is only just borrowed.)
     pub(crate) fn overlent_since(&self, limit: u64) -> u64 {
+        self.now_in_force(|terms| {
+            let is_lower = terms.capacity / terms.token < limit;
+            if is_lower { self.line.lent.beyond(terms) } else { 0 }
+        })
+    }
+
+    /// What `of` makes of the terms in force, which stay in force meanwhile.
+    fn now_in_force<T>(&self, of: impl Fn(&Terms) -> T) -> T {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `a_lease_of_a_shard_gives_back_all_that_was_not_used`.
         let mut seen = self.line.word.load(Acquire);
         loop {
-            let terms = self.slots.named_by(seen);
-            let is_lower = terms.capacity / terms.token < limit;
-            let overlent = if is_lower { self.line.lent.beyond(&terms) } else { 0 };
+            let made = of(&self.slots.named_by(seen));
             match self.still(seen) {
-                Ok(()) => return overlent,
+                Ok(()) => return made,
                 Err(found) => seen = found,
             }
         }

@@ -23,7 +23,8 @@ impl<C: Clock> Sharded<C> {
     pub(super) fn recall(&self, index: usize, permits: u64) -> Result<Recalled, Denied> {
         // A level that was healed has come back too.
         let returns = self.shards.returns().wrapping_add(self.root.healed());
-        let Some(remembered) = self.shards.memory(index).recall(permits, returns) else {
+        let memory = self.shards.memory(index);
+        let Some(remembered) = memory.and_then(|memory| memory.recall(permits, returns)) else {
             return Ok(Recalled { returns, now_nanos: None });
         };
         let now_nanos = self.clock().now_nanos();
@@ -70,8 +71,7 @@ impl<C: Clock> Sharded<C> {
         permits: u64,
         Recalled { returns, now_nanos }: Recalled,
     ) -> Result<Reading, Denied> {
-        let now_nanos = now_nanos.unwrap_or_else(|| self.clock().now_nanos());
-        let reading = self.root.look_at(now_nanos);
+        let reading = self.root.look_at(now_nanos.unwrap_or_else(|| self.clock().now_nanos()));
         if permits <= reading.permits() {
             return Ok(reading);
         }
@@ -90,8 +90,10 @@ impl<C: Clock> Sharded<C> {
             // If leases have the room for so many, no time will do.
             && permits.saturating_sub(outside) <= reading.room() + spare
         {
-            let remembered = Remembered::new(permits, returns, now_nanos, shortfall);
-            self.shards.memory(index).note(&remembered);
+            let remembered = Remembered::new(permits, returns, reading.now_nanos, shortfall);
+            if let Some(memory) = self.shards.memory(index) {
+                memory.note(&remembered);
+            }
         }
         Err(denied)
     }

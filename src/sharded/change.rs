@@ -78,6 +78,6 @@ impl<C: Clock> Sharded<C> {
         // What the root cuts off from now on was earned while this room was empty.
         self.root.take_back_simply(hand.room);
         (hand.room, hand.tokens) = (0, 0);
-        self.shards.returned();
+        self.shards.changed();
     }
 }

@@ -1,6 +1,7 @@
 //! What a call has in hand while it moves tokens, and what a lease has.
 
-use super::shards::Shards;
+use super::room::Room;
+use super::shards::{Line, Shards};
 
 /// Room and tokens on their way. Nobody else can spend them, and they are put down in
 /// the shard at `index` at the latest when this is dropped.
@@ -29,14 +30,14 @@ impl<'a> Hand<'a> {
 
     /// Takes all that the shard at `index` has.
     pub(super) fn take(&mut self, index: usize) {
-        let taken = self.shards.at(index).take();
+        let taken = self.shards.at(index).map_or(Room::NONE, Line::take);
         self.room += taken.room();
         self.tokens += taken.left();
     }
 
     /// Takes the room of the shard at `index` that has nothing in it.
     pub(super) fn take_spare(&mut self, index: usize) {
-        self.room += self.shards.at(index).take_spare();
+        self.room += self.shards.at(index).map_or(0, Line::take_spare);
     }
 
     /// Parts with up to `permits` tokens, and with as much room: how many they are.
@@ -50,8 +51,11 @@ impl<'a> Hand<'a> {
 
 impl Drop for Hand<'_> {
     fn drop(&mut self) {
-        if self.room > 0 {
-            self.shards.at(self.index).put(self.room, self.tokens);
+        // Who has room in hand has found the shards, or made them.
+        if self.room > 0
+            && let Some(shard) = self.shards.at(self.index)
+        {
+            shard.put(self.room, self.tokens);
         }
         if self.tokens > 0 {
             self.shards.returned();

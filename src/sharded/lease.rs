@@ -13,19 +13,27 @@ const TRIES: u32 = 4;
 impl<C: Clock + Sync> Sharded<C> {
     /// Takes up to `permits`, at least one, for a caller of the shard at `index` to hold.
     pub(super) fn lease_at(&self, index: usize, permits: u64) -> Result<Lease<'_>, Denied> {
-        if permits > 0 && self.shards.at(index).look().left() == 0 {
+        self.shards.places().open();
+        let Some(shard) = self.shards.at(index) else {
+            // There has to be a place for what is left of it, and another call is just
+            // making that.
+            return self.acquire_at(index, permits.min(1)).map(Lease::spent);
+        };
+        if permits > 0 && shard.look().left() == 0 {
             let _ = self.recall(index, 1)?;
         }
         for attempt in 0..TRIES {
             // Two that borrow all there is for themselves leave nothing to either.
             let most = (permits >> attempt).clamp(permits.min(1), Lease::MAX);
+            let before = self.root.limit();
             let mut hand = Hand::of(&self.shards, index);
             let outlook = self.fill(&mut hand, most);
             let room = hand.part_with(most);
             if room > 0 || permits == 0 {
                 let grant = self.grant_of(room, hand.tokens);
                 let grant = outlook.map_or(grant, |outlook| Grant { outlook, ..grant });
-                let (limit, _) = self.shards.told();
+                // Whichever of the two the permits were taken under.
+                let limit = before.max(self.root.limit());
                 return Ok(Lease::of_shard(grant, Home { limiter: self, index, room, limit }));
             }
             drop(hand);
@@ -65,6 +73,10 @@ impl<C: Clock + Sync> Sharded<C> {
         index: usize,
         permits: u64,
     ) -> Result<Receipt<'_>, Denied> {
+        self.shards.places().open();
+        if self.shards.at(index).is_none() {
+            return self.acquire_at(index, permits).map(Receipt::spent);
+        }
         self.find(index, permits, self.recall(index, permits)?)?;
         match self.lease_at(index, permits) {
             Ok(lease) if lease.left() == permits => Ok(Receipt::of_lease(lease)),
@@ -83,5 +95,12 @@ impl<C: Clock + Sync> PutBack for Sharded<C> {
         let tokens = tokens.saturating_sub(self.root.overlent_since(home.limit));
         let mut hand = Hand::with(&self.shards, home.index, home.room, tokens);
         self.close_now(&mut hand);
+        let is_open = hand.room > hand.tokens;
+        drop(hand);
+        if is_open {
+            // A clock that is behind: whoever is refused next is to close it, and so not
+            // to be told what was remembered.
+            self.shards.returned();
+        }
     }
 }

@@ -1,17 +1,13 @@
 //! The shards, and what they have in common.
 
-use alloc::boxed::Box;
-
-use crossbeam_utils::CachePadded;
-
 use crate::memory::Memory;
 use crate::sync::{
     AtomicWord, Backoff,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
+use super::places::{Place, Places, Table};
 use super::room::Room;
-use crate::thread_number::MAX_PLACES;
 
 /// The most tokens that a shard draws at once. What a draw costs, shared among so many
 /// permits, is a small part of a nanosecond; more would only be missing elsewhere.
@@ -31,14 +27,11 @@ const SHARE: u64 = 4;
 
 #[derive(Debug)]
 pub(super) struct Shards {
-    list: Box<[CachePadded<Line>]>,
-    /// What each of them last refused. On lines apart: those are written with each
-    /// denial, and the others are looked at by all.
-    memories: Box<[CachePadded<Memory>]>,
-    /// Tokens have come back, or the terms have changed, so many times. What was refused
-    /// before may be granted since.
-    returns: CachePadded<AtomicWord<u64>>,
-    told: CachePadded<Told>,
+    places: Places,
+    /// How often the terms have changed. (How often tokens have come back is counted where
+    /// the shards are.) What was refused before may be granted since.
+    changes: AtomicWord<u64>,
+    told: Told,
 }
 
 #[derive(Debug)]
@@ -56,39 +49,56 @@ struct Told {
 impl Shards {
     /// `count` of them, which is a power of two, with nothing in them.
     pub(super) fn new(count: usize) -> Shards {
-        debug_assert!(count.is_power_of_two() && count <= MAX_PLACES);
-        let line = || Line { room: AtomicWord::new(Room::NONE) };
-        Shards {
-            list: (0..count).map(|_| CachePadded::new(line())).collect(),
-            memories: (0..count).map(|_| CachePadded::new(Memory::new())).collect(),
-            returns: CachePadded::new(AtomicWord::new(0)),
-            told: CachePadded::new(Told {
-                limit: AtomicWord::new(0),
-                fill_nanos: AtomicWord::new(0),
-            }),
-        }
+        Shards::of(Places::Now(Table::new(count)))
+    }
+
+    /// None, until callers get in each other's way; and then `count`, or if that is 0 as
+    /// many as the machine runs threads at once.
+    pub(super) fn later(count: usize) -> Shards {
+        Shards::of(Places::later(count))
+    }
+
+    fn of(places: Places) -> Shards {
+        let told = Told { limit: AtomicWord::new(0), fill_nanos: AtomicWord::new(0) };
+        Shards { places, changes: AtomicWord::new(0), told }
+    }
+
+    pub(super) fn places(&self) -> &Places {
+        &self.places
+    }
+
+    #[inline(always)]
+    fn list(&self) -> &[Place] {
+        self.places.table().map_or(&[], |table| &table.list)
     }
 
     pub(super) fn count(&self) -> usize {
-        self.list.len()
+        self.list().len()
     }
 
-    /// The shard at `index`, counted round.
+    /// The place at `index`, counted round; `None` as long as there are no shards.
     #[inline(always)]
-    pub(super) fn at(&self, index: usize) -> &Line {
-        &self.list[index & (self.list.len() - 1)]
+    fn place(&self, index: usize) -> Option<&Place> {
+        let list = self.list();
+        list.get(index & list.len().wrapping_sub(1))
+    }
+
+    /// The shard at `index`, counted round; `None` as long as there are none.
+    #[inline(always)]
+    pub(super) fn at(&self, index: usize) -> Option<&Line> {
+        self.place(index).map(|place| &*place.line)
     }
 
     /// What the shard at `index` last refused.
     #[inline(always)]
-    pub(super) fn memory(&self, index: usize) -> &Memory {
-        &self.memories[index & (self.memories.len() - 1)]
+    pub(super) fn memory(&self, index: usize) -> Option<&Memory> {
+        self.place(index).map(|place| &*place.memory)
     }
 
     /// How many tokens a shard may draw from a root that holds `permits`: many far
     /// from the limit, none near it.
     pub(super) fn draw_of(&self, permits: u64) -> u64 {
-        match permits / (SHARE * self.list.len() as u64) {
+        match permits / (SHARE * self.count().max(1) as u64) {
             ..MIN_DRAW => 0,
             share => share.min(MAX_DRAW),
         }
@@ -101,30 +111,47 @@ impl Shards {
 
     /// The tokens in all shards but the one at `index`, as each was when it was looked at.
     pub(super) fn left_beside(&self, index: usize) -> u64 {
-        (1..self.list.len()).map(|next| self.at(index.wrapping_add(next)).look().left()).sum()
+        let left = |next| self.at(index.wrapping_add(next)).map_or(0, |line| line.look().left());
+        (1..self.count()).map(left).sum()
     }
 
     /// The tokens in all of them, and the room that has nothing in it.
     pub(super) fn look(&self) -> (u64, u64) {
-        self.list.iter().fold((0, 0), |(left, spare), shard| {
-            let room = shard.look();
+        self.list().iter().fold((0, 0), |(left, spare), place| {
+            let room = place.line.look();
             (left + room.left(), spare + room.spare())
         })
     }
 
+    /// How often something has come back.
+    #[inline(always)]
     pub(super) fn returns(&self) -> u64 {
+        let Some(Table { returns, .. }) = self.places.table() else { return 0 };
         // ORDERING: Acquire. Who sees a return counted sees the tokens; and who does not
         // will find that the count has moved on. Pairs with `returned`. (The fence in
         // `Memory::recall`, which comes next, would do as well.)
         // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
-        self.returns.load(Acquire)
+        let returns = returns.load(Acquire);
+        // ORDERING: Acquire; the same, of `changed`.
+        // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
+        returns.wrapping_add(self.changes.load(Acquire))
     }
 
     /// Tokens are where they can be found, that were not there before.
     pub(super) fn returned(&self) {
+        // Nobody remembers anything before there are shards.
+        let Some(Table { returns, .. }) = self.places.table() else { return };
         // ORDERING: Release; pairs with `returns`.
         // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
-        self.returns.fetch_add(1, Release);
+        returns.fetch_add(1, Release);
+    }
+
+    /// The terms have changed. Counted whether there are shards or not: a caller may be
+    /// about to make them, and to remember a denial of before.
+    pub(super) fn changed(&self) {
+        // ORDERING: Release; pairs with `returns`.
+        // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
+        self.changes.fetch_add(1, Release);
     }
 
     /// The limit that grants tell, and the time in which as much is earned.
@@ -148,6 +175,10 @@ impl Shards {
 }
 
 impl Line {
+    pub(super) fn new(room: Room) -> Line {
+        Line { room: AtomicWord::new(room) }
+    }
+
     /// Spends `permits` that are here; the permits left, or `None` if there are too few,
     /// or another call came in between.
     #[inline(always)]

@@ -92,10 +92,16 @@ impl<C: Clock> Sharded<C> {
         Shard { limiter: self, index }
     }
 
-    /// How many shards there are.
+    /// How many shards there are; 0 if they have not been needed yet.
     #[must_use]
     pub fn shards(&self) -> usize {
         self.shards.count()
+    }
+
+    /// The bytes that the limiter takes: its own, and those of its shards.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(self) + self.shards.places().bytes()
     }
 
     /// The quota in force. Reads the clock.

@@ -64,8 +64,11 @@ impl<'l> Pair<'l, '_> {
                 Said::Wait { retry_after, missing, .. },
                 Said::Wait { retry_after: least, missing: most, .. },
             ) => {
-                // A remembered one tells what was true when it was first given.
-                match self.refused[shard].get(&permits) {
+                // A remembered one tells what was true when it was first given; and that of
+                // one permit answers for any number.
+                let refused = &self.refused[shard];
+                let blurred = refused.get(&1).filter(|since| **since == u64::MAX);
+                match refused.get(&permits).or(blurred) {
                     None => {
                         assert_eq!(said, expected);
                         self.refused[shard].insert(permits, self.losses);

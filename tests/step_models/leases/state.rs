@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::explore::{CLOCK, Model};
+use crate::explore::{CLOCK, Model, explore};
 
+use super::scenes::bucket;
 use super::*;
 
 impl Hold {
