@@ -33,6 +33,12 @@ impl Field {
         self.bits
     }
 
+    /// The position of the field's lowest bit.
+    #[cfg(feature = "alloc")]
+    pub(crate) const fn start(self) -> u32 {
+        self.shift
+    }
+
     /// The position just above the field's highest bit.
     pub(crate) const fn end(self) -> u32 {
         self.shift + self.bits

@@ -94,6 +94,13 @@ pub enum Denied {
         /// Which of several limiters or windows refused; see [`Denied::which`].
         which: usize,
     },
+    /// There is no room for the key in a `Keyed` limiter or a `KeyTable`: not a word about
+    /// the key itself. See `WhenFull` for other answers.
+    Full {
+        /// How long until there may be room, if nobody else takes it. (Of a `KeyTable` the
+        /// least time, to a tick of its levels.)
+        retry_after: Duration,
+    },
 }
 
 impl Denied {
@@ -105,6 +112,7 @@ impl Denied {
         match self {
             Denied::Wait(shortfall) => Some(shortfall.retry_after()),
             Denied::TooLarge { .. } => None,
+            Denied::Full { retry_after } => Some(*retry_after),
         }
     }
 
@@ -118,6 +126,7 @@ impl Denied {
         match *self {
             Denied::Wait(shortfall) => shortfall.which,
             Denied::TooLarge { which, .. } => which,
+            Denied::Full { .. } => 0,
         }
     }
 
@@ -127,6 +136,7 @@ impl Denied {
         match self {
             Denied::Wait(shortfall) => Denied::Wait(Shortfall { which, ..shortfall }),
             Denied::TooLarge { limit, .. } => Denied::TooLarge { limit, which },
+            Denied::Full { .. } => self,
         }
     }
 }
@@ -139,6 +149,9 @@ impl fmt::Display for Denied {
             }
             Denied::TooLarge { limit, .. } => {
                 write!(f, "more permits than the limit of {limit}: no wait will do")
+            }
+            Denied::Full { retry_after } => {
+                write!(f, "no room for another key: try again in {retry_after:?}")
             }
         }
     }

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::{Quota, Rate};
+use crate::{Quota, Rate, Refill};
 
 /// A set-up that no limiter can be built from.
 ///
@@ -117,6 +117,54 @@ pub enum ConfigError {
         /// The most there may be.
         most: u64,
     },
+    /// The burst of a key in a `KeyTable` is above 2^25.
+    KeyBurst {
+        /// What was given.
+        burst: u64,
+    },
+    /// The rate of a key in a `KeyTable` is above 2^27 permits per second.
+    KeyRate {
+        /// The permits that were given.
+        permits: u64,
+        /// The period that was given.
+        period: Duration,
+    },
+    /// The keys of a keyed limiter start with less than the burst: one that is not asked for
+    /// is forgotten once it is full, so a new key must be a full one.
+    KeyInitial {
+        /// What was given.
+        initial: u64,
+        /// The quota's burst.
+        burst: u64,
+    },
+    /// The keys of a `KeyTable` refill in steps, which it cannot.
+    KeyRefill {
+        /// What was given.
+        refill: Refill,
+    },
+    /// The rates of the tiers of a `KeyTable`, up to this one, have no unit in common that
+    /// is small enough for the one and large enough for the other.
+    Tier {
+        /// The place of the tier.
+        which: usize,
+    },
+    /// The bytes of a `KeyTable` are less than a line, or more than can be had.
+    Memory {
+        /// What was given.
+        bytes: usize,
+    },
+    /// The keys of a keyed limiter are none, or more than memory can be had for.
+    Keys {
+        /// What was given.
+        keys: usize,
+    },
+    /// The clocks of a `KeyTable`'s threads may be too far apart for the bits of a level.
+    Skew {
+        /// What was given.
+        skew: Duration,
+        /// The most there may be, with these quotas.
+        most: Duration,
+    },
 }
 
 impl ConfigError {
@@ -139,6 +187,14 @@ impl ConfigError {
             ConfigError::Shards { .. } => "shards",
             ConfigError::Count { .. } => "count",
             ConfigError::Capacity { .. } => "capacity",
+            ConfigError::KeyBurst { .. } => "burst",
+            ConfigError::KeyRate { .. } => "rate",
+            ConfigError::KeyInitial { .. } => "initial",
+            ConfigError::KeyRefill { .. } => "refill",
+            ConfigError::Tier { .. } => "tier",
+            ConfigError::Memory { .. } => "memory",
+            ConfigError::Keys { .. } => "keys",
+            ConfigError::Skew { .. } => "skew",
         }
     }
 
@@ -176,6 +232,17 @@ impl ConfigError {
             ConfigError::Shards { .. } => "must be from 1 to 256",
             ConfigError::Count { .. } => "must be from 1 to 64",
             ConfigError::Capacity { .. } => "must be from the limit to what there may be",
+            ConfigError::KeyBurst { .. } => "must be from 1 to 2^25 in a table",
+            ConfigError::KeyRate { .. } => "must be at most 2^27 permits per second in a table",
+            ConfigError::KeyInitial { .. } => "must be the burst, as a key unseen is a full one",
+            ConfigError::KeyRefill { .. } => "must be smooth in a table",
+            ConfigError::Tier { .. } => {
+                "must share a unit of time with those before it: at least 16 of it to a token, \
+                 at most 2^29 to a burst, at most 2^31 to a second"
+            }
+            ConfigError::Memory { .. } => "must be from 64 bytes to what can be had",
+            ConfigError::Keys { .. } => "must be from 1 to what memory can be had for",
+            ConfigError::Skew { .. } => "must leave the bits of a level to the burst",
         }
     }
 }
@@ -211,6 +278,16 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Capacity { capacity, least, most } => {
                 return write!(f, "{capacity}: must be from {least} to {most}");
+            }
+            ConfigError::KeyBurst { burst } => write!(f, "{burst}")?,
+            ConfigError::KeyRate { permits, period } => write!(f, "{permits} per {period:?}")?,
+            ConfigError::KeyInitial { initial, burst } => write!(f, "{initial} of {burst}")?,
+            ConfigError::KeyRefill { refill } => write!(f, "{refill:?}")?,
+            ConfigError::Tier { which } => write!(f, "number {which}")?,
+            ConfigError::Memory { bytes } => write!(f, "{bytes} bytes")?,
+            ConfigError::Keys { keys } => write!(f, "{keys}")?,
+            ConfigError::Skew { skew, most } => {
+                return write!(f, "{skew:?}: must be at most {most:?} with these quotas");
             }
         }
         write!(f, ": {}", self.rule())

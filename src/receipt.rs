@@ -5,6 +5,8 @@ use core::fmt;
 use crate::Grant;
 #[cfg(feature = "alloc")]
 use crate::Lease;
+#[cfg(feature = "alloc")]
+use crate::key_table::KeyWord;
 use crate::one_word::Level;
 use crate::sync::{AtomicWord, Ordering::Relaxed, Word};
 
@@ -66,6 +68,9 @@ enum Undo<'a> {
     Level(&'a AtomicWord<Level>, Level, Level),
     /// The same.
     Word(&'a AtomicWord<u64>, u64, u64),
+    /// The same.
+    #[cfg(feature = "alloc")]
+    Key(&'a AtomicWord<KeyWord>, KeyWord, KeyWord),
     /// By one limiter after the other, the last first.
     #[cfg(feature = "alloc")]
     Each(alloc::vec::Vec<Receipt<'a>>),
@@ -110,6 +115,16 @@ impl<'a> Receipt<'a> {
         Receipt { grant, undo }
     }
 
+    /// A grant to a key, whose `word` moved from the first of `words` to the second.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn of_key(
+        grant: Grant,
+        word: &'a AtomicWord<KeyWord>,
+        (before, after): (KeyWord, KeyWord),
+    ) -> Receipt<'a> {
+        Receipt { grant, undo: Undo::Key(word, before, after) }
+    }
+
     /// The permits of a lease.
     #[cfg(feature = "alloc")]
     pub(crate) fn of_lease(lease: Lease<'a>) -> Receipt<'a> {
@@ -145,6 +160,8 @@ impl<'a> Receipt<'a> {
             Undo::Nothing => true,
             Undo::Level(word, seen, written) => put_back(word, seen, written),
             Undo::Word(word, seen, written) => put_back(word, seen, written),
+            #[cfg(feature = "alloc")]
+            Undo::Key(word, before, after) => put_back(word, before, after),
             #[cfg(feature = "alloc")]
             Undo::Each(parts) => {
                 let mut is_all = true;

@@ -63,6 +63,7 @@ macro_rules! linear {
 
             /// Units earned in `elapsed`, modulo the word; times beyond
             /// [`MAX_ELAPSED`](Self::MAX_ELAPSED) earn no more.
+            #[inline]
             pub(crate) const fn units(self, elapsed: $word) -> $word {
                 self.units_within(if elapsed > Self::MAX_ELAPSED {
                     Self::MAX_ELAPSED

@@ -255,6 +255,7 @@ fn worse(one: Denied, other: Denied) -> Denied {
             let limit = |denied: &Denied| match denied {
                 Denied::TooLarge { limit, .. } => *limit,
                 Denied::Wait(shortfall) => shortfall.limit(),
+                Denied::Full { .. } => u64::MAX,
             };
             core::cmp::min_by_key(one, other, limit)
         }

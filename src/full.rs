@@ -1,0 +1,60 @@
+//! What becomes of a key for which a keyed store has no room.
+
+use core::time::Duration;
+
+use crate::decision::Outlook;
+use crate::one_word::{OneWord, Terms};
+use crate::{Clock, Denied, Grant, Quota};
+
+/// What a keyed store does with a key for which it has no room.
+///
+/// A key that is not full is never dropped to make room: it would come back with a fresh
+/// burst, and whoever floods the store with keys could bring that about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhenFull {
+    /// Refuse it: [`Denied::Full`]. Nobody is admitted beyond a limit.
+    #[default]
+    Deny,
+    /// Admit it, and keep no count of it. Fails open.
+    Admit,
+    /// Ask one bucket of this quota, which all such keys share.
+    Share(Quota),
+}
+
+/// The same, ready for use.
+pub(crate) enum Overflow<C> {
+    Deny,
+    Admit,
+    Share(alloc::boxed::Box<OneWord<C>>),
+}
+
+impl<C: Clock> Overflow<C> {
+    pub(crate) fn new(policy: WhenFull, clock: C) -> Overflow<C> {
+        match policy {
+            WhenFull::Deny => Overflow::Deny,
+            WhenFull::Admit => Overflow::Admit,
+            WhenFull::Share(quota) => {
+                let bucket = OneWord::new(Terms::of_quota(quota), quota.initial(), clock);
+                Overflow::Share(alloc::boxed::Box::new(bucket))
+            }
+        }
+    }
+
+    /// The answer to a key that finds no room, and might after so long. `fresh` is how it
+    /// would stand after `permits` were granted to it as to a new one.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn answer(
+        &self,
+        permits: u64,
+        fresh: Outlook,
+        retry_after: Duration,
+    ) -> Result<Grant, Denied> {
+        match self {
+            Overflow::Deny => Err(Denied::Full { retry_after }),
+            Overflow::Admit => Ok(Grant { permits, outlook: fresh }),
+            Overflow::Share(bucket) => bucket.try_acquire(permits),
+        }
+    }
+}

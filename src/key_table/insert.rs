@@ -1,0 +1,210 @@
+//! The marker protocol: how a key that is nowhere gets a place, and only one.
+//!
+//! A caller that does not find its key places a *marker*: the key's print, and no state. It
+//! then looks at all other places of the pair, and charges the marker if it found no other
+//! word of the key. Of two markers the lower one stays; callers *join* it and charge it for
+//! themselves, so nobody waits for whoever placed it.
+//!
+//! # Why a key has one place
+//!
+//! **Theorem.** Of each print, at most one word of a pair is charged at any time, expired or
+//! not.
+//!
+//! *Proof.* Two charged words of one print would come of two markers, at h and at i, charged
+//! by P and by Q. Each saw its own marker, had its fence, and then looked at the other's
+//! place. One of the fences is first: let it be P's. Then Q finds at h P's marker, or what
+//! came of it. If it is the marker, Q buries it, and P's charge fails, because no marker
+//! comes back ([ticks](super::ticks)); or Q turns to it and charges nothing at i. If it is
+//! charged, Q buries its own. If it is neither, the key at h has since expired and gone. In
+//! no case are both charged, and both there. ∎
+//!
+//! # Why the bound holds
+//!
+//! **Theorem.** For any interleaving, if clocks are no further apart than the skew and no
+//! call is held up for longer than a wrap less the age of what it found: the permits of a key
+//! that are admitted in any span (s, t] of the clock cost at most `capacity + A(t) - A(s)`
+//! ticks, unless the key is removed.
+//!
+//! *Proof.* The levels of a key only rise: a hit adds its cost to the level, or to `now -
+//! capacity` if that is more. A word of the key that is gone was expired by the margin, by
+//! some reading of the clock; whoever charges the key anew saw it gone, and read the clock
+//! after that, so its `now - capacity` is no less than the level that is gone. So with one
+//! place for each key all its charges have one order, in which they stack up from `A(s) -
+//! capacity` at the lowest to `A(t)` at the highest: as for the [one word](crate::one_word).
+//! Keys that share a print and a pair share the level, so the sum of both is bounded. ∎
+//!
+//! Progress: lock-free. A marker is only taken away by one who saw a lower marker of the
+//! key, or saw it charged, or (after the grace) by another key's caller that then goes on.
+
+use crate::Clock;
+use crate::sync::{Ordering::SeqCst, fence};
+
+use super::line::{At, PLACES, Pair, Words, first, places};
+use super::table::{Answer, Charge, Granted, Moment, Refused, Table};
+use super::tier::Tier;
+use super::word::{KeyWord, Kind, Print};
+
+/// A line with more free places is roomy: below it, a key goes to its other line if that has
+/// more. At a higher bound, more keys are a line further away; at a lower one, lines fill
+/// less evenly, and some are full early.
+const ROOMY: u32 = if PLACES == 8 { 2 } else { 0 };
+
+impl<C: Clock> Table<C> {
+    /// One attempt to charge a key, wherever it is; `None` if somebody else went on instead.
+    pub(super) fn attempt<'a>(
+        &self,
+        pair: &Pair<'a>,
+        print: Print,
+        tier: &Tier,
+        charge: &impl Fn(i64) -> Charge,
+    ) -> Option<Answer<'a>> {
+        let words = pair.words();
+        let (at, marker) = match found(pair, &words, print) {
+            // Expired or not: it is the key's place until another key takes it.
+            Some((at, state)) if state.is_charged(print) => {
+                return self.hit((pair.word(at), state, print), self.moment(), tier, charge);
+            }
+            Some(joined) => joined,
+            None => match self.choose(pair, &words, print) {
+                Ok((at, seen, marker)) => pair.replace(at, seen, marker).then_some((at, marker))?,
+                Err(full) => return Some(Err(full)),
+            },
+        };
+        if !is_alone(pair, print, at, marker) {
+            return None;
+        }
+        // After the rescan: the key may have had a state since this call began, and have
+        // lost it again, and its next level must be above that one.
+        let Moment { elapsed_nanos, now } = self.moment();
+        let cost = match charge(tier.capacity) {
+            Ok(cost) => cost,
+            Err(wanted) => {
+                let balance = tier.capacity;
+                return Some(Err(Refused::Short { wanted, balance, elapsed_nanos }));
+            }
+        };
+        let level = self.ticks.first(now, marker.level(), (tier.capacity, cost));
+        let after = KeyWord::charged(print, level);
+        if !pair.replace(at, marker, after) {
+            return None;
+        }
+        self.sweep_on_the_way(print);
+        Some(Ok(Granted {
+            cost,
+            balance: self.ticks.balance(now, level, tier.capacity),
+            elapsed_nanos,
+            word: pair.word(at),
+            before: KeyWord::charged(print, self.ticks.full(now)),
+            after,
+        }))
+    }
+
+    /// A place for a marker of the key, what was seen there, and the marker.
+    fn choose(
+        &self,
+        pair: &Pair<'_>,
+        words: &[Words; 2],
+        print: Print,
+    ) -> Result<(At, KeyWord, KeyWord), Refused> {
+        let now = self.moment().now;
+        let home = pair.home();
+        let mut number = home;
+        let mut free = self.free(now, &words[home]);
+        if free.all.count_ones() <= ROOMY {
+            for other in pair.lines().filter(|&other| other != home) {
+                let there = self.free(now, &words[other]);
+                if there.all.count_ones() > free.all.count_ones() {
+                    (number, free) = (other, there);
+                }
+            }
+        }
+        // A vacant place first, as an expired key may come back to its own.
+        let at = first(free.vacant).or_else(|| first(free.all));
+        let chosen = at.and_then(|at| {
+            let seen = words[number][at];
+            let level = self.ticks.marker_over(now, seen.kind(), seen.level())?;
+            Some((At(number, at), seen, KeyWord::marker(print, level)))
+        });
+        chosen.ok_or_else(|| {
+            let wait = |word: &KeyWord| self.ticks.until_free(now, word.kind(), word.level());
+            let waits = pair.lines().flat_map(|number| words[number].iter().map(wait));
+            Refused::Full { ticks: waits.min().unwrap_or(0) }
+        })
+    }
+
+    /// The places of a line that a marker may take.
+    fn free(&self, now: u64, words: &Words) -> Free {
+        let empty = places(words, |word| word.kind() == Kind::Empty);
+        if empty.count_ones() > ROOMY {
+            return Free { vacant: empty, all: empty };
+        }
+        let all =
+            places(words, |word| self.ticks.marker_over(now, word.kind(), word.level()).is_some());
+        Free { vacant: all & places(words, KeyWord::is_vacant), all }
+    }
+}
+
+/// Places that may be taken, as bits.
+#[derive(Clone, Copy)]
+struct Free {
+    /// Those that no key would come back to.
+    vacant: u32,
+    all: u32,
+}
+
+/// The key's state, or the lowest marker of it.
+#[inline]
+fn found(pair: &Pair<'_>, words: &[Words; 2], print: Print) -> Option<(At, KeyWord)> {
+    if words.iter().all(|words| places(words, |word| word.is_of(print)) == 0) {
+        return None;
+    }
+    let all = pair.places().map(|at| (at, words[at.0][at.1]));
+    all.clone()
+        .find(|(_, word)| word.is_charged(print))
+        .or_else(|| all.clone().find(|(_, word)| word.is_marker(print)))
+}
+
+/// Looks at all other places, and buries the markers of the key above this one. Whether it
+/// then was the key's only word; if not, another one is to be turned to.
+fn is_alone(pair: &Pair<'_>, print: Print, at: At, marker: KeyWord) -> bool {
+    // ORDERING: SeqCst, between the sight of the marker at `at` (placed here, or found) and
+    // the looks at all other places. Of two callers with two markers of one key, the one
+    // whose fence is second sees the other's marker, or what came of it: without a fence
+    // both may look past each other, each with its own write still on its way.
+    // MODEL: `a_new_key_has_one_place`.
+    fence(SeqCst);
+    let words = pair.words();
+    let others = pair.lines().map(|number| {
+        let own = u32::from(number == at.0) << at.1;
+        places(&words[number], |word| word.is_of(print)) & !own
+    });
+    if others.fold(0, |all, some| all | some) == 0 {
+        return true;
+    }
+    pair.places()
+        .filter(|&other| other != at)
+        .all(|other| is_outdone(pair, print, (at, marker), other))
+}
+
+/// Whether the marker can go on in spite of what is at `other`.
+#[cold]
+fn is_outdone(pair: &Pair<'_>, print: Print, (at, marker): (At, KeyWord), other: At) -> bool {
+    loop {
+        let found = pair.load(other);
+        if found.is_charged(print) {
+            // This one is in nobody's way; if it stays, it is taken over in time.
+            pair.replace(at, marker, KeyWord::tombstone(marker.level()));
+            return false;
+        }
+        if !found.is_marker(print) {
+            return true;
+        }
+        if other < at {
+            return false;
+        }
+        // If it is gone, it may have been charged: look again.
+        if pair.replace(other, found, KeyWord::tombstone(found.level())) {
+            return true;
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! One cache line of places, and the two that a key may be in.
+
+use crate::prefetch::prefetch;
+use crate::sync::{
+    AtomicWord,
+    Ordering::{AcqRel, Acquire, Relaxed},
+};
+
+use super::word::{KeyWord, Print};
+
+/// The places of one line.
+#[cfg(not(sluicegate_loom))]
+pub(super) const PLACES: usize = 8;
+
+/// As many as a model needs: one, and one beside it.
+#[cfg(sluicegate_loom)]
+pub(super) const PLACES: usize = 2;
+
+/// One cache line.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Line([AtomicWord<KeyWord>; PLACES]);
+
+#[cfg(not(sluicegate_loom))]
+const _: () = assert!(size_of::<Line>() == 64, "a line is a line of the cache");
+
+impl Line {
+    /// With nobody in it.
+    pub(super) fn new() -> Line {
+        Line(core::array::from_fn(|_| AtomicWord::new(KeyWord::default())))
+    }
+
+    /// What is at each place, one after the other.
+    #[inline]
+    pub(super) fn words(&self) -> Words {
+        // ORDERING: Acquire. Whoever finds a word must read the clock after it was written,
+        // or its level may seem ahead of the clock; and must see, in a rescan, what the
+        // writer of the word had seen. Pairs with the AcqRel CAS that wrote it. The words
+        // need not be of one instant: whatever is written on their account is a CAS.
+        // MODEL: `a_new_key_has_one_place`, `a_hit_and_a_takeover_never_exceed_the_bound`.
+        self.0.each_ref().map(|word| word.load(Acquire))
+    }
+
+    /// Has the line come near, for a look that follows soon.
+    #[inline]
+    pub(super) fn fetch(&self) {
+        prefetch(self);
+    }
+
+    /// The key's state, if it is here.
+    ///
+    /// All places are compared, and none by a branch: a processor that has guessed the place
+    /// wrong would not go on to the next call while this line is on its way. The word is then
+    /// loaded once more, which is quicker than to keep all eight.
+    #[inline(always)]
+    pub(super) fn find(&self, print: Print) -> Option<(&AtomicWord<KeyWord>, KeyWord)> {
+        let word = &self.0[first(places(&self.words(), |word| word.is_charged(print)))?];
+        // ORDERING: Acquire, as in `words`.
+        // MODEL: `a_new_key_has_one_place`.
+        let seen = word.load(Acquire);
+        seen.is_charged(print).then_some((word, seen))
+    }
+
+    /// What is at a place now.
+    #[inline]
+    pub(super) fn load(&self, at: usize) -> KeyWord {
+        // ORDERING: Acquire, as in `words`.
+        // MODEL: `a_new_key_has_one_place`.
+        self.0[at].load(Acquire)
+    }
+
+    /// Puts `next` where `seen` is, if it still is.
+    #[inline]
+    pub(super) fn replace(&self, at: usize, seen: KeyWord, next: KeyWord) -> bool {
+        replace(&self.0[at], seen, next)
+    }
+}
+
+/// The lines that a key may be in: two, in the order of the table, or one.
+pub(super) struct Pair<'a> {
+    low: &'a Line,
+    /// The same as the other, if there is one only.
+    high: &'a Line,
+    lines: usize,
+    /// Whether the home is the second.
+    is_home_high: bool,
+}
+
+/// What was at the places of a line.
+pub(super) type Words = [KeyWord; PLACES];
+
+/// The places whose word `is` such, as bits: found without a branch.
+#[inline(always)]
+pub(super) fn places(words: &Words, is: impl Fn(KeyWord) -> bool) -> u32 {
+    words.iter().enumerate().fold(0, |places, (at, &word)| places | u32::from(is(word)) << at)
+}
+
+/// The lowest of places.
+#[inline(always)]
+pub(super) fn first(places: u32) -> Option<usize> {
+    (places != 0).then(|| places.trailing_zeros() as usize % PLACES)
+}
+
+/// A place of a pair: the number of its line, and of the place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct At(pub(super) usize, pub(super) usize);
+
+impl<'a> Pair<'a> {
+    /// The lines `home` and `other` of a table.
+    pub(super) fn of(lines: &'a [Line], home: usize, other: usize) -> Pair<'a> {
+        let is_home_high = home > other;
+        let (low, high) = if is_home_high { (other, home) } else { (home, other) };
+        let count = 1 + usize::from(home != other);
+        Pair { low: &lines[low], high: &lines[high], lines: count, is_home_high }
+    }
+
+    fn line(&self, number: usize) -> &'a Line {
+        if number == 0 { self.low } else { self.high }
+    }
+
+    /// The word of a place.
+    pub(super) fn word(&self, At(line, at): At) -> &'a AtomicWord<KeyWord> {
+        &self.line(line).0[at]
+    }
+
+    /// The numbers of the lines.
+    #[inline]
+    pub(super) fn lines(&self) -> core::ops::Range<usize> {
+        0..self.lines
+    }
+
+    /// The number of the home.
+    #[inline]
+    pub(super) fn home(&self) -> usize {
+        usize::from(self.is_home_high)
+    }
+
+    /// All places, in the order of the table: whatever line is home to a caller, it is the
+    /// same.
+    pub(super) fn places(&self) -> impl Iterator<Item = At> + Clone + use<> {
+        (0..self.lines * PLACES).map(|at| At(at / PLACES, at % PLACES))
+    }
+
+    /// What is at the places of both lines, one after the other.
+    #[inline]
+    pub(super) fn words(&self) -> [Words; 2] {
+        let low = self.low.words();
+        [low, if self.lines == 1 { low } else { self.high.words() }]
+    }
+
+    #[inline]
+    pub(super) fn load(&self, At(line, at): At) -> KeyWord {
+        self.line(line).load(at)
+    }
+
+    #[inline]
+    pub(super) fn replace(&self, At(line, at): At, seen: KeyWord, next: KeyWord) -> bool {
+        self.line(line).replace(at, seen, next)
+    }
+}
+
+/// Puts `next` into `word` where `seen` is, if it still is.
+#[inline]
+pub(super) fn replace(word: &AtomicWord<KeyWord>, seen: KeyWord, next: KeyWord) -> bool {
+    // ORDERING: AcqRel. Release, so that whoever finds `next` reads a clock that has come as
+    // far as the one that it was decided by, and sees what its caller had seen. Acquire, so
+    // that what one admitted caller did before it asked is visible to the next one of its
+    // key. On failure nothing is decided by what was found: the caller looks again.
+    // MODEL: `a_new_key_has_one_place`, `a_hit_and_a_takeover_never_exceed_the_bound`.
+    word.compare_exchange(seen, next, AcqRel, Relaxed).is_ok()
+}

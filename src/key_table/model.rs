@@ -1,0 +1,58 @@
+//! What the models see of a table, and do to it, and its callers do not.
+
+use alloc::vec::Vec;
+use core::hash::{BuildHasher, Hash};
+
+use crate::Clock;
+
+use super::KeyTable;
+use super::line::{At, Line};
+use super::place::Place;
+use super::word::{KeyWord, Kind};
+
+impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
+    /// The home of a key with `hash` in a table of so many lines, its other line, and its
+    /// print.
+    #[must_use]
+    pub fn place_of(hash: u64, lines: usize) -> (usize, usize, u32) {
+        let place = Place::of_hash(hash, lines);
+        (place.home, place.other(lines), place.print.get())
+    }
+
+    /// The prints of all charged words, expired or not.
+    #[must_use]
+    pub fn charged(&self) -> Vec<u32> {
+        let words = self.table.lines().iter().flat_map(Line::words);
+        words.filter(|word| word.kind() == Kind::Charged).map(KeyWord::print).collect()
+    }
+
+    /// Places a marker of a new key in an empty line, as does a call that is held up when it has seen that
+    /// nobody else is there; the marker's level.
+    ///
+    /// # Panics
+    ///
+    /// If the place is not empty.
+    #[must_use]
+    pub fn mark(&self, key: &K) -> u64 {
+        let place = self.place(key);
+        let pair = self.table.pair(place);
+        let (at, seen) = (At(pair.home(), 0), KeyWord::default());
+        let level = self.table.ticks.marker_over(self.table.moment().now, Kind::Empty, 0);
+        let marker = KeyWord::marker(place.print, level.unwrap_or_default());
+        assert!(pair.replace(at, seen, marker), "not empty");
+        marker.level()
+    }
+
+    /// The rest of that call, for one permit, given the level of its marker: whether that was
+    /// still there.
+    #[must_use]
+    pub fn charge_marker(&self, key: &K, level: u64) -> bool {
+        let place = self.place(key);
+        let pair = self.table.pair(place);
+        let at = At(pair.home(), 0);
+        let now = self.table.moment().now;
+        let marker = KeyWord::marker(place.print, level);
+        let level = self.table.ticks.first(now, level, (self.first.capacity, self.first.cost));
+        pair.replace(at, marker, KeyWord::charged(place.print, level))
+    }
+}

@@ -1,0 +1,239 @@
+//! The lines, and the call that finds its key in them.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crossbeam_utils::CachePadded;
+
+use crate::Clock;
+use crate::accrual::Linear;
+use crate::sync::{AtomicWord, Backoff, Ordering::Relaxed};
+
+use super::line::{Line, Pair};
+use super::pages;
+use super::place::Place;
+use super::ticks::{LEVEL_BITS, Ticks};
+use super::tier::{Tier, Tiers};
+use super::word::{KeyWord, Print};
+
+/// What a verb makes of what a key has to spend: what it costs, which is more than nothing,
+/// or what would be enough.
+pub(super) type Charge = Result<i64, i64>;
+
+/// Places for keys, and the time that their levels count.
+pub(super) struct Table<C> {
+    lines: Box<[Line]>,
+    pub(super) ticks: Ticks,
+    accrual: Linear,
+    origin_nanos: u64,
+    clock: C,
+    counts: CachePadded<Counts>,
+}
+
+/// What calls write besides the lines: few, and seldom.
+pub(super) struct Counts {
+    /// Lines that were swept on the way.
+    pub(super) swept: AtomicWord<u64>,
+    /// Calls that found no room.
+    full: AtomicWord<u64>,
+}
+
+/// A reading of the clock, and the ticks until then.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) elapsed_nanos: u64,
+    pub(super) now: u64,
+}
+
+/// A key that was charged, in the word that was so and is so now.
+pub(super) struct Granted<'a> {
+    pub(super) cost: i64,
+    /// What is left.
+    pub(super) balance: i64,
+    pub(super) elapsed_nanos: u64,
+    pub(super) word: &'a AtomicWord<KeyWord>,
+    pub(super) before: KeyWord,
+    pub(super) after: KeyWord,
+}
+
+/// A key that was not.
+pub(super) enum Refused {
+    /// It has less than was wanted.
+    Short { wanted: i64, balance: i64, elapsed_nanos: u64 },
+    /// There is no place for it, until so many ticks have passed.
+    Full { ticks: i64 },
+}
+
+pub(super) type Answer<'a> = Result<Granted<'a>, Refused>;
+
+impl<C: Clock> Table<C> {
+    /// A table of so many empty lines, of which there is one at least, if there is memory
+    /// for them.
+    pub(super) fn new(tiers: &Tiers, ticks: Ticks, lines: usize, clock: C) -> Option<Table<C>> {
+        let mut all = Vec::new();
+        all.try_reserve_exact(lines).ok()?;
+        pages::enlarge(all.spare_capacity_mut());
+        all.extend((0..lines).map(|_| Line::new()));
+        Some(Table {
+            lines: all.into_boxed_slice(),
+            ticks,
+            accrual: tiers.accrual(),
+            origin_nanos: clock.now_nanos(),
+            clock,
+            counts: CachePadded::new(Counts {
+                swept: AtomicWord::new(0),
+                full: AtomicWord::new(0),
+            }),
+        })
+    }
+
+    #[inline]
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    pub(super) fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    pub(super) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Where the key with `hash` may be.
+    #[inline]
+    pub(super) fn place(&self, hash: u64) -> Place {
+        Place::of_hash(hash, self.lines.len())
+    }
+
+    /// Both its lines.
+    pub(super) fn pair(&self, place: Place) -> Pair<'_> {
+        Pair::of(&self.lines, place.home, place.other(self.lines.len()))
+    }
+
+    /// Has the other line of a key come near.
+    #[inline]
+    pub(super) fn fetch_other(&self, place: Place) {
+        self.lines[place.other(self.lines.len())].fetch();
+    }
+
+    /// Reads the clock: after the words whose levels it is to be compared with.
+    #[inline]
+    pub(super) fn moment(&self) -> Moment {
+        let elapsed_nanos = self.clock.now_nanos().saturating_sub(self.origin_nanos);
+        Moment { elapsed_nanos, now: self.accrual.units(elapsed_nanos) }
+    }
+
+    /// Charges the key at `place` what `charge` says.
+    #[inline(always)]
+    pub(super) fn ask(
+        &self,
+        place: Place,
+        tier: &Tier,
+        charge: impl Fn(i64) -> Charge,
+    ) -> Answer<'_> {
+        if let Some((word, seen)) = self.find(place) {
+            let found = (word, seen, place.print);
+            if let Some(answer) = self.hit(found, self.moment(), tier, &charge) {
+                return answer;
+            }
+        }
+        self.ask_both(place, tier, charge)
+    }
+
+    /// Charges the key whose state was `seen` in `word` before the moment, unless the word
+    /// has changed since.
+    #[inline(always)]
+    pub(super) fn hit<'a>(
+        &self,
+        (word, seen, print): (&'a AtomicWord<KeyWord>, KeyWord, Print),
+        Moment { elapsed_nanos, now }: Moment,
+        tier: &Tier,
+        charge: &impl Fn(i64) -> Charge,
+    ) -> Option<Answer<'a>> {
+        let balance = self.ticks.balance(now, seen.level(), tier.capacity);
+        let cost = match charge(balance) {
+            Ok(cost) => cost,
+            Err(wanted) => return Some(Err(Refused::Short { wanted, balance, elapsed_nanos })),
+        };
+        let balance = balance - cost;
+        let after = KeyWord::charged(print, Ticks::<LEVEL_BITS>::level(now, balance));
+        super::line::replace(word, seen, after).then_some(Ok(Granted {
+            cost,
+            balance,
+            elapsed_nanos,
+            word,
+            before: self.as_it_was(seen, print, now),
+            after,
+        }))
+    }
+
+    /// What a receipt puts back: the state that was `seen`, or a full one that is not so old.
+    #[inline]
+    fn as_it_was(&self, seen: KeyWord, print: Print, now: u64) -> KeyWord {
+        if self.ticks.is_full(now, seen.level()) {
+            KeyWord::charged(print, self.ticks.full(now))
+        } else {
+            seen
+        }
+    }
+
+    /// The same, for a key that is nowhere yet, or whose word others write too.
+    #[inline(never)]
+    pub(super) fn ask_both(
+        &self,
+        place: Place,
+        tier: &Tier,
+        charge: impl Fn(i64) -> Charge,
+    ) -> Answer<'_> {
+        let pair = self.pair(place);
+        let backoff = Backoff::new();
+        loop {
+            if let Some(answer) = self.attempt(&pair, place.print, tier, &charge) {
+                if matches!(answer, Err(Refused::Full { .. })) {
+                    // ORDERING: Relaxed. A statistic; nothing is decided by it.
+                    // MODEL: none; no decision depends on it.
+                    self.counts.full.fetch_add(1, Relaxed);
+                }
+                return answer;
+            }
+            // Somebody else's call went on: a little later, so that it can finish.
+            backoff.spin();
+        }
+    }
+
+    /// What the key at `place` could spend now: all, if it is nowhere.
+    pub(super) fn look(&self, place: Place, tier: &Tier) -> (i64, Moment) {
+        let found = self.find(place);
+        let moment = self.moment();
+        let balance = found.map_or(tier.capacity, |(.., seen)| {
+            self.ticks.balance(moment.now, seen.level(), tier.capacity)
+        });
+        (balance, moment)
+    }
+
+    /// The key's state, in one line or the other.
+    #[inline(always)]
+    pub(super) fn find(&self, place: Place) -> Option<(&AtomicWord<KeyWord>, KeyWord)> {
+        self.lines[place.home]
+            .find(place.print)
+            .or_else(|| self.lines[place.other(self.lines.len())].find(place.print))
+    }
+
+    /// How often there was no place for a key.
+    pub(super) fn full(&self) -> u64 {
+        // ORDERING: Relaxed, as above.
+        // MODEL: none; no decision depends on it.
+        self.counts.full.load(Relaxed)
+    }
+}
+
+impl<C> fmt::Debug for Table<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("lines", &self.lines.len())
+            .field("ticks", &self.ticks)
+            .finish_non_exhaustive()
+    }
+}

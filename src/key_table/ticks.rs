@@ -1,0 +1,214 @@
+//! Levels and ages, modulo 2^39 ticks, and what the age of a word allows. No atomics here.
+//!
+//! A tick is the unit of the levels: at `now` so many of them have passed since the table
+//! was made, and a word of `level` is `now - level` ticks old. One that is as old as the
+//! slowest tier takes to fill, its *span*, is *expired*: its key is full, like one that was
+//! never seen. Everything else makes up for clocks that disagree, and for callers that are
+//! held up:
+//!
+//! | amount | ticks | makes up for |
+//! |---|---|---|
+//! | `slack` | the skew of clocks | a level that is ahead of the reader's clock by no more is a live one |
+//! | `band` | 15, less than a permit | markers that are taken back in one tick have levels of their own |
+//! | `margin` | two slacks and a band | a place goes to another key only when it is expired by every clock |
+//! | `grace` | a millisecond | a marker is taken over only when its caller had time to go on |
+//!
+//! # Why no marker comes back
+//!
+//! The *floor* of a place is the highest level of any marker that was there, by any reading
+//! of the clock so far: at most `now - span + band + slack`, where `now` is the reader's. (1)
+//! A tombstone, and a marker, has a level of the floor at least: a burial keeps the marker's,
+//! and a sweep leaves one of `now - span` where the word was older than that by the margin.
+//! (Not an empty word: a marker over one knows nothing of the floor, so a place is empty only
+//! until it is first taken.) A key's state may be lower, by the margin at most: a charge keeps
+//! the marker's level or raises it, and a hit adds, but what is made full again goes back to
+//! `now - span - slack`. (2) A new marker is above the floor: over a state that is expired by
+//! the margin, or a marker left behind, it is `now - span + 1`; over a tombstone that is not
+//! so old it is one above its level, within the band. A marker is placed by a CAS of the whole
+//! word, so (2) holds at that instant even if `now` was read long before. (All modulo the
+//! wrap: [`KeyTable`](super::KeyTable) says what that asks of its callers.)
+
+use crate::bits::Field;
+
+use super::word::Kind;
+
+/// The bits of a level.
+pub(super) const LEVEL_BITS: u32 = 39;
+
+/// The amounts of a table, whose levels have `BITS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ticks<const BITS: u32 = LEVEL_BITS> {
+    pub(super) span: i64,
+    pub(super) slack: i64,
+    pub(super) margin: i64,
+    pub(super) grace: i64,
+    pub(super) band: i64,
+}
+
+impl<const BITS: u32> Ticks<BITS> {
+    /// How many ticks there are before the levels begin again.
+    pub(super) const WRAP: i64 = 1 << BITS;
+
+    const LEVEL: Field = Field::low(BITS);
+
+    /// How old a level is; less than 0 if it is ahead of `now`, by the slack at most.
+    #[inline]
+    pub(super) fn age(&self, now: u64, level: u64) -> i64 {
+        let age = Self::LEVEL.wrap(now.wrapping_sub(level)) as i64;
+        if age >= Self::WRAP - self.slack { age - Self::WRAP } else { age }
+    }
+
+    /// What a key may spend, of which at most `capacity` can be unspent.
+    #[inline]
+    pub(super) fn balance(&self, now: u64, level: u64, capacity: i64) -> i64 {
+        self.age(now, level).min(capacity)
+    }
+
+    /// The level of a key that has so much left to spend.
+    #[inline]
+    pub(super) fn level(now: u64, balance: i64) -> u64 {
+        Self::LEVEL.wrap(now.wrapping_sub(balance as u64))
+    }
+
+    /// The level of a marker that may take the place of a word: of one that is not the same
+    /// key's.
+    #[inline]
+    pub(super) fn marker_over(&self, now: u64, kind: Kind, level: u64) -> Option<u64> {
+        let age = self.age(now, level);
+        let is_in_band = age >= self.span - self.band - self.slack;
+        match kind {
+            Kind::Charged if age < self.span + self.margin => None,
+            Kind::Marker if is_in_band && age < self.span + self.grace => None,
+            // The band is used up: not before the clock moves.
+            Kind::Tombstone if is_in_band && age <= self.span - self.band => None,
+            Kind::Tombstone if is_in_band && age < self.span => Some(Self::level(now, age - 1)),
+            _ => Some(Self::level(now, self.span - 1)),
+        }
+    }
+
+    #[inline]
+    /// The level of a key that is charged `cost` where a marker of `level` is, and was full.
+    pub(super) fn first(&self, now: u64, level: u64, (capacity, cost): (i64, i64)) -> u64 {
+        let age = self.age(now, level);
+        // Never below the marker. (It is above only if a permit is less than the band.)
+        let is_above = age < capacity - cost && age >= self.span - self.band - self.slack;
+        if is_above { level } else { Self::level(now, capacity - cost) }
+    }
+
+    /// The level of a key that is full by every clock, and by no more than it need be: one
+    /// marker later the place has forgotten that it ever was so low.
+    #[inline]
+    pub(super) fn full(&self, now: u64) -> u64 {
+        Self::level(now, self.span + self.slack)
+    }
+
+    /// Whether the key is full by every clock.
+    #[inline]
+    pub(super) fn is_full(&self, now: u64, level: u64) -> bool {
+        self.age(now, level) >= self.span + self.slack
+    }
+
+    /// After how many ticks a marker may take the place of the word, if it is left alone.
+    pub(super) fn until_free(&self, now: u64, kind: Kind, level: u64) -> i64 {
+        let at = match kind {
+            Kind::Charged => self.span + self.margin,
+            Kind::Marker => self.span + self.grace,
+            Kind::Empty | Kind::Tombstone => self.span - self.band + 1,
+        };
+        (at - self.age(now, level)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BITS: u32 = 8;
+    const WRAP: i64 = 1 << BITS;
+    const KINDS: [Kind; 4] = [Kind::Empty, Kind::Charged, Kind::Marker, Kind::Tombstone];
+
+    /// Every table of few bits whose amounts go together, each with a reading of the clock.
+    fn each(mut check: impl FnMut(Ticks<BITS>, i64, &dyn Fn(i64) -> u64)) {
+        for span in [2, 5, 16] {
+            for skew in [1, 3] {
+                for band in [1, span - 1] {
+                    let grace = span / 2;
+                    let margin = 2 * skew + band;
+                    let ticks = Ticks { span, slack: skew, margin, grace, band };
+                    for now in 0..WRAP {
+                        check(ticks, now, &|age| (now - age).rem_euclid(WRAP) as u64);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_age_is_that_of_the_level_whatever_the_clock_reads() {
+        each(|ticks, now, level| {
+            for age in -ticks.slack..WRAP - ticks.slack {
+                assert_eq!(ticks.age(now as u64, level(age)), age);
+                assert_eq!(Ticks::<BITS>::level(now as u64, age), level(age));
+            }
+        });
+    }
+
+    #[test]
+    fn a_marker_is_above_whatever_it_replaces_and_below_whatever_is_charged() {
+        each(|ticks, now, level| {
+            // The levels that can be at a place: a tombstone's is one of a marker's.
+            for age in -ticks.slack..WRAP / 2 {
+                for kind in KINDS {
+                    let is_marker = matches!(kind, Kind::Marker | Kind::Tombstone);
+                    if is_marker && age < ticks.span - ticks.band - ticks.slack {
+                        continue;
+                    }
+                    let Some(marker) = ticks.marker_over(now as u64, kind, level(age)) else {
+                        assert!(ticks.until_free(now as u64, kind, level(age)) > 0);
+                        continue;
+                    };
+                    let marker_age = ticks.age(now as u64, marker);
+                    assert!(kind == Kind::Empty || marker_age < age, "{ticks:?} {kind:?} {age}");
+                    assert!((ticks.span - ticks.band..ticks.span).contains(&marker_age));
+                    let first = ticks.first(now as u64, marker, (ticks.span, 1));
+                    assert!(ticks.age(now as u64, first) <= marker_age);
+                    assert!(ticks.age(now as u64, first) <= ticks.span - 1);
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_place_is_free_when_it_was_said_to_be() {
+        each(|ticks, now, level| {
+            for age in -ticks.slack..ticks.span + ticks.margin + ticks.grace {
+                for kind in [Kind::Charged, Kind::Marker, Kind::Tombstone] {
+                    let (then, found) = (now as u64, level(age));
+                    if ticks.marker_over(then, kind, found).is_none() {
+                        let wait = ticks.until_free(then, kind, found) as u64;
+                        assert_eq!(ticks.marker_over(then + wait - 1, kind, found), None);
+                        assert_ne!(ticks.marker_over(then + wait, kind, found), None);
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_marker_over_a_key_that_was_made_full_is_above_all_that_were_there() {
+        each(|ticks, now, level| {
+            // Made full now, by a clock that may be behind the one that markers were placed by.
+            let highest = ticks.span - ticks.band - ticks.slack;
+            let full = ticks.full(now as u64);
+            assert!(ticks.is_full(now as u64, full));
+            for later in 0..WRAP / 2 {
+                let then = now + later;
+                let marker = ticks.marker_over(then as u64, Kind::Charged, full);
+                if let Some(marker) = marker {
+                    let floor = level(highest);
+                    assert!(ticks.age(then as u64, marker) < ticks.age(then as u64, floor));
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,268 @@
+//! The verbs of a table, and of its tiers.
+
+use alloc::vec::Vec;
+use core::borrow::Borrow;
+use core::fmt;
+use core::hash::{BuildHasher, Hash};
+
+use crate::{Clock, Denied, Grant, Observe, Receipt, Shortfall};
+
+use super::KeyTable;
+use super::table::{Answer, Charge, Refused};
+use super::tier::Tier;
+
+/// One of the quotas of a [`KeyTable`], to ask for keys in.
+///
+/// A key that is asked for in several tiers has one level, in time: what it spends in one
+/// is spent in all.
+pub struct TableTier<'a, K: ?Sized, S, C, O = ()> {
+    pub(super) table: &'a KeyTable<K, S, C, O>,
+    pub(super) tier: &'a Tier,
+}
+
+impl<'a, K, S, C, O> TableTier<'a, K, S, C, O>
+where
+    K: Hash + ?Sized,
+    S: BuildHasher,
+    C: Clock,
+    O: Observe<K>,
+{
+    /// As [`KeyTable::try_acquire`], in this tier.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    #[inline(always)]
+    pub fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        match self.charge(permits) {
+            Ok(charge) => {
+                let place = self.table.place(key);
+                self.answer(key, permits, self.table.table.ask(place, self.tier, charge))
+            }
+            Err(denied) => self.peek_or(key, permits, denied),
+        }
+    }
+
+    /// As [`KeyTable::try_acquire_up_to`], in this tier.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        if permits == 0 {
+            return self.peek(key, 0);
+        }
+        let most = permits.min(self.tier.burst) as i64;
+        let cost = self.tier.cost;
+        let charge = move |balance: i64| {
+            let wanted = (balance / cost).clamp(1, most) * cost;
+            if balance >= wanted { Ok(wanted) } else { Err(wanted) }
+        };
+        let asked = self.table.table.ask(self.table.place(key), self.tier, charge);
+        let granted = asked.as_ref().map_or(1, |granted| (granted.cost / cost) as u64);
+        self.answer(key, granted, asked)
+    }
+
+    /// As [`KeyTable::try_acquire_revocable`], in this tier.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'a>, Denied> {
+        let charge = match self.charge(permits) {
+            Ok(charge) => charge,
+            Err(denied) => return self.peek_or(key, permits, denied).map(Receipt::spent),
+        };
+        let asked = self.table.table.ask(self.table.place(key), self.tier, charge);
+        let undo =
+            asked.as_ref().ok().map(|granted| (granted.word, (granted.before, granted.after)));
+        let grant = self.answer(key, permits, asked)?;
+        Ok(match undo {
+            Some((word, words)) => Receipt::of_key(grant, word, words),
+            None => Receipt::spent(grant),
+        })
+    }
+
+    /// As [`KeyTable::peek`], in this tier.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        if permits > self.tier.burst {
+            return Err(self.too_large());
+        }
+        let (balance, moment) = self.table.table.look(self.table.place(key), self.tier);
+        let wanted = permits as i64 * self.tier.cost;
+        if permits == 0 || balance >= wanted {
+            let outlook = self.tier.outlook(balance - wanted, moment.elapsed_nanos);
+            return Ok(Grant { permits, outlook });
+        }
+        Err(self.short(wanted, balance, moment.elapsed_nanos))
+    }
+
+    /// As [`KeyTable::try_acquire_batch`], in this tier.
+    pub fn try_acquire_batch<Q: Borrow<K>>(
+        &self,
+        keys: &[Q],
+        permits: u64,
+    ) -> Vec<Result<Grant, Denied>> {
+        let mut answers = Vec::with_capacity(keys.len());
+        self.try_acquire_batch_with(keys, permits, |_, answer| answers.push(answer));
+        answers
+    }
+
+    /// What the key is to be charged, if it is something that it can ever have.
+    #[inline(always)]
+    pub(super) fn charge(
+        &self,
+        permits: u64,
+    ) -> Result<impl Fn(i64) -> Charge + use<K, S, C, O>, Denied> {
+        if permits.wrapping_sub(1) >= self.tier.burst {
+            return Err(self.too_large());
+        }
+        let wanted = permits as i64 * self.tier.cost;
+        Ok(move |balance| if balance >= wanted { Ok(wanted) } else { Err(wanted) })
+    }
+
+    /// The answer to a request for none, or for too many.
+    #[cold]
+    fn peek_or(&self, key: &K, permits: u64, denied: Denied) -> Result<Grant, Denied> {
+        if permits == 0 {
+            return self.peek(key, 0);
+        }
+        self.table.observer.decided(key, permits, false);
+        Err(denied)
+    }
+
+    fn too_large(&self) -> Denied {
+        Denied::TooLarge { limit: self.tier.burst, which: 0 }
+    }
+
+    fn short(&self, wanted: i64, balance: i64, elapsed_nanos: u64) -> Denied {
+        let outlook = self.tier.outlook(balance, elapsed_nanos);
+        Denied::Wait(Shortfall { wanted, outlook, which: 0 })
+    }
+
+    /// What is said of what came out.
+    #[inline(always)]
+    pub(super) fn answer(&self, key: &K, permits: u64, asked: Answer<'_>) -> Result<Grant, Denied> {
+        let answer = match asked {
+            Ok(granted) => {
+                let outlook = self.tier.outlook(granted.balance, granted.elapsed_nanos);
+                Ok(Grant { permits, outlook })
+            }
+            Err(Refused::Short { wanted, balance, elapsed_nanos }) => {
+                Err(self.short(wanted, balance, elapsed_nanos))
+            }
+            Err(Refused::Full { ticks }) => self.overflow(permits, ticks),
+        };
+        self.table.observer.decided(key, permits, answer.is_ok());
+        answer
+    }
+
+    /// The answer to a key for which there is no place, until so many ticks have passed.
+    #[cold]
+    fn overflow(&self, permits: u64, ticks: i64) -> Result<Grant, Denied> {
+        let left = self.tier.capacity - permits as i64 * self.tier.cost;
+        let retry_after = self.table.tiers.time(ticks.max(0) as u64);
+        self.table.overflow.answer(permits, self.tier.outlook(left, 0), retry_after)
+    }
+}
+
+impl<K, S, C, O> KeyTable<K, S, C, O>
+where
+    K: Hash + ?Sized,
+    S: BuildHasher,
+    C: Clock,
+    O: Observe<K>,
+{
+    /// Takes all of `permits` for the key, or none.
+    ///
+    /// Lock-free; does not allocate; reads the clock once, and twice more for a new key. A
+    /// denial writes nothing. A request for no permits is granted, and leaves no trace.
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if the key has not so many now;
+    /// * [`Denied::TooLarge`] if they are more than the burst;
+    /// * [`Denied::Full`] if there is no place for the key, and that is what
+    ///   [`WhenFull`](crate::WhenFull) says.
+    #[inline(always)]
+    pub fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.first_tier().try_acquire(key, permits)
+    }
+
+    /// Takes as many of `permits` for the key as it has.
+    ///
+    /// Otherwise as [`try_acquire`](KeyTable::try_acquire).
+    ///
+    /// # Errors
+    ///
+    /// As `try_acquire` of one permit.
+    pub fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.first_tier().try_acquire_up_to(key, permits)
+    }
+
+    /// As [`try_acquire`](KeyTable::try_acquire), with a [`Receipt`] by which the permits can
+    /// be given back, if nothing has happened to the key since. (What came by way of
+    /// [`WhenFull`](crate::WhenFull) cannot be.)
+    ///
+    /// # Errors
+    ///
+    /// As `try_acquire`.
+    pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.first_tier().try_acquire_revocable(key, permits)
+    }
+
+    /// What [`try_acquire`](KeyTable::try_acquire) would answer, if there was a place for the
+    /// key. Writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As `try_acquire`, but for [`Denied::Full`].
+    pub fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.first_tier().peek(key, permits)
+    }
+
+    /// Takes `permits` for each of the keys, and calls `answer` with the place of each among
+    /// `keys` and with what came of it, in their order.
+    ///
+    /// As many calls of [`try_acquire`](KeyTable::try_acquire), one after the other; but the
+    /// clock is read once for every 16, and their lines are fetched side by side: several times
+    /// as fast where the table is larger than the processor's caches. A key may come more
+    /// than once. Does not allocate.
+    #[inline]
+    pub fn try_acquire_batch_with<Q: Borrow<K>>(
+        &self,
+        keys: &[Q],
+        permits: u64,
+        answer: impl FnMut(usize, Result<Grant, Denied>),
+    ) {
+        self.first_tier().try_acquire_batch_with(keys, permits, answer);
+    }
+
+    /// As [`try_acquire_batch_with`](KeyTable::try_acquire_batch_with), with the answers in a
+    /// vector: allocates once.
+    pub fn try_acquire_batch<Q: Borrow<K>>(
+        &self,
+        keys: &[Q],
+        permits: u64,
+    ) -> Vec<Result<Grant, Denied>> {
+        self.first_tier().try_acquire_batch(keys, permits)
+    }
+}
+
+impl<K: ?Sized, S, C, O> Clone for TableTier<'_, K, S, C, O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K: ?Sized, S, C, O> Copy for TableTier<'_, K, S, C, O> {}
+
+impl<K: ?Sized, S, C, O> fmt::Debug for TableTier<'_, K, S, C, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TableTier").field(self.tier).finish()
+    }
+}
