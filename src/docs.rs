@@ -15,6 +15,9 @@ pub mod conformance {}
 #[doc = include_str!("../docs/design.md")]
 pub mod design {}
 
+#[doc = include_str!("../docs/keyed.md")]
+pub mod keyed {}
+
 #[doc = include_str!("../docs/memory-ordering.md")]
 pub mod memory_ordering {}
 

@@ -14,14 +14,23 @@ mod decision;
 #[cfg(doc)]
 pub mod docs;
 mod error;
+#[cfg(feature = "alloc")]
+mod full;
 mod hint;
+#[cfg(feature = "alloc")]
+mod key_table;
+#[cfg(feature = "keyed")]
+mod keyed;
 mod lease;
 mod limiter;
 #[cfg(feature = "alloc")]
 mod log;
 #[cfg(feature = "alloc")]
 mod memory;
+mod observe;
 mod one_word;
+#[cfg(feature = "alloc")]
+mod prefetch;
 mod quota;
 mod rate;
 mod receipt;
@@ -37,6 +46,8 @@ mod tally;
 #[cfg(feature = "alloc")]
 mod thread_number;
 mod time;
+#[cfg(feature = "std")]
+mod top_keys;
 mod window;
 
 #[cfg(feature = "calendar")]
@@ -44,8 +55,15 @@ pub use self::calendar::{Calendar, CalendarError, CalendarUnit, Weekday};
 pub use self::clock::*;
 pub use self::decision::{Denied, Grant, Shortfall};
 pub use self::error::ConfigError;
+#[cfg(feature = "alloc")]
+pub use self::full::WhenFull;
+#[cfg(feature = "alloc")]
+pub use self::key_table::{KeyTable, KeyTableBuilder, Occupancy, TableEntry, TableTier};
+#[cfg(feature = "keyed")]
+pub use self::keyed::{Buckets, Each, Keyed, KeyedBuilder, OneTier, PerKey, Tier, Tiers};
 pub use self::lease::Lease;
 pub use self::limiter::*;
+pub use self::observe::Observe;
 pub use self::one_word::Carry;
 pub use self::quota::{Quota, Refill};
 pub use self::rate::Rate;
@@ -57,6 +75,8 @@ pub use self::sharded::{Shard, Sharded};
 pub use self::snapshot::{Snapshot, SnapshotError};
 #[cfg(feature = "alloc")]
 pub use self::sticky::Sticky;
+#[cfg(feature = "std")]
+pub use self::top_keys::{TopKey, TopKeys};
 #[cfg(feature = "alloc")]
 pub use self::window::History;
 

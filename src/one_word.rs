@@ -75,16 +75,18 @@ use crate::sync::{
 };
 use crate::{Clock, Snapshot};
 
-use self::carry::Holding;
 use self::slots::Slots;
 
 pub use self::carry::Carry;
+pub(crate) use self::carry::Holding;
 #[cfg(feature = "alloc")]
 pub(crate) use self::draw::Reading;
 #[cfg(feature = "alloc")]
 pub(crate) use self::lent::RoomLent;
 pub(crate) use self::lent::{Lent, NothingLent};
 pub(crate) use self::level::Level;
+#[cfg(feature = "keyed")]
+pub(crate) use self::spend::{Charge, Refused, Spend, all_of, all_there_is, into_debt, up_to};
 pub(crate) use self::terms::Terms;
 
 /// A limiter whose state is one word; of its capacity, `L` may be lent.

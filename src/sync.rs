@@ -123,6 +123,34 @@ pub(crate) use core::sync::atomic::fence;
 #[cfg(sluicegate_loom)]
 pub(crate) use loom::sync::atomic::fence;
 
+#[cfg(all(feature = "keyed", sluicegate_loom))]
+use loom::sync as locks;
+#[cfg(all(feature = "keyed", not(sluicegate_loom)))]
+use std::sync as locks;
+
+/// A lock that many may hold to read, or one to write.
+///
+/// A panic does not spoil it: whoever writes under it leaves what it guards whole at
+/// every point at which a user's code runs.
+#[cfg(feature = "keyed")]
+pub(crate) struct SharedLock<T>(locks::RwLock<T>);
+
+#[cfg(feature = "keyed")]
+impl<T> SharedLock<T> {
+    pub(crate) fn new(value: T) -> SharedLock<T> {
+        SharedLock(locks::RwLock::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn read(&self) -> locks::RwLockReadGuard<'_, T> {
+        self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self) -> locks::RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
 /// What a loop does between two tries. Under loom a pause is a yield: a model
 /// must let the other thread run, and has no time to waste.
 #[cfg(not(sluicegate_loom))]

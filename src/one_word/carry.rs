@@ -30,16 +30,16 @@ pub enum Carry {
 
 /// A balance under some terms, between two changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Holding {
+pub(crate) struct Holding {
     /// In half-units; less than 0 is a debt.
-    pub(super) balance: i64,
+    pub(crate) balance: i64,
     /// Time into a period of an interval refill.
-    pub(super) phase_nanos: u64,
+    pub(crate) phase_nanos: u64,
 }
 
 impl Holding {
     /// What `level` leaves under `terms` at `now_nanos`, of which it may hold `capacity`.
-    pub(super) fn of(level: Level, terms: &Terms, capacity: u64, now_nanos: u64) -> Holding {
+    pub(crate) fn of(level: Level, terms: &Terms, capacity: u64, now_nanos: u64) -> Holding {
         Holding {
             balance: level.balance(terms.accrued(now_nanos), capacity),
             phase_nanos: terms.phase(now_nanos),
@@ -47,7 +47,7 @@ impl Holding {
     }
 
     /// As full as `terms` allow, at the same time of a period.
-    pub(super) fn filled(self, terms: &Terms) -> Holding {
+    pub(crate) fn filled(self, terms: &Terms) -> Holding {
         Holding { balance: terms.capacity as i64, ..self }
     }
 
@@ -59,7 +59,7 @@ impl Holding {
     }
 
     /// This holding of `old` terms, as one of `new` ones.
-    pub(super) fn carried(self, old: &Terms, new: &Terms, carry: Carry) -> Holding {
+    pub(crate) fn carried(self, old: &Terms, new: &Terms, carry: Carry) -> Holding {
         let balance = i128::from(self.balance);
         let balance = match carry {
             Carry::Reset if old.has_times_of(new) => return self.filled(new),
@@ -80,7 +80,7 @@ impl Holding {
     }
 
     /// What `snapshot` holds under `terms` after `away_nanos` more.
-    pub(super) fn restored(snapshot: &Snapshot, away_nanos: u64, terms: &Terms) -> Holding {
+    pub(crate) fn restored(snapshot: &Snapshot, away_nanos: u64, terms: &Terms) -> Holding {
         let unit = i128::from(UNIT);
         let in_terms = |units: i128| scaled(units * unit, terms.token / UNIT, snapshot.token);
         let balance = in_terms(i128::from(snapshot.balance));
@@ -103,7 +103,7 @@ impl Holding {
     }
 
     /// What a snapshot of this holding under `terms` says.
-    pub(super) fn snapshot(self, terms: &Terms) -> Snapshot {
+    pub(crate) fn snapshot(self, terms: &Terms) -> Snapshot {
         Snapshot {
             balance: self.balance / UNIT as i64,
             token: terms.token / UNIT,
@@ -125,7 +125,7 @@ impl Holding {
 impl Terms {
     /// These terms, as the successors of `old` ones at `now_nanos`, such that
     /// `level` leaves `holding`.
-    pub(super) fn succeeding(
+    pub(crate) fn succeeding(
         self,
         old: &Terms,
         holding: Holding,

@@ -48,7 +48,7 @@ macro_rules! level {
             /// Never above `capacity`: units that were not spent for longer than
             /// it takes to fill the bucket are gone.
             #[inline]
-            pub(super) fn balance(self, accrued: $word, capacity: $word) -> $signed {
+            pub(crate) fn balance(self, accrued: $word, capacity: $word) -> $signed {
                 let unspent = accrued.wrapping_sub(self.0) as $signed;
                 if guess(unspent <= capacity as $signed) { unspent } else { capacity as $signed }
             }
@@ -58,7 +58,7 @@ macro_rules! level {
             /// Where nothing was clamped this is a plain sum, so that a processor
             /// that guesses as much need not wait for `accrued` to go on.
             #[inline]
-            pub(super) fn spend(self, cost: $signed, accrued: $word, capacity: $word) -> $Level {
+            pub(crate) fn spend(self, cost: $signed, accrued: $word, capacity: $word) -> $Level {
                 let unspent = accrued.wrapping_sub(self.0) as $signed;
                 if guess(unspent <= capacity as $signed) {
                     $Level(self.0.wrapping_add(cost as $word))
@@ -77,7 +77,7 @@ level!(
 
 impl Level {
     /// Nothing spent, under the terms of slot 0.
-    pub(super) const ZERO: Level = Level(0);
+    pub(crate) const ZERO: Level = Level(0);
 
     /// The next word up, which names the other slot.
     pub(super) const fn successor(self) -> Level {
@@ -92,6 +92,12 @@ impl Level {
     /// The count accrued at the instant when this level leaves `balance`.
     pub(super) const fn accrued_at(self, balance: i64) -> u64 {
         self.0.wrapping_add(balance as u64)
+    }
+
+    /// The level that leaves `balance` of what is `accrued`.
+    #[cfg(feature = "keyed")]
+    pub(crate) const fn leaving(balance: i64, accrued: u64) -> Level {
+        Level(accrued.wrapping_sub(balance as u64))
     }
 
     /// The index of the slot that holds this level's terms.

@@ -15,16 +15,16 @@ use super::level::{Level, UNIT};
 use super::terms::Terms;
 
 /// What a verb makes of the terms and of what there is to spend.
-pub(super) type Charge = Result<Spend, Refusal>;
+pub(crate) type Charge = Result<Spend, Refusal>;
 
-pub(super) enum Spend {
+pub(crate) enum Spend {
     /// Grant no permits and leave all as it is.
     Nothing,
     /// Spend `cost` half-units, which is more than none, and grant `permits`.
     Some { permits: u64, cost: i64 },
 }
 
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// Not until there are `wanted` half-units.
     Wait { wanted: i64 },
     /// Not ever: no more than `limit` permits.
@@ -53,9 +53,9 @@ pub(super) struct Granted {
 }
 
 /// A refusal, and the limiter as it stood.
-pub(super) struct Refused {
-    refusal: Refusal,
-    outlook: Outlook,
+pub(crate) struct Refused {
+    pub(crate) refusal: Refusal,
+    pub(crate) outlook: Outlook,
 }
 
 impl<C: Clock, L: Lent> OneWord<C, L> {
@@ -91,20 +91,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
     }
 
     pub(crate) fn force(&self, permits: u64) -> Result<Grant, Denied> {
-        let granted = self.spend::<true>(move |terms, balance| {
-            let deepest = terms.deepest();
-            let most = (terms.capacity as i64).saturating_sub(deepest);
-            match terms.cost(permits) {
-                Some(0) => Ok(Spend::Nothing),
-                Some(cost) if balance.saturating_sub(cost) >= deepest => {
-                    Ok(Spend::Some { permits, cost })
-                }
-                Some(cost) if cost <= most => {
-                    Err(Refusal::Wait { wanted: deepest.saturating_add(cost) })
-                }
-                _ => Err(Refusal::TooLarge { limit: most as u64 / terms.token }),
-            }
-        });
+        let granted = self.spend::<true>(move |terms, balance| into_debt(permits, terms, balance));
         granted.map(Granted::grant)
     }
 
@@ -114,10 +101,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         // MODEL: `never_admits_more_than_the_bound`.
         let seen = self.line.word.load(Acquire);
         let drained = self.spend_from::<true>(seen, now_nanos, 0, |terms, balance| {
-            Ok(match balance {
-                ..=0 => Spend::Nothing,
-                cost => Spend::Some { permits: terms.permits_in(balance), cost },
-            })
+            Ok(all_there_is(terms, balance))
         });
         match drained {
             Ok(granted) => granted.grant,
@@ -128,7 +112,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
     /// Spends what `charge` says, if `SPEND`. Inlined as far as the first
     /// attempt, so that what a caller does not ask of the answer is not computed.
     #[inline(always)]
-    fn spend<const SPEND: bool>(
+    pub(super) fn spend<const SPEND: bool>(
         &self,
         charge: impl Fn(&Terms, i64) -> Charge,
     ) -> Result<Granted, Denied> {
@@ -262,7 +246,7 @@ impl Granted {
 
 /// All of `permits` or none.
 #[inline(always)]
-pub(super) fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
+pub(crate) fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
     if permits == 0 {
         return Ok(Spend::Nothing);
     }
@@ -275,8 +259,28 @@ pub(super) fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
 
 /// As many of `permits` as there are. If there is nothing, it is the first permit that is
 /// refused.
-fn up_to(permits: u64, terms: &Terms, balance: i64) -> Charge {
+pub(crate) fn up_to(permits: u64, terms: &Terms, balance: i64) -> Charge {
     all_of(permits.min(terms.permits_in(balance).max(1)), terms, balance)
+}
+
+/// All of `permits`, if need be on credit.
+pub(crate) fn into_debt(permits: u64, terms: &Terms, balance: i64) -> Charge {
+    let deepest = terms.deepest();
+    let most = (terms.capacity as i64).saturating_sub(deepest);
+    match terms.cost(permits) {
+        Some(0) => Ok(Spend::Nothing),
+        Some(cost) if balance.saturating_sub(cost) >= deepest => Ok(Spend::Some { permits, cost }),
+        Some(cost) if cost <= most => Err(Refusal::Wait { wanted: deepest.saturating_add(cost) }),
+        _ => Err(Refusal::TooLarge { limit: most as u64 / terms.token }),
+    }
+}
+
+/// What there is, a part of a permit too.
+pub(crate) fn all_there_is(terms: &Terms, balance: i64) -> Spend {
+    match balance {
+        ..=0 => Spend::Nothing,
+        cost => Spend::Some { permits: terms.permits_in(balance), cost },
+    }
 }
 
 impl From<Refused> for Denied {

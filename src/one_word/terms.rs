@@ -34,7 +34,7 @@ const BUDGET: u64 = 1 << 60;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terms {
     /// When `base` was accrued.
-    pub(super) origin_nanos: u64,
+    pub(crate) origin_nanos: u64,
     /// The count accrued at the origin. Its lowest bit is the slot's index.
     pub(super) base: u64,
     pub(super) accrual: Accrual,
@@ -83,9 +83,15 @@ impl Terms {
         Terms { origin_nanos: 0, base: 0, accrual, token: token * UNIT, capacity, rate, max_debt }
     }
 
+    /// The same, which earn from `origin_nanos` on.
+    #[cfg(feature = "keyed")]
+    pub(crate) fn starting(self, origin_nanos: u64) -> Terms {
+        Terms { origin_nanos, ..self }
+    }
+
     /// Whether the clock is at a time that these terms cannot tell: further before
     /// the origin than threads' clocks are apart, or beyond all that is accrued.
-    pub(super) fn is_out_of_range(&self, now_nanos: u64) -> bool {
+    pub(crate) fn is_out_of_range(&self, now_nanos: u64) -> bool {
         let is_past_the_end = match self.accrual {
             Accrual::Linear(_) => self.elapsed(now_nanos) > Linear::MAX_ELAPSED,
             Accrual::Stepped(_) => false,
@@ -97,7 +103,7 @@ impl Terms {
     /// caller that read the clock after the level.
     #[cold]
     #[inline(never)]
-    pub(super) fn is_impossible(&self, balance: i64, now_nanos: u64) -> bool {
+    pub(crate) fn is_impossible(&self, balance: i64, now_nanos: u64) -> bool {
         balance < self.floor() || self.is_out_of_range(now_nanos)
     }
 
@@ -110,7 +116,7 @@ impl Terms {
 
     /// The count accrued at `now_nanos`. Time before the origin is the origin.
     #[inline]
-    pub(super) fn accrued(&self, now_nanos: u64) -> u64 {
+    pub(crate) fn accrued(&self, now_nanos: u64) -> u64 {
         let units = self.accrual.units(self.elapsed(now_nanos));
         self.base.wrapping_add(units.wrapping_mul(UNIT))
     }
@@ -122,7 +128,7 @@ impl Terms {
 
     /// As [`accrued`](Terms::accrued), or `None` where that is not simply linear.
     #[inline]
-    pub(super) fn accrued_simply(&self, now_nanos: u64) -> Option<u64> {
+    pub(crate) fn accrued_simply(&self, now_nanos: u64) -> Option<u64> {
         let elapsed_nanos = now_nanos.checked_sub(self.origin_nanos)?;
         match self.accrual {
             Accrual::Linear(linear) if elapsed_nanos <= Linear::MAX_ELAPSED => {
@@ -163,7 +169,7 @@ impl Terms {
 
     /// What time will do to `balance`, which was left at `now_nanos`.
     #[inline]
-    pub(super) fn outlook(&self, balance: i64, now_nanos: u64) -> Outlook {
+    pub(crate) fn outlook(&self, balance: i64, now_nanos: u64) -> Outlook {
         let elapsed_nanos = self.elapsed(now_nanos);
         let token = self.token / UNIT;
         let (gain, time_nanos) = match self.accrual {

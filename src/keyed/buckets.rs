@@ -1,0 +1,324 @@
+//! Token buckets of one quota, or of a few, with 8 bytes of state for each key.
+//!
+//! The terms are the shard's. A key's state is a [`Level`], as in the one-word core; the
+//! bit that names a slot there is 0, because terms change under the lock of the shard,
+//! when nobody is between reading them and spending.
+//!
+//! A key that is not known has a level too, `unknown`, the same one for all of them. It is
+//! carried through changes of the quota like that of any other key. So a key that was full
+//! and is forgotten does not gain by a larger burst what it would not have been given had
+//! it been kept.
+
+mod change;
+mod spend;
+mod tiers;
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::time::Duration;
+
+use crate::decision::Outlook;
+use crate::one_word::{Holding, Level, Terms, all_of, all_there_is, into_debt, up_to};
+use crate::sync::{AtomicWord, Ordering::Relaxed};
+use crate::{Clock, ConfigError, DefaultClock, Quota};
+
+use super::per_key::{Answer, Engine};
+
+pub(super) use self::change::replaced;
+use self::spend::spend;
+pub(super) use self::tiers::Number;
+pub use self::tiers::{OneTier, Tier, Tiers};
+
+/// A token bucket for each key, as a [`TokenBucket`](crate::TokenBucket): one quota for
+/// all, or one for each tier of keys.
+///
+/// 8 bytes of state for a key (16 if there are tiers), beside the key. A quota can be
+/// changed at any time; see [`Keyed::reconfigure`](crate::Keyed::reconfigure).
+///
+/// # Accuracy
+///
+/// That of a [`TokenBucket`](crate::TokenBucket), for each key. Steps of an interval refill
+/// come at the same times for all keys, counted from the store's beginning.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Buckets, Keyed, quota};
+///
+/// // The tier of a key is a function of it.
+/// let quotas = [quota!(10 / second), quota!(1_000 / second)];
+/// let buckets = Buckets::tiered(quotas, |key: &String| usize::from(key.starts_with("paid:")))?;
+/// let keyed = Keyed::with(buckets)?;
+/// assert_eq!(keyed.try_acquire("free:ada", 1)?.remaining(), 9);
+/// assert_eq!(keyed.try_acquire("paid:bob", 1)?.remaining(), 999);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Buckets<C = DefaultClock, T = OneTier> {
+    clock: C,
+    terms: Arc<[Common]>,
+    tier: T,
+}
+
+/// What the keys of a tier have in common.
+#[derive(Clone, Debug)]
+pub struct Common {
+    terms: Terms,
+    /// The level of each key that is not known.
+    unknown: Level,
+}
+
+/// What is a key's own.
+#[derive(Debug)]
+pub struct State<N> {
+    level: AtomicWord<Level>,
+    tier: N,
+}
+
+impl Buckets {
+    /// A bucket of `quota` for each key.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::KeyInitial`] if the quota starts with less than its burst: a key that
+    /// is full is forgotten, so one that is not known must be full.
+    pub fn new(quota: Quota) -> Result<Buckets, ConfigError> {
+        Buckets::with_clock(quota, DefaultClock::default())
+    }
+}
+
+impl<C: Clock> Buckets<C> {
+    /// A bucket of `quota` for each key, on `clock`. Reads the clock once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Buckets::new`].
+    pub fn with_clock(quota: Quota, clock: C) -> Result<Buckets<C>, ConfigError> {
+        Buckets::build([quota], OneTier, clock)
+    }
+}
+
+impl<F> Buckets<DefaultClock, Tiers<F>> {
+    /// A bucket of one of `quotas` for each key: that whose number `tier` makes of the key,
+    /// from 0. A number that is too large is that of the last.
+    ///
+    /// `tier` is asked once, when a key becomes known; see
+    /// [`Keyed::reassign`](crate::Keyed::reassign).
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Count`] if there are no quotas or more than 64, and as
+    /// [`Buckets::new`].
+    pub fn tiered<K>(
+        quotas: impl IntoIterator<Item = Quota>,
+        tier: F,
+    ) -> Result<Buckets<DefaultClock, Tiers<F>>, ConfigError>
+    where
+        F: Fn(&K) -> usize,
+    {
+        Buckets::tiered_with_clock(quotas, tier, DefaultClock::default())
+    }
+}
+
+impl<C: Clock, F> Buckets<C, Tiers<F>> {
+    /// As [`Buckets::tiered`], on `clock`.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn tiered_with_clock<K>(
+        quotas: impl IntoIterator<Item = Quota>,
+        tier: F,
+        clock: C,
+    ) -> Result<Buckets<C, Tiers<F>>, ConfigError>
+    where
+        F: Fn(&K) -> usize,
+    {
+        Buckets::build(quotas, Tiers(tier), clock)
+    }
+}
+
+impl<C: Clock, T> Buckets<C, T> {
+    /// The most tiers.
+    const MAX_TIERS: usize = 64;
+
+    fn build(
+        quotas: impl IntoIterator<Item = Quota>,
+        tier: T,
+        clock: C,
+    ) -> Result<Buckets<C, T>, ConfigError> {
+        let now_nanos = clock.now_nanos();
+        let terms: Result<Arc<[Common]>, ConfigError> =
+            quotas.into_iter().map(|quota| Common::new(quota, now_nanos)).collect();
+        let terms = terms?;
+        match terms.len() {
+            1..=Self::MAX_TIERS => Ok(Buckets { clock, terms, tier }),
+            count => Err(ConfigError::Count { count }),
+        }
+    }
+
+    /// Of the terms of a shard, those of `number`.
+    #[inline(always)]
+    pub(super) fn common<N: Number>(terms: &[Common], number: N) -> &Common {
+        // There is always a last one, so this is only for the compiler.
+        terms.get(number.place()).unwrap_or_else(|| &terms[terms.len() - 1])
+    }
+}
+
+impl<C: Clock, T> Buckets<C, T> {
+    pub(super) fn force<N: Number>(
+        terms: &Arc<[Common]>,
+        state: &State<N>,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = move |terms: &Terms, balance| into_debt(permits, terms, balance);
+        spend::<true>(&common.terms, &state.level, now_nanos, charge)
+    }
+
+    pub(super) fn drain<N: Number>(
+        terms: &Arc<[Common]>,
+        state: &State<N>,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = |terms: &Terms, balance| Ok(all_there_is(terms, balance));
+        spend::<true>(&common.terms, &state.level, now_nanos, charge)
+    }
+}
+
+/// `quota`, if it is one for keys.
+pub(super) fn terms_of(quota: Quota) -> Result<Terms, ConfigError> {
+    if quota.initial() < quota.burst() {
+        return Err(ConfigError::KeyInitial { initial: quota.initial(), burst: quota.burst() });
+    }
+    Ok(Terms::of_quota(quota))
+}
+
+impl Common {
+    fn new(quota: Quota, now_nanos: u64) -> Result<Common, ConfigError> {
+        let terms = terms_of(quota)?.starting(now_nanos);
+        let unknown = full(&terms, now_nanos);
+        Ok(Common { terms, unknown })
+    }
+
+    fn holding(&self, level: Level, now_nanos: u64) -> Holding {
+        Holding::of(level, &self.terms, self.terms.capacity, now_nanos)
+    }
+
+    fn outlook(&self, level: Level, now_nanos: u64) -> Outlook {
+        self.terms.outlook(self.holding(level, now_nanos).balance, now_nanos)
+    }
+}
+
+/// The level of a bucket that is full.
+fn full(terms: &Terms, now_nanos: u64) -> Level {
+    Level::leaving(terms.capacity as i64, terms.accrued(now_nanos))
+}
+
+impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
+    type Clock = C;
+    type Terms = Arc<[Common]>;
+    type State = State<T::Number>;
+
+    fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    fn terms(&self) -> Arc<[Common]> {
+        Arc::clone(&self.terms)
+    }
+
+    #[inline]
+    fn now_nanos(&self) -> u64 {
+        self.clock.now_nanos()
+    }
+
+    fn fresh(&self, terms: &Arc<[Common]>, key: &K, now_nanos: u64) -> State<T::Number> {
+        let tier = self.tier.of(key, terms.len());
+        let common = Self::common(terms, tier);
+        // Clamped now: later, others may read an earlier time.
+        let balance = common.holding(common.unknown, now_nanos).balance;
+        let level = Level::leaving(balance, common.terms.accrued(now_nanos));
+        State { level: AtomicWord::new(level), tier }
+    }
+
+    #[inline(always)]
+    fn ask<const SPEND: bool>(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
+        spend::<SPEND>(&common.terms, &state.level, now_nanos, charge)
+    }
+
+    fn ask_up_to(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = move |terms: &Terms, balance| up_to(permits, terms, balance);
+        spend::<true>(&common.terms, &state.level, now_nanos, charge)
+    }
+
+    fn is_idle(&self, terms: &Arc<[Common]>, state: &State<T::Number>, now_nanos: u64) -> bool {
+        let common = Self::common(terms, state.tier);
+        // ORDERING: Relaxed. Under the lock of the shard, which orders it.
+        // MODEL: `a_removed_key_has_no_second_burst`.
+        let level = state.level.load(Relaxed);
+        common.holding(level, now_nanos) == common.holding(common.unknown, now_nanos)
+    }
+
+    fn idle_after(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        now_nanos: u64,
+    ) -> Duration {
+        let common = Self::common(terms, state.tier);
+        // ORDERING: Relaxed, as in `is_idle`.
+        // MODEL: none; an estimate.
+        common.outlook(state.level.load(Relaxed), now_nanos).reset_after()
+    }
+
+    fn fill(&self, terms: &Arc<[Common]>, state: &mut State<T::Number>, now_nanos: u64) {
+        let common = Self::common(terms, state.tier);
+        state.level = AtomicWord::new(full(&common.terms, now_nanos));
+    }
+
+    fn is_impossible(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        now_nanos: u64,
+    ) -> bool {
+        let common = Self::common(terms, state.tier);
+        // ORDERING: Relaxed, as in `is_idle`.
+        // MODEL: none; what it is for has no race.
+        let balance = common.holding(state.level.load(Relaxed), now_nanos).balance;
+        common.terms.is_impossible(balance, now_nanos)
+    }
+
+    fn healed(&self, terms: &Arc<[Common]>, now_nanos: u64) -> Option<Arc<[Common]>> {
+        terms
+            .iter()
+            .any(|common| common.terms.is_out_of_range(now_nanos))
+            .then(|| terms.iter().map(|common| common.healed(now_nanos)).collect())
+    }
+}
+
+impl<C: fmt::Debug, T> fmt::Debug for Buckets<C, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buckets")
+            .field("clock", &self.clock)
+            .field("terms", &self.terms)
+            .finish_non_exhaustive()
+    }
+}

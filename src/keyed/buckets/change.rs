@@ -1,0 +1,108 @@
+//! What a change of a quota does to the keys of a shard. It happens under the lock.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::one_word::{Holding, Level, Terms};
+use crate::sync::{AtomicWord, Ordering::Relaxed};
+use crate::{Carry, Snapshot};
+
+use super::{Common, State, full};
+
+impl Common {
+    /// What `new` terms make of these and of the levels of `states`, all of this tier.
+    pub(in crate::keyed) fn changed<'a, N: 'a>(
+        &self,
+        new: &Terms,
+        carry: Carry,
+        now_nanos: u64,
+        states: impl Iterator<Item = &'a mut State<N>>,
+    ) -> Common {
+        let accrued = self.terms.accrued(now_nanos);
+        let carried =
+            |level: Level| self.holding(level, now_nanos).carried(&self.terms, new, carry);
+        let holding = carried(self.unknown);
+        let unknown = Level::leaving(holding.balance, accrued);
+        let terms = new.succeeding(&self.terms, holding, unknown, now_nanos);
+        for state in states {
+            // ORDERING: Relaxed. The lock of the shard is held to write.
+            // MODEL: none; there is nobody to race with.
+            let level = carried(state.level.load(Relaxed));
+            state.level = AtomicWord::new(Level::leaving(level.balance, accrued));
+        }
+        Common { terms, unknown }
+    }
+
+    /// The same terms from now on, for keys none of which is known.
+    pub(super) fn healed(&self, now_nanos: u64) -> Common {
+        let holding = self.holding(self.unknown, now_nanos).filled(&self.terms);
+        let unknown = Level::ZERO;
+        let terms = self.terms.succeeding(&self.terms, holding, unknown, now_nanos);
+        Common { unknown: full(&terms, now_nanos), terms }
+    }
+
+    pub(in crate::keyed) fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    pub(in crate::keyed) fn snapshot<N>(&self, state: &State<N>, now_nanos: u64) -> Snapshot {
+        // ORDERING: Relaxed. The lock of the shard orders it; nothing is decided by it.
+        // MODEL: none.
+        self.holding(state.level.load(Relaxed), now_nanos).snapshot(&self.terms)
+    }
+
+    pub(in crate::keyed) fn restore<N>(
+        &self,
+        state: &mut State<N>,
+        snapshot: &Snapshot,
+        away_nanos: u64,
+        now_nanos: u64,
+    ) {
+        let holding = Holding::restored(snapshot, away_nanos, &self.terms);
+        let accrued = self.terms.accrued(now_nanos);
+        state.level = AtomicWord::new(Level::leaving(holding.balance, accrued));
+    }
+}
+
+impl<N: Copy> State<N> {
+    pub(in crate::keyed) fn tier(&self) -> N {
+        self.tier
+    }
+}
+
+/// `commons` with that of `tier` replaced.
+pub(in crate::keyed) fn replaced(
+    commons: &[Common],
+    tier: usize,
+    common: &Common,
+) -> Arc<[Common]> {
+    let mut commons: Vec<Common> = commons.to_vec();
+    if let Some(place) = commons.get_mut(tier) {
+        place.clone_from(common);
+    }
+    commons.into()
+}
+
+impl<C: crate::Clock, T> super::Buckets<C, T> {
+    /// Asks for the tier of the key again, and carries its tokens there.
+    pub(in crate::keyed) fn move_to_tier<K>(
+        &self,
+        commons: &[Common],
+        key: &K,
+        state: &mut State<T::Number>,
+        carry: Carry,
+        now_nanos: u64,
+    ) where
+        T: super::Tier<K>,
+    {
+        let old = Self::common(commons, state.tier);
+        let tier = self.tier.of(key, commons.len());
+        let new = Self::common(commons, tier);
+        // ORDERING: Relaxed. The lock of the shard is held to write.
+        // MODEL: none; there is nobody to race with.
+        let holding = old.holding(state.level.load(Relaxed), now_nanos);
+        let holding = holding.carried(&old.terms, &new.terms, carry);
+        let level = Level::leaving(holding.balance, new.terms.accrued(now_nanos));
+        *state = State { level: AtomicWord::new(level), tier };
+    }
+}

@@ -1,0 +1,73 @@
+//! What a [`Keyed`](super::Keyed) limiter has to know of the limiter of a key.
+
+use core::time::Duration;
+
+use crate::{Clock, Denied, Grant};
+
+/// What limits a key: [`Buckets`](crate::Buckets) or [`Each`](crate::Each). It cannot be
+/// implemented elsewhere.
+pub trait PerKey<K>: Engine<K> {}
+
+impl<K, L: Engine<K>> PerKey<K> for L {}
+
+/// What a limiter said of a key.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer {
+    Said(Result<Grant, Denied>),
+    /// This, in a state that no call can have left.
+    Impossible(Result<Grant, Denied>),
+}
+
+/// The limiter of each key: what is common to the keys of a shard, and the state of one.
+///
+/// The bound of a key holds if a state that `is_idle` answers as one that is `fresh` at
+/// that time or later.
+pub trait Engine<K> {
+    type Clock: Clock;
+    type Terms: Clone + Send + Sync;
+    type State: Send + Sync;
+
+    fn clock(&self) -> &Self::Clock;
+
+    /// The terms to begin with.
+    fn terms(&self) -> Self::Terms;
+
+    /// The time, if it is this that reads the clock, and not the limiter of the key.
+    fn now_nanos(&self) -> u64;
+
+    /// The state of a key that is not known.
+    fn fresh(&self, terms: &Self::Terms, key: &K, now_nanos: u64) -> Self::State;
+
+    /// All of `permits` or none, and if not `SPEND` only the answer.
+    fn ask<const SPEND: bool>(
+        &self,
+        terms: &Self::Terms,
+        state: &Self::State,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Answer;
+
+    /// As many of `permits` as there are.
+    fn ask_up_to(
+        &self,
+        terms: &Self::Terms,
+        state: &Self::State,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Answer;
+
+    /// Whether the state is what a fresh one would be.
+    fn is_idle(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> bool;
+
+    /// How long until it is, if nobody asks for the key.
+    fn idle_after(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> Duration;
+
+    /// Makes the state full.
+    fn fill(&self, terms: &Self::Terms, state: &mut Self::State, now_nanos: u64);
+
+    /// Whether the state is one that no call can have left.
+    fn is_impossible(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> bool;
+
+    /// The terms to start again with, if these cannot tell the time.
+    fn healed(&self, terms: &Self::Terms, now_nanos: u64) -> Option<Self::Terms>;
+}
