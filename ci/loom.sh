@@ -55,7 +55,7 @@ mutant() {
     name=$(basename "$patch" .patch)
     copy="$work/mutant-$slot"
     log="$work/mutant-$slot.log"
-    export CARGO_TARGET_DIR="$work/mutants-$slot"
+    export CARGO_TARGET_DIR="$work/mutants-$slot" CARGO_INCREMENTAL=1
     IFS=', ' read -r -a catchers <<<"$(sed -n 's/^# caught-by: //p' "$patch")"
     [ ${#catchers[@]} -gt 0 ] || { echo "loom: $name does not say what catches it"; return; }
     rm -rf "$copy"

@@ -218,3 +218,25 @@ fn no_clock_allocates_once_it_is_made() {
     });
     assert_eq!(made, 0);
 }
+
+#[test]
+fn top_keys_allocate_for_keys_that_are_new_to_them_only() {
+    let top = TopKeys::<str>::new(8);
+    let names: Vec<String> = (0..16).map(|name| format!("user:{name:02}")).collect();
+    let count = |names: &[String]| {
+        for name in names {
+            for is_granted in [true, false] {
+                top.decided(name, 3, is_granted);
+            }
+        }
+    };
+    let made = allocations(|| (0..10).for_each(|_| count(&names[..8])));
+    assert_eq!(made, 16, "one for each key of either kind");
+    let made = allocations(|| {
+        (0..10).for_each(|_| count(&names[..8]));
+        // Names as long as those whose places they take.
+        count(&names);
+    });
+    assert_eq!(made, 0);
+    assert_eq!(top.lost(), 0);
+}

@@ -16,6 +16,8 @@
 mod explore;
 #[path = "step_models/give_back.rs"]
 mod give_back;
+#[path = "step_models/keyed.rs"]
+mod keyed;
 #[path = "step_models/leases.rs"]
 mod leases;
 #[path = "step_models/ledger.rs"]

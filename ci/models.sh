@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# The step models with all their configurations, by hand: some minutes. Every test
+# run searches smaller ones of each.
+#
+#   ci/models.sh [FILTER]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export RUSTFLAGS="--cfg sluicegate_deep ${RUSTFLAGS:-}"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/models"
+cargo test --release --test step_models "${1:-}" -- --test-threads=1

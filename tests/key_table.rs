@@ -1,0 +1,83 @@
+//! The table of keys. What is checked here:
+//!
+//! * every verb, on a clock that moves by hand, and at the ends of what can be asked;
+//! * that of random calls every answer is that of an exact bucket for each key, to the
+//!   nanosecond, in one tier and in several;
+//! * that a batch answers as single calls do;
+//! * that a full table refuses the new, not the old, and says for how long;
+//! * that no key is admitted more than its burst and what it has earned, in any span of
+//!   the clock: when calls happen at every point of another, when threads race, when
+//!   callers never come back, when keys come by the million;
+//! * that nobody who does not know the table's secret can fill a line of it;
+//! * that a table allocates nothing once it is made.
+//!
+//! `PROPTEST_CASES` deepens the random part, `KEY_TABLE_TIMES` multiplies the long runs.
+
+use std::hash::{BuildHasherDefault, DefaultHasher};
+
+use sluicegate::*;
+
+#[path = "key_table/allocations.rs"]
+mod allocations;
+#[path = "key_table/amounts.rs"]
+mod amounts;
+#[path = "key_table/answers.rs"]
+mod answers;
+#[path = "key_table/attackers.rs"]
+mod attackers;
+#[path = "key_table/batches.rs"]
+mod batches;
+#[path = "key_table/bound.rs"]
+mod bound;
+#[path = "support/cases.rs"]
+mod cases;
+#[path = "key_table/clocks.rs"]
+mod clocks;
+#[path = "support/counted.rs"]
+mod counted;
+#[path = "key_table/crowds.rs"]
+mod crowds;
+#[path = "key_table/errors.rs"]
+mod errors;
+#[path = "key_table/exact.rs"]
+mod exact;
+#[path = "key_table/forgotten.rs"]
+mod forgotten;
+#[path = "key_table/full.rs"]
+mod full;
+#[path = "key_table/meddled.rs"]
+mod meddled;
+#[path = "key_table/races.rs"]
+mod races;
+#[path = "key_table/random.rs"]
+mod random;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A hasher whose secret everybody knows: each run is the same.
+type Open = BuildHasherDefault<DefaultHasher>;
+
+type Table<'c> = KeyTable<u64, Open, &'c ManualClock>;
+
+fn builder(quota: Quota, clock: &ManualClock) -> KeyTableBuilder<u64, Open, &ManualClock> {
+    KeyTable::builder_with(quota, Open::default(), clock)
+}
+
+/// A table in which some thousand keys have room, and no two of the first ones a place in
+/// common.
+fn table(quota: Quota, clock: &ManualClock) -> Table<'_> {
+    builder(quota, clock).keys(4_096).unwrap()
+}
+
+/// A table of 8 places.
+fn one_line(quota: Quota, clock: &ManualClock) -> Table<'_> {
+    builder(quota, clock).memory(64).unwrap()
+}
+
+/// How often something long is done: so often, or as many times that as the environment
+/// asks for.
+fn often(times: u64) -> u64 {
+    let asked = std::env::var("KEY_TABLE_TIMES").ok();
+    let factor = asked.map_or(1, |factor| factor.parse().expect("KEY_TABLE_TIMES is a number"));
+    if cfg!(miri) { times.div_ceil(1_000) } else { times * factor }
+}

@@ -1,0 +1,170 @@
+//! Clocks that start or end anywhere, stand still, or go back.
+
+use std::time::Duration;
+
+use sluicegate::*;
+
+use super::counted::{Counted, Failing};
+use super::{Open, SECOND, builder, one_line, table};
+
+const TEN: Quota = quota!(10 / second);
+
+#[test]
+fn a_clock_may_start_anywhere() {
+    for start_nanos in [0, 1, SECOND, 1 << 62, u64::MAX - SECOND, u64::MAX] {
+        let clock = ManualClock::at(start_nanos);
+        let table = table(TEN, &clock);
+        for key in 0..50 {
+            assert_eq!(table.try_acquire(&key, 10).unwrap().remaining(), 0);
+            assert!(table.try_acquire(&key, 1).is_err());
+        }
+        clock.advance_nanos(SECOND / 10);
+        for key in 0..50 {
+            // At the end of its range a clock stands.
+            assert_eq!(table.try_acquire(&key, 1).is_ok(), start_nanos != u64::MAX);
+            assert!(table.try_acquire(&key, 1).is_err());
+        }
+    }
+}
+
+#[test]
+fn time_ends_a_hundred_years_after_a_table_is_made_and_nobody_gains_by_it() {
+    let clock = ManualClock::new();
+    let table = table(TEN, &clock);
+    clock.set_nanos(u64::MAX);
+    for key in 0..50 {
+        assert_eq!(table.try_acquire(&key, 10).unwrap().remaining(), 0);
+        assert!(table.try_acquire(&key, 1).is_err());
+    }
+    clock.set_nanos(u64::MAX - SECOND);
+    assert!((0..50).all(|key| table.try_acquire(&key, 1).is_err()));
+}
+
+#[test]
+fn a_clock_that_stands_grants_each_key_its_burst_and_no_more() {
+    let clock = ManualClock::at(9);
+    let table = table(TEN, &clock);
+    for _ in 0..30 {
+        for key in 0..300 {
+            let _ = table.try_acquire(&key, 1);
+        }
+    }
+    assert!((0..300).all(|key| table.peek(&key, 0).unwrap().remaining() == 0));
+    assert_eq!((table.sweep(), table.occupancy().live), (0, 300));
+}
+
+#[test]
+fn a_clock_that_goes_back_within_the_skew_grants_nothing_again() {
+    let quota = quota!(1_000_000 / second, burst 100);
+    let clock = ManualClock::at(SECOND);
+    let table = builder(quota, &clock).skew(Duration::from_millis(5)).keys(1_000).unwrap();
+    let mut granted = 0;
+    for step in 1..=2_000_u64 {
+        clock.advance_nanos(10_000);
+        let now_nanos = clock.now_nanos();
+        granted += table.try_acquire_up_to(&1, u64::MAX).map_or(0, |grant| grant.permits());
+        // Before the table was made counts as the instant at which it was.
+        clock.set_nanos((now_nanos - step * 2_477 % 5_000_000).max(SECOND));
+        granted += table.try_acquire_up_to(&1, u64::MAX).map_or(0, |grant| grant.permits());
+        let _ = (table.sweep(), table.peek(&1, 100), table.try_acquire(&step, 100));
+        clock.set_nanos(now_nanos);
+    }
+    assert_eq!(granted, 100 + 2_000 * 10 - 10);
+}
+
+#[test]
+fn a_clock_that_goes_back_by_more_is_worth_one_burst_each_time() {
+    let mut granted = 0;
+    let clock = ManualClock::at(1_000 * SECOND);
+    let table = table(TEN, &clock);
+    clock.advance_nanos(500 * SECOND);
+    for back in 1..=20_u64 {
+        clock.rewind(Duration::from_secs(back));
+        for _ in 0..30 {
+            granted += u64::from(table.try_acquire(&1, 1).is_ok());
+        }
+        assert!(granted <= back * 10, "{granted} after {back} times");
+        // And the key is none the worse for it.
+        clock.advance_nanos(SECOND / 10);
+        assert!(table.try_acquire(&1, 1).is_ok() && table.try_acquire(&1, 1).is_err());
+    }
+}
+
+#[test]
+fn a_clock_before_the_table_is_at_its_beginning() {
+    let clock = ManualClock::at(1_000 * SECOND);
+    let table = table(TEN, &clock);
+    assert_eq!(table.try_acquire(&1, 10).unwrap().remaining(), 0);
+    clock.set_nanos(0);
+    assert_eq!(table.try_acquire(&1, 1).unwrap_err().retry_after(), Some(SECOND_TENTH));
+    assert_eq!(table.try_acquire(&2, 10).unwrap().remaining(), 0);
+    clock.set_nanos(1_000 * SECOND + SECOND / 10);
+    assert!(table.try_acquire(&1, 1).is_ok() && table.try_acquire(&2, 1).is_ok());
+}
+
+const SECOND_TENTH: Duration = Duration::from_millis(100);
+
+#[test]
+fn the_clock_is_read_as_often_as_is_said() {
+    let clock = Counted::at(SECOND);
+    let table = KeyTable::<u64, _, _>::builder_with(TEN, Open::default(), &clock).keys(4_096);
+    let (table, mut sweeps) = (table.unwrap(), 0);
+    for key in 0..200 {
+        let (_, readings) = clock.readings(|| table.try_acquire(&key, 1).unwrap());
+        // One more for each key that sweeps a line: one in 16.
+        assert!((2..=3).contains(&readings), "{readings} for a new key");
+        sweeps += readings - 2;
+        assert_eq!(clock.readings(|| table.try_acquire(&key, 1)).1, 1);
+        assert_eq!(clock.readings(|| table.try_acquire(&key, 9)).1, 1);
+        assert_eq!(clock.readings(|| table.try_acquire(&key, 11)).1, 0);
+        assert_eq!(clock.readings(|| table.peek(&key, 1)).1, 1);
+    }
+    assert!((5..25).contains(&sweeps), "{sweeps} of 200");
+    let keys: Vec<u64> = (0..160).collect();
+    let (_, readings) = clock.readings(|| table.try_acquire_batch(&keys, 1));
+    assert_eq!(readings, 10, "once for every 16");
+}
+
+#[test]
+fn a_call_that_never_comes_back_from_the_clock_is_in_nobodys_way_for_long() {
+    let panics =
+        |run: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err();
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    for readings in 0..3 {
+        let clock = Failing::at(SECOND);
+        let table = KeyTable::<u64, _, _>::builder_with(TEN, Open::default(), &clock).memory(64);
+        let table = table.unwrap();
+        for key in 0..8 {
+            clock.fail_after(readings);
+            let is_held_up = panics(&|| assert!(table.try_acquire(&key, 10).is_ok()));
+            assert!(is_held_up || readings == 2);
+            clock.fail_after(i64::MAX);
+        }
+        let pending = if readings == 1 { 8 } else { 0 };
+        assert_eq!(table.occupancy().pending, pending);
+        // Each key finds the place that was being taken for it.
+        if readings == 1 {
+            assert!(table.try_acquire(&0, 10).is_ok() && table.try_acquire(&0, 1).is_err());
+            let denied = table.try_acquire(&100, 1).unwrap_err();
+            assert!(denied.retry_after() <= Some(Duration::from_micros(1_020)), "{denied:?}");
+            clock.manual.advance(denied.retry_after().unwrap());
+            assert_eq!(table.try_acquire(&100, 10).unwrap().remaining(), 0);
+        }
+    }
+    std::panic::set_hook(hook);
+}
+
+#[test]
+fn a_table_of_one_line_is_a_table() {
+    let clock = ManualClock::new();
+    let table = one_line(TEN, &clock);
+    for key in 0..8 {
+        assert_eq!(table.try_acquire(&key, 10).unwrap().remaining(), 0);
+    }
+    assert!((0..8).all(|key| table.try_acquire(&key, 1).is_err()));
+    assert_eq!((table.occupancy().live, table.occupancy().places), (8, 8));
+    clock.advance_nanos(2 * SECOND);
+    assert!((10..18).all(|key| table.try_acquire(&key, 10).is_ok()));
+    assert!((0..8).all(|key| matches!(table.try_acquire(&key, 1), Err(Denied::Full { .. }))));
+}

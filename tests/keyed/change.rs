@@ -1,0 +1,120 @@
+//! Changes of quota, snapshots, clocks that go back.
+
+use std::time::Duration;
+
+use sluicegate::*;
+
+use super::{SECOND, keyed};
+
+#[test]
+fn a_change_keeps_the_tokens_of_every_key() {
+    let clock = ManualClock::new();
+    let users = keyed::<u64>(quota!(1_000 / second), &clock);
+    for key in 0..1_000 {
+        users.try_acquire_up_to(&key, key).unwrap();
+    }
+    users.reconfigure(quota!(7 / minute, burst 5_000), Carry::Keep).unwrap();
+    for key in 0..1_000 {
+        assert_eq!(users.peek(&key, 0).unwrap().remaining(), 1_000 - key);
+    }
+    users.reconfigure(quota!(1_000 / second, burst 100), Carry::Keep).unwrap();
+    for key in 0..1_000 {
+        assert_eq!(users.peek(&key, 0).unwrap().remaining(), (1_000 - key).min(100));
+    }
+    assert_eq!(users.quota(), quota!(1_000 / second, burst 100));
+}
+
+#[test]
+fn a_key_that_was_forgotten_gains_nothing_by_a_larger_burst() {
+    let clock = ManualClock::new();
+    let users = keyed::<u64>(quota!(1 / second, burst 2), &clock);
+    users.try_acquire(&1, 2).unwrap();
+    clock.advance(SECOND * 10);
+    assert_eq!(users.sweep(), 1);
+    users.reconfigure(quota!(1 / second, burst 100), Carry::Keep).unwrap();
+    // As if it had been kept: it held two.
+    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 2);
+    clock.advance(SECOND * 3);
+    assert_eq!(users.try_acquire(&1, 1).unwrap().remaining(), 4);
+    assert!(users.contains(&1));
+    // To remember it or not is the same once it is full.
+    clock.advance(SECOND * 97);
+    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 100);
+    assert_eq!((users.sweep(), users.peek(&1, 0).unwrap().remaining()), (1, 100));
+}
+
+#[test]
+fn a_debt_outlives_a_change() {
+    let clock = ManualClock::new();
+    let users = keyed::<u64>(quota!(10 / second), &clock);
+    users.force(&1, 15).unwrap();
+    users.reconfigure(quota!(1 / second, burst 10), Carry::Keep).unwrap();
+    assert_eq!(users.peek(&1, 1).unwrap_err().retry_after(), Some(SECOND * 6));
+    users.reconfigure(quota!(1 / second, burst 10), Carry::Reset).unwrap();
+    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 10);
+}
+
+#[test]
+fn a_store_is_restored_elsewhere_and_earns_while_away() {
+    let (clock, other) = (ManualClock::new(), ManualClock::at(77));
+    let old = keyed::<String>(quota!(10 / second), &clock);
+    for (key, permits) in [("ada", 10), ("bob", 7), ("eve", 1)] {
+        old.try_acquire(key, permits).unwrap();
+    }
+    old.force("eve", 12).unwrap();
+    assert_eq!(old.snapshot_of("bob").unwrap().remaining(), 3);
+    assert_eq!(old.snapshot_of("joe"), None);
+    let new = keyed::<String>(quota!(10 / second), &other);
+    assert_eq!(new.restore(old.snapshot(), SECOND / 2), 0);
+    assert_eq!(new.peek("ada", 0).unwrap().remaining(), 5);
+    assert_eq!(new.peek("bob", 0).unwrap().remaining(), 8);
+    assert_eq!(new.peek("eve", 0).unwrap().remaining(), 2);
+    // What is full again is not kept, and what there is no room for is counted.
+    let new = Keyed::builder(Buckets::with_clock(quota!(10 / second), &other).unwrap());
+    let new = new.max_keys(2).build().unwrap();
+    assert_eq!(new.restore(old.snapshot(), SECOND * 5), 0);
+    assert!(new.is_empty());
+    assert_eq!(new.restore(old.snapshot(), Duration::ZERO), 1);
+    assert_eq!(new.len(), 2);
+}
+
+#[test]
+fn a_clock_that_goes_back_is_believed_and_the_store_heals() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let users = keyed::<u64>(quota!(10 / second), &clock);
+    // Behind the level of a key, but not the beginning of the store.
+    clock.advance(SECOND * 3_600);
+    users.try_acquire(&1, 10).unwrap();
+    users.try_acquire(&2, 10).unwrap();
+    clock.advance(SECOND * 2);
+    users.sweep();
+    users.try_acquire(&1, 10).unwrap();
+    clock.rewind(SECOND * 1_800);
+    assert_eq!(users.try_acquire(&1, 4).unwrap().remaining(), 6);
+    assert_eq!(users.try_acquire(&2, 4).unwrap().remaining(), 6);
+    assert_eq!(users.healed(), 1);
+    // Behind the beginning.
+    clock.rewind(SECOND * 7_200);
+    for _ in 0..2 {
+        assert_eq!(users.try_acquire(&1, 3).unwrap().permits(), 3);
+        assert_eq!(users.try_acquire(&2, 3).unwrap().permits(), 3);
+    }
+    clock.advance(SECOND);
+    assert!(users.try_acquire(&1, 10).is_ok());
+    assert!(users.healed() > 1);
+}
+
+#[test]
+fn a_thread_whose_clock_is_behind_brings_no_key_back_fuller() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let users = keyed::<u64>(quota!(10 / second), &clock);
+    users.try_acquire(&1, 5).unwrap();
+    clock.advance(SECOND / 2);
+    assert_eq!(users.sweep(), 1);
+    // As a thread with a clock of its own would.
+    clock.rewind(SECOND / 2);
+    assert_eq!(users.try_acquire(&1, 5).unwrap().remaining(), 5);
+    assert!(users.try_acquire(&1, 1).is_err());
+    clock.advance(SECOND / 2);
+    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 5);
+}

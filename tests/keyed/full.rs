@@ -1,0 +1,95 @@
+//! What becomes of a key for which there is no room.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
+use sluicegate::*;
+
+use super::SECOND;
+
+fn full(
+    max_keys: usize,
+    when_full: WhenFull,
+    clock: &ManualClock,
+) -> Keyed<u64, Buckets<&ManualClock>> {
+    Keyed::builder(Buckets::with_clock(quota!(10 / second), clock).unwrap())
+        .max_keys(max_keys)
+        .when_full(when_full)
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn a_key_too_many_is_refused_until_one_is_full_again() {
+    let clock = ManualClock::new();
+    let users = full(100, WhenFull::Deny, &clock);
+    for key in 0..100 {
+        users.try_acquire(&key, 5).unwrap();
+    }
+    for key in 100..1_000 {
+        let denied = users.try_acquire(&key, 5).unwrap_err();
+        assert!(matches!(denied, Denied::Full { .. }), "{denied:?}");
+        assert!(denied.retry_after().unwrap() <= SECOND / 2);
+    }
+    // Those that are known are as ever; and what takes nothing needs no room.
+    assert_eq!(users.try_acquire(&7, 1).unwrap().remaining(), 4);
+    assert_eq!(users.peek(&1_000, 0).unwrap().remaining(), 10);
+    assert!(users.try_acquire(&1_000, 0).is_ok());
+    assert!(matches!(users.try_acquire(&1_000, 11), Err(Denied::TooLarge { .. })));
+    clock.advance(SECOND / 2);
+    for key in 1_000..1_099 {
+        assert!(users.try_acquire(&key, 5).is_ok(), "{key}");
+    }
+    // One still holds what it was granted last.
+    assert!(users.contains(&7) && users.len() == 100);
+    assert!(users.try_acquire(&1_100, 5).is_err());
+}
+
+#[test]
+fn a_key_too_many_may_be_admitted_without_a_count() {
+    let clock = ManualClock::new();
+    let users = full(1, WhenFull::Admit, &clock);
+    users.try_acquire(&1, 10).unwrap();
+    for _ in 0..3 {
+        assert_eq!(users.try_acquire(&2, 10).unwrap().permits(), 10);
+        assert_eq!(users.try_acquire_up_to(&2, 50).unwrap().permits(), 10);
+    }
+    assert!(matches!(users.try_acquire(&2, 11), Err(Denied::TooLarge { .. })));
+    assert!(users.try_acquire(&1, 1).is_err() && !users.contains(&2));
+}
+
+#[test]
+fn keys_too_many_may_share_one_bucket() {
+    let clock = ManualClock::new();
+    let users = full(1, WhenFull::Share(quota!(4 / second)), &clock);
+    users.try_acquire(&1, 10).unwrap();
+    for key in 2..6 {
+        assert_eq!(users.try_acquire(&key, 1).unwrap().remaining(), 5 - key);
+    }
+    assert_eq!(users.try_acquire(&6, 1).unwrap_err().retry_after(), Some(SECOND / 4));
+    assert_eq!(users.len(), 1);
+}
+
+#[test]
+fn threads_never_put_in_more_keys_than_there_may_be() {
+    let clock = ManualClock::new();
+    let users = full(50, WhenFull::Deny, &clock);
+    let (granted, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let start = Barrier::new(4);
+    thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let (users, granted, most, start) = (&users, &granted, &most, &start);
+            scope.spawn(move || {
+                start.wait();
+                for key in 0..2_000 {
+                    let key = thread << 32 | key;
+                    granted.fetch_add(usize::from(users.try_acquire(&key, 1).is_ok()), Relaxed);
+                    most.fetch_max(users.len(), Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(granted.into_inner(), 50);
+    assert_eq!((users.len(), most.into_inner(), users.iter().count()), (50, 50, 50));
+}
