@@ -17,7 +17,6 @@
 //! A limiter without a queue promises nobody a turn: who asks at the right moment
 //! is served. What is shown is what that comes to.
 
-mod memory;
 mod outcome;
 
 use std::io;
@@ -29,6 +28,7 @@ use std::time::Duration;
 use self::outcome::Tally;
 pub use self::outcome::{Outcome, Percentiles, TooFew};
 use crate::life::Life;
+use crate::memory;
 use crate::round::{call, scheduler};
 use crate::subject::{Limit, Subject};
 

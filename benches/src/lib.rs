@@ -3,9 +3,11 @@
 
 pub mod costs;
 pub mod crowd;
+pub mod keyed;
 pub mod latency;
 pub mod life;
 pub mod machine;
+pub mod memory;
 pub mod page;
 pub mod plot;
 pub mod progress;

@@ -1,10 +1,12 @@
 //! The report of `contend` as one page, which needs nothing but itself.
 
 mod group;
+mod keys;
 mod tables;
 
 use std::path::Path;
 
+use clap::ValueEnum as _;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use self::group::Group;
@@ -25,12 +27,12 @@ pub struct Page<'a> {
     pub command: String,
     /// How they were taken.
     pub how: String,
-    /// What was asked of the limiters.
-    pub ops: &'a [Op],
     /// How many threads asked, in order.
     pub threads: &'a [usize],
-    /// The figures.
+    /// The figures of limiters without keys.
     pub lines: &'a [Line],
+    /// The figures of those that keep keys apart.
+    pub keyed: &'a [Line],
 }
 
 /// The command that was given, without the place of the program.
@@ -90,7 +92,8 @@ impl Page<'_> {
                     span.clock { "bare clocks, the floor of a time for who reads them: grey" }
                 }
                 nav {
-                    @for op in self.ops { a href={ "#" (op) } { (op) } }
+                    @for op in self.ops() { a href={ "#" (op) } { (op) } }
+                    @if !self.keyed.is_empty() { a href="#keys" { "keys" } }
                     a href="#excess" { "excess" }
                     a href="#figures" { "all figures" }
                 }
@@ -100,20 +103,27 @@ impl Page<'_> {
 
     fn body(&self) -> Markup {
         html! {
-            @for &op in self.ops { (self.section(op)) }
+            @for op in self.ops() { (self.section(op)) }
+            @if !self.keyed.is_empty() { (keys::section(self.keyed, self.threads)) }
             section #excess {
                 h2 { "Excess admissions" }
                 p {
                     "What was admitted beyond burst + rate × time, the worst of the clocks taken for the time. \
                      Only " code { "edge" } " comes close to the bound while permits are refilled."
                 }
-                (tables::excess(self.lines))
+                (tables::excess(self.lines.iter().chain(self.keyed)))
             }
             section #figures {
                 h2 { "All figures" }
-                details { summary { "as a table" } (tables::figures(self.lines)) }
+                details { summary { "as a table" } (tables::figures(self.lines, self.keyed)) }
             }
         }
+    }
+
+    /// What limiters without keys were asked.
+    fn ops(&self) -> Vec<Op> {
+        let asked = |op: &&Op| self.lines.iter().any(|line| line.op == op.to_string());
+        Op::value_variants().iter().filter(asked).copied().collect()
     }
 
     fn section(&self, op: Op) -> Markup {
@@ -180,8 +190,17 @@ impl Page<'_> {
                     .push(Series { limiter: line.limiter, points: point.into_iter().collect() }),
             }
         }
-        lines::draw(self.threads, &series, scale)
+        lines::draw(&threads(self.threads), &series, scale)
     }
+}
+
+/// What is written at each number of threads.
+fn threads(threads: &[usize]) -> Vec<String> {
+    let label = |threads: &usize| match threads {
+        1 => "1 thread".to_owned(),
+        more => format!("{more} threads"),
+    };
+    threads.iter().map(label).collect()
 }
 
 /// A plot and what it shows.
@@ -218,6 +237,7 @@ fn explain(op: Op) -> &'static str {
         Op::Edge => {
             "One permit at a rate of a few in a hundred calls: some are admitted, most are refused."
         }
+        Op::Insert => "One permit of a key that is new.",
         Op::Beside => {
             "One thread takes single permits of a large burst at full speed; all others ask for the whole \
              burst and are refused. Only the refused calls are counted and timed. A thread alone only asks."

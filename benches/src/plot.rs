@@ -30,7 +30,7 @@ pub enum Side {
     Ours,
     /// Somebody else's.
     Peer,
-    /// No limiter: a bare clock.
+    /// No limiter: a bare clock, or the measurement alone.
     Clock,
 }
 
@@ -40,7 +40,8 @@ impl Side {
     pub fn of(limiter: &str) -> Side {
         match limiter.split_once('/') {
             Some(("sluicegate", _)) => Side::Ours,
-            Some(("clock", _)) => Side::Clock,
+            Some(("clock" | "loop", _)) => Side::Clock,
+            None if limiter == "loop" => Side::Clock,
             _ => Side::Peer,
         }
     }
@@ -154,5 +155,7 @@ mod tests {
         assert_eq!(Side::of("clock/quanta"), Side::Clock);
         assert_eq!(Side::of("tower-resilience/fixed"), Side::Peer);
         assert_eq!(Side::of("governor"), Side::Peer);
+        assert_eq!(Side::of("loop"), Side::Clock);
+        assert_eq!(Side::of("loop/u64/uniform"), Side::Clock);
     }
 }

@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
+use crate::keyed::Skew;
 use crate::latency::Latency;
 use crate::round::Round;
 use crate::subject::Op;
@@ -70,6 +71,23 @@ pub struct Line {
     pub quiet: usize,
     /// The limiter that it is compared with.
     pub baseline: &'static str,
+    /// What its keys are, if it has any.
+    #[serde(flatten)]
+    pub of_keys: Option<OfKeys>,
+}
+
+/// The keys of a limiter that keeps them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct OfKeys {
+    /// How many there are, which is a figure of all lines.
+    #[serde(skip)]
+    pub keys: u64,
+    /// The limiter's name, without what follows.
+    pub store: &'static str,
+    /// What kind they are.
+    pub key: &'static str,
+    /// How the calls are spread over them.
+    pub spread: Skew,
 }
 
 /// One limiter, asked one thing by some threads.
@@ -83,6 +101,8 @@ pub struct Case {
     pub op: Op,
     /// By how many threads.
     pub threads: usize,
+    /// What its keys are, if it has any.
+    pub of_keys: Option<OfKeys>,
 }
 
 impl Line {
@@ -93,7 +113,7 @@ impl Line {
     /// If there are none.
     #[must_use]
     pub fn of(case: Case, rounds: &[Round], latency_ns: Option<Latency>) -> Line {
-        let Case { limiter, baseline, op, threads } = case;
+        let Case { limiter, baseline, op, threads, of_keys } = case;
         let quiet: Vec<&Round> = rounds.iter().filter(|round| round.is_quiet()).collect();
         let timed = if quiet.len() < 3 { rounds.iter().collect() } else { quiet.clone() };
         let sum = |count: fn(&Round) -> u64| rounds.iter().map(count).sum();
@@ -102,7 +122,7 @@ impl Line {
             limiter,
             op: op.to_string(),
             threads,
-            keys: 1,
+            keys: of_keys.map_or(1, |of_keys| of_keys.keys),
             ns_per_op: Spread::of(timed.iter().map(|round| round.ns_per_op)),
             mops: mops.median,
             mops_spread: mops,
@@ -115,6 +135,7 @@ impl Line {
             rounds: rounds.len(),
             quiet: quiet.len(),
             baseline,
+            of_keys,
         }
     }
 
@@ -123,7 +144,8 @@ impl Line {
     #[must_use]
     pub fn speed_up(&self, all: &[Line]) -> Option<f64> {
         let is_alone = |other: &&Line| {
-            other.threads == 1 && other.limiter == self.limiter && other.op == self.op
+            other.threads == 1
+                && (other.limiter, &other.op, other.keys) == (self.limiter, &self.op, self.keys)
         };
         let alone = all.iter().find(is_alone).filter(|_| self.threads > 1)?;
         Some(self.mops / alone.mops)
@@ -232,7 +254,8 @@ mod tests {
             queued: 0.0,
         };
         let line = |limiter, threads, mops| {
-            let case = Case { limiter, baseline: "governor", op: Op::Allow, threads };
+            let (baseline, op, of_keys) = ("governor", Op::Allow, None);
+            let case = Case { limiter, baseline, op, threads, of_keys };
             Line::of(case, &[Round { mops, ..round }], None)
         };
         let lines = [line("a", 1, 100.0), line("b", 1, 10.0), line("b", 2, 15.0)];

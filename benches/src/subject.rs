@@ -10,6 +10,8 @@ mod peers;
 mod window_peers;
 mod windows;
 
+pub(crate) use self::ours::quota;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -37,10 +39,13 @@ pub enum Op {
     /// Some permits are gone before it begins, and the limiter refills so slowly
     /// that they do not come back.
     Beside,
+    /// One permit of a key that has never been asked for. Of what keeps keys apart, and
+    /// of that only.
+    Insert,
 }
 
 impl Op {
-    /// What can be asked of a limiter that has a burst.
+    /// What can be asked of a limiter that has a burst, and no keys.
     pub const ALL: &'static [Op] = &[Op::Allow, Op::Full, Op::Deny, Op::Edge, Op::Beside];
 
     /// What can be asked of a limiter that counts a window: its limit and its burst
@@ -52,7 +57,7 @@ impl Op {
     #[must_use]
     pub const fn limit(self) -> Limit {
         match self {
-            Op::Allow => Limit::new(1_000_000, Duration::from_secs(1), 1 << 30),
+            Op::Allow | Op::Insert => Limit::new(1_000_000, Duration::from_secs(1), 1 << 30),
             Op::Full => Limit::new(1_000_000_000, Duration::from_secs(1), 1 << 30),
             Op::Deny => Limit::new(1, Duration::from_secs(3_600), 1),
             Op::Edge => Limit::new(3_000_000, Duration::from_secs(1), 3_000),
@@ -69,6 +74,7 @@ impl fmt::Display for Op {
             Op::Deny => "deny",
             Op::Edge => "edge",
             Op::Beside => "beside",
+            Op::Insert => "insert",
         })
     }
 }
@@ -245,7 +251,7 @@ mod tests {
                         );
                         assert!(subject.try_many(&mut second, rest), "{} has the rest", S::NAME);
                     }
-                    Op::Allow | Op::Full | Op::Edge => {}
+                    Op::Allow | Op::Full | Op::Edge | Op::Insert => {}
                 }
             }
         }

@@ -5,6 +5,10 @@
 //! falls on all of them alike. A time is that of the slowest thread, over its own
 //! calls. In some rounds each turn is followed by another in which single calls are
 //! timed, for the percentiles.
+//!
+//! Limiters of many keys have their turns after the others, with none for single calls.
+//! They have all their keys before they are timed. Those of more than 131,072 keys are
+//! kept for all rounds.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,6 +16,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use sluicegate_benches::keyed::report::Topic;
+use sluicegate_benches::keyed::{self, Skew};
 use sluicegate_benches::latency::{self, Ticks};
 use sluicegate_benches::machine::Machine;
 use sluicegate_benches::page::{self, Page};
@@ -26,6 +32,7 @@ const TIMED_ROUNDS: u32 = 4;
 
 /// Times limiters under contention, in alternation.
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches, each of its own")]
 struct Args {
     /// Print one JSON object per line
     #[arg(long)]
@@ -40,13 +47,28 @@ struct Args {
     #[arg(long, value_name = "SUBSTRING", default_value = "")]
     only: String,
     /// What to ask of them
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Op::Allow, Op::Deny])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Op::Allow, Op::Deny, Op::Insert])]
     op: Vec<Op>,
+    /// Only limiters that keep keys apart
+    #[arg(long, conflicts_with = "unkeyed")]
+    keyed: bool,
+    /// Only limiters without keys
+    #[arg(long)]
+    unkeyed: bool,
+    /// How many keys those have. Ten million take a minute to begin with
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1_000, 100_000], value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    keys: Vec<u64>,
+    /// What kinds of keys: numbers, or strings of 24 bytes
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = ["u64", "string"], default_values = ["u64", "string"])]
+    key: Vec<String>,
+    /// How the calls are spread over the keys. With `hot`, 95 in 100 are for one key, and a limiter without keys has turns, too
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Skew::Uniform])]
+    spread: Vec<Skew>,
     /// How long a turn lasts, in milliseconds
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     ms: u64,
     /// Threads that share a limiter
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 2], value_parser = threads)]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2], value_parser = threads)]
     threads: Vec<usize>,
     /// How many turns each of them has
     #[arg(long, value_name = "K", default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
@@ -67,11 +89,14 @@ fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Times single calls for one turn. Limiters of many keys have no such turns.
+type TimeCalls = fn(Op, Plan) -> (Ticks, bool);
+
 /// A case, and what came of it.
 struct Entry {
     case: Case,
-    run: fn(Op, Plan) -> Round,
-    time_calls: fn(Op, Plan) -> (Ticks, bool),
+    run: Box<dyn FnMut(Plan, u32) -> Round>,
+    time_calls: Option<TimeCalls>,
     rounds: Vec<Round>,
     ticks: Ticks,
 }
@@ -89,10 +114,11 @@ impl Visitor for Cases<'_> {
         }
         for &op in self.args.op.iter().filter(|op| S::OPS.contains(op)) {
             for &threads in &self.args.threads {
+                let (limiter, baseline) = (S::NAME, S::BASELINE);
                 self.entries.push(Entry {
-                    case: Case { limiter: S::NAME, baseline: S::BASELINE, op, threads },
-                    run: round::run::<S>,
-                    time_calls: latency::run::<S>,
+                    case: Case { limiter, baseline, op, threads, of_keys: None },
+                    run: Box::new(move |plan, _| round::run::<S>(op, plan)),
+                    time_calls: Some(latency::run::<S>),
                     rounds: Vec::new(),
                     ticks: Ticks::default(),
                 });
@@ -106,9 +132,7 @@ fn main() -> ExitCode {
     args.threads.sort_unstable();
     args.threads.dedup();
     let machine = Machine::this();
-    let mut cases = Cases { args: &args, entries: Vec::new() };
-    subject::visit_all(&mut cases);
-    let mut entries = cases.entries;
+    let mut entries = entries(&args);
 
     let progress = Progress::new(args.rounds, entries.len());
     for round in 1..=args.rounds {
@@ -121,28 +145,56 @@ fn main() -> ExitCode {
     let line = |entry: &Entry| {
         Line::of(entry.case, &entry.rounds, entry.ticks.percentiles(nanos_per_tick))
     };
-    let lines: Vec<Line> = entries.iter().map(line).collect();
+    let (keyed, lines): (Vec<Line>, Vec<Line>) =
+        entries.iter().map(line).partition(|line| line.of_keys.is_some());
     if args.json {
-        for line in &lines {
+        for line in lines.iter().chain(&keyed) {
             println!("{}", serde_json::to_string(line).expect("a line is plain data"));
         }
     } else {
-        print(&args, &machine, &lines);
+        print(&args, &machine, &lines, &keyed);
     }
     let Some(file) = &args.html else { return ExitCode::SUCCESS };
     let page = Page {
         machine: machine.to_string(),
         command: page::command_line(std::env::args()),
         how: how(&args),
-        ops: &args.op,
         threads: &args.threads,
         lines: &lines,
+        keyed: &keyed,
     };
     if let Err(error) = fs::write(file, page.html()) {
         eprintln!("contend: cannot write {}: {error}", file.display());
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
+}
+
+/// All cases that `args` ask for: limiters without keys, and then those that have some.
+fn entries(args: &Args) -> Vec<Entry> {
+    let mut cases = Cases { args, entries: Vec::new() };
+    if !args.keyed {
+        subject::visit_all(&mut cases);
+    }
+    let mut entries = cases.entries;
+    if !args.unkeyed {
+        let wanted = keyed::Wanted {
+            only: &args.only,
+            kinds: &args.key,
+            keys: &args.keys,
+            ops: &args.op,
+            skews: &args.spread,
+            threads: &args.threads,
+        };
+        entries.extend(keyed::all(wanted).into_iter().map(|mut keyed| Entry {
+            case: keyed.case,
+            run: Box::new(move |plan, round| keyed.turn(plan, round)),
+            time_calls: None,
+            rounds: Vec::new(),
+            ticks: Ticks::default(),
+        }));
+    }
+    entries
 }
 
 /// Gives every case its turn, from a different one each round.
@@ -154,13 +206,13 @@ fn run_round(args: &Args, round: u32, entries: &mut [Entry], progress: &Progress
         let time = Duration::from_millis(args.ms);
         let plan = Plan { threads: case.threads, time, is_pinned: args.pin };
         for _ in 0..=args.retries {
-            let round = run(case.op, plan);
-            rounds.push(round);
-            if round.is_quiet() {
+            let done = run(plan, round);
+            rounds.push(done);
+            if done.is_quiet() {
                 break;
             }
         }
-        if round % TIMED_ROUNDS == 1 {
+        if let Some(time_calls) = time_calls.filter(|_| round % TIMED_ROUNDS == 1) {
             let turns = (0..=args.retries).map(|_| time_calls(case.op, plan));
             // The quiet one, or else the last.
             ticks.add(&until_quiet(turns));
@@ -191,7 +243,7 @@ fn how(args: &Args) -> String {
     )
 }
 
-fn print(args: &Args, machine: &Machine, lines: &[Line]) {
+fn print(args: &Args, machine: &Machine, lines: &[Line], keyed: &[Line]) {
     println!("Machine: {machine}.\n{}", how(args));
     let style = if args.markdown { Style::Markdown } else { Style::Plain };
     for op in &args.op {
@@ -199,9 +251,16 @@ fn print(args: &Args, machine: &Machine, lines: &[Line]) {
             let name = op.to_string();
             let of_table = |line: &&Line| line.op == name && line.threads == threads;
             let of_table: Vec<&Line> = lines.iter().filter(of_table).collect();
+            if of_table.is_empty() {
+                continue;
+            }
             let plural = if threads == 1 { "" } else { "s" };
             let table = report::table(&of_table, lines, style);
             println!("\n### {op}, {threads} thread{plural}\n\n{table}");
         }
+    }
+    for topic in Topic::all(keyed) {
+        let table = keyed::report::table(keyed, topic, &args.threads, style);
+        println!("\n### {}\n\n{table}", topic.title());
     }
 }

@@ -2,11 +2,12 @@
 
 use maud::{Markup, html};
 
+use crate::plot::Side;
 use crate::report::Line;
 
 /// What each limiter admitted beyond its bound.
-pub(super) fn excess(lines: &[Line]) -> Markup {
-    let limiters = lines.iter().filter(|line| !line.limiter.starts_with("clock/"));
+pub(super) fn excess<'a>(lines: impl Iterator<Item = &'a Line>) -> Markup {
+    let limiters = lines.filter(|line| Side::of(line.limiter) != Side::Clock);
     // In the order of the lines.
     let mut sums: Vec<(&str, u64, u64, u64)> = Vec::new();
     for line in limiters {
@@ -43,20 +44,21 @@ pub(super) fn excess(lines: &[Line]) -> Markup {
 }
 
 /// Every line.
-pub(super) fn figures(lines: &[Line]) -> Markup {
+pub(super) fn figures(lines: &[Line], keyed: &[Line]) -> Markup {
     let nanos = |figure: f64| format!("{figure:.1}");
     html! {
         table {
             tr {
-                th { "limiter" } th { "op" } th { "threads" } th { "ns" } th { "min..max" }
+                th { "limiter" } th { "op" } th { "keys" } th { "threads" } th { "ns" } th { "min..max" }
                 th { "p50" } th { "p99" } th { "p99.9" } th { "most" } th { "Mops" }
                 th { "1 thread" }
                 th { "rounds" } th { "quiet" } th { "admitted" } th { "bound" } th { "excess" }
             }
-            @for line in lines {
+            @for line in lines.iter().chain(keyed) {
                 tr {
                     th { (line.limiter) }
                     td { (line.op) }
+                    td { @if line.of_keys.is_some() { (grouped(line.keys)) } }
                     td { (line.threads) }
                     td { (nanos(line.ns_per_op.median)) }
                     td { (nanos(line.ns_per_op.min)) ".." (nanos(line.ns_per_op.max)) }
@@ -68,7 +70,7 @@ pub(super) fn figures(lines: &[Line]) -> Markup {
                         td {} td {} td {} td {}
                     }
                     td { (nanos(line.mops)) }
-                    td { @if let Some(times) = line.speed_up(lines) { (format!("{times:.2} ×")) } }
+                    td { @if let Some(times) = line.speed_up(if line.of_keys.is_some() { keyed } else { lines }) { (format!("{times:.2} ×")) } }
                     td { (line.rounds) }
                     td { (line.quiet) }
                     td { (grouped(line.admitted)) }

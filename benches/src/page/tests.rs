@@ -1,7 +1,9 @@
 //! The page is whole, needs nothing else, and says what it is told as it is told.
 
 use super::*;
+use crate::keyed::Skew;
 use crate::latency::Latency;
+use crate::report::OfKeys;
 
 fn line(limiter: &'static str, op: Op, threads: usize) -> Line {
     let spread = |median| Spread { min: median * 0.9, median, max: median * 1.2 };
@@ -22,6 +24,7 @@ fn line(limiter: &'static str, op: Op, threads: usize) -> Line {
         rounds: 3,
         quiet: 3,
         baseline: "governor",
+        of_keys: None,
     }
 }
 
@@ -30,9 +33,9 @@ fn page_of(lines: &[Line], machine: &str) -> String {
         machine: machine.to_owned(),
         command: "contend --html x.html".to_owned(),
         how: "3 rounds".to_owned(),
-        ops: &[Op::Allow, Op::Beside],
         threads: &[1, 2],
         lines,
+        keyed: &[],
     };
     page.html()
 }
@@ -100,6 +103,31 @@ fn what_is_spread_over_cores_is_drawn_with_what_is_not() {
     let drawn = |name: &str| page.lines().filter(|text| *text == name).count();
     // Two plots of each group, and the percentiles.
     assert_eq!((drawn("sharded"), drawn("token_bucket"), drawn("governor")), (3, 5, 5));
+}
+
+#[test]
+fn limiters_of_keys_are_drawn_against_the_number_of_keys() {
+    let keyed = |keys, spread| {
+        let (store, key) = ("governor/dashmap", "u64");
+        let of_keys = Some(OfKeys { keys, store, key, spread });
+        Line { keys, of_keys, ..line("governor/dashmap/u64", Op::Deny, 1) }
+    };
+    let keyed =
+        [keyed(1_000, Skew::Uniform), keyed(100_000, Skew::Uniform), keyed(1_000, Skew::Zipf)];
+    let page = Page {
+        machine: String::new(),
+        command: String::new(),
+        how: String::new(),
+        threads: &[1, 2],
+        lines: &[],
+        keyed: &keyed,
+    };
+    let page = page.html();
+    assert_eq!(open_elements(&page), Vec::<&str>::new());
+    let count = |text: &str| page.lines().filter(|line| *line == text).count();
+    // One of each plot: two spreads, and one and two threads, of which nobody is in the second.
+    assert_eq!((count("1,000 keys"), count("100,000 keys"), count("governor/dashmap")), (2, 1, 2));
+    assert!(!page_of(&[line("governor", Op::Allow, 1)], "").contains("id=\"keys\""));
 }
 
 #[test]

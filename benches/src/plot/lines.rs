@@ -1,4 +1,4 @@
-//! A figure against the number of threads, one line per limiter.
+//! A figure against the number of threads or of keys, one line per limiter.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -24,22 +24,22 @@ const STEP: f64 = 0.02;
 pub struct Series<'a> {
     /// The limiter.
     pub limiter: &'a str,
-    /// The figures, each with its place among the numbers of threads.
+    /// The figures, each with its place from the left.
     pub points: Vec<(usize, Spread)>,
 }
 
-/// Draws `series` against `threads`, each figure with a bar from the least to the
+/// Draws `series` above the `places`, which are labels; each figure with a bar from the least to the
 /// most. What the figures are is for the page to say.
 ///
 /// # Panics
 ///
 /// Never: it is drawn in memory.
 #[must_use]
-pub fn draw(threads: &[usize], series: &[Series<'_>], scale: axis::Scale) -> String {
+pub fn draw(places: &[String], series: &[Series<'_>], scale: axis::Scale) -> String {
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
-        draw_on(&root, threads, series, scale).expect(DRAWN);
+        draw_on(&root, places, series, scale).expect(DRAWN);
         root.present().expect(DRAWN);
     }
     svg
@@ -48,13 +48,13 @@ pub fn draw(threads: &[usize], series: &[Series<'_>], scale: axis::Scale) -> Str
 #[expect(clippy::cast_precision_loss, reason = "there are few threads and limiters")]
 fn draw_on<'a>(
     root: &super::Area<'a>,
-    threads: &[usize],
+    labels: &[String],
     series: &[Series<'_>],
     scale: axis::Scale,
 ) -> super::Drawn<'a> {
     let figures = series.iter().flat_map(|line| &line.points);
     let axis = axis::Axis::of(scale, figures.flat_map(|(_, figure)| [figure.min, figure.max]));
-    let places = axis::Marked::places(threads.len());
+    let places = axis::Marked::places(labels.len());
     let mut chart = ChartBuilder::on(root)
         .margin_top(TEXT_SIZE)
         .margin_right(NAMES)
@@ -68,7 +68,7 @@ fn draw_on<'a>(
         .light_line_style(TRANSPARENT)
         .axis_style(ink::GRID.color())
         .label_style(super::text_style())
-        .x_label_formatter(&|place| threads_at(threads, *place))
+        .x_label_formatter(&|place| label_at(labels, *place))
         .y_label_formatter(&|height| axis::label(axis.figure(*height)))
         .draw()?;
 
@@ -111,11 +111,7 @@ fn draw_on<'a>(
     Ok(())
 }
 
-/// The number of threads whose place is marked.
-fn threads_at(threads: &[usize], place: f64) -> String {
-    let threads = threads.get(place.round().max(0.0) as usize);
-    threads.map_or_else(String::new, |threads| match threads {
-        1 => "1 thread".to_owned(),
-        more => format!("{more} threads"),
-    })
+/// What is written at a place that is marked.
+fn label_at(labels: &[String], place: f64) -> String {
+    labels.get(place.round().max(0.0) as usize).cloned().unwrap_or_default()
 }

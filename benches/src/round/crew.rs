@@ -25,7 +25,7 @@ impl Role {
         match op {
             Op::Beside if index == 0 && plan.threads > 1 => Role::Company,
             Op::Beside => Role::Many(limit.burst),
-            Op::Allow | Op::Full | Op::Deny | Op::Edge => Role::One,
+            Op::Allow | Op::Full | Op::Deny | Op::Edge | Op::Insert => Role::One,
         }
     }
 
@@ -55,10 +55,6 @@ pub(crate) fn together<S: Subject, T: Send>(
     (op, limit, plan): (Op, Limit, Plan),
     work: impl Fn(Role, &S, &mut S::Own<'_>, &AtomicBool) -> T + Sync,
 ) -> Crew<T> {
-    let cores = core_affinity::get_core_ids().filter(|_| plan.is_pinned).unwrap_or_default();
-    // What the threads share is on lines of its own.
-    let is_over = CachePadded::new(AtomicBool::new(false));
-    let start = CachePadded::new(Barrier::new(plan.threads + 1));
     let mut warm_up_calls = WARM_UP * plan.threads as u64;
     let mut before = 0;
     if op == Op::Beside {
@@ -67,27 +63,48 @@ pub(crate) fn together<S: Subject, T: Send>(
         before = calls(subject, &mut subject.own(), WARM_UP);
     }
 
-    let (done, admitted): (Vec<T>, Vec<u64>) = thread::scope(|scope| {
+    let prepare = |index| {
+        let role = Role::of(op, limit, plan, index);
+        let mut own = subject.own();
+        let admitted = role.calls(subject, &mut own, WARM_UP);
+        (role, own, admitted)
+    };
+    let run = |(role, mut own, admitted): (Role, S::Own<'_>, u64), is_over: &AtomicBool| {
+        (work(role, subject, &mut own, is_over), admitted)
+    };
+    let (done, admitted): (Vec<T>, Vec<u64>) = start(plan, prepare, run).into_iter().unzip();
+    Crew { done, warm_up_calls, warm_up_admitted: before + admitted.iter().sum::<u64>() }
+}
+
+/// Lets `plan.threads` threads, numbered from 0, `prepare` and then `work`, all at the
+/// same time, until the flag is raised after `plan.time`. What each `work` returned.
+pub(crate) fn start<P, T: Send>(
+    plan: Plan,
+    prepare: impl Fn(usize) -> P + Sync,
+    work: impl Fn(P, &AtomicBool) -> T + Sync,
+) -> Vec<T> {
+    let cores = core_affinity::get_core_ids().filter(|_| plan.is_pinned).unwrap_or_default();
+    // What the threads share is on lines of its own.
+    let is_over = CachePadded::new(AtomicBool::new(false));
+    let barrier = CachePadded::new(Barrier::new(plan.threads + 1));
+    thread::scope(|scope| {
         let running: Vec<_> = (0..plan.threads)
             .map(|index| {
-                let (work, is_over, start) = (&work, &is_over, &start);
+                let (prepare, work, is_over, barrier) = (&prepare, &work, &is_over, &barrier);
                 let core = cores.get(index).copied();
-                let role = Role::of(op, limit, plan, index);
                 scope.spawn(move || {
                     if let Some(core) = core {
                         core_affinity::set_for_current(core);
                     }
-                    let mut own = subject.own();
-                    let admitted = role.calls(subject, &mut own, WARM_UP);
-                    start.wait();
-                    (work(role, subject, &mut own, is_over), admitted)
+                    let prepared = prepare(index);
+                    barrier.wait();
+                    work(prepared, is_over)
                 })
             })
             .collect();
-        start.wait();
+        barrier.wait();
         thread::sleep(plan.time);
         is_over.store(true, Relaxed);
-        running.into_iter().map(|thread| thread.join().expect("no call panics")).unzip()
-    });
-    Crew { done, warm_up_calls, warm_up_admitted: before + admitted.iter().sum::<u64>() }
+        running.into_iter().map(|thread| thread.join().expect("no call panics")).collect()
+    })
 }

@@ -7,7 +7,7 @@ use sluicegate::{CoarseClock, MonotonicClock, QuantaClock, Quota, Rate, Refill};
 use super::clocks::STEP;
 use super::{Limit, Op, Subject, shared};
 
-pub(super) fn quota(limit: Limit) -> Quota {
+pub(crate) fn quota(limit: Limit) -> Quota {
     let rate = Rate::new(limit.permits, limit.period).expect("the rate is in range");
     Quota::new(rate).with_burst(limit.burst).expect("the burst is in range")
 }
@@ -81,7 +81,7 @@ limiter!(
     |op| match op {
         // Cells are whole nanoseconds apart.
         Op::Edge => Limit::new(1, Duration::from_nanos(333), 3_000),
-        Op::Allow | Op::Full | Op::Deny | Op::Beside => op.limit(),
+        _ => op.limit(),
     }
 );
 
@@ -152,7 +152,7 @@ pub(super) fn with_more(op: Op) -> Limit {
     match op {
         Op::Allow => Limit { burst: Quota::MAX_BURST, ..limit },
         Op::Full => Limit { permits: Rate::MAX_PER_SECOND, burst: Quota::MAX_BURST, ..limit },
-        Op::Deny | Op::Edge | Op::Beside => limit,
+        _ => limit,
     }
 }
 

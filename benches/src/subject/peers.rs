@@ -221,6 +221,6 @@ leaky_bucket!(LeakyBucket, "leaky-bucket", true);
 fn by_the_second(op: Op) -> Limit {
     match op {
         Op::Deny => Limit::new(1, Duration::from_secs(1), 1),
-        Op::Allow | Op::Full | Op::Edge | Op::Beside => op.limit(),
+        _ => op.limit(),
     }
 }

@@ -15,7 +15,7 @@ use super::{Limit, Op};
 /// none of them much.
 pub(super) fn window(op: Op) -> Limit {
     match op {
-        Op::Allow | Op::Full | Op::Beside => of(1 << 16, Duration::from_micros(250)),
+        Op::Allow | Op::Full | Op::Beside | Op::Insert => of(1 << 16, Duration::from_micros(250)),
         Op::Deny => of(1, Duration::from_secs(3_600)),
         Op::Edge => of(3_000, Duration::from_millis(1)),
     }

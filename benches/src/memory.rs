@@ -5,7 +5,8 @@ use std::fs;
 /// KiB of it that are resident, or `None` where the system does not tell. Linux
 /// does: this file walks the pages, where the cheaper ones add up what each
 /// processor has counted, and are some hundreds of KiB off.
-pub(super) fn resident_kib() -> Option<u64> {
+#[must_use]
+pub fn resident_kib() -> Option<u64> {
     parse(&fs::read_to_string("/proc/self/smaps_rollup").ok()?)
 }
 
@@ -15,7 +16,7 @@ const MAPPINGS: usize = 4;
 
 /// How many more threads the process has mappings for, if the system tells. It has
 /// to be asked beforehand: a thread that gets its stack and no more ends the process.
-pub(super) fn room_for_threads() -> Option<usize> {
+pub(crate) fn room_for_threads() -> Option<usize> {
     let most: usize = fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()?;
     let used = fs::read_to_string("/proc/self/maps").ok()?.lines().count();
     Some(most.saturating_sub(used) / MAPPINGS)

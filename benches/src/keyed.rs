@@ -1,0 +1,134 @@
+//! Limiters of many keys, as the benches see them.
+
+mod cases;
+mod fill;
+mod key;
+mod ours;
+mod peers;
+pub mod report;
+mod sequence;
+pub mod turn;
+
+use std::time::Duration;
+
+pub use self::cases::{Keyed, Wanted, all};
+pub use self::key::Key;
+pub use self::sequence::{Skew, each, sequence};
+use crate::subject::{Limit, Op};
+
+/// What a store of keys can be asked.
+pub const OPS: &[Op] = &[Op::Allow, Op::Deny, Op::Edge, Op::Insert];
+
+/// The limit of each key.
+///
+/// Where all calls are admitted, a key that was asked for once is not full again for a
+/// minute: some stores keep those only that are not full, and here all are to be there.
+///
+/// # Panics
+///
+/// If keys are never asked that.
+#[must_use]
+pub fn limit(op: Op) -> Limit {
+    match op {
+        Op::Allow | Op::Insert => {
+            Limit { permits: 1, period: Duration::from_secs(60), burst: 1 << 25 }
+        }
+        Op::Deny => op.limit(),
+        // Few enough for a thousand keys to be refused, and whole nanoseconds apart.
+        Op::Edge => Limit { permits: 1_000, period: Duration::from_secs(1), burst: 10 },
+        Op::Full | Op::Beside => panic!("keys are never asked {op}"),
+    }
+}
+
+/// A limiter of many keys, all with the same limit.
+pub trait Store<K: Key>: Send + Sync + Sized {
+    /// What reports call it, without the kind of key.
+    const NAME: &'static str;
+
+    /// How many keys it is asked for at once.
+    const AT_ONCE: usize = 1;
+
+    /// Of a million keys, so many may find no place, and are refused what they ask for.
+    const HOMELESS: u64 = 0;
+
+    /// Whether it is asked `op` of keys that are called so unequally.
+    #[must_use]
+    fn takes(_op: Op, _skew: Skew) -> bool {
+        true
+    }
+
+    /// One without keys, told how many there will be if it wants to know.
+    fn new(limit: Limit, keys: u64) -> Self;
+
+    /// Whether one permit of `key` is granted now.
+    fn try_one(&self, key: &K) -> bool;
+
+    /// How many of [`AT_ONCE`](Store::AT_ONCE) `keys` are granted a permit now.
+    #[inline(always)]
+    fn try_next(&self, keys: &[K]) -> u64 {
+        u64::from(self.try_one(&keys[0]))
+    }
+}
+
+/// Whether `admitted` of so many calls are all that could be.
+#[must_use]
+pub fn are_all<K: Key, S: Store<K>>(admitted: u64, calls: u64) -> bool {
+    (calls - admitted) * 1_000_000 <= S::HOMELESS * calls
+}
+
+/// Something to be done with every [`Store`] of one kind of key.
+pub trait Visitor<K: Key> {
+    /// Does it with one.
+    fn visit<S: Store<K> + 'static>(&mut self);
+}
+
+/// What the others are compared with.
+pub const BASELINE: &str = "governor/dashmap";
+
+/// Shows `visitor` every store, in the order of the reports.
+pub fn visit_all<K: Key>(visitor: &mut impl Visitor<K>) {
+    visitor.visit::<peers::Loop>();
+
+    visitor.visit::<ours::TokenBucket>();
+    visitor.visit::<ours::KeyTable<K>>();
+    visitor.visit::<ours::KeyTableBatch<K>>();
+    visitor.visit::<ours::Keyed<K>>();
+
+    visitor.visit::<peers::GovernorDashMap<K>>();
+    visitor.visit::<peers::GovernorHashMap<K>>();
+    visitor.visit::<peers::Quota<K>>();
+    visitor.visit::<peers::PingoraRate>();
+    visitor.visit::<peers::MutexMap<K>>();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYS: u64 = 40;
+
+    struct OneCall;
+
+    impl<K: Key> Visitor<K> for OneCall {
+        fn visit<S: Store<K>>(&mut self) {
+            let keys: Vec<K> = (0..KEYS).map(K::at).collect();
+            let kind = K::NAME;
+            for &op in OPS.iter().filter(|op| S::takes(**op, Skew::Uniform)) {
+                // With room to spare: in a small one, places run short by chance.
+                let store = S::new(limit(op), 100 * KEYS);
+                assert!(keys.iter().all(|key| store.try_one(key)), "{} {kind} {op}", S::NAME);
+                let mut chunks = keys.chunks_exact(S::AT_ONCE);
+                let again: u64 = chunks.by_ref().map(|chunk| store.try_next(chunk)).sum();
+                let asked = KEYS - chunks.remainder().len() as u64;
+                let expected = if op == Op::Deny { 0 } else { asked };
+                assert_eq!(again, expected, "{} {kind} {op}", S::NAME);
+            }
+        }
+    }
+
+    #[test]
+    fn every_store_does_what_the_benches_time_it_for() {
+        visit_all::<u64>(&mut OneCall);
+        visit_all::<String>(&mut OneCall);
+    }
+}

@@ -1,0 +1,289 @@
+//! One turn: some threads, one store whose keys are all there, a fixed time.
+
+use std::fmt;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use crossbeam_utils::CachePadded;
+
+use super::{Key, Skew, Store, are_all, limit};
+use crate::life::Life;
+use crate::round::{Plan, Round, crew, scheduler};
+use crate::subject::Op;
+
+/// Calls between two looks at the flag that ends a turn. A sequence has a multiple of
+/// it, and it is one of what any store is asked at once.
+const BATCH: usize = 256;
+
+/// The most calls of each thread before the turn: what a cache holds is in it.
+const WARM_UP: usize = 1 << 17;
+
+/// So many keys are inserted anew for every round: then it is not the luck of one
+/// layout that all rounds share. More would take longer than the rounds.
+const RENEWED: u64 = 1 << 17;
+
+/// Calls in a second that no store comes to: it is replaced before a turn in which one key
+/// might spend what is left of its burst.
+const FASTEST: f64 = 1e8;
+
+/// A store with all its keys, which is kept from one turn to the next.
+pub struct Full<S> {
+    store: CachePadded<S>,
+    life: Life,
+    keys: u64,
+    round: u32,
+    /// Calls for the key that is asked for most, about.
+    spent: f64,
+    admitted: u64,
+    /// Of those, what no turn has reported.
+    unreported: u64,
+}
+
+impl<S> Full<S> {
+    /// One that was asked once for each of `keys`.
+    ///
+    /// # Panics
+    ///
+    /// If it refuses more than a few of those that are always admitted.
+    #[must_use]
+    pub fn new<K: Key>(op: Op, keys: u64, round: u32) -> Full<S>
+    where
+        S: Store<K>,
+    {
+        let life = Life::begin();
+        let store = CachePadded::new(S::new(limit(op), keys));
+        let admitted = (0..keys).map(|index| u64::from(store.try_one(&K::at(index)))).sum();
+        // Where one permit is all there is, keys that share a counter have one for all.
+        let is_right = op == Op::Deny || are_all::<K, S>(admitted, keys);
+        assert!(is_right, "{} admitted {admitted} of {keys}", S::NAME);
+        Full { store, life, keys, round, spent: 1.0, admitted, unreported: admitted }
+    }
+
+    /// The store itself.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Whether it can go on in that round.
+    #[expect(clippy::cast_precision_loss, reason = "it is an estimate")]
+    fn lasts(&self, task: Task<'_, impl Key>, plan: Plan, round: u32) -> bool {
+        let to_come = plan.time.as_secs_f64() * FASTEST * task.skew.share(self.keys);
+        let is_spent = self.spent + to_come > limit(task.op).burst as f64;
+        (self.keys > RENEWED || self.round == round) && (task.op != Op::Allow || !is_spent)
+    }
+
+    /// The most that may have been admitted since it was made, all keys together. Each
+    /// is asked from the start, and is granted whole permits.
+    fn bound(&self, op: Op) -> u64 {
+        let limit = limit(op);
+        let earned = self.life.elapsed().as_nanos() * u128::from(limit.permits);
+        let of_each = u128::from(limit.burst) + earned / limit.period.as_nanos();
+        u64::try_from(of_each * u128::from(self.keys)).expect("a bench lasts seconds")
+    }
+}
+
+impl<S> fmt::Debug for Full<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Full { keys, round, admitted, .. } = self;
+        f.debug_struct("Full")
+            .field("keys", keys)
+            .field("round", round)
+            .field("admitted", admitted)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What one thread did.
+struct Lap {
+    calls: u64,
+    admitted: u64,
+    warm_up_calls: u64,
+    warm_up_admitted: u64,
+    began: Instant,
+    ended: Instant,
+    queued: Duration,
+}
+
+/// What a turn is about.
+#[derive(Debug)]
+pub struct Task<'a, K> {
+    /// What is asked.
+    pub op: Op,
+    /// Of how many keys.
+    pub keys: u64,
+    /// How unequally.
+    pub skew: Skew,
+    /// In which order, by each thread.
+    pub sequences: &'a [Arc<[K]>],
+}
+
+impl<K> Clone for Task<'_, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for Task<'_, K> {}
+
+/// Asks the store in `kept`, or a new one if that is of another round, for the keys of
+/// `sequences`, one for each thread.
+///
+/// # Panics
+///
+/// If the store does not do what it is timed for.
+#[expect(clippy::cast_precision_loss, reason = "they are counts of a second's calls")]
+pub fn run<K: Key, S: Store<K>>(
+    kept: &mut Option<Full<S>>,
+    task: Task<'_, K>,
+    plan: Plan,
+    round: u32,
+) -> Round {
+    let Task { op, keys, skew, sequences } = task;
+    if kept.as_ref().is_some_and(|full| !full.lasts(task, plan, round)) {
+        // First, so that there is memory for one only.
+        *kept = None;
+    }
+    let full = kept.get_or_insert_with(|| Full::new::<K>(op, keys, round));
+    let store = &*full.store;
+    let prepare = |thread: usize| {
+        let keys = &*sequences[thread];
+        // Elsewhere in each round.
+        let first = (round as usize).wrapping_mul(0x9e37_79b9 * BATCH) & (keys.len() - 1);
+        let warm_up = WARM_UP.min(full.keys.next_power_of_two() as usize).max(BATCH);
+        let warm_up_admitted = calls(store, &keys[..warm_up]);
+        (keys, first, warm_up as u64, warm_up_admitted)
+    };
+    let laps = crew::start(plan, prepare, |prepared, is_over| {
+        let (keys, first, warm_up_calls, warm_up_admitted) = prepared;
+        let waited = scheduler::waited();
+        let began = Instant::now();
+        let (calls, admitted) = lap(store, keys, first, is_over);
+        let ended = Instant::now();
+        let queued = scheduler::waited_since(waited);
+        Lap { calls, admitted, warm_up_calls, warm_up_admitted, began, ended, queued }
+    });
+
+    let calls: u64 = laps.iter().map(|lap| lap.calls).sum();
+    let made = calls + laps.iter().map(|lap| lap.warm_up_calls).sum::<u64>();
+    let admitted = laps.iter().map(|lap| lap.admitted + lap.warm_up_admitted).sum::<u64>();
+    match op {
+        Op::Allow => {
+            assert!(are_all::<K, S>(admitted, made), "{} admitted {admitted} of {made}", S::NAME);
+        }
+        Op::Deny => assert!(admitted * 100 <= made, "{} admitted {admitted}", S::NAME),
+        _ => {}
+    }
+    let before = full.admitted - full.unreported;
+    full.spent += made as f64 * skew.share(keys);
+    full.admitted += admitted;
+    let unreported = std::mem::take(&mut full.unreported) + admitted;
+
+    let began = laps.iter().map(|lap| lap.began).min().expect("there are threads");
+    let ended = laps.iter().map(|lap| lap.ended).max().expect("there are threads");
+    let time = |lap: &Lap| lap.ended.duration_since(lap.began);
+    let nanos = |lap: &Lap| time(lap).as_nanos() as f64 / lap.calls.max(1) as f64;
+    let queued = |lap: &Lap| lap.queued.as_secs_f64() / time(lap).as_secs_f64();
+    Round {
+        ns_per_op: laps.iter().map(nanos).fold(0.0, f64::max),
+        mops: calls as f64 / ended.duration_since(began).as_nanos() as f64 * 1e3,
+        most_calls: laps.iter().map(|lap| lap.calls).max().unwrap_or(0),
+        fewest_calls: laps.iter().map(|lap| lap.calls).min().unwrap_or(0),
+        admitted: unreported,
+        bound: full.bound(op).saturating_sub(before),
+        queued: laps.iter().map(queued).fold(0.0, f64::max),
+    }
+}
+
+/// Calls until the turn is over: how many, and how many were admitted.
+fn lap<K: Key, S: Store<K>>(
+    store: &S,
+    keys: &[K],
+    first: usize,
+    is_over: &AtomicBool,
+) -> (u64, u64) {
+    let (mut made, mut admitted, mut at) = (0, 0, first);
+    while !is_over.load(Relaxed) {
+        admitted += calls(store, &keys[at..at + BATCH]);
+        made += BATCH as u64;
+        at = (at + BATCH) & (keys.len() - 1);
+    }
+    (made, admitted)
+}
+
+/// Asks for a permit of each of `keys`; how many were granted. Those that are left over
+/// where the store is asked for several at once are not asked for.
+///
+/// The store is hidden from the compiler at every call, as limiters without keys are.
+#[inline(never)]
+pub fn calls<K: Key, S: Store<K>>(store: &S, keys: &[K]) -> u64 {
+    let granted = |keys| black_box(black_box(store).try_next(keys));
+    keys.chunks_exact(S::AT_ONCE).map(granted).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Visitor, sequence, visit_all};
+    use super::*;
+
+    const KEYS: u64 = 1_000;
+
+    struct TwoRounds(Op);
+
+    impl<K: Key> Visitor<K> for TwoRounds {
+        fn visit<S: Store<K>>(&mut self) {
+            let op = self.0;
+            if !S::takes(op, Skew::Uniform) {
+                return;
+            }
+            let plan = Plan { threads: 2, time: Duration::from_millis(2), is_pinned: false };
+            let sequences = [0, 1].map(|thread| sequence::<K>(Skew::Uniform, KEYS, thread));
+            let task = Task { op, keys: KEYS, skew: Skew::Uniform, sequences: &sequences };
+            let mut kept: Option<Full<S>> = None;
+            for round in [1, 1, 2] {
+                let round = run(&mut kept, task, plan, round);
+                assert_eq!(round.excess(), 0, "{} {op}", S::NAME);
+                assert!(round.most_calls > 0 && round.ns_per_op > 0.0, "{}", S::NAME);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_counted_once() {
+        for op in [Op::Allow, Op::Deny, Op::Edge] {
+            visit_all::<u64>(&mut TwoRounds(op));
+        }
+        visit_all::<String>(&mut TwoRounds(Op::Deny));
+    }
+
+    /// Admits all calls for one in 128 of the keys, and more for no other than its first.
+    #[derive(Default)]
+    struct Generous(std::sync::Mutex<std::collections::HashSet<u64>>);
+
+    impl Store<u64> for Generous {
+        const NAME: &'static str = "generous";
+
+        fn new(_: crate::subject::Limit, _: u64) -> Generous {
+            Generous::default()
+        }
+
+        fn try_one(&self, key: &u64) -> bool {
+            self.0.lock().expect("no holder panics").insert(*key) || key.is_multiple_of(128)
+        }
+    }
+
+    #[test]
+    fn what_is_admitted_beyond_the_sum_of_the_bounds_is_excess() {
+        let plan = Plan { threads: 1, time: Duration::from_millis(2), is_pinned: false };
+        let sequence = sequence::<u64>(Skew::Uniform, KEYS, 0);
+        let sequences = std::slice::from_ref(&sequence);
+        let task = Task { op: Op::Deny, keys: KEYS, skew: Skew::Uniform, sequences };
+        let mut kept: Option<Full<Generous>> = None;
+        let rounds = [1, 1].map(|round| run(&mut kept, task, plan, round));
+        // One of each key.
+        assert_eq!(rounds[0].bound, KEYS);
+        let admitted = rounds[0].admitted + rounds[1].admitted;
+        assert_eq!(rounds[0].excess() + rounds[1].excess(), admitted - KEYS);
+    }
+}
