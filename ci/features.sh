@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 ci/setup.sh base targets msrv
 
-for features in "" alloc std quanta serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
+for features in "" alloc std quanta keyed "huge-pages,keyed" serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
     echo "features: ${features:-none}"
     cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
 done

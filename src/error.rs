@@ -174,9 +174,9 @@ impl ConfigError {
         match self {
             ConfigError::Permits { .. } => "permits",
             ConfigError::Period { .. } => "period",
-            ConfigError::TooFast { .. } => "rate",
-            ConfigError::Burst { .. } => "burst",
-            ConfigError::Initial { .. } => "initial",
+            ConfigError::TooFast { .. } | ConfigError::KeyRate { .. } => "rate",
+            ConfigError::Burst { .. } | ConfigError::KeyBurst { .. } => "burst",
+            ConfigError::Initial { .. } | ConfigError::KeyInitial { .. } => "initial",
             ConfigError::MaxDebt { .. } => "max_debt",
             ConfigError::EmissionInterval { .. } => "interval",
             ConfigError::Tolerance { .. } => "tolerance",
@@ -187,9 +187,6 @@ impl ConfigError {
             ConfigError::Shards { .. } => "shards",
             ConfigError::Count { .. } => "count",
             ConfigError::Capacity { .. } => "capacity",
-            ConfigError::KeyBurst { .. } => "burst",
-            ConfigError::KeyRate { .. } => "rate",
-            ConfigError::KeyInitial { .. } => "initial",
             ConfigError::KeyRefill { .. } => "refill",
             ConfigError::Tier { .. } => "tier",
             ConfigError::Memory { .. } => "memory",
@@ -257,11 +254,15 @@ impl fmt::Display for ConfigError {
         match *self {
             ConfigError::Permits { permits: value }
             | ConfigError::Burst { burst: value }
+            | ConfigError::KeyBurst { burst: value }
             | ConfigError::MaxDebt { max_debt: value } => write!(f, "{value}")?,
             ConfigError::Period { period: value }
             | ConfigError::EmissionInterval { interval: value } => write!(f, "{value:?}")?,
-            ConfigError::TooFast { permits, period } => write!(f, "{permits} per {period:?}")?,
-            ConfigError::Initial { initial, burst } => write!(f, "{initial} of {burst}")?,
+            ConfigError::TooFast { permits, period } | ConfigError::KeyRate { permits, period } => {
+                write!(f, "{permits} per {period:?}")?
+            }
+            ConfigError::Initial { initial, burst }
+            | ConfigError::KeyInitial { initial, burst } => write!(f, "{initial} of {burst}")?,
             ConfigError::Tolerance { tolerance, interval } => {
                 write!(f, "{tolerance:?} at an interval of {interval:?}")?;
             }
@@ -279,9 +280,6 @@ impl fmt::Display for ConfigError {
             ConfigError::Capacity { capacity, least, most } => {
                 return write!(f, "{capacity}: must be from {least} to {most}");
             }
-            ConfigError::KeyBurst { burst } => write!(f, "{burst}")?,
-            ConfigError::KeyRate { permits, period } => write!(f, "{permits} per {period:?}")?,
-            ConfigError::KeyInitial { initial, burst } => write!(f, "{initial} of {burst}")?,
             ConfigError::KeyRefill { refill } => write!(f, "{refill:?}")?,
             ConfigError::Tier { which } => write!(f, "number {which}")?,
             ConfigError::Memory { bytes } => write!(f, "{bytes} bytes")?,

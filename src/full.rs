@@ -18,7 +18,9 @@ pub enum WhenFull {
     Deny,
     /// Admit it, and keep no count of it. Fails open.
     Admit,
-    /// Ask one bucket of this quota, which all such keys share.
+    /// Ask one bucket of this quota, which all such keys share. (A key that has had some of it
+    /// has its own burst besides, once there is room.) More than its burst is
+    /// [`Denied::Full`].
     Share(Quota),
 }
 
@@ -54,7 +56,24 @@ impl<C: Clock> Overflow<C> {
         match self {
             Overflow::Deny => Err(Denied::Full { retry_after }),
             Overflow::Admit => Ok(Grant { permits, outlook: fresh }),
-            Overflow::Share(bucket) => bucket.try_acquire(permits),
+            // More than the bucket ever has may still be granted, once there is room.
+            Overflow::Share(bucket) => bucket.try_acquire(permits).map_err(|denied| match denied {
+                Denied::TooLarge { .. } => Denied::Full { retry_after },
+                denied => denied,
+            }),
+        }
+    }
+
+    /// The same, to one that asks for as many as there are.
+    pub(crate) fn answer_up_to(
+        &self,
+        permits: u64,
+        fresh: Outlook,
+        retry_after: Duration,
+    ) -> Result<Grant, Denied> {
+        match self {
+            Overflow::Share(bucket) => bucket.try_acquire_up_to(permits),
+            Overflow::Deny | Overflow::Admit => self.answer(permits, fresh, retry_after),
         }
     }
 }

@@ -114,6 +114,15 @@ pub trait Limiter {
     /// Makes the limiter full again. May wait for other changes of this limiter
     /// that are under way.
     fn reset(&self);
+
+    /// Whether the limiter is as one that was never asked: nothing that was granted counts
+    /// any more. One that is may be dropped, and made anew when it is needed.
+    ///
+    /// If not overridden: whether [`peek`](Limiter::peek) of nothing says so.
+    fn is_idle(&self) -> bool {
+        self.peek(0)
+            .is_ok_and(|grant| grant.remaining() == grant.limit() && grant.reset_after().is_zero())
+    }
 }
 
 /// Hands every verb on to what a pointer points to.
@@ -140,6 +149,10 @@ macro_rules! through {
 
             fn reset(&self) {
                 (**self).reset();
+            }
+
+            fn is_idle(&self) -> bool {
+                (**self).is_idle()
             }
         }
     };

@@ -6,7 +6,7 @@ use crate::Grant;
 #[cfg(feature = "alloc")]
 use crate::Lease;
 #[cfg(feature = "alloc")]
-use crate::key_table::KeyWord;
+use crate::key_table::{Charged, GiveBack};
 use crate::one_word::Level;
 use crate::sync::{AtomicWord, Ordering::Relaxed, Word};
 
@@ -28,6 +28,10 @@ use crate::sync::{AtomicWord, Ordering::Relaxed, Word};
 /// granted again. To give back a receipt from before is then to forget that too, at
 /// most the permits of the receipt. Buckets and sliding windows tell the two apart
 /// (unless a ring's count goes round within one tick, by resets).
+///
+/// So may the word of a key in a `KeyTable`, after the key was removed or reset; what comes
+/// back then is what the key had when the permits were granted, which in a table of several
+/// tiers may be more than the permits of the receipt.
 ///
 /// A `Sharded` limiter keeps room for what may come back, as long as the receipt lives, so
 /// it can be given back whatever has happened. That room is missing from the burst: **no
@@ -68,9 +72,9 @@ enum Undo<'a> {
     Level(&'a AtomicWord<Level>, Level, Level),
     /// The same.
     Word(&'a AtomicWord<u64>, u64, u64),
-    /// The same.
+    /// By the table that a key is in.
     #[cfg(feature = "alloc")]
-    Key(&'a AtomicWord<KeyWord>, KeyWord, KeyWord),
+    Key(&'a dyn GiveBack, Charged<'a>),
     /// By one limiter after the other, the last first.
     #[cfg(feature = "alloc")]
     Each(alloc::vec::Vec<Receipt<'a>>),
@@ -115,14 +119,14 @@ impl<'a> Receipt<'a> {
         Receipt { grant, undo }
     }
 
-    /// A grant to a key, whose `word` moved from the first of `words` to the second.
+    /// A grant to a key of a table.
     #[cfg(feature = "alloc")]
     pub(crate) fn of_key(
         grant: Grant,
-        word: &'a AtomicWord<KeyWord>,
-        (before, after): (KeyWord, KeyWord),
+        table: &'a dyn GiveBack,
+        charged: Charged<'a>,
     ) -> Receipt<'a> {
-        Receipt { grant, undo: Undo::Key(word, before, after) }
+        Receipt { grant, undo: Undo::Key(table, charged) }
     }
 
     /// The permits of a lease.
@@ -152,7 +156,7 @@ impl<'a> Receipt<'a> {
     /// Gives the permits back, if nothing has happened to the limiter since, and
     /// says whether it did. If not, they stay spent.
     ///
-    /// Lock-free; does not allocate; reads no clock. Of several limiters (see
+    /// Lock-free; does not allocate; reads no clock, but for a key of a `KeyTable`. Of several limiters (see
     /// `All`) each is asked, and the answer is whether all did.
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn give_back(self) -> bool {
@@ -161,7 +165,7 @@ impl<'a> Receipt<'a> {
             Undo::Level(word, seen, written) => put_back(word, seen, written),
             Undo::Word(word, seen, written) => put_back(word, seen, written),
             #[cfg(feature = "alloc")]
-            Undo::Key(word, before, after) => put_back(word, before, after),
+            Undo::Key(table, charged) => table.give_back(charged),
             #[cfg(feature = "alloc")]
             Undo::Each(parts) => {
                 let mut is_all = true;

@@ -235,6 +235,10 @@ impl<L: Limiter, C: Clock> Limiter for Sticky<L, C> {
     fn reset(&self) {
         self.reset();
     }
+
+    fn is_idle(&self) -> bool {
+        self.limiter.is_idle()
+    }
 }
 
 impl<L: fmt::Debug, C> fmt::Debug for Sticky<L, C> {

@@ -51,6 +51,8 @@ mod meddled;
 mod races;
 #[path = "key_table/random.rs"]
 mod random;
+#[path = "key_table/receipts.rs"]
+mod receipts;
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -73,7 +73,7 @@ pub trait Store<K: Key>: Send + Sync + Sized {
 /// Whether `admitted` of so many calls are all that could be.
 #[must_use]
 pub fn are_all<K: Key, S: Store<K>>(admitted: u64, calls: u64) -> bool {
-    (calls - admitted) * 1_000_000 <= S::HOMELESS * calls
+    calls - admitted <= (S::HOMELESS * calls).div_ceil(1_000_000)
 }
 
 /// Something to be done with every [`Store`] of one kind of key.

@@ -23,7 +23,7 @@
 //! **Theorem.** For any interleaving, if clocks are no further apart than the skew and no
 //! call is held up for longer than a wrap less the age of what it found: the permits of a key
 //! that are admitted in any span (s, t] of the clock cost at most `capacity + A(t) - A(s)`
-//! ticks, unless the key is removed.
+//! ticks, unless the key is removed. (Grants that are given back are left out.)
 //!
 //! *Proof.* The levels of a key only rise: a hit adds its cost to the level, or to `now -
 //! capacity` if that is more. A word of the key that is gone was expired by the margin, by
@@ -34,11 +34,13 @@
 //! Keys that share a print and a pair share the level, so the sum of both is bounded. ∎
 //!
 //! Progress: lock-free. A marker is only taken away by one who saw a lower marker of the
-//! key, or saw it charged, or (after the grace) by another key's caller that then goes on.
+//! key, or saw it charged, or (after the grace) by a sweep or another key's caller that then
+//! goes on.
 
 use crate::Clock;
 use crate::sync::{Ordering::SeqCst, fence};
 
+use super::forget::Charged;
 use super::line::{At, PLACES, Pair, Words, first, places};
 use super::table::{Answer, Charge, Granted, Moment, Refused, Table};
 use super::tier::Tier;
@@ -47,7 +49,7 @@ use super::word::{KeyWord, Kind, Print};
 /// A line with more free places is roomy: below it, a key goes to its other line if that has
 /// more. At a higher bound, more keys are a line further away; at a lower one, lines fill
 /// less evenly, and some are full early.
-const ROOMY: u32 = if PLACES == 8 { 2 } else { 0 };
+const ROOMY: u32 = if PLACES == 8 { 3 } else { 0 };
 
 impl<C: Clock> Table<C> {
     /// One attempt to charge a key, wherever it is; `None` if somebody else went on instead.
@@ -93,9 +95,11 @@ impl<C: Clock> Table<C> {
             cost,
             balance: self.ticks.balance(now, level, tier.capacity),
             elapsed_nanos,
-            word: pair.word(at),
-            before: KeyWord::charged(print, self.ticks.full(now)),
-            after,
+            charged: Charged {
+                word: pair.word(at),
+                before: KeyWord::charged(print, self.ticks.full(now)),
+                after,
+            },
         }))
     }
 

@@ -26,21 +26,16 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
         words.filter(|word| word.kind() == Kind::Charged).map(KeyWord::print).collect()
     }
 
-    /// Places a marker of a new key in an empty line, as does a call that is held up when it has seen that
-    /// nobody else is there; the marker's level.
-    ///
-    /// # Panics
-    ///
-    /// If the place is not empty.
+    /// Places a marker of a new key in an empty line, as does a call that is held up when it
+    /// has seen that nobody else is there. The marker's level, if the place was empty.
     #[must_use]
-    pub fn mark(&self, key: &K) -> u64 {
+    pub fn mark(&self, key: &K) -> Option<u64> {
         let place = self.place(key);
         let pair = self.table.pair(place);
-        let (at, seen) = (At(pair.home(), 0), KeyWord::default());
-        let level = self.table.ticks.marker_over(self.table.moment().now, Kind::Empty, 0);
-        let marker = KeyWord::marker(place.print, level.unwrap_or_default());
-        assert!(pair.replace(at, seen, marker), "not empty");
-        marker.level()
+        let at = At(pair.home(), 0);
+        let level = self.table.ticks.marker_over(self.table.moment().now, Kind::Empty, 0)?;
+        let marker = KeyWord::marker(place.print, level);
+        pair.replace(at, KeyWord::default(), marker).then_some(marker.level())
     }
 
     /// The rest of that call, for one permit, given the level of its marker: whether that was

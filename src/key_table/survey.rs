@@ -18,7 +18,8 @@ pub struct Occupancy {
     pub places: usize,
     /// Keys that are not full: the ones that there must be room for.
     pub live: usize,
-    /// Keys that have become full since, and make room for others when it is needed.
+    /// Keys that have become full since, and make room for others when it is needed: two skews
+    /// of the clock after they did.
     pub expired: usize,
     /// Places that are being taken, or were when their caller was held up.
     pub pending: usize,
@@ -28,7 +29,6 @@ pub struct Occupancy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableEntry {
     pub(super) print: u32,
-    pub(super) balance: i64,
     pub(super) full_after: Duration,
 }
 

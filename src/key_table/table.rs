@@ -10,6 +10,7 @@ use crate::Clock;
 use crate::accrual::Linear;
 use crate::sync::{AtomicWord, Backoff, Ordering::Relaxed};
 
+use super::forget::Charged;
 use super::line::{Line, Pair};
 use super::pages;
 use super::place::Place;
@@ -46,15 +47,13 @@ pub(super) struct Moment {
     pub(super) now: u64,
 }
 
-/// A key that was charged, in the word that was so and is so now.
+/// A key that was charged.
 pub(super) struct Granted<'a> {
     pub(super) cost: i64,
     /// What is left.
     pub(super) balance: i64,
     pub(super) elapsed_nanos: u64,
-    pub(super) word: &'a AtomicWord<KeyWord>,
-    pub(super) before: KeyWord,
-    pub(super) after: KeyWord,
+    pub(super) charged: Charged<'a>,
 }
 
 /// A key that was not.
@@ -163,20 +162,8 @@ impl<C: Clock> Table<C> {
             cost,
             balance,
             elapsed_nanos,
-            word,
-            before: self.as_it_was(seen, print, now),
-            after,
+            charged: Charged { word, before: seen, after },
         }))
-    }
-
-    /// What a receipt puts back: the state that was `seen`, or a full one that is not so old.
-    #[inline]
-    fn as_it_was(&self, seen: KeyWord, print: Print, now: u64) -> KeyWord {
-        if self.ticks.is_full(now, seen.level()) {
-            KeyWord::charged(print, self.ticks.full(now))
-        } else {
-            seen
-        }
     }
 
     /// The same, for a key that is nowhere yet, or whose word others write too.

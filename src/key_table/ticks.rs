@@ -86,11 +86,10 @@ impl<const BITS: u32> Ticks<BITS> {
         }
     }
 
-    #[inline]
     /// The level of a key that is charged `cost` where a marker of `level` is, and was full.
     pub(super) fn first(&self, now: u64, level: u64, (capacity, cost): (i64, i64)) -> u64 {
         let age = self.age(now, level);
-        // Never below the marker. (It is above only if a permit is less than the band.)
+        // Never below the marker. (It is above only if it was placed by a clock that is ahead.)
         let is_above = age < capacity - cost && age >= self.span - self.band - self.slack;
         if is_above { level } else { Self::level(now, capacity - cost) }
     }

@@ -4,11 +4,13 @@ use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
+use core::time::Duration;
 
+use crate::decision::Outlook;
 use crate::{Clock, Denied, Grant, Observe, Receipt, Shortfall};
 
 use super::KeyTable;
-use super::table::{Answer, Charge, Refused};
+use super::table::{Answer, Charge, Granted, Refused};
 use super::tier::Tier;
 
 /// One of the quotas of a [`KeyTable`], to ask for keys in.
@@ -59,8 +61,16 @@ where
             if balance >= wanted { Ok(wanted) } else { Err(wanted) }
         };
         let asked = self.table.table.ask(self.table.place(key), self.tier, charge);
-        let granted = asked.as_ref().map_or(1, |granted| (granted.cost / cost) as u64);
-        self.answer(key, granted, asked)
+        match asked {
+            Ok(Granted { cost: spent, .. }) => self.answer(key, (spent / cost) as u64, asked),
+            Err(Refused::Short { .. }) => self.answer(key, 1, asked),
+            Err(Refused::Full { ticks }) => {
+                let (fresh, retry_after) = self.if_there_was_room(most as u64, ticks);
+                let answer = self.table.overflow.answer_up_to(most as u64, fresh, retry_after);
+                self.table.observer.decided(key, most as u64, answer.is_ok());
+                answer
+            }
+        }
     }
 
     /// As [`KeyTable::try_acquire_revocable`], in this tier.
@@ -68,17 +78,20 @@ where
     /// # Errors
     ///
     /// The same.
-    pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'a>, Denied> {
+    pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'a>, Denied>
+    where
+        C: Sync,
+    {
         let charge = match self.charge(permits) {
             Ok(charge) => charge,
             Err(denied) => return self.peek_or(key, permits, denied).map(Receipt::spent),
         };
-        let asked = self.table.table.ask(self.table.place(key), self.tier, charge);
-        let undo =
-            asked.as_ref().ok().map(|granted| (granted.word, (granted.before, granted.after)));
+        let table = &self.table.table;
+        let asked = table.ask(self.table.place(key), self.tier, charge);
+        let charged = asked.as_ref().ok().map(|granted| granted.charged);
         let grant = self.answer(key, permits, asked)?;
-        Ok(match undo {
-            Some((word, words)) => Receipt::of_key(grant, word, words),
+        Ok(match charged {
+            Some(charged) => Receipt::of_key(grant, table, charged),
             None => Receipt::spent(grant),
         })
     }
@@ -107,7 +120,7 @@ where
         keys: &[Q],
         permits: u64,
     ) -> Vec<Result<Grant, Denied>> {
-        let mut answers = Vec::with_capacity(keys.len());
+        let mut answers = Vec::with_capacity(keys.len().min(1 << 16));
         self.try_acquire_batch_with(keys, permits, |_, answer| answers.push(answer));
         answers
     }
@@ -155,18 +168,21 @@ where
             Err(Refused::Short { wanted, balance, elapsed_nanos }) => {
                 Err(self.short(wanted, balance, elapsed_nanos))
             }
-            Err(Refused::Full { ticks }) => self.overflow(permits, ticks),
+            Err(Refused::Full { ticks }) => {
+                let (fresh, retry_after) = self.if_there_was_room(permits, ticks);
+                self.table.overflow.answer(permits, fresh, retry_after)
+            }
         };
         self.table.observer.decided(key, permits, answer.is_ok());
         answer
     }
 
-    /// The answer to a key for which there is no place, until so many ticks have passed.
+    /// How a key would stand for which there is no place until so many ticks have passed, and
+    /// how long that is.
     #[cold]
-    fn overflow(&self, permits: u64, ticks: i64) -> Result<Grant, Denied> {
+    fn if_there_was_room(&self, permits: u64, ticks: i64) -> (Outlook, Duration) {
         let left = self.tier.capacity - permits as i64 * self.tier.cost;
-        let retry_after = self.table.tiers.time(ticks.max(0) as u64);
-        self.table.overflow.answer(permits, self.tier.outlook(left, 0), retry_after)
+        (self.tier.outlook(left, 0), self.table.tiers.time(ticks.max(0) as u64))
     }
 }
 
@@ -179,15 +195,16 @@ where
 {
     /// Takes all of `permits` for the key, or none.
     ///
-    /// Lock-free; does not allocate; reads the clock once, and twice more for a new key. A
-    /// denial writes nothing. A request for no permits is granted, and leaves no trace.
+    /// Lock-free; does not allocate; reads the clock once, and for a new key twice, or once more
+    /// if it sweeps a line. A denial writes nothing, but that [`Denied::Full`] is counted. A
+    /// request for no permits is granted, and leaves no trace.
     ///
     /// # Errors
     ///
     /// * [`Denied::Wait`] if the key has not so many now;
     /// * [`Denied::TooLarge`] if they are more than the burst;
     /// * [`Denied::Full`] if there is no place for the key, and that is what
-    ///   [`WhenFull`](crate::WhenFull) says.
+    ///   [`WhenFull`](crate::WhenFull) says (or that of the bucket that such keys share).
     #[inline(always)]
     pub fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         self.first_tier().try_acquire(key, permits)
@@ -195,7 +212,8 @@ where
 
     /// Takes as many of `permits` for the key as it has.
     ///
-    /// Otherwise as [`try_acquire`](KeyTable::try_acquire).
+    /// Otherwise as [`try_acquire`](KeyTable::try_acquire). If there is no place for the key,
+    /// [`WhenFull::Admit`](crate::WhenFull::Admit) grants all of them, up to the burst.
     ///
     /// # Errors
     ///
@@ -206,17 +224,20 @@ where
 
     /// As [`try_acquire`](KeyTable::try_acquire), with a [`Receipt`] by which the permits can
     /// be given back, if nothing has happened to the key since. (What came by way of
-    /// [`WhenFull`](crate::WhenFull) cannot be.)
+    /// [`WhenFull`](crate::WhenFull) cannot be.) To give back reads the clock.
     ///
     /// # Errors
     ///
     /// As `try_acquire`.
-    pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'_>, Denied> {
+    pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'_>, Denied>
+    where
+        C: Sync,
+    {
         self.first_tier().try_acquire_revocable(key, permits)
     }
 
     /// What [`try_acquire`](KeyTable::try_acquire) would answer, if there was a place for the
-    /// key. Writes nothing.
+    /// key. Lock-free; does not allocate; reads the clock once; writes nothing.
     ///
     /// # Errors
     ///
@@ -232,6 +253,10 @@ where
     /// clock is read once for every 16, and their lines are fetched side by side: several times
     /// as fast where the table is larger than the processor's caches. A key may come more
     /// than once. Does not allocate.
+    ///
+    /// `answer` is called while other keys of its 16 are still to be decided, by what was seen
+    /// of them before: it should be quick, and leave these keys alone (one that was refused is
+    /// not looked at again).
     #[inline]
     pub fn try_acquire_batch_with<Q: Borrow<K>>(
         &self,

@@ -64,7 +64,7 @@ impl Print {
 
 /// The word of one place. The default is an empty one.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct KeyWord(u64);
+pub(super) struct KeyWord(u64);
 
 /// What a word is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,12 @@ impl KeyWord {
     #[inline]
     pub(super) fn level(self) -> u64 {
         LEVEL.get(self.0)
+    }
+
+    /// The same word of another level.
+    #[inline]
+    pub(super) fn with_level(self, level: u64) -> KeyWord {
+        KeyWord(self.0 & !LEVEL.put(LEVEL.max()) | LEVEL.wrap(level))
     }
 
     /// Whether this is the state of the key with `print`, expired or not.

@@ -13,8 +13,7 @@ use super::per_key::{Answer, Engine};
 ///
 /// For windows, GCRA, limiters of several windows, and quotas that differ from key to key.
 /// A key's limiter is in memory of its own, which is allocated when the key becomes known.
-/// It is idle, and may be forgotten, when all of its limit remains and nothing is left to
-/// wait for: when [`peek(0)`](Limiter::peek) says so.
+/// It may be forgotten when it [is idle](Limiter::is_idle).
 ///
 /// The limiters should read the same clock.
 ///
@@ -101,9 +100,7 @@ where
     }
 
     fn is_idle(&self, (): &(), state: &Box<L>, _: u64) -> bool {
-        state
-            .peek(0)
-            .is_ok_and(|grant| grant.remaining() == grant.limit() && grant.reset_after().is_zero())
+        state.is_idle()
     }
 
     fn idle_after(&self, (): &(), state: &Box<L>, _: u64) -> Duration {

@@ -291,4 +291,9 @@ impl<L: Limiter> Limiter for All<L> {
     fn reset(&self) {
         All::reset(self);
     }
+
+    // Of all: a look tells of the one with the least left, and another may have more to wait for.
+    fn is_idle(&self) -> bool {
+        self.limiters.iter().all(Limiter::is_idle)
+    }
 }

@@ -196,3 +196,20 @@ fn all_of_all_gives_back_what_the_inner_ones_took() {
 fn minutely(limit: u64) -> Rate {
     Rate::new(limit, Duration::from_secs(60)).unwrap()
 }
+
+/// What a look tells is that of the limiter with the least left; another may still count.
+#[test]
+fn several_limiters_are_idle_when_each_of_them_is() {
+    let clock = ManualClock::new();
+    let second: Box<dyn Limiter> = Box::new(TokenBucket::with_clock(quota!(1 / second), &clock));
+    let hour: Box<dyn Limiter> =
+        Box::new(FixedWindow::with_clock(rate!(3 / hour), &clock).unwrap());
+    let both = All::new([second, hour]).unwrap();
+    assert!(both.is_idle());
+    both.try_acquire(1).unwrap();
+    clock.advance(Duration::from_secs(1));
+    assert!(both.peek(0).unwrap().reset_after().is_zero());
+    assert!(!both.is_idle() && !Sticky::new(&both).is_idle());
+    clock.advance(Duration::from_secs(3_600));
+    assert!(both.is_idle());
+}

@@ -33,7 +33,7 @@ macro_rules! key_table {
         impl<K: Key> Store<K> for $Table<K> {
             const NAME: &'static str = $name;
             // Told how many keys there will be, it has places for nearly all.
-            const HOMELESS: u64 = 200;
+            const HOMELESS: u64 = 20;
 
             fn new(limit: Limit, keys: u64) -> Self {
                 let table = sluicegate::KeyTable::with_keys(subject::quota(limit), keys as usize);

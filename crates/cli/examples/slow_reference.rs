@@ -1,6 +1,6 @@
 //! Replays logs by the definitions of the limiters, in rational numbers and
 //! without the engine, and prints the JSON that the command must print for
-//! `--json --top 0`:
+//! `--json --top 0`, but for what that says of stores:
 //!
 //! ```text
 //! cargo run --release -p sluicegate-cli --example slow_reference -- --policy POLICY.toml LOG...

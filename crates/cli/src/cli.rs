@@ -38,11 +38,17 @@ Limiters of policy \"multi_window\" and \"all\" also have
     \"denied_by\":[{\"part\":S,\"denied\":N}]
 for each of their windows or limiters; if several refused a line, it counts for the one that it \
 would have had to wait for longest.
+Limiters with `max_keys` also have
+    \"store\":\"exact\",\"max_keys\":N,\"known\":N,\"full\":N
+and those of store \"table\"
+    \"store\":\"table\",\"memory_bytes\":N,\"occupancy\":{\"places\":N,\"live\":N,\"expired\":N},\"full\":N
+where \"known\" is the most keys that were kept at a time, \"live\" are those not full at the end, \
+and \"full\" are the lines whose key found no room, of which `when_full` decided.
 \"lines\" are the lines judged, late ones among them, skipped ones not. Of each limiter, \"allowed\" \
 and \"denied\" add up to the lines that its `match` lets through.
 
 Exit status: 0 if the logs were replayed, whatever was denied or skipped; 1 if something could \
-not be read or written; 2 if an argument or the policy is wrong.";
+not be read or written, or sliding logs would take more than 4 GiB; 2 if an argument or the policy is wrong.";
 
 /// Replay access logs against rate-limit policies.
 ///

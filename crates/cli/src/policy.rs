@@ -3,11 +3,14 @@
 mod check;
 mod error;
 mod kind;
+mod parts;
 mod schema;
+mod store;
 mod words;
 
 pub use self::error::PolicyError;
-pub use self::kind::{Kind, Unbuildable};
+pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
+pub use self::store::{Exact, Room, Size, Store, Table, exact};
 use crate::log::{Field, Line};
 
 /// The policy that is used when none is given.
@@ -34,6 +37,8 @@ pub struct Rule {
     pub filter: Filter,
     /// What a line costs.
     pub cost: Cost,
+    /// Where its keys are kept.
+    pub store: Store,
 }
 
 /// Which lines a limiter judges. An empty list lets every line through.

@@ -6,9 +6,11 @@
 //! than a line before it is *late*, and is judged at the newest time.
 //!
 //! Every limiter of the policy judges every line that its filter lets through,
-//! whatever the others say.
+//! whatever the others say. Its keys are in one of the engine's stores, which reads
+//! that clock: so keys are forgotten, and find no room, when they would have been.
 
 mod judge;
+mod keys;
 mod timeline;
 
 use std::io::{self, BufRead};
@@ -69,8 +71,8 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// If the log cannot be read to its end. A line that is no log line is
-    /// counted, and is not an error.
+    /// If the log cannot be read to its end, or the logs of a limiter would take more
+    /// memory than they may. A line that is no log line is counted, and is not an error.
     pub fn read(&mut self, name: &str, mut log: impl BufRead) -> io::Result<()> {
         let mut number = 0;
         log.for_byte_line(|text| {
@@ -84,7 +86,10 @@ impl Replay {
                     self.first_skipped.push(Skipped { log: name.to_owned(), number, why });
                 }
             }
-            Ok(true)
+            match self.judges.iter().find_map(Judge::too_large) {
+                None => Ok(true),
+                Some(why) => Err(io::Error::new(io::ErrorKind::OutOfMemory, why)),
+            }
         })
     }
 

@@ -1,12 +1,14 @@
 //! What came of a replay, for people and for programs.
 
 mod json;
+mod store;
 mod text;
 
 use std::cmp::Reverse;
 
 use serde::Serialize;
 
+pub use self::store::{PlacesSummary, StoreSummary};
 pub use self::text::Heading;
 use crate::policy::Rule;
 use crate::replay::{Judge, Replay};
@@ -40,6 +42,9 @@ pub struct LimiterSummary {
     /// Which of its parts refused, if it has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied_by: Vec<PartSummary>,
+    /// What became of the store, if the policy chose one.
+    #[serde(flatten)]
+    pub store: Option<StoreSummary>,
 }
 
 /// The counts of one of several windows, or of one of several limiters.
@@ -87,11 +92,14 @@ impl LimiterSummary {
             denied: tally.denied,
             allowed: tally.allowed,
         });
-        LimiterSummary::new(judge.rule(), keys, judge.denied_by(), top)
+        LimiterSummary {
+            store: StoreSummary::of_judge(judge),
+            ..LimiterSummary::new(judge.rule(), keys, judge.denied_by(), top)
+        }
     }
 
     /// Adds up the counts of every key. `denied_by` are those of each part of the
-    /// rule's limiter.
+    /// rule's limiter. Nothing is said of the store.
     #[must_use]
     pub fn new(
         rule: &Rule,
@@ -108,6 +116,7 @@ impl LimiterSummary {
             denied: keys.iter().map(|key| key.denied).sum(),
             top_denied: keys.into_iter().filter(|key| key.denied > 0).collect(),
             denied_by: parts.map(|(part, &denied)| PartSummary { part, denied }).collect(),
+            store: None,
         };
         summary
             .top_denied

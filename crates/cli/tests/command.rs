@@ -159,6 +159,61 @@ of = [
 }
 
 #[test]
+fn stores_that_the_policy_chose_are_in_both_reports() {
+    let folder = Folder::new();
+    let (first, second) = POLICY.split_once("\n\n").unwrap();
+    let table = "store = \"table\"\nmemory = \"1 KiB\"\nwhen_full = \"admit\"";
+    folder.file("policy.toml", format!("{first}\n{table}\n{second}max_keys = 9"));
+    let args = ["access.log"];
+
+    let limiters = json(&folder.replay(&["--json", args[0]], "").success())["limiters"].take();
+    let expected = json!({
+        "name": "two each",
+        "keys": 2,
+        "allowed": 4,
+        "denied": 2,
+        "top_denied": [{ "key": "a", "denied": 2, "allowed": 2 }],
+        "store": "table",
+        "memory_bytes": 1024,
+        "occupancy": { "places": 128, "live": 2, "expired": 0 },
+        "full": 0,
+    });
+    assert_eq!(limiters[0], expected);
+    let store = ["store", "max_keys", "known", "full"].map(|field| &limiters[1][field]);
+    assert_eq!(store, [&json!("exact"), &json!(9), &json!(1), &json!(0)]);
+
+    let report = stdout(&folder.replay(&args, "").success());
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let stores: Vec<String> = report
+        .lines()
+        .skip_while(|line| *line != "stores")
+        .take_while(|line| !line.is_empty())
+        .map(words)
+        .collect();
+    assert_eq!(
+        stores,
+        [
+            "stores",
+            "limiter store memory holds no room then",
+            "two each table 1.00 KiB 2 of 128 0 admitted",
+            "three in all exact 9 keys 1 at most 0 denied",
+        ]
+    );
+}
+
+#[test]
+fn a_replay_through_a_full_table_says_the_same_again() {
+    let folder = Folder::new();
+    let table = "key = \"client\"\nstore = \"table\"\nmemory = \"128 B\"";
+    folder.file("policy.toml", POLICY.replace("key = \"client\"", table));
+    let log: String = (0..40).map(|client| LOG.replace("a -", &format!("a{client} -"))).collect();
+    let replay = || json(&folder.replay(&["--json"], log.clone()).success());
+    let first = replay();
+    assert!(first["limiters"][0]["full"].as_u64() > Some(0));
+    assert_eq!(first, replay());
+}
+
+#[test]
 fn top_limits_the_keys_that_are_listed_and_0_does_not() {
     let folder = Folder::new();
     let log: String = (0..13)

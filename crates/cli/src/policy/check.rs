@@ -1,6 +1,7 @@
 //! From a policy as it is written to one that makes sense.
 
 mod kind;
+mod store;
 
 use std::ops::Range;
 
@@ -84,10 +85,13 @@ impl Check<'_> {
         if name.get_ref().is_empty() {
             return Err(self.wrong("name", name.span(), "expected some text"));
         }
+        let key = self.key(raw.key.as_ref().ok_or_else(|| lacks("key"))?)?;
+        let kind = self.kind()?;
         let rule = Rule {
             name: name.get_ref().clone(),
-            key: self.key(raw.key.as_ref().ok_or_else(|| lacks("key"))?)?,
-            kind: self.kind()?,
+            key,
+            store: self.store(&kind)?,
+            kind,
             filter: raw.filter.as_ref().map_or(Ok(Filter::default()), |raw| self.filter(raw))?,
             cost: raw.cost.as_ref().map_or(Ok(Cost::Permits(1)), |raw| self.cost(raw))?,
         };

@@ -5,9 +5,14 @@ use std::time::Duration;
 
 use sluicegate::{
     All, Budget, Calendar, CalendarError, CalendarWindow, ConfigError, Coverage, FixedWindow, Gcra,
-    LeakyBucket, Limiter, ManualClock, MultiWindow, Quota, Rate, SlidingCounter, SlidingLog,
-    SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
+    LeakyBucket, Limiter, ManualClock, MultiWindow, Quota, Rate, Refill, SlidingCounter,
+    SlidingLog, SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
 };
+
+use super::parts::Parts;
+
+/// A limiter of any kind.
+pub type BoxedLimiter = Box<dyn Limiter + Send + Sync>;
 
 /// An algorithm of the engine and its numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +98,7 @@ impl Kind {
     ///
     /// [`Unbuildable`] is the engine's verdict. The kinds of a
     /// [`Policy`](super::Policy) have passed it.
-    pub fn limiter(&self, clock: Arc<ManualClock>) -> Result<Box<dyn Limiter>, Unbuildable> {
+    pub fn limiter(&self, clock: Arc<ManualClock>) -> Result<BoxedLimiter, Unbuildable> {
         Ok(match self {
             Kind::TokenBucket(quota) => Box::new(TokenBucket::with_clock(*quota, clock)),
             Kind::Gcra { interval, tolerance } => {
@@ -127,7 +132,7 @@ impl Kind {
             Kind::All(parts) => {
                 let parts: Result<Vec<_>, _> =
                     parts.iter().map(|part| part.limiter(Arc::clone(&clock))).collect();
-                Box::new(All::new(parts?)?)
+                Box::new(Parts::new(All::new(parts?)?))
             }
         })
     }
@@ -143,6 +148,30 @@ impl Kind {
             }
             Kind::All(parts) => parts.iter().map(Kind::to_string).collect(),
             _ => Vec::new(),
+        }
+    }
+
+    /// Whether a key that is full is as one that was never seen, so that a store may forget
+    /// it. It is not where a bucket starts with less, or counts its steps from its start.
+    #[must_use]
+    pub fn is_new_when_full(&self) -> bool {
+        match self {
+            Kind::TokenBucket(quota) => {
+                quota.refill() == Refill::Smooth && quota.initial() == quota.burst()
+            }
+            Kind::All(parts) => parts.iter().all(Kind::is_new_when_full),
+            _ => true,
+        }
+    }
+
+    /// The bytes that logs take for each key: of all other kinds it is little.
+    #[must_use]
+    pub fn log_bytes(&self) -> u64 {
+        match self {
+            Kind::SlidingLog(limit) => 8 * limit.permits().next_power_of_two(),
+            Kind::WeightedLog { capacity, .. } => 8 * (capacity + 2).next_power_of_two(),
+            Kind::All(parts) => parts.iter().map(Kind::log_bytes).sum(),
+            _ => 0,
         }
     }
 

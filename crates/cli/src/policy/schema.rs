@@ -4,6 +4,8 @@
 //! it. That is why the fields of all the policies are in one flat struct: serde's
 //! tagged enums lose the places.
 
+mod store;
+
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -11,6 +13,8 @@ use std::time::Duration;
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use sluicegate::{CalendarUnit, Coverage, Refill};
 use toml::Spanned;
+
+pub(super) use self::store::{Bytes, RawShare, RawWhenFull, StoreName};
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,7 +24,7 @@ pub(super) struct RawPolicy {
 }
 
 /// A limiter of the file, or one of those that an `all` is made of, which has no
-/// name, key, match and cost of its own.
+/// name, key, match, cost and store of its own.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a [[limiter]] table")]
 pub(super) struct RawRule {
@@ -47,6 +51,11 @@ pub(super) struct RawRule {
     #[serde(rename = "match")]
     pub(super) filter: Option<Spanned<RawFilter>>,
     pub(super) cost: Option<Spanned<RawCost>>,
+    pub(super) store: Option<Spanned<StoreName>>,
+    pub(super) max_keys: Option<Spanned<Whole>>,
+    pub(super) memory: Option<Spanned<Bytes>>,
+    pub(super) keys: Option<Spanned<Whole>>,
+    pub(super) when_full: Option<Spanned<RawWhenFull>>,
 }
 
 fn place<T>(field: Option<&Spanned<T>>) -> Option<Range<usize>> {
@@ -79,13 +88,19 @@ impl RawRule {
         .filter_map(|(field, place)| Some((field, place?)))
     }
 
-    /// The fields that say which lines it judges, where they are given.
+    /// The fields that say which lines it judges and where it keeps their keys, where
+    /// they are given.
     pub(super) fn of_lines(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
         [
             ("name", place(self.name.as_ref())),
             ("key", place(self.key.as_ref())),
             ("match", place(self.filter.as_ref())),
             ("cost", place(self.cost.as_ref())),
+            ("store", place(self.store.as_ref())),
+            ("max_keys", place(self.max_keys.as_ref())),
+            ("memory", place(self.memory.as_ref())),
+            ("keys", place(self.keys.as_ref())),
+            ("when_full", place(self.when_full.as_ref())),
         ]
         .into_iter()
         .filter_map(|(field, place)| Some((field, place?)))

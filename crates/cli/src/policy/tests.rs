@@ -7,6 +7,7 @@ use sluicegate::{Quota, Rate, Refill};
 
 use super::*;
 
+mod stores;
 mod windows;
 
 const BUCKET: &str = r#"

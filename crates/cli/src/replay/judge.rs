@@ -1,39 +1,51 @@
-//! One named limiter of the policy at work: a limiter of the engine per key.
+//! One named limiter of the policy at work: a store of the engine, and the counts.
 
-use std::fmt;
 use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
 use hashbrown::HashMap;
-use sluicegate::{Limiter, ManualClock};
+use indicatif::{HumanBytes, HumanCount};
+use sluicegate::{ManualClock, Occupancy};
 
 use super::Timeline;
+use super::keys::{Answer, Keys, keys};
 use crate::log::Line;
 use crate::policy::Rule;
 
 /// Between the fields of a key. No field has one, since no line has.
 const SEPARATOR: &[u8] = b"\n";
 
+/// The most bytes that the logs of one limiter's keys may take: more is not a machine's
+/// to give without a word.
+const MAX_LOG_BYTES: u64 = 4 << 30;
+
 /// A rule, and what it said so far.
 #[derive(Debug)]
 pub struct Judge {
     rule: Rule,
+    /// Made at the first line, when it is known what time it is.
+    store: Option<Box<dyn Keys>>,
+    /// The most keys that an exact store knew at a time.
+    known: usize,
     keys: HashMap<BString, Tally>,
     timeline: Timeline,
     allowed: u64,
     denied: u64,
+    full: u64,
     /// By each part of the limiter, if it has several.
     denied_by: Vec<u64>,
+    /// What the logs of a key take.
+    log_bytes: u64,
     /// The key of the line at hand; kept for its memory.
     key: BString,
 }
 
-/// One key's limiter, and what it said so far.
+/// What was said so far of one key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    limiter: Box<dyn Limiter>,
-    /// Lines that it admitted.
+    /// Lines that were admitted.
     pub allowed: u64,
-    /// Lines that it refused.
+    /// Lines that were refused.
     pub denied: u64,
 }
 
@@ -41,11 +53,15 @@ impl Judge {
     pub(super) fn new(rule: Rule) -> Judge {
         Judge {
             denied_by: vec![0; rule.kind.parts().len()],
+            log_bytes: rule.kind.log_bytes(),
             rule,
+            store: None,
+            known: 0,
             keys: HashMap::new(),
             timeline: Timeline::default(),
             allowed: 0,
             denied: 0,
+            full: 0,
             key: BString::default(),
         }
     }
@@ -62,16 +78,13 @@ impl Judge {
             }
             self.key.extend_from_slice(line.field(*field));
         }
-        let tally = self.keys.entry_ref(&self.key).or_insert_with(|| Tally {
-            limiter: self
-                .rule
-                .kind
-                .limiter(Arc::clone(clock))
-                .expect("the policy built one with these numbers"),
-            allowed: 0,
-            denied: 0,
-        });
-        let decision = tally.limiter.try_acquire(self.rule.cost.of(line));
+        let store = self.store.get_or_insert_with(|| keys(&self.rule, clock));
+        let Answer { decision, is_full } = store.try_acquire(&self.key, self.rule.cost.of(line));
+        if store.table().is_none() {
+            self.known = self.known.max(store.known());
+        }
+
+        let tally = self.keys.entry_ref(&self.key).or_default();
         match decision {
             Ok(_) => {
                 tally.allowed += 1;
@@ -80,12 +93,30 @@ impl Judge {
             Err(denied) => {
                 tally.denied += 1;
                 self.denied += 1;
-                if let Some(by) = self.denied_by.get_mut(denied.which()) {
+                // For want of room, it was none of the parts.
+                if let (false, Some(by)) = (is_full, self.denied_by.get_mut(denied.which())) {
                     *by += 1;
                 }
             }
         }
+        self.full += u64::from(is_full);
         self.timeline.record(nanos, decision.is_ok());
+    }
+
+    /// What is wrong if its logs take more memory than they may.
+    pub(super) fn too_large(&self) -> Option<String> {
+        let Judge { rule, known, log_bytes, .. } = self;
+        let bytes = (*known as u64).saturating_mul(*log_bytes);
+        (bytes > MAX_LOG_BYTES).then(|| {
+            format!(
+                "limiter \"{}\" takes more than {}: {} for each of {} keys; lower its limit or \
+                 capacity, or take a sliding_window",
+                rule.name,
+                HumanBytes(MAX_LOG_BYTES),
+                HumanBytes(*log_bytes),
+                HumanCount(*known as u64),
+            )
+        })
     }
 
     /// What it goes by.
@@ -114,6 +145,26 @@ impl Judge {
         &self.denied_by
     }
 
+    /// Lines whose key found no room in the store, and which were answered as the policy
+    /// says for such.
+    #[must_use]
+    pub fn full(&self) -> u64 {
+        self.full
+    }
+
+    /// The most keys that an exact store knew at a time; of a table, 0.
+    #[must_use]
+    pub fn known(&self) -> usize {
+        self.known
+    }
+
+    /// The bytes of a table, and what its places hold; nothing of an exact store.
+    #[must_use]
+    pub fn table(&self) -> Option<(usize, Occupancy)> {
+        let table = self.store.as_ref()?.table()?;
+        Some((table.memory_bytes(), table.occupancy()))
+    }
+
     /// When it admitted and refused.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
@@ -135,12 +186,24 @@ impl Judge {
     }
 }
 
-impl fmt::Debug for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { allowed, denied, .. } = self;
-        f.debug_struct("Tally")
-            .field("allowed", allowed)
-            .field("denied", denied)
-            .finish_non_exhaustive()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+
+    #[test]
+    fn logs_that_take_more_memory_than_they_may_are_said_to() {
+        let policy = "[[limiter]]\nname = \"a\"\nkey = \"client\"\npolicy = \"sliding_log\"\n\
+                      limit = 10_000_000\ninterval = \"1 day\"";
+        let mut policy = Policy::parse("test.toml", policy).unwrap();
+        let mut judge = Judge::new(policy.rules.remove(0));
+        judge.known = 32;
+        assert_eq!(judge.too_large(), None);
+        judge.known = 33;
+        assert_eq!(
+            judge.too_large().unwrap(),
+            "limiter \"a\" takes more than 4.00 GiB: 128.00 MiB for each of 33 keys; lower its \
+             limit or capacity, or take a sliding_window"
+        );
     }
 }

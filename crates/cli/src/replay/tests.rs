@@ -3,6 +3,8 @@
 
 use super::*;
 
+mod stores;
+
 const EACH_MINUTE: &str = r#"
 [[limiter]]
 name = "one a minute"

@@ -59,6 +59,7 @@ impl Summary {
         self.fill_limiters(&mut table, replay);
         write_table(out, table, width)?;
         self.write_parts(out, width)?;
+        self.write_stores(replay, out, width)?;
         write_timelines(out, replay, width)?;
         self.write_top(out, width)
     }
@@ -213,11 +214,11 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-fn header(name: &str) -> Cell {
+pub(super) fn header(name: &str) -> Cell {
     Cell::new(name).add_attribute(Attribute::Dim)
 }
 
-fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
+pub(super) fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
     for column in columns {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -225,11 +226,11 @@ fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
     }
 }
 
-fn section(out: &mut impl Write, title: &str, note: &str) -> io::Result<()> {
+pub(super) fn section(out: &mut impl Write, title: &str, note: &str) -> io::Result<()> {
     writeln!(out, "\n{BOLD}{title}{BOLD:#}{DIM}{note}{DIM:#}")
 }
 
-fn write_table(out: &mut impl Write, mut table: Table, width: u16) -> io::Result<()> {
+pub(super) fn write_table(out: &mut impl Write, mut table: Table, width: u16) -> io::Result<()> {
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)

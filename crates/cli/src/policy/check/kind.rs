@@ -233,7 +233,7 @@ impl Check<'_> {
     }
 
     /// The engine's verdict on a number, at the place where the number is.
-    fn out_of_range(&self, error: &ConfigError) -> Problem {
+    pub(super) fn out_of_range(&self, error: &ConfigError) -> Problem {
         let Check { raw, .. } = self;
         let has_rate = raw.rate.is_some();
         let name = match error.field() {
@@ -250,6 +250,9 @@ impl Check<'_> {
         };
         let rule = match *error {
             ConfigError::Initial { .. } => "must be from 0 to the limit".to_owned(),
+            ConfigError::KeyInitial { .. } => {
+                "must be the limit in a table, as a key unseen is a full one".to_owned()
+            }
             ConfigError::Limit { max, .. } => format!("must be from 1 to {max} for this window"),
             // The least is the number itself, or 1.
             ConfigError::Capacity { most, .. } => format!("must be from 1 to {most}"),

@@ -1,0 +1,148 @@
+//! Where keys are kept, and the engine's verdict on the room there is for them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use sluicegate::{ConfigError, ManualClock, Quota, Rate, WhenFull};
+use toml::Spanned;
+
+use super::super::error::Problem;
+use super::super::schema::*;
+use super::super::{Kind, Room, Size, Store};
+use super::Check;
+
+/// As wide as the machine's memory, if it is less.
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+impl Check<'_> {
+    /// The store, which can be built for limiters of this kind.
+    pub(super) fn store(&self, kind: &Kind) -> Result<Store, Problem> {
+        let when_full =
+            self.raw.when_full.as_ref().map_or(Ok(WhenFull::Deny), |raw| self.when_full(raw))?;
+        let room = match &self.raw.store {
+            Some(store) if *store.get_ref() == StoreName::Table => {
+                Room::Table(self.table(kind, when_full, &store.span())?)
+            }
+            _ => Room::Exact { max_keys: self.max_keys(kind)? },
+        };
+        Ok(Store { room, when_full })
+    }
+
+    fn max_keys(&self, kind: &Kind) -> Result<Option<usize>, Problem> {
+        let label = "expected only `max_keys`, or store = \"table\"";
+        refuse("memory", self.raw.memory.as_ref(), "exact", label)?;
+        refuse("keys", self.raw.keys.as_ref(), "exact", label)?;
+        let Some(raw) = &self.raw.max_keys else { return Ok(None) };
+        if raw.get_ref().0 == 0 {
+            return Err(self.wrong("max_keys", raw.span(), "must be 1 or more"));
+        }
+        if !kind.is_new_when_full() {
+            let title = "`max_keys` needs buckets that start full and refill smoothly";
+            let label = "each key is kept: full, it is not as one that was never seen";
+            let problem = Problem::new(raw.span(), title, label);
+            return Err(match self.why_kept(kind) {
+                Some(place) => problem.with_context(place, "because of this"),
+                None => problem,
+            });
+        }
+        Ok(Some(size(raw.get_ref().0)))
+    }
+
+    /// What makes a full key differ from a new one.
+    fn why_kept(&self, kind: &Kind) -> Option<Range<usize>> {
+        let Check { raw, .. } = self;
+        match kind {
+            Kind::TokenBucket(quota) if quota.initial() < quota.burst() => {
+                raw.initial.as_ref().map(Spanned::span)
+            }
+            Kind::TokenBucket(_) => raw.refill.as_ref().map(Spanned::span),
+            _ => raw.of.as_ref().map(Spanned::span),
+        }
+    }
+
+    /// The size of the table that `place` asks for.
+    fn table(
+        &self,
+        kind: &Kind,
+        when_full: WhenFull,
+        place: &Range<usize>,
+    ) -> Result<Size, Problem> {
+        let Check { raw, .. } = self;
+        let label = "expected only `memory` or `keys`, or store = \"exact\"";
+        refuse("max_keys", raw.max_keys.as_ref(), "table", label)?;
+        let Kind::TokenBucket(quota) = kind else {
+            let label = "expected \"exact\": a table has only token buckets";
+            return Err(self
+                .wrong("store", place.clone(), label)
+                .with_context(raw.policy.span(), "this needs an exact store"));
+        };
+        let room = match (&raw.memory, &raw.keys) {
+            (Some(memory), None) => Size::Memory(size(memory.get_ref().0)),
+            (None, Some(keys)) => Size::Keys(size(keys.get_ref().0)),
+            (Some(memory), Some(keys)) => {
+                let title = "`keys` does not belong beside `memory`";
+                return Err(Problem::new(keys.span(), title, "expected one of the two")
+                    .with_context(memory.span(), "the other"));
+            }
+            (None, None) => {
+                let name = raw.name.as_ref().map_or("", |name| name.get_ref());
+                let title = format!("limiter \"{name}\" lacks `memory` or `keys`");
+                let label = "a table needs `memory`, such as \"64 MiB\", or `keys`";
+                return Err(Problem::new(place.clone(), title, label));
+            }
+        };
+        // Whether it can be built does not depend on the time.
+        match room.table(*quota, when_full, Arc::new(ManualClock::new())) {
+            Ok(_) => Ok(room),
+            Err(error) => Err(self.no_table(&error).with_context(place.clone(), "in this store")),
+        }
+    }
+
+    /// The engine's verdict on a table, at the place of what it is about.
+    fn no_table(&self, error: &ConfigError) -> Problem {
+        let Check { raw, .. } = self;
+        let place = match error {
+            ConfigError::Memory { .. } => raw.memory.as_ref().map(Spanned::span),
+            ConfigError::Keys { .. } => raw.keys.as_ref().map(Spanned::span),
+            _ => return self.out_of_range(error),
+        };
+        self.wrong(error.field(), place.unwrap_or_else(|| raw.policy.span()), error.rule())
+    }
+
+    fn when_full(&self, raw: &Spanned<RawWhenFull>) -> Result<WhenFull, Problem> {
+        match raw.get_ref() {
+            RawWhenFull::Deny => Ok(WhenFull::Deny),
+            RawWhenFull::Admit => Ok(WhenFull::Admit),
+            RawWhenFull::Share(share) => self.share(share).map(WhenFull::Share),
+        }
+    }
+
+    fn share(&self, raw: &RawShare) -> Result<Quota, Problem> {
+        let RawRate { amount, interval } = raw.rate.get_ref();
+        let rate = Rate::new(amount.get_ref().0, interval.get_ref().0);
+        let quota = rate.and_then(|rate| Quota::new(rate).with_burst(raw.limit.get_ref().0));
+        quota.map_err(|error| {
+            let (field, place) = match error {
+                ConfigError::Permits { .. } => ("rate.amount", amount.span()),
+                ConfigError::Period { .. } => ("rate.interval", interval.span()),
+                ConfigError::TooFast { .. } => ("rate", raw.rate.span()),
+                _ => ("limit", raw.limit.span()),
+            };
+            self.wrong(&format!("when_full.{field}"), place, error.rule())
+        })
+    }
+}
+
+/// Refuses a field that says how much room there is in another store.
+fn refuse<T>(
+    field: &str,
+    given: Option<&Spanned<T>>,
+    store: &str,
+    label: &str,
+) -> Result<(), Problem> {
+    let Some(given) = given else { return Ok(()) };
+    let title = format!("`{field}` does not belong to a store that is \"{store}\"");
+    Err(Problem::new(given.span(), title, label))
+}

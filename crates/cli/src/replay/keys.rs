@@ -1,0 +1,118 @@
+//! The keys of one limiter, in the store that the policy chose.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bstr::{BStr, BString};
+use hashbrown::HashMap;
+use sluicegate::{Buckets, Denied, Each, Grant, Limiter, ManualClock, PerKey};
+
+use crate::policy::{BoxedLimiter, Exact, Kind, Room, Rule, Table, exact};
+
+const CHECKED: &str = "the policy built one with these numbers";
+
+/// The limiter of every key.
+pub(super) trait Keys {
+    /// Asks the limiter of `key`.
+    fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer;
+
+    /// How many keys it keeps a limiter of.
+    fn known(&self) -> usize;
+
+    /// The table, if it is one.
+    fn table(&self) -> Option<&Table> {
+        None
+    }
+}
+
+/// What came of a request.
+pub(super) struct Answer {
+    pub(super) decision: Result<Grant, Denied>,
+    /// Whether there was no room for the key, so that this is what the policy says of such.
+    pub(super) is_full: bool,
+}
+
+/// No key yet. Its time begins with what the clock reads.
+pub(super) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
+    let (kind, when_full, clock) = (&rule.kind, rule.store.when_full, Arc::clone(clock));
+    let max_keys = match (kind, rule.store.room) {
+        (Kind::TokenBucket(quota), Room::Table(size)) => {
+            return Box::new(size.table(*quota, when_full, clock).expect(CHECKED));
+        }
+        (_, Room::Exact { max_keys }) => max_keys,
+        (_, Room::Table(_)) => unreachable!("a policy has tables of token buckets only"),
+    };
+    let make = limiters(kind.clone(), Arc::clone(&clock));
+    match kind {
+        _ if !kind.is_new_when_full() => Box::new(Kept { limiters: HashMap::new(), make }),
+        Kind::TokenBucket(quota) => {
+            let buckets = Buckets::with_clock(*quota, clock).expect(CHECKED);
+            Box::new(exact(buckets, max_keys, when_full).expect(CHECKED))
+        }
+        _ => {
+            let each = Each::with_clock(move |_: &Vec<u8>| make(), clock);
+            Box::new(exact(each, max_keys, when_full).expect(CHECKED))
+        }
+    }
+}
+
+/// Limiters of this kind.
+fn limiters(kind: Kind, clock: Arc<ManualClock>) -> impl Fn() -> BoxedLimiter + Send + Sync {
+    move || kind.limiter(Arc::clone(&clock)).expect(CHECKED)
+}
+
+impl<L: PerKey<Vec<u8>>> Keys for Exact<L> {
+    fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer {
+        let decision = Exact::try_acquire(self, key, permits);
+        // A new key that is granted something becomes known, unless there is no room. A
+        // refusal may be that of the bucket that such keys share.
+        let is_full = self.len() >= self.max_keys()
+            && permits > 0
+            && !self.contains(key)
+            && self.peek(key, permits).is_ok();
+        Answer { decision, is_full }
+    }
+
+    fn known(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Keys for Table {
+    fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer {
+        let before = self.full_events();
+        let decision = Table::try_acquire(self, key, permits);
+        Answer { decision, is_full: self.full_events() > before }
+    }
+
+    fn known(&self) -> usize {
+        self.occupancy().live
+    }
+
+    fn table(&self) -> Option<&Table> {
+        Some(self)
+    }
+}
+
+/// Limiters that are never forgotten: of those that a full key is not as good as new to.
+struct Kept<F> {
+    limiters: HashMap<BString, BoxedLimiter>,
+    make: F,
+}
+
+impl<F: Fn() -> BoxedLimiter> Keys for Kept<F> {
+    fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer {
+        let limiter = self.limiters.entry_ref(BStr::new(key)).or_insert_with(&self.make);
+        Answer { decision: limiter.try_acquire(permits), is_full: false }
+    }
+
+    fn known(&self) -> usize {
+        self.limiters.len()
+    }
+}
+
+impl fmt::Debug for dyn Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys").field("known", &self.known()).finish_non_exhaustive()
+    }
+}

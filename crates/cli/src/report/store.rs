@@ -1,0 +1,136 @@
+//! What became of the stores that the policy chose.
+
+use std::io::{self, Write};
+
+use comfy_table::{Attribute, Cell, Table};
+use indicatif::{HumanBytes, HumanCount};
+use serde::Serialize;
+use sluicegate::WhenFull;
+
+use super::Summary;
+use super::text::{align_right, header, section, write_table};
+use crate::policy::Room;
+use crate::replay::{Judge, Replay};
+
+/// What became of one limiter's store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "store", rename_all = "snake_case")]
+pub enum StoreSummary {
+    /// Each key by itself.
+    Exact {
+        /// The most keys that it has room for.
+        max_keys: usize,
+        /// The most keys that it knew at a time.
+        known: usize,
+        /// Lines whose key found no room.
+        full: u64,
+    },
+    /// A table of token buckets.
+    Table {
+        /// The memory of its places.
+        memory_bytes: usize,
+        /// What its places hold at the end.
+        occupancy: PlacesSummary,
+        /// Lines whose key found no room.
+        full: u64,
+    },
+}
+
+/// What the places of a table hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PlacesSummary {
+    /// All places.
+    pub places: usize,
+    /// Keys that are not full.
+    pub live: usize,
+    /// Keys that have become full since.
+    pub expired: usize,
+}
+
+impl StoreSummary {
+    /// Of an exact store that has room for every key, there is nothing to say.
+    pub(super) fn of_judge(judge: &Judge) -> Option<StoreSummary> {
+        let full = judge.full();
+        match judge.rule().store.room {
+            Room::Exact { max_keys } => {
+                let known = judge.known();
+                max_keys.map(|max_keys| StoreSummary::Exact { max_keys, known, full })
+            }
+            Room::Table(_) => {
+                // Before the first line there is none.
+                let (memory_bytes, found) = judge.table().unwrap_or_default();
+                let occupancy = PlacesSummary {
+                    places: found.places,
+                    live: found.live,
+                    expired: found.expired,
+                };
+                Some(StoreSummary::Table { memory_bytes, occupancy, full })
+            }
+        }
+    }
+
+    fn full(&self) -> u64 {
+        match *self {
+            StoreSummary::Exact { full, .. } | StoreSummary::Table { full, .. } => full,
+        }
+    }
+}
+
+impl Summary {
+    /// The stores that the policy chose, if it chose any.
+    pub(super) fn write_stores(
+        &self,
+        replay: &Replay,
+        out: &mut impl Write,
+        width: u16,
+    ) -> io::Result<()> {
+        let mut table = Table::new();
+        table.set_header(["limiter", "store", "memory", "holds", "no room", "then"].map(header));
+        for (limiter, judge) in self.limiters.iter().zip(replay.judges()) {
+            let Some(store) = &limiter.store else { continue };
+            let (name, memory, holds) = match store {
+                StoreSummary::Exact { max_keys, known, .. } => (
+                    "exact",
+                    format!("{} keys", HumanCount(*max_keys as u64)),
+                    format!("{} at most", HumanCount(*known as u64)),
+                ),
+                StoreSummary::Table { memory_bytes, occupancy, .. } => (
+                    "table",
+                    HumanBytes(*memory_bytes as u64).to_string(),
+                    format!(
+                        "{} of {}",
+                        HumanCount(occupancy.live as u64),
+                        HumanCount(occupancy.places as u64)
+                    ),
+                ),
+            };
+            table.add_row([
+                Cell::new(&limiter.name).add_attribute(Attribute::Bold),
+                Cell::new(name),
+                Cell::new(memory),
+                Cell::new(holds),
+                Cell::new(HumanCount(store.full())),
+                Cell::new(then(judge.rule().store.when_full)),
+            ]);
+        }
+        if table.is_empty() {
+            return Ok(());
+        }
+        align_right(&mut table, 2..5);
+        section(out, "stores", "")?;
+        write_table(out, table, width)
+    }
+}
+
+fn then(when_full: WhenFull) -> String {
+    match when_full {
+        WhenFull::Deny => "denied".to_owned(),
+        WhenFull::Admit => "admitted".to_owned(),
+        WhenFull::Share(quota) => {
+            let (burst, permits) = (HumanCount(quota.burst()), HumanCount(quota.rate().permits()));
+            let period = humantime::format_duration(quota.rate().period());
+            format!("share {burst}, then {permits} per {period}")
+        }
+        _ => String::new(),
+    }
+}
