@@ -9,7 +9,7 @@
 # Built without `quanta`, because Miri has no processor counter. The files under
 # tests/ shorten themselves under Miri. Left out are those that only do arithmetic
 # on one thread (properties, windows, window_edges, replay, rate_error, conformance,
-# requirements, step_models, sharded but for some of its races), calendars (one word each, and files of zones), and the unit tests that try every value of a byte or
+# requirements, step_models, sharded, key_table and keyed but for some), calendars (one word each, and files of zones), and the unit tests that try every value of a byte or
 # every small state: hours, for code without a pointer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,8 +33,10 @@ miri() {
 }
 
 miri "$unit_seeds" --lib -- --skip wherever_the_circle_is_cut \
-    --skip never_past_what_is_accrued --skip every_value_of_a_small_word --skip every_small_state
+    --skip never_past_what_is_accrued --skip every_value_of_a_small_word --skip every_small_state \
+    --skip key_table::ticks --skip key_table::place
 miri "$unit_seeds" --test verbs --test debts --test shapes --test live_terms \
     --test snapshots --test clock_faults --test window_races --test leases
 miri "$unit_seeds" --test sharded -- races::no_permit races::leases races::changes
+miri "$unit_seeds" --test key_table -- answers::each_key answers::a_receipt answers::a_look
 miri "$seeds" --test stress --test linearizability

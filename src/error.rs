@@ -259,7 +259,7 @@ impl fmt::Display for ConfigError {
             ConfigError::Period { period: value }
             | ConfigError::EmissionInterval { interval: value } => write!(f, "{value:?}")?,
             ConfigError::TooFast { permits, period } | ConfigError::KeyRate { permits, period } => {
-                write!(f, "{permits} per {period:?}")?
+                write!(f, "{permits} per {period:?}")?;
             }
             ConfigError::Initial { initial, burst }
             | ConfigError::KeyInitial { initial, burst } => write!(f, "{initial} of {burst}")?,

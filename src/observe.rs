@@ -1,7 +1,7 @@
 //! Who is told of the decisions about keys.
 
 /// Is told of each decision of a store of keys: to count, to log, to find the keys that
-/// take the most, as [`TopKeys`](crate::TopKeys) does.
+/// take the most, as `TopKeys` does.
 ///
 /// It is called by the thread that asked, after the decision and before the answer: what
 /// it takes, the caller waits for. It should not block, and what it does to the store that
