@@ -11,6 +11,7 @@
 //! * [`Ledger`] adds up what was admitted, and knows the bound.
 //! * [`orders`] compares a race with the same calls one after the other, on any
 //!   [`Subject`].
+//! * `tables` plays calls on a table of keys, and knows what must hold of it.
 
 mod clock;
 mod explore;
@@ -18,6 +19,8 @@ mod ledger;
 pub mod orders;
 pub mod shards;
 mod subject;
+#[cfg(sluicegate_loom)]
+pub mod tables;
 
 pub use self::clock::{SECOND, TestClock, TrueClock};
 pub use self::explore::{ANY, check, once, race};

@@ -1,0 +1,137 @@
+//! Models of a table of keys, and of keys that it does not know yet. What is checked, over
+//! every interleaving:
+//!
+//! * of each print one place is charged at most, whoever takes it, joins, or comes late;
+//! * no span of the clock admits more of a key than the bound, though its place expires and
+//!   goes to another key meanwhile;
+//! * while the clock stands, not one permit is lost either.
+
+#![cfg(sluicegate_loom)]
+
+use std::time::Duration;
+
+use sluicegate::{Quota, quota};
+use sluicegate_loom_tests::SECOND;
+use sluicegate_loom_tests::tables::Call::{
+    Ask, AskUpTo, Back, Finish, Mark, Remove, RunAhead, SetClock, Sweep,
+};
+use sluicegate_loom_tests::tables::{Call, Scene, explore, keys, twins};
+
+const ONE: Quota = quota!(1 / second, burst 1);
+const TWO: Quota = quota!(1 / second, burst 2);
+
+const NOW: u64 = 10 * SECOND;
+
+/// A key that was emptied at `NOW`, of burst 1, is just expired.
+const LATER: u64 = NOW + SECOND + SECOND / 1_000;
+
+/// A table of two lines that nobody has used.
+fn empty(quota: Quota) -> Scene {
+    Scene::new(2, quota, vec![SetClock(NOW)])
+}
+
+/// The same, after such calls.
+fn after(before: &[Call]) -> Scene {
+    Scene::new(2, ONE, [&[SetClock(NOW)], before].concat())
+}
+
+#[test]
+fn a_new_key_has_one_place() {
+    let [one, twin] = twins(2, 0, 1);
+    explore(3, empty(ONE), [vec![Ask(one, 1)], vec![Ask(twin, 1)]], |_| {});
+    explore(3, empty(TWO), [vec![Ask(one, 1)], vec![Ask(one, 2)]], |_| {});
+}
+
+#[test]
+fn a_new_key_has_one_place_whoever_goes_on() {
+    let [one, twin] = twins(2, 0, 1);
+    let twice = |key| vec![Ask(key, 1), AskUpTo(key, 2)];
+    explore(3, empty(TWO), [twice(one), twice(twin)], |_| {});
+}
+
+#[test]
+fn three_who_bring_a_key_find_one_place() {
+    let [one, twin] = twins(2, 0, 1);
+    for held_up in [one, twin] {
+        let programs = [vec![Finish(held_up)], vec![Ask(one, 1)], vec![Ask(twin, 1)]];
+        explore(2, after(&[Mark(held_up)]), programs, |_| {});
+    }
+}
+
+/// Of two, the higher is buried while its caller is held up. Another one saw its place empty
+/// before, and comes late; or saw it after that, and the line below before.
+#[test]
+fn a_marker_that_was_taken_back_does_not_come_again() {
+    let [one, twin] = twins(2, 0, 1);
+    let [last] = keys(2, 1, 1);
+    let buried = vec![Mark(one), Ask(one, 1), Finish(twin)];
+    let late = vec![Ask(twin, 1)];
+    let whole = [&[Mark(twin)], &*buried].concat();
+    explore(3, empty(ONE), [late.clone(), whole], |_| {});
+    explore(3, after(&[Mark(twin), Ask(last, 1)]), [late, buried], |_| {});
+}
+
+/// The same, but the marker was left behind, and swept away.
+#[test]
+fn a_marker_that_was_swept_away_does_not_come_again() {
+    let [one, twin] = twins(2, 0, 1);
+    let swept = vec![Mark(one), SetClock(LATER), Sweep, Ask(twin, 1), Finish(one)];
+    explore(3, empty(ONE), [vec![Ask(one, 1)], swept], |_| {});
+}
+
+/// Nor if it was placed by a clock that is ahead, and the key and another one in its place
+/// were removed by one that is behind.
+#[test]
+fn a_marker_does_not_come_again_by_clocks_that_are_apart() {
+    let [one, twin] = twins(2, 0, 1);
+    let [guest, last] = keys(2, 0, 0);
+    // Another key gets no place from the one that is removed, nor that of its marker.
+    let before = vec![
+        SetClock(NOW),
+        RunAhead(SECOND),
+        Mark(one),
+        RunAhead(0),
+        Ask(last, 1),
+        Ask(one, 1),
+        Remove(one),
+        RunAhead(SECOND),
+        Ask(guest, 1),
+        RunAhead(0),
+        Remove(guest),
+    ];
+    let scene = Scene { skew: Duration::from_secs(1), ..Scene::new(2, ONE, before) };
+    let late = vec![RunAhead(SECOND), Ask(one, 1)];
+    let held_up = vec![RunAhead(SECOND), Ask(twin, 1), Finish(one)];
+    explore(3, scene, [late, held_up], |_| {});
+}
+
+/// Meanwhile it was charged by somebody else, expired, and lost its place.
+#[test]
+fn a_new_key_may_have_come_and_gone() {
+    let [one, twin] = twins(2, 0, 1);
+    let [guest, gone, last] = keys(2, 1, 1);
+    // The place that the twin takes is the first to be free again.
+    let before = vec![SetClock(NOW - 3 * SECOND), Ask(gone, 1), SetClock(NOW), Ask(last, 1)];
+    let away = vec![Ask(twin, 1), SetClock(LATER), Ask(guest, 1)];
+    explore(3, Scene::new(2, ONE, before), [vec![Ask(one, 1)], away], |_| {});
+}
+
+/// Removed while a caller whose marker it was is held up.
+#[test]
+fn a_removed_key_has_one_place() {
+    let [one, twin] = twins(2, 0, 1);
+    let removed = after(&[Mark(one), Ask(one, 1), Remove(one)]);
+    let programs = [vec![Finish(one)], vec![Ask(one, 1)], vec![Ask(twin, 1)]];
+    explore(1, removed, programs, |_| {});
+    explore(3, empty(ONE), [one, twin].map(|key| vec![Ask(key, 1), Remove(key)]), |_| {});
+}
+
+/// Given back, the same.
+#[test]
+fn a_new_key_that_is_given_back_has_one_place() {
+    let [one, twin] = twins(2, 0, 1);
+    let back = Scene { quota: TWO, ..after(&[Mark(one), Back(one, 1)]) };
+    let programs = [vec![Finish(one)], vec![Ask(one, 1)], vec![Ask(twin, 1)]];
+    explore(2, back, programs, |_| {});
+    explore(3, empty(ONE), [vec![Back(one, 1)], vec![Back(twin, 1), Ask(twin, 1)]], |_| {});
+}
