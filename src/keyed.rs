@@ -3,7 +3,10 @@
 //! | file | |
 //! |---|---|
 //! | `table` | a map that can be walked a piece at a time |
-//! | `store` | 128 of them under locks: find, decide, put in, take out |
+//! | `store` | 128 of them under locks: find, decide, put in |
+//! | `store/room` | who leaves them: sweeps, the bound on keys, clocks that went back |
+//! | `batch` | many keys at once |
+//! | `store/group` | several known keys at once |
 //! | `per_key` | what a store has to know of the limiter of a key |
 //! | `buckets` | token buckets: a word for each key |
 //! | `each` | any limiter |
@@ -59,6 +62,7 @@
 //! that it saves. The maps that lock cannot be walked a piece at a time without going over
 //! all of it, or lock all of a shard that is an eighth of the whole.
 
+mod batch;
 mod buckets;
 mod buckets_verbs;
 mod builder;

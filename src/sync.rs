@@ -146,6 +146,16 @@ impl<T> SharedLock<T> {
         self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    /// `None` if it would have to wait.
+    #[inline]
+    pub(crate) fn try_read(&self) -> Option<locks::RwLockReadGuard<'_, T>> {
+        match self.0.try_read() {
+            Ok(guard) => Some(guard),
+            Err(std::sync::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(std::sync::TryLockError::WouldBlock) => None,
+        }
+    }
+
     pub(crate) fn write(&self) -> locks::RwLockWriteGuard<'_, T> {
         self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

@@ -3,12 +3,15 @@
 //! * every verb, on a clock that is moved by hand;
 //! * any limiter for a key, tiers, and debts;
 //! * `keyed/replay.rs`: the same answers as a map of buckets that forgets nothing;
+//! * `keyed/batch.rs`: many keys at once;
 //! * `keyed/change.rs`: changes of quota, snapshots, clocks that go back;
 //! * `keyed/full.rs`: what becomes of a key for which there is no room;
 //! * `keyed/memory.rs`: what is forgotten, and what is allocated;
 //! * `keyed/races.rs`: threads that meet at keys that come and go.
 #![cfg(feature = "keyed")]
 
+#[path = "keyed/batch.rs"]
+mod batch;
 #[path = "keyed/change.rs"]
 mod change;
 #[path = "keyed/full.rs"]

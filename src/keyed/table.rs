@@ -128,6 +128,27 @@ impl<K, V> Table<K, V> {
         self.entries[self.position(home, key)?].as_ref()
     }
 
+    /// Has the tags on their way that a search begins with.
+    #[inline(always)]
+    pub(super) fn fetch_tags(&self, home: Home) {
+        if let Some(group) = self.groups.get(home.group() & self.groups.len().wrapping_sub(1)) {
+            prefetch(group);
+        }
+    }
+
+    /// Once they are there: has the entry on its way that a search will look at first.
+    #[inline(always)]
+    pub(super) fn fetch_entry(&self, home: Home) {
+        let at = home.group() & self.groups.len().wrapping_sub(1);
+        let Some(group) = self.groups.get(at) else { return };
+        let matches = group.matches(home.tag());
+        if matches != 0
+            && let Some(entry) = self.entries.get(at * GROUP + place(matches))
+        {
+            prefetch(entry);
+        }
+    }
+
     pub(super) fn find_mut<Q>(&mut self, home: Home, key: &Q) -> Option<&mut Entry<K, V>>
     where
         K: Borrow<Q>,

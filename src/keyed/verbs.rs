@@ -207,7 +207,24 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        let place = self.place(key);
+        self.spend_at(self.place(key), key, permits, first, ask)
+    }
+
+    /// The same, of a key whose place is known.
+    #[inline(always)]
+    pub(super) fn spend_at<Q>(
+        &self,
+        place: Place,
+        key: &Q,
+        permits: u64,
+        first: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
+        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
+    ) -> Result<Grant, Denied>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        O: Observe<Q>,
+    {
         match self.store.spend_known(place, key, first) {
             Some(answer) => {
                 self.tell(key, permits, &answer);
@@ -243,7 +260,7 @@ where
     }
 
     #[inline(always)]
-    fn tell<Q>(&self, key: &Q, permits: u64, answer: &Result<Grant, Denied>)
+    pub(super) fn tell<Q>(&self, key: &Q, permits: u64, answer: &Result<Grant, Denied>)
     where
         Q: ?Sized,
         O: Observe<Q>,

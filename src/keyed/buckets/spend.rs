@@ -25,7 +25,7 @@ pub(super) fn spend<const SPEND: bool>(
     // ORDERING: Relaxed. The terms do not depend on the level, and the CAS fails on one
     // that is old. A denial from it is one of a moment ago: the call had begun by then,
     // for the lock of the shard showed it all that happened before.
-    // MODEL: `a_removed_key_has_no_second_burst`.
+    // MODEL: `a_known_key_has_one_burst`.
     let mut seen = word.load(Relaxed);
     loop {
         let balance = seen.balance(accrued, terms.capacity);
@@ -39,7 +39,7 @@ pub(super) fn spend<const SPEND: bool>(
             // ORDERING: AcqRel, so that what one admitted caller did before it asked is
             // visible to the next one. The bound needs neither: the word's CASes have one
             // order under any ordering. Relaxed on failure, as the load above.
-            // MODEL: `a_removed_key_has_no_second_burst`.
+            // MODEL: `a_known_key_has_one_burst`.
             match word.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
                 Ok(_) => {}
                 Err(found) => {

@@ -1,0 +1,161 @@
+//! Who leaves a store, and the place of who comes: reserve, sweep, search, heal.
+
+use core::borrow::Borrow;
+use core::time::Duration;
+
+use crate::keyed::per_key::Engine;
+use crate::keyed::table::Entry;
+use crate::sync::Ordering::Relaxed;
+use crate::time::{NANOS_PER_SECOND, SKEW_NANOS};
+
+use super::{Place, SHARDS, Shard, Store};
+
+/// Groups of places that a call looks at for an idle key, if there is no room. (Few under
+/// loom: every look at a shard is one more turn of a lock.)
+pub(super) const SEARCH: usize = if cfg!(sluicegate_loom) { 3 } else { 256 };
+
+/// A key that has just become full may well be asked for again soon, and would be put in
+/// anew: it is kept for so much longer, if there is room.
+pub(super) const GRACE_NANOS: u64 = NANOS_PER_SECOND / 10;
+
+impl<K, L: Engine<K>> Store<K, L> {
+    /// Takes a place for one key more; looks for idle keys in the shard if there is none.
+    pub(super) fn has_room(
+        &self,
+        shard: &mut Shard<K, L>,
+        now_nanos: u64,
+        searched: &mut usize,
+    ) -> bool {
+        if self.reserve() {
+            return true;
+        }
+        for _ in 0..shard.table.groups() {
+            *searched += 1;
+            if self.sweep_group(shard, now_nanos) > 0 && self.reserve() {
+                return true;
+            }
+            if *searched >= SEARCH {
+                break;
+            }
+        }
+        false
+    }
+
+    /// Looks for idle keys in other shards, until there is room. No other lock is held.
+    pub(super) fn search_elsewhere(&self, searched: &mut usize) {
+        while *searched < SEARCH && self.len() >= self.max_keys {
+            // ORDERING: Relaxed. Any shard will do.
+            // MODEL: none.
+            let number = self.search.fetch_add(1, Relaxed) as usize % SHARDS;
+            let shard = &mut *self.shards[number].write();
+            let now_nanos = self.limiter.now_nanos();
+            // One for the lock.
+            *searched += 1;
+            for _ in 0..shard.table.groups() {
+                *searched += 1;
+                if self.sweep_group(shard, now_nanos) > 0 || *searched >= SEARCH {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Takes a place for one key more, if there is one: never more than there are.
+    fn reserve(&self) -> bool {
+        // ORDERING: Relaxed, here and below. The count has one order under any ordering,
+        // and says nothing about other memory.
+        // MODEL: `a_full_store_takes_no_more_keys`.
+        let mut seen = self.keys.load(Relaxed);
+        while seen < self.max_keys {
+            // ORDERING: Relaxed, as above.
+            // MODEL: `a_full_store_takes_no_more_keys`.
+            match self.keys.compare_exchange_weak(seen, seen + 1, Relaxed, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => seen = found,
+            }
+        }
+        false
+    }
+
+    /// Gives back the places of keys that have been taken out.
+    fn release(&self, keys: usize) {
+        if keys > 0 {
+            // ORDERING: Relaxed, as in `reserve`.
+            // MODEL: `a_place_that_is_given_up_is_taken_once`.
+            self.keys.fetch_sub(keys as u64, Relaxed);
+        }
+    }
+
+    /// Forgets those keys of the shard's next group that were idle at `then_nanos`, now or
+    /// earlier, and so still are.
+    pub(super) fn sweep_group(&self, shard: &mut Shard<K, L>, then_nanos: u64) -> usize {
+        let Shard { table, terms, horizon_nanos } = shard;
+        let before = table.len();
+        table.sweep_group(
+            |entry| self.limiter.is_idle(terms, &entry.state, then_nanos),
+            |entry| {
+                *horizon_nanos = (*horizon_nanos).max(then_nanos);
+                self.release(1);
+                drop(entry);
+            },
+        );
+        before - table.len()
+    }
+
+    /// Forgets all keys of a shard that were idle at `then_nanos`, now or earlier.
+    pub(in crate::keyed) fn sweep_shard(&self, shard: &mut Shard<K, L>, then_nanos: u64) -> usize {
+        (0..shard.table.groups()).map(|_| self.sweep_group(shard, then_nanos)).sum()
+    }
+
+    /// Starts again where the clock has gone back too far: the key, or the shard.
+    pub(super) fn heal<Q>(&self, shard: &mut Shard<K, L>, place: Place, key: &Q, now_nanos: u64)
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        if let Some(terms) = self.limiter.healed(&shard.terms, now_nanos) {
+            shard.terms = terms;
+            shard.horizon_nanos = 0;
+            let old = shard.table.take_all();
+            self.release(old.len());
+        } else {
+            let is_impossible = |entry: &Entry<K, L::State>| {
+                self.limiter.is_impossible(&shard.terms, &entry.state, now_nanos)
+            };
+            if !shard.table.find(place.home, key).is_some_and(is_impossible) {
+                return;
+            }
+            self.take_out(shard, place, key);
+        }
+        // ORDERING: Relaxed, as in `healed`.
+        // MODEL: none.
+        self.healed.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn take_out<Q>(&self, shard: &mut Shard<K, L>, place: Place, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let removed = shard.table.remove(place.home, key);
+        self.release(usize::from(removed.is_some()));
+        removed.is_some()
+    }
+}
+
+impl<K, L: Engine<K>> Shard<K, L> {
+    /// `now_nanos`, but not before the last key was forgotten. (A clock that has gone back
+    /// by more than clocks differ is believed.)
+    pub(super) fn no_earlier_than_forgotten(&self, now_nanos: u64) -> u64 {
+        let ahead = self.horizon_nanos.saturating_sub(now_nanos);
+        if ahead > SKEW_NANOS { now_nanos } else { now_nanos + ahead }
+    }
+
+    /// How long until one of its keys is idle: of as many as are worth a look.
+    pub(super) fn soonest(&self, limiter: &L, now_nanos: u64) -> Duration {
+        let waits = self.table.iter().take(SEARCH);
+        let waits = waits.map(|entry| limiter.idle_after(&self.terms, &entry.state, now_nanos));
+        // There is no other with this wait if the shard is empty: ask again at once.
+        waits.min().unwrap_or(Duration::ZERO)
+    }
+}

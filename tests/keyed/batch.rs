@@ -1,0 +1,103 @@
+//! Many keys at once.
+
+use std::hash::RandomState;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+use proptest::prelude::*;
+use sluicegate::*;
+
+use super::keyed;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Known and new keys, some more than once, while the clock moves from batch to batch.
+    #[test]
+    fn a_batch_is_answered_as_its_calls_one_after_the_other(
+        batches in proptest::collection::vec(
+            (proptest::collection::vec(0..40_u64, 0..60), 0..5_u64, 0..2_000_000_000_u64),
+            1..12,
+        ),
+    ) {
+        let clock = ManualClock::new();
+        // One for both, so that the same keys share a shard.
+        let hasher = RandomState::new();
+        let [together, apart] = [(); 2].map(|()| {
+            let buckets = Buckets::with_clock(quota!(1 / second, burst 3), &clock).unwrap();
+            let builder = Keyed::<u64, _>::builder(buckets).hasher(hasher.clone());
+            builder.max_keys(30).build().unwrap()
+        });
+        for (keys, permits, nanos) in batches {
+            let borrowed: Vec<&u64> = keys.iter().collect();
+            let singles: Vec<_> = keys.iter().map(|key| apart.try_acquire(key, permits)).collect();
+            prop_assert_eq!(together.try_acquire_batch(&borrowed, permits), singles);
+            prop_assert_eq!(together.len(), apart.len());
+            clock.advance_nanos(nanos);
+        }
+    }
+}
+
+#[test]
+fn a_key_that_comes_twice_in_a_batch_is_charged_twice() {
+    let clock = ManualClock::new();
+    let users = keyed::<String>(quota!(1 / second, burst 3), &clock);
+    let keys = ["ada"; 40];
+    let granted = |answers: Vec<Result<Grant, Denied>>| {
+        answers.into_iter().map(|answer| answer.map_or(0, |grant| grant.permits())).sum::<u64>()
+    };
+    assert_eq!(granted(users.try_acquire_batch(&keys, 1)), 3);
+    clock.advance_nanos(1_000_000_000);
+    let mut answered = Vec::new();
+    users.try_acquire_batch_with(&keys, 1, |index, answer| answered.push((index, answer.is_ok())));
+    assert_eq!(answered, (0..40).map(|index| (index, index == 0)).collect::<Vec<_>>());
+    assert!(users.try_acquire_batch::<str>(&[], 1).is_empty());
+}
+
+/// What is called with an answer may ask again: no lock is held.
+#[test]
+fn an_answer_may_ask_for_keys_itself() {
+    let clock = ManualClock::new();
+    let users = keyed::<u64>(quota!(1 / second, burst 100), &clock);
+    let keys: Vec<u64> = (0..50).collect();
+    let borrowed: Vec<&u64> = keys.iter().collect();
+    for _ in 0..2 {
+        users.try_acquire_batch_with(&borrowed, 1, |index, answer| {
+            assert!(answer.is_ok());
+            assert!(users.try_acquire(&keys[index], 1).is_ok());
+            users.remove(&((index as u64 + 1) % 50));
+            assert!(users.try_acquire(&(1_000 + index as u64), 1).is_ok());
+        });
+    }
+}
+
+/// Two threads ask by batches that overlap, while a third puts in others and sweeps.
+#[test]
+fn batches_of_several_threads_admit_no_more_than_the_bursts() {
+    const KEYS: u64 = 300;
+    let clock = ManualClock::new();
+    let users = keyed::<u64>(quota!(1 / hour, burst 50), &clock);
+    let granted = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for thread in 0..2 {
+            let (users, granted) = (&users, &granted);
+            scope.spawn(move || {
+                for round in 0..40 {
+                    let keys: Vec<u64> =
+                        (0..KEYS).map(|key| (key * 7 + round * 11 + thread) % KEYS).collect();
+                    let borrowed: Vec<&u64> = keys.iter().collect();
+                    users.try_acquire_batch_with(&borrowed, 1, |_, answer| {
+                        granted.fetch_add(u64::from(answer.is_ok()), Relaxed);
+                    });
+                }
+            });
+        }
+        for guest in 0..2_000 {
+            let _ = users.try_acquire(&(KEYS + guest), 1);
+            if guest % 100 == 0 {
+                users.sweep();
+            }
+        }
+    });
+    assert_eq!(granted.into_inner(), 50 * KEYS);
+}

@@ -1,0 +1,71 @@
+//! What a step may look at, and where it leads.
+
+use super::*;
+
+/// One thread's, in one state.
+pub(super) struct Turn<'a> {
+    pub(super) scene: &'a Scene,
+    pub(super) state: &'a State,
+    pub(super) who: usize,
+    pub(super) thread: Thread,
+    pub(super) op: Op,
+    pub(super) found: &'a mut Found<State>,
+}
+
+impl Turn<'_> {
+    pub(super) fn word(&self, slot: u8) -> Word {
+        self.state.slots[usize::from(slot)]
+    }
+
+    /// What a take is of.
+    pub(super) fn take(&self) -> (Key, i8) {
+        match self.op {
+            Op::Take(key, permits) | Op::TakeAndSweep(key, permits, _) => (key, permits),
+            op => unreachable!("{op:?} takes nothing"),
+        }
+    }
+
+    /// Until when a thread may know what is in the slot now.
+    pub(super) fn ends(&self, slot: u8) -> i8 {
+        let slot = usize::from(slot);
+        match self.scene.ages {
+            Ages::UpTo(oldest) if !self.state.slots[slot].is_empty() => {
+                self.state.levels[slot] + oldest
+            }
+            _ => i8::MAX,
+        }
+    }
+
+    /// A step after which the thread is this.
+    pub(super) fn go(&mut self, what: &'static str, thread: Thread) {
+        self.go_to(what, *self.state, thread, None);
+    }
+
+    /// The same, and the slot has changed.
+    pub(super) fn write(&mut self, what: &'static str, slot: u8, word: Word, thread: Thread) {
+        let mut next = *self.state;
+        next.slots[usize::from(slot)] = word;
+        self.go_to(what, next, thread, None);
+    }
+
+    pub(super) fn go_to(
+        &mut self,
+        what: &'static str,
+        mut next: State,
+        thread: Thread,
+        fault: Option<String>,
+    ) {
+        if let Ages::UpTo(_) = self.scene.ages {
+            for slot in 0..SLOTS {
+                let word = next.slots[slot];
+                if word != self.state.slots[slot] {
+                    let age = self.scene.age(next.clock, word.level());
+                    next.levels[slot] = if word.is_empty() { 0 } else { next.clock - age };
+                }
+            }
+        }
+        next.threads[self.who] = thread.pack();
+        next.threads.sort_unstable();
+        self.found.add(self.who, what, next, fault);
+    }
+}
