@@ -28,10 +28,7 @@ static MOST: AtomicUsize = AtomicUsize::new(0);
 /// The system's allocator, and how much of it is held.
 struct Counted;
 
-#[expect(
-    unsafe_code,
-    reason = "an allocator is unsafe, and nothing else tells what is asked of it"
-)]
+#[expect(unsafe_code, reason = "an allocator is unsafe, and nothing else tells what is asked")]
 // SAFETY: all is left to the system's allocator.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
