@@ -54,7 +54,7 @@ where
                 // A key that comes twice has moved on the second time, and is asked alone.
                 let asked = state
                     .and_then(|(word, seen)| {
-                        table.hit((word, seen, place.print), moment, self.tier, &charge)
+                        table.hit((word, seen, place.print), moment, self.tier, &charge).ok()
                     })
                     .unwrap_or_else(|| table.ask_both(place, self.tier, &charge));
                 answer(first + index, self.answer(keys[index].borrow(), permits, asked));

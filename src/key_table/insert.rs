@@ -26,7 +26,8 @@
 //! ticks, unless the key is removed. (Grants that are given back are left out.)
 //!
 //! *Proof.* The levels of a key only rise: a hit adds its cost to the level, or to `now -
-//! capacity` if that is more. A word of the key that is gone was expired by the margin, by
+//! capacity` if that is more. (Its reading of the clock may be older than the word, if the level
+//! is not ahead of it; else it would be below the level by a wrap.) A word of the key that is gone was expired by the margin, by
 //! some reading of the clock; whoever charges the key anew saw it gone, and read the clock
 //! after that, so its `now - capacity` is no less than the level that is gone. So with one
 //! place for each key all its charges have one order, in which they stack up from `A(s) -
@@ -64,7 +65,8 @@ impl<C: Clock> Table<C> {
         let (at, marker) = match found(pair, &words, print) {
             // Expired or not: it is the key's place until another key takes it.
             Some((at, state)) if state.is_charged(print) => {
-                return self.hit((pair.word(at), state, print), self.moment(), tier, charge);
+                let found = (pair.word(at), state, print);
+                return self.hit(found, self.moment(), tier, charge).ok();
             }
             Some(joined) => joined,
             None => match self.choose(pair, &words, print) {

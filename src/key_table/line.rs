@@ -3,7 +3,7 @@
 use crate::prefetch::prefetch;
 use crate::sync::{
     AtomicWord,
-    Ordering::{AcqRel, Acquire, Relaxed},
+    Ordering::{AcqRel, Acquire},
 };
 
 use super::word::{KeyWord, Print};
@@ -72,7 +72,7 @@ impl Line {
     /// Puts `next` where `seen` is, if it still is.
     #[inline]
     pub(super) fn replace(&self, at: usize, seen: KeyWord, next: KeyWord) -> bool {
-        replace(&self.0[at], seen, next)
+        replace(&self.0[at], seen, next).is_ok()
     }
 }
 
@@ -159,13 +159,17 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Puts `next` into `word` where `seen` is, if it still is.
+/// Puts `next` into `word` where `seen` is; what is there instead, if it is not.
 #[inline]
-pub(super) fn replace(word: &AtomicWord<KeyWord>, seen: KeyWord, next: KeyWord) -> bool {
+pub(super) fn replace(
+    word: &AtomicWord<KeyWord>,
+    seen: KeyWord,
+    next: KeyWord,
+) -> Result<KeyWord, KeyWord> {
     // ORDERING: AcqRel. Release, so that whoever finds `next` reads a clock that has come as
     // far as the one that it was decided by, and sees what its caller had seen. Acquire, so
     // that what one admitted caller did before it asked is visible to the next one of its
-    // key. On failure nothing is decided by what was found: the caller looks again.
+    // key. Acquire on failure, as for the load in `words`: a hit goes on from what was found.
     // MODEL: `a_new_key_has_one_place`, `a_hit_and_a_takeover_never_exceed_the_bound`.
-    word.compare_exchange(seen, next, AcqRel, Relaxed).is_ok()
+    word.compare_exchange(seen, next, AcqRel, Acquire)
 }

@@ -11,7 +11,7 @@ use crate::accrual::Linear;
 use crate::sync::{AtomicWord, Backoff, Ordering::Relaxed};
 
 use super::forget::Charged;
-use super::line::{Line, Pair};
+use super::line::{Line, Pair, replace};
 use super::pages;
 use super::place::Place;
 use super::ticks::{LEVEL_BITS, Ticks};
@@ -125,6 +125,11 @@ impl<C: Clock> Table<C> {
     }
 
     /// Charges the key at `place` what `charge` says.
+    ///
+    /// The clock is read first, while the hash is still being made: a reading that a level is
+    /// not ahead of is as good as a later one, and it leaves less time between the load and
+    /// the CAS, in which another thread's could come. (If the level is ahead, it could be taken
+    /// for one that is a wrap older: then the clock is read again.)
     #[inline(always)]
     pub(super) fn ask(
         &self,
@@ -132,17 +137,24 @@ impl<C: Clock> Table<C> {
         tier: &Tier,
         charge: impl Fn(i64) -> Charge,
     ) -> Answer<'_> {
-        if let Some((word, seen)) = self.find(place) {
-            let found = (word, seen, place.print);
-            if let Some(answer) = self.hit(found, self.moment(), tier, &charge) {
-                return answer;
+        let moment = self.moment();
+        if let Some((word, mut seen)) = self.find(place) {
+            let backoff = Backoff::new();
+            while seen.is_charged(place.print)
+                && Ticks::<LEVEL_BITS>::is_behind(moment.now, seen.level())
+            {
+                match self.hit((word, seen, place.print), moment, tier, &charge) {
+                    Ok(answer) => return answer,
+                    Err(found) => seen = found,
+                }
+                backoff.spin();
             }
         }
         self.ask_both(place, tier, charge)
     }
 
-    /// Charges the key whose state was `seen` in `word` before the moment, unless the word
-    /// has changed since.
+    /// Charges the key whose state was `seen` in `word`, unless the word has changed since, and
+    /// then says what it is. The level is not ahead of the moment, or the moment is later.
     #[inline(always)]
     pub(super) fn hit<'a>(
         &self,
@@ -150,20 +162,17 @@ impl<C: Clock> Table<C> {
         Moment { elapsed_nanos, now }: Moment,
         tier: &Tier,
         charge: &impl Fn(i64) -> Charge,
-    ) -> Option<Answer<'a>> {
+    ) -> Result<Answer<'a>, KeyWord> {
         let balance = self.ticks.balance(now, seen.level(), tier.capacity);
         let cost = match charge(balance) {
             Ok(cost) => cost,
-            Err(wanted) => return Some(Err(Refused::Short { wanted, balance, elapsed_nanos })),
+            Err(wanted) => return Ok(Err(Refused::Short { wanted, balance, elapsed_nanos })),
         };
         let balance = balance - cost;
         let after = KeyWord::charged(print, Ticks::<LEVEL_BITS>::level(now, balance));
-        super::line::replace(word, seen, after).then_some(Ok(Granted {
-            cost,
-            balance,
-            elapsed_nanos,
-            charged: Charged { word, before: seen, after },
-        }))
+        replace(word, seen, after)?;
+        let charged = Charged { word, before: seen, after };
+        Ok(Ok(Granted { cost, balance, elapsed_nanos, charged }))
     }
 
     /// The same, for a key that is nowhere yet, or whose word others write too.

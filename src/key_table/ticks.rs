@@ -58,6 +58,13 @@ impl<const BITS: u32> Ticks<BITS> {
         if age >= Self::WRAP - self.slack { age - Self::WRAP } else { age }
     }
 
+    /// Whether a level is not ahead of `now`, however long ago that was read: it is taken to be
+    /// where it is nearer. (One that is older than half a wrap seems to be ahead.)
+    #[inline]
+    pub(super) fn is_behind(now: u64, level: u64) -> bool {
+        Self::LEVEL.ahead(now, level) >= 0
+    }
+
     /// What a key may spend, of which at most `capacity` can be unspent.
     #[inline]
     pub(super) fn balance(&self, now: u64, level: u64, capacity: i64) -> i64 {
@@ -173,6 +180,15 @@ mod tests {
                     assert!(ticks.age(now as u64, first) <= marker_age);
                     assert!(ticks.age(now as u64, first) < ticks.span);
                 }
+            }
+        });
+    }
+
+    #[test]
+    fn a_level_is_behind_up_to_half_a_wrap() {
+        each(|_, now, level| {
+            for age in -WRAP / 2..WRAP / 2 {
+                assert_eq!(Ticks::<BITS>::is_behind(now as u64, level(age)), age >= 0);
             }
         });
     }
