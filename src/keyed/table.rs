@@ -106,6 +106,11 @@ impl<K, V> Table<K, V> {
         self.groups.len()
     }
 
+    /// The memory of all places.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.groups) + size_of_val(&*self.entries)
+    }
+
     /// The most entries before the table is made larger.
     fn room(&self) -> usize {
         self.groups.len() * (GROUP - 1)

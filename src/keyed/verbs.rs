@@ -294,6 +294,15 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
         self.store.max_keys() as usize
     }
 
+    /// The memory of the places of keys, in bytes; what keys and limiters keep elsewhere (the
+    /// text of a `String`, a limiter of [`Each`](crate::Each)) is not in it.
+    ///
+    /// Locks one shard after the other, to read.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.store.shards().map(|shard| shard.read().table.bytes()).sum()
+    }
+
     /// Forgets all keys that are full again, and gives memory back; says how many.
     ///
     /// Never needed to keep memory in bounds: each new key sees to others. It is for a

@@ -104,6 +104,7 @@ fn memory_is_given_back_after_a_flood() {
         users.try_acquire(&key, 1).unwrap();
     }
     let flooded = BYTES.get() - before;
+    assert_eq!(users.memory_bytes() as u64, flooded as u64, "all that was allocated is of places");
     clock.advance(SECOND);
     for key in 100_000..200_000 {
         users.try_acquire(&key, 1).unwrap();

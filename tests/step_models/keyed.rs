@@ -69,6 +69,8 @@ use crate::explore::{CLOCK, Found, Model, explore};
 mod batches;
 #[path = "keyed/calls.rs"]
 mod calls;
+#[path = "keyed/first.rs"]
+mod first;
 #[path = "keyed/fixed.rs"]
 mod fixed;
 #[path = "keyed/insert.rs"]
@@ -142,6 +144,8 @@ enum Mutant {
     OneSlackInMargin,
     NoSlackInMargin,
     ResetsToSpan,
+    FirstLooksAhead,
+    FirstRetriesAhead,
 }
 
 fn all_hold(scenes: impl IntoIterator<Item = Scene>) -> usize {

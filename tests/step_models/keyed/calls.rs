@@ -93,6 +93,8 @@ impl Scene {
     pub(super) fn step(&self, mut turn: Turn<'_>) {
         match turn.thread.at {
             At::Idle => self.begin(&mut turn),
+            At::First => self.look_first(&mut turn),
+            At::FirstHit => self.hit_first(&mut turn),
             At::Scan => self.scan(&mut turn),
             At::Hit => self.hit(&mut turn),
             At::Place => self.place(&mut turn),
@@ -121,6 +123,9 @@ impl Scene {
             }
             return turn.go("reads the clock", Thread { now: turn.state.clock, ..turn.thread });
         }
+        if self.reads_first && matches!(turn.op, Op::Take(..) | Op::TakeAndSweep(..)) {
+            return self.read_first(turn);
+        }
         if !self.is(Mutant::ClockFirst) {
             turn.thread.at = At::Scan;
             return self.scan(turn);
@@ -130,7 +135,7 @@ impl Scene {
         }
     }
 
-    fn scan(&self, turn: &mut Turn<'_>) {
+    pub(super) fn scan(&self, turn: &mut Turn<'_>) {
         let mut thread = turn.thread;
         let (key, looks_for_it) = match turn.op {
             Op::Take(key, _) | Op::TakeAndSweep(key, ..) | Op::Reset(key) => (key, true),
@@ -215,7 +220,7 @@ impl Scene {
         }
     }
 
-    fn hit(&self, turn: &mut Turn<'_>) {
+    pub(super) fn hit(&self, turn: &mut Turn<'_>) {
         let Thread { slot, old, new, now, .. } = turn.thread;
         if turn.word(slot) != old && !self.is(Mutant::StoresHit) {
             return turn.go("finds the key changed", self.again(turn));

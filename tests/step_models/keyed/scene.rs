@@ -108,6 +108,8 @@ pub(super) struct Scene {
     pub(super) ages: Ages,
     pub(super) placing: Placing,
     pub(super) batch_reads: BatchReads,
+    /// Whether takes read the clock before they load, and go by that if they can.
+    pub(super) reads_first: bool,
     /// Whether it is a fault that the band is used up.
     pub(super) climbs: bool,
     /// Whether it is a fault that two words of one key are charged.
@@ -142,6 +144,7 @@ impl Scene {
             ages: Ages::Any,
             placing: Placing::HomeFirst,
             batch_reads: BatchReads::AfterLoads,
+            reads_first: std::env::var_os("FIRST").is_some(),
             climbs: false,
             is_unique: true,
             mutants: 0,

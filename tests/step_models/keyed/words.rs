@@ -75,6 +75,8 @@ impl fmt::Debug for Word {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum At {
     Idle,
+    First,
+    FirstHit,
     Scan,
     Hit,
     Place,
@@ -92,8 +94,10 @@ pub(super) enum At {
 }
 
 impl At {
-    const ALL: [At; 15] = [
+    const ALL: [At; 17] = [
         At::Idle,
+        At::First,
+        At::FirstHit,
         At::Scan,
         At::Hit,
         At::Place,
