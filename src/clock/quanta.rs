@@ -1,6 +1,12 @@
 //! The processor's own counter.
 
+use std::sync::OnceLock;
+
 use super::Clock;
+
+/// The clock that all of a process are copies of. To make one asks the processor what it can
+/// do, which takes microseconds in a virtual machine: too long for a limiter of each key.
+static CLOCK: OnceLock<quanta::Clock> = OnceLock::new();
 
 /// Reads the processor's time-stamp counter, through [quanta].
 ///
@@ -16,7 +22,7 @@ use super::Clock;
 /// [`MonotonicClock`](super::MonotonicClock).
 ///
 /// [quanta]: https://docs.rs/quanta
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct QuantaClock {
     clock: quanta::Clock,
 }
@@ -25,7 +31,13 @@ impl QuantaClock {
     /// A clock on the processor's counter.
     #[must_use]
     pub fn new() -> QuantaClock {
-        QuantaClock::default()
+        QuantaClock { clock: CLOCK.get_or_init(quanta::Clock::new).clone() }
+    }
+}
+
+impl Default for QuantaClock {
+    fn default() -> QuantaClock {
+        QuantaClock::new()
     }
 }
 

@@ -176,7 +176,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
                 let fresh = match answer {
                     // What was granted has to be remembered.
-                    Ok(grant) if !self.limiter.is_idle(&shard.terms, &state, now_nanos) => grant,
+                    Ok(grant) if grant.permits() > 0 => grant,
                     answer => return Ok(answer),
                 };
                 self.sweep_group(shard, now_nanos.saturating_sub(GRACE_NANOS));

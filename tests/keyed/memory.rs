@@ -148,3 +148,30 @@ fn an_idle_key_is_forgotten_at_the_instant_that_it_is_full() {
     clock.advance_nanos(1);
     assert_eq!(users.sweep(), 1);
 }
+
+/// Its limiter is full again by the time that it is looked at: it is made once all the same.
+#[test]
+fn a_key_that_refills_at_once_is_put_in_at_its_first_grant() {
+    struct Racing(std::sync::atomic::AtomicU64);
+
+    impl Clock for Racing {
+        fn now_nanos(&self) -> u64 {
+            self.0.fetch_add(1_000_000_000, std::sync::atomic::Ordering::Relaxed)
+        }
+    }
+
+    let clock = Arc::new(Racing(1.into()));
+    let made = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let count = Arc::clone(&made);
+    let each = Each::new(move |_: &u64| {
+        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        TokenBucket::with_clock(quota!(10 / second), Arc::clone(&clock))
+    });
+    let users = Keyed::with(each).unwrap();
+    assert!(users.try_acquire(&7, 0).is_ok() && users.is_empty());
+    for _ in 0..100 {
+        assert!(users.try_acquire(&7, 1).is_ok());
+    }
+    // Once to be asked for none, and once for good.
+    assert_eq!((users.len(), made.load(std::sync::atomic::Ordering::Relaxed)), (1, 2));
+}

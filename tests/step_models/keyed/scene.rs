@@ -108,7 +108,8 @@ pub(super) struct Scene {
     pub(super) ages: Ages,
     pub(super) placing: Placing,
     pub(super) batch_reads: BatchReads,
-    /// Whether takes read the clock before they load, and go by that if they can.
+    /// Whether takes read the clock before they load, and go by that if they can. (They may do
+    /// all that they may do without.)
     pub(super) reads_first: bool,
     /// Whether it is a fault that the band is used up.
     pub(super) climbs: bool,
@@ -144,7 +145,7 @@ impl Scene {
             ages: Ages::Any,
             placing: Placing::HomeFirst,
             batch_reads: BatchReads::AfterLoads,
-            reads_first: std::env::var_os("FIRST").is_some(),
+            reads_first: true,
             climbs: false,
             is_unique: true,
             mutants: 0,

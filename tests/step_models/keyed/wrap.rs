@@ -20,7 +20,7 @@ fn loaded(op: Op, age: i8, longest: i8, slots: &[Word], seen: &[Word]) -> Scene 
     let scene = Scene { from: age, modulus: Some(MODULUS), ..Scene::new(width, CAP, until, slots) };
     let mut all = [EMPTY; SEEN];
     all[..seen.len()].copy_from_slice(seen);
-    let scene = Scene { longest: Some(longest), ..scene };
+    let scene = Scene { longest: Some(longest), reads_first: false, ..scene };
     scene.thread_amid(&[op], |thread| Thread { loaded: width, seen: all, ..thread.at(At::Scan) })
 }
 
@@ -60,4 +60,31 @@ fn a_word_as_old_as_the_modulus_exceeds_in_full() {
     exceed_from_the_modulus(
         (0..MODULUS).flat_map(|age| (0..=MODULUS).map(move |longest| (age, longest))),
     );
+}
+
+fn probe_scene(age: i8, longest: i8, first_spends: bool) -> Scene {
+    let slots = [Word::charged(1, 0)];
+    let until = (MODULUS + 3).max(age + longest + 2);
+    let scene = Scene { from: age, modulus: Some(MODULUS), ..Scene::new(1, CAP, until, &slots) };
+    let scene = Scene { longest: Some(longest), reads_first: first_spends, ..scene };
+    scene.thread_amid(&[TAKE], |thread| Thread { now: age, ..thread.at(At::First) })
+}
+
+#[test]
+fn probe() {
+    for first in [false, true] {
+        for age in 0..MODULUS + 2 {
+            let row: String = (0..=MODULUS)
+                .map(|longest| {
+                    if explore(&probe_scene(age, longest, first).thread(SPENDS)).is_ok() { '.' } else { 'X' }
+                })
+                .collect();
+            let loaded: String = (0..=MODULUS)
+                .map(|longest| {
+                    if explore(&finds_its_key(age, longest).thread(SPENDS)).is_ok() { '.' } else { 'X' }
+                })
+                .collect();
+            println!("first {first} age {age}: {row}   loaded {loaded}");
+        }
+    }
 }

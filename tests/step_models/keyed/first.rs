@@ -1,0 +1,79 @@
+//! A take that reads the clock first, and what it may do by that reading.
+//!
+//! A word of its key that is not ahead of the reading it takes by that, however long ago it
+//! was read; and if its CAS fails it does the same with the word that it finds. In every
+//! other case it begins anew, and reads the clock after its loads.
+
+use super::*;
+
+impl Scene {
+    /// Whether the level is not ahead of the reading, where it is nearer to it.
+    fn is_behind(&self, now: i8, level: i8) -> bool {
+        match self.modulus {
+            Some(modulus) => 2 * (now - level).rem_euclid(modulus) < modulus,
+            None => level <= now,
+        }
+    }
+
+    /// Until when such a reading may be gone by: what is written later can seem to be behind.
+    fn reading_ends(&self, now: i8) -> i8 {
+        match (self.ages, self.modulus) {
+            (Ages::UpTo(_), Some(modulus)) => now + modulus / 2,
+            _ => i8::MAX,
+        }
+    }
+
+    pub(super) fn read_first(&self, turn: &mut Turn<'_>) {
+        for now in self.readings(turn.state) {
+            let ends = self.reading_ends(now);
+            turn.go("reads the clock first", Thread { now, ends, ..turn.thread.at(At::First) });
+        }
+    }
+
+    /// What it loads of others it does not keep: so it looks at any one slot, or is too early
+    /// or too late for its key and has found it in none.
+    pub(super) fn look_first(&self, turn: &mut Turn<'_>) {
+        let (key, _) = turn.take();
+        for place in 0..self.places(key) {
+            let slot = self.slot(key, place);
+            let word = turn.word(slot);
+            let is_behind = self.is_behind(turn.thread.now, word.level());
+            if word.is_charged(key.print) && (is_behind || self.is(Mutant::FirstLooksAhead)) {
+                self.decide_first(turn, slot, word);
+            }
+        }
+        turn.thread = self.again(turn);
+        self.scan(turn);
+    }
+
+    fn decide_first(&self, turn: &mut Turn<'_>, slot: u8, old: Word) {
+        let (key, permits) = turn.take();
+        let thread = turn.thread;
+        match self.decide(key, permits, &[old], thread.now) {
+            Decision::Hit { base, .. } => {
+                let new = Word::charged(key.print, self.level(base + permits));
+                let ends = self.reading_ends(thread.now).min(turn.ends(slot));
+                let hit = Thread { slot, now: thread.now, old, new, ends, ..thread.at(At::FirstHit) };
+                turn.go("finds the key", hit);
+            }
+            _ => {
+                turn.found.counts.denials += 1;
+                turn.go("is refused", self.done(&thread));
+            }
+        }
+    }
+
+    pub(super) fn hit_first(&self, turn: &mut Turn<'_>) {
+        let Thread { slot, old, now, .. } = turn.thread;
+        let (key, _) = turn.take();
+        let word = turn.word(slot);
+        if word == old {
+            return self.hit(turn);
+        }
+        let is_behind = self.is_behind(now, word.level());
+        if word.is_charged(key.print) && (is_behind || self.is(Mutant::FirstRetriesAhead)) {
+            return self.decide_first(turn, slot, word);
+        }
+        turn.go("finds the key changed", self.again(turn));
+    }
+}
