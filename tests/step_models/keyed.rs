@@ -4,7 +4,11 @@
 //! A word is empty, a key's (a print and a level: when its capacity is whole again), a
 //! mark (a key that is about to come in), or the tombstone of a mark. In order:
 //!
-//! * A take loads the slots of its home, and if its key is not there those of the other
+//! * A take reads the clock, and looks for its key. If it finds a word of it that is not
+//!   ahead of the reading, it goes by that; and if its CAS fails, by the same reading again
+//!   if the word that it finds is the key's, and not ahead of it either. If not, the reading
+//!   is dropped, and what follows is as if it had not been.
+//! * It loads the slots of its home, and if its key is not there those of the other
 //!   bucket; then it reads the clock. A word of the key is the key's, however old it is,
 //!   and the take is one CAS of it. A take that is refused writes nothing.
 //! * If there is none, it joins the lowest mark of the key; if there is none either it
@@ -28,7 +32,9 @@
 //!
 //! | mutant                | what it drops                                        | what goes wrong |
 //! |-----------------------|------------------------------------------------------|-----------------|
-//! | `ClockFirst`          | the clock is read after the loads                    | what was written since counts as expired |
+//! | `ClockFirst`          | the clock is read again, after the loads             | what was written since counts as expired |
+//! | `FirstLooksAhead`     | a level is compared with the reading before it       | the same |
+//! | `FirstRetriesAhead`   | after a CAS that failed it is compared again         | the same |
 //! | `ClockBetween`        | the same, for the other bucket                       | the same |
 //! | `ExpiredIsAbsent`     | a word of the key is its word, however old           | the key comes in elsewhere, and an old CAS succeeds |
 //! | `ChargesByScan`       | the clock is read again before the charge            | the key has been in and gone meanwhile |

@@ -123,7 +123,8 @@ impl Scene {
             }
             return turn.go("reads the clock", Thread { now: turn.state.clock, ..turn.thread });
         }
-        if self.reads_first && matches!(turn.op, Op::Take(..) | Op::TakeAndSweep(..)) {
+        let is_take = matches!(turn.op, Op::Take(..) | Op::TakeAndSweep(..));
+        if is_take && self.take_reads == TakeReads::First {
             return self.read_first(turn);
         }
         if !self.is(Mutant::ClockFirst) {

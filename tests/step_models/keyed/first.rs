@@ -30,8 +30,8 @@ impl Scene {
         }
     }
 
-    /// What it loads of others it does not keep: so it looks at any one slot, or is too early
-    /// or too late for its key and has found it in none.
+    /// Of the words that it loads it keeps none but its key's. So whichever of them it sees
+    /// last decides alone, and it may have missed its key in all of them.
     pub(super) fn look_first(&self, turn: &mut Turn<'_>) {
         let (key, _) = turn.take();
         for place in 0..self.places(key) {
@@ -53,12 +53,16 @@ impl Scene {
             Decision::Hit { base, .. } => {
                 let new = Word::charged(key.print, self.level(base + permits));
                 let ends = self.reading_ends(thread.now).min(turn.ends(slot));
-                let hit = Thread { slot, now: thread.now, old, new, ends, ..thread.at(At::FirstHit) };
+                let hit =
+                    Thread { slot, now: thread.now, old, new, ends, ..thread.at(At::FirstHit) };
                 turn.go("finds the key", hit);
             }
-            _ => {
+            Decision::Deny => {
                 turn.found.counts.denials += 1;
                 turn.go("is refused", self.done(&thread));
+            }
+            Decision::Join { .. } | Decision::Miss => {
+                turn.go("does without the key", self.again(turn));
             }
         }
     }

@@ -41,8 +41,11 @@ fn every_rule_is_needed() {
         [ClockFirst, ExpiredIsAbsent, BuriesNothing, ChargesByScan, SkipsOldMarks, NoJoin];
     caught("the obvious protocol", &obvious, pair(), CIRCLE);
     let one_slot = || Scene::new(1, 2, 2, &[EMPTY]).threads(&[&[TWO, TAKE], &[take(2, 2)]]);
-    let table: [(&[Mutant], Scene, &str); 16] = [
+    let lost = || Scene::new(1, 2, 2, &[Word::charged(1, -2)]).threads(&[&[TAKE], &[TWO, TWO]]);
+    let table: [(&[Mutant], Scene, &str); 18] = [
         (&[ClockFirst], one_slot(), EXCEEDS),
+        (&[FirstLooksAhead], lost(), EXCEEDS),
+        (&[FirstRetriesAhead], lost(), EXCEEDS),
         (&[ExpiredIsAbsent], old(3).threads(&[&[TAKE, TAKE], &[TWO]]), EXCEEDS),
         (&[ChargesByScan], old(4).threads(&[&[TWO, OTHER], &[TWO]]), EXCEEDS),
         (&[ChargesBeforeRescan], four(3), EXCEEDS),

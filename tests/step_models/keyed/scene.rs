@@ -67,6 +67,14 @@ pub(super) enum Placing {
     Any,
 }
 
+/// When a take reads the clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum TakeReads {
+    AfterLoads,
+    /// Before them, and it goes by that if it can. It may do all that it may do without.
+    First,
+}
+
 /// When a batch reads the clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BatchReads {
@@ -108,9 +116,7 @@ pub(super) struct Scene {
     pub(super) ages: Ages,
     pub(super) placing: Placing,
     pub(super) batch_reads: BatchReads,
-    /// Whether takes read the clock before they load, and go by that if they can. (They may do
-    /// all that they may do without.)
-    pub(super) reads_first: bool,
+    pub(super) take_reads: TakeReads,
     /// Whether it is a fault that the band is used up.
     pub(super) climbs: bool,
     /// Whether it is a fault that two words of one key are charged.
@@ -145,7 +151,7 @@ impl Scene {
             ages: Ages::Any,
             placing: Placing::HomeFirst,
             batch_reads: BatchReads::AfterLoads,
-            reads_first: true,
+            take_reads: TakeReads::First,
             climbs: false,
             is_unique: true,
             mutants: 0,

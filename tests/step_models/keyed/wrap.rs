@@ -1,5 +1,6 @@
 //! Levels that are known up to a multiple of some modulus. What must hold: while a call
-//! lasts, no word that it has loaded comes to be as old as the modulus.
+//! lasts, no word that it has loaded comes to be as old as the modulus; and one that reads
+//! the clock first lasts no longer than half of that.
 
 use super::matrix::{EMPTY, another, other};
 use super::*;
@@ -20,7 +21,7 @@ fn loaded(op: Op, age: i8, longest: i8, slots: &[Word], seen: &[Word]) -> Scene 
     let scene = Scene { from: age, modulus: Some(MODULUS), ..Scene::new(width, CAP, until, slots) };
     let mut all = [EMPTY; SEEN];
     all[..seen.len()].copy_from_slice(seen);
-    let scene = Scene { longest: Some(longest), reads_first: false, ..scene };
+    let scene = Scene { longest: Some(longest), take_reads: TakeReads::AfterLoads, ..scene };
     scene.thread_amid(&[op], |thread| Thread { loaded: width, seen: all, ..thread.at(At::Scan) })
 }
 
@@ -62,29 +63,38 @@ fn a_word_as_old_as_the_modulus_exceeds_in_full() {
     );
 }
 
-fn probe_scene(age: i8, longest: i8, first_spends: bool) -> Scene {
-    let slots = [Word::charged(1, 0)];
+/// A table whose first call has read the clock, and loads a word of this age or what is
+/// written since.
+fn has_read(age: i8, longest: i8) -> Scene {
     let until = (MODULUS + 3).max(age + longest + 2);
-    let scene = Scene { from: age, modulus: Some(MODULUS), ..Scene::new(1, CAP, until, &slots) };
-    let scene = Scene { longest: Some(longest), reads_first: first_spends, ..scene };
-    scene.thread_amid(&[TAKE], |thread| Thread { now: age, ..thread.at(At::First) })
+    let scene = Scene::new(1, CAP, until, &[Word::charged(1, 0)]);
+    let scene = Scene { from: age, modulus: Some(MODULUS), longest: Some(longest), ..scene };
+    let scene = scene.thread_amid(&[TAKE], |thread| Thread { now: age, ..thread.at(At::First) });
+    scene.thread(SPENDS)
+}
+
+/// By a reading from before the loads, a level that is ahead of it by more than half the
+/// modulus seems to be behind. A word that is older than that seems to be ahead: for it
+/// nothing is different.
+fn exceed_from_half_the_modulus(cells: impl IntoIterator<Item = (i8, i8)>) {
+    for (age, longest) in cells {
+        let is_near = longest <= MODULUS / 2 && age + longest < MODULUS;
+        let cell = format!("of age {age}, for {longest}");
+        assert_eq!(explore(&has_read(age, longest)).is_ok(), is_near, "{cell}");
+    }
 }
 
 #[test]
-fn probe() {
-    for first in [false, true] {
-        for age in 0..MODULUS + 2 {
-            let row: String = (0..=MODULUS)
-                .map(|longest| {
-                    if explore(&probe_scene(age, longest, first).thread(SPENDS)).is_ok() { '.' } else { 'X' }
-                })
-                .collect();
-            let loaded: String = (0..=MODULUS)
-                .map(|longest| {
-                    if explore(&finds_its_key(age, longest).thread(SPENDS)).is_ok() { '.' } else { 'X' }
-                })
-                .collect();
-            println!("first {first} age {age}: {row}   loaded {loaded}");
-        }
-    }
+fn a_reading_as_old_as_half_the_modulus_exceeds() {
+    let ages = [0, MODULUS / 2 - 1, MODULUS / 2, MODULUS - 1].into_iter();
+    let last = |age: i8| (MODULUS / 2).min(MODULUS - age - 1);
+    exceed_from_half_the_modulus(ages.flat_map(|age| [0, 1].map(|more| (age, last(age) + more))));
+}
+
+#[test]
+#[cfg(sluicegate_deep)]
+fn a_reading_as_old_as_half_the_modulus_exceeds_in_full() {
+    exceed_from_half_the_modulus(
+        (0..MODULUS).flat_map(|age| (0..=MODULUS).map(move |longest| (age, longest))),
+    );
 }
