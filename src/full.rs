@@ -24,7 +24,26 @@ pub enum WhenFull {
     Share(Quota),
 }
 
-/// The same, ready for use.
+/// What was asked for.
+#[cfg(feature = "keyed")]
+#[derive(Clone, Copy)]
+pub(crate) enum Request {
+    /// So many permits or none.
+    All(u64),
+    /// As many as there are, of so many.
+    UpTo(u64),
+}
+
+#[cfg(feature = "keyed")]
+impl Request {
+    pub(crate) fn permits(self) -> u64 {
+        match self {
+            Request::All(permits) | Request::UpTo(permits) => permits,
+        }
+    }
+}
+
+/// What [`WhenFull`] says, ready for use.
 pub(crate) enum Overflow<C> {
     Deny,
     Admit,

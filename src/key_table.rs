@@ -76,9 +76,10 @@ pub enum DefaultHasher {}
 /// Tiers ([`KeyTableBuilder::tier`]) are several quotas in one table.
 ///
 /// A key needs its place until it is full and two skews (of 1 ms) longer; in a table of
-/// several tiers, until it would be full in the slowest. If there is no place for a key, because the two lines that it may be in are full of live
-/// ones, it is answered as [`WhenFull`](crate::WhenFull) says. No live key is ever dropped to
-/// make room: it would come back with a fresh burst.
+/// several tiers, until it would be full in the slowest. If there is no place for a key,
+/// because the two lines that it may be in are full of live ones, it is answered as
+/// [`WhenFull`](crate::WhenFull) says. No live key is ever dropped to make room: it would
+/// come back with a fresh burst.
 ///
 /// # Accuracy
 ///

@@ -24,14 +24,14 @@
 //! *Proof.* A state is spent from only under the lock of its shard, shared, and taken out
 //! only under that lock held alone: nobody can be left with a state that is not in the
 //! table, and no two states of a key are in it, because a key is put in under the lock held
-//! alone, after it was not found there. It is taken out only if it is idle: its balance is
-//! that of `unknown`, the level that all keys have that are not known, at a time, not after
-//! a reading of the clock, that is then the shard's horizon, if it is the latest. (Both change in the same way
-//! at a change of the quota.) A state is put in at the level that `unknown` has at a reading
-//! that was made under the lock, or at the horizon if that is later: so clocks need not
-//! agree. Levels do not fall as the reading rises. So the new level is no lower than the one
-//! that was taken out, and the levels of a key never fall, whatever was forgotten between:
-//! the theorem of the one-word core holds for the key. ∎
+//! alone, after it was not found there. It is taken out only if it is idle at a time no later
+//! than the shard's horizon: its balance then is that of `unknown`, the level that all keys
+//! have that are not known. A state is put in at the level that `unknown` has at a reading
+//! that was made under the lock, or at the horizon if that is later (by no more than clocks
+//! differ, a second: a clock that is further back is believed). A change of the quota carries
+//! both, at no earlier time either. Levels do not fall as the reading rises. So the new level
+//! is no lower than the one that was taken out, and the levels of a key never fall, whatever
+//! was forgotten between: the theorem of the one-word core holds for the key. ∎
 //!
 //! A call that is decided on a known key may have read the clock long before: the theorem
 //! asks only that its reading lies within the call.
@@ -50,9 +50,9 @@
 //! keys comes before it is gone over again. One that is an eighth full is made smaller.
 //!
 //! Where [`max_keys`](KeyedBuilder::max_keys) is reached, a key that is idle at all is taken
-//! out, wherever it is: up to 256 groups are looked at. So a store of not more than about a
-//! thousand keys finds one if there is one; in a larger one, a key may be refused although
-//! some other is idle, and the next refused keys go on looking where it stopped.
+//! out, wherever it is: in a store of a thousand keys or less all are looked at. In a larger one
+//! 32 groups are, and a key may be refused although some other is idle; the next refused keys
+//! go on looking where it stopped.
 //!
 //! # Why a table of our own
 //!

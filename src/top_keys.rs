@@ -6,8 +6,9 @@
 //! a key that is not among them takes the place of the one with the least.
 //!
 //! Progress: a decision never waits (if its place is taken, and the next ones, it is not
-//! counted); a look waits for the decisions that are being counted. Memory: `m` entries, twice for each
-//! place. Cost of a decision: a hash, a lock that is free, a few steps in a heap.
+//! counted); a look waits for the decisions that are being counted. Memory: `m` entries,
+//! twice for each place. Cost of a decision: a hash, a lock that is free, a few steps in a
+//! heap.
 //!
 //! # Why the bounds hold
 //!

@@ -26,13 +26,14 @@
 //! ticks, unless the key is removed. (Grants that are given back are left out.)
 //!
 //! *Proof.* The levels of a key only rise: a hit adds its cost to the level, or to `now -
-//! capacity` if that is more. (Its reading of the clock may be older than the word, if the level
-//! is not ahead of it; else it would be below the level by a wrap.) A word of the key that is gone was expired by the margin, by
-//! some reading of the clock; whoever charges the key anew saw it gone, and read the clock
-//! after that, so its `now - capacity` is no less than the level that is gone. So with one
-//! place for each key all its charges have one order, in which they stack up from `A(s) -
-//! capacity` at the lowest to `A(t)` at the highest: as for the [one word](crate::one_word).
-//! Keys that share a print and a pair share the level, so the sum of both is bounded. ∎
+//! capacity` if that is more. (Its reading of the clock may be older than the word, if the
+//! level is not ahead of it; else it would be below the level by a wrap.) A word of the key
+//! that is gone was expired by the margin, by some reading of the clock; whoever charges
+//! the key anew saw it gone, and read the clock after that, so its `now - capacity` is no
+//! less than the level that is gone. So with one place for each key all its charges have
+//! one order, in which they stack up from `A(s) - capacity` at the lowest to `A(t)` at the
+//! highest: as for the [one word](crate::one_word). Keys that share a print and a pair
+//! share the level, so the sum of both is bounded. ∎
 //!
 //! Progress: lock-free. A marker is only taken away by one who saw a lower marker of the
 //! key, or saw it charged, or (after the grace) by a sweep or another key's caller that then

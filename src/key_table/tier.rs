@@ -298,7 +298,8 @@ mod tests {
         assert_eq!(tiers.ticks(Duration::from_secs(1)).map(|ticks| ticks.slack), Ok(16_000_000));
         assert!(matches!(
             tiers.ticks(Duration::from_secs(60)).unwrap_err(),
-            ConfigError::Skew { most, .. } if most > Duration::from_secs(20) && tiers.ticks(most).is_ok()
+            ConfigError::Skew { most, .. }
+                if most > Duration::from_secs(20) && tiers.ticks(most).is_ok()
         ));
     }
 

@@ -23,8 +23,9 @@
 //!
 //! (And a charged word is made full, by a removal or a receipt.)
 //!
-//! The levels of the markers of a place only rise, so **no marker comes back**: who took a place, or saw it taken, and finds the marker still there knows that
-//! nothing happened to the place in between.
+//! The levels of the markers of a place only rise, so **no marker comes back**: who took a
+//! place, or saw it taken, and finds the marker still there knows that nothing happened to
+//! the place in between.
 
 use core::fmt;
 

@@ -6,6 +6,7 @@ use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::iter;
 
+use crate::full::Request;
 use crate::{Denied, Grant, Observe};
 
 use super::store::{GROUP, Place};
@@ -68,7 +69,7 @@ where
                         self.tell(*key, permits, &said);
                         said
                     }
-                    None => self.spend_at(place, *key, permits, ask, ask),
+                    None => self.spend_at(place, *key, Request::All(permits), ask, ask),
                 };
                 answer(index, said);
                 index += 1;

@@ -5,6 +5,7 @@ use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 
+use crate::full::Request;
 use crate::{Carry, Clock, ConfigError, Denied, Grant, Observe, Quota, Snapshot, time};
 
 use super::Keyed;
@@ -33,7 +34,7 @@ where
     {
         self.spend(
             key,
-            permits,
+            Request::All(permits),
             move |_, terms, state, now_nanos| {
                 Buckets::<C, T>::force(terms, state, permits, now_nanos)
             },
@@ -58,7 +59,7 @@ where
     {
         self.spend(
             key,
-            0,
+            Request::UpTo(0),
             |_, terms, state, now_nanos| Buckets::<C, T>::drain(terms, state, now_nanos),
             |_, terms, state, now_nanos| Buckets::<C, T>::drain(terms, state, now_nanos),
         )
@@ -133,7 +134,9 @@ where
         let new = terms_of(quota)?;
         for shard in self.store.shards() {
             let shard = &mut *shard.write();
-            let now_nanos = self.store.limiter.now_nanos();
+            // Not before a key was forgotten: or what it would have earned since then, it
+            // would be given once more.
+            let now_nanos = shard.no_earlier_than_forgotten(self.store.limiter.now_nanos());
             let states = shard.table.iter_mut().map(|entry| &mut entry.state);
             let states = states.filter(|state| state.tier().place() == tier);
             let Some(common) = shard.terms.get(tier) else { continue };

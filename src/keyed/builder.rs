@@ -55,6 +55,9 @@ impl<K, L: PerKey<K>> KeyedBuilder<K, L> {
 
 impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
     /// The most keys that are known at a time: a hard bound, whatever threads do.
+    ///
+    /// In a full store a new key looks for one that is full again, among a few hundred: to be
+    /// refused takes some microseconds, and the locks of other shards one after the other.
     pub fn max_keys(self, max_keys: usize) -> Self {
         KeyedBuilder { max_keys, ..self }
     }

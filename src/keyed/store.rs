@@ -19,7 +19,7 @@ use super::per_key::{Answer, Engine};
 use super::table::{Entry, Home, Table};
 
 pub(super) use self::group::GROUP;
-use self::room::{GRACE_NANOS, SEARCH};
+use self::room::GRACE_NANOS;
 
 /// How many shards there are. A shard is locked to put a key in, and then the others are
 /// free; and the time to make one larger is a part of the whole in so many. (Two under loom:
@@ -189,7 +189,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                     shard.table.insert(place.home, key, state);
                     return Ok(Ok(fresh));
                 }
-                if searched >= SEARCH {
+                if searched >= self.search() {
                     let retry_after = shard.soonest(&self.limiter, now_nanos);
                     return Err(NoRoom { fresh, retry_after });
                 }

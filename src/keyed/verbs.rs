@@ -4,6 +4,7 @@ use alloc::borrow::ToOwned;
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 
+use crate::full::Request;
 use crate::{Clock, Denied, Grant, Observe};
 
 use super::per_key::{Answer, Engine};
@@ -55,7 +56,7 @@ where
         // Twice, so that the compiler puts the one that is called first where it is called.
         self.spend(
             key,
-            permits,
+            Request::All(permits),
             move |limiter, terms, state, now_nanos| {
                 limiter.ask::<true>(terms, state, permits, now_nanos)
             },
@@ -90,7 +91,7 @@ where
     {
         self.spend(
             key,
-            permits,
+            Request::UpTo(permits),
             move |limiter, terms, state, now_nanos| {
                 limiter.ask_up_to(terms, state, permits, now_nanos)
             },
@@ -198,7 +199,7 @@ where
     pub(super) fn spend<Q>(
         &self,
         key: &Q,
-        permits: u64,
+        request: Request,
         first: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
         ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
@@ -207,7 +208,7 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        self.spend_at(self.place(key), key, permits, first, ask)
+        self.spend_at(self.place(key), key, request, first, ask)
     }
 
     /// The same, of a key whose place is known.
@@ -216,7 +217,7 @@ where
         &self,
         place: Place,
         key: &Q,
-        permits: u64,
+        request: Request,
         first: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
         ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
@@ -227,10 +228,10 @@ where
     {
         match self.store.spend_known(place, key, first) {
             Some(answer) => {
-                self.tell(key, permits, &answer);
+                self.tell(key, request.permits(), &answer);
                 answer
             }
-            None => self.spend_new(place, key, permits, ask),
+            None => self.spend_new(place, key, request, ask),
         }
     }
 
@@ -240,7 +241,7 @@ where
         &self,
         place: Place,
         key: &Q,
-        permits: u64,
+        request: Request,
         ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
     where
@@ -251,11 +252,14 @@ where
         let answer = match self.store.spend(place, key, ask) {
             Ok(answer) => answer,
             Err(no_room) => {
-                let Grant { permits, outlook } = no_room.fresh;
-                self.overflow.answer(permits, outlook, no_room.retry_after)
+                let (Grant { permits, outlook }, wait) = (no_room.fresh, no_room.retry_after);
+                match request {
+                    Request::All(_) => self.overflow.answer(permits, outlook, wait),
+                    Request::UpTo(_) => self.overflow.answer_up_to(permits, outlook, wait),
+                }
             }
         };
-        self.tell(key, permits, &answer);
+        self.tell(key, request.permits(), &answer);
         answer
     }
 

@@ -118,3 +118,25 @@ fn a_thread_whose_clock_is_behind_brings_no_key_back_fuller() {
     clock.advance(SECOND / 2);
     assert_eq!(users.peek(&1, 0).unwrap().remaining(), 5);
 }
+
+/// The change is made by a thread whose clock is behind the one that forgot the key.
+#[test]
+fn a_key_that_was_forgotten_gains_nothing_by_a_change_at_an_earlier_time() {
+    let quota = quota!(1_000 / second);
+    let larger = quota!(1_000 / second, burst 100_000);
+    for is_swept in [false, true] {
+        let clock = ManualClock::new();
+        let users = keyed::<u64>(quota, &clock);
+        clock.advance(SECOND * 100);
+        users.try_acquire(&7, 1_000).unwrap();
+        clock.advance(SECOND);
+        if is_swept {
+            assert_eq!(users.sweep(), 1);
+        }
+        clock.set_nanos(100_100_000_000);
+        users.reconfigure(larger, Carry::Keep).unwrap();
+        clock.set_nanos(101_000_000_000);
+        let left = users.peek(&7, 0).unwrap().remaining();
+        assert!(left <= 1_000, "{left}, swept: {is_swept}");
+    }
+}

@@ -93,3 +93,25 @@ fn threads_never_put_in_more_keys_than_there_may_be() {
     assert_eq!(granted.into_inner(), 50);
     assert_eq!((users.len(), most.into_inner(), users.iter().count()), (50, 50, 50));
 }
+
+#[test]
+fn who_asks_for_as_many_as_there_are_gets_what_the_shared_bucket_has() {
+    let clock = ManualClock::new();
+    let users = full(1, WhenFull::Share(quota!(4 / hour)), &clock);
+    users.try_acquire(&1, 10).unwrap();
+    assert_eq!(users.try_acquire_up_to(&2, 10).unwrap().permits(), 4);
+    clock.advance(SECOND * 1_800);
+    users.try_acquire(&1, 10).unwrap();
+    assert_eq!(users.drain(&3).unwrap().permits(), 2);
+}
+
+#[test]
+fn nobody_is_told_to_come_back_at_once() {
+    let clock = ManualClock::new();
+    let users = full(1, WhenFull::Deny, &clock);
+    users.try_acquire(&0, 10).unwrap();
+    for key in 1..100 {
+        let denied = users.try_acquire(&key, 1).unwrap_err();
+        assert!(denied.retry_after().is_some_and(|wait| !wait.is_zero()), "{denied:?}");
+    }
+}

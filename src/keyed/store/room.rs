@@ -10,9 +10,12 @@ use crate::time::{NANOS_PER_SECOND, SKEW_NANOS};
 
 use super::{Place, SHARDS, Shard, Store};
 
-/// Groups of places that a call looks at for an idle key, if there is no room. (Few under
-/// loom: every look at a shard is one more turn of a lock.)
-pub(super) const SEARCH: usize = if cfg!(sluicegate_loom) { 3 } else { 256 };
+/// Groups of places that a call looks at for an idle key, if there is no room: all of a store
+/// of so few keys, or a few of a larger one, where a key that is refused should cost little.
+/// (Fewer under loom: every look at a shard is one more turn of a lock.)
+const SEARCH_ALL: usize = if cfg!(sluicegate_loom) { 3 } else { 256 };
+const SEARCH_SOME: usize = if cfg!(sluicegate_loom) { 3 } else { 32 };
+const FEW_KEYS: u64 = 1_000;
 
 /// A key that has just become full may well be asked for again soon, and would be put in
 /// anew: it is kept for so much longer, if there is room.
@@ -34,16 +37,21 @@ impl<K, L: Engine<K>> Store<K, L> {
             if self.sweep_group(shard, now_nanos) > 0 && self.reserve() {
                 return true;
             }
-            if *searched >= SEARCH {
+            if *searched >= self.search() {
                 break;
             }
         }
         false
     }
 
+    /// Groups to look at before a key is refused.
+    pub(super) fn search(&self) -> usize {
+        if self.max_keys > FEW_KEYS { SEARCH_SOME } else { SEARCH_ALL }
+    }
+
     /// Looks for idle keys in other shards, until there is room. No other lock is held.
     pub(super) fn search_elsewhere(&self, searched: &mut usize) {
-        while *searched < SEARCH && self.len() >= self.max_keys {
+        while *searched < self.search() && self.len() >= self.max_keys {
             // ORDERING: Relaxed. Any shard will do.
             // MODEL: none.
             let number = self.search.fetch_add(1, Relaxed) as usize % SHARDS;
@@ -53,7 +61,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             *searched += 1;
             for _ in 0..shard.table.groups() {
                 *searched += 1;
-                if self.sweep_group(shard, now_nanos) > 0 || *searched >= SEARCH {
+                if self.sweep_group(shard, now_nanos) > 0 || *searched >= self.search() {
                     break;
                 }
             }
@@ -146,16 +154,16 @@ impl<K, L: Engine<K>> Store<K, L> {
 impl<K, L: Engine<K>> Shard<K, L> {
     /// `now_nanos`, but not before the last key was forgotten. (A clock that has gone back
     /// by more than clocks differ is believed.)
-    pub(super) fn no_earlier_than_forgotten(&self, now_nanos: u64) -> u64 {
+    pub(in crate::keyed) fn no_earlier_than_forgotten(&self, now_nanos: u64) -> u64 {
         let ahead = self.horizon_nanos.saturating_sub(now_nanos);
         if ahead > SKEW_NANOS { now_nanos } else { now_nanos + ahead }
     }
 
     /// How long until one of its keys is idle: of as many as are worth a look.
     pub(super) fn soonest(&self, limiter: &L, now_nanos: u64) -> Duration {
-        let waits = self.table.iter().take(SEARCH);
+        let waits = self.table.iter().take(SEARCH_SOME);
         let waits = waits.map(|entry| limiter.idle_after(&self.terms, &entry.state, now_nanos));
-        // There is no other with this wait if the shard is empty: ask again at once.
-        waits.min().unwrap_or(Duration::ZERO)
+        // Of other shards nothing is known: not at once, or who obeys would spin.
+        waits.min().unwrap_or(Duration::from_nanos(GRACE_NANOS))
     }
 }
