@@ -3,7 +3,6 @@
 mod check;
 mod error;
 mod kind;
-mod parts;
 mod schema;
 mod store;
 mod words;

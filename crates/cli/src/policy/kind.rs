@@ -9,8 +9,6 @@ use sluicegate::{
     SlidingLog, SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
 };
 
-use super::parts::Parts;
-
 /// A limiter of any kind.
 pub type BoxedLimiter = Box<dyn Limiter + Send + Sync>;
 
@@ -132,7 +130,7 @@ impl Kind {
             Kind::All(parts) => {
                 let parts: Result<Vec<_>, _> =
                     parts.iter().map(|part| part.limiter(Arc::clone(&clock))).collect();
-                Box::new(Parts::new(All::new(parts?)?))
+                Box::new(All::new(parts?)?)
             }
         })
     }
