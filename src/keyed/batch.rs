@@ -69,7 +69,7 @@ where
                         self.tell(*key, permits, &said);
                         said
                     }
-                    None => self.spend_at(place, *key, Request::All(permits), ask, ask),
+                    None => self.spend_at(place, *key, Request::All(permits), ask),
                 };
                 answer(index, said);
                 index += 1;

@@ -54,16 +54,9 @@ where
         O: Observe<Q>,
     {
         // Twice, so that the compiler puts the one that is called first where it is called.
-        self.spend(
-            key,
-            Request::All(permits),
-            move |limiter, terms, state, now_nanos| {
-                limiter.ask::<true>(terms, state, permits, now_nanos)
-            },
-            move |limiter, terms, state, now_nanos| {
-                limiter.ask::<true>(terms, state, permits, now_nanos)
-            },
-        )
+        self.spend(key, Request::All(permits), move |limiter, terms, state, now_nanos| {
+            limiter.ask::<true>(terms, state, permits, now_nanos)
+        })
     }
 
     /// Takes as many of `permits` as there are for the key, at least one.
@@ -89,16 +82,9 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        self.spend(
-            key,
-            Request::UpTo(permits),
-            move |limiter, terms, state, now_nanos| {
-                limiter.ask_up_to(terms, state, permits, now_nanos)
-            },
-            move |limiter, terms, state, now_nanos| {
-                limiter.ask_up_to(terms, state, permits, now_nanos)
-            },
-        )
+        self.spend(key, Request::UpTo(permits), move |limiter, terms, state, now_nanos| {
+            limiter.ask_up_to(terms, state, permits, now_nanos)
+        })
     }
 
     /// What [`try_acquire`](Keyed::try_acquire) would answer now, if there is room for the
@@ -194,21 +180,20 @@ where
         self.store.has(self.place(key), key)
     }
 
-    /// What `first` makes of a key that is known, or `ask` of any.
+    /// What `ask` makes of the key.
     #[inline(always)]
     pub(super) fn spend<Q>(
         &self,
         key: &Q,
         request: Request,
-        first: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
-        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
+        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer + Copy,
     ) -> Result<Grant, Denied>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        self.spend_at(self.place(key), key, request, first, ask)
+        self.spend_at(self.place(key), key, request, ask)
     }
 
     /// The same, of a key whose place is known.
@@ -218,15 +203,14 @@ where
         place: Place,
         key: &Q,
         request: Request,
-        first: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
-        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
+        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer + Copy,
     ) -> Result<Grant, Denied>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        match self.store.spend_known(place, key, first) {
+        match self.store.spend_known(place, key, ask) {
             Some(answer) => {
                 self.tell(key, request.permits(), &answer);
                 answer
