@@ -49,7 +49,7 @@ impl<'l> Pair<'l, '_> {
             let left = there - &self.mirror.plan().token * grant.permits();
             self.mirror.hold(now_nanos, &left);
         } else if permits == 1 {
-            self.leased = self.taken();
+            self.close();
         }
         if self.is_behind() {
             self.note(shard, permits);
@@ -102,7 +102,7 @@ impl<'l> Pair<'l, '_> {
                 self.leases.push(lease);
             }
             Err(denied) => {
-                self.leased = self.taken();
+                self.close();
                 self.note(shard, 1);
                 if !self.is_behind() {
                     let wait = self.limiter.peek(1).unwrap_err().retry_after();
@@ -138,6 +138,15 @@ impl<'l> Pair<'l, '_> {
             assert_eq!(there, before + back);
         }
         self.mirror.hold(now_nanos, &there);
+    }
+
+    /// Nothing is left, so the room that is lent and empty is closed, but for that of leases
+    /// that are open. If the clock is behind it stays lent: when it was emptied is not known,
+    /// and what was cut off before must not come back.
+    fn close(&mut self) {
+        if !self.is_behind() {
+            self.leased = self.taken();
+        }
     }
 
     /// What leases took, spent or not: room that nobody else has.
