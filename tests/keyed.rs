@@ -4,7 +4,8 @@
 //! * any limiter for a key, tiers, and debts;
 //! * `keyed/replay.rs`: the same answers as a map of buckets that forgets nothing;
 //! * `keyed/batch.rs`: many keys at once;
-//! * `keyed/change.rs`: changes of quota, snapshots, clocks that go back;
+//! * `keyed/change.rs`: changes of quota, snapshots;
+//! * `keyed/clocks.rs`: clocks that go back, or far ahead;
 //! * `keyed/full.rs`: what becomes of a key for which there is no room;
 //! * `keyed/memory.rs`: what is forgotten, and what is allocated;
 //! * `keyed/races.rs`: threads that meet at keys that come and go.
@@ -14,6 +15,8 @@
 mod batch;
 #[path = "keyed/change.rs"]
 mod change;
+#[path = "keyed/clocks.rs"]
+mod clocks;
 #[path = "keyed/full.rs"]
 mod full;
 #[path = "keyed/memory.rs"]
@@ -181,6 +184,20 @@ fn keys_of_any_type_are_looked_up_by_what_they_are_borrowed_as() {
     assert!(pairs.try_acquire(&("ada".to_string(), 80), 1).is_ok());
     assert!(pairs.try_acquire(&("ada".to_string(), 81), 1).is_ok());
 }
+
+/// A hasher that knows one hash: all keys are in one shard.
+#[derive(Default)]
+struct Same;
+
+impl Hasher for Same {
+    fn write(&mut self, _: &[u8]) {}
+
+    fn finish(&self) -> u64 {
+        0
+    }
+}
+
+type InOneShard = BuildHasherDefault<Same>;
 
 /// A hasher that knows two hashes.
 #[derive(Default)]

@@ -306,11 +306,20 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
         common.terms.is_impossible(balance, now_nanos)
     }
 
+    fn is_out_of_range(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        now_nanos: u64,
+    ) -> bool {
+        Self::common(terms, state.tier).terms.is_out_of_range(now_nanos)
+    }
+
     fn healed(&self, terms: &Arc<[Common]>, now_nanos: u64) -> Option<Arc<[Common]>> {
-        terms
-            .iter()
-            .any(|common| common.terms.is_out_of_range(now_nanos))
-            .then(|| terms.iter().map(|common| common.healed(now_nanos)).collect())
+        let is_lost = |common: &Common| common.terms.is_out_of_range(now_nanos);
+        let healed =
+            |common| if is_lost(common) { common.healed(now_nanos) } else { common.clone() };
+        terms.iter().any(is_lost).then(|| terms.iter().map(healed).collect())
     }
 }
 

@@ -115,6 +115,10 @@ where
         false
     }
 
+    fn is_out_of_range(&self, (): &(), _: &Box<L>, _: u64) -> bool {
+        false
+    }
+
     fn healed(&self, (): &(), _: u64) -> Option<()> {
         None
     }

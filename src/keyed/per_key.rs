@@ -68,6 +68,10 @@ pub trait Engine<K> {
     /// Whether the state is one that no call can have left.
     fn is_impossible(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> bool;
 
-    /// The terms to start again with, if these cannot tell the time.
+    /// Whether the terms of the state cannot tell the time.
+    fn is_out_of_range(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> bool;
+
+    /// The terms to go on with, if these cannot tell the time: others for those states that
+    /// are out of range.
     fn healed(&self, terms: &Self::Terms, now_nanos: u64) -> Option<Self::Terms>;
 }

@@ -179,6 +179,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                     Ok(grant) if grant.permits() > 0 => grant,
                     answer => return Ok(answer),
                 };
+                shard.table.shrink_in_turn();
                 self.sweep_group(shard, now_nanos.saturating_sub(GRACE_NANOS));
                 if self.has_room(shard, now_nanos, &mut searched) {
                     if shard.table.is_full() {

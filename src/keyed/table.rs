@@ -10,6 +10,7 @@ use alloc::boxed::Box;
 use core::borrow::Borrow;
 use core::mem;
 use core::num::NonZeroU32;
+use core::ops::Range;
 
 use crate::prefetch::prefetch;
 
@@ -267,25 +268,39 @@ impl<K, V> Table<K, V> {
         Some(entry)
     }
 
-    /// Takes those out of the next group that `is_idle`, and hands them to `removed`. A
-    /// table that is almost empty all around is made smaller.
-    pub(super) fn sweep_group(
-        &mut self,
-        mut is_idle: impl FnMut(&Entry<K, V>) -> bool,
-        mut removed: impl FnMut(Entry<K, V>),
-    ) {
+    /// The places of all groups.
+    pub(super) fn places(&self) -> Range<usize> {
+        0..self.entries.len()
+    }
+
+    /// The places of the next group, in turn.
+    pub(super) fn next_group(&mut self) -> Range<usize> {
         if self.groups.is_empty() {
-            return;
+            return 0..0;
         }
         let at = self.cursor;
-        for position in at * GROUP..(at + 1) * GROUP {
-            if self.entries[position].as_ref().is_some_and(&mut is_idle)
+        self.cursor = (at + 1) & (self.groups.len() - 1);
+        at * GROUP..(at + 1) * GROUP
+    }
+
+    /// Takes those out of `places` that are gone, and hands them to `removed`.
+    pub(super) fn take_out(
+        &mut self,
+        places: Range<usize>,
+        mut is_gone: impl FnMut(&Entry<K, V>) -> bool,
+        mut removed: impl FnMut(Entry<K, V>),
+    ) {
+        for position in places {
+            if self.entries[position].as_ref().is_some_and(&mut is_gone)
                 && let Some(entry) = self.take(position)
             {
                 removed(entry);
             }
         }
-        self.cursor = (at + 1) & (self.groups.len() - 1);
+    }
+
+    /// Makes a table smaller that was almost empty all around.
+    pub(super) fn shrink_in_turn(&mut self) {
         if self.cursor == 0 {
             self.shrink();
         }
@@ -300,11 +315,6 @@ impl<K, V> Table<K, V> {
         if groups <= self.groups.len() / 4 {
             self.resize(groups);
         }
-    }
-
-    /// Takes all out.
-    pub(super) fn take_all(&mut self) -> Table<K, V> {
-        mem::replace(self, Table::new())
     }
 }
 
@@ -338,10 +348,15 @@ mod tests {
                         let removed = table.remove(home(key), &key).map(|entry| entry.state);
                         prop_assert_eq!(removed, map.remove(&key));
                     }
-                    3 => table.sweep_group(
-                        |entry| entry.key % 7 == key % 7,
-                        |entry| assert_eq!(map.remove(&entry.key), Some(entry.state)),
-                    ),
+                    3 => {
+                        table.shrink_in_turn();
+                        let places = table.next_group();
+                        table.take_out(
+                            places,
+                            |entry| entry.key % 7 == key % 7,
+                            |entry| assert_eq!(map.remove(&entry.key), Some(entry.state)),
+                        );
+                    }
                     _ => {}
                 }
                 prop_assert_eq!(table.len(), map.len());

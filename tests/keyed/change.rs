@@ -1,4 +1,4 @@
-//! Changes of quota, snapshots, clocks that go back.
+//! Changes of quota, snapshots.
 
 use std::time::Duration;
 
@@ -76,47 +76,6 @@ fn a_store_is_restored_elsewhere_and_earns_while_away() {
     assert!(new.is_empty());
     assert_eq!(new.restore(old.snapshot(), Duration::ZERO), 1);
     assert_eq!(new.len(), 2);
-}
-
-#[test]
-fn a_clock_that_goes_back_is_believed_and_the_store_heals() {
-    let clock = ManualClock::at(86_400_000_000_000);
-    let users = keyed::<u64>(quota!(10 / second), &clock);
-    // Behind the level of a key, but not the beginning of the store.
-    clock.advance(SECOND * 3_600);
-    users.try_acquire(&1, 10).unwrap();
-    users.try_acquire(&2, 10).unwrap();
-    clock.advance(SECOND * 2);
-    users.sweep();
-    users.try_acquire(&1, 10).unwrap();
-    clock.rewind(SECOND * 1_800);
-    assert_eq!(users.try_acquire(&1, 4).unwrap().remaining(), 6);
-    assert_eq!(users.try_acquire(&2, 4).unwrap().remaining(), 6);
-    assert_eq!(users.healed(), 1);
-    // Behind the beginning.
-    clock.rewind(SECOND * 7_200);
-    for _ in 0..2 {
-        assert_eq!(users.try_acquire(&1, 3).unwrap().permits(), 3);
-        assert_eq!(users.try_acquire(&2, 3).unwrap().permits(), 3);
-    }
-    clock.advance(SECOND);
-    assert!(users.try_acquire(&1, 10).is_ok());
-    assert!(users.healed() > 1);
-}
-
-#[test]
-fn a_thread_whose_clock_is_behind_brings_no_key_back_fuller() {
-    let clock = ManualClock::at(86_400_000_000_000);
-    let users = keyed::<u64>(quota!(10 / second), &clock);
-    users.try_acquire(&1, 5).unwrap();
-    clock.advance(SECOND / 2);
-    assert_eq!(users.sweep(), 1);
-    // As a thread with a clock of its own would.
-    clock.rewind(SECOND / 2);
-    assert_eq!(users.try_acquire(&1, 5).unwrap().remaining(), 5);
-    assert!(users.try_acquire(&1, 1).is_err());
-    clock.advance(SECOND / 2);
-    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 5);
 }
 
 /// The change is made by a thread whose clock is behind the one that forgot the key.

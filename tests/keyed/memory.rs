@@ -149,6 +149,20 @@ fn an_idle_key_is_forgotten_at_the_instant_that_it_is_full() {
     assert_eq!(users.sweep(), 1);
 }
 
+/// Also of a shard that has been gone over in part, and is almost empty at the end of it.
+#[test]
+fn a_sweep_forgets_all_that_is_idle() {
+    for keys in [1_000, 4_000, 16_000, 20_000] {
+        let clock = ManualClock::new();
+        let users = keyed::<u64>(quota!(10 / second), &clock);
+        for key in 0..keys {
+            users.try_acquire(&key, 1).unwrap();
+        }
+        clock.advance(SECOND);
+        assert_eq!((users.sweep() as u64, users.len()), (keys, 0));
+    }
+}
+
 /// Its limiter is full again by the time that it is looked at: it is made once all the same.
 #[test]
 fn a_key_that_refills_at_once_is_put_in_at_its_first_grant() {

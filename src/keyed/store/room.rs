@@ -1,6 +1,7 @@
 //! Who leaves a store, and the place of who comes: reserve, sweep, search, heal.
 
 use core::borrow::Borrow;
+use core::ops::Range;
 use core::time::Duration;
 
 use crate::keyed::per_key::Engine;
@@ -97,9 +98,26 @@ impl<K, L: Engine<K>> Store<K, L> {
     /// Forgets those keys of the shard's next group that were idle at `then_nanos`, now or
     /// earlier, and so still are.
     pub(super) fn sweep_group(&self, shard: &mut Shard<K, L>, then_nanos: u64) -> usize {
+        let places = shard.table.next_group();
+        self.sweep_places(shard, places, then_nanos)
+    }
+
+    /// Forgets all keys of a shard that were idle at `then_nanos`, now or earlier.
+    pub(in crate::keyed) fn sweep_shard(&self, shard: &mut Shard<K, L>, then_nanos: u64) -> usize {
+        let places = shard.table.places();
+        self.sweep_places(shard, places, then_nanos)
+    }
+
+    fn sweep_places(
+        &self,
+        shard: &mut Shard<K, L>,
+        places: Range<usize>,
+        then_nanos: u64,
+    ) -> usize {
         let Shard { table, terms, horizon_nanos } = shard;
         let before = table.len();
-        table.sweep_group(
+        table.take_out(
+            places,
             |entry| self.limiter.is_idle(terms, &entry.state, then_nanos),
             |entry| {
                 *horizon_nanos = (*horizon_nanos).max(then_nanos);
@@ -110,22 +128,23 @@ impl<K, L: Engine<K>> Store<K, L> {
         before - table.len()
     }
 
-    /// Forgets all keys of a shard that were idle at `then_nanos`, now or earlier.
-    pub(in crate::keyed) fn sweep_shard(&self, shard: &mut Shard<K, L>, then_nanos: u64) -> usize {
-        (0..shard.table.groups()).map(|_| self.sweep_group(shard, then_nanos)).sum()
-    }
-
-    /// Starts again where the clock has gone back too far: the key, or the shard.
+    /// Starts again where the clock has gone back too far: the key, or all keys of its tier.
     pub(super) fn heal<Q>(&self, shard: &mut Shard<K, L>, place: Place, key: &Q, now_nanos: u64)
     where
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
         if let Some(terms) = self.limiter.healed(&shard.terms, now_nanos) {
+            let Shard { table, terms: old, .. } = shard;
+            let is_lost =
+                |entry: &Entry<_, _>| self.limiter.is_out_of_range(old, &entry.state, now_nanos);
+            table.take_out(table.places(), is_lost, |entry| {
+                self.release(1);
+                drop(entry);
+            });
+            table.shrink();
             shard.terms = terms;
             shard.horizon_nanos = 0;
-            let old = shard.table.take_all();
-            self.release(old.len());
         } else {
             let is_impossible = |entry: &Entry<K, L::State>| {
                 self.limiter.is_impossible(&shard.terms, &entry.state, now_nanos)
