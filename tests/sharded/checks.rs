@@ -65,10 +65,10 @@ impl<'l> Pair<'l, '_> {
                 Said::Wait { retry_after: least, missing: most, .. },
             ) => {
                 // A remembered one tells what was true when it was first given; and that of
-                // one permit answers for any number.
+                // one permit answers for any number, also for one that was refused before.
                 let refused = &self.refused[shard];
                 let blurred = refused.get(&1).filter(|since| **since == u64::MAX);
-                match refused.get(&permits).or(blurred) {
+                match blurred.or(refused.get(&permits)) {
                     None => {
                         assert_eq!(said, expected);
                         self.refused[shard].insert(permits, self.losses);
