@@ -127,7 +127,10 @@ impl<'l> Pair<'l, '_> {
 
     /// All that a lease has left goes back, as far as the burst allows.
     pub(super) fn give_back(&mut self, lease: Lease<'l>) {
-        let taken = self.taken() + lease.grant().permits();
+        let taken = self.taken() + lease.grant().permits() + self.unclosed;
+        if self.is_behind() {
+            self.unclosed += lease.grant().permits();
+        }
         let back = &self.mirror.plan().token * lease.left();
         drop(lease);
         let (now_nanos, before, there) =
@@ -146,6 +149,7 @@ impl<'l> Pair<'l, '_> {
     fn close(&mut self) {
         if !self.is_behind() {
             self.leased = self.taken();
+            self.unclosed = 0;
         }
     }
 
@@ -158,7 +162,7 @@ impl<'l> Pair<'l, '_> {
     pub(super) fn begin(&mut self) {
         let now_nanos = self.clock.now_nanos();
         self.is_blurred |= now_nanos < self.latest_nanos;
-        self.leased = self.taken();
+        (self.leased, self.unclosed) = (self.taken(), 0);
         for refused in &mut self.refused {
             refused.clear();
         }

@@ -63,6 +63,9 @@ pub(crate) struct Pair<'l, 'c> {
     /// The most room that may be lent and empty, beside the quarter of the burst that
     /// shards may have drawn: what leases took since the last denial.
     leased: u64,
+    /// What of that leases took that ended while the clock was behind: whoever gives back
+    /// less than a burst that was lowered may find no place beside it.
+    unclosed: u64,
     /// What each shard has refused since the terms began, and may remember; and how often
     /// something had been taken or cut off by then.
     refused: Vec<HashMap<u64, u64>>,
@@ -94,6 +97,7 @@ impl<'l, 'c> Pair<'l, 'c> {
             mirror: Mirror::new(setup.plan(), setup.initial(), now_nanos),
             leases: Vec::new(),
             leased: 0,
+            unclosed: 0,
             refused: vec![HashMap::new(); limiter.shards()],
             losses: 0,
             saved: limiter.snapshot(),
