@@ -27,11 +27,15 @@
 //! alone, after it was not found there. It is taken out only if it is idle at a time no later
 //! than the shard's horizon: its balance then is that of `unknown`, the level that all keys
 //! have that are not known. A state is put in at the level that `unknown` has at a reading
-//! that was made under the lock, or at the horizon if that is later (by no more than clocks
-//! differ, a second: a clock that is further back is believed). A change of the quota carries
-//! both, at no earlier time either. Levels do not fall as the reading rises. So the new level
-//! is no lower than the one that was taken out, and the levels of a key never fall, whatever
-//! was forgotten between: the theorem of the one-word core holds for the key. ∎
+//! that was made under the lock, or at the horizon if that is later by no more than clocks
+//! differ, a second. If it is later by more, `unknown` itself first becomes what it is at the
+//! horizon, and the horizon the reading. A change of the quota carries both, at no earlier time
+//! either. Levels do not fall as the reading rises. So the new level is no lower than the one
+//! that was taken out, and the levels of a key never fall, whatever was forgotten between: the
+//! theorem of the one-word core holds for the key. ∎
+//!
+//! As there, a level that no call can have left, because the clock has gone back for good, is
+//! started again from full, and that is counted; so is `unknown`, of one tier.
 //!
 //! A call that is decided on a known key may have read the clock long before: the theorem
 //! asks only that its reading lies within the call.

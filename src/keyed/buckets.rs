@@ -20,9 +20,10 @@ use core::time::Duration;
 use crate::decision::Outlook;
 use crate::one_word::{Holding, Level, Terms, all_of, all_there_is, into_debt, up_to};
 use crate::sync::{AtomicWord, Ordering::Relaxed};
+use crate::time::SKEW_NANOS;
 use crate::{Clock, ConfigError, DefaultClock, Quota};
 
-use super::per_key::{Answer, Engine};
+use super::per_key::{Answer, Engine, Settled};
 
 pub(super) use self::change::replaced;
 use self::spend::spend;
@@ -206,6 +207,13 @@ impl Common {
         Holding::of(level, &self.terms, self.terms.capacity, now_nanos)
     }
 
+    /// The level of a key that becomes known. Clamped then: later, others may read an
+    /// earlier time.
+    fn fresh(&self, now_nanos: u64) -> Level {
+        let balance = self.holding(self.unknown, now_nanos).balance;
+        Level::leaving(balance, self.terms.accrued(now_nanos))
+    }
+
     fn outlook(&self, level: Level, now_nanos: u64) -> Outlook {
         self.terms.outlook(self.holding(level, now_nanos).balance, now_nanos)
     }
@@ -237,10 +245,7 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
     fn fresh(&self, terms: &Arc<[Common]>, key: &K, now_nanos: u64) -> State<T::Number> {
         let tier = self.tier.of(key, terms.len());
         let common = Self::common(terms, tier);
-        // Clamped now: later, others may read an earlier time.
-        let balance = common.holding(common.unknown, now_nanos).balance;
-        let level = Level::leaving(balance, common.terms.accrued(now_nanos));
-        State { level: AtomicWord::new(level), tier }
+        State { level: AtomicWord::new(common.fresh(now_nanos)), tier }
     }
 
     #[inline(always)]
@@ -315,11 +320,23 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
         Self::common(terms, state.tier).terms.is_out_of_range(now_nanos)
     }
 
-    fn healed(&self, terms: &Arc<[Common]>, now_nanos: u64) -> Option<Arc<[Common]>> {
-        let is_lost = |common: &Common| common.terms.is_out_of_range(now_nanos);
-        let healed =
-            |common| if is_lost(common) { common.healed(now_nanos) } else { common.clone() };
-        terms.iter().any(is_lost).then(|| terms.iter().map(healed).collect())
+    fn settled(
+        &self,
+        terms: &Arc<[Common]>,
+        horizon_nanos: u64,
+        now_nanos: u64,
+    ) -> Option<Settled<Arc<[Common]>>> {
+        let is_behind = horizon_nanos.saturating_sub(now_nanos) > SKEW_NANOS;
+        if !is_behind && terms.iter().all(|common| common.is_possible(now_nanos)) {
+            return None;
+        }
+        let mut has_healed = false;
+        let settled = terms.iter().map(|common| {
+            let settled = common.settled(horizon_nanos, now_nanos);
+            has_healed |= settled.has_healed;
+            settled.terms
+        });
+        Some(Settled { terms: settled.collect(), has_healed })
     }
 }
 

@@ -124,9 +124,11 @@ where
         let new = terms_of(quota)?;
         for shard in self.store.shards() {
             let shard = &mut *shard.write();
+            let now_nanos = self.store.limiter.now_nanos();
+            self.store.settle(shard, now_nanos);
             // Not before a key was forgotten: or what it would have earned since then, it
             // would be given once more.
-            let now_nanos = shard.no_earlier_than_forgotten(self.store.limiter.now_nanos());
+            let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
             let states = shard.table.iter_mut().map(|entry| &mut entry.state);
             let states = states.filter(|state| state.tier().place() == tier);
             let Some(common) = shard.terms.get(tier) else { continue };

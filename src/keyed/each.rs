@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use crate::{Clock, DefaultClock, Limiter};
 
-use super::per_key::{Answer, Engine};
+use super::per_key::{Answer, Engine, Settled};
 
 /// A limiter of its own for each key, made by a function of the key.
 ///
@@ -119,7 +119,7 @@ where
         false
     }
 
-    fn healed(&self, (): &(), _: u64) -> Option<()> {
+    fn settled(&self, (): &(), _: u64, _: u64) -> Option<Settled<()>> {
         None
     }
 }

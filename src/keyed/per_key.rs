@@ -18,6 +18,14 @@ pub enum Answer {
     Impossible(Result<Grant, Denied>),
 }
 
+/// Terms to go on with.
+#[derive(Clone, Debug)]
+pub struct Settled<T> {
+    pub terms: T,
+    /// Whether some keys start again from full.
+    pub has_healed: bool,
+}
+
 /// The limiter of each key: what is common to the keys of a shard, and the state of one.
 ///
 /// The bound of a key holds if a state that `is_idle` answers as one that is `fresh` at
@@ -71,7 +79,14 @@ pub trait Engine<K> {
     /// Whether the terms of the state cannot tell the time.
     fn is_out_of_range(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> bool;
 
-    /// The terms to go on with, if these cannot tell the time: others for those states that
-    /// are out of range.
-    fn healed(&self, terms: &Self::Terms, now_nanos: u64) -> Option<Self::Terms>;
+    /// The terms to go on with from `now_nanos` on, without regard to the horizon, the time
+    /// by which forgotten keys were full; `None` if they are these. They are others if the
+    /// horizon is further ahead than clocks are apart, or if the terms cannot tell the time,
+    /// or not what a key has that is not known.
+    fn settled(
+        &self,
+        terms: &Self::Terms,
+        horizon_nanos: u64,
+        now_nanos: u64,
+    ) -> Option<Settled<Self::Terms>>;
 }

@@ -219,8 +219,33 @@ impl<K, L: Engine<K>> Store<K, L> {
         K: Borrow<Q>,
         Q: Eq + ToOwned<Owned = K> + ?Sized,
     {
-        let shard = self.shard_of(place).read();
+        {
+            let shard = &*self.shard_of(place).read();
+            let now_nanos = self.limiter.now_nanos();
+            let is_settled =
+                self.limiter.settled(&shard.terms, shard.horizon_nanos, now_nanos).is_none();
+            if is_settled && !self.is_impossible(shard, place, key, now_nanos) {
+                return self.look_in(shard, place, key, now_nanos, look);
+            }
+        }
+        let shard = &mut *self.shard_of(place).write();
         let now_nanos = self.limiter.now_nanos();
+        self.heal(shard, place, key, now_nanos);
+        self.look_in(shard, place, key, now_nanos, look)
+    }
+
+    fn look_in<Q, T>(
+        &self,
+        shard: &Shard<K, L>,
+        place: Place,
+        key: &Q,
+        now_nanos: u64,
+        look: impl Fn(&L::Terms, &L::State, u64) -> T,
+    ) -> T
+    where
+        K: Borrow<Q>,
+        Q: Eq + ToOwned<Owned = K> + ?Sized,
+    {
         if let Some(entry) = shard.table.find(place.home, key) {
             return look(&shard.terms, &entry.state, now_nanos);
         }
@@ -268,6 +293,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     {
         let shard = &mut *self.shard_of(place).write();
         let now_nanos = self.limiter.now_nanos();
+        self.settle(shard, now_nanos);
         if let Some(entry) = shard.table.find_mut(place.home, &key) {
             change(&shard.terms, &mut entry.state, now_nanos);
             return true;

@@ -307,7 +307,8 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
     }
 
     /// How often a state was found that no call can have left, because the clock had gone
-    /// back, and was started again from full. See [`Clock`] for when that is.
+    /// back, and was started again from full. (The keys of a shard that are not known have
+    /// one state.) See [`Clock`] for when that is.
     #[must_use]
     pub fn healed(&self) -> u64 {
         self.store.healed()

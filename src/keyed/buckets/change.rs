@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::keyed::per_key::Settled;
 use crate::one_word::{Holding, Level, Terms};
 use crate::sync::{AtomicWord, Ordering::Relaxed};
 use crate::{Carry, Snapshot};
@@ -33,8 +34,34 @@ impl Common {
         Common { terms, unknown }
     }
 
+    /// Whether the terms can tell the time, and a key that is not known has a level that
+    /// some call can have left.
+    pub(super) fn is_possible(&self, now_nanos: u64) -> bool {
+        let balance = self.holding(self.unknown, now_nanos).balance;
+        // Only a debt can be too deep; that is the cheaper question.
+        !self.terms.is_out_of_range(now_nanos)
+            && (balance >= 0 || !self.terms.is_impossible(balance, now_nanos))
+    }
+
+    /// The same to go on with from `now_nanos` on, without regard to the horizon: a key
+    /// that is not known has the level with which it would have been put in then.
+    ///
+    /// Such a level may look like a debt now, as would that of a key that had been kept. If
+    /// it is deeper than any call can have left it, the clock has gone back (or so far ahead
+    /// that the word has come round): then all that are not known start again from full.
+    pub(super) fn settled(&self, horizon_nanos: u64, now_nanos: u64) -> Settled<Common> {
+        if self.terms.is_out_of_range(now_nanos) {
+            return Settled { terms: self.restarted(now_nanos), has_healed: true };
+        }
+        let unknown = self.fresh(horizon_nanos.max(now_nanos));
+        let balance = self.holding(unknown, now_nanos).balance;
+        let has_healed = self.terms.is_impossible(balance, now_nanos);
+        let unknown = if has_healed { full(&self.terms, now_nanos) } else { unknown };
+        Settled { terms: Common { terms: self.terms, unknown }, has_healed }
+    }
+
     /// The same terms from now on, for keys none of which is known.
-    pub(super) fn healed(&self, now_nanos: u64) -> Common {
+    fn restarted(&self, now_nanos: u64) -> Common {
         let holding = self.holding(self.unknown, now_nanos).filled(&self.terms);
         let unknown = Level::ZERO;
         let terms = self.terms.succeeding(&self.terms, holding, unknown, now_nanos);

@@ -7,7 +7,7 @@ use core::time::Duration;
 use crate::keyed::per_key::Engine;
 use crate::keyed::table::Entry;
 use crate::sync::Ordering::Relaxed;
-use crate::time::{NANOS_PER_SECOND, SKEW_NANOS};
+use crate::time::NANOS_PER_SECOND;
 
 use super::{Place, SHARDS, Shard, Store};
 
@@ -134,26 +134,65 @@ impl<K, L: Engine<K>> Store<K, L> {
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        if let Some(terms) = self.limiter.healed(&shard.terms, now_nanos) {
-            let Shard { table, terms: old, .. } = shard;
-            let is_lost =
-                |entry: &Entry<_, _>| self.limiter.is_out_of_range(old, &entry.state, now_nanos);
-            table.take_out(table.places(), is_lost, |entry| {
-                self.release(1);
-                drop(entry);
-            });
-            table.shrink();
-            shard.terms = terms;
-            shard.horizon_nanos = 0;
-        } else {
-            let is_impossible = |entry: &Entry<K, L::State>| {
-                self.limiter.is_impossible(&shard.terms, &entry.state, now_nanos)
-            };
-            if !shard.table.find(place.home, key).is_some_and(is_impossible) {
-                return;
-            }
+        self.settle(shard, now_nanos);
+        if self.is_impossible(shard, place, key, now_nanos) {
             self.take_out(shard, place, key);
+            self.count_healed();
         }
+    }
+
+    /// Whether the key is known, and no call can have left its state.
+    pub(super) fn is_impossible<Q>(
+        &self,
+        shard: &Shard<K, L>,
+        place: Place,
+        key: &Q,
+        now_nanos: u64,
+    ) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let entry = shard.table.find(place.home, key);
+        entry.is_some_and(|entry| self.limiter.is_impossible(&shard.terms, &entry.state, now_nanos))
+    }
+
+    /// Has the terms of the shard tell what a key has that is not known, and its horizon
+    /// not be further ahead of the clock than clocks are apart. By a reading that was made
+    /// under the lock.
+    ///
+    /// A key that was forgotten was full at the horizon, or before. So it comes back as if
+    /// it had been kept if it starts from there; but who asks for it reads `now_nanos`.
+    ///
+    /// * If the horizon is ahead by no more than clocks are apart, another's clock may well
+    ///   show that time now: the key is put in, and asked, by that reading.
+    /// * If it is further ahead, that would be to grant what is not earned for long. So the
+    ///   level that the key would be put in with is kept for all that are not known,
+    ///   and they are asked by the clock as it is. It is no lower than the level that any
+    ///   of them had when it was forgotten, for levels do not fall as readings rise; so
+    ///   nothing more has to be known of the horizon, and from here on it is `now_nanos`.
+    /// * If at that level a key had a debt that no call can have left, the clock has gone
+    ///   back for good. A key that had been kept would heal, and start again from full; so do
+    ///   those that are not known, and that is counted.
+    pub(in crate::keyed) fn settle(&self, shard: &mut Shard<K, L>, now_nanos: u64) {
+        let Shard { table, terms, horizon_nanos } = shard;
+        let Some(settled) = self.limiter.settled(terms, *horizon_nanos, now_nanos) else { return };
+        // What these terms cannot tell the time of starts again with the new ones.
+        let is_lost =
+            |entry: &Entry<_, _>| self.limiter.is_out_of_range(terms, &entry.state, now_nanos);
+        table.take_out(table.places(), is_lost, |entry| {
+            self.release(1);
+            drop(entry);
+        });
+        table.shrink();
+        *terms = settled.terms;
+        *horizon_nanos = now_nanos.min(*horizon_nanos);
+        if settled.has_healed {
+            self.count_healed();
+        }
+    }
+
+    fn count_healed(&self) {
         // ORDERING: Relaxed, as in `healed`.
         // MODEL: none.
         self.healed.fetch_add(1, Relaxed);
@@ -171,11 +210,10 @@ impl<K, L: Engine<K>> Store<K, L> {
 }
 
 impl<K, L: Engine<K>> Shard<K, L> {
-    /// `now_nanos`, but not before the last key was forgotten. (A clock that has gone back
-    /// by more than clocks differ is believed.)
+    /// `now_nanos`, but not before the last key was forgotten. In a shard that is settled
+    /// that is no more than clocks are apart.
     pub(in crate::keyed) fn no_earlier_than_forgotten(&self, now_nanos: u64) -> u64 {
-        let ahead = self.horizon_nanos.saturating_sub(now_nanos);
-        if ahead > SKEW_NANOS { now_nanos } else { now_nanos + ahead }
+        now_nanos.max(self.horizon_nanos)
     }
 
     /// How long until one of its keys is idle: of as many as are worth a look.
