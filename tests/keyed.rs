@@ -185,6 +185,15 @@ fn keys_of_any_type_are_looked_up_by_what_they_are_borrowed_as() {
     assert!(pairs.try_acquire(&("ada".to_string(), 81), 1).is_ok());
 }
 
+#[test]
+fn the_clock_is_of_the_type_that_it_was_given() {
+    let clock = ManualClock::new();
+    let users = keyed::<u64>(quota!(2 / second), &clock);
+    users.try_acquire(&1, 2).unwrap();
+    users.clock().advance(SECOND);
+    assert!(users.try_acquire(&1, 2).is_ok());
+}
+
 /// A hasher that knows one hash: all keys are in one shard.
 #[derive(Default)]
 struct Same;

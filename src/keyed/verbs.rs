@@ -5,7 +5,7 @@ use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 
 use crate::full::Request;
-use crate::{Clock, Denied, Grant, Observe};
+use crate::{Denied, Grant, Observe};
 
 use super::per_key::{Answer, Engine};
 use super::store::Place;
@@ -308,7 +308,7 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
 
     /// How often a state was found that no call can have left, because the clock had gone
     /// back, and was started again from full. (The keys of a shard that are not known have
-    /// one state.) See [`Clock`] for when that is.
+    /// one state.) See [`Clock`](crate::Clock) for when that is.
     #[must_use]
     pub fn healed(&self) -> u64 {
         self.store.healed()
@@ -322,7 +322,7 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
 
     /// The clock.
     #[must_use]
-    pub fn clock(&self) -> &(impl Clock + use<K, L, S, O>) {
+    pub fn clock(&self) -> &L::Clock {
         self.store.limiter.clock()
     }
 }
