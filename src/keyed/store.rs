@@ -286,28 +286,36 @@ impl<K, L: Engine<K>> Store<K, L> {
         &self,
         place: Place,
         key: K,
-        change: impl FnOnce(&L::Terms, &mut L::State, u64),
+        change: impl Fn(&L::Terms, &mut L::State, u64),
     ) -> bool
     where
         K: Eq,
     {
-        let shard = &mut *self.shard_of(place).write();
-        let now_nanos = self.limiter.now_nanos();
-        self.settle(shard, now_nanos);
-        if let Some(entry) = shard.table.find_mut(place.home, &key) {
-            change(&shard.terms, &mut entry.state, now_nanos);
-            return true;
+        let mut searched = 0;
+        loop {
+            {
+                let shard = &mut *self.shard_of(place).write();
+                let now_nanos = self.limiter.now_nanos();
+                self.settle(shard, now_nanos);
+                if let Some(entry) = shard.table.find_mut(place.home, &key) {
+                    change(&shard.terms, &mut entry.state, now_nanos);
+                    return true;
+                }
+                let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
+                let mut state = self.limiter.fresh(&shard.terms, &key, now_nanos);
+                change(&shard.terms, &mut state, now_nanos);
+                if self.limiter.is_idle(&shard.terms, &state, now_nanos) {
+                    return true;
+                }
+                if self.has_room(shard, now_nanos, &mut searched) {
+                    shard.table.insert(place.home, key, state);
+                    return true;
+                }
+                if searched >= self.search() {
+                    return false;
+                }
+            }
+            self.search_elsewhere(&mut searched);
         }
-        let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
-        let mut state = self.limiter.fresh(&shard.terms, &key, now_nanos);
-        change(&shard.terms, &mut state, now_nanos);
-        if self.limiter.is_idle(&shard.terms, &state, now_nanos) {
-            return true;
-        }
-        let has_room = self.has_room(shard, now_nanos, &mut 0);
-        if has_room {
-            shard.table.insert(place.home, key, state);
-        }
-        has_room
     }
 }

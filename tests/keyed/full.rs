@@ -3,6 +3,7 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
+use std::time::Duration;
 
 use sluicegate::*;
 
@@ -114,4 +115,27 @@ fn nobody_is_told_to_come_back_at_once() {
         let denied = users.try_acquire(&key, 1).unwrap_err();
         assert!(denied.retry_after().is_some_and(|wait| !wait.is_zero()), "{denied:?}");
     }
+}
+
+/// Whichever shard the idle one is in.
+#[test]
+fn a_key_that_is_restored_takes_the_place_of_one_that_is_full_again() {
+    let clock = ManualClock::new();
+    let old = full(100, WhenFull::Deny, &clock);
+    for key in 0..100 {
+        old.try_acquire(&key, 10).unwrap();
+    }
+    let saved: Vec<_> = old.snapshot().collect();
+    let users = full(100, WhenFull::Deny, &clock);
+    for key in 1_000..1_100 {
+        users.try_acquire(&key, 1).unwrap();
+    }
+    // All are busy, or all but one.
+    assert_eq!(users.restore(saved[..1].to_vec(), Duration::ZERO), 1);
+    users.reset(&1_007);
+    assert_eq!(users.restore(saved[..1].to_vec(), Duration::ZERO), 0);
+    clock.advance(SECOND);
+    assert_eq!(users.restore(saved, Duration::ZERO), 0);
+    assert_eq!(users.len(), 100);
+    assert!((0..100).all(|key| users.try_acquire(&key, 1).is_err()));
 }
