@@ -273,6 +273,10 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
         spend::<true>(&common.terms, &state.level, now_nanos, charge)
     }
 
+    fn is_begun(&self, terms: &Arc<[Common]>, state: &State<T::Number>, now_nanos: u64) -> bool {
+        !self.is_idle(terms, state, now_nanos)
+    }
+
     fn is_idle(&self, terms: &Arc<[Common]>, state: &State<T::Number>, now_nanos: u64) -> bool {
         let common = Self::common(terms, state.tier);
         // ORDERING: Relaxed. Under the lock of the shard, which orders it.

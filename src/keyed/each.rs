@@ -99,6 +99,10 @@ where
         Answer::Said(state.try_acquire_up_to(permits))
     }
 
+    fn is_begun(&self, (): &(), _: &Box<L>, _: u64) -> bool {
+        false
+    }
+
     fn is_idle(&self, (): &(), state: &Box<L>, _: u64) -> bool {
         state.is_idle()
     }

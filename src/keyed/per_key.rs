@@ -64,6 +64,10 @@ pub trait Engine<K> {
         now_nanos: u64,
     ) -> Answer;
 
+    /// Whether less than a permit was taken from a state that was fresh. (Of one that granted
+    /// permits nobody asks.)
+    fn is_begun(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> bool;
+
     /// Whether the state is what a fresh one would be.
     fn is_idle(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> bool;
 

@@ -175,8 +175,13 @@ impl<K, L: Engine<K>> Store<K, L> {
                 let answer = ask(&self.limiter, &shard.terms, &state, now_nanos);
                 let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
                 let fresh = match answer {
-                    // What was granted has to be remembered.
-                    Ok(grant) if grant.permits() > 0 => grant,
+                    // What was taken has to be remembered, be it less than a permit.
+                    Ok(grant)
+                        if grant.permits() > 0
+                            || self.limiter.is_begun(&shard.terms, &state, now_nanos) =>
+                    {
+                        grant
+                    }
                     answer => return Ok(answer),
                 };
                 shard.table.shrink_in_turn();

@@ -152,6 +152,30 @@ fn a_change_by_a_clock_that_is_far_behind_carries_what_a_forgotten_key_would_hav
     assert_eq!(users.peek(&1, 0).unwrap().remaining(), 6);
 }
 
+/// A key that is not known holds less than a permit only then.
+#[test]
+fn a_drain_of_less_than_a_permit_is_remembered() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let quota = quota!(1 / hour);
+    let (users, bucket) = (in_one_shard(quota, &clock), TokenBucket::with_clock(quota, &clock));
+    users.try_acquire(&1, 1).unwrap();
+    bucket.try_acquire(1).unwrap();
+    clock.advance(HOUR);
+    assert_eq!(users.sweep(), 1);
+    clock.rewind(HOUR / 2);
+    assert_eq!((users.drain(&1).unwrap().permits(), bucket.drain().permits()), (0, 0));
+    assert!(users.contains(&1));
+    for _ in 0..4 {
+        clock.advance(HOUR / 4);
+        let same = |answer: Result<Grant, Denied>| answer.map_err(|denied| denied.retry_after());
+        let [user, bucket] = [users.peek(&1, 1), bucket.peek(1)].map(same);
+        assert_eq!(user.is_ok(), bucket.is_ok());
+        assert_eq!(user.err(), bucket.err());
+    }
+    // As ever, what takes nothing makes no key known.
+    assert!(users.try_acquire(&2, 0).is_ok() && !users.contains(&2));
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Acquire(u64, u64),
