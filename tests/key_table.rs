@@ -19,6 +19,8 @@ use sluicegate::*;
 
 #[path = "key_table/allocations.rs"]
 mod allocations;
+#[path = "support/allocator.rs"]
+mod allocator;
 #[path = "key_table/amounts.rs"]
 mod amounts;
 #[path = "key_table/answers.rs"]

@@ -11,6 +11,8 @@
 //! * `keyed/races.rs`: threads that meet at keys that come and go.
 #![cfg(feature = "keyed")]
 
+#[path = "support/allocator.rs"]
+mod allocator;
 #[path = "keyed/batch.rs"]
 mod batch;
 #[path = "keyed/change.rs"]

@@ -2,44 +2,14 @@
 //! limiters. Counted by an allocator of our own, for the calling thread
 //! only, because the test harness has threads too.
 
-#![allow(unsafe_code, reason = "a global allocator is an unsafe trait; it only counts")]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::time::Duration;
 
 use sluicegate::*;
 
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
+use self::allocator::allocations;
 
-struct Counting;
-
-// SAFETY: `System` does all of the work, with the arguments that were given. The
-// counter is a `Cell` without a destructor that is initialised at compile time,
-// so touching it does not allocate and is allowed at any time of a thread's life.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises are `System`'s conditions.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the pointer is from `alloc`, so from `System`, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-fn allocations(run: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.get();
-    run();
-    ALLOCATIONS.get() - before
-}
+#[path = "support/allocator.rs"]
+mod allocator;
 
 fn every_verb(limiter: &TokenBucket<&ManualClock>) {
     for permits in [0, 1, 3, 10, u64::MAX] {

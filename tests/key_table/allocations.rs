@@ -1,45 +1,10 @@
 //! That a table allocates nothing once it is made, however many keys come: counted by an
 //! allocator of our own, for the calling thread only.
 
-#![allow(unsafe_code, reason = "a global allocator is an unsafe trait; it only counts")]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use sluicegate::*;
 
+use super::allocator::allocations;
 use super::{SECOND, builder, often};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: `System` does all of the work, with the arguments that were given. The
-// counter is a `Cell` without a destructor that is initialised at compile time,
-// so touching it does not allocate and is allowed at any time of a thread's life.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises are `System`'s conditions.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the pointer is from `alloc`, so from `System`, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-fn allocations(run: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.get();
-    run();
-    ALLOCATIONS.get() - before
-}
 
 #[test]
 fn no_verb_of_a_table_allocates_but_the_batch_that_returns_a_vector() {

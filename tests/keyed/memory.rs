@@ -1,50 +1,19 @@
 //! What is forgotten, and what is allocated.
 
-#![allow(unsafe_code, reason = "a global allocator is an unsafe trait; it only counts")]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::*;
 
+use super::allocator::{allocated, held_bytes};
 use super::{SECOND, keyed};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-    static BYTES: Cell<i64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: `System` does all of the work, with the arguments that were given. The
-// counters are `Cell`s without a destructor that are initialised at compile time, so
-// touching them does not allocate and is allowed at any time of a thread's life.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        BYTES.set(BYTES.get() + layout.size() as i64);
-        // SAFETY: the caller's promises are `System`'s conditions.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        BYTES.set(BYTES.get() - layout.size() as i64);
-        // SAFETY: the pointer is from `alloc`, so from `System`, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 #[test]
 fn no_verb_allocates_for_a_key_that_is_known() {
     let clock = ManualClock::at(86_400_000_000_000);
     let users = keyed::<String>(quota!(10 / second), &clock);
     users.try_acquire("ada", 1).unwrap();
-    let before = ALLOCATIONS.get();
+    let before = allocated();
     for permits in [0, 1, 3, 10, u64::MAX] {
         let _ = users.try_acquire("ada", permits);
         let _ = users.try_acquire_up_to("ada", permits);
@@ -55,11 +24,11 @@ fn no_verb_allocates_for_a_key_that_is_known() {
         users.reset("ada");
         clock.advance_nanos(70_000_000);
     }
-    assert_eq!(ALLOCATIONS.get(), before);
+    assert_eq!(allocated(), before);
     assert!(users.remove("ada"));
-    assert_eq!(ALLOCATIONS.get(), before);
+    assert_eq!(allocated(), before);
     let _ = users.try_acquire("ada", 1);
-    assert!(ALLOCATIONS.get() > before, "the counter counts");
+    assert!(allocated() > before, "the counter counts");
 }
 
 /// A million keys are asked for once each. A thousand at a time are not full, and as many
@@ -68,13 +37,13 @@ fn no_verb_allocates_for_a_key_that_is_known() {
 fn memory_is_flat_over_a_million_keys() {
     let clock = ManualClock::new();
     let users = keyed::<u64>(quota!(10 / second), &clock);
-    let before = BYTES.get();
+    let before = held_bytes();
     let (mut most, mut most_bytes) = (0, 0);
     for key in 0..1_000_000 {
         users.try_acquire(&key, 1).unwrap();
         clock.advance_nanos(100_000);
         most = most.max(users.len());
-        most_bytes = most_bytes.max(BYTES.get() - before);
+        most_bytes = most_bytes.max(held_bytes() - before);
     }
     assert!(most < 2_800, "{most}");
     assert!(most_bytes < 250_000, "{most_bytes}");
@@ -85,13 +54,13 @@ fn a_key_that_is_asked_for_again_and_again_stays() {
     let clock = ManualClock::new();
     // Full again before it is asked for.
     let users = keyed::<u64>(quota!(1_000_000 / second), &clock);
-    let before = ALLOCATIONS.get();
+    let before = allocated();
     for call in 0..100_000 {
         users.try_acquire(&(call % 1_000), 1).unwrap();
         clock.advance_nanos(50_000);
     }
     assert_eq!(users.len(), 1_000);
-    assert!(ALLOCATIONS.get() - before < 2_000);
+    assert!(allocated() - before < 2_000);
     assert_eq!(users.sweep(), 1_000);
 }
 
@@ -99,11 +68,11 @@ fn a_key_that_is_asked_for_again_and_again_stays() {
 fn memory_is_given_back_after_a_flood() {
     let clock = ManualClock::new();
     let users = keyed::<u64>(quota!(1_000 / second), &clock);
-    let before = BYTES.get();
+    let before = held_bytes();
     for key in 0..100_000 {
         users.try_acquire(&key, 1).unwrap();
     }
-    let flooded = BYTES.get() - before;
+    let flooded = held_bytes() - before;
     assert_eq!(users.memory_bytes() as u64, flooded as u64, "all that was allocated is of places");
     clock.advance(SECOND);
     for key in 100_000..200_000 {
@@ -111,10 +80,10 @@ fn memory_is_given_back_after_a_flood() {
         clock.advance_nanos(1_000_000);
     }
     assert!(users.len() < 1_000, "{}", users.len());
-    assert!(BYTES.get() - before < flooded / 20, "{} of {flooded}", BYTES.get() - before);
+    assert!(held_bytes() - before < flooded / 20, "{} of {flooded}", held_bytes() - before);
     clock.advance(SECOND);
     users.sweep();
-    assert!(users.is_empty() && BYTES.get() - before < 50_000);
+    assert!(users.is_empty() && held_bytes() - before < 50_000);
 }
 
 #[test]
