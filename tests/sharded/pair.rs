@@ -172,7 +172,11 @@ impl<'l, 'c> Pair<'l, 'c> {
             Op::Back { nanos } => {
                 // A second before the latest it would heal.
                 let least = self.latest_nanos.saturating_sub(999_999_999);
-                self.clock.set_nanos(now.saturating_sub(nanos).max(least).min(now));
+                let then = now.saturating_sub(nanos).max(least).min(now);
+                // And so it would if a change has scaled what the clock was behind by.
+                if !self.mirror.is_impossible(then) {
+                    self.clock.set_nanos(then);
+                }
                 // What only looked as if it were cut off may be there again; no more.
                 let there = self.there();
                 assert!(there <= seen);

@@ -180,11 +180,15 @@ impl Mirror {
             || (is_smooth && now_nanos.saturating_sub(self.origin_nanos) >= 1 << 62)
     }
 
+    /// Whether no legal call can have left the limiter as it is.
+    pub(crate) fn is_impossible(&self, now_nanos: u64) -> bool {
+        self.balance(now_nanos) < self.plan.floor() || self.is_beyond(now_nanos)
+    }
+
     /// Starts again from full if no legal call can have left the limiter as it
     /// is. Whether it did.
     fn look(&mut self, now_nanos: u64) -> bool {
-        let is_impossible =
-            self.balance(now_nanos) < self.plan.floor() || self.is_beyond(now_nanos);
+        let is_impossible = self.is_impossible(now_nanos);
         if is_impossible {
             self.reset(now_nanos);
             self.healed += 1;
