@@ -213,6 +213,28 @@ fn a_key_that_was_removed_early_has_no_second_burst() {
     });
 }
 
+/// Further ahead than clocks may differ: who has it put in then asks by a clock that may have
+/// gone back, of a level that does not.
+#[test]
+fn a_key_that_was_removed_far_too_early_has_no_second_burst() {
+    const AHEAD: u64 = 5 * SECOND;
+    check(ANY, || {
+        let users = users(quota!(1 / 4 seconds, burst 1), 8);
+        play(&users, vec![Ask(KEY, 1)]);
+        let parts =
+            [(0, vec![Ask(KEY, 1), Ask(KEY, 1)]), (AHEAD, vec![Ask(GUEST, 1), Ask(KEY, 1)])];
+        let events = race(&users, parts, |users, (ahead, calls)| {
+            TestClock::run_ahead(ahead);
+            play(users, calls)
+        });
+        TestClock::run_ahead(0);
+        assert_whole(&users);
+        assert_eq!(users.keyed.healed(), 0);
+        // It is full once by the clock that is ahead, and not by the other.
+        assert_eq!(ledgers(events.into_iter().flatten())[&KEY].total(), 1);
+    });
+}
+
 #[test]
 fn a_key_that_is_removed_while_it_is_asked_for_is_in_once() {
     check(ANY, || {
