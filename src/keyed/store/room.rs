@@ -177,19 +177,19 @@ impl<K, L: Engine<K>> Store<K, L> {
     pub(in crate::keyed) fn settle(&self, shard: &mut Shard<K, L>, now_nanos: u64) {
         let Shard { table, terms, horizon_nanos } = shard;
         let Some(settled) = self.limiter.settled(terms, *horizon_nanos, now_nanos) else { return };
-        // What these terms cannot tell the time of starts again with the new ones.
-        let is_lost =
-            |entry: &Entry<_, _>| self.limiter.is_out_of_range(terms, &entry.state, now_nanos);
-        table.take_out(table.places(), is_lost, |entry| {
-            self.release(1);
-            drop(entry);
-        });
-        table.shrink();
-        *terms = settled.terms;
-        *horizon_nanos = now_nanos.min(*horizon_nanos);
         if settled.has_healed {
+            // What these terms cannot tell the time of starts again with the new ones.
+            let is_lost =
+                |entry: &Entry<_, _>| self.limiter.is_out_of_range(terms, &entry.state, now_nanos);
+            table.take_out(table.places(), is_lost, |entry| {
+                self.release(1);
+                drop(entry);
+            });
+            table.shrink();
             self.count_healed();
         }
+        *terms = settled.terms;
+        *horizon_nanos = now_nanos.min(*horizon_nanos);
     }
 
     fn count_healed(&self) {
