@@ -311,8 +311,7 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
         let common = Self::common(terms, state.tier);
         // ORDERING: Relaxed, as in `is_idle`.
         // MODEL: none; what it is for has no race.
-        let balance = common.holding(state.level.load(Relaxed), now_nanos).balance;
-        common.terms.is_impossible(balance, now_nanos)
+        !common.is_possible(state.level.load(Relaxed), now_nanos)
     }
 
     fn is_out_of_range(
@@ -331,7 +330,7 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
         now_nanos: u64,
     ) -> Option<Settled<Arc<[Common]>>> {
         let is_behind = horizon_nanos.saturating_sub(now_nanos) > SKEW_NANOS;
-        if !is_behind && terms.iter().all(|common| common.is_possible(now_nanos)) {
+        if !is_behind && terms.iter().all(|common| common.is_possible(common.unknown, now_nanos)) {
             return None;
         }
         let mut has_healed = false;

@@ -227,31 +227,36 @@ impl<K, L: Engine<K>> Store<K, L> {
         {
             let shard = &*self.shard_of(place).read();
             let now_nanos = self.limiter.now_nanos();
-            let is_settled =
-                self.limiter.settled(&shard.terms, shard.horizon_nanos, now_nanos).is_none();
-            if is_settled && !self.is_impossible(shard, place, key, now_nanos) {
-                return self.look_in(shard, place, key, now_nanos, look);
+            let entry = shard.table.find(place.home, key);
+            let Shard { terms, horizon_nanos, .. } = shard;
+            let has_to_heal = match entry {
+                Some(entry) => self.limiter.is_impossible(terms, &entry.state, now_nanos),
+                None => self.limiter.settled(terms, *horizon_nanos, now_nanos).is_some(),
+            };
+            if !has_to_heal {
+                return self.look_in(shard, entry, key, now_nanos, look);
             }
         }
         let shard = &mut *self.shard_of(place).write();
         let now_nanos = self.limiter.now_nanos();
         self.heal(shard, place, key, now_nanos);
-        self.look_in(shard, place, key, now_nanos, look)
+        let entry = shard.table.find(place.home, key);
+        self.look_in(shard, entry, key, now_nanos, look)
     }
 
     fn look_in<Q, T>(
         &self,
         shard: &Shard<K, L>,
-        place: Place,
+        entry: Option<&Entry<K, L::State>>,
         key: &Q,
         now_nanos: u64,
         look: impl Fn(&L::Terms, &L::State, u64) -> T,
     ) -> T
     where
         K: Borrow<Q>,
-        Q: Eq + ToOwned<Owned = K> + ?Sized,
+        Q: ToOwned<Owned = K> + ?Sized,
     {
-        if let Some(entry) = shard.table.find(place.home, key) {
+        if let Some(entry) = entry {
             return look(&shard.terms, &entry.state, now_nanos);
         }
         let now_nanos = shard.no_earlier_than_forgotten(now_nanos);

@@ -34,10 +34,9 @@ impl Common {
         Common { terms, unknown }
     }
 
-    /// Whether the terms can tell the time, and a key that is not known has a level that
-    /// some call can have left.
-    pub(super) fn is_possible(&self, now_nanos: u64) -> bool {
-        let balance = self.holding(self.unknown, now_nanos).balance;
+    /// Whether the terms can tell the time, and some call can have left `level`.
+    pub(super) fn is_possible(&self, level: Level, now_nanos: u64) -> bool {
+        let balance = self.holding(level, now_nanos).balance;
         // Only a debt can be too deep; that is the cheaper question.
         !self.terms.is_out_of_range(now_nanos)
             && (balance >= 0 || !self.terms.is_impossible(balance, now_nanos))
@@ -54,8 +53,7 @@ impl Common {
             return Settled { terms: self.restarted(now_nanos), has_healed: true };
         }
         let unknown = self.fresh(horizon_nanos.max(now_nanos));
-        let balance = self.holding(unknown, now_nanos).balance;
-        let has_healed = self.terms.is_impossible(balance, now_nanos);
+        let has_healed = !self.is_possible(unknown, now_nanos);
         let unknown = if has_healed { full(&self.terms, now_nanos) } else { unknown };
         Settled { terms: Common { terms: self.terms, unknown }, has_healed }
     }

@@ -135,26 +135,13 @@ impl<K, L: Engine<K>> Store<K, L> {
         Q: Eq + ?Sized,
     {
         self.settle(shard, now_nanos);
-        if self.is_impossible(shard, place, key, now_nanos) {
+        let is_impossible = |entry: &Entry<K, L::State>| {
+            self.limiter.is_impossible(&shard.terms, &entry.state, now_nanos)
+        };
+        if shard.table.find(place.home, key).is_some_and(is_impossible) {
             self.take_out(shard, place, key);
             self.count_healed();
         }
-    }
-
-    /// Whether the key is known, and no call can have left its state.
-    pub(super) fn is_impossible<Q>(
-        &self,
-        shard: &Shard<K, L>,
-        place: Place,
-        key: &Q,
-        now_nanos: u64,
-    ) -> bool
-    where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        let entry = shard.table.find(place.home, key);
-        entry.is_some_and(|entry| self.limiter.is_impossible(&shard.terms, &entry.state, now_nanos))
     }
 
     /// Has the terms of the shard tell what a key has that is not known, and its horizon
