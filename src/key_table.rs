@@ -12,6 +12,7 @@
 //! | `insert` | the call that does not, and why the bound holds |
 //! | `forget` | removals and sweeps |
 //! | `batch` | many keys at once |
+//! | `draw` | hot keys, of which several permits are taken at once |
 //!
 //! Progress: lock-free, inserts too. Memory: 64 bytes for 8 places; nothing is allocated
 //! after construction. Cost: an admission 9 loads of one line, or 17 of two, and 1 CAS; a
@@ -19,6 +20,7 @@
 
 mod batch;
 mod builder;
+mod draw;
 mod forget;
 mod insert;
 mod line;

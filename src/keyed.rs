@@ -70,6 +70,7 @@ mod batch;
 mod buckets;
 mod buckets_verbs;
 mod builder;
+mod draw;
 mod each;
 mod entries;
 mod per_key;

@@ -18,6 +18,8 @@ mod error;
 mod full;
 mod hint;
 #[cfg(feature = "alloc")]
+mod hot_keys;
+#[cfg(feature = "alloc")]
 mod key_table;
 #[cfg(feature = "keyed")]
 mod keyed;
@@ -57,6 +59,8 @@ pub use self::decision::{Denied, Grant, Shortfall};
 pub use self::error::ConfigError;
 #[cfg(feature = "alloc")]
 pub use self::full::WhenFull;
+#[cfg(feature = "alloc")]
+pub use self::hot_keys::{HotKeys, HotPlace, KeyStore};
 #[cfg(feature = "alloc")]
 pub use self::key_table::{KeyTable, KeyTableBuilder, Occupancy, TableEntry, TableTier};
 #[cfg(feature = "keyed")]

@@ -89,7 +89,7 @@ use core::fmt;
 
 use crate::decision::{Known, Outlook};
 use crate::one_word::{OneWord, RoomLent, Terms};
-use crate::thread_number::MAX_PLACES;
+use crate::thread_number::{MAX_PLACES, places};
 use crate::{Clock, ConfigError, DefaultClock, Denied, Grant, Quota, Refill};
 
 use self::shards::Shards;
@@ -187,8 +187,7 @@ impl<C: Clock> Sharded<C> {
     #[cfg(feature = "std")]
     #[must_use]
     pub fn with_clock(quota: Quota, clock: C) -> Sharded<C> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Sharded::of(quota, Shards::new(threads.min(MAX_PLACES).next_power_of_two()), clock)
+        Sharded::of(quota, Shards::new(places(0)), clock)
     }
 
     /// A limiter of `quota` on `clock` that has no shards until callers get in each other's

@@ -16,6 +16,17 @@ pub(crate) use self::numbers::thread_number;
 /// The most places that threads are spread over.
 pub(crate) const MAX_PLACES: usize = 256;
 
+/// So many places, or as many more as make a power of two; for 0 as many as the machine runs
+/// threads at once.
+pub(crate) fn places(count: usize) -> usize {
+    let count = match count {
+        #[cfg(feature = "std")]
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        count => count,
+    };
+    count.clamp(1, MAX_PLACES).next_power_of_two()
+}
+
 #[cfg(any(not(feature = "std"), sluicegate_loom))]
 pub(crate) fn thread_number() -> usize {
     0

@@ -80,6 +80,14 @@ impl Outlook {
         }
     }
 
+    /// How long it takes to earn all of it.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn fill_nanos(&self) -> u64 {
+        let Outlook::Accrued(accrued) = self else { return 0 };
+        let empty = Outlook::Accrued(Accrued { balance: 0, ..*accrued });
+        time::nanos(empty.reset_after())
+    }
+
     /// How long until a debt is repaid. A window knows none.
     pub(crate) fn ready_after(&self) -> Duration {
         match self {

@@ -124,6 +124,11 @@ impl<C: Clock> Table<C> {
         Moment { elapsed_nanos, now: self.accrual.units(elapsed_nanos) }
     }
 
+    /// The reading itself, or the table's beginning if it was from before.
+    pub(super) fn at(&self, moment: Moment) -> u64 {
+        self.origin_nanos.saturating_add(moment.elapsed_nanos)
+    }
+
     /// Charges the key at `place` what `charge` says.
     ///
     /// The clock is read first, while the hash is still being made: a reading that a level is

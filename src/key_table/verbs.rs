@@ -157,10 +157,18 @@ where
         Denied::Wait(Shortfall { wanted, outlook, which: 0 })
     }
 
-    /// What is said of what came out.
+    /// What is said of what came out, and told to the observer.
     #[inline(always)]
     pub(super) fn answer(&self, key: &K, permits: u64, asked: Answer<'_>) -> Result<Grant, Denied> {
-        let answer = match asked {
+        let answer = self.say(permits, asked);
+        self.table.observer.decided(key, permits, answer.is_ok());
+        answer
+    }
+
+    /// What is said of what came out.
+    #[inline(always)]
+    pub(super) fn say(&self, permits: u64, asked: Answer<'_>) -> Result<Grant, Denied> {
+        match asked {
             Ok(granted) => {
                 let outlook = self.tier.outlook(granted.balance, granted.elapsed_nanos);
                 Ok(Grant { permits, outlook })
@@ -172,9 +180,7 @@ where
                 let (fresh, retry_after) = self.if_there_was_room(permits, ticks);
                 self.table.overflow.answer(permits, fresh, retry_after)
             }
-        };
-        self.table.observer.decided(key, permits, answer.is_ok());
-        answer
+        }
     }
 
     /// How a key would stand for which there is no place until so many ticks have passed, and

@@ -18,7 +18,8 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::decision::Outlook;
-use crate::one_word::{Holding, Level, Terms, all_of, all_there_is, into_debt, up_to};
+use crate::hot_keys::Want;
+use crate::one_word::{Holding, Level, Spend, Terms, all_of, all_there_is, into_debt, up_to};
 use crate::sync::{AtomicWord, Ordering::Relaxed};
 use crate::time::SKEW_NANOS;
 use crate::{Clock, ConfigError, DefaultClock, Quota};
@@ -174,6 +175,21 @@ impl<C: Clock, T> Buckets<C, T> {
     ) -> Answer {
         let common = Self::common(terms, state.tier);
         let charge = move |terms: &Terms, balance| into_debt(permits, terms, balance);
+        spend::<true>(&common.terms, &state.level, now_nanos, charge)
+    }
+
+    /// Some permits for a hot key, if it has as many to spare.
+    pub(super) fn draw<N: Number>(
+        terms: &Arc<[Common]>,
+        state: &State<N>,
+        want: Want,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = |terms: &Terms, balance| {
+            let charged = want.charge(balance, terms.capacity as i64, terms.token as i64);
+            Ok(charged.map_or(Spend::Nothing, |(permits, cost)| Spend::Some { permits, cost }))
+        };
         spend::<true>(&common.terms, &state.level, now_nanos, charge)
     }
 

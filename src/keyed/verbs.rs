@@ -193,10 +193,12 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        self.spend_at(self.place(key), key, request, ask)
+        let answer = self.spend_at(self.place(key), key, request, ask);
+        self.tell(key, request.permits(), &answer);
+        answer
     }
 
-    /// The same, of a key whose place is known.
+    /// The same, of a key whose place is known. Nobody is told of it.
     #[inline(always)]
     pub(super) fn spend_at<Q>(
         &self,
@@ -208,13 +210,9 @@ where
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-        O: Observe<Q>,
     {
         match self.store.spend_known(place, key, ask) {
-            Some(answer) => {
-                self.tell(key, request.permits(), &answer);
-                answer
-            }
+            Some(answer) => answer,
             None => self.spend_new(place, key, request, ask),
         }
     }
@@ -231,9 +229,8 @@ where
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-        O: Observe<Q>,
     {
-        let answer = match self.store.spend(place, key, ask) {
+        match self.store.spend(place, key, ask) {
             Ok(answer) => answer,
             Err(no_room) => {
                 let (Grant { permits, outlook }, wait) = (no_room.fresh, no_room.retry_after);
@@ -242,9 +239,7 @@ where
                     Request::UpTo(_) => self.overflow.answer_up_to(permits, outlook, wait),
                 }
             }
-        };
-        self.tell(key, request.permits(), &answer);
-        answer
+        }
     }
 
     #[inline(always)]

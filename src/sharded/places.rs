@@ -13,7 +13,7 @@ use crate::sync::{
     AtomicWord,
     Ordering::{Acquire, Relaxed, Release},
 };
-use crate::thread_number::MAX_PLACES;
+use crate::thread_number::{MAX_PLACES, places};
 
 /// A shard, and what it last refused. On lines apart: this is written with each denial, and
 /// the other is looked at by all.
@@ -136,22 +136,13 @@ impl Later {
 
     #[cold]
     fn open(&self) {
-        if self.table.get().is_none() && self.table.set(Box::new(Table::new(self.count()))).is_ok()
-        {
+        // Counted here, because it takes longer than all else of a small limiter.
+        let table = || Box::new(Table::new(places(self.count)));
+        if self.table.get().is_none() && self.table.set(table()).is_ok() {
             // ORDERING: Release; pairs with `table`. By who made it: until then another
             // does without.
             // MODEL: `who_finds_the_root_empty_finds_the_shards`.
             self.is_open.store(1, Release);
         }
-    }
-
-    fn count(&self) -> usize {
-        let count = match self.count {
-            // Asked here, because it takes longer than all else of a small limiter.
-            #[cfg(feature = "std")]
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            count => count,
-        };
-        count.clamp(1, MAX_PLACES).next_power_of_two()
     }
 }

@@ -1,0 +1,210 @@
+//! Keys that are asked for by all threads at once, and yet by none beside another.
+//!
+//! Around a store of keys: each thread has *seats*, on cache lines of its own, for the keys that
+//! it asks for most. What a call takes for such a key it takes from the key's seat, and the seat
+//! *draws* some permits at a time from the store, as from any key. The store does not know
+//! about it.
+//!
+//! | file | |
+//! |---|---|
+//! | `stock` | the word of a seat |
+//! | `seat` | a key, and what was drawn for it |
+//! | `place` | the seats of a thread |
+//! | `source` | the stores, how much is drawn and for how long it is good |
+//! | `ask` | the call that its seat has too little for |
+//! | `verbs` | what can be asked |
+//!
+//! Progress: lock-free, if the store is. Memory: 2 KiB for each place. Cost: an admission to a
+//! key that has a seat 5 loads and 1 CAS of its own line, and the clock; a call for another key
+//! 4 loads and 1 store more than without seats.
+//!
+//! # Why the bound holds
+//!
+//! A bucket's level is a count that only rises, of what was spent or went by; what is granted
+//! raises it by its cost. So each permit that the store grants has ticks of its own: those that
+//! the level was raised by. Granted at a reading `t` of the clock, they lie between `A(t) -
+//! capacity` and `A(t)`: whatever the order of the grants, those of a span (s, t] have ticks of
+//! their own between `A(s) - capacity` and `A(t)`, and so there are not more of them than
+//! `capacity + A(t) - A(s)` pays for. That is all that the bound of a bucket rests on, and it does
+//! not ask *when* the ticks were taken.
+//!
+//! **Theorem.** The permits of a key that are granted by the store and from seats in any span
+//! (s, t] of the clock cost at most `capacity + A(t) - A(s)`, unless the key is removed, made
+//! full or given other terms.
+//!
+//! *Proof.* A draw takes ticks from `first` to `last` as any grant does; nobody else has them. A
+//! permit from a seat counts as granted at the reading `u` by which it was taken from there. It
+//! is taken only if the draw's reading is not after `u`, so `last <= A(u)`, and if `A(u) -
+//! capacity <= first`, which is what [`Drawn::lasts_nanos`](source::Drawn::lasts_nanos) makes
+//! sure of. So its ticks lie where those of any grant at `u` do. Each permit of a draw is taken
+//! once: by a CAS of the seat's word, which names the turn, and so the draw and the key. ∎
+//!
+//! No room has to be lent, and none comes back: a permit that is not used in time is lost, as one
+//! that a full bucket would have earned. If the bucket is full when something is drawn, it would
+//! be good for no time at all; so the draw passes an eighth of the burst over, and is good for as
+//! long as it takes to earn that.
+//!
+//! What makes a key full again takes ticks that were taken before once more. So it has to be
+//! followed by taking back what was drawn: [`HotKeys::change`].
+
+mod ask;
+mod place;
+mod seat;
+mod source;
+mod stock;
+mod verbs;
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use crossbeam_utils::CachePadded;
+
+use crate::ConfigError;
+use crate::sync::AtomicWord;
+use crate::thread_number::{MAX_PLACES, places};
+
+use self::place::Place;
+
+pub use self::source::KeyStore;
+pub(crate) use self::source::{Drawn, Source, Want};
+pub use self::verbs::HotPlace;
+
+/// A store of keys, the hottest of which scale as a [`Sharded`](crate::Sharded) limiter does.
+///
+/// Around a [`KeyTable`](crate::KeyTable), a tier of one, or a [`Keyed`](crate::Keyed) of
+/// [`Buckets`](crate::Buckets). A key that many threads ask for at once is one word that all of
+/// them write, and a lock that all of them hold; here each has a few permits of it on a cache line
+/// of its own, and is alone there. For other keys, which are asked for as before, a call takes a
+/// few nanoseconds longer.
+///
+/// | | how |
+/// |---|---|
+/// | which keys | each place has 8 seats, and each key may sit in one of them: that which is asked for 64 times more than all others that might, together, since it was last looked |
+/// | which place | that of the thread's number, as of a [`Sharded`](crate::Sharded); or name one: [`place`](HotKeys::place) |
+/// | how much is drawn | twice what was used of the last draw, from 16 to 1,024; but at most a quarter of what the key has, divided by the places, and if that is less than 4 nothing: then each call asks the store. A small burst is never split |
+/// | a request that its seat has too little for | is taken from the store, and of what is still missing from one other place that has it |
+/// | what is drawn and not used | is lost, after the time in which the bucket would have been full again |
+/// | denials | remembered by each seat until they can change |
+///
+/// # Accuracy
+///
+/// **The bound is that of the store, exactly**: in any span of time a key is admitted at most its
+/// burst and what the span earns, however many draw; without proviso as to clocks, but those of
+/// the store. (Keys are told apart by their 64-bit hash; if two have the same, their sum is bounded as
+/// that of one.)
+///
+/// A hot key may get *less*: while it has seats and is full, an eighth of its burst is passed
+/// over; and up to a quarter of what it has may lie in seats whose threads do not use it. Callers
+/// at other places take single permits from there, before they are refused; a request for
+/// several may be refused though several places have enough together.
+///
+/// [`Grant::remaining`](crate::Grant::remaining) of a grant from a seat is what that has left, and
+/// [`Grant::reset_after`](crate::Grant::reset_after) the time in which the whole burst is earned.
+/// What [`store`](HotKeys::store) tells of a key does not count what is in seats.
+///
+/// What makes a key full, or gives it other terms, has to be done by way of
+/// [`change`](HotKeys::change): else what was drawn before comes on top.
+///
+/// # Fairness
+///
+/// None. Who draws has some permits that others cannot see, until they would be refused.
+///
+/// # Memory ordering
+///
+/// None between callers for a key that has seats; that of the store for others.
+///
+/// The algorithm is of this crate. Which key is hot is found as by Boyer and Moore (*A Fast
+/// Majority Vote Algorithm*, 1981).
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{HotKeys, KeyTable, quota};
+///
+/// let table = KeyTable::<str>::with_keys(quota!(1_000_000 / second), 1_000_000)?;
+/// let limiter = HotKeys::new(table);
+/// for _ in 0..1_000 {
+///     assert!(limiter.try_acquire("everybody's", 1).is_ok());
+/// }
+/// assert!(limiter.is_hot("everybody's"));
+/// assert!(limiter.try_acquire("mine", 1).is_ok());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+pub struct HotKeys<S> {
+    store: S,
+    places: Box<[Place]>,
+    /// How often what was drawn was taken back.
+    changes: CachePadded<AtomicWord<u64>>,
+}
+
+impl<S> HotKeys<S> {
+    /// The hot keys of `store`, with a place for each thread that the machine runs at once.
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn new(store: S) -> HotKeys<S> {
+        HotKeys::of(store, places(0))
+    }
+
+    /// The hot keys of `store`, with so many `places`, or as many more as make a power of two.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Shards`] if they are not from 1 to 256.
+    pub fn with_places(store: S, places: usize) -> Result<HotKeys<S>, ConfigError> {
+        if !(1..=MAX_PLACES).contains(&places) {
+            return Err(ConfigError::Shards { shards: places });
+        }
+        Ok(HotKeys::of(store, places.next_power_of_two()))
+    }
+
+    fn of(store: S, places: usize) -> HotKeys<S> {
+        HotKeys {
+            store,
+            places: (0..places).map(|_| Place::new()).collect(),
+            changes: CachePadded::new(AtomicWord::new(0)),
+        }
+    }
+
+    /// The store, for all that only looks at keys or takes from them.
+    ///
+    /// What makes a key full again, or gives it other terms, belongs into
+    /// [`change`](HotKeys::change).
+    #[must_use]
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// The store, without seats. What is in them is lost.
+    #[must_use]
+    pub fn into_store(self) -> S {
+        self.store
+    }
+
+    /// How many places there are.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The memory of the places, in bytes; that of the store is not in it.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.places)
+    }
+
+    /// The place at `index`, counted round.
+    #[inline(always)]
+    fn at(&self, index: usize) -> &Place {
+        // A power of two of them, and one at least.
+        &self.places[index & (self.places.len() - 1)]
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for HotKeys<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HotKeys")
+            .field("store", &self.store)
+            .field("places", &self.places.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,179 @@
+//! Where the permits of a hot key come from, how many at a time, and for how long they are
+//! good. No atomics here.
+
+use crate::decision::Outlook;
+use crate::{Clock, Denied, Grant};
+
+use super::stock::MAX_LEFT;
+
+/// A store whose hot keys can have seats: a [`KeyTable`](crate::KeyTable) or a tier of it, or
+/// a [`Keyed`](crate::Keyed) of [`Buckets`](crate::Buckets). It cannot be implemented
+/// elsewhere.
+pub trait KeyStore<K: ?Sized>: Source<K> {}
+
+impl<K: ?Sized, S: Source<K> + ?Sized> KeyStore<K> for S {}
+
+/// A store of token buckets, one for each key.
+pub trait Source<K: ?Sized> {
+    type Clock: Clock;
+
+    fn clock(&self) -> &Self::Clock;
+
+    fn hash(&self, key: &K) -> u64;
+
+    /// All of `permits` for the key with `hash`, or none. Nobody is told of it.
+    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied>;
+
+    /// Some permits for the key, if it is known, and if it has as many to spare.
+    fn draw(&self, hash: u64, key: &K, want: Want) -> Option<Drawn>;
+
+    /// Tells the store's observer.
+    fn tell(&self, key: &K, permits: u64, is_granted: bool);
+}
+
+/// The most permits that are drawn at once for the calls to come. What a draw costs, shared
+/// among so many, is a small part of a nanosecond.
+const MAX_DRAW: u64 = 1_024;
+
+/// What is drawn first; and each time twice what was used.
+const FIRST_DRAW: u64 = 16;
+
+/// Less is not worth a draw.
+const MIN_DRAW: u64 = 4;
+
+/// Of what the key has, all places together draw at most one in so many, each time that all
+/// of them draw once.
+const SHARE: u64 = 4;
+
+/// Of the burst, one part in so many is passed over where a bucket is full: for as long as
+/// it takes to earn that, what is drawn is good.
+const PASSED_OVER: i64 = 8;
+
+const _: () = assert!(MAX_DRAW <= MAX_LEFT);
+
+/// What somebody would draw.
+#[derive(Clone, Copy, Debug)]
+pub struct Want {
+    /// What is needed now.
+    pub(super) least: u64,
+    /// What is wanted besides.
+    pub(super) more: u64,
+    pub(super) places: u64,
+}
+
+impl Want {
+    /// What is worth having besides, if so much was drawn the last time, and `left` of it
+    /// was not used.
+    pub(super) fn after(drawn: u64, left: u64) -> u64 {
+        (2 * drawn.saturating_sub(left)).clamp(FIRST_DRAW, MAX_DRAW)
+    }
+
+    /// How many permits are drawn from a `balance`, and what that costs with all that is
+    /// passed over. All is even if the amounts are.
+    pub(crate) fn charge(self, balance: i64, capacity: i64, token: i64) -> Option<(u64, i64)> {
+        let start = balance.min(capacity - capacity / (2 * PASSED_OVER) * 2);
+        let held = u64::try_from(start).ok()? / token as u64;
+        let permits = self.least.saturating_add(self.more).min(held / (SHARE * self.places));
+        let is_enough = permits >= self.least.saturating_add(MIN_DRAW);
+        is_enough.then(|| (permits, balance - start + permits as i64 * token))
+    }
+}
+
+/// What was drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn {
+    pub(crate) grant: Grant,
+    /// The reading of the clock by which it was.
+    pub(crate) at_nanos: u64,
+}
+
+impl Drawn {
+    /// For how long it is good: until the bucket would be full again had it not been drawn,
+    /// or a little less.
+    pub(super) fn lasts_nanos(&self) -> u64 {
+        let Grant { permits, outlook } = self.grant;
+        match outlook.with_more(permits as i64) {
+            Outlook::Accrued(accrued) => accrued.certain_wait(accrued.capacity as i64),
+            Outlook::Counted(_) | Outlook::Known(_) => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Refill;
+    use crate::decision::Accrued;
+
+    fn want(least: u64, more: u64, places: u64) -> Want {
+        Want { least, more, places }
+    }
+
+    #[test]
+    fn a_draw_is_a_share_of_what_is_there_and_none_where_that_is_little() {
+        let all = |balance: i64| want(1, 1_024, 2).charge(balance * 10, 1_000 * 10, 10);
+        // An eighth is passed over, and an eighth of the rest is drawn.
+        assert_eq!(all(1_000), Some((109, 1_250 + 1_090)));
+        assert_eq!(all(800), Some((100, 1_000)));
+        assert_eq!(all(40), Some((5, 50)));
+        assert_eq!(all(39), None);
+        assert_eq!(all(-5), None);
+        assert_eq!(want(100, 16, 2).charge(8_000, 10_000, 10), None);
+        assert_eq!(want(u64::MAX, u64::MAX, 2).charge(8_000, 10_000, 10), None);
+    }
+
+    #[test]
+    fn who_uses_all_draws_twice_as_much_and_who_uses_little_draws_little() {
+        assert_eq!(Want::after(0, 0), 16);
+        assert_eq!(Want::after(16, 0), 32);
+        assert_eq!(Want::after(1_000, 0), 1_024);
+        assert_eq!(Want::after(1_000, 970), 60);
+    }
+
+    proptest! {
+        /// What the bound rests on: see `hot_keys`.
+        #[test]
+        fn a_draw_is_good_for_no_longer_than_its_ticks_fit_into_the_burst(
+            burst in 1..2_000_u64,
+            token in 1..1_000_u64,
+            thousandths in 0..=1_000,
+            (gain, period_nanos) in (1..1_000_u64, 1..1_000_000_u64),
+            time_nanos in 0..1_000_000_000_u64,
+            is_smooth: bool,
+            more in 0..2_000_u64,
+            places in 1..5_u64,
+        ) {
+            let refill = if is_smooth { Refill::Smooth } else { Refill::Interval };
+            let capacity = (burst * token) as i64;
+            let balance = capacity * thousandths / 1_000;
+            let Some((permits, cost)) = want(1, more, places).charge(balance, capacity, token as i64)
+            else {
+                return Ok(());
+            };
+            prop_assert!(cost <= balance);
+            let accrued = Accrued {
+                balance: balance - cost,
+                capacity: capacity as u64,
+                token,
+                gain,
+                period_nanos,
+                time_nanos,
+                refill,
+                passed_nanos: 0,
+            };
+            let grant = Grant { permits, outlook: Outlook::Accrued(accrued) };
+            let lasts_nanos = Drawn { grant, at_nanos: 0 }.lasts_nanos();
+            let earned = |nanos: u64| match refill {
+                Refill::Smooth => u128::from(nanos) * u128::from(gain) / u128::from(period_nanos),
+                Refill::Interval => u128::from(nanos / period_nanos * gain),
+            };
+            // From the first tick of what was drawn to the last reading at which it is good.
+            let first = earned(time_nanos) as i128 - i128::from(balance - cost)
+                - i128::from(permits * token);
+            let last = earned(time_nanos + lasts_nanos.saturating_sub(1)) as i128;
+            prop_assert!(lasts_nanos == 0 || last - first <= i128::from(capacity));
+        }
+    }
+}

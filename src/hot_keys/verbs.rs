@@ -1,0 +1,150 @@
+//! What can be asked of keys, hot or not.
+
+use core::fmt;
+
+use crate::sync::Ordering::Release;
+use crate::thread_number::thread_number;
+use crate::{Clock, Denied, Grant};
+
+use super::ask::Caller;
+use super::place::Place;
+use super::seat::{Look, Seat};
+use super::{HotKeys, KeyStore};
+
+impl<S> HotKeys<S> {
+    /// Takes all of `permits` for the key, or none.
+    ///
+    /// If the key has a seat: lock-free, unless it has to draw; does not allocate; reads the
+    /// clock once, and again to draw. In all else as of the store.
+    ///
+    /// # Errors
+    ///
+    /// As of the store.
+    #[inline(always)]
+    pub fn try_acquire<K: ?Sized>(&self, key: &K, permits: u64) -> Result<Grant, Denied>
+    where
+        S: KeyStore<K>,
+    {
+        self.place(thread_number()).try_acquire(key, permits)
+    }
+
+    /// Whether the key has a seat, at any of the places.
+    #[must_use]
+    pub fn is_hot<K: ?Sized>(&self, key: &K) -> bool
+    where
+        S: KeyStore<K>,
+    {
+        let hash = self.store.hash(key);
+        self.places.iter().any(|place| matches!(place.seat(hash).look(hash), Look::Own(_)))
+    }
+
+    /// Changes the store, and takes back what was drawn from it before.
+    ///
+    /// For what makes a key full again or gives it other terms: `reset`, `remove`, `reconfigure`
+    /// and the like. Once this is done, nothing that was drawn before can be taken any more; calls
+    /// that are under way may still take of it. Goes over all places; lock-free, if the change
+    /// is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{HotKeys, Keyed, quota};
+    ///
+    /// let limiter = HotKeys::new(Keyed::<u64>::new(quota!(1_000 / hour))?);
+    /// while limiter.try_acquire(&7, 1).is_ok() {}
+    /// limiter.change(|keyed| keyed.reset(&7));
+    /// assert!(limiter.try_acquire(&7, 1).is_ok());
+    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// ```
+    pub fn change<T>(&self, change: impl FnOnce(&S) -> T) -> T {
+        // After the change, even if it panics half way.
+        let _drawn = TakeBack(self);
+        change(&self.store)
+    }
+
+    /// The place at `index`, counted round: for programs that know better than the number of a
+    /// thread who works beside whom.
+    #[inline(always)]
+    pub fn place(&self, index: usize) -> HotPlace<'_, S> {
+        HotPlace { keys: self, index }
+    }
+}
+
+/// Takes back what was drawn, when this is dropped.
+struct TakeBack<'a, S>(&'a HotKeys<S>);
+
+impl<S> Drop for TakeBack<'_, S> {
+    fn drop(&mut self) {
+        self.0.places.iter().flat_map(Place::seats).for_each(Seat::empty);
+        // ORDERING: Release; pairs with the load in `ask`: what is refused by a caller that
+        // has seen this was refused after the change.
+        // MODEL: `a_change_takes_back_what_was_drawn`.
+        self.0.changes.fetch_add(1, Release);
+    }
+}
+
+/// A place of [`HotKeys`], by number.
+pub struct HotPlace<'a, S> {
+    keys: &'a HotKeys<S>,
+    index: usize,
+}
+
+impl<S> HotPlace<'_, S> {
+    /// As [`HotKeys::try_acquire`], at this place.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    #[inline(always)]
+    pub fn try_acquire<K: ?Sized>(&self, key: &K, permits: u64) -> Result<Grant, Denied>
+    where
+        S: KeyStore<K>,
+    {
+        let HotPlace { keys, index } = *self;
+        let hash = keys.store.hash(key);
+        let seat = keys.at(index).seat(hash);
+        let answer = match seat.look(hash) {
+            Look::Own(seen) => {
+                let now_nanos = keys.store.clock().now_nanos();
+                let taken = match permits {
+                    0 => None,
+                    _ => seat.take(hash, seen, permits, now_nanos),
+                };
+                match taken {
+                    Some(left) => Ok(seat.grant_of(permits, left)),
+                    None => {
+                        keys.ask(&Caller { key, hash, index }, (seat, seen), permits, now_nanos)
+                    }
+                }
+            }
+            Look::Other(seen) => {
+                if seat.vote(hash, seen)
+                    && let Some(mut hand) = seat.close(seen)
+                {
+                    hand.seat(hash);
+                }
+                keys.store.ask(hash, key, permits)
+            }
+            Look::Closed => keys.store.ask(hash, key, permits),
+        };
+        match &answer {
+            Ok(grant) => keys.store.tell(key, grant.permits(), true),
+            Err(_) => keys.store.tell(key, permits, false),
+        }
+        answer
+    }
+}
+
+impl<S> Clone for HotPlace<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for HotPlace<'_, S> {}
+
+impl<S> fmt::Debug for HotPlace<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HotPlace").field("index", &self.index).finish_non_exhaustive()
+    }
+}

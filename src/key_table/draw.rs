@@ -1,0 +1,105 @@
+//! A table as what [hot keys](crate::HotKeys) draw from.
+
+use core::hash::{BuildHasher, Hash};
+
+use crate::hot_keys::{Drawn, Source, Want};
+use crate::{Clock, Denied, Grant, Observe};
+
+use super::place::Place;
+use super::table::Table;
+use super::tier::Tier;
+use super::{KeyTable, TableTier};
+
+impl<C: Clock> Table<C> {
+    /// Some permits for a key that is there, if it has as many to spare.
+    fn draw(&self, place: Place, tier: &Tier, want: Want) -> Option<Drawn> {
+        let charge = |balance: i64| {
+            let charge = want.charge(balance, tier.capacity, tier.cost);
+            // How much would have been enough is of no interest.
+            charge.map(|(_, cost)| cost).ok_or(0)
+        };
+        let (found, seen) = self.find(place)?;
+        // After the word, so its level is not ahead of it.
+        let moment = self.moment();
+        let granted = self.hit((found, seen, place.print), moment, tier, &charge).ok()?.ok()?;
+        let before = granted.balance + granted.cost;
+        let (permits, _) = want.charge(before, tier.capacity, tier.cost)?;
+        let outlook = tier.outlook(granted.balance, granted.elapsed_nanos);
+        Some(Drawn { grant: Grant { permits, outlook }, at_nanos: self.at(moment) })
+    }
+}
+
+impl<K, S, C, O> Source<K> for TableTier<'_, K, S, C, O>
+where
+    K: Hash + ?Sized,
+    S: BuildHasher,
+    C: Clock,
+    O: Observe<K>,
+{
+    type Clock = C;
+
+    #[inline(always)]
+    fn clock(&self) -> &C {
+        self.table.clock()
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &K) -> u64 {
+        self.table.hasher.hash_one(key)
+    }
+
+    #[inline(always)]
+    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+        match self.charge(permits) {
+            Ok(charge) => {
+                let place = self.table.table.place(hash);
+                self.say(permits, self.table.table.ask(place, self.tier, charge))
+            }
+            Err(_) if permits == 0 => self.peek(key, 0),
+            Err(denied) => Err(denied),
+        }
+    }
+
+    fn draw(&self, hash: u64, _: &K, want: Want) -> Option<Drawn> {
+        self.table.table.draw(self.table.table.place(hash), self.tier, want)
+    }
+
+    #[inline(always)]
+    fn tell(&self, key: &K, permits: u64, is_granted: bool) {
+        self.table.observer.decided(key, permits, is_granted);
+    }
+}
+
+impl<K, S, C, O> Source<K> for KeyTable<K, S, C, O>
+where
+    K: Hash + ?Sized,
+    S: BuildHasher,
+    C: Clock,
+    O: Observe<K>,
+{
+    type Clock = C;
+
+    #[inline(always)]
+    fn clock(&self) -> &C {
+        self.table.clock()
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &K) -> u64 {
+        self.first_tier().hash(key)
+    }
+
+    #[inline(always)]
+    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.first_tier().ask(hash, key, permits)
+    }
+
+    fn draw(&self, hash: u64, key: &K, want: Want) -> Option<Drawn> {
+        self.first_tier().draw(hash, key, want)
+    }
+
+    #[inline(always)]
+    fn tell(&self, key: &K, permits: u64, is_granted: bool) {
+        self.first_tier().tell(key, permits, is_granted);
+    }
+}
