@@ -51,6 +51,9 @@ pub trait Store<K: Key>: Send + Sync + Sized {
     /// Of a million keys, so many may find no place, and are refused what they ask for.
     const HOMELESS: u64 = 0;
 
+    /// What part of a key's burst it may keep back.
+    const KEPT_BACK: f64 = 0.0;
+
     /// Whether it is asked `op` of keys that are called so unequally.
     #[must_use]
     fn takes(_op: Op, _skew: Skew) -> bool {
@@ -95,6 +98,8 @@ pub fn visit_all<K: Key>(visitor: &mut impl Visitor<K>) {
     visitor.visit::<ours::KeyTable<K>>();
     visitor.visit::<ours::KeyTableBatch<K>>();
     visitor.visit::<ours::Keyed<K>>();
+    visitor.visit::<ours::HotKeyTable<K>>();
+    visitor.visit::<ours::HotKeyed<K>>();
 
     visitor.visit::<peers::GovernorDashMap<K>>();
     visitor.visit::<peers::GovernorHashMap<K>>();

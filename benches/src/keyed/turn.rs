@@ -71,9 +71,12 @@ impl<S> Full<S> {
 
     /// Whether it can go on in that round.
     #[expect(clippy::cast_precision_loss, reason = "it is an estimate")]
-    fn lasts(&self, task: Task<'_, impl Key>, plan: Plan, round: u32) -> bool {
+    fn lasts<K: Key>(&self, task: Task<'_, K>, plan: Plan, round: u32) -> bool
+    where
+        S: Store<K>,
+    {
         let to_come = plan.time.as_secs_f64() * FASTEST * task.skew.share(self.keys);
-        let is_spent = self.spent + to_come > limit(task.op).burst as f64;
+        let is_spent = self.spent + to_come > limit(task.op).burst as f64 * (1.0 - S::KEPT_BACK);
         (self.keys > RENEWED || self.round == round) && (task.op != Op::Allow || !is_spent)
     }
 
@@ -145,7 +148,7 @@ pub fn run<K: Key, S: Store<K>>(
     round: u32,
 ) -> Round {
     let Task { op, keys, skew, sequences } = task;
-    if kept.as_ref().is_some_and(|full| !full.lasts(task, plan, round)) {
+    if kept.as_ref().is_some_and(|full| !full.lasts::<K>(task, plan, round)) {
         // First, so that there is memory for one only.
         *kept = None;
     }
@@ -204,7 +207,8 @@ pub fn run<K: Key, S: Store<K>>(
     }
 }
 
-/// Calls until the turn is over: how many, and how many were admitted.
+/// Calls until the turn is over, if that is not before the first: how many, and how many were
+/// admitted.
 fn lap<K: Key, S: Store<K>>(
     store: &S,
     keys: &[K],
@@ -212,12 +216,14 @@ fn lap<K: Key, S: Store<K>>(
     is_over: &AtomicBool,
 ) -> (u64, u64) {
     let (mut made, mut admitted, mut at) = (0, 0, first);
-    while !is_over.load(Relaxed) {
+    loop {
         admitted += calls(store, &keys[at..at + BATCH]);
         made += BATCH as u64;
         at = (at + BATCH) & (keys.len() - 1);
+        if is_over.load(Relaxed) {
+            return (made, admitted);
+        }
     }
-    (made, admitted)
 }
 
 /// Asks for a permit of each of `keys`; how many were granted. Those that are left over
