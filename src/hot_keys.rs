@@ -15,7 +15,7 @@
 //! | `verbs` | what can be asked |
 //!
 //! Progress: lock-free, if the store is. Memory: 2 KiB for each place. Cost: an admission to a
-//! key that has a seat 5 loads and 1 CAS of its own line, and the clock; a call for another key
+//! key that has a seat 6 loads and 1 CAS of its own line, and the clock; a call for another key
 //! 4 loads and 1 store more than without seats.
 //!
 //! # Why the bound holds
@@ -37,7 +37,9 @@
 //! is taken only if the draw's reading is not after `u`, so `last <= A(u)`, and if `A(u) -
 //! capacity <= first`, which is what [`Drawn::lasts_nanos`](source::Drawn::lasts_nanos) makes
 //! sure of. So its ticks lie where those of any grant at `u` do. Each permit of a draw is taken
-//! once: by a CAS of the seat's word, which names the turn, and so the draw and the key. ∎
+//! once: by a CAS of the seat's word, which names the turn, and so the draw and the key. (All
+//! permits of a request count as granted at one reading: what was left in the seat goes with
+//! what is drawn only if it was good by then.) ∎
 //!
 //! No room has to be lent, and none comes back: a permit that is not used in time is lost, as one
 //! that a full bucket would have earned. If the bucket is full when something is drawn, it would
@@ -84,7 +86,7 @@ pub use self::verbs::HotPlace;
 /// | how much is drawn | twice what was used of the last draw, from 16 to 1,024; but at most a quarter of what the key has, divided by the places, and if that is less than 4 nothing: then each call asks the store. A small burst is never split |
 /// | a request that its seat has too little for | is taken from the store, and of what is still missing from one other place that has it |
 /// | what is drawn and not used | is lost, after the time in which the bucket would have been full again |
-/// | denials | remembered by each seat until they can change |
+/// | denials | remembered by each seat until they can change (permits that a receipt gives back to the store meanwhile are seen after that) |
 ///
 /// # Accuracy
 ///

@@ -111,6 +111,17 @@ impl Remembered {
         Some(Denied::Wait(Shortfall { wanted, outlook, which: self.which as usize }))
     }
 
+    /// Whether it was refused later than `now_nanos`.
+    pub(crate) fn is_after(&self, now_nanos: u64) -> bool {
+        now_nanos < self.since_nanos
+    }
+
+    /// The same, certain for so much less.
+    pub(crate) fn for_less(self, nanos: u64) -> Remembered {
+        let until_nanos = self.until_nanos.saturating_sub(nanos).max(self.since_nanos);
+        Remembered { until_nanos, ..self }
+    }
+
     #[inline(always)]
     fn accrued(&self, refill: Refill, passed_nanos: u64) -> Outlook {
         let [balance, capacity, token, gain, period_nanos, time_nanos] = self.said;

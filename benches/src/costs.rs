@@ -4,6 +4,7 @@
 //! operation counted. They are those of a call that nobody interferes with, and
 //! they do not depend on the machine.
 
+mod keys;
 mod sharded;
 mod windows;
 
@@ -199,6 +200,7 @@ pub fn all() -> Vec<Cost> {
     }));
     costs.extend(windows::all(clock));
     costs.extend(sharded::all(clock));
+    costs.extend(keys::all(clock));
     costs
 }
 
@@ -253,6 +255,15 @@ mod tests {
             assert_eq!(cost.rmws, rmws, "{cost:?}");
             assert!(cost.stores <= stores, "{cost:?}");
         }
+    }
+
+    #[test]
+    fn a_hot_key_is_taken_from_its_seat_by_one_read_modify_write() {
+        let all = all();
+        let mut seats =
+            all.iter().filter(|cost| cost.verb == "try_acquire, admitted from its seat");
+        let Cost { clock_reads, loads, stores, rmws, .. } = *seats.next().expect("it is counted");
+        assert_eq!((clock_reads, loads, stores, rmws), (1, 6, 0, 1));
     }
 
     #[test]

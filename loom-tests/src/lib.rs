@@ -11,10 +11,13 @@
 //! * [`Ledger`] adds up what was admitted, and knows the bound.
 //! * [`orders`] compares a race with the same calls one after the other, on any
 //!   [`Subject`].
-//! * `tables` plays calls on a table of keys, and knows what must hold of it.
+//! * `tables` plays calls on a table of keys, and `hot` on keys with seats, and know what must
+//!   hold of them.
 
 mod clock;
 mod explore;
+#[cfg(sluicegate_loom)]
+pub mod hot;
 mod ledger;
 pub mod orders;
 pub mod shards;

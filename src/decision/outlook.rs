@@ -185,7 +185,7 @@ impl Accrued {
         let missing = self.missing_to(wanted);
         match self.refill {
             Refill::Smooth => {
-                // Three roundings, each by less than a part in 2^53; a conversion saturates.
+                // Six roundings, each by no more than a part in 2^53; a conversion saturates.
                 const LESS: f64 = 1.0 - 1.0 / (1_u64 << 50) as f64;
                 let whole = missing.saturating_sub(1) as f64 * LESS;
                 (whole * self.period_nanos as f64 / self.gain as f64) as u64

@@ -11,12 +11,13 @@ use crate::sync::{
     AtomicWord,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
+use crate::time::SKEW_NANOS;
 
 use super::source::Drawn;
 use super::stock::Stock;
 
 /// So many calls for one key more than for all others that would sit here, and it is hot.
-const HOT: u64 = 64;
+const HOT: u64 = if cfg!(sluicegate_loom) { 2 } else { 64 };
 
 #[derive(Debug)]
 #[repr(C)]
@@ -35,6 +36,10 @@ pub(super) struct Seat {
     votes: AtomicWord<u64>,
     /// What was last drawn for the calls to come.
     drawn: AtomicWord<u64>,
+    /// What was used of the draws before that one, since somebody last wanted the seat.
+    used_before: AtomicWord<u64>,
+    /// How many keys have had the seat.
+    sittings: AtomicWord<u64>,
 }
 
 /// Whose seat it is.
@@ -60,6 +65,8 @@ impl Seat {
             candidate: word(),
             votes: word(),
             drawn: word(),
+            used_before: word(),
+            sittings: word(),
         }
     }
 
@@ -81,8 +88,8 @@ impl Seat {
         }
     }
 
-    /// Takes `permits` from the stock that was `seen` to be of the key with `hash`: how many
-    /// are left.
+    /// Takes `permits` from the stock that was `seen` to be of the key with `hash`, if it has as
+    /// many.
     #[inline(always)]
     pub(super) fn take(
         &self,
@@ -90,18 +97,19 @@ impl Seat {
         mut seen: Stock,
         permits: u64,
         now_nanos: u64,
-    ) -> Option<u64> {
+    ) -> Option<Grant> {
         loop {
             if seen.is_closed() || seen.left() < permits || !self.is_good(now_nanos) {
                 return None;
             }
             let next = seen.less(permits);
+            let grant = self.grant_of(permits, next.left());
             // ORDERING: AcqRel. Release, so that who closes the seat after this, and then
             // writes the words that were looked at here, does so after the looks. Acquire
             // on success and on failure, as in `look`.
             // MODEL: `a_key_takes_nothing_of_another`.
             match self.stock.compare_exchange_weak(seen, next, AcqRel, Acquire) {
-                Ok(_) => return Some(next.left()),
+                Ok(_) => return Some(grant),
                 Err(found) => seen = found,
             }
             // ORDERING: Relaxed, as in `look`.
@@ -121,10 +129,33 @@ impl Seat {
         now_nanos.wrapping_sub(self.since_nanos.load(Relaxed)) < self.lasts_nanos.load(Relaxed)
     }
 
+    /// Whether what was drawn will be good soon, by a clock that is at `now_nanos` and no further
+    /// behind than clocks are.
+    pub(super) fn is_ahead(&self, now_nanos: u64) -> bool {
+        // ORDERING: Relaxed, as in `is_good`.
+        // MODEL: none; who does without the seat has no part in the bound.
+        let ahead_nanos = self.since_nanos.load(Relaxed).saturating_sub(now_nanos);
+        (1..=SKEW_NANOS).contains(&ahead_nanos)
+    }
+
+    /// Whether nothing was done to the seat, since it was `seen`.
+    pub(super) fn is_still(&self, seen: Stock) -> bool {
+        // ORDERING: Acquire, as in `look`.
+        // MODEL: none; what is remembered has no part in the bound.
+        self.stock.load(Acquire) == seen
+    }
+
+    /// How many keys have had the seat.
+    pub(super) fn sittings(&self) -> u64 {
+        // ORDERING: Relaxed, as the key in `look`.
+        // MODEL: none; what is remembered has no part in the bound.
+        self.sittings.load(Relaxed)
+    }
+
     /// A grant of `permits`, when so many are `left` here.
     #[inline(always)]
-    pub(super) fn grant_of(&self, permits: u64, left: u64) -> Grant {
-        // ORDERING: Relaxed, both. They are told; nothing is decided by them.
+    fn grant_of(&self, permits: u64, left: u64) -> Grant {
+        // ORDERING: Relaxed, both, as the key in `look`. They are told; nothing is decided by them.
         // MODEL: none; no decision depends on them.
         let (limit, reset_nanos) = (self.limit.load(Relaxed), self.fill_nanos.load(Relaxed));
         let used = limit.saturating_sub(left);
@@ -152,14 +183,21 @@ impl Seat {
         // ORDERING: Relaxed, as above.
         // MODEL: none, as above.
         self.votes.store(if votes < HOT { votes } else { 0 }, Relaxed);
-        votes >= HOT && self.used(seen) < HOT
+        votes >= HOT && self.is_little_used(seen)
     }
 
-    /// What was used of the last draw.
-    fn used(&self, seen: Stock) -> u64 {
-        // ORDERING: Relaxed. An estimate.
-        // MODEL: none; how much is drawn has no part in the bound.
-        self.drawn.load(Relaxed).saturating_sub(seen.left())
+    /// Whether the key that sits here was asked for less than one that wants the seat, since
+    /// somebody last wanted it.
+    #[cold]
+    fn is_little_used(&self, seen: Stock) -> bool {
+        // ORDERING: Relaxed, all of them. Estimates, of which it does not matter whose comes last.
+        // MODEL: none; who sits where has no part in the bound.
+        let of_last = self.drawn.load(Relaxed).wrapping_sub(seen.left());
+        let used = self.used_before.load(Relaxed).wrapping_add(of_last);
+        // ORDERING: Relaxed, as above.
+        // MODEL: none, as above.
+        self.used_before.store(of_last.wrapping_neg(), Relaxed);
+        used < HOT
     }
 
     /// Closes the seat that was `seen` open, so that it can be changed.
@@ -168,10 +206,12 @@ impl Seat {
         // ORDERING: Acquire. What is written to the seat comes after what others looked at
         // until now (pairs with the CAS in `take`) and wrote (with that in `Hand::drop`);
         // and what is drawn for it, after the change for which it was last emptied (with
-        // the CAS in `empty`). On failure nothing is read.
+        // the CAS in `empty`). The load in `look` has seen to all of that, if no stock is ever
+        // seen twice; this does not rest on it. On failure nothing is read.
         // MODEL: `a_key_takes_nothing_of_another`, `a_change_takes_back_what_was_drawn`.
         self.stock.compare_exchange(seen, closed, Acquire, Relaxed).ok()?;
-        Some(Hand { seat: self, closed, left: closed.left() })
+        let found = closed.left();
+        Some(Hand { seat: self, closed, found, left: found })
     }
 
     /// Takes back what was drawn, whatever is there.
@@ -197,19 +237,23 @@ impl Seat {
 pub(super) struct Hand<'a> {
     seat: &'a Seat,
     closed: Stock,
+    /// What was in it.
+    found: u64,
     /// What will be in it then.
     left: u64,
 }
 
 impl Hand<'_> {
     /// Gives the seat to the key with `hash`, with nothing in it.
-    pub(super) fn seat(&mut self, hash: u64) {
+    pub(super) fn give_to(&mut self, hash: u64) {
         self.left = 0;
         // ORDERING: Relaxed, all of them. Seen by whoever sees the seat open again.
         // MODEL: `a_key_takes_nothing_of_another`.
         self.seat.key.store(hash, Relaxed);
         self.seat.drawn.store(0, Relaxed);
+        self.seat.used_before.store(0, Relaxed);
         self.seat.limit.store(0, Relaxed);
+        self.seat.sittings.store(self.seat.sittings().wrapping_add(1), Relaxed);
     }
 
     /// What there is, if it is good at `now_nanos`, and what was last drawn.
@@ -217,7 +261,19 @@ impl Hand<'_> {
         // ORDERING: Relaxed. Only who has closed the seat writes it.
         // MODEL: none; how much is drawn has no part in the bound.
         let drawn = self.seat.drawn.load(Relaxed);
-        (if self.seat.is_good(now_nanos) { self.left } else { 0 }, drawn)
+        (if self.is_good(now_nanos) { self.found } else { 0 }, drawn)
+    }
+
+    /// Whether what there is will be good for so long after `now_nanos`.
+    pub(super) fn lasts(&self, now_nanos: u64, nanos: u64) -> bool {
+        now_nanos.checked_add(nanos).is_some_and(|then_nanos| self.is_good(then_nanos))
+    }
+
+    /// The same, if nobody ever had it.
+    pub(super) fn give_first_to(&mut self, hash: u64) {
+        if self.seat.sittings() == 0 {
+            self.give_to(hash);
+        }
     }
 
     /// The most that can be granted at once; 0 if nothing was ever drawn.
@@ -227,9 +283,14 @@ impl Hand<'_> {
         self.seat.limit.load(Relaxed)
     }
 
+    /// Whether what was there is good at `now_nanos`.
+    pub(super) fn is_good(&self, now_nanos: u64) -> bool {
+        self.seat.is_good(now_nanos)
+    }
+
     /// What was there, good or not.
-    pub(super) fn left(&self) -> u64 {
-        self.left
+    pub(super) fn found(&self) -> u64 {
+        self.found
     }
 
     /// Puts down what is left.
@@ -238,7 +299,7 @@ impl Hand<'_> {
     }
 
     /// Puts down what is `left` of what was just drawn.
-    pub(super) fn keep_of(&mut self, drawn: &Drawn, left: u64) {
+    pub(super) fn keep_drawn(&mut self, drawn: &Drawn, left: u64) {
         self.left = left;
         let Seat { since_nanos, lasts_nanos, limit, fill_nanos, .. } = self.seat;
         let outlook = drawn.grant.outlook;
@@ -247,14 +308,26 @@ impl Hand<'_> {
         // MODEL: `what_was_drawn_is_not_good_for_ever`.
         since_nanos.store(drawn.at_nanos, Relaxed);
         lasts_nanos.store(drawn.lasts_nanos(), Relaxed);
-        self.seat.drawn.store(left, Relaxed);
         limit.store(outlook.limit(), Relaxed);
         fill_nanos.store(outlook.fill_nanos(), Relaxed);
+        self.count(left);
     }
 
-    /// A grant of `permits` that leaves what is put down here.
+    /// A grant of `permits` that leaves what is put down.
     pub(super) fn grant_of(&self, permits: u64) -> Grant {
         self.seat.grant_of(permits, self.left)
+    }
+
+    /// Counts what was used of the last draw, and that there is a new one.
+    fn count(&self, drawn: u64) {
+        let Seat { drawn: last, used_before, .. } = self.seat;
+        // ORDERING: Relaxed, all of them. Estimates.
+        // MODEL: none; how much is drawn, and who sits where, have no part in the bound.
+        let used = last.load(Relaxed).wrapping_sub(self.found);
+        used_before.store(used_before.load(Relaxed).wrapping_add(used), Relaxed);
+        // ORDERING: Relaxed, as above.
+        // MODEL: none, as above.
+        last.store(drawn, Relaxed);
     }
 }
 

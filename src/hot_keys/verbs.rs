@@ -35,7 +35,11 @@ impl<S> HotKeys<S> {
         S: KeyStore<K>,
     {
         let hash = self.store.hash(key);
-        self.places.iter().any(|place| matches!(place.seat(hash).look(hash), Look::Own(_)))
+        let is_own = |seat: &Seat| matches!(seat.look(hash), Look::Own(_));
+        self.places
+            .iter()
+            .map(|place| place.seat(hash))
+            .any(|seat| is_own(seat) && seat.sittings() > 0)
     }
 
     /// Changes the store, and takes back what was drawn from it before.
@@ -111,7 +115,7 @@ impl<S> HotPlace<'_, S> {
                     _ => seat.take(hash, seen, permits, now_nanos),
                 };
                 match taken {
-                    Some(left) => Ok(seat.grant_of(permits, left)),
+                    Some(grant) => Ok(grant),
                     None => {
                         keys.ask(&Caller { key, hash, index }, (seat, seen), permits, now_nanos)
                     }
@@ -121,7 +125,7 @@ impl<S> HotPlace<'_, S> {
                 if seat.vote(hash, seen)
                     && let Some(mut hand) = seat.close(seen)
                 {
-                    hand.seat(hash);
+                    hand.give_to(hash);
                 }
                 keys.store.ask(hash, key, permits)
             }

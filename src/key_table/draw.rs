@@ -66,7 +66,10 @@ where
 
     #[inline(always)]
     fn tell(&self, key: &K, permits: u64, is_granted: bool) {
-        self.table.observer.decided(key, permits, is_granted);
+        // As a table does not tell of a look.
+        if permits > 0 {
+            self.table.observer.decided(key, permits, is_granted);
+        }
     }
 }
 

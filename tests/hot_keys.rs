@@ -1,0 +1,59 @@
+//! Keys that have seats, around every store that they can be drawn from. What is checked:
+//!
+//! * who gets a seat, what is drawn for it, and what is answered from it, on a clock that is
+//!   moved by hand;
+//! * `hot_keys/changes.rs`: that nothing drawn before a change can be taken after it;
+//! * `hot_keys/clocks.rs`: what is good when, by clocks that stand, step back, or differ;
+//! * `hot_keys/told.rs`: what an observer is told, what can be shown, what is refused, and that
+//!   nothing is allocated;
+//! * `hot_keys/random.rs`: that of random calls no key gets more than its burst and what it
+//!   earned, in any span of the clock;
+//! * `hot_keys/accuracy.rs`: that it does not get much less either;
+//! * `hot_keys/threads.rs`: the bound, when threads race;
+//! * `hot_keys/strict.rs`: what is promised at the edges.
+//!
+//! `PROPTEST_CASES` deepens the random part.
+#![cfg(feature = "keyed")]
+
+use std::hash::{BuildHasherDefault, DefaultHasher};
+
+use sluicegate::*;
+
+#[path = "hot_keys/accuracy.rs"]
+mod accuracy;
+#[path = "hot_keys/bound.rs"]
+mod bound;
+#[path = "support/cases.rs"]
+mod cases;
+#[path = "hot_keys/changes.rs"]
+mod changes;
+#[path = "hot_keys/chosen.rs"]
+mod chosen;
+#[path = "hot_keys/clocks.rs"]
+mod clocks;
+#[path = "hot_keys/random.rs"]
+mod random;
+#[path = "hot_keys/seats.rs"]
+mod seats;
+#[path = "hot_keys/strict.rs"]
+mod strict;
+#[path = "hot_keys/subject.rs"]
+mod subject;
+#[path = "hot_keys/threads.rs"]
+mod threads;
+#[path = "hot_keys/told.rs"]
+mod told;
+
+const SECOND: u64 = 1_000_000_000;
+const MS: u64 = 1_000_000;
+
+/// What a permit of [`QUOTA`] takes to earn.
+const EACH: u64 = MS;
+
+const QUOTA: Quota = quota!(1_000 / second);
+
+/// Of a full key, what is not passed over when something is drawn.
+const SPARED: u64 = 875;
+
+/// A hasher whose secret everybody knows: each run is the same.
+type Open = BuildHasherDefault<DefaultHasher>;

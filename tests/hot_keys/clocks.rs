@@ -1,0 +1,144 @@
+//! What is good when: by clocks that go on, that step back, and that differ.
+
+use super::subject::Kind;
+use super::subject::{heat, take_all, with_each};
+use super::{EACH, MS, QUOTA, SECOND, SPARED};
+
+#[test]
+fn what_was_drawn_is_good_until_the_bucket_would_be_full_without_it() {
+    with_each(QUOTA, 2, |kind, limiter, clock| {
+        if kind == Kind::Steps {
+            return;
+        }
+        heat(limiter, 0, 1);
+        let _ = limiter.ask_at(0, 1, 1);
+        assert_eq!(limiter.ask_at(0, 1, 1).unwrap().remaining(), 16);
+        let at = clock.next();
+        // An eighth was passed over. (A permit's tick less, or a few of them.)
+        clock.set(at + 125 * EACH - EACH / 8);
+        assert_eq!(limiter.ask_at(0, 1, 1).unwrap().remaining(), 15, "{kind:?}");
+        clock.set(at + 125 * EACH);
+        let has = limiter.has(1);
+        let remaining = limiter.ask_at(0, 1, 1).unwrap().remaining();
+        assert!(limiter.has(1) < has, "{kind:?}: {remaining} from what was drawn");
+        // However much later: a burst, and nothing on top.
+        clock.pass(3 * SECOND);
+        let all = take_all(limiter, &[1, 0], 1);
+        assert!((SPARED..=1_000).contains(&all), "{kind:?} {all}");
+    });
+}
+
+#[test]
+fn what_was_drawn_is_good_until_the_next_step_if_that_fills_the_bucket() {
+    with_each(QUOTA, 2, |kind, limiter, clock| {
+        if kind != Kind::Steps {
+            return;
+        }
+        let at = clock.next();
+        heat(limiter, 0, 1);
+        let _ = (limiter.ask_at(0, 1, 1), limiter.ask_at(0, 1, 1));
+        clock.set(at + SECOND - 1);
+        assert_eq!(limiter.ask_at(0, 1, 1).unwrap().remaining(), 15);
+        clock.set(at + SECOND);
+        assert_eq!(limiter.has(1), 1_000);
+        assert!(limiter.ask_at(0, 1, 1).is_ok());
+        assert_eq!(limiter.has(1), 858);
+    });
+}
+
+#[test]
+fn an_idle_key_that_had_much_in_its_seats_gets_one_burst() {
+    with_each(QUOTA, 4, |kind, limiter, clock| {
+        for idle in [0, 1, 120, 124, 125, 126, 500, 874, 875, 999, 1_000, 1_001, 5_000, 1 << 40] {
+            limiter.reset(1);
+            let mut taken = 0;
+            for place in 0..4 {
+                heat(limiter, place, 1);
+                for _ in 0..50 {
+                    taken += limiter.ask_at(place, 1, 1).unwrap().permits();
+                }
+            }
+            clock.pass(idle * EACH);
+            taken += take_all(limiter, &[0, 1, 2, 3], 1);
+            let most = if kind == Kind::Steps && idle > 0 { 2_000 } else { 1_000 + idle };
+            assert!(taken <= most.max(1_000), "{kind:?} {idle} {taken}");
+        }
+    });
+}
+
+#[test]
+fn nothing_is_taken_by_a_reading_before_it_was_drawn() {
+    with_each(QUOTA, 2, |kind, limiter, clock| {
+        heat(limiter, 0, 1);
+        heat(limiter, 1, 1);
+        let _ = limiter.ask_at(0, 1, 1);
+        let at = clock.next() + SECOND;
+        clock.set(at);
+        assert!(limiter.ask_at(0, 1, 1).unwrap().remaining() > 0);
+        limiter.drain(1);
+        // The clock of the second place is behind, by less than a table's skew.
+        for behind in [MS / 2, 1] {
+            clock.set(at - behind);
+            assert!(limiter.ask_at(1, 1, 1).is_err(), "{kind:?}");
+        }
+        clock.set(at);
+        assert_eq!(limiter.ask_at(0, 1, 1).unwrap().remaining(), 15, "{kind:?}");
+        assert_eq!(limiter.ask_at(0, 1, 15).unwrap().remaining(), 0, "{kind:?}");
+        assert!(limiter.ask_at(0, 1, 1).is_err());
+    });
+}
+
+#[test]
+fn what_one_place_drew_is_good_for_another_from_that_reading_on() {
+    with_each(QUOTA, 2, |kind, limiter, clock| {
+        let at = clock.next() + SECOND;
+        heat(limiter, 0, 1);
+        let _ = limiter.ask_at(0, 1, 1);
+        clock.set(at);
+        let seated = limiter.ask_at(0, 1, 1).unwrap().remaining();
+        limiter.drain(1);
+        heat(limiter, 1, 1);
+        clock.set(at + EACH / 2);
+        for left in (0..seated).rev() {
+            assert!(limiter.ask_at(1, 1, 1).is_ok(), "{kind:?} {left}");
+        }
+        assert!(limiter.ask_at(1, 1, 1).is_err(), "{kind:?}");
+    });
+}
+
+#[test]
+fn a_clock_that_steps_to_and_fro_brings_nothing_on_top() {
+    with_each(QUOTA, 2, |kind, limiter, clock| {
+        let origin = clock.next();
+        let (mut taken, mut time) = (0, origin);
+        for place in [0, 1] {
+            heat(limiter, place, 1);
+        }
+        for turn in 0_u64..40_000 {
+            time += 20_000;
+            let behind = [0, 0, 1, MS / 3, MS][(turn.wrapping_mul(0x9E37_79B9) >> 7) as usize % 5];
+            clock.set(time - behind.min(time - origin));
+            let place = (turn / 3) as usize % 2;
+            taken += limiter.ask_at(place, 1, 1).map_or(0, |grant| grant.permits());
+        }
+        let most = 1_000 + (time - origin) / EACH;
+        assert!(taken <= most, "{kind:?} {taken}");
+        assert!(taken > 0, "{kind:?} {taken} of {most}");
+    });
+}
+
+#[test]
+fn a_clock_before_the_beginning_is_one_at_the_beginning() {
+    with_each(QUOTA, 2, |kind, limiter, clock| {
+        let origin = clock.next();
+        clock.set(origin - MS);
+        heat(limiter, 0, 1);
+        let mut taken = 0;
+        for _ in 0..3_000 {
+            taken += limiter.ask_at(0, 1, 1).map_or(0, |grant| grant.permits());
+        }
+        clock.set(origin);
+        taken += take_all(limiter, &[0, 1], 1);
+        assert!(taken <= 1_000, "{kind:?} {taken}");
+    });
+}
