@@ -141,7 +141,7 @@ mod tests {
         fn a_draw_is_good_for_no_longer_than_its_ticks_fit_into_the_burst(
             burst in 1..2_000_u64,
             token in 1..1_000_u64,
-            thousandths in 0..=1_000,
+            thousandths in 0..=1_000_i64,
             (gain, period_nanos) in (1..1_000_u64, 1..1_000_000_u64),
             time_nanos in 0..1_000_000_000_u64,
             is_smooth: bool,
