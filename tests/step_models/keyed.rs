@@ -7,7 +7,9 @@
 //! * A take reads the clock, and looks for its key. If it finds a word of it that is not
 //!   ahead of the reading, it goes by that; and if its CAS fails, by the same reading again
 //!   if the word that it finds is the key's, and not ahead of it either. If not, the reading
-//!   is dropped, and what follows is as if it had not been.
+//!   is dropped, and what follows is as if it had not been. But if it saw its key nowhere, it
+//!   may put its mark, by that reading, where there never was a word; and it looks for its key
+//!   no more when it loads the words again, to choose one for its mark.
 //! * It loads the slots of its home, and if its key is not there those of the other
 //!   bucket; then it reads the clock. A word of the key is the key's, however old it is,
 //!   and the take is one CAS of it. A take that is refused writes nothing.
@@ -35,6 +37,7 @@
 //! | `ClockFirst`          | the clock is read again, after the loads             | what was written since counts as expired |
 //! | `FirstLooksAhead`     | a level is compared with the reading before it       | the same |
 //! | `FirstRetriesAhead`   | after a CAS that failed it is compared again         | the same |
+//! | `FirstMarksOver`      | a mark by the first reading is put where nobody was  | a word that is ahead of it counts as expired |
 //! | `ClockBetween`        | the same, for the other bucket                       | the same |
 //! | `ExpiredIsAbsent`     | a word of the key is its word, however old           | the key comes in elsewhere, and an old CAS succeeds |
 //! | `ChargesByScan`       | the clock is read again before the charge            | the key has been in and gone meanwhile |
@@ -152,6 +155,7 @@ enum Mutant {
     ResetsToSpan,
     FirstLooksAhead,
     FirstRetriesAhead,
+    FirstMarksOver,
 }
 
 fn all_hold(scenes: impl IntoIterator<Item = Scene>) -> usize {

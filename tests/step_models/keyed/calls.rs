@@ -95,7 +95,7 @@ impl Scene {
             At::Idle => self.begin(&mut turn),
             At::First => self.look_first(&mut turn),
             At::FirstHit => self.hit_first(&mut turn),
-            At::Scan => self.scan(&mut turn),
+            At::Scan | At::ScanNew => self.scan(&mut turn),
             At::Hit => self.hit(&mut turn),
             At::Place => self.place(&mut turn),
             At::Rescan => self.rescan(&mut turn),
@@ -145,6 +145,7 @@ impl Scene {
         };
         let places = self.places(key);
         let is_home = looks_for_it
+            && thread.at == At::Scan
             && thread.loaded == self.width
             && thread.seen[..usize::from(thread.loaded)]
                 .iter()
@@ -183,7 +184,11 @@ impl Scene {
         // Old values are kept for the mutant that may see them again.
         let kept = if self.is(Mutant::NoFence) { thread.seen } else { [Word::EMPTY; SEEN] };
         let kept_now = if self.is(Mutant::ChargesByScan) { now } else { UNREAD };
-        match self.decide(key, permits, seen, now) {
+        let decision = match thread.at {
+            At::ScanNew => Decision::Miss,
+            _ => self.decide(key, permits, seen, now),
+        };
+        match decision {
             Decision::Deny => {
                 turn.found.counts.denials += 1;
                 turn.go("is refused", self.done(&thread));

@@ -31,7 +31,8 @@ impl Scene {
     }
 
     /// Of the words that it loads it keeps none but its key's. So whichever of them it sees
-    /// last decides alone, and it may have missed its key in all of them.
+    /// last decides alone, and it may have missed its key in all of them. Then it marks a slot
+    /// where nobody was by that reading, or loads all again, and looks for its key no more.
     pub(super) fn look_first(&self, turn: &mut Turn<'_>) {
         let (key, _) = turn.take();
         for place in 0..self.places(key) {
@@ -42,8 +43,27 @@ impl Scene {
                 self.decide_first(turn, slot, word);
             }
         }
-        turn.thread = self.again(turn);
+        self.mark_first(turn);
+        let thread = self.again(turn);
+        turn.thread = Thread { at: At::ScanNew, ..thread };
         self.scan(turn);
+        turn.thread = thread;
+        self.scan(turn);
+    }
+
+    fn mark_first(&self, turn: &mut Turn<'_>) {
+        let (key, _) = turn.take();
+        let thread = turn.thread;
+        for place in 0..self.places(key) {
+            let slot = self.slot(key, place);
+            let old = turn.word(slot);
+            let is_free = old.is_empty() || self.is(Mutant::FirstMarksOver);
+            if let Some(level) = self.mark_level(thread.now, old).filter(|_| is_free) {
+                let new = Word::marker(key.print, level);
+                let at = thread.at(At::Place);
+                turn.go("finds an empty slot", Thread { slot, old, new, ..at });
+            }
+        }
     }
 
     fn decide_first(&self, turn: &mut Turn<'_>, slot: u8, old: Word) {

@@ -39,13 +39,15 @@ fn every_rule_is_needed() {
     let old = |until| Scene::new(2, 2, until, &[other(stale(2, 1)), EMPTY]);
     let obvious =
         [ClockFirst, ExpiredIsAbsent, BuriesNothing, ChargesByScan, SkipsOldMarks, NoJoin];
-    caught("the obvious protocol", &obvious, pair(), CIRCLE);
+    let after_loads = Scene { take_reads: TakeReads::AfterLoads, ..pair() };
+    caught("the obvious protocol", &obvious, after_loads, CIRCLE);
     let one_slot = || Scene::new(1, 2, 2, &[EMPTY]).threads(&[&[TWO, TAKE], &[take(2, 2)]]);
     let lost = || Scene::new(1, 2, 2, &[Word::charged(1, -2)]).threads(&[&[TAKE], &[TWO, TWO]]);
-    let table: [(&[Mutant], Scene, &str); 18] = [
+    let table: [(&[Mutant], Scene, &str); 19] = [
         (&[ClockFirst], one_slot(), EXCEEDS),
         (&[FirstLooksAhead], lost(), EXCEEDS),
         (&[FirstRetriesAhead], lost(), EXCEEDS),
+        (&[FirstMarksOver], pair(), EXCEEDS),
         (&[ExpiredIsAbsent], old(3).threads(&[&[TAKE, TAKE], &[TWO]]), EXCEEDS),
         (&[ChargesByScan], old(4).threads(&[&[TWO, OTHER], &[TWO]]), EXCEEDS),
         (&[ChargesBeforeRescan], four(3), EXCEEDS),

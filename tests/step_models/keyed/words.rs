@@ -78,6 +78,8 @@ pub(super) enum At {
     First,
     FirstHit,
     Scan,
+    /// For a key that is taken to be nowhere, whatever is seen.
+    ScanNew,
     Hit,
     Place,
     Rescan,
@@ -94,11 +96,12 @@ pub(super) enum At {
 }
 
 impl At {
-    const ALL: [At; 17] = [
+    const ALL: [At; 18] = [
         At::Idle,
         At::First,
         At::FirstHit,
         At::Scan,
+        At::ScanNew,
         At::Hit,
         At::Place,
         At::Rescan,
