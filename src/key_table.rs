@@ -16,7 +16,8 @@
 //!
 //! Progress: lock-free, inserts too. Memory: 64 bytes for 8 places; nothing is allocated
 //! after construction. Cost: an admission 9 loads of one line, or 17 of two, and 1 CAS; a
-//! denial the loads; a new key 48 loads of two lines, 2 CAS and a fence.
+//! denial the loads; a new key 37 loads of two lines, or 49 if its home is nearly full, 2 CAS and
+//! a fence.
 
 mod batch;
 mod builder;

@@ -41,22 +41,17 @@ where
                 *place = Some(found);
             }
             let places = places.iter().flatten().copied();
-            let mut states = [None; GROUP];
-            for (state, place) in core::iter::zip(&mut states, places.clone()) {
-                *state = table.lines()[place.home].find(place.print);
-                if state.is_none() {
+            let mut words = [None; GROUP];
+            for (word, place) in core::iter::zip(&mut words, places.clone()) {
+                *word = table.lines()[place.home].find_any(place.print);
+                if word.is_none() {
                     table.fetch_other(place);
                 }
             }
-            // After all words are there, so that no level is ahead of it.
+            // After all lines are there, so that hardly a level is ahead of it.
             let moment = table.moment();
-            for (index, (place, state)) in core::iter::zip(places, states).enumerate() {
-                // A key that comes twice has moved on the second time, and is asked alone.
-                let asked = state
-                    .and_then(|(word, seen)| {
-                        table.hit((word, seen, place.print), moment, self.tier, &charge).ok()
-                    })
-                    .unwrap_or_else(|| table.ask_both(place, self.tier, &charge));
+            for (index, (place, word)) in core::iter::zip(places, words).enumerate() {
+                let asked = table.ask_at(word, (place, moment), self.tier, &charge);
                 answer(first + index, self.answer(keys[index].borrow(), permits, asked));
             }
             first += GROUP;

@@ -79,11 +79,16 @@ impl<C: Clock> Table<C> {
     #[inline]
     pub(super) fn sweep_on_the_way(&self, print: Print) {
         if print.get().is_multiple_of(SELDOM) {
-            // ORDERING: Relaxed. Only spreads the lines over the calls.
-            // MODEL: `a_sweep_takes_no_live_key`.
-            let turn = self.counts().swept.fetch_add(1, Relaxed);
-            let line = (turn % self.lines().len() as u64) as usize;
-            self.sweep(&self.lines()[line], Ticks::<LEVEL_BITS>::WRAP / 4);
+            self.sweep_next();
         }
+    }
+
+    #[cold]
+    fn sweep_next(&self) {
+        // ORDERING: Relaxed. Only spreads the lines over the calls.
+        // MODEL: `a_sweep_takes_no_live_key`.
+        let turn = self.counts().swept.fetch_add(1, Relaxed);
+        let line = (turn % self.lines().len() as u64) as usize;
+        self.sweep(&self.lines()[line], Ticks::<LEVEL_BITS>::WRAP / 4);
     }
 }

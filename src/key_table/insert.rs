@@ -43,17 +43,49 @@ use crate::Clock;
 use crate::sync::{Ordering::SeqCst, fence};
 
 use super::forget::Charged;
-use super::line::{At, PLACES, Pair, Words, first, places};
-use super::table::{Answer, Charge, Granted, Moment, Refused, Table};
+use super::line::{At, PLACES, Pair, Words, empty, first, places};
+use super::place::Place;
+use super::table::{Answer, Charge, Granted, Moment, Refused, Table, hit};
 use super::tier::Tier;
-use super::word::{KeyWord, Kind, Print};
+use super::word::{KeyWord, Print};
 
 /// A line with more free places is roomy: below it, a key goes to its other line if that has
 /// more. At a higher bound, more keys are a line further away; at a lower one, lines fill
 /// less evenly, and some are full early.
-const ROOMY: u32 = if PLACES == 8 { 3 } else { 0 };
+const ROOMY: usize = if PLACES == 8 { 3 } else { 0 };
 
 impl<C: Clock> Table<C> {
+    /// Charges a key that was nowhere just now.
+    #[inline(never)]
+    pub(super) fn ask_new(
+        &self,
+        (place, now): (Place, u64),
+        tier: &Tier,
+        charge: &impl Fn(i64) -> Charge,
+    ) -> Answer<'_> {
+        let pair = self.pair(place);
+        // It is not looked for once more: if it has come since, the rescan finds it.
+        let marked = match self.mark_empty(&pair, place.print, now) {
+            Some(marked) => Some(marked),
+            None => self.mark(&pair, place.print)?,
+        };
+        marked
+            .and_then(|marker| self.settle(&pair, place.print, marker, (tier, charge)))
+            .unwrap_or_else(|| self.ask_both(place, tier, charge))
+    }
+
+    /// Places a marker of the key in its home, if that has room to spare that was never taken.
+    ///
+    /// By any reading of the clock: there is no level that it is compared with, and as nobody
+    /// was there, no marker that this one may be below.
+    #[inline(always)]
+    fn mark_empty(&self, pair: &Pair<'_>, print: Print, now: u64) -> Option<(At, KeyWord)> {
+        let home = pair.home();
+        let at = pair.first_empty(home, ROOMY)?;
+        let marker = KeyWord::marker(print, self.ticks.marker_over_nothing(now));
+        pair.replace(At(home, at), KeyWord::default(), marker).then_some((At(home, at), marker))
+    }
+
     /// One attempt to charge a key, wherever it is; `None` if somebody else went on instead.
     pub(super) fn attempt<'a>(
         &self,
@@ -62,19 +94,38 @@ impl<C: Clock> Table<C> {
         tier: &Tier,
         charge: &impl Fn(i64) -> Charge,
     ) -> Option<Answer<'a>> {
-        let words = pair.words();
-        let (at, marker) = match found(pair, &words, print) {
+        let marker = match found(pair, print) {
             // Expired or not: it is the key's place until another key takes it.
             Some((at, state)) if state.is_charged(print) => {
+                let moment = self.moment();
+                let age = self.ticks.age(moment.now, state.level());
                 let found = (pair.word(at), state, print);
-                return self.hit(found, self.moment(), tier, charge).ok();
+                return hit(found, (age, moment), tier, charge).ok();
             }
             Some(joined) => joined,
-            None => match self.choose(pair, &words, print) {
-                Ok((at, seen, marker)) => pair.replace(at, seen, marker).then_some((at, marker))?,
+            None => match self.mark(pair, print) {
+                Ok(marker) => marker?,
                 Err(full) => return Some(Err(full)),
             },
         };
+        self.settle(pair, print, marker, (tier, charge))
+    }
+
+    /// Places a marker of the key; `None` if somebody else was there first.
+    fn mark(&self, pair: &Pair<'_>, print: Print) -> Result<Option<(At, KeyWord)>, Refused> {
+        let (at, seen, marker) = self.choose(pair, print)?;
+        Ok(pair.replace(at, seen, marker).then_some((at, marker)))
+    }
+
+    /// Charges a marker of the key, if that is its only word.
+    #[inline(always)]
+    fn settle<'a>(
+        &self,
+        pair: &Pair<'a>,
+        print: Print,
+        (at, marker): (At, KeyWord),
+        (tier, charge): (&Tier, &impl Fn(i64) -> Charge),
+    ) -> Option<Answer<'a>> {
         if !is_alone(pair, print, at, marker) {
             return None;
         }
@@ -96,7 +147,7 @@ impl<C: Clock> Table<C> {
         self.sweep_on_the_way(print);
         Some(Ok(Granted {
             cost,
-            balance: self.ticks.balance(now, level, tier.capacity),
+            balance: self.ticks.age(now, level).min(tier.capacity),
             elapsed_nanos,
             charged: Charged {
                 word: pair.word(at),
@@ -107,22 +158,15 @@ impl<C: Clock> Table<C> {
     }
 
     /// A place for a marker of the key, what was seen there, and the marker.
-    fn choose(
-        &self,
-        pair: &Pair<'_>,
-        words: &[Words; 2],
-        print: Print,
-    ) -> Result<(At, KeyWord, KeyWord), Refused> {
+    fn choose(&self, pair: &Pair<'_>, print: Print) -> Result<(At, KeyWord, KeyWord), Refused> {
+        let words = [pair.words(0), pair.words(1)];
         let now = self.moment().now;
-        let home = pair.home();
-        let mut number = home;
-        let mut free = self.free(now, &words[home]);
-        if free.all.count_ones() <= ROOMY {
-            for other in pair.lines().filter(|&other| other != home) {
-                let there = self.free(now, &words[other]);
-                if there.all.count_ones() > free.all.count_ones() {
-                    (number, free) = (other, there);
-                }
+        let mut number = pair.home();
+        let mut free = self.free(now, &words[number]);
+        if !is_roomy(free.all) && pair.lines().len() > 1 {
+            let there = self.free(now, &words[1 - number]);
+            if there.all.count_ones() > free.all.count_ones() {
+                (number, free) = (1 - number, there);
             }
         }
         // A vacant place first, as an expired key may come back to its own.
@@ -133,6 +177,7 @@ impl<C: Clock> Table<C> {
             Some((At(number, at), seen, KeyWord::marker(print, level)))
         });
         chosen.ok_or_else(|| {
+            self.count_full();
             let wait = |word: &KeyWord| self.ticks.until_free(now, word.kind(), word.level());
             let waits = pair.lines().flat_map(|number| words[number].iter().map(wait));
             Refused::Full { ticks: waits.min().unwrap_or(0) }
@@ -141,12 +186,17 @@ impl<C: Clock> Table<C> {
 
     /// The places of a line that a marker may take.
     fn free(&self, now: u64, words: &Words) -> Free {
-        let empty = places(words, |word| word.kind() == Kind::Empty);
-        if empty.count_ones() > ROOMY {
+        let empty = empty(words);
+        if is_roomy(empty) {
             return Free { vacant: empty, all: empty };
         }
-        let all =
-            places(words, |word| self.ticks.marker_over(now, word.kind(), word.level()).is_some());
+        if !words.iter().fold(false, |any, word| any | word.is_marked()) {
+            // As most lines are: there are only empty words, and keys.
+            let expired = places(words, |word| self.ticks.is_free(now, word.level()));
+            return Free { vacant: empty, all: empty | expired };
+        }
+        let is_free = |word: KeyWord| self.ticks.marker_over(now, word.kind(), word.level());
+        let all = places(words, |word| is_free(word).is_some());
         Free { vacant: all & places(words, KeyWord::is_vacant), all }
     }
 }
@@ -159,12 +209,16 @@ struct Free {
     all: u32,
 }
 
-/// The key's state, or the lowest marker of it.
+/// Whether a line with these places free is.
 #[inline]
-fn found(pair: &Pair<'_>, words: &[Words; 2], print: Print) -> Option<(At, KeyWord)> {
-    if words.iter().all(|words| places(words, |word| word.is_of(print)) == 0) {
-        return None;
-    }
+fn is_roomy(free: u32) -> bool {
+    // Without the lowest of them as often: quicker than to count.
+    (0..ROOMY).fold(free, |free, _| free & free.wrapping_sub(1)) != 0
+}
+
+/// The key's state, or the lowest marker of it.
+fn found(pair: &Pair<'_>, print: Print) -> Option<(At, KeyWord)> {
+    let words = [pair.words(0), pair.words(1)];
     let all = pair.places().map(|at| (at, words[at.0][at.1]));
     all.clone()
         .find(|(_, word)| word.is_charged(print))
@@ -173,6 +227,7 @@ fn found(pair: &Pair<'_>, words: &[Words; 2], print: Print) -> Option<(At, KeyWo
 
 /// Looks at all other places, and buries the markers of the key above this one. Whether it
 /// then was the key's only word; if not, another one is to be turned to.
+#[inline(always)]
 fn is_alone(pair: &Pair<'_>, print: Print, at: At, marker: KeyWord) -> bool {
     // ORDERING: SeqCst, between the sight of the marker at `at` (placed here, or found) and
     // the looks at all other places. Of two callers with two markers of one key, the one
@@ -180,17 +235,11 @@ fn is_alone(pair: &Pair<'_>, print: Print, at: At, marker: KeyWord) -> bool {
     // both may look past each other, each with its own write still on its way.
     // MODEL: `a_new_key_has_one_place`.
     fence(SeqCst);
-    let words = pair.words();
-    let others = pair.lines().map(|number| {
-        let own = u32::from(number == at.0) << at.1;
-        places(&words[number], |word| word.is_of(print)) & !own
-    });
-    if others.fold(0, |all, some| all | some) == 0 {
-        return true;
-    }
-    pair.places()
-        .filter(|&other| other != at)
-        .all(|other| is_outdone(pair, print, (at, marker), other))
+    pair.is_nowhere_but(at, print)
+        || pair
+            .places()
+            .filter(|&other| other != at)
+            .all(|other| is_outdone(pair, print, (at, marker), other))
 }
 
 /// Whether the marker can go on in spite of what is at `other`.

@@ -47,26 +47,26 @@ impl Line {
         prefetch(self);
     }
 
-    /// The key's state, if it is here.
+    /// The place of the key's state, if it is here.
     ///
     /// All places are compared, and none by a branch: a processor that has guessed the place
     /// wrong would not go on to the next call while this line is on its way. The word is then
-    /// loaded once more, which is quicker than to keep all eight.
+    /// to be loaded once more, which is quicker than to keep all eight.
     #[inline(always)]
-    pub(super) fn find(&self, print: Print) -> Option<(&AtomicWord<KeyWord>, KeyWord)> {
-        let word = &self.0[first(places(&self.words(), |word| word.is_charged(print)))?];
-        // ORDERING: Acquire, as in `words`.
-        // MODEL: `a_new_key_has_one_place`.
-        let seen = word.load(Acquire);
-        seen.is_charged(print).then_some((word, seen))
+    pub(super) fn find(&self, print: Print) -> Option<&AtomicWord<KeyWord>> {
+        first(places(&self.words(), |word| word.is_charged(print))).map(|at| &self.0[at])
     }
 
-    /// What is at a place now.
-    #[inline]
-    pub(super) fn load(&self, at: usize) -> KeyWord {
-        // ORDERING: Acquire, as in `words`.
-        // MODEL: `a_new_key_has_one_place`.
-        self.0[at].load(Acquire)
+    /// The lowest place with a word of the key, be it its state or a marker.
+    #[inline(always)]
+    pub(super) fn find_any(&self, print: Print) -> Option<&AtomicWord<KeyWord>> {
+        first(self.places_of(print)).map(|at| &self.0[at])
+    }
+
+    /// The places with a word of the key, as bits.
+    #[inline(always)]
+    fn places_of(&self, print: Print) -> u32 {
+        places(&self.words(), |word| word.is_of(print))
     }
 
     /// Puts `next` where `seen` is, if it still is.
@@ -93,6 +93,16 @@ pub(super) type Words = [KeyWord; PLACES];
 #[inline(always)]
 pub(super) fn places(words: &Words, is: impl Fn(KeyWord) -> bool) -> u32 {
     words.iter().enumerate().fold(0, |places, (at, &word)| places | u32::from(is(word)) << at)
+}
+
+/// The places that were never taken, as bits.
+///
+/// They are the last ones, since it is always the lowest that is taken, and none is ever empty
+/// again: so it is enough to count the others.
+#[inline]
+pub(super) fn empty(words: &Words) -> u32 {
+    let taken = words.iter().filter(|&&word| word != KeyWord::default()).count();
+    (1 << PLACES) - (1 << taken)
 }
 
 /// The lowest of places.
@@ -141,22 +151,50 @@ impl<'a> Pair<'a> {
         (0..self.lines * PLACES).map(|at| At(at / PLACES, at % PLACES))
     }
 
-    /// What is at the places of both lines, one after the other.
+    /// What is at the places of one line.
     #[inline]
-    pub(super) fn words(&self) -> [Words; 2] {
-        let low = self.low.words();
-        [low, if self.lines == 1 { low } else { self.high.words() }]
+    pub(super) fn words(&self, number: usize) -> Words {
+        self.line(number).words()
+    }
+
+    /// The lowest place of a line that was never taken, if there are more of them than so many.
+    ///
+    /// They are the last of the line, as in `empty`: so it is enough to look at one, and to count those
+    /// below it that were taken.
+    #[inline]
+    pub(super) fn first_empty(&self, number: usize, more_than: usize) -> Option<usize> {
+        let line = self.line(number);
+        let is_empty = |at: usize| load(&line.0[at]) == KeyWord::default();
+        let last = PLACES - 1 - more_than;
+        is_empty(last).then(|| (0..last).filter(|&at| !is_empty(at)).count())
+    }
+
+    /// Whether no place of both lines but `own` has a word of the key.
+    #[inline]
+    pub(super) fn is_nowhere_but(&self, own: At, print: Print) -> bool {
+        let At(line, at) = own;
+        let is_other = self.lines > 1;
+        self.line(line).places_of(print) & !(1 << at) == 0
+            && !(is_other && self.words(1 - line).iter().any(|word| word.is_of(print)))
     }
 
     #[inline]
-    pub(super) fn load(&self, At(line, at): At) -> KeyWord {
-        self.line(line).load(at)
+    pub(super) fn load(&self, at: At) -> KeyWord {
+        load(self.word(at))
     }
 
     #[inline]
     pub(super) fn replace(&self, At(line, at): At, seen: KeyWord, next: KeyWord) -> bool {
         self.line(line).replace(at, seen, next)
     }
+}
+
+/// What is in `word` now.
+#[inline]
+pub(super) fn load(word: &AtomicWord<KeyWord>) -> KeyWord {
+    // ORDERING: Acquire, as in `words`.
+    // MODEL: `a_new_key_has_one_place`.
+    word.load(Acquire)
 }
 
 /// Puts `next` into `word` where `seen` is; what is there instead, if it is not.

@@ -11,7 +11,7 @@ use crate::accrual::Linear;
 use crate::sync::{AtomicWord, Backoff, Ordering::Relaxed};
 
 use super::forget::Charged;
-use super::line::{Line, Pair, replace};
+use super::line::{Line, Pair, load, replace};
 use super::pages;
 use super::place::Place;
 use super::ticks::{LEVEL_BITS, Ticks};
@@ -142,61 +142,51 @@ impl<C: Clock> Table<C> {
         tier: &Tier,
         charge: impl Fn(i64) -> Charge,
     ) -> Answer<'_> {
+        let home = &self.lines[place.home];
         let moment = self.moment();
-        if let Some((word, mut seen)) = self.find(place) {
-            let backoff = Backoff::new();
-            while seen.is_charged(place.print)
-                && Ticks::<LEVEL_BITS>::is_behind(moment.now, seen.level())
-            {
-                match self.hit((word, seen, place.print), moment, tier, &charge) {
-                    Ok(answer) => return answer,
-                    Err(found) => seen = found,
-                }
-                backoff.spin();
+        let found = home.find_any(place.print);
+        self.ask_at(found, (place, moment), tier, &charge)
+    }
+
+    /// The same, by a reading of the clock, where a word of the key was found, if one was in its
+    /// home.
+    #[inline(always)]
+    pub(super) fn ask_at<'a>(
+        &'a self,
+        found: Option<&'a AtomicWord<KeyWord>>,
+        (place, moment): (Place, Moment),
+        tier: &Tier,
+        charge: &impl Fn(i64) -> Charge,
+    ) -> Answer<'a> {
+        let Some(word) = found.or_else(|| self.find_elsewhere(place)) else {
+            return self.ask_new((place, moment.now), tier, charge);
+        };
+        let mut seen = load(word);
+        let backoff = Backoff::new();
+        while seen.is_charged(place.print)
+            && let Some(age) = Ticks::<LEVEL_BITS>::age_behind(moment.now, seen.level())
+        {
+            match hit((word, seen, place.print), (age, moment), tier, charge) {
+                Ok(answer) => return answer,
+                Err(found) => seen = found,
             }
+            backoff.spin();
         }
         self.ask_both(place, tier, charge)
     }
 
-    /// Charges the key whose state was `seen` in `word`, unless the word has changed since, and
-    /// then says what it is. The level is not ahead of the moment, or the moment is later.
-    #[inline(always)]
-    pub(super) fn hit<'a>(
-        &self,
-        (word, seen, print): (&'a AtomicWord<KeyWord>, KeyWord, Print),
-        Moment { elapsed_nanos, now }: Moment,
-        tier: &Tier,
-        charge: &impl Fn(i64) -> Charge,
-    ) -> Result<Answer<'a>, KeyWord> {
-        let balance = self.ticks.balance(now, seen.level(), tier.capacity);
-        let cost = match charge(balance) {
-            Ok(cost) => cost,
-            Err(wanted) => return Ok(Err(Refused::Short { wanted, balance, elapsed_nanos })),
-        };
-        let balance = balance - cost;
-        let after = KeyWord::charged(print, Ticks::<LEVEL_BITS>::level(now, balance));
-        replace(word, seen, after)?;
-        let charged = Charged { word, before: seen, after };
-        Ok(Ok(Granted { cost, balance, elapsed_nanos, charged }))
-    }
-
-    /// The same, for a key that is nowhere yet, or whose word others write too.
+    /// Charges a key whose word others write too, and whatever has become of it.
     #[inline(never)]
     pub(super) fn ask_both(
         &self,
         place: Place,
         tier: &Tier,
-        charge: impl Fn(i64) -> Charge,
+        charge: &impl Fn(i64) -> Charge,
     ) -> Answer<'_> {
         let pair = self.pair(place);
         let backoff = Backoff::new();
         loop {
-            if let Some(answer) = self.attempt(&pair, place.print, tier, &charge) {
-                if matches!(answer, Err(Refused::Full { .. })) {
-                    // ORDERING: Relaxed. A statistic; nothing is decided by it.
-                    // MODEL: none; no decision depends on it.
-                    self.counts.full.fetch_add(1, Relaxed);
-                }
+            if let Some(answer) = self.attempt(&pair, place.print, tier, charge) {
                 return answer;
             }
             // Somebody else's call went on: a little later, so that it can finish.
@@ -209,17 +199,32 @@ impl<C: Clock> Table<C> {
         let found = self.find(place);
         let moment = self.moment();
         let balance = found.map_or(tier.capacity, |(.., seen)| {
-            self.ticks.balance(moment.now, seen.level(), tier.capacity)
+            self.ticks.age(moment.now, seen.level()).min(tier.capacity)
         });
         (balance, moment)
     }
 
     /// The key's state, in one line or the other.
-    #[inline(always)]
     pub(super) fn find(&self, place: Place) -> Option<(&AtomicWord<KeyWord>, KeyWord)> {
-        self.lines[place.home]
-            .find(place.print)
-            .or_else(|| self.lines[place.other(self.lines.len())].find(place.print))
+        let state = |line: usize| {
+            let word = self.lines[line].find(place.print)?;
+            let seen = load(word);
+            seen.is_charged(place.print).then_some((word, seen))
+        };
+        state(place.home).or_else(|| state(place.other(self.lines.len())))
+    }
+
+    /// A word of the key in its other line.
+    #[inline(never)]
+    fn find_elsewhere(&self, place: Place) -> Option<&AtomicWord<KeyWord>> {
+        self.lines[place.other(self.lines.len())].find_any(place.print)
+    }
+
+    /// Counts a call that found no room.
+    pub(super) fn count_full(&self) {
+        // ORDERING: Relaxed. A statistic; nothing is decided by it.
+        // MODEL: none; no decision depends on it.
+        self.counts.full.fetch_add(1, Relaxed);
     }
 
     /// How often there was no place for a key.
@@ -228,6 +233,27 @@ impl<C: Clock> Table<C> {
         // MODEL: none; no decision depends on it.
         self.counts.full.load(Relaxed)
     }
+}
+
+/// Charges the key whose state was `seen` in `word` and is so old at the moment, unless the
+/// word has changed since, and then says what it is.
+#[inline(always)]
+pub(super) fn hit<'a>(
+    (word, seen, print): (&'a AtomicWord<KeyWord>, KeyWord, Print),
+    (age, Moment { elapsed_nanos, now }): (i64, Moment),
+    tier: &Tier,
+    charge: &impl Fn(i64) -> Charge,
+) -> Result<Answer<'a>, KeyWord> {
+    let balance = age.min(tier.capacity);
+    let cost = match charge(balance) {
+        Ok(cost) => cost,
+        Err(wanted) => return Ok(Err(Refused::Short { wanted, balance, elapsed_nanos })),
+    };
+    let balance = balance - cost;
+    let after = KeyWord::charged(print, Ticks::<LEVEL_BITS>::level(now, balance));
+    replace(word, seen, after)?;
+    let charged = Charged { word, before: seen, after };
+    Ok(Ok(Granted { cost, balance, elapsed_nanos, charged }))
 }
 
 impl<C> fmt::Debug for Table<C> {

@@ -54,27 +54,28 @@ impl<const BITS: u32> Ticks<BITS> {
     /// How old a level is; less than 0 if it is ahead of `now`, by the slack at most.
     #[inline]
     pub(super) fn age(&self, now: u64, level: u64) -> i64 {
-        let age = Self::LEVEL.wrap(now.wrapping_sub(level)) as i64;
-        if age >= Self::WRAP - self.slack { age - Self::WRAP } else { age }
+        let shifted = now.wrapping_sub(level).wrapping_add(self.slack as u64);
+        Self::LEVEL.wrap(shifted) as i64 - self.slack
     }
 
-    /// Whether a level is not ahead of `now`, however long ago that was read: it is taken to be
-    /// where it is nearer. (One that is older than half a wrap seems to be ahead.)
+    /// How old a level is that is not ahead of `now`, however long ago that was read: it is taken
+    /// to be where it is nearer. (One that is older than half a wrap seems to be ahead.)
     #[inline]
-    pub(super) fn is_behind(now: u64, level: u64) -> bool {
-        Self::LEVEL.ahead(now, level) >= 0
-    }
-
-    /// What a key may spend, of which at most `capacity` can be unspent.
-    #[inline]
-    pub(super) fn balance(&self, now: u64, level: u64, capacity: i64) -> i64 {
-        self.age(now, level).min(capacity)
+    pub(super) fn age_behind(now: u64, level: u64) -> Option<i64> {
+        let age = Self::LEVEL.ahead(now, level);
+        (age >= 0).then_some(age)
     }
 
     /// The level of a key that has so much left to spend.
     #[inline]
     pub(super) fn level(now: u64, balance: i64) -> u64 {
         Self::LEVEL.wrap(now.wrapping_sub(balance as u64))
+    }
+
+    /// Whether a key has been expired for so long that its place may go to another one.
+    #[inline]
+    pub(super) fn is_free(&self, now: u64, level: u64) -> bool {
+        self.age(now, level) >= self.span + self.margin
     }
 
     /// The level of a marker that may take the place of a word: of one that is not the same
@@ -84,13 +85,19 @@ impl<const BITS: u32> Ticks<BITS> {
         let age = self.age(now, level);
         let is_in_band = age >= self.span - self.band - self.slack;
         match kind {
-            Kind::Charged if age < self.span + self.margin => None,
+            Kind::Charged if !self.is_free(now, level) => None,
             Kind::Marker if is_in_band && age < self.span + self.grace => None,
             // The band is used up: not before the clock moves.
             Kind::Tombstone if is_in_band && age <= self.span - self.band => None,
             Kind::Tombstone if is_in_band && age < self.span => Some(Self::level(now, age - 1)),
-            _ => Some(Self::level(now, self.span - 1)),
+            _ => Some(self.marker_over_nothing(now)),
         }
+    }
+
+    /// The level of a marker where nobody ever was.
+    #[inline]
+    pub(super) fn marker_over_nothing(&self, now: u64) -> u64 {
+        Self::level(now, self.span - 1)
     }
 
     /// The level of a key that is charged `cost` where a marker of `level` is, and was full.
@@ -185,10 +192,11 @@ mod tests {
     }
 
     #[test]
-    fn a_level_is_behind_up_to_half_a_wrap() {
+    fn the_age_of_a_level_is_behind_up_to_half_a_wrap() {
         each(|_, now, level| {
             for age in -WRAP / 2..WRAP / 2 {
-                assert_eq!(Ticks::<BITS>::is_behind(now as u64, level(age)), age >= 0);
+                let behind = Ticks::<BITS>::age_behind(now as u64, level(age));
+                assert_eq!(behind, (age >= 0).then_some(age));
             }
         });
     }

@@ -202,8 +202,9 @@ where
     /// Takes all of `permits` for the key, or none.
     ///
     /// Lock-free; does not allocate; reads the clock once, once more if the key's level is ahead of
-    /// that; for a new key three times, or four if it sweeps a line. A denial writes nothing, but
-    /// that [`Denied::Full`] is counted. A request for no permits is granted, and leaves no trace.
+    /// that; for a new key twice, once more if places are scarce, and once more if it sweeps a
+    /// line. A denial writes nothing, but that [`Denied::Full`] is counted. A request for no permits
+    /// is granted, and leaves no trace.
     ///
     /// # Errors
     ///

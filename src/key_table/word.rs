@@ -115,6 +115,12 @@ impl KeyWord {
         self.0 >> MARKED.start() == u64::from(print.0) << 1 | 1
     }
 
+    /// Whether this is a marker or a tombstone.
+    #[inline]
+    pub(super) fn is_marked(self) -> bool {
+        MARKED.get(self.0) != 0
+    }
+
     /// Whether this is of no key.
     #[inline]
     pub(super) fn is_vacant(self) -> bool {

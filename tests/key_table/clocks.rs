@@ -112,8 +112,8 @@ fn the_clock_is_read_as_often_as_is_said() {
     for key in 0..200 {
         let (_, readings) = clock.readings(|| table.try_acquire(&key, 1).unwrap());
         // One more for each key that sweeps a line: one in 16.
-        assert!((3..=4).contains(&readings), "{readings} for a new key");
-        sweeps += readings - 3;
+        assert!((2..=3).contains(&readings), "{readings} for a new key");
+        sweeps += readings - 2;
         assert_eq!(clock.readings(|| table.try_acquire(&key, 1)).1, 1);
         assert_eq!(clock.readings(|| table.try_acquire(&key, 9)).1, 1);
         assert_eq!(clock.readings(|| table.try_acquire(&key, 11)).1, 0);
@@ -138,14 +138,19 @@ fn a_call_that_never_comes_back_from_the_clock_is_in_nobodys_way_for_long() {
         for key in 0..8 {
             clock.fail_after(readings);
             let is_held_up = panics(&|| assert!(table.try_acquire(&key, 10).is_ok()));
-            assert!(is_held_up || readings == 3);
+            // One reading more for those that have not four places to choose from.
+            let enough = if key < 5 { 2 } else { 3 };
+            assert!(is_held_up || readings >= enough);
             clock.fail_after(i64::MAX);
         }
-        let pending = if readings == 2 { 8 } else { 0 };
+        let pending = [0, 5, 3, 0][readings as usize];
         assert_eq!(table.occupancy().pending, pending);
         // Each key finds the place that was being taken for it.
-        if readings == 2 {
+        if readings == 1 {
             assert!(table.try_acquire(&0, 10).is_ok() && table.try_acquire(&0, 1).is_err());
+        }
+        if readings == 2 {
+            assert!(table.try_acquire(&7, 10).is_ok() && table.try_acquire(&7, 1).is_err());
             let denied = table.try_acquire(&100, 1).unwrap_err();
             assert!(denied.retry_after() <= Some(Duration::from_micros(1_020)), "{denied:?}");
             clock.manual.advance(denied.retry_after().unwrap());
