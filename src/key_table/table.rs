@@ -143,6 +143,9 @@ impl<C: Clock> Table<C> {
         charge: impl Fn(i64) -> Charge,
     ) -> Answer<'_> {
         let home = &self.lines[place.home];
+        // Not by the loads, which come after the clock: a processor that waits for one call's line
+        // looks ahead as far as here in the next call, and seldom as far as there.
+        home.fetch();
         let moment = self.moment();
         let found = home.find_any(place.print);
         self.ask_at(found, (place, moment), tier, &charge)
