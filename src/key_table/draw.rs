@@ -6,7 +6,7 @@ use crate::hot_keys::{Drawn, Source, Want};
 use crate::{Clock, Denied, Grant, Observe};
 
 use super::place::Place;
-use super::table::Table;
+use super::table::{Table, hit};
 use super::tier::Tier;
 use super::{KeyTable, TableTier};
 
@@ -21,7 +21,8 @@ impl<C: Clock> Table<C> {
         let (found, seen) = self.find(place)?;
         // After the word, so its level is not ahead of it.
         let moment = self.moment();
-        let granted = self.hit((found, seen, place.print), moment, tier, &charge).ok()?.ok()?;
+        let age = self.ticks.age(moment.now, seen.level());
+        let granted = hit((found, seen, place.print), (age, moment), tier, &charge).ok()?.ok()?;
         let before = granted.balance + granted.cost;
         let (permits, _) = want.charge(before, tier.capacity, tier.cost)?;
         let outlook = tier.outlook(granted.balance, granted.elapsed_nanos);
