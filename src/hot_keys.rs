@@ -63,7 +63,9 @@ use crossbeam_utils::CachePadded;
 
 use crate::ConfigError;
 use crate::sync::AtomicWord;
-use crate::thread_number::{MAX_PLACES, places};
+use crate::thread_number::MAX_PLACES;
+#[cfg(feature = "std")]
+use crate::thread_number::places;
 
 use self::place::Place;
 

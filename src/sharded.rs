@@ -89,7 +89,9 @@ use core::fmt;
 
 use crate::decision::{Known, Outlook};
 use crate::one_word::{OneWord, RoomLent, Terms};
-use crate::thread_number::{MAX_PLACES, places};
+use crate::thread_number::MAX_PLACES;
+#[cfg(feature = "std")]
+use crate::thread_number::places;
 use crate::{Clock, ConfigError, DefaultClock, Denied, Grant, Quota, Refill};
 
 use self::shards::Shards;
