@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ThreadSanitizer on the stress and the linearizability tests, of buckets, windows, shards
-# and keys, with the standard library instrumented too.
+# and keys, hot ones too, with the standard library instrumented too.
 #
 # It does not understand fences. The engine has them before a denial looks at the
 # word again; all that they order are atomics, which cannot race, so no false report
@@ -17,4 +17,5 @@ RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1" \
     --test window_races --test leases --test sharded --test top_keys
 RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1" \
     cargo +nightly test -q -p sluicegate -Zbuild-std --target "$target" \
-    --target-dir "${CARGO_TARGET_DIR:-target}/tsan" --test key_table --test keyed races
+    --target-dir "${CARGO_TARGET_DIR:-target}/tsan" --test key_table --test keyed --test hot_keys \
+    -- races threads

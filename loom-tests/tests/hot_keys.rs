@@ -4,16 +4,17 @@
 //! * no span of the clock grants more of a key than the bound, whoever draws, and though two
 //!   keys want one seat;
 //! * while the clock stands, not one permit of a key that keeps its seat is lost either;
-//! * what was drawn is granted for as long as it is good, and no longer.
+//! * what was drawn is granted for as long as it is good, and no longer;
+//! * what was refused to one key is not refused to another.
 
 #![cfg(sluicegate_loom)]
 
 use sluicegate::{Quota, quota};
-use sluicegate_loom_tests::SECOND;
-use sluicegate_loom_tests::hot::Key::{One, Other};
+use sluicegate_loom_tests::hot::Key::{self, One, Other};
 use sluicegate_loom_tests::hot::Step::{Ask, Change, RunAhead, Set, Take, TakeAll};
-use sluicegate_loom_tests::hot::{NOW, Scene, Step, Users, bounded};
+use sluicegate_loom_tests::hot::{NOW, Scene, Step, Store, Users, bounded, explore, sum};
 use sluicegate_loom_tests::tables::Table;
+use sluicegate_loom_tests::{Admission, SECOND};
 
 /// A draw takes a quarter of what there is, and up to two more than are needed.
 const QUOTA: Quota = quota!(1 / second, burst 16);
@@ -142,4 +143,59 @@ fn what_was_drawn_is_not_good_before() {
     ];
     let ahead: &[Step] = &[RunAhead(SECOND / 10), Ask(0, One, 1), RunAhead(0)];
     bounded::<Users, 2>(1, Scene { quota, ..one_place(before) }, [&[Ask(0, One, 1)], ahead], &[]);
+}
+
+/// What was left goes with what comes to it only if it is good by then.
+#[test]
+fn all_permits_of_a_request_fit_one_reading() {
+    // The store grants the rest of it.
+    let later: &[Step] = &[Set(NOW + 7 * SECOND)];
+    bounded::<Table, 2>(3, TWO_LEFT, [&[Ask(0, One, 9)], later], &[]);
+    bounded::<Users, 2>(2, TWO_LEFT, [&[Ask(0, One, 9)], later], &[]);
+    // A draw does: of a full bucket, so that more is left than such a draw passes over.
+    let scene = Scene {
+        quota: quota!(1 / second, burst 32),
+        ..one_place(&[
+            Ask(0, One, 1),
+            Ask(0, One, 1),
+            Ask(0, One, 1),
+            Ask(0, One, 2),
+            Ask(0, One, 1),
+            Ask(0, One, 4),
+            Set(NOW + 40 * SECOND),
+            Ask(0, One, 1),
+            Ask(0, One, 1),
+        ])
+    };
+    let later: &[Step] = &[Set(NOW + 80 * SECOND)];
+    bounded::<Table, 2>(3, scene, [&[Ask(0, One, 6)], later], &[]);
+    bounded::<Users, 2>(2, scene, [&[Ask(0, One, 6)], later], &[]);
+}
+
+/// Checks that the other key, which has enough, is refused nothing.
+fn other_is_granted<S: Store>(preemptions: usize, scene: Scene, programs: [&'static [Step]; 2]) {
+    explore::<S, 2>(preemptions, scene, programs, move |hot, _, raced| {
+        let is_refused =
+            |&&(key, admission): &&(Key, Admission)| key == Other && admission.permits == 0;
+        assert_eq!(raced.iter().find(is_refused), None, "refused in the race");
+        assert_eq!(sum(&hot.play(&[Ask(0, Other, 1)])), 1, "refused after the race");
+    });
+}
+
+/// Its next call takes the seat away from the one that has nothing, and was refused there.
+#[test]
+fn a_key_is_not_refused_what_another_was() {
+    let single: &[Step] = &[Ask(0, Other, 1)];
+    let refused = one_place(&[
+        Ask(0, One, 1),
+        Ask(0, One, 1),
+        TakeAll(One),
+        Ask(0, One, 1),
+        Ask(0, Other, 1),
+    ]);
+    other_is_granted::<Table>(2, refused, [single, &[Ask(0, Other, 1), Ask(0, Other, 1)]]);
+    other_is_granted::<Users>(2, refused, [single, &[Ask(0, Other, 1), Ask(0, Other, 1)]]);
+    // The one takes it away from the other, and is refused while the other asks.
+    let seated = one_place(&[Ask(0, Other, 1), Ask(0, Other, 1), TakeAll(One), Ask(0, One, 1)]);
+    other_is_granted::<Table>(1, seated, [single, &[Ask(0, One, 1), Ask(0, One, 1)]]);
 }

@@ -3,7 +3,8 @@
 //!
 //! * a permit that lies at another place is taken once;
 //! * after a change nothing is granted that was drawn before it, and nothing refused because
-//!   of what was refused before it.
+//!   of what was refused before it;
+//! * nothing is refused because of what was refused while nobody could tell.
 
 #![cfg(sluicegate_loom)]
 
@@ -91,8 +92,8 @@ fn is_taken_back<S: Store, const N: usize>(
 }
 
 /// Checks that who was refused is granted what is there after the race.
-fn is_forgotten<S: Store>(preemptions: usize, scene: Scene) {
-    let programs: [&[Step]; 2] = [&[Ask(0, One, 1)], &[Fill(One)]];
+fn is_forgotten<S: Store>(preemptions: usize, scene: Scene, other: &'static [Step]) {
+    let programs: [&[Step]; 2] = [&[Ask(0, One, 1)], other];
     explore::<S, 2>(preemptions, scene, programs, |hot, _, _| {
         assert_eq!(sum(&hot.play(&[Ask(0, One, 1)])), 1, "refused for what is there");
     });
@@ -111,6 +112,14 @@ fn a_change_takes_back_what_was_drawn() {
     is_taken_back::<Table, 2>(2, seated, [&[Fill(One), Ask(0, One, 1)], &[Fill(One)]]);
     is_taken_back::<Table, 3>(1, seated, [&[Ask(0, One, 1)], &[Ask(0, One, 1)], &[Fill(One)]]);
     let empty = scene(&[Take(One, 2), Ask(0, One, 1), Ask(0, One, 1), TakeAll(One)]);
-    is_forgotten::<Table>(3, empty);
-    is_forgotten::<Users>(3, empty);
+    is_forgotten::<Table>(3, empty, &[Fill(One)]);
+    is_forgotten::<Users>(3, empty, &[Fill(One)]);
+}
+
+/// Who asks for more than there is closes the seat at the second place, in which two are left.
+#[test]
+fn a_refusal_beside_a_closed_seat_is_not_remembered() {
+    is_forgotten::<Table>(3, ELSEWHERE, &[Ask(1, One, 33)]);
+    is_forgotten::<Users>(2, ELSEWHERE, &[Ask(1, One, 33)]);
+    is_forgotten::<Table>(2, ELSEWHERE, &[Ask(1, One, 3)]);
 }

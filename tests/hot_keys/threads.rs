@@ -81,7 +81,7 @@ fn on_a_standing_clock_threads_get_a_burst_of_each_key_between_them() {
         let clock = Chosen::at(SECOND);
         with(kind, quota, 4, &clock, |limiter| {
             let granted = race(limiter, &clock, (4, often(30_000)), &|_, _| ());
-            assert!(limiter.has_seat(0), "{kind:?}");
+            assert!(cfg!(miri) || limiter.has_seat(0), "{kind:?}");
             for key in 0..=COLD {
                 let all = total(&granted, key) + limiter.drain(key);
                 let all = all + take_all(limiter, &[0, 1, 2, 3], key);
