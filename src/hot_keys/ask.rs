@@ -62,6 +62,9 @@ impl<S> HotKeys<S> {
                 _ => {}
             }
         }
+        if seen.left() == 0 && seat.is_dry() {
+            return self.ask_store(caller, None, permits, (changes, now_nanos));
+        }
         let Some(mut hand) = close(seat, seen, caller.hash) else {
             return self.store.ask(caller.hash, caller.key, permits);
         };
@@ -85,38 +88,58 @@ impl<S> HotKeys<S> {
             hand.keep_drawn(&drawn, left + drawn.grant.permits - permits);
             return Ok(hand.grant_of(permits));
         }
+        let hand = (left > 0).then_some(hand);
+        self.ask_store(caller, hand, permits, (changes, now_nanos))
+    }
+
+    /// Takes `permits` from the store, with those that are in hand if they are good; or else from
+    /// another place.
+    fn ask_store<K: ?Sized>(
+        &self,
+        caller: &Caller<'_, K>,
+        mut hand: Option<Hand<'_>>,
+        permits: u64,
+        (changes, now_nanos): (u64, u64),
+    ) -> Result<Grant, Denied>
+    where
+        S: Source<K>,
+    {
+        let left = good(&mut hand, now_nanos).map_or(0, |hand| hand.found());
         let shortfall = match self.store.ask(caller.hash, caller.key, permits - left) {
-            Ok(_) if left > 0 && !hand.is_good(self.store.clock().now_nanos()) => {
-                // So late that what was left is lost, and what was granted to go with it.
-                hand.keep(0);
-                return self.store.ask(caller.hash, caller.key, permits);
-            }
+            Ok(grant) if left == 0 => return Ok(grant),
             Ok(grant) => {
-                hand.keep(0);
-                return Ok(Grant { permits, ..grant });
+                if let Some(hand) = good(&mut hand, self.store.clock().now_nanos()) {
+                    hand.keep(0);
+                    return Ok(Grant { permits, ..grant });
+                }
+                // So late that what was left is lost, and what was granted to go with it.
+                return self.store.ask(caller.hash, caller.key, permits);
             }
             Err(Denied::Wait(shortfall)) => shortfall,
             Err(other) => return Err(other),
         };
         let later_nanos = self.store.clock().now_nanos();
-        let left = if hand.is_good(later_nanos) { left } else { 0 };
+        let mut hand = good(&mut hand, later_nanos);
+        let left = hand.as_ref().map_or(0, |hand| hand.found());
         let elsewhere = self.take_elsewhere(caller, permits - left, later_nanos);
         if let Elsewhere::Taken(grant) = elsewhere {
-            if left > 0 {
+            if let Some(hand) = &mut hand {
                 hand.keep(0);
             }
             return Ok(Grant { permits, ..grant });
         }
-        let mut denied = shortfall.of_all(permits, left);
-        if !hand.lasts(later_nanos, time::nanos(denied.retry_after())) {
-            // By then it will be lost.
-            denied = shortfall.of_all(permits, 0);
-        }
+        let with_left = shortfall.of_all(permits, left);
+        let wait_nanos = time::nanos(with_left.retry_after());
+        // If it will be lost by then, what is left is of no use.
+        let is_of_use = hand.is_some_and(|hand| hand.lasts(later_nanos, wait_nanos));
+        let denied = if is_of_use { with_left } else { shortfall.of_all(permits, 0) };
         if matches!(elsewhere, Elsewhere::Nothing) {
             // What is told of it later counts from after the store's reading of the clock, and it
             // holds as if it counted from before.
             let last = Remembered::new(permits, changes, later_nanos, &denied);
-            memory.note(&last.for_less(later_nanos.saturating_sub(now_nanos)));
+            let place = self.at(caller.index);
+            place.seat(caller.hash).found_nothing();
+            place.memory(caller.hash).note(&last.for_less(later_nanos.saturating_sub(now_nanos)));
         }
         Err(Denied::Wait(denied))
     }
@@ -145,6 +168,11 @@ impl<S> HotKeys<S> {
         }
         outcome
     }
+}
+
+/// What is in hand, if it is good at `now_nanos`.
+fn good<'h, 'a>(hand: &'h mut Option<Hand<'a>>, now_nanos: u64) -> Option<&'h mut Hand<'a>> {
+    hand.as_mut().filter(|hand| hand.is_good(now_nanos))
 }
 
 /// Closes the seat of the key with `hash`, which was `seen` open.

@@ -16,6 +16,9 @@ use crate::time::SKEW_NANOS;
 use super::source::Drawn;
 use super::stock::Stock;
 
+/// After a refusal, so many calls take what they need, and do not ask whether there is more.
+const DRY: u64 = 16;
+
 /// So many calls for one key more than for all others that would sit here, and it is hot.
 const HOT: u64 = if cfg!(sluicegate_loom) { 2 } else { 64 };
 
@@ -40,6 +43,8 @@ pub(super) struct Seat {
     used_before: AtomicWord<u64>,
     /// How many keys have had the seat.
     sittings: AtomicWord<u64>,
+    /// How many calls more take from the store what they need, and do not draw.
+    dry: AtomicWord<u64>,
 }
 
 /// Whose seat it is.
@@ -67,6 +72,7 @@ impl Seat {
             drawn: word(),
             used_before: word(),
             sittings: word(),
+            dry: word(),
         }
     }
 
@@ -136,6 +142,26 @@ impl Seat {
         // MODEL: none; who does without the seat has no part in the bound.
         let ahead_nanos = self.since_nanos.load(Relaxed).saturating_sub(now_nanos);
         (1..=SKEW_NANOS).contains(&ahead_nanos)
+    }
+
+    /// Whether it is not worth a try to draw, so soon after a refusal.
+    pub(super) fn is_dry(&self) -> bool {
+        // ORDERING: Relaxed. An estimate; one that is overwritten is not missed.
+        // MODEL: none; when something is drawn has no part in the bound.
+        let dry = self.dry.load(Relaxed);
+        if dry > 0 {
+            // ORDERING: Relaxed, as above.
+            // MODEL: none, as above.
+            self.dry.store(dry - 1, Relaxed);
+        }
+        dry > 0
+    }
+
+    /// Notes that a call was refused.
+    pub(super) fn found_nothing(&self) {
+        // ORDERING: Relaxed, as above.
+        // MODEL: none, as above.
+        self.dry.store(DRY, Relaxed);
     }
 
     /// Whether nothing was done to the seat, since it was `seen`.
@@ -253,6 +279,7 @@ impl Hand<'_> {
         self.seat.drawn.store(0, Relaxed);
         self.seat.used_before.store(0, Relaxed);
         self.seat.limit.store(0, Relaxed);
+        self.seat.dry.store(0, Relaxed);
         self.seat.sittings.store(self.seat.sittings().wrapping_add(1), Relaxed);
     }
 
