@@ -14,7 +14,7 @@
 //! | `ask` | the call that its seat has too little for |
 //! | `verbs` | what can be asked |
 //!
-//! Progress: lock-free, if the store is. Memory: 2 KiB for each place. Cost: an admission to a
+//! Progress: lock-free, if the store is. Memory: 2 KiB for each place (256 bytes for each seat). Cost: an admission to a
 //! key that has a seat 6 loads and 1 CAS of its own line, and the clock; a call for another key
 //! 4 loads and 1 store more than without seats.
 //!
@@ -30,7 +30,8 @@
 //!
 //! **Theorem.** The permits of a key that are granted by the store and from seats in any span
 //! (s, t] of the clock cost at most `capacity + A(t) - A(s)`, unless the key is removed, made
-//! full or given other terms.
+//! full or given other terms, or starts again because the clock went back too far. (A key is what
+//! has a 64-bit hash of its own: see [`HotKeys`].)
 //!
 //! *Proof.* A draw takes ticks from `first` to `last` as any grant does; nobody else has them. A
 //! permit from a seat counts as granted at the reading `u` by which it was taken from there. It
@@ -42,7 +43,7 @@
 //! what is drawn only if it was good by then.) ∎
 //!
 //! No room has to be lent, and none comes back: a permit that is not used in time is lost, as one
-//! that a full bucket would have earned. If the bucket is full when something is drawn, it would
+//! that a full bucket would have earned, and so is what is in a seat that another key gets. If the bucket is full when something is drawn, it would
 //! be good for no time at all; so the draw passes an eighth of the burst over, and is good for as
 //! long as it takes to earn that.
 //!
@@ -75,39 +76,46 @@ pub use self::verbs::HotPlace;
 
 /// A store of keys, the hottest of which scale as a [`Sharded`](crate::Sharded) limiter does.
 ///
-/// Around a [`KeyTable`](crate::KeyTable), a tier of one, or a [`Keyed`](crate::Keyed) of
-/// [`Buckets`](crate::Buckets). A key that many threads ask for at once is one word that all of
+/// Around a [`KeyTable`](crate::KeyTable), a tier of one, or a `Keyed` of
+/// `Buckets`. A key that many threads ask for at once is one word that all of
 /// them write, and a lock that all of them hold; here each has a few permits of it on a cache line
 /// of its own, and is alone there. For other keys, which are asked for as before, a call takes a
 /// few nanoseconds longer.
 ///
 /// | | how |
 /// |---|---|
-/// | which keys | each place has 8 seats, and each key may sit in one of them: that which is asked for 64 times more than all others that might, together, since it was last looked |
+/// | which keys | each place has 8 seats, and each key may sit in one of them. It gets that when it is 64 calls ahead of all others that want it, if the key that sits there was granted less than 64 since somebody last wanted it |
 /// | which place | that of the thread's number, as of a [`Sharded`](crate::Sharded); or name one: [`place`](HotKeys::place) |
-/// | how much is drawn | twice what was used of the last draw, from 16 to 1,024; but at most a quarter of what the key has, divided by the places, and if that is less than 4 nothing: then each call asks the store. A small burst is never split |
-/// | a request that its seat has too little for | is taken from the store, and of what is still missing from one other place that has it |
-/// | what is drawn and not used | is lost, after the time in which the bucket would have been full again |
+/// | how much is drawn | what the call needs and twice what was used of the last draw, from 16 to 1,024; but at most a quarter of what the key has, divided by the places, and if that is not 4 more than the call needs nothing: then it asks the store. A small burst is never split |
+/// | a request that its seat has too little for | takes what is there, and the rest from the store; or else all of the rest from one other place |
+/// | what is drawn and not used | is lost: when the bucket would have been full again without it, when another key gets the seat, and by any [`change`](HotKeys::change) |
 /// | denials | remembered by each seat until they can change (permits that a receipt gives back to the store meanwhile are seen after that) |
 ///
 /// # Accuracy
 ///
 /// **The bound is that of the store, exactly**: in any span of time a key is admitted at most its
-/// burst and what the span earns, however many draw; without proviso as to clocks, but those of
-/// the store. (Keys are told apart by their 64-bit hash; if two have the same, their sum is bounded as
-/// that of one.)
+/// burst and what the span earns, however many draw, and however far clocks are apart that the
+/// store bears. Two provisos:
 ///
-/// A hot key may get *less*: while it has seats and is full, an eighth of its burst is passed
-/// over; and up to a quarter of what it has may lie in seats whose threads do not use it. Callers
-/// at other places take single permits from there, before they are refused; a request for
-/// several may be refused though several places have enough together.
+/// * Keys are told apart by their 64-bit hash. Of two with the same hash a `KeyTable` makes one
+///   key; in a `Keyed`, where each has a bucket of its own, one may take what was drawn for the
+///   other, so that only their sum is bounded. With the default hasher nobody can find two such
+///   keys; one that others can predict is not for keys that others choose.
+/// * What makes a key full, or gives it other terms, has to be done by way of
+///   [`change`](HotKeys::change), or what was drawn before comes on top. So does a `Keyed` that starts
+///   a key again by itself, because its clock went back by more than a second; and a table
+///   by more than its skew.
+///
+/// A hot key may get *less*: while it is full, an eighth of its burst is passed over, and what lies
+/// in seats whose threads do not use it, up to a quarter of its burst, waits there until it is
+/// lost. A caller that would be refused takes its permits from one other place that has as
+/// many, if the key has a seat where the caller is; it is refused though several have enough
+/// together.
 ///
 /// [`Grant::remaining`](crate::Grant::remaining) of a grant from a seat is what that has left, and
 /// [`Grant::reset_after`](crate::Grant::reset_after) the time in which the whole burst is earned.
 /// What [`store`](HotKeys::store) tells of a key does not count what is in seats.
-///
-/// What makes a key full, or gives it other terms, has to be done by way of
-/// [`change`](HotKeys::change): else what was drawn before comes on top.
+/// [`Denied::retry_after`](crate::Denied::retry_after) is right if obeyed, but for who asks elsewhere meanwhile.
 ///
 /// # Fairness
 ///

@@ -157,7 +157,10 @@ impl<S> HotKeys<S> {
             match seat.look(caller.hash) {
                 Look::Own(seen) => match seat.take(caller.hash, seen, permits, now_nanos) {
                     Some(grant) => return Elsewhere::Taken(grant),
-                    None if seen.left() >= permits && seat.is_ahead(now_nanos) => {
+                    // Not yet, or somebody closed it first.
+                    None if seen.left() >= permits
+                        && (seat.is_ahead(now_nanos) || !seat.is_still(seen)) =>
+                    {
                         outcome = Elsewhere::Unsure;
                     }
                     None => {}

@@ -166,9 +166,10 @@ impl Seat {
 
     /// Whether nothing was done to the seat, since it was `seen`.
     pub(super) fn is_still(&self, seen: Stock) -> bool {
-        // ORDERING: Acquire, as in `look`.
-        // MODEL: none; what is remembered has no part in the bound.
-        self.stock.load(Acquire) == seen
+        // ORDERING: Relaxed. Who has seen the key of one that closed the seat since finds it
+        // changed: by the store of the key in `give_to`, and the fence in `Memory::recall`.
+        // MODEL: `a_key_is_not_refused_what_another_was`.
+        self.stock.load(Relaxed) == seen
     }
 
     /// How many keys have had the seat.
@@ -216,13 +217,9 @@ impl Seat {
     /// somebody last wanted it.
     #[cold]
     fn is_little_used(&self, seen: Stock) -> bool {
-        // ORDERING: Relaxed, all of them. Estimates, of which it does not matter whose comes last.
-        // MODEL: none; who sits where has no part in the bound.
-        let of_last = self.drawn.load(Relaxed).wrapping_sub(seen.left());
-        let used = self.used_before.load(Relaxed).wrapping_add(of_last);
-        // ORDERING: Relaxed, as above.
-        // MODEL: none, as above.
-        self.used_before.store(of_last.wrapping_neg(), Relaxed);
+        let of_last = estimate(&self.drawn).wrapping_sub(seen.left());
+        let used = estimate(&self.used_before).wrapping_add(of_last);
+        put(&self.used_before, of_last.wrapping_neg());
         used < HOT
     }
 
@@ -273,21 +270,20 @@ impl Hand<'_> {
     /// Gives the seat to the key with `hash`, with nothing in it.
     pub(super) fn give_to(&mut self, hash: u64) {
         self.left = 0;
-        // ORDERING: Relaxed, all of them. Seen by whoever sees the seat open again.
-        // MODEL: `a_key_takes_nothing_of_another`.
-        self.seat.key.store(hash, Relaxed);
-        self.seat.drawn.store(0, Relaxed);
-        self.seat.used_before.store(0, Relaxed);
-        self.seat.limit.store(0, Relaxed);
-        self.seat.dry.store(0, Relaxed);
-        self.seat.sittings.store(self.seat.sittings().wrapping_add(1), Relaxed);
+        let Seat { drawn, used_before, limit, dry, sittings, .. } = self.seat;
+        for word in [drawn, used_before, limit, dry] {
+            put(word, 0);
+        }
+        put(sittings, self.seat.sittings().wrapping_add(1));
+        // ORDERING: Release, so that who sees the key, and recalls what was refused, sees that the
+        // seat was closed; pairs with the fence in `Memory::recall`.
+        // MODEL: `a_key_is_not_refused_what_another_was`.
+        self.seat.key.store(hash, Release);
     }
 
     /// What there is, if it is good at `now_nanos`, and what was last drawn.
     pub(super) fn left_and_drawn(&self, now_nanos: u64) -> (u64, u64) {
-        // ORDERING: Relaxed. Only who has closed the seat writes it.
-        // MODEL: none; how much is drawn has no part in the bound.
-        let drawn = self.seat.drawn.load(Relaxed);
+        let drawn = estimate(&self.seat.drawn);
         (if self.is_good(now_nanos) { self.found } else { 0 }, drawn)
     }
 
@@ -330,13 +326,10 @@ impl Hand<'_> {
         self.left = left;
         let Seat { since_nanos, lasts_nanos, limit, fill_nanos, .. } = self.seat;
         let outlook = drawn.grant.outlook;
-        // ORDERING: Relaxed, all of them. Seen by whoever sees the seat open again, and by
-        // nobody who takes what was there before, whose CAS came before the seat was closed.
-        // MODEL: `what_was_drawn_is_not_good_for_ever`.
-        since_nanos.store(drawn.at_nanos, Relaxed);
-        lasts_nanos.store(drawn.lasts_nanos(), Relaxed);
-        limit.store(outlook.limit(), Relaxed);
-        fill_nanos.store(outlook.fill_nanos(), Relaxed);
+        put(since_nanos, drawn.at_nanos);
+        put(lasts_nanos, drawn.lasts_nanos());
+        put(limit, outlook.limit());
+        put(fill_nanos, outlook.fill_nanos());
         self.count(left);
     }
 
@@ -348,13 +341,9 @@ impl Hand<'_> {
     /// Counts what was used of the last draw, and that there is a new one.
     fn count(&self, drawn: u64) {
         let Seat { drawn: last, used_before, .. } = self.seat;
-        // ORDERING: Relaxed, all of them. Estimates.
-        // MODEL: none; how much is drawn, and who sits where, have no part in the bound.
-        let used = last.load(Relaxed).wrapping_sub(self.found);
-        used_before.store(used_before.load(Relaxed).wrapping_add(used), Relaxed);
-        // ORDERING: Relaxed, as above.
-        // MODEL: none, as above.
-        last.store(drawn, Relaxed);
+        let used = estimate(last).wrapping_sub(self.found);
+        put(used_before, estimate(used_before).wrapping_add(used));
+        put(last, drawn);
     }
 }
 
@@ -373,4 +362,19 @@ impl Drop for Hand<'_> {
             }
         }
     }
+}
+
+/// Writes a word of a seat that is closed, or an estimate.
+fn put(word: &AtomicWord<u64>, value: u64) {
+    // ORDERING: Relaxed. Seen by whoever sees the seat open again, and by nobody who takes
+    // what was there before, whose CAS came before the seat was closed.
+    // MODEL: `what_was_drawn_is_not_good_for_ever`, `a_key_takes_nothing_of_another`.
+    word.store(value, Relaxed);
+}
+
+/// Reads what nothing depends on but who has a seat, and how much is drawn.
+fn estimate(word: &AtomicWord<u64>) -> u64 {
+    // ORDERING: Relaxed. Whose comes last does not matter.
+    // MODEL: none; who sits where, and how much is drawn, have no part in the bound.
+    word.load(Relaxed)
 }

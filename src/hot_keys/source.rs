@@ -7,8 +7,8 @@ use crate::{Clock, Denied, Grant};
 use super::stock::MAX_LEFT;
 
 /// A store whose hot keys can have seats: a [`KeyTable`](crate::KeyTable) or a tier of it, or
-/// a [`Keyed`](crate::Keyed) of [`Buckets`](crate::Buckets). It cannot be implemented
-/// elsewhere.
+/// a `Keyed` of `Buckets`; or a reference to one. It cannot be
+/// implemented elsewhere.
 pub trait KeyStore<K: ?Sized>: Source<K> {}
 
 impl<K: ?Sized, S: Source<K> + ?Sized> KeyStore<K> for S {}
@@ -29,6 +29,35 @@ pub trait Source<K: ?Sized> {
 
     /// Tells the store's observer.
     fn tell(&self, key: &K, permits: u64, is_granted: bool);
+}
+
+/// A store that others have too.
+impl<K: ?Sized, S: Source<K> + ?Sized> Source<K> for &S {
+    type Clock = S::Clock;
+
+    #[inline(always)]
+    fn clock(&self) -> &S::Clock {
+        (**self).clock()
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &K) -> u64 {
+        (**self).hash(key)
+    }
+
+    #[inline(always)]
+    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+        (**self).ask(hash, key, permits)
+    }
+
+    fn draw(&self, hash: u64, key: &K, want: Want) -> Option<Drawn> {
+        (**self).draw(hash, key, want)
+    }
+
+    #[inline(always)]
+    fn tell(&self, key: &K, permits: u64, is_granted: bool) {
+        (**self).tell(key, permits, is_granted);
+    }
 }
 
 /// The most permits that are drawn at once for the calls to come. What a draw costs, shared
@@ -104,8 +133,6 @@ impl Drawn {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::Refill;
     use crate::decision::Accrued;
@@ -135,48 +162,52 @@ mod tests {
         assert_eq!(Want::after(1_000, 970), 60);
     }
 
-    proptest! {
-        /// What the bound rests on: see `hot_keys`.
-        #[test]
-        fn a_draw_is_good_for_no_longer_than_its_ticks_fit_into_the_burst(
-            burst in 1..2_000_u64,
-            token in 1..1_000_u64,
-            thousandths in 0..=1_000_i64,
-            (gain, period_nanos) in (1..1_000_u64, 1..1_000_000_u64),
-            time_nanos in 0..1_000_000_000_u64,
-            is_smooth: bool,
-            more in 0..2_000_u64,
-            places in 1..5_u64,
-        ) {
-            let refill = if is_smooth { Refill::Smooth } else { Refill::Interval };
-            let capacity = (burst * token) as i64;
-            let balance = capacity * thousandths / 1_000;
-            let Some((permits, cost)) = want(1, more, places).charge(balance, capacity, token as i64)
-            else {
-                return Ok(());
-            };
-            prop_assert!(cost <= balance);
-            let accrued = Accrued {
-                balance: balance - cost,
-                capacity: capacity as u64,
-                token,
-                gain,
-                period_nanos,
-                time_nanos,
-                refill,
-                passed_nanos: 0,
-            };
-            let grant = Grant { permits, outlook: Outlook::Accrued(accrued) };
-            let lasts_nanos = Drawn { grant, at_nanos: 0 }.lasts_nanos();
-            let earned = |nanos: u64| match refill {
-                Refill::Smooth => u128::from(nanos) * u128::from(gain) / u128::from(period_nanos),
-                Refill::Interval => u128::from(nanos / period_nanos * gain),
-            };
-            // From the first tick of what was drawn to the last reading at which it is good.
-            let first = earned(time_nanos) as i128 - i128::from(balance - cost)
-                - i128::from(permits * token);
-            let last = earned(time_nanos + lasts_nanos.saturating_sub(1)) as i128;
-            prop_assert!(lasts_nanos == 0 || last - first <= i128::from(capacity));
+    /// From the first tick of what is drawn to the last reading at which it is good: see
+    /// `hot_keys` for what rests on it.
+    fn span(accrued: Accrued, want: Want) -> Option<i128> {
+        let Accrued { balance, capacity, token, gain, period_nanos, time_nanos, .. } = accrued;
+        let (permits, cost) = want.charge(balance, capacity as i64, token as i64)?;
+        assert!(cost <= balance);
+        let outlook = Outlook::Accrued(Accrued { balance: balance - cost, ..accrued });
+        let lasts_nanos = Drawn { grant: Grant { permits, outlook }, at_nanos: 0 }.lasts_nanos();
+        let earned = |nanos: u64| match accrued.refill {
+            Refill::Smooth => u128::from(nanos) * u128::from(gain) / u128::from(period_nanos),
+            Refill::Interval => u128::from(nanos / period_nanos) * u128::from(gain),
+        };
+        let first =
+            earned(time_nanos) as i128 - i128::from(balance - cost + (permits * token) as i64);
+        let last = earned(time_nanos.saturating_add(lasts_nanos.checked_sub(1)?)) as i128;
+        Some(last - first)
+    }
+
+    #[test]
+    fn a_draw_is_good_for_no_longer_than_its_ticks_fit_into_the_burst() {
+        let mut good = 0;
+        for (gain, period_nanos) in [(1, 1), (3, 7), (5, 2), (2, 1_000_000_007), (1 << 40, 9)] {
+            for (burst, token) in [(40, 1), (64, 3), (100, 2), (1_000_000, 1 << 30)] {
+                for (refill, places) in [(Refill::Smooth, 1), (Refill::Interval, 2)] {
+                    for (time, part) in
+                        (0..20).flat_map(|time| (0..=40).map(move |part| (time, part)))
+                    {
+                        let capacity = burst * token;
+                        let accrued = Accrued {
+                            balance: (capacity / 40 * part) as i64,
+                            capacity,
+                            token,
+                            gain,
+                            period_nanos,
+                            time_nanos: period_nanos / 3 * time,
+                            refill,
+                            passed_nanos: 0,
+                        };
+                        if let Some(span) = span(accrued, want(1, 16, places)) {
+                            assert!(span <= i128::from(capacity), "{accrued:?} {span}");
+                            good += 1;
+                        }
+                    }
+                }
+            }
         }
+        assert!(good > 10_000, "{good}");
     }
 }

@@ -1,4 +1,18 @@
 //! The word of a seat: how much of what was drawn for its key is left. No atomics here.
+//!
+//! ```text
+//!  bit 63                              17     16     15                 0
+//!     +----------------------------------+----------+--------------------+
+//!     |          TURN (47 bits)          |  CLOSED  |   LEFT (16 bits)   |
+//!     +----------------------------------+----------+--------------------+
+//! ```
+//!
+//! | from | take | close | open | empty |
+//! |---|---|---|---|---|
+//! | open | left - permits | closed, next turn | | nothing left, next turn |
+//! | closed | | | open, with what is put down | closed, next turn: the closer opens it with nothing |
+//!
+//! A turn's stock only gets less, so no stock is ever seen twice.
 
 use core::fmt;
 

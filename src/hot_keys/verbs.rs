@@ -14,8 +14,9 @@ use super::{HotKeys, KeyStore};
 impl<S> HotKeys<S> {
     /// Takes all of `permits` for the key, or none.
     ///
-    /// If the key has a seat: lock-free, unless it has to draw; does not allocate; reads the
-    /// clock once, and again to draw. In all else as of the store.
+    /// From the key's seat: lock-free; does not allocate; reads the clock once. If that has too
+    /// little, or the key has none, as of the store, and once or twice more the clock. The
+    /// store's observer is told, as of the store.
     ///
     /// # Errors
     ///
@@ -44,10 +45,13 @@ impl<S> HotKeys<S> {
 
     /// Changes the store, and takes back what was drawn from it before.
     ///
-    /// For what makes a key full again or gives it other terms: `reset`, `remove`, `reconfigure`
-    /// and the like. Once this is done, nothing that was drawn before can be taken any more; calls
-    /// that are under way may still take of it. Goes over all places; lock-free, if the change
-    /// is.
+    /// For what makes a key full again or gives it other terms: `reset`, `remove`, `restore`,
+    /// `reconfigure`, `reconfigure_tier`, `reassign`. Once this is done, nothing that was drawn
+    /// before can be taken any more, of any key; calls that are under way may still take of it.
+    /// Goes over all places; lock-free, if the change is. (If there are several `HotKeys` around one
+    /// table, each has its own seats, and each has to be told.)
+    ///
+    /// `drain` and `force` need no change, but leave what is in seats.
     ///
     /// # Examples
     ///
@@ -68,6 +72,7 @@ impl<S> HotKeys<S> {
 
     /// The place at `index`, counted round: for programs that know better than the number of a
     /// thread who works beside whom.
+    #[must_use]
     #[inline(always)]
     pub fn place(&self, index: usize) -> HotPlace<'_, S> {
         HotPlace { keys: self, index }
