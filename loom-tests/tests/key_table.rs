@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use sluicegate::{Quota, quota};
+use sluicegate::{Quota, WhenFull, quota};
 use sluicegate_loom_tests::SECOND;
 use sluicegate_loom_tests::tables::Call::{
     Ask, AskUpTo, Back, Finish, Mark, Remove, RunAhead, SetClock, Sweep,
@@ -47,6 +47,20 @@ fn a_new_key_has_one_place_whoever_goes_on() {
     let [one, twin] = twins(2, 0, 1);
     let twice = |key| vec![Ask(key, 1), AskUpTo(key, 2)];
     explore(3, empty(TWO), [twice(one), twice(twin)], |_| {});
+}
+
+/// One place is left, for whoever of them is first; the other was not told that it is the key's.
+#[test]
+fn a_key_that_has_its_place_is_not_refused_for_want_of_one() {
+    let [one, a, b] = keys(2, 0, 1);
+    let [c] = keys(2, 1, 0);
+    let before = [a, b, c].map(|key| Ask(key, 2));
+    let scene = || Scene::new(2, TWO, [&[SetClock(NOW)], &before[..]].concat());
+    explore(3, scene(), [vec![Ask(one, 1)], vec![Ask(one, 1)]], |played| {
+        assert_eq!(played.full(), 0);
+    });
+    let admits = Scene { when_full: WhenFull::Admit, ..scene() };
+    explore(3, admits, [vec![Ask(one, 2)], vec![AskUpTo(one, 2)]], |_| {});
 }
 
 #[test]

@@ -51,6 +51,8 @@ where
             // After all lines are there, so that hardly a level is ahead of it.
             let moment = table.moment();
             for (index, (place, word)) in core::iter::zip(places, words).enumerate() {
+                // A key that comes twice may have been new the first time.
+                let word = word.or_else(|| table.lines()[place.home].find_any(place.print));
                 let asked = table.ask_at(word, (place, moment), self.tier, &charge);
                 answer(first + index, self.answer(keys[index].borrow(), permits, asked));
             }

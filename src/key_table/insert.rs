@@ -43,7 +43,7 @@ use crate::Clock;
 use crate::sync::{Ordering::SeqCst, fence};
 
 use super::forget::Charged;
-use super::line::{At, PLACES, Pair, Words, empty, first, places};
+use super::line::{At, PLACES, Pair, Words, first, places};
 use super::place::Place;
 use super::table::{Answer, Charge, Granted, Moment, Refused, Table, hit};
 use super::tier::Tier;
@@ -111,10 +111,11 @@ impl<C: Clock> Table<C> {
         self.settle(pair, print, marker, (tier, charge))
     }
 
-    /// Places a marker of the key; `None` if somebody else was there first.
+    /// Places a marker of the key; `None` if somebody else was there first, or the key itself.
     fn mark(&self, pair: &Pair<'_>, print: Print) -> Result<Option<(At, KeyWord)>, Refused> {
-        let (at, seen, marker) = self.choose(pair, print)?;
-        Ok(pair.replace(at, seen, marker).then_some((at, marker)))
+        let chosen = self.choose(pair, print)?;
+        Ok(chosen
+            .and_then(|(at, seen, marker)| pair.replace(at, seen, marker).then_some((at, marker))))
     }
 
     /// Charges a marker of the key, if that is its only word.
@@ -157,8 +158,13 @@ impl<C: Clock> Table<C> {
         }))
     }
 
-    /// A place for a marker of the key, what was seen there, and the marker.
-    fn choose(&self, pair: &Pair<'_>, print: Print) -> Result<(At, KeyWord, KeyWord), Refused> {
+    /// A place for a marker of the key, what was seen there, and the marker. `None` if there is
+    /// no place left, but the key has one: it was looked for before these words were loaded.
+    fn choose(
+        &self,
+        pair: &Pair<'_>,
+        print: Print,
+    ) -> Result<Option<(At, KeyWord, KeyWord)>, Refused> {
         let words = [pair.words(0), pair.words(1)];
         let now = self.moment().now;
         let mut number = pair.home();
@@ -176,17 +182,19 @@ impl<C: Clock> Table<C> {
             let level = self.ticks.marker_over(now, seen.kind(), seen.level())?;
             Some((At(number, at), seen, KeyWord::marker(print, level)))
         });
-        chosen.ok_or_else(|| {
-            self.count_full();
-            let wait = |word: &KeyWord| self.ticks.until_free(now, word.kind(), word.level());
-            let waits = pair.lines().flat_map(|number| words[number].iter().map(wait));
-            Refused::Full { ticks: waits.min().unwrap_or(0) }
-        })
+        if chosen.is_some() || words.as_flattened().iter().any(|word| word.is_of(print)) {
+            return Ok(chosen);
+        }
+        self.count_full();
+        let wait = |word: &KeyWord| self.ticks.until_free(now, word.kind(), word.level());
+        let waits = pair.lines().flat_map(|number| words[number].iter().map(wait));
+        Err(Refused::Full { ticks: waits.min().unwrap_or(0) })
     }
 
     /// The places of a line that a marker may take.
     fn free(&self, now: u64, words: &Words) -> Free {
-        let empty = empty(words);
+        // One by one: the words were not loaded at one instant, so it need not be the last ones.
+        let empty = places(words, |word| word == KeyWord::default());
         if is_roomy(empty) {
             return Free { vacant: empty, all: empty };
         }

@@ -95,16 +95,6 @@ pub(super) fn places(words: &Words, is: impl Fn(KeyWord) -> bool) -> u32 {
     words.iter().enumerate().fold(0, |places, (at, &word)| places | u32::from(is(word)) << at)
 }
 
-/// The places that were never taken, as bits.
-///
-/// They are the last ones, since it is always the lowest that is taken, and none is ever empty
-/// again: so it is enough to count the others.
-#[inline]
-pub(super) fn empty(words: &Words) -> u32 {
-    let taken = words.iter().filter(|&&word| word != KeyWord::default()).count();
-    (1 << PLACES) - (1 << taken)
-}
-
 /// The lowest of places.
 #[inline(always)]
 pub(super) fn first(places: u32) -> Option<usize> {
@@ -159,8 +149,9 @@ impl<'a> Pair<'a> {
 
     /// The lowest place of a line that was never taken, if there are more of them than so many.
     ///
-    /// They are the last of the line, as in `empty`: so it is enough to look at one, and to count those
-    /// below it that were taken.
+    /// They are the last of the line, since it is always the lowest that is taken, and none is
+    /// ever empty again: so it is enough to look at one, and to count those below it that were
+    /// taken. (If some are taken meanwhile, the place may not be empty: who takes it finds out.)
     #[inline]
     pub(super) fn first_empty(&self, number: usize, more_than: usize) -> Option<usize> {
         let line = self.line(number);

@@ -261,9 +261,8 @@ where
     /// as fast where the table is larger than the processor's caches. A key may come more
     /// than once. Does not allocate.
     ///
-    /// `answer` is called while other keys of its 16 are still to be decided, by what was seen
-    /// of them before: it should be quick, and leave these keys alone (one that was refused is
-    /// not looked at again).
+    /// `answer` is called while other keys of its 16 are still to be decided, by a reading of the
+    /// clock from before: it should be quick.
     #[inline]
     pub fn try_acquire_batch_with<Q: Borrow<K>>(
         &self,

@@ -31,6 +31,31 @@ fn a_batch_answers_as_single_calls_in_its_order() {
 }
 
 #[test]
+fn a_key_that_a_batch_puts_in_the_last_place_has_its_place() {
+    let five = quota!(5 / second);
+    let (mut last, mut full) = (0, 0);
+    for first in (0..often(400)).map(|turn| turn * 100) {
+        let clock = ManualClock::at(SECOND);
+        let table = builder(five, &clock).when_full(WhenFull::Admit).memory(128).unwrap();
+        // One place is left, in one line or the other.
+        for key in first..first + 15 {
+            assert!(table.try_acquire(&key, 1).is_ok());
+        }
+        if table.full_events() > 0 {
+            continue;
+        }
+        let answers = table.try_acquire_batch(&[first + 99; 16], 1);
+        let granted = answers.iter().filter(|answer| answer.is_ok()).count();
+        match table.full_events() {
+            0 => assert_eq!(granted, 5),
+            events => assert_eq!((granted, events), (16, 16)),
+        }
+        if granted == 5 { last += 1 } else { full += 1 }
+    }
+    assert!(last > full || cfg!(miri), "{last} {full}");
+}
+
+#[test]
 fn a_batch_names_each_key_once_by_its_place() {
     let clock = ManualClock::new();
     let table = table(TEN, &clock);
