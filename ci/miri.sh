@@ -2,7 +2,7 @@
 # Miri: undefined behaviour, weak memory, and compare-exchanges that fail for no
 # reason, over several schedules of the unit tests and the concurrency tests.
 #
-#   ci/miri.sh                four schedules of the stress and linearizability tests, one of
+#   ci/miri.sh                two schedules of the stress and linearizability tests, one of
 #                             the rest
 #   ci/miri.sh --seeds N      N schedules of each: 64 take an hour or two
 #
@@ -16,7 +16,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 unit_seeds=1
-seeds=4
+seeds=2
 if [ $# -gt 0 ]; then
     [ "$1" = --seeds ] && [ $# -eq 2 ] || { echo "usage: ci/miri.sh [--seeds N]" >&2; exit 2; }
     unit_seeds=$2 seeds=$2
