@@ -64,8 +64,8 @@ where
             }
             let known = self.store.spend_known_group(&places, keys, ask);
             for ((key, place), known) in iter::zip(iter::zip(keys, places), known) {
-                let said =
-                    known.unwrap_or_else(|| self.spend_at(place, *key, Request::All(permits), ask));
+                let said = known
+                    .unwrap_or_else(|| self.spend_at(place, *key, Request::All(permits), ask, ask));
                 self.tell(*key, permits, &said);
                 answer(index, said);
                 index += 1;

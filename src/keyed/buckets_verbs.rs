@@ -32,9 +32,12 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        self.spend(key, Request::All(permits), move |_, terms, state, now_nanos| {
-            Buckets::<C, T>::force(terms, state, permits, now_nanos)
-        })
+        self.spend(
+            key,
+            Request::All(permits),
+            |_, terms, state, now_nanos| Buckets::<C, T>::force(terms, state, permits, now_nanos),
+            |_, terms, state, now_nanos| Buckets::<C, T>::force(terms, state, permits, now_nanos),
+        )
     }
 
     /// Takes all there is for the key, a part of a permit too; grants the whole ones.
@@ -50,9 +53,12 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        self.spend(key, Request::UpTo(0), |_, terms, state, now_nanos| {
-            Buckets::<C, T>::drain(terms, state, now_nanos)
-        })
+        self.spend(
+            key,
+            Request::UpTo(0),
+            |_, terms, state, now_nanos| Buckets::<C, T>::drain(terms, state, now_nanos),
+            |_, terms, state, now_nanos| Buckets::<C, T>::drain(terms, state, now_nanos),
+        )
     }
 
     /// The state of the key, to be restored elsewhere; `None` if it is not known.

@@ -37,11 +37,14 @@ where
 
     #[inline(always)]
     fn ask(&self, hash: u64, key: &Q, permits: u64) -> Result<Grant, Denied> {
-        let request = Request::All(permits);
+        // Twice, as in `try_acquire`.
         self.spend_at(
             Place::of_hash(hash),
             key,
-            request,
+            Request::All(permits),
+            move |limiter, terms, state, now_nanos| {
+                limiter.ask::<true>(terms, state, permits, now_nanos)
+            },
             move |limiter, terms, state, now_nanos| {
                 limiter.ask::<true>(terms, state, permits, now_nanos)
             },

@@ -53,10 +53,17 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        // Twice, so that the compiler puts the one that is called first where it is called.
-        self.spend(key, Request::All(permits), move |limiter, terms, state, now_nanos| {
-            limiter.ask::<true>(terms, state, permits, now_nanos)
-        })
+        // Twice: the first is called from one place, so the compiler puts it there.
+        self.spend(
+            key,
+            Request::All(permits),
+            move |limiter, terms, state, now_nanos| {
+                limiter.ask::<true>(terms, state, permits, now_nanos)
+            },
+            move |limiter, terms, state, now_nanos| {
+                limiter.ask::<true>(terms, state, permits, now_nanos)
+            },
+        )
     }
 
     /// Takes as many of `permits` as there are for the key, at least one.
@@ -82,9 +89,10 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        self.spend(key, Request::UpTo(permits), move |limiter, terms, state, now_nanos| {
+        let ask = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
             limiter.ask_up_to(terms, state, permits, now_nanos)
-        })
+        };
+        self.spend(key, Request::UpTo(permits), ask, ask)
     }
 
     /// What [`try_acquire`](Keyed::try_acquire) would answer now, if there is room for the
@@ -180,20 +188,21 @@ where
         self.store.has(self.place(key), key)
     }
 
-    /// What `ask` makes of the key.
+    /// What `first` makes of a key that is known, or `ask` of any.
     #[inline(always)]
     pub(super) fn spend<Q>(
         &self,
         key: &Q,
         request: Request,
-        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer + Copy,
+        first: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
+        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        let answer = self.spend_at(self.place(key), key, request, ask);
+        let answer = self.spend_at(self.place(key), key, request, first, ask);
         self.tell(key, request.permits(), &answer);
         answer
     }
@@ -205,13 +214,14 @@ where
         place: Place,
         key: &Q,
         request: Request,
-        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer + Copy,
+        first: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
+        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        match self.store.spend_known(place, key, ask) {
+        match self.store.spend_known(place, key, first) {
             Some(answer) => answer,
             None => self.spend_new(place, key, request, ask),
         }
