@@ -14,9 +14,9 @@
 //! | `ask` | the call that its seat has too little for |
 //! | `verbs` | what can be asked |
 //!
-//! Progress: lock-free, if the store is. Memory: 2 KiB for each place (256 bytes for each seat). Cost: an admission to a
-//! key that has a seat 6 loads and 1 CAS of its own line, and the clock; a call for another key
-//! 4 loads and 1 store more than without seats.
+//! Progress: lock-free, if the store is. Memory: 2 KiB for each place (256 bytes for each
+//! seat). Cost: an admission to a key that has a seat 6 loads and 1 CAS of its own line, and the
+//! clock; a call for another key 4 loads and 1 store more than without seats.
 //!
 //! # Why the bound holds
 //!
@@ -43,9 +43,9 @@
 //! what is drawn only if it was good by then.) ∎
 //!
 //! No room has to be lent, and none comes back: a permit that is not used in time is lost, as one
-//! that a full bucket would have earned, and so is what is in a seat that another key gets. If the bucket is full when something is drawn, it would
-//! be good for no time at all; so the draw passes an eighth of the burst over, and is good for as
-//! long as it takes to earn that.
+//! that a full bucket would have earned, and so is what is in a seat that another key gets. If
+//! the bucket is full when something is drawn, it would be good for no time at all; so the draw
+//! passes an eighth of the burst over, and is good for as long as it takes to earn that.
 //!
 //! What makes a key full again takes ticks that were taken before once more. So it has to be
 //! followed by taking back what was drawn: [`HotKeys::change`].
@@ -76,11 +76,11 @@ pub use self::verbs::HotPlace;
 
 /// A store of keys, the hottest of which scale as a [`Sharded`](crate::Sharded) limiter does.
 ///
-/// Around a [`KeyTable`](crate::KeyTable), a tier of one, or a `Keyed` of
-/// `Buckets`. A key that many threads ask for at once is one word that all of
-/// them write, and a lock that all of them hold; here each has a few permits of it on a cache line
-/// of its own, and is alone there. For other keys, which are asked for as before, a call takes a
-/// few nanoseconds longer.
+/// Around a [`KeyTable`](crate::KeyTable), a tier of one, or a `Keyed` of `Buckets`. A key that
+/// many threads ask for at once is one word that all of them write, and a lock that all of them
+/// hold; here each has a few permits of it on a cache line of its own, and is alone there. Other
+/// keys are asked for as before; that takes 5 to 15 ns longer, and more where each call is a miss
+/// of the caches.
 ///
 /// | | how |
 /// |---|---|
@@ -102,9 +102,9 @@ pub use self::verbs::HotPlace;
 ///   other, so that only their sum is bounded. With the default hasher nobody can find two such
 ///   keys; one that others can predict is not for keys that others choose.
 /// * What makes a key full, or gives it other terms, has to be done by way of
-///   [`change`](HotKeys::change), or what was drawn before comes on top. So does a `Keyed` that starts
-///   a key again by itself, because its clock went back by more than a second; and a table
-///   by more than its skew.
+///   [`change`](HotKeys::change), or what was drawn before comes on top. So it does where a
+///   store starts a key again by itself, because the clock went back: a `Keyed` by more than a
+///   second, a table by more than its skew.
 ///
 /// A hot key may get *less*: while it is full, an eighth of its burst is passed over, and what lies
 /// in seats whose threads do not use it, up to a quarter of its burst, waits there until it is
@@ -115,7 +115,8 @@ pub use self::verbs::HotPlace;
 /// [`Grant::remaining`](crate::Grant::remaining) of a grant from a seat is what that has left, and
 /// [`Grant::reset_after`](crate::Grant::reset_after) the time in which the whole burst is earned.
 /// What [`store`](HotKeys::store) tells of a key does not count what is in seats.
-/// [`Denied::retry_after`](crate::Denied::retry_after) is right if obeyed, but for who asks elsewhere meanwhile.
+/// [`Denied::retry_after`](crate::Denied::retry_after) is the store's, less what is in the
+/// caller's seat if that is good for as long.
 ///
 /// # Fairness
 ///

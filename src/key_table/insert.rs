@@ -64,7 +64,8 @@ impl<C: Clock> Table<C> {
         charge: &impl Fn(i64) -> Charge,
     ) -> Answer<'_> {
         let pair = self.pair(place);
-        // It is not looked for once more: if it has come since, the rescan finds it.
+        // It is not looked for once more: if it has come since, `choose` or the rescan
+        // finds it.
         let marked = match self.mark_empty(&pair, place.print, now) {
             Some(marked) => Some(marked),
             None => self.mark(&pair, place.print)?,

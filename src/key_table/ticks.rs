@@ -78,8 +78,8 @@ impl<const BITS: u32> Ticks<BITS> {
         self.age(now, level) >= self.span + self.margin
     }
 
-    /// The level of a marker that may take the place of a word: of one that is not the same
-    /// key's.
+    /// The level of a marker that may take the place of a word: of another key's, or of
+    /// the same key's if that has expired or was left behind.
     #[inline]
     pub(super) fn marker_over(&self, now: u64, kind: Kind, level: u64) -> Option<u64> {
         let age = self.age(now, level);
