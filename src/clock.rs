@@ -17,6 +17,8 @@ mod quanta;
 
 #[cfg(feature = "quanta")]
 mod coarse;
+#[cfg(feature = "quanta")]
+mod counter;
 #[cfg(feature = "std")]
 mod unix;
 
