@@ -60,7 +60,8 @@ pub trait Store<K: Key>: Send + Sync + Sized {
         true
     }
 
-    /// One without keys, told how many there will be if it wants to know.
+    /// One without keys. Only what cannot be made without knowing, or says so in its name, is
+    /// told how many there will be.
     fn new(limit: Limit, keys: u64) -> Self;
 
     /// Whether one permit of `key` is granted now.
@@ -97,11 +98,21 @@ pub fn visit_all<K: Key>(visitor: &mut impl Visitor<K>) {
     visitor.visit::<ours::TokenBucket>();
     visitor.visit::<ours::KeyTable<K>>();
     visitor.visit::<ours::KeyTableBatch<K>>();
+    visitor.visit::<ours::KeyTableCoarse<K>>();
+    visitor.visit::<ours::KeyTableCoarseBatch<K>>();
+    visitor.visit::<ours::KeyTableFoldhash<K>>();
+    visitor.visit::<ours::KeyTableFoldhashBatch<K>>();
+    visitor.visit::<ours::KeyTableFoldhashCoarse<K>>();
+    visitor.visit::<ours::KeyTableFoldhashCoarseBatch<K>>();
     visitor.visit::<ours::Keyed<K>>();
+    visitor.visit::<ours::KeyedFoldhash<K>>();
     visitor.visit::<ours::HotKeyTable<K>>();
     visitor.visit::<ours::HotKeyed<K>>();
 
     visitor.visit::<peers::GovernorDashMap<K>>();
+    visitor.visit::<peers::GovernorDashMapTold<K>>();
+    visitor.visit::<peers::GovernorDashMapUpkeep<K>>();
+    visitor.visit::<peers::GovernorDashMapFoldhash<K>>();
     visitor.visit::<peers::GovernorHashMap<K>>();
     visitor.visit::<peers::Quota<K>>();
     visitor.visit::<peers::PingoraRate>();

@@ -12,16 +12,8 @@
 //! the timer, in its steps; what the upper ones show is the limiter's, or, from
 //! some microseconds on, the scheduler's.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
-
-use crossbeam_utils::CachePadded;
 use hdrhistogram::Histogram;
 use serde::Serialize;
-
-use crate::round::crew::{self, Role};
-use crate::round::{self, Plan, scheduler};
-use crate::subject::{Op, Subject};
 
 /// One call in so many is timed.
 pub const EVERY: u64 = 8;
@@ -67,6 +59,17 @@ impl Ticks {
         self.0.add(&other.0).expect("their range is the same");
     }
 
+    /// Adds one time.
+    pub(crate) fn record(&mut self, ticks: u64) {
+        self.0.saturating_record(ticks);
+    }
+
+    /// The longest, to three digits. `None` if no call was timed.
+    #[must_use]
+    pub fn longest(&self) -> Option<u64> {
+        (!self.0.is_empty()).then(|| self.0.max())
+    }
+
     /// Their percentiles, where a tick is so many nanoseconds. `None` if no call was
     /// timed.
     #[must_use]
@@ -89,50 +92,20 @@ pub fn nanos_per_tick() -> f64 {
     quanta::Clock::new().delta_as_nanos(0, TICKS) as f64 / TICKS as f64
 }
 
-/// Times calls of `op` on a new `S` for one turn. The flag says whether the threads
-/// had the processors to themselves.
-#[must_use]
-pub fn run<S: Subject>(op: Op, plan: Plan) -> (Ticks, bool) {
-    let limit = S::limit(op);
-    let subject = CachePadded::new(S::new(limit));
-    let counter = quanta::Clock::new();
-    let crew =
-        crew::together::<S, _>(&subject, (op, limit, plan), |role, subject, own, is_over| {
-            let waited = scheduler::waited();
-            let ticks = lap(role, subject, own, is_over, &counter);
-            (ticks, scheduler::waited_since(waited))
-        });
-    let mut all = Ticks::default();
-    let mut longest_wait = Duration::ZERO;
-    for (ticks, waited) in &crew.done {
-        all.add(ticks);
-        longest_wait = longest_wait.max(*waited);
-    }
-    (all, longest_wait.as_secs_f64() <= round::QUIET * plan.time.as_secs_f64())
-}
-
-/// Calls until the turn is over. Who only keeps the others company has no times.
+/// Makes calls by `calls`, so many at a time, for as long as `goes_on`, and adds the times of
+/// some to `ticks`.
 ///
 /// The timed call goes where the others go, though that is one call more: a limiter
 /// that is called from two places may be inlined into neither.
-fn lap<S: Subject>(
-    role: Role,
-    subject: &S,
-    own: &mut S::Own<'_>,
-    is_over: &AtomicBool,
-    counter: &quanta::Clock,
-) -> Ticks {
-    let mut ticks = Ticks::default();
-    while !is_over.load(Relaxed) {
-        role.calls(subject, own, EVERY - 1);
+pub(crate) fn lap(ticks: &mut Ticks, goes_on: impl Fn() -> bool, mut calls: impl FnMut(u64)) {
+    let counter = quanta::Clock::new();
+    while goes_on() {
         let began = counter.raw();
-        role.calls(subject, own, 1);
+        calls(1);
         let ended = counter.raw();
-        if role != Role::Company {
-            ticks.0.saturating_record(ended.saturating_sub(began));
-        }
+        ticks.record(ended.saturating_sub(began));
+        calls(EVERY - 1);
     }
-    ticks
 }
 
 #[cfg(test)]
@@ -141,7 +114,7 @@ mod tests {
 
     fn of(ticks: impl IntoIterator<Item = u64>) -> Ticks {
         let mut all = Ticks::default();
-        ticks.into_iter().for_each(|ticks| all.0.saturating_record(ticks));
+        ticks.into_iter().for_each(|ticks| all.record(ticks));
         all
     }
 

@@ -3,6 +3,7 @@
 
 pub mod costs;
 pub mod crowd;
+pub mod fairness;
 pub mod keyed;
 pub mod latency;
 pub mod life;
@@ -15,3 +16,4 @@ pub mod rates;
 pub mod report;
 pub mod round;
 pub mod subject;
+pub mod watch;

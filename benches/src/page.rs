@@ -10,6 +10,7 @@ use clap::ValueEnum as _;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use self::group::Group;
+use crate::latency::EVERY;
 use crate::plot::lines::{self, Series};
 use crate::plot::{Side, axis::Scale, ink, ranges};
 use crate::report::{Line, Spread};
@@ -94,6 +95,7 @@ impl Page<'_> {
                 nav {
                     @for op in self.ops() { a href={ "#" (op) } { (op) } }
                     @if !self.keyed.is_empty() { a href="#keys" { "keys" } }
+                    a href="#worst" { "worst calls and fairness" }
                     a href="#excess" { "excess" }
                     a href="#figures" { "all figures" }
                 }
@@ -105,6 +107,16 @@ impl Page<'_> {
         html! {
             @for op in self.ops() { (self.section(op)) }
             @if !self.keyed.is_empty() { (keys::section(self.keyed, self.threads)) }
+            section #worst {
+                h2 { "Worst calls and fairness" }
+                p {
+                    "The longest of the calls that were timed, one in " (EVERY) ", in microseconds: the median \
+                     of the turns, and the most of all; what the system does meanwhile is in it. And the calls \
+                     of the slowest thread over those of the fastest in each millisecond: the median, and the \
+                     least of all; 1 is even."
+                }
+                details { summary { "as a table" } (tables::worst(self.lines, self.keyed)) }
+            }
             section #excess {
                 h2 { "Excess admissions" }
                 p {
@@ -223,7 +235,7 @@ fn mark(fill: &str) -> Markup {
 
 fn latencies<'a>(lines: &[&'a Line], threads: usize) -> Vec<(&'a str, crate::latency::Latency)> {
     let of_plot = lines.iter().filter(|line| line.threads == threads);
-    of_plot.filter_map(|line| Some((line.limiter, line.latency_ns?))).collect()
+    of_plot.filter_map(|line| Some((line.limiter, line.watched.latency_ns?))).collect()
 }
 
 /// What is asked, in the words of the page.

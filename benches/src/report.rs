@@ -7,6 +7,7 @@ use crate::keyed::Skew;
 use crate::latency::Latency;
 use crate::round::Round;
 use crate::subject::Op;
+use crate::watch::{Fairness, Figures, Worst};
 
 /// The least, the middle and the most of some figures.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -53,8 +54,9 @@ pub struct Line {
     pub mops: f64,
     /// The same, with the least and the most.
     pub mops_spread: Spread,
-    /// The times of single calls, from turns of their own.
-    pub latency_ns: Option<Latency>,
+    /// The times of single calls and how evenly the threads got on, from turns of their own.
+    #[serde(flatten)]
+    pub watched: Figures,
     /// Permits granted in all rounds.
     pub admitted: u64,
     /// Permits that might have been granted.
@@ -112,7 +114,7 @@ impl Line {
     ///
     /// If there are none.
     #[must_use]
-    pub fn of(case: Case, rounds: &[Round], latency_ns: Option<Latency>) -> Line {
+    pub fn of(case: Case, rounds: &[Round], watched: Figures) -> Line {
         let Case { limiter, baseline, op, threads, of_keys } = case;
         let quiet: Vec<&Round> = rounds.iter().filter(|round| round.is_quiet()).collect();
         let timed = if quiet.len() < 3 { rounds.iter().collect() } else { quiet.clone() };
@@ -126,7 +128,7 @@ impl Line {
             ns_per_op: Spread::of(timed.iter().map(|round| round.ns_per_op)),
             mops: mops.median,
             mops_spread: mops,
-            latency_ns,
+            watched,
             admitted: sum(|round| round.admitted),
             bound: sum(|round| round.bound),
             excess: sum(Round::excess),
@@ -149,6 +151,26 @@ impl Line {
         };
         let alone = all.iter().find(is_alone).filter(|_| self.threads > 1)?;
         Some(self.mops / alone.mops)
+    }
+
+    /// Its worst call in microseconds, as tables show it: the median of the turns, and the most
+    /// of all.
+    #[must_use]
+    pub fn worst(&self) -> String {
+        let micros = |nanos: f64| {
+            let micros = nanos / 1e3;
+            if micros < 9.95 { format!("{micros:.1}") } else { format!("{micros:.0}") }
+        };
+        let text = |Worst { median, max }| format!("{} ({})", micros(median), micros(max));
+        self.watched.worst_ns.map_or_else(String::new, text)
+    }
+
+    /// How evenly the threads got on in turns of a millisecond, as tables show it: the median,
+    /// and the least of all.
+    #[must_use]
+    pub fn fairness(&self) -> String {
+        let text = |Fairness { median, min }| format!("{median:.2} ({min:.2})");
+        self.watched.fairness_1ms.map_or_else(String::new, text)
     }
 }
 
@@ -174,12 +196,14 @@ pub fn table(lines: &[&Line], all: &[Line], style: Style) -> Table {
         "p50",
         "p99",
         "p99.9",
+        "worst, us",
         "Mops",
         "time",
         "throughput",
         "compared with",
         "1 thread",
         "fairness",
+        "in 1 ms",
         "quiet",
         "excess",
     ]);
@@ -188,8 +212,9 @@ pub fn table(lines: &[&Line], all: &[Line], style: Style) -> Table {
         let against = |ratio: &dyn Fn(&Line) -> f64| {
             baseline.map_or_else(String::new, |baseline| format!("{:.2} x", ratio(baseline)))
         };
+        let latency = line.watched.latency_ns;
         let percentile = |of: fn(Latency) -> f64| {
-            line.latency_ns.map_or_else(String::new, |latency| format!("{:.0}", of(latency)))
+            latency.map_or_else(String::new, |latency| format!("{:.0}", of(latency)))
         };
         table.add_row([
             line.limiter.to_owned(),
@@ -198,17 +223,19 @@ pub fn table(lines: &[&Line], all: &[Line], style: Style) -> Table {
             percentile(|latency| latency.p50),
             percentile(|latency| latency.p99),
             percentile(|latency| latency.p999),
+            line.worst(),
             format!("{:.1}", line.mops),
             against(&|other| line.ns_per_op.median / other.ns_per_op.median),
             against(&|other| line.mops / other.mops),
             baseline.map_or("", |other| other.limiter).to_owned(),
             line.speed_up(all).map_or_else(String::new, |times| format!("{times:.2} x")),
             format!("{:.2}", line.slowest_thread as f64 / line.fastest_thread as f64),
+            line.fairness(),
             format!("{}/{}", line.quiet, line.rounds),
             line.excess.to_string(),
         ]);
     }
-    align(&mut table, &[0, 9]);
+    align(&mut table, &[0, 10]);
     table
 }
 
@@ -242,6 +269,7 @@ mod tests {
         assert!((spread.median - 2.5).abs() < 1e-9);
         assert!((Spread::of([5.0, 1.0, 2.0]).median - 2.0).abs() < 1e-9);
     }
+
     #[test]
     fn a_speed_up_is_against_one_thread_of_the_same() {
         let round = Round {
@@ -256,10 +284,47 @@ mod tests {
         let line = |limiter, threads, mops| {
             let (baseline, op, of_keys) = ("governor", Op::Allow, None);
             let case = Case { limiter, baseline, op, threads, of_keys };
-            Line::of(case, &[Round { mops, ..round }], None)
+            Line::of(case, &[Round { mops, ..round }], Figures::default())
         };
         let lines = [line("a", 1, 100.0), line("b", 1, 10.0), line("b", 2, 15.0)];
         assert!((lines[2].speed_up(&lines).expect("there is b alone") - 1.5).abs() < 1e-9);
         assert!(lines[0].speed_up(&lines).is_none() && lines[2].speed_up(&lines[..1]).is_none());
+    }
+
+    #[test]
+    fn the_worst_and_the_fairness_are_in_the_table_and_in_the_json() {
+        let round = Round {
+            ns_per_op: 10.0,
+            mops: 100.0,
+            most_calls: 1,
+            fewest_calls: 1,
+            admitted: 1,
+            bound: 1,
+            queued: 0.0,
+        };
+        let (baseline, op, of_keys) = ("governor", Op::Allow, None);
+        let case = Case { limiter: "a", baseline, op, threads: 2, of_keys };
+        let watched = Figures {
+            latency_ns: None,
+            worst_ns: Some(Worst { median: 4_321.0, max: 54_321.0 }),
+            fairness_1ms: Some(Fairness { median: 0.954, min: 0.25 }),
+        };
+        let line = Line::of(case, &[round], watched);
+        let text = table(&[&line], &[], Style::Markdown).to_string();
+        assert!(text.contains("| 4.3 (54) |") && text.contains("| 0.95 (0.25) |"), "{text}");
+        let json = serde_json::to_value(&line).expect("a line is plain data");
+        assert_eq!(json["worst_ns"]["median"], 4_321.0);
+        assert_eq!(json["worst_ns"]["max"], 54_321.0);
+        assert_eq!(json["fairness_1ms"]["median"], 0.954);
+        assert_eq!(json["fairness_1ms"]["min"], 0.25);
+        // What other tools read.
+        let fields = ["limiter", "op", "threads", "keys", "mops", "admitted", "bound", "excess"];
+        assert!(fields.iter().all(|field| json.get(field).is_some()), "{json}");
+        let spread = ["min", "median", "max"];
+        assert!(spread.iter().all(|field| json["ns_per_op"].get(field).is_some()), "{json}");
+
+        let alone = Line::of(Case { threads: 1, ..case }, &[round], Figures::default());
+        let json = serde_json::to_value(&alone).expect("a line is plain data");
+        assert!(json["worst_ns"].is_null() && json["fairness_1ms"].is_null());
     }
 }

@@ -1,6 +1,6 @@
 //! A limiter, or a bare clock, as the benches see it.
 
-mod clocks;
+pub(crate) mod clocks;
 mod lease;
 mod mutex_bucket;
 mod mutex_log;
@@ -115,7 +115,7 @@ impl Limit {
 }
 
 /// A limiter, or a bare clock, that a bench can ask for permits.
-pub trait Subject: Send + Sync + Sized {
+pub trait Subject: Send + Sync + Sized + 'static {
     /// What reports call it.
     const NAME: &'static str;
 

@@ -3,35 +3,59 @@
 //! Every limiter, operation and thread count has a turn in each round, and the
 //! rounds start at a different one each time, so what else the machine does
 //! falls on all of them alike. A time is that of the slowest thread, over its own
-//! calls. In some rounds each turn is followed by another in which single calls are
-//! timed, for the percentiles.
+//! calls. In some rounds each turn follows others in which single calls are timed, for the
+//! percentiles and the worst of them, and in which the threads are compared with each other.
 //!
-//! Limiters of many keys have their turns after the others, with none for single calls.
-//! They have all their keys before they are timed. Those of more than 131,072 keys are
-//! kept for all rounds.
+//! Limiters of many keys have their turns after the others. They have all their keys before
+//! they are timed. Those of more than 131,072 keys are kept for all rounds.
 
 use std::fs;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
 use sluicegate_benches::keyed::report::Topic;
-use sluicegate_benches::keyed::{self, Skew};
-use sluicegate_benches::latency::{self, Ticks};
+use sluicegate_benches::keyed::{self, Keyed, Skew};
+use sluicegate_benches::latency;
 use sluicegate_benches::machine::Machine;
 use sluicegate_benches::page::{self, Page};
 use sluicegate_benches::progress::Progress;
 use sluicegate_benches::report::{self, Case, Line, Style};
 use sluicegate_benches::round::{self, Plan, Round};
 use sluicegate_benches::subject::{self, Op, Subject, Visitor};
+use sluicegate_benches::watch::{self, Seen, Sum, Watch};
 
-/// Single calls are timed in every so many rounds, the first included: millions of
-/// calls are enough for a percentile, and the medians need the rounds more.
-const TIMED_ROUNDS: u32 = 4;
+/// Turns are watched in every so many rounds, the first included: millions of calls are enough
+/// for a percentile, and the medians of times need the rounds more.
+const WATCHED_ROUNDS: u32 = 2;
+
+/// What the columns say, below the help.
+const COLUMNS: &str = "\
+Columns, and fields of --json:
+  ns          ns_per_op: time per call of the slowest thread, over its own calls; median of the rounds
+  min..max    the least and the most of the rounds
+  p50..p99.9  latency_ns: percentiles of single calls, one in 8, with the timer's own time
+  worst, us   worst_ns: the longest of the calls that are timed in a turn; median of the turns, and
+              in brackets the longest of all. What the system did meanwhile is in it
+  Mops        mops: calls of all threads per microsecond
+  time        over that of the limiter it is compared with; throughput: the same of Mops
+  1 thread    throughput over that of the same limiter with one thread
+  fairness    slowest_thread / fastest_thread: calls of the slowest thread over those of the
+              fastest, all rounds together
+  in 1 ms     fairness_1ms: the same in every millisecond of a turn; median, and in brackets the
+              least. From two threads on
+  quiet       rounds in which no thread had to wait for a processor, of all
+  excess      permits granted beyond burst + rate x time
+
+Percentiles, worst calls and fairness are of turns of their own, in every 2nd round; those for
+fairness last 10 ms or more. Stores of keys are not told how many will come, but for those that
+are called so and the tables of fixed size (key_table).";
 
 /// Times limiters under contention, in alternation.
 #[derive(Debug, Parser)]
+#[command(after_help = COLUMNS)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches, each of its own")]
 struct Args {
     /// Print one JSON object per line
@@ -76,7 +100,7 @@ struct Args {
     /// How often a turn is repeated at once if a thread had to wait for a processor
     #[arg(long, value_name = "N", default_value_t = 3)]
     retries: u32,
-    /// Bind each thread to a core of its own
+    /// Bind each thread to a core of its own, as far as there are cores
     #[arg(long)]
     pin: bool,
 }
@@ -89,16 +113,53 @@ fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Times single calls for one turn. Limiters of many keys have no such turns.
-type TimeCalls = fn(Op, Plan) -> (Ticks, bool);
+/// A limiter that is asked one thing, as it is given its turns.
+trait Turns {
+    /// One in which calls are counted.
+    fn count(&mut self, plan: Plan, round: u32) -> Round;
+
+    /// One that is watched, and whether it was quiet.
+    fn watch(&mut self, plan: Plan, round: u32, watch: Watch) -> (Seen, bool);
+}
+
+/// One without keys, which is new in each turn.
+struct Unkeyed<S> {
+    op: Op,
+    subject: PhantomData<S>,
+}
+
+impl<S: Subject> Turns for Unkeyed<S> {
+    fn count(&mut self, plan: Plan, _: u32) -> Round {
+        round::run::<S>(self.op, plan)
+    }
+
+    fn watch(&mut self, plan: Plan, _: u32, watch: Watch) -> (Seen, bool) {
+        watch::run::<S>(self.op, plan, watch)
+    }
+}
+
+impl Turns for Keyed {
+    fn count(&mut self, plan: Plan, round: u32) -> Round {
+        self.turn(plan, round)
+    }
+
+    fn watch(&mut self, plan: Plan, round: u32, watch: Watch) -> (Seen, bool) {
+        Keyed::watch(self, plan, round, watch)
+    }
+}
 
 /// A case, and what came of it.
 struct Entry {
     case: Case,
-    run: Box<dyn FnMut(Plan, u32) -> Round>,
-    time_calls: Option<TimeCalls>,
+    turns: Box<dyn Turns>,
     rounds: Vec<Round>,
-    ticks: Ticks,
+    seen: Sum,
+}
+
+impl Entry {
+    fn new(case: Case, turns: impl Turns + 'static) -> Entry {
+        Entry { case, turns: Box::new(turns), rounds: Vec::new(), seen: Sum::default() }
+    }
 }
 
 /// Collects the cases that the arguments ask for.
@@ -115,13 +176,9 @@ impl Visitor for Cases<'_> {
         for &op in self.args.op.iter().filter(|op| S::OPS.contains(op)) {
             for &threads in &self.args.threads {
                 let (limiter, baseline) = (S::NAME, S::BASELINE);
-                self.entries.push(Entry {
-                    case: Case { limiter, baseline, op, threads, of_keys: None },
-                    run: Box::new(move |plan, _| round::run::<S>(op, plan)),
-                    time_calls: Some(latency::run::<S>),
-                    rounds: Vec::new(),
-                    ticks: Ticks::default(),
-                });
+                let case = Case { limiter, baseline, op, threads, of_keys: None };
+                let turns = Unkeyed::<S> { op, subject: PhantomData };
+                self.entries.push(Entry::new(case, turns));
             }
         }
     }
@@ -142,9 +199,8 @@ fn main() -> ExitCode {
     progress.end();
 
     let nanos_per_tick = latency::nanos_per_tick();
-    let line = |entry: &Entry| {
-        Line::of(entry.case, &entry.rounds, entry.ticks.percentiles(nanos_per_tick))
-    };
+    let line =
+        |entry: &Entry| Line::of(entry.case, &entry.rounds, entry.seen.figures(nanos_per_tick));
     let (keyed, lines): (Vec<Line>, Vec<Line>) =
         entries.iter().map(line).partition(|line| line.of_keys.is_some());
     if args.json {
@@ -186,13 +242,7 @@ fn entries(args: &Args) -> Vec<Entry> {
             skews: &args.spread,
             threads: &args.threads,
         };
-        entries.extend(keyed::all(wanted).into_iter().map(|mut keyed| Entry {
-            case: keyed.case,
-            run: Box::new(move |plan, round| keyed.turn(plan, round)),
-            time_calls: None,
-            rounds: Vec::new(),
-            ticks: Ticks::default(),
-        }));
+        entries.extend(keyed::all(wanted).into_iter().map(|keyed| Entry::new(keyed.case, keyed)));
     }
     entries
 }
@@ -202,29 +252,33 @@ fn run_round(args: &Args, round: u32, entries: &mut [Entry], progress: &Progress
     let count = entries.len();
     let first = round as usize * count / args.rounds as usize;
     for index in 0..count {
-        let Entry { case, run, time_calls, rounds, ticks } = &mut entries[(first + index) % count];
+        let Entry { case, turns, rounds, seen } = &mut entries[(first + index) % count];
         let time = Duration::from_millis(args.ms);
         let plan = Plan { threads: case.threads, time, is_pinned: args.pin };
+        // First, so that what a store of keys admits in them is in its report.
+        if round % WATCHED_ROUNDS == 1 {
+            for watch in Watch::all(case.threads) {
+                let again =
+                    (0..=args.retries).map(|_| turns.watch(watch.plan(plan), round, *watch));
+                // The quiet one, or else the last.
+                seen.add(until_quiet(again));
+            }
+        }
         for _ in 0..=args.retries {
-            let done = run(plan, round);
+            let done = turns.count(plan, round);
             rounds.push(done);
             if done.is_quiet() {
                 break;
             }
         }
-        if let Some(time_calls) = time_calls.filter(|_| round % TIMED_ROUNDS == 1) {
-            let turns = (0..=args.retries).map(|_| time_calls(case.op, plan));
-            // The quiet one, or else the last.
-            ticks.add(&until_quiet(turns));
-        }
         progress.end_turn(case.limiter);
     }
 }
 
-fn until_quiet(turns: impl Iterator<Item = (Ticks, bool)>) -> Ticks {
-    let mut last = Ticks::default();
-    for (ticks, is_quiet) in turns {
-        last = ticks;
+fn until_quiet(turns: impl Iterator<Item = (Seen, bool)>) -> Seen {
+    let mut last = Seen::default();
+    for (seen, is_quiet) in turns {
+        last = seen;
         if is_quiet {
             break;
         }
@@ -234,12 +288,12 @@ fn until_quiet(turns: impl Iterator<Item = (Ticks, bool)>) -> Ticks {
 
 fn how(args: &Args) -> String {
     format!(
-        "{} rounds of {} ms each{}, in alternation; single calls timed in every {}th round, one call in {}.",
+        "{} rounds of {} ms each{}, in alternation; single calls timed, one in {}, and threads compared in every {}nd round.",
         args.rounds,
         args.ms,
         if args.pin { ", threads bound to cores" } else { "" },
-        TIMED_ROUNDS,
         latency::EVERY,
+        WATCHED_ROUNDS,
     )
 }
 

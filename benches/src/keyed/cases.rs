@@ -6,11 +6,12 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::turn::{self, Full, Task};
+use super::turn::{self, Full, Task, Turn};
 use super::{BASELINE, Key, OPS, Skew, Store, Visitor, each, fill, sequence, visit_all};
 use crate::report::{Case, OfKeys};
 use crate::round::{Plan, Round};
 use crate::subject::Op;
+use crate::watch::{Seen, Watch};
 
 /// What is to be asked.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +34,20 @@ pub struct Wanted<'a> {
 pub struct Keyed {
     /// What is asked of it.
     pub case: Case,
-    turn: Box<dyn FnMut(Plan, u32) -> Round>,
+    turn: Box<dyn FnMut(Plan, u32, Option<Watch>) -> Turn>,
 }
 
 impl Keyed {
     /// Gives it a turn, in that round.
     pub fn turn(&mut self, plan: Plan, round: u32) -> Round {
-        (self.turn)(plan, round)
+        (self.turn)(plan, round, None).round
+    }
+
+    /// Gives it a turn that is watched. The flag says whether the threads had the processors
+    /// to themselves.
+    pub fn watch(&mut self, plan: Plan, round: u32, watch: Watch) -> (Seen, bool) {
+        let Turn { round, seen } = (self.turn)(plan, round, Some(watch));
+        (seen, round.is_quiet())
     }
 }
 
@@ -129,14 +137,17 @@ impl<K: Key> Visitor<K> for Cases<'_, K> {
                     let (limiter, of_keys) = (name, Some(of_keys));
                     let case = Case { limiter, baseline, op, threads, of_keys };
                     let (kept, drawn) = (Rc::clone(&kept), Rc::clone(&self.drawn));
-                    let turn: Box<dyn FnMut(Plan, u32) -> Round> = if op == Op::Insert {
-                        Box::new(move |plan, _| fill::run::<K, S>(&drawn.each(keys), plan))
+                    let turn: Box<dyn FnMut(Plan, u32, Option<Watch>) -> Turn> = if op == Op::Insert
+                    {
+                        Box::new(move |plan, _, watch| {
+                            fill::run::<K, S>(&drawn.each(keys), plan, watch)
+                        })
                     } else {
-                        Box::new(move |plan, round| {
+                        Box::new(move |plan, round, watch| {
                             let sequences = drawn.sequences(spread, keys, threads);
                             let mut kept = kept.borrow_mut();
                             let task = Task { op, keys, skew: spread, sequences: &sequences };
-                            turn::run(&mut kept, task, plan, round)
+                            turn::run(&mut kept, task, plan, round, watch)
                         })
                     };
                     self.all.push(Keyed { case, turn });
@@ -195,6 +206,8 @@ mod tests {
                 time: Duration::from_millis(1),
                 is_pinned: false,
             };
+            let (seen, _) = keyed.watch(plan, 1, Watch::Calls);
+            assert!(seen.ticks.is_some_and(|ticks| ticks.longest().is_some()), "{keyed:?}");
             assert_eq!(keyed.turn(plan, 1).excess(), 0, "{keyed:?}");
         }
         assert!(all(wanted("")).is_empty());

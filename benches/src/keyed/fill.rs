@@ -1,6 +1,8 @@
 //! One turn of insertions: stores that are filled from empty, as many as there is time
 //! for, and at least one.
 
+use std::cell::Cell;
+use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::thread;
@@ -8,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::Backoff;
 
-use super::turn::calls;
+use super::turn::{Turn, calls};
 use super::{Key, Store, are_all, limit};
 use crate::round::{Plan, Round, scheduler};
 use crate::subject::Op;
+use crate::watch::{Seen, Sight, Watch};
 
 /// What the threads see of each other.
 struct Yard<S> {
@@ -30,6 +33,7 @@ struct Laps {
     /// One for each filling.
     times: Vec<(Instant, Instant)>,
     queued: Duration,
+    sight: Option<Sight>,
 }
 
 impl Laps {
@@ -45,7 +49,7 @@ impl Laps {
 ///
 /// If a new key is refused.
 #[expect(clippy::cast_precision_loss, reason = "they are counts of a second's calls")]
-pub(super) fn run<K: Key, S: Store<K>>(keys: &[K], plan: Plan) -> Round {
+pub(super) fn run<K: Key, S: Store<K>>(keys: &[K], plan: Plan, watch: Option<Watch>) -> Turn {
     let yard = Yard {
         store: Mutex::new(None),
         barrier: Barrier::new(plan.threads + 1),
@@ -55,7 +59,7 @@ pub(super) fn run<K: Key, S: Store<K>>(keys: &[K], plan: Plan) -> Round {
     let cores = core_affinity::get_core_ids().filter(|_| plan.is_pinned).unwrap_or_default();
     // A store is asked for several at once, and for all of them.
     let part = keys.len() / plan.threads / S::AT_ONCE * S::AT_ONCE;
-    let laps: Vec<Laps> = thread::scope(|scope| {
+    let mut laps: Vec<Laps> = thread::scope(|scope| {
         let running: Vec<_> = (0..plan.threads)
             .map(|index| {
                 let (yard, core) = (&yard, cores.get(index).copied());
@@ -64,7 +68,7 @@ pub(super) fn run<K: Key, S: Store<K>>(keys: &[K], plan: Plan) -> Round {
                     if let Some(core) = core {
                         core_affinity::set_for_current(core);
                     }
-                    work::<K, S>(yard, keys, plan.threads)
+                    work::<K, S>(yard, keys, plan.threads, watch)
                 })
             })
             .collect();
@@ -97,7 +101,8 @@ pub(super) fn run<K: Key, S: Store<K>>(keys: &[K], plan: Plan) -> Round {
         .sum();
     let nanos = |laps: &Laps| laps.time().as_nanos() as f64 / laps.calls.max(1) as f64;
     let queued = |laps: &Laps| laps.queued.as_secs_f64() / laps.time().as_secs_f64().max(1e-9);
-    Round {
+    let seen = Seen::of(laps.iter_mut().filter_map(|laps| laps.sight.take()));
+    let round = Round {
         ns_per_op: laps.iter().map(nanos).fold(0.0, f64::max),
         mops: calls as f64 / time.as_nanos().max(1) as f64 * 1e3,
         most_calls: laps.iter().map(|laps| laps.calls).max().unwrap_or(0),
@@ -106,11 +111,17 @@ pub(super) fn run<K: Key, S: Store<K>>(keys: &[K], plan: Plan) -> Round {
         // One call for each key, of which any limit admits one.
         bound: calls,
         queued: laps.iter().map(queued).fold(0.0, f64::max),
-    }
+    };
+    Turn { round, seen }
 }
 
-fn work<K: Key, S: Store<K>>(yard: &Yard<S>, keys: &[K], threads: usize) -> Laps {
-    let mut laps = Laps::default();
+fn work<K: Key, S: Store<K>>(
+    yard: &Yard<S>,
+    keys: &[K],
+    threads: usize,
+    watch: Option<Watch>,
+) -> Laps {
+    let mut laps = Laps { sight: watch.map(Sight::new), ..Laps::default() };
     for filling in 1.. {
         yard.barrier.wait();
         if yard.is_over.load(Relaxed) {
@@ -118,6 +129,7 @@ fn work<K: Key, S: Store<K>>(yard: &Yard<S>, keys: &[K], threads: usize) -> Laps
         }
         let store = yard.store.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let store = store.expect("there is a store before the start");
+        settle_allocator();
         // Who waits at a barrier is woken when others have long begun.
         yard.ready.fetch_add(1, Relaxed);
         let backoff = Backoff::new();
@@ -126,7 +138,10 @@ fn work<K: Key, S: Store<K>>(yard: &Yard<S>, keys: &[K], threads: usize) -> Laps
         }
         let waited = scheduler::waited();
         let began = Instant::now();
-        laps.admitted += calls(&*store, keys);
+        laps.admitted += match &mut laps.sight {
+            None => calls(&*store, keys),
+            Some(sight) => watched(&*store, keys, sight),
+        };
         let ended = Instant::now();
         laps.queued += scheduler::waited_since(waited);
         laps.calls += keys.len() as u64;
@@ -135,6 +150,30 @@ fn work<K: Key, S: Store<K>>(yard: &Yard<S>, keys: &[K], threads: usize) -> Laps
         yard.barrier.wait();
     }
     laps
+}
+
+/// Inserts all keys, and looks.
+fn watched<K: Key, S: Store<K>>(store: &S, keys: &[K], sight: &mut Sight) -> u64 {
+    let (at, mut admitted) = (Cell::new(0), 0);
+    let goes_on = || at.get() < keys.len();
+    sight.lap(goes_on, |count| {
+        let end = keys.len().min(at.get() + count as usize * S::AT_ONCE);
+        admitted += calls(store, &keys[at.get()..end]);
+        at.set(end);
+    });
+    admitted
+}
+
+/// Has the allocator do now, before the time is taken, what it owes for others.
+///
+/// The stores before this one were filled by threads as this, in many small pieces, and the
+/// main thread has freed them. glibc leaves such pieces in the arena that they are of, and puts
+/// them together when a thread of that arena asks for a large piece for the first time: of
+/// ten million pieces that takes it most of a second, which would be billed to whichever
+/// store is the first to grow.
+fn settle_allocator() {
+    const LARGE: usize = 1 << 17;
+    drop(black_box(Vec::<u8>::with_capacity(LARGE)));
 }
 
 /// Outside the lock goes what was there: taking down a store takes long.
@@ -159,9 +198,12 @@ mod tests {
                 return;
             }
             let plan = Plan { threads: 2, time: Duration::from_millis(2), is_pinned: false };
-            let round = run::<K, S>(&each(1_024), plan);
-            assert!(round.admitted > 1_000 && round.excess() == 0, "{}", S::NAME);
-            assert_eq!(round.most_calls, round.fewest_calls, "{}", S::NAME);
+            for watch in [None, Some(Watch::Calls), Some(Watch::Shares)] {
+                let Turn { round, seen } = run::<K, S>(&each(1_024), plan, watch);
+                assert!(round.admitted > 1_000 && round.excess() == 0, "{}", S::NAME);
+                assert_eq!(round.most_calls, round.fewest_calls, "{}", S::NAME);
+                assert_eq!(seen.ticks.is_some(), watch == Some(Watch::Calls), "{}", S::NAME);
+            }
         }
     }
 

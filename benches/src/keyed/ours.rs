@@ -1,8 +1,12 @@
 //! The stores of this project, and its limiter without keys.
 
-use sluicegate::QuantaClock;
+use std::hash::RandomState;
+
+use foldhash::quality::RandomState as Foldhash;
+use sluicegate::{CoarseClock, QuantaClock};
 
 use super::{Key, Skew, Store};
+use crate::subject::clocks::STEP;
 use crate::subject::{self, Limit, Op};
 
 /// One bucket for all: what a key that is asked for all the time can come to.
@@ -26,9 +30,26 @@ impl<K: Key> Store<K> for TokenBucket {
     }
 }
 
+/// A table, and a row of its own for batches of it.
 macro_rules! key_table {
-    ($Table:ident, $name:literal $(, $batch:item)*) => {
-        pub(super) struct $Table<K: Key>(sluicegate::KeyTable<K::Asked>);
+    ($Table:ident, $Batch:ident, $Hasher:ty, $Clock:ty, $clock:expr, $name:literal) => {
+        key_table!(@ $Table, $Hasher, $Clock, $clock, $name);
+
+        key_table!(
+            @ $Batch, $Hasher, $Clock, $clock, concat!($name, "_batch"),
+            const AT_ONCE: usize = 16;,
+            #[inline]
+            fn try_next(&self, keys: &[K]) -> u64 {
+                let mut granted = 0;
+                self.0.try_acquire_batch_with(keys, 1, |_, answer| {
+                    granted += u64::from(answer.is_ok());
+                });
+                granted
+            }
+        );
+    };
+    (@ $Table:ident, $Hasher:ty, $Clock:ty, $clock:expr, $name:expr $(, $batch:item)*) => {
+        pub(super) struct $Table<K: Key>(sluicegate::KeyTable<K::Asked, $Hasher, $Clock>);
 
         impl<K: Key> Store<K> for $Table<K> {
             const NAME: &'static str = $name;
@@ -36,8 +57,10 @@ macro_rules! key_table {
             const HOMELESS: u64 = 20;
 
             fn new(limit: Limit, keys: u64) -> Self {
-                let table = sluicegate::KeyTable::with_keys(subject::quota(limit), keys as usize);
-                $Table(table.expect("the limit is in range"))
+                let quota = subject::quota(limit);
+                let hasher = <$Hasher>::default();
+                let table = sluicegate::KeyTable::builder_with(quota, hasher, $clock);
+                $Table(table.keys(keys as usize).expect("the limit is in range"))
             }
 
             #[inline]
@@ -50,36 +73,67 @@ macro_rules! key_table {
     };
 }
 
-key_table!(KeyTable, "sluicegate/key_table");
-
 key_table!(
+    KeyTable,
     KeyTableBatch,
-    "sluicegate/key_table_batch",
-    const AT_ONCE: usize = 16;,
-    #[inline]
-    fn try_next(&self, keys: &[K]) -> u64 {
-        let mut granted = 0;
-        self.0.try_acquire_batch_with(keys, 1, |_, answer| granted += u64::from(answer.is_ok()));
-        granted
-    }
+    RandomState,
+    QuantaClock,
+    QuantaClock::new(),
+    "sluicegate/key_table"
 );
 
-/// It takes the keys as they come: room is made when it is needed.
-pub(super) struct Keyed<K: Key>(sluicegate::Keyed<K>);
+key_table!(
+    KeyTableCoarse,
+    KeyTableCoarseBatch,
+    RandomState,
+    CoarseClock,
+    CoarseClock::start(STEP).expect("a thread can be started"),
+    "sluicegate/key_table_coarse"
+);
 
-impl<K: Key> Store<K> for Keyed<K> {
-    const NAME: &'static str = "sluicegate/keyed";
+key_table!(
+    KeyTableFoldhash,
+    KeyTableFoldhashBatch,
+    Foldhash,
+    QuantaClock,
+    QuantaClock::new(),
+    "sluicegate/key_table_foldhash"
+);
 
-    fn new(limit: Limit, _: u64) -> Self {
-        let keyed = sluicegate::Keyed::new(subject::quota(limit));
-        Keyed(keyed.expect("the limit is in range"))
-    }
+key_table!(
+    KeyTableFoldhashCoarse,
+    KeyTableFoldhashCoarseBatch,
+    Foldhash,
+    CoarseClock,
+    CoarseClock::start(STEP).expect("a thread can be started"),
+    "sluicegate/key_table_foldhash_coarse"
+);
 
-    #[inline]
-    fn try_one(&self, key: &K) -> bool {
-        self.0.try_acquire::<K::Asked>(key.borrow(), 1).is_ok()
-    }
+macro_rules! keyed {
+    ($Keyed:ident, $Hasher:ty, $name:literal) => {
+        /// It takes the keys as they come: room is made when it is needed.
+        pub(super) struct $Keyed<K: Key>(sluicegate::Keyed<K, sluicegate::Buckets, $Hasher>);
+
+        impl<K: Key> Store<K> for $Keyed<K> {
+            const NAME: &'static str = $name;
+
+            fn new(limit: Limit, _: u64) -> Self {
+                let buckets = sluicegate::Buckets::new(subject::quota(limit));
+                let buckets = buckets.expect("the limit is in range");
+                let keyed = sluicegate::Keyed::builder(buckets).hasher(<$Hasher>::default());
+                $Keyed(keyed.build().expect("it may have keys"))
+            }
+
+            #[inline]
+            fn try_one(&self, key: &K) -> bool {
+                self.0.try_acquire::<K::Asked>(key.borrow(), 1).is_ok()
+            }
+        }
+    };
 }
+
+keyed!(Keyed, RandomState, "sluicegate/keyed");
+keyed!(KeyedFoldhash, Foldhash, "sluicegate/keyed_foldhash");
 
 macro_rules! hot_keys {
     ($Hot:ident, $name:literal, $homeless:literal, $Store:ty, $store:expr) => {

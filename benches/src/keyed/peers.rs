@@ -1,5 +1,5 @@
-//! The peers, each set up for its fastest way to ask for one permit of a key, and told
-//! how many keys will come if it wants to know.
+//! The peers, each set up for its fastest way to ask for one permit of a key. None is told
+//! how many keys will come, but for a row that says so: `Keyed` is not told either.
 
 use std::collections::HashMap;
 use std::hash::RandomState;
@@ -8,10 +8,12 @@ use std::num::NonZeroU32;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use governor::clock::QuantaClock;
+use foldhash::quality::RandomState as Foldhash;
+use governor::clock::{QuantaClock, QuantaUpkeepClock};
 use governor::state::keyed::{DashMapStateStore, HashMapStateStore};
 
 use super::{Key, Skew, Store};
+use crate::subject::clocks::STEP;
 use crate::subject::{Limit, Op};
 
 /// No store: what is left of the measurement itself.
@@ -51,18 +53,14 @@ impl std::hash::Hasher for Read {
 }
 
 macro_rules! governor {
-    ($Governor:ident, $Store:ident, $name:literal, |$keys:ident| $make:expr) => {
-        pub(super) struct $Governor<K: Key>(governor::RateLimiter<K, $Store<K>, QuantaClock>);
+    ($Governor:ident, $Store:ty, $Clock:ty, $name:literal, |$keys:ident| $make:expr, $clock:expr) => {
+        pub(super) struct $Governor<K: Key>(governor::RateLimiter<K, $Store, $Clock>);
 
         impl<K: Key> Store<K> for $Governor<K> {
             const NAME: &'static str = $name;
 
             fn new(limit: Limit, $keys: u64) -> Self {
-                $Governor(governor::RateLimiter::new(
-                    quota_of(limit),
-                    $make,
-                    QuantaClock::default(),
-                ))
+                $Governor(governor::RateLimiter::new(quota_of(limit), $make, $clock))
             }
 
             #[inline]
@@ -73,12 +71,46 @@ macro_rules! governor {
     };
 }
 
-governor!(GovernorDashMap, DashMapStateStore, "governor/dashmap", |keys| {
-    DashMapStateStore::with_capacity(keys as usize)
-});
-governor!(GovernorHashMap, HashMapStateStore, "governor/hashmap", |keys| {
-    HashMapStateStore::new(HashMap::with_capacity(keys as usize))
-});
+governor!(
+    GovernorDashMap,
+    DashMapStateStore<K>,
+    QuantaClock,
+    "governor/dashmap",
+    |_keys| DashMapStateStore::default(),
+    QuantaClock::default()
+);
+governor!(
+    GovernorDashMapTold,
+    DashMapStateStore<K>,
+    QuantaClock,
+    "governor/dashmap_told",
+    |keys| DashMapStateStore::with_capacity(keys as usize),
+    QuantaClock::default()
+);
+governor!(
+    GovernorDashMapUpkeep,
+    DashMapStateStore<K>,
+    QuantaUpkeepClock,
+    "governor/dashmap_upkeep",
+    |_keys| DashMapStateStore::default(),
+    QuantaUpkeepClock::from_interval(STEP).expect("a thread can be started")
+);
+governor!(
+    GovernorDashMapFoldhash,
+    DashMapStateStore<K, Foldhash>,
+    QuantaClock,
+    "governor/dashmap_foldhash",
+    |_keys| DashMapStateStore::with_hasher(Foldhash::default()),
+    QuantaClock::default()
+);
+governor!(
+    GovernorHashMap,
+    HashMapStateStore<K>,
+    QuantaClock,
+    "governor/hashmap",
+    |_keys| HashMapStateStore::default(),
+    QuantaClock::default()
+);
 
 fn quota_of(limit: Limit) -> governor::Quota {
     let permits = u32::try_from(limit.permits).expect("rates here fit 32 bits");
@@ -94,12 +126,12 @@ impl<K: Key> Store<K> for Quota<K> {
     const NAME: &'static str = "quota";
 
     #[expect(clippy::cast_precision_loss, reason = "its rates are floating-point")]
-    fn new(limit: Limit, keys: u64) -> Self {
+    fn new(limit: Limit, _: u64) -> Self {
         let per_nano = limit.permits as f64 / limit.period.as_nanos() as f64;
         let policy = quota::QuotaPolicy::new()
             .set_capacity(limit.burst as f64)
             .set_refill_rate(quota::RefillRate::per_nano(per_nano));
-        Quota(quota::QuotaPool::with_capacity(policy, limit.burst, keys as usize))
+        Quota(quota::QuotaPool::with_key_type(policy, limit.burst))
     }
 
     #[inline]
@@ -145,9 +177,9 @@ impl<K: Key> Store<K> for MutexMap<K> {
     const NAME: &'static str = "mutex_map";
 
     #[expect(clippy::cast_precision_loss, reason = "people do")]
-    fn new(limit: Limit, keys: u64) -> Self {
+    fn new(limit: Limit, _: u64) -> Self {
         MutexMap {
-            states: Mutex::new(HashMap::with_capacity(keys as usize)),
+            states: Mutex::default(),
             burst: limit.burst as f64,
             per_second: limit.permits as f64 / limit.period.as_secs_f64(),
         }

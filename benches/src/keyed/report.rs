@@ -74,9 +74,9 @@ pub fn table(lines: &[Line], topic: Topic<'_>, threads: &[usize], style: Style) 
     for threads in threads {
         let plural = if *threads == 1 { "" } else { "s" };
         header.push(format!("ns, {threads} thread{plural}"));
-        header.extend(["min..max", "Mops", "throughput"].map(str::to_owned));
+        header.extend(["min..max", "worst, us", "Mops", "throughput"].map(str::to_owned));
         if *threads > 1 {
-            header.push("1 thread".to_owned());
+            header.extend(["1 thread", "in 1 ms"].map(str::to_owned));
         }
     }
     header.extend(["quiet", "excess"].map(str::to_owned));
@@ -85,19 +85,21 @@ pub fn table(lines: &[Line], topic: Topic<'_>, threads: &[usize], style: Style) 
         let mut row = vec![store.to_owned()];
         let (mut quiet, mut rounds, mut excess) = (0, 0, 0);
         for &threads in threads {
-            let width = if threads > 1 { 5 } else { 4 };
+            let width = if threads > 1 { 7 } else { 5 };
             let Some(line) = find(store, threads) else {
                 row.resize(row.len() + width, String::new());
                 continue;
             };
             row.push(format!("{:.1}", line.ns_per_op.median));
             row.push(format!("{:.1}..{:.1}", line.ns_per_op.min, line.ns_per_op.max));
+            row.push(line.worst());
             row.push(format!("{:.2}", line.mops));
             let ratio = find(BASELINE, threads).map(|baseline| line.mops / baseline.mops);
             row.push(ratio.map_or_else(String::new, |ratio| format!("{ratio:.2} x")));
             if threads > 1 {
                 let times = line.speed_up(lines);
                 row.push(times.map_or_else(String::new, |times| format!("{times:.2} x")));
+                row.push(line.fairness());
             }
             quiet += line.quiet;
             rounds += line.rounds;

@@ -12,10 +12,15 @@ use super::{Key, Skew, Store, are_all, limit};
 use crate::life::Life;
 use crate::round::{Plan, Round, crew, scheduler};
 use crate::subject::Op;
+use crate::watch::{Seen, Sight, Watch};
 
 /// Calls between two looks at the flag that ends a turn. A sequence has a multiple of
 /// it, and it is one of what any store is asked at once.
 const BATCH: usize = 256;
+
+/// More keys than any store is asked for between two looks at the flag in a turn that is watched.
+/// A power of two, which a sequence has a multiple of.
+const STRIDE: usize = 1 << 12;
 
 /// The most calls of each thread before the turn: what a cache holds is in it.
 const WARM_UP: usize = 1 << 17;
@@ -111,6 +116,17 @@ struct Lap {
     began: Instant,
     ended: Instant,
     queued: Duration,
+    sight: Option<Sight>,
+}
+
+/// What came of a turn.
+#[derive(Debug)]
+pub struct Turn {
+    /// How many calls there were, and what they cost. In a turn that is watched, with what
+    /// watching them costs.
+    pub round: Round,
+    /// What it was watched for.
+    pub seen: Seen,
 }
 
 /// What a turn is about.
@@ -137,6 +153,9 @@ impl<K> Copy for Task<'_, K> {}
 /// Asks the store in `kept`, or a new one if that is of another round, for the keys of
 /// `sequences`, one for each thread.
 ///
+/// What is admitted in a turn that is watched is reported by the next one of the same store that
+/// is not.
+///
 /// # Panics
 ///
 /// If the store does not do what it is timed for.
@@ -146,7 +165,8 @@ pub fn run<K: Key, S: Store<K>>(
     task: Task<'_, K>,
     plan: Plan,
     round: u32,
-) -> Round {
+    watch: Option<Watch>,
+) -> Turn {
     let Task { op, keys, skew, sequences } = task;
     if kept.as_ref().is_some_and(|full| !full.lasts::<K>(task, plan, round)) {
         // First, so that there is memory for one only.
@@ -162,15 +182,20 @@ pub fn run<K: Key, S: Store<K>>(
         let warm_up_admitted = calls(store, &keys[..warm_up]);
         (keys, first, warm_up as u64, warm_up_admitted)
     };
-    let laps = crew::start(plan, prepare, |prepared, is_over| {
+    let mut laps = crew::start(plan, prepare, |prepared, is_over| {
         let (keys, first, warm_up_calls, warm_up_admitted) = prepared;
+        let mut sight = watch.map(Sight::new);
         let waited = scheduler::waited();
         let began = Instant::now();
-        let (calls, admitted) = lap(store, keys, first, is_over);
+        let (calls, admitted) = match &mut sight {
+            None => lap(store, keys, first, is_over),
+            Some(sight) => watched(store, keys, first, is_over, sight),
+        };
         let ended = Instant::now();
         let queued = scheduler::waited_since(waited);
-        Lap { calls, admitted, warm_up_calls, warm_up_admitted, began, ended, queued }
+        Lap { calls, admitted, warm_up_calls, warm_up_admitted, began, ended, queued, sight }
     });
+    let seen = Seen::of(laps.iter_mut().filter_map(|lap| lap.sight.take()));
 
     let calls: u64 = laps.iter().map(|lap| lap.calls).sum();
     let made = calls + laps.iter().map(|lap| lap.warm_up_calls).sum::<u64>();
@@ -189,14 +214,15 @@ pub fn run<K: Key, S: Store<K>>(
     let before = full.admitted - full.unreported;
     full.spent += made as f64 * skew.share(keys);
     full.admitted += admitted;
-    let unreported = std::mem::take(&mut full.unreported) + admitted;
+    let unreported = full.unreported + admitted;
+    full.unreported = if watch.is_some() { unreported } else { 0 };
 
     let began = laps.iter().map(|lap| lap.began).min().expect("there are threads");
     let ended = laps.iter().map(|lap| lap.ended).max().expect("there are threads");
     let time = |lap: &Lap| lap.ended.duration_since(lap.began);
     let nanos = |lap: &Lap| time(lap).as_nanos() as f64 / lap.calls.max(1) as f64;
     let queued = |lap: &Lap| lap.queued.as_secs_f64() / time(lap).as_secs_f64();
-    Round {
+    let round = Round {
         ns_per_op: laps.iter().map(nanos).fold(0.0, f64::max),
         mops: calls as f64 / ended.duration_since(began).as_nanos() as f64 * 1e3,
         most_calls: laps.iter().map(|lap| lap.calls).max().unwrap_or(0),
@@ -204,7 +230,31 @@ pub fn run<K: Key, S: Store<K>>(
         admitted: unreported,
         bound: full.bound(op).saturating_sub(before),
         queued: laps.iter().map(queued).fold(0.0, f64::max),
-    }
+    };
+    Turn { round, seen }
+}
+
+/// Calls until the turn is over, and looks: how many, and how many were admitted.
+fn watched<K: Key, S: Store<K>>(
+    store: &S,
+    keys: &[K],
+    first: usize,
+    is_over: &AtomicBool,
+    sight: &mut Sight,
+) -> (u64, u64) {
+    // A sequence has a multiple of what is asked for between two looks at the flag, and so it
+    // begins at one.
+    let (mut made, mut admitted, mut at) = (0, 0, first & !(STRIDE - 1));
+    sight.lap(
+        || !is_over.load(Relaxed),
+        |count| {
+            let end = at + count as usize * S::AT_ONCE;
+            admitted += calls(store, &keys[at..end]);
+            made += (end - at) as u64;
+            at = end & (keys.len() - 1);
+        },
+    );
+    (made, admitted)
 }
 
 /// Calls until the turn is over, if that is not before the first: how many, and how many were
@@ -255,10 +305,12 @@ mod tests {
             let sequences = [0, 1].map(|thread| sequence::<K>(Skew::Uniform, KEYS, thread));
             let task = Task { op, keys: KEYS, skew: Skew::Uniform, sequences: &sequences };
             let mut kept: Option<Full<S>> = None;
-            for round in [1, 1, 2] {
-                let round = run(&mut kept, task, plan, round);
+            let turns = [(1, None), (1, Some(Watch::Calls)), (1, None), (2, Some(Watch::Shares))];
+            for (round, watch) in turns {
+                let Turn { round, seen } = run(&mut kept, task, plan, round, watch);
                 assert_eq!(round.excess(), 0, "{} {op}", S::NAME);
                 assert!(round.most_calls > 0 && round.ns_per_op > 0.0, "{}", S::NAME);
+                assert_eq!(seen.ticks.is_some(), watch == Some(Watch::Calls), "{}", S::NAME);
             }
         }
     }
@@ -294,7 +346,12 @@ mod tests {
         let sequences = std::slice::from_ref(&sequence);
         let task = Task { op: Op::Deny, keys: KEYS, skew: Skew::Uniform, sequences };
         let mut kept: Option<Full<Generous>> = None;
-        let rounds = [1, 1].map(|round| run(&mut kept, task, plan, round));
+        let first = run(&mut kept, task, plan, 1, None).round;
+        // What is admitted while it is watched is in the next.
+        let watched = run(&mut kept, task, plan, 1, Some(Watch::Calls)).round;
+        let second = run(&mut kept, task, plan, 1, None).round;
+        assert!(second.admitted > watched.admitted && watched.admitted > 0);
+        let rounds = [first, second];
         // One of each key.
         assert_eq!(rounds[0].bound, KEYS);
         let admitted = rounds[0].admitted + rounds[1].admitted;

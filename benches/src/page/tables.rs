@@ -43,6 +43,38 @@ pub(super) fn excess<'a>(lines: impl Iterator<Item = &'a Line>) -> Markup {
     }
 }
 
+/// The longest calls, and how evenly the threads got on, of each line that was watched.
+pub(super) fn worst(lines: &[Line], keyed: &[Line]) -> Markup {
+    let micros = |nanos: f64| format!("{:.1}", nanos / 1e3);
+    let share = |ratio: f64| format!("{ratio:.2}");
+    html! {
+        table {
+            tr {
+                th { "limiter" } th { "op" } th { "keys" } th { "threads" }
+                th { "worst, µs" } th { "the most" } th { "fairness in 1 ms" } th { "the least" }
+            }
+            @for line in lines.iter().chain(keyed) {
+                @if let Some(worst) = line.watched.worst_ns {
+                    tr {
+                        th { (line.limiter) }
+                        td { (line.op) }
+                        td { @if line.of_keys.is_some() { (grouped(line.keys)) } }
+                        td { (line.threads) }
+                        td { (micros(worst.median)) }
+                        td { (micros(worst.max)) }
+                        @if let Some(fairness) = line.watched.fairness_1ms {
+                            td { (share(fairness.median)) }
+                            td { (share(fairness.min)) }
+                        } @else {
+                            td {} td {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Every line.
 pub(super) fn figures(lines: &[Line], keyed: &[Line]) -> Markup {
     let nanos = |figure: f64| format!("{figure:.1}");
@@ -62,7 +94,7 @@ pub(super) fn figures(lines: &[Line], keyed: &[Line]) -> Markup {
                     td { (line.threads) }
                     td { (nanos(line.ns_per_op.median)) }
                     td { (nanos(line.ns_per_op.min)) ".." (nanos(line.ns_per_op.max)) }
-                    @if let Some(latency) = line.latency_ns {
+                    @if let Some(latency) = line.watched.latency_ns {
                         @for figure in [latency.p50, latency.p99, latency.p999, latency.max] {
                             td { (grouped(figure.round() as u64)) }
                         }

@@ -4,6 +4,7 @@ use super::*;
 use crate::keyed::Skew;
 use crate::latency::Latency;
 use crate::report::OfKeys;
+use crate::watch::{Fairness, Figures, Worst};
 
 fn line(limiter: &'static str, op: Op, threads: usize) -> Line {
     let spread = |median| Spread { min: median * 0.9, median, max: median * 1.2 };
@@ -15,7 +16,11 @@ fn line(limiter: &'static str, op: Op, threads: usize) -> Line {
         ns_per_op: spread(10.0),
         mops: 100.0,
         mops_spread: spread(100.0),
-        latency_ns: Some(Latency { p50: 10.0, p99: 30.0, p999: 900.0, max: 1e6 }),
+        watched: Figures {
+            latency_ns: Some(Latency { p50: 10.0, p99: 30.0, p999: 900.0, max: 1e6 }),
+            worst_ns: Some(Worst { median: 1e6, max: 3e6 }),
+            fairness_1ms: (threads > 1).then_some(Fairness { median: 0.95, min: 0.125 }),
+        },
         admitted: 1_000_000,
         bound: 1_000_003,
         excess: 0,
@@ -89,8 +94,20 @@ fn every_limiter_has_a_line_in_the_plots_and_one_in_the_tables() {
     for limiter in ["governor", "quota"] {
         let count = page.lines().filter(|text| *text == limiter).count();
         assert_eq!(count, 3, "{limiter} in two plots of lines and one of percentiles");
-        assert!(page.contains(&format!("<th>{limiter}</th>")));
+        let rows = page.matches(&format!("<th>{limiter}</th>")).count();
+        assert_eq!(rows, 2, "{limiter} in the table of all figures and in that of worst calls");
     }
+}
+
+#[test]
+fn worst_calls_and_fairness_are_shown_of_every_line_that_has_them() {
+    let unwatched = Line { watched: Figures::default(), ..line("quota", Op::Allow, 2) };
+    let page = page_of(&[line("governor", Op::Allow, 2), unwatched], "");
+    let (_, after) = page.split_once("<section id=\"worst\">").expect("there is a section");
+    let (section, _) = after.split_once("</section>").expect("it ends");
+    let cells = "<td>1000.0</td><td>3000.0</td><td>0.95</td><td>0.12</td>";
+    assert!(section.contains("<th>governor</th>") && section.contains(cells), "{section}");
+    assert!(!section.contains("<th>quota</th>"), "{section}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use sluicegate::{Clock, CoarseClock, MonotonicClock, QuantaClock};
 use super::{Limit, Op, Subject, shared};
 
 /// The step of every coarse clock here.
-pub(super) const STEP: Duration = Duration::from_millis(1);
+pub(crate) const STEP: Duration = Duration::from_millis(1);
 
 macro_rules! clock {
     ($Clock:ident, $Inner:ident, $make:expr, $name:literal, $baseline:literal) => {

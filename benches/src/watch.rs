@@ -1,0 +1,271 @@
+//! What only shows in turns of their own: how long single calls take, and how evenly the
+//! threads get on.
+//!
+//! Turns that count calls have no timer in them. So in some rounds each of them is preceded by
+//! two more, of which one times [single calls](crate::latency), and the other compares what
+//! [each thread got done](crate::fairness) in every millisecond.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
+use serde::Serialize;
+
+use crate::fairness::{self, Shares};
+use crate::latency::{self, Latency, Ticks};
+use crate::report::Spread;
+use crate::round::crew::{self, Role};
+use crate::round::{self, Plan, scheduler};
+use crate::subject::{Op, Subject};
+
+/// What a turn is watched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// The times of single calls.
+    Calls,
+    /// The calls of each thread in every millisecond.
+    Shares,
+}
+
+impl Watch {
+    /// What there is to be seen where so many threads ask.
+    #[must_use]
+    pub fn all(threads: usize) -> &'static [Watch] {
+        if threads > 1 { &[Watch::Calls, Watch::Shares] } else { &[Watch::Calls] }
+    }
+
+    /// The same turn, long enough for what it is watched for.
+    #[must_use]
+    pub fn plan(self, plan: Plan) -> Plan {
+        match self {
+            Watch::Calls => plan,
+            Watch::Shares => Plan { time: plan.time.max(fairness::SHORTEST), ..plan },
+        }
+    }
+}
+
+/// What one thread saw.
+pub(crate) enum Sight {
+    Calls(Ticks),
+    /// One for each lap.
+    Shares(Vec<Shares>),
+}
+
+impl Sight {
+    pub(crate) fn new(watch: Watch) -> Sight {
+        match watch {
+            Watch::Calls => Sight::Calls(Ticks::default()),
+            Watch::Shares => Sight::Shares(Vec::new()),
+        }
+    }
+
+    /// Lets the thread make calls, so many at a time by `calls`, for as long as `goes_on`.
+    pub(crate) fn lap(&mut self, goes_on: impl Fn() -> bool, calls: impl FnMut(u64)) {
+        match self {
+            Sight::Calls(ticks) => latency::lap(ticks, goes_on, calls),
+            Sight::Shares(laps) => laps.push(fairness::lap(goes_on, calls)),
+        }
+    }
+}
+
+/// What all threads of a turn saw.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// The times of single calls, if that was it.
+    pub ticks: Option<Ticks>,
+    /// For each millisecond, the calls of the slowest thread over those of the fastest.
+    pub fairness: Vec<f64>,
+}
+
+impl Seen {
+    pub(crate) fn of(sights: impl IntoIterator<Item = Sight>) -> Seen {
+        let mut seen = Seen::default();
+        let mut shares: Vec<Vec<Shares>> = Vec::new();
+        for sight in sights {
+            match sight {
+                Sight::Calls(ticks) => seen.ticks.get_or_insert_default().add(&ticks),
+                Sight::Shares(laps) => shares.push(laps),
+            }
+        }
+        let laps = shares.iter().map(Vec::len).min().unwrap_or(0);
+        for lap in 0..laps {
+            let of_threads: Vec<&Shares> = shares.iter().map(|laps| &laps[lap]).collect();
+            seen.fairness.extend(fairness::ratios(&of_threads));
+        }
+        seen
+    }
+}
+
+/// What all turns of a case saw.
+#[derive(Debug, Default)]
+pub struct Sum {
+    ticks: Option<Ticks>,
+    /// The longest of each turn, in ticks.
+    worst: Vec<u64>,
+    fairness: Vec<f64>,
+}
+
+/// The longest of the calls that were timed, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Worst {
+    /// As many turns in which it was longer as such in which it was shorter.
+    pub median: f64,
+    /// The longest of all turns.
+    pub max: f64,
+}
+
+/// The calls of the slowest thread over those of the fastest, in a millisecond.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Fairness {
+    /// As many milliseconds in which it was more as such in which it was less.
+    pub median: f64,
+    /// The least of all.
+    pub min: f64,
+}
+
+/// The figures of a line of the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// The times of single calls.
+    pub latency_ns: Option<Latency>,
+    /// The worst of them.
+    pub worst_ns: Option<Worst>,
+    /// How evenly the threads got on, if there are several that are timed.
+    pub fairness_1ms: Option<Fairness>,
+}
+
+impl Sum {
+    /// Adds what was seen in one more turn.
+    pub fn add(&mut self, seen: Seen) {
+        if let Some(ticks) = seen.ticks {
+            self.worst.extend(ticks.longest());
+            self.ticks.get_or_insert_default().add(&ticks);
+        }
+        self.fairness.extend(seen.fairness);
+    }
+
+    /// What it comes to, where a tick is so many nanoseconds.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "three digits were kept")]
+    pub fn figures(&self, nanos_per_tick: f64) -> Figures {
+        let worst = self.worst.iter().map(|ticks| *ticks as f64 * nanos_per_tick);
+        let spread = |figures: Vec<f64>| (!figures.is_empty()).then(|| Spread::of(figures));
+        let worst = spread(worst.collect());
+        let fairness = spread(self.fairness.clone());
+        Figures {
+            latency_ns: self.ticks.as_ref().and_then(|ticks| ticks.percentiles(nanos_per_tick)),
+            worst_ns: worst.map(|Spread { median, max, .. }| Worst { median, max }),
+            fairness_1ms: fairness.map(|Spread { median, min, .. }| Fairness { median, min }),
+        }
+    }
+}
+
+/// Watches a new `S` that is asked `op` for one turn. The flag says whether the threads had the
+/// processors to themselves.
+#[must_use]
+pub fn run<S: Subject>(op: Op, plan: Plan, watch: Watch) -> (Seen, bool) {
+    let limit = S::limit(op);
+    let subject = CachePadded::new(S::new(limit));
+    let crew =
+        crew::together::<S, _>(&subject, (op, limit, plan), |role, subject, own, is_over| {
+            let waited = scheduler::waited();
+            let sight = lap(role, subject, own, is_over, watch);
+            (sight, scheduler::waited_since(waited))
+        });
+    let (sights, waits): (Vec<_>, Vec<_>) = crew.done.into_iter().unzip();
+    let longest_wait = waits.into_iter().max().unwrap_or(Duration::ZERO);
+    let is_quiet = longest_wait.as_secs_f64() <= round::QUIET * plan.time.as_secs_f64();
+    (Seen::of(sights.into_iter().flatten()), is_quiet)
+}
+
+/// Calls until the turn is over. A thread that only keeps the others company sees nothing.
+fn lap<S: Subject>(
+    role: Role,
+    subject: &S,
+    own: &mut S::Own<'_>,
+    is_over: &AtomicBool,
+    watch: Watch,
+) -> Option<Sight> {
+    let mut sight = Sight::new(watch);
+    sight.lap(
+        || !is_over.load(Relaxed),
+        |count| {
+            role.calls(subject, own, count);
+        },
+    );
+    (role != Role::Company).then_some(sight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::{self, Visitor};
+
+    const PLAN: Plan = Plan { threads: 2, time: Duration::from_millis(1), is_pinned: false };
+
+    /// Whether a case is one of two threads that are both timed.
+    fn is_timed_by_two(op: Op) -> bool {
+        op != Op::Beside
+    }
+
+    struct Watched;
+
+    impl Visitor for Watched {
+        fn visit<S: Subject>(&mut self) {
+            for &op in S::OPS.iter().filter(|op| [Op::Deny, Op::Beside].contains(op)) {
+                let (seen, _) = run::<S>(op, PLAN, Watch::Calls);
+                assert!(seen.ticks.is_some_and(|ticks| ticks.longest().is_some()), "{}", S::NAME);
+                assert!(seen.fairness.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn every_limiter_has_a_worst_call() {
+        subject::visit_all(&mut Watched);
+    }
+
+    struct Fair(Op, Vec<Seen>);
+
+    impl Visitor for Fair {
+        fn visit<S: Subject>(&mut self) {
+            if S::NAME == "governor" {
+                let plan = Watch::Shares.plan(PLAN);
+                // A busy machine may leave one of the threads out for all of a turn.
+                let turns = (0..50).map(|_| run::<S>(self.0, plan, Watch::Shares).0);
+                let mut turns: Vec<Seen> = turns.collect();
+                turns.sort_by_key(|seen| seen.fairness.len());
+                self.1.extend(turns.pop());
+            }
+        }
+    }
+
+    #[test]
+    fn two_threads_that_are_timed_have_a_ratio_in_each_millisecond() {
+        for op in [Op::Deny, Op::Beside] {
+            let mut fair = Fair(op, Vec::new());
+            subject::visit_all(&mut fair);
+            let ratios = &fair.1[0].fairness;
+            assert_eq!(!ratios.is_empty(), is_timed_by_two(op), "{op}");
+            assert!(ratios.iter().all(|ratio| (0.0..=1.0).contains(ratio)), "{ratios:?}");
+        }
+    }
+
+    #[test]
+    fn the_worst_is_of_turns_and_the_fairness_of_milliseconds() {
+        let mut sum = Sum::default();
+        assert_eq!(sum.figures(1.0), Figures::default());
+        for longest in [30, 10, 500] {
+            let mut ticks = Ticks::default();
+            ticks.record(2);
+            ticks.record(longest);
+            sum.add(Seen { ticks: Some(ticks), fairness: Vec::new() });
+        }
+        sum.add(Seen { ticks: None, fairness: vec![0.5, 1.0] });
+        sum.add(Seen { ticks: None, fairness: vec![0.9] });
+        let figures = sum.figures(2.0);
+        assert_eq!(figures.worst_ns, Some(Worst { median: 60.0, max: 1_000.0 }));
+        assert_eq!(figures.fairness_1ms, Some(Fairness { median: 0.9, min: 0.5 }));
+        assert_eq!(figures.latency_ns.map(|latency| latency.p50), Some(4.0));
+    }
+}
