@@ -15,6 +15,7 @@
 //! * The sliding counter's estimate is off by no more than it says.
 //! * A restored history counts for as long as it did where it was saved.
 //! * Of several limiters, what one of them refuses is taken from none.
+//! * All that holds for slow requests too, over all the years that a limiter counts.
 //!
 //! `PROPTEST_CASES` deepens it.
 
@@ -33,6 +34,8 @@ mod any;
 mod bounds;
 #[path = "support/cases.rs"]
 mod cases;
+#[path = "windows/lives.rs"]
+mod lives;
 #[path = "windows/ops.rs"]
 mod ops;
 #[path = "windows/reference.rs"]
@@ -63,7 +66,7 @@ fn counts_for(setup: &setup::Setup) -> Vec<(u64, u64)> {
     {
         // A window of one nanosecond lasts two.
         (State::Log(_), Kind::Log) => (length.max(2), length.max(2)),
-        (State::Log(log), Kind::Weighted) => (length, length + 2 * log.tick() - 1),
+        (State::Log(log), Kind::Weighted) => (length, length + log.tick() - 1),
         (State::Ring(ring), kind) => {
             let (slot, slots) = ring.slots(which);
             match kind {

@@ -9,9 +9,9 @@
 //!
 //! `COUNT` is cumulative, up to and with the entry, and has a bit more than the
 //! limit, so that a difference of counts is a difference although they wrap. `TIME`
-//! is in ticks of a power of two of nanoseconds, such that 146 years fit; an entry
-//! is rounded up to a tick, and so leaves the window up to two ticks late and never
-//! early.
+//! is in ticks of a power of two of nanoseconds, such that 146 years are the past and
+//! as many to come; an entry is dated up to a tick, and so leaves the window less than a
+//! tick late and never early.
 //!
 //! **Theorem.** In any span `(t - W, t]`, no more than the limit is admitted.
 //!
@@ -99,6 +99,11 @@ impl<C: Clock> WeightedLog<C> {
 
     pub(crate) fn window_nanos(&self) -> u64 {
         self.window_nanos
+    }
+
+    /// By less than this a request leaves the window late.
+    pub(crate) fn resolution_nanos(&self) -> u64 {
+        self.dates.tick_nanos()
     }
 
     #[inline]

@@ -9,11 +9,11 @@
 //! ```
 //!
 //! `START` is in ticks of a power of two of nanoseconds, rounded up, so a window
-//! may last up to a tick too long, and never too short: at a limit of 100 by 32
-//! ns, at a million by 262 us, at most by 2^-16 of the window. It counts 146
-//! years; where the limit is so large that a tick would be longer than that part
-//! of the window, fewer, and after half as many without a grant the last count
-//! may stand for one window more.
+//! may last up to a tick too long, and never too short: at a limit of 100 by 64
+//! ns, at a million by 524 us, at most by 2^-16 of the window. 146 years are the past,
+//! and as many to come; where the limit is so large that a tick would be longer than
+//! that part of the window, fewer, and after so many without a grant the last count may
+//! stand for one window more.
 
 use crate::bits::Field;
 use crate::decision::Counted;
@@ -25,8 +25,8 @@ use crate::{ConfigError, Rate};
 
 use super::{OneLimit, Tally};
 
-/// The bits of 146 years in nanoseconds. Half of the years are the past.
-const TIME_BITS: u32 = 62;
+/// The bits of a time in nanoseconds. Half of what they count is the past: 146 years.
+const TIME_BITS: u32 = 63;
 
 #[derive(Debug)]
 pub(crate) struct FromFirst {
@@ -51,10 +51,7 @@ impl FromFirst {
         let start = count.then(u64::BITS - count.end());
         let length_nanos = limit.period_nanos();
         // Such that the years fit, but not at the price of the window.
-        // The past has to have room for the window and its ticks.
-        let fits = length_nanos <= 1 << (TIME_BITS - 2);
-        let time_bits = if fits { TIME_BITS } else { TIME_BITS + 1 };
-        let for_the_years = time_bits.saturating_sub(u64::BITS - count.end());
+        let for_the_years = TIME_BITS.saturating_sub(u64::BITS - count.end());
         let for_the_window = length_nanos.ilog2().saturating_sub(16);
         Ok(FromFirst {
             length_nanos,
@@ -65,15 +62,17 @@ impl FromFirst {
         })
     }
 
-    /// The window, in ticks.
-    fn length(&self) -> u64 {
-        self.length_nanos.div_ceil(1 << self.shift)
+    /// How long ago the window of `word` began; less than 0 for one that begins later.
+    #[inline]
+    fn age_nanos(&self, word: u64, now: Now) -> i64 {
+        let ticks = self.start.ahead(now.0 >> self.shift, self.start.get(word));
+        // Into the tick of now.
+        (ticks << self.shift) + (now.0 & (self.tick_nanos() - 1)) as i64
     }
 
-    /// How many ticks ago the window of `word` began; less than 0 for one that
-    /// began later.
-    fn age(&self, word: u64, now: Now) -> i64 {
-        self.start.ahead(now.0 >> self.shift, self.start.get(word))
+    /// The length of a tick: by less than this a window is too long.
+    pub(crate) fn tick_nanos(&self) -> u64 {
+        1 << self.shift
     }
 }
 
@@ -96,31 +95,24 @@ impl Tally for FromFirst {
     }
 
     fn empty(&self, now: &Now) -> u64 {
-        self.start.wrap(now.0.div_ceil(1 << self.shift))
+        self.start.wrap(now.0.div_ceil(self.tick_nanos()))
     }
 
     #[inline]
     fn at(&self, word: u64, now: &Now) -> Option<u64> {
-        let age = self.age(word, *now);
+        let age_nanos = self.age_nanos(word, *now);
         // A window in which nothing was granted has not begun.
-        if self.count.get(word) == 0 || age >= self.length() as i64 {
+        if self.count.get(word) == 0 || age_nanos >= self.length_nanos as i64 {
             return Some(self.empty(now));
         }
-        let most = (SKEW_NANOS >> self.shift) as i64 + 1;
-        (age >= -most).then_some(word)
+        let most = (SKEW_NANOS + self.tick_nanos()) as i64;
+        (age_nanos >= -most).then_some(word)
     }
 
     #[inline]
     fn counted(&self, word: u64, now: &Now) -> Counted {
-        let nanos = |ticks: u64| ticks << self.shift;
-        let left_nanos = match u64::try_from(self.age(word, *now)) {
-            // Into the tick of now, and so less than a tick from the truth.
-            Ok(age) => nanos(self.length() - age) - (now.0 - nanos(now.0 >> self.shift)),
-            Err(_) => {
-                nanos(self.length() + self.age(word, *now).unsigned_abs())
-                    - (now.0 - nanos(now.0 >> self.shift))
-            }
-        };
+        let left_nanos = (self.length_nanos as i64).saturating_sub(self.age_nanos(word, *now));
+        let left_nanos = u64::try_from(left_nanos).unwrap_or(0);
         Counted {
             limit: self.limit.get(),
             current: self.count.get(word),
@@ -142,8 +134,8 @@ impl Tally for FromFirst {
 
     #[cfg(feature = "alloc")]
     fn history(&self, word: u64, now: &Now) -> History {
-        let age = u64::try_from(self.age(word, *now)).unwrap_or(0);
-        History::of([(age << self.shift, self.count.get(word))])
+        let age_nanos = u64::try_from(self.age_nanos(word, *now)).unwrap_or(0);
+        History::of([(age_nanos, self.count.get(word))])
     }
 
     #[cfg(feature = "alloc")]
@@ -154,7 +146,7 @@ impl Tally for FromFirst {
             oldest = oldest.max(age_nanos);
         }
         // Before the clock's origin the number wraps, and so does the age.
-        let start = now.0.div_ceil(1 << self.shift).wrapping_sub(oldest >> self.shift);
+        let start = now.0.wrapping_sub(oldest).div_ceil(self.tick_nanos());
         self.start.wrap(start) | self.count.put(count.min(self.count.max()))
     }
 }
@@ -168,8 +160,8 @@ mod tests {
 
     #[test]
     fn a_window_ends_its_length_after_the_first_grant_to_the_nanosecond() {
-        let tally = FromFirst::new(rate!(3 / minute)).unwrap();
-        assert_eq!(tally.shift, 0);
+        let tally = FromFirst::new(rate!(1 / minute)).unwrap();
+        assert_eq!(tally.tick_nanos(), 1);
         let at = |nanos| tally.now(nanos);
         let start = 17 * SECOND + 1;
         let word = tally.plus(tally.empty(&at(start)), 1, &at(start));
@@ -182,13 +174,13 @@ mod tests {
     #[test]
     fn a_window_in_coarse_ticks_is_never_too_short() {
         let tally = FromFirst::new(rate!(1_000_000 / minute)).unwrap();
-        let tick = 1 << tally.shift;
+        let tick = tally.tick_nanos();
         assert!(tick > 1 && tick < (60 * SECOND) >> 16);
         for offset in [0, 1, tick - 1, tick, tick + 1] {
             let start = tally.now(17 * SECOND + offset);
             let word = tally.plus(tally.empty(&start), 1, &start);
             let left = tally.counted(word, &start).left_nanos;
-            assert!((60 * SECOND..60 * SECOND + 2 * tick).contains(&left), "{left}");
+            assert!((60 * SECOND..60 * SECOND + tick).contains(&left), "{left}");
             let end = tally.now(start.0 + left);
             assert_eq!(tally.at(word, &end), Some(tally.empty(&end)));
             let before = tally.now(start.0 + left - 1);

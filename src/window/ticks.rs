@@ -61,10 +61,11 @@ impl Ticks {
         1 + SKEW_NANOS / self.length_nanos
     }
 
-    /// The bits that number every tick of the 146 years of
-    /// [`Linear::MAX_ELAPSED`].
+    /// The bits that number every tick of the 146 years of [`Linear::MAX_ELAPSED`], and
+    /// as many to come: half of the circle is the past.
     pub(crate) const fn bits(&self) -> u32 {
-        u64::BITS - (Linear::MAX_ELAPSED / self.length_nanos).leading_zeros()
+        let past = u64::BITS - (Linear::MAX_ELAPSED / self.length_nanos).leading_zeros();
+        if past < u64::BITS { past + 1 } else { past }
     }
 }
 

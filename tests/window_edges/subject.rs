@@ -101,7 +101,7 @@ pub(crate) struct Kind {
     slots: u64,
     /// The windows that a permit may count for.
     windows: u64,
-    /// The ticks of its dates: 2^b ns for a limit of b bits and this many less.
+    /// The ticks of its dates: 2^(b + 1) ns for a limit of b bits and this many less.
     tick_bits: Option<u32>,
     /// Whether it grants one permit at a time.
     pub(crate) is_unit: bool,
@@ -221,9 +221,7 @@ impl Kind {
             ("FixedWindow" | "SlidingCounter", _) => self.windows * window_nanos,
             (_, Some(fewer)) => {
                 let bits = u64::BITS - limit.permits().leading_zeros();
-                // The dates of the longest windows are half as fine.
-                let coarse = u32::from(window_nanos > 1 << 60);
-                window_nanos + (2 << (bits + coarse).saturating_sub(fewer))
+                window_nanos + ((2 << bits) >> fewer)
             }
             // A slot is rounded up, and they all are as long.
             (_, None) => (self.slots + 1) * window_nanos.div_ceil(self.slots),

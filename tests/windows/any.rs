@@ -8,6 +8,8 @@ use super::ops::{Amount, LIFE_NANOS, Op, Step};
 use super::setup::{Kind, Setup};
 
 const SECOND: u64 = 1_000_000_000;
+/// A hundred of them are the longest window.
+const YEAR: u64 = 31_557_600 * SECOND;
 
 /// A number of any size up to `most`.
 fn sized(most: u64) -> impl Strategy<Value = u64> + Clone {
@@ -97,6 +99,35 @@ pub(crate) fn setup_of(
 
 pub(crate) fn setup() -> impl Strategy<Value = Setup> + Clone {
     setup_of(kind())
+}
+
+/// Setups of windows of up to a century, few permits, and numbers of slots that leave the
+/// bits for the ticks of all the years.
+pub(crate) fn long_setup() -> impl Strategy<Value = Setup> + Clone {
+    let length = prop_oneof![
+        1 => proptest::sample::select(vec![SECOND, 60 * SECOND, 86_400 * SECOND]),
+        4 => (1..=100_u64).prop_map(|years| years * YEAR),
+        2 => sized(100 * YEAR).prop_map(|nanos| nanos.max(SECOND)),
+    ];
+    let lengths = vec(length, 3);
+    (setup_of(kind()), lengths).prop_map(|(mut setup, lengths)| {
+        for (limit, length) in setup.limits.iter_mut().zip(lengths) {
+            limit.1 = length;
+        }
+        setup
+    })
+}
+
+/// What takes from a limiter or asks it, years apart.
+pub(crate) fn slow_op() -> impl Strategy<Value = Op> + Clone {
+    let years = prop_oneof![4 => sized(20 * YEAR), 1 => sized(146 * YEAR)];
+    prop_oneof![
+        8 => (1..4_u64).prop_map(|permits| Op::Take(Amount::Exactly(permits))),
+        2 => amount().prop_map(Op::UpTo),
+        2 => amount().prop_map(Op::Peek),
+        5 => years.prop_map(|nanos| Op::Move(Step::Nanos(nanos))),
+        3 => forward().prop_map(Op::Move),
+    ]
 }
 
 /// Readings from which a clock may start.

@@ -1,6 +1,6 @@
 //! A window that begins with the first grant.
 
-use super::{SKEW_NANOS, ceil, floor};
+use super::{SKEW_NANOS, ceil};
 
 #[derive(Clone, Debug)]
 pub(crate) struct FromFirst {
@@ -12,10 +12,10 @@ pub(crate) struct FromFirst {
 }
 
 impl FromFirst {
-    /// A limit of `b` bits leaves ticks of `2^(b - 2)` ns, but at most `2^-16` of the
+    /// A limit of `b` bits leaves ticks of `2^(b - 1)` ns, but at most `2^-16` of the
     /// window.
     pub(crate) fn new(now: u64, length: u64, limit: u64) -> FromFirst {
-        let for_the_years = limit.ilog2().saturating_sub(1);
+        let for_the_years = limit.ilog2();
         let for_the_window = length.ilog2().saturating_sub(16);
         let tick = 1 << for_the_years.min(for_the_window);
         let start = ceil(now.into(), tick);
@@ -23,7 +23,7 @@ impl FromFirst {
     }
 
     fn end(&self) -> i128 {
-        (self.start + ceil(self.length, self.tick)) * self.tick
+        self.start * self.tick + self.length
     }
 
     fn is_running(&self, now: i128) -> bool {
@@ -42,8 +42,8 @@ impl FromFirst {
     }
 
     pub(super) fn heal(&mut self, now: i128) -> bool {
-        let ahead = self.start - floor(now, self.tick);
-        let heals = self.is_running(now) && ahead > SKEW_NANOS / self.tick + 1;
+        let ahead = self.start * self.tick - now;
+        let heals = self.is_running(now) && ahead > SKEW_NANOS + self.tick;
         if heals {
             self.start = ceil(now, self.tick);
         }
@@ -64,7 +64,7 @@ impl FromFirst {
         let young = || spent.iter().filter(|&&(age, _)| i128::from(age) < self.length);
         self.grants = young().map(|&(_, permits)| permits).collect();
         let oldest = young().map(|&(age, _)| i128::from(age)).max();
-        self.start -= floor(oldest.unwrap_or(0), self.tick);
+        self.start = ceil(now - oldest.unwrap_or(0), self.tick);
     }
 
     pub(super) fn word(&self) -> [i128; 3] {

@@ -1,6 +1,6 @@
 //! The log of what was granted.
 
-use super::{SKEW_NANOS, ceil, floor};
+use super::{SKEW_NANOS, ceil};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
@@ -13,8 +13,8 @@ pub(crate) struct Log {
     shift: i128,
     /// The first entry that was not reset.
     start: usize,
-    /// The date of each entry in ticks, and the permits; before the first one, what
-    /// they are written over.
+    /// The date of each entry, a whole number of ticks, and the permits; before the first
+    /// one, what they are written over.
     entries: Vec<(i128, u64)>,
 }
 
@@ -25,9 +25,9 @@ impl Log {
         Log::new(now, length.max(2), capacity, 1, true)
     }
 
-    /// A log of requests, in ticks of `2^b` ns for a limit of `b` bits.
+    /// A log of requests, in ticks of `2^(b + 1)` ns for a limit of `b` bits.
     pub(crate) fn weighted(now: u64, length: u64, capacity: u64, limit: u64) -> Log {
-        Log::new(now, length, capacity + 2, 2 << limit.ilog2(), false)
+        Log::new(now, length, capacity + 2, 4 << limit.ilog2(), false)
     }
 
     fn new(now: u64, length: u64, places: u64, tick: i128, is_of_single_permits: bool) -> Log {
@@ -35,13 +35,23 @@ impl Log {
         let places = places.next_power_of_two() as usize;
         let (shift, entries) = (0, Vec::new());
         let mut log = Log { is_of_single_permits, length, tick, places, shift, start: 0, entries };
-        log.clear(ceil(now.into(), tick) - 1);
+        log.clear(log.dated(now.into()) - tick);
         log
     }
 
     fn clear(&mut self, before: i128) {
         self.entries = vec![(before, 0); self.places];
         self.start = self.places;
+    }
+
+    /// A time, rounded up to a tick.
+    fn dated(&self, time: i128) -> i128 {
+        ceil(time, self.tick) * self.tick
+    }
+
+    /// What dates are rounded up by, at most.
+    fn late(&self) -> i128 {
+        if self.tick > 1 { self.tick } else { 0 }
     }
 
     fn last(&self) -> i128 {
@@ -62,12 +72,9 @@ impl Log {
     /// The entries that count: those not older than the window, seen from now, or
     /// from the last one if that is later.
     fn counting(&self, now: i128) -> &[(i128, u64)] {
-        // Dates are rounded up.
-        let last = self.last() - i128::from(self.tick > 1);
-        let judged = floor(now + self.shift, self.tick).max(last);
-        let length = ceil(self.length, self.tick);
+        let judged = (now + self.shift).max(self.last() - self.late());
         let entries = &self.entries[self.start.max(self.oldest())..];
-        &entries[entries.iter().take_while(|entry| judged - entry.0 >= length).count()..]
+        &entries[entries.iter().take_while(|entry| judged - entry.0 >= self.length).count()..]
     }
 
     pub(super) fn used(&self, _: usize, now: i128) -> u64 {
@@ -81,23 +88,22 @@ impl Log {
 
     pub(super) fn record(&mut self, now: i128, permits: u64) {
         let over = self.entries[self.entries.len() - self.places].0;
-        let now = ceil(now + self.shift, self.tick);
-        self.entries.push((now.max(self.last()).max(over + 1), permits));
+        let now = self.dated(now + self.shift);
+        self.entries.push((now.max(self.last()).max(over + self.tick), permits));
     }
 
     pub(super) fn heal(&mut self, now: i128) -> bool {
-        let ahead = self.last() - floor(now + self.shift, self.tick);
-        let heals = ahead > SKEW_NANOS / self.tick + 1;
+        let ahead = self.last() - (now + self.shift);
+        let heals = ahead > SKEW_NANOS + self.tick;
         if heals {
             // Time goes on from where it stood, or from a moment before.
-            let into = (now + self.shift).rem_euclid(self.tick);
-            self.shift += (ahead - i128::from(self.tick > 1)) * self.tick - into;
+            self.shift += ahead - self.late();
         }
         heals
     }
 
     pub(super) fn is_current(&self, now: i128) -> bool {
-        self.last() <= ceil(now + self.shift, self.tick)
+        self.last() <= self.dated(now + self.shift)
     }
 
     pub(super) fn reset(&mut self, _: i128) {
@@ -105,9 +111,8 @@ impl Log {
     }
 
     pub(super) fn spent(&self, now: i128) -> Vec<(u64, u64)> {
-        let now = floor(now + self.shift, self.tick);
-        let age = |date: i128| ((now - date).max(0) * self.tick) as u64;
-        self.counting(now * self.tick - self.shift)
+        let age = |date: i128| (now + self.shift - date).max(0) as u64;
+        self.counting(now)
             .iter()
             // What was cut from a history that was too much.
             .filter(|&&(_, permits)| permits > 0)
@@ -129,14 +134,14 @@ impl Log {
         }
         if !self.is_of_single_permits {
             // Of more than can be counted, the latest count.
-            let mut most = self.tick as u64 - 1;
+            let mut most = self.tick as u64 / 2 - 1;
             for (_, permits) in young.iter_mut().rev() {
                 *permits = (*permits).min(most);
                 most -= *permits;
             }
         }
-        let date = |age: u64| ceil(now + self.shift - i128::from(age), self.tick);
-        let before = date(young.first().map_or(0, |&(age, _)| age)) - 1;
+        let date = |age: u64| self.dated(now + self.shift - i128::from(age));
+        let before = date(young.first().map_or(0, |&(age, _)| age)) - self.tick;
         let entries: Vec<_> = young.iter().map(|&(age, permits)| (date(age), permits)).collect();
         self.clear(before);
         self.entries.extend(entries);

@@ -62,6 +62,8 @@ pub(crate) struct Stand<'a> {
     clock: &'a ManualClock,
     pub(crate) mirror: Mirror,
     end_nanos: u64,
+    /// The longest time that the clock goes on or back at once.
+    step_nanos: u64,
     pub(crate) admissions: Admissions,
 }
 
@@ -74,6 +76,21 @@ pub(crate) fn replay<'a>(
     setup: &'a Setup,
     clock: &'a ManualClock,
     ops: &[Op],
+    show: impl FnMut(&Stand<'a>, &Op, u64, Said),
+) -> Stand<'a> {
+    // Numbers of short windows come back after so many.
+    let shortest = setup.limits.iter().map(|limit| limit.1).min().unwrap_or(1);
+    replay_for(LIFE_NANOS, shortest.saturating_mul(1 << 32), setup, clock, ops, show)
+}
+
+/// The same for a life of `life_nanos`, in which the clock moves by no more than
+/// `step_nanos` at once.
+pub(crate) fn replay_for<'a>(
+    life_nanos: u64,
+    step_nanos: u64,
+    setup: &'a Setup,
+    clock: &'a ManualClock,
+    ops: &[Op],
     mut show: impl FnMut(&Stand<'a>, &Op, u64, Said),
 ) -> Stand<'a> {
     let now = clock.now_nanos();
@@ -81,7 +98,8 @@ pub(crate) fn replay<'a>(
         setup,
         clock,
         mirror: setup.mirror(now),
-        end_nanos: now + LIFE_NANOS,
+        end_nanos: now + life_nanos,
+        step_nanos,
         admissions: Admissions::default(),
     };
     let mut subject = setup.subject(clock);
@@ -283,10 +301,7 @@ impl<'a> Stand<'a> {
     }
 
     fn go(&mut self, subject: &Subject<&ManualClock>, step: Step) {
-        let (now, window) = (self.now(), self.setup.window_nanos());
-        // Numbers of short windows come back after so many.
-        let shortest = self.setup.limits.iter().map(|limit| limit.1).min().unwrap_or(1);
-        let most = shortest.saturating_mul(1 << 32);
+        let (now, window, most) = (self.now(), self.setup.window_nanos(), self.step_nanos);
         let until = match step {
             Step::Nanos(nanos) => now.saturating_add(nanos.min(most)),
             Step::Parts(parts) => now.saturating_add((window / 64 * u64::from(parts)).min(most)),
