@@ -77,6 +77,16 @@ pub enum ConfigError {
         /// The most that this window can count.
         max: u64,
     },
+    /// The largest limit that a window is to have room for is less than its limit, or more
+    /// than it can count.
+    MaxLimit {
+        /// What was given.
+        max_limit: u64,
+        /// The limit.
+        least: u64,
+        /// The most there may be.
+        most: u64,
+    },
     /// The slots of a sliding window are not from 1 to 65,536.
     Slots {
         /// What was given.
@@ -181,6 +191,7 @@ impl ConfigError {
             ConfigError::EmissionInterval { .. } => "interval",
             ConfigError::Tolerance { .. } => "tolerance",
             ConfigError::Limit { .. } => "limit",
+            ConfigError::MaxLimit { .. } => "max_limit",
             ConfigError::Slots { .. } => "slots",
             ConfigError::Which { .. } => "which",
             ConfigError::Apart { .. } => "window",
@@ -223,6 +234,7 @@ impl ConfigError {
                 "must be from 0 to 100 years, and less than 2^32 emission intervals"
             }
             ConfigError::Limit { .. } => "must be from 1 to what the window can count",
+            ConfigError::MaxLimit { .. } => "must be from the limit to what the window can count",
             ConfigError::Slots { .. } => "must be from 1 to 65536",
             ConfigError::Which { .. } => "must be less than the number of windows",
             ConfigError::Apart { .. } => "must be shorter, or the shortest window longer",
@@ -277,8 +289,9 @@ impl fmt::Display for ConfigError {
             ConfigError::Shards { shards: count } | ConfigError::Count { count } => {
                 write!(f, "{count}")?;
             }
-            ConfigError::Capacity { capacity, least, most } => {
-                return write!(f, "{capacity}: must be from {least} to {most}");
+            ConfigError::Capacity { capacity: value, least, most }
+            | ConfigError::MaxLimit { max_limit: value, least, most } => {
+                return write!(f, "{value}: must be from {least} to {most}");
             }
             ConfigError::KeyRefill { refill } => write!(f, "{refill:?}")?,
             ConfigError::Tier { which } => write!(f, "number {which}")?,

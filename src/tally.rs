@@ -45,8 +45,7 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use crate::Clock;
-use crate::Receipt;
+use crate::{Clock, ConfigError, Receipt};
 use crate::decision::{Counted, Denied, Grant, Outlook, Shortfall};
 use crate::sync::{
     AtomicWord, Backoff,
@@ -116,6 +115,22 @@ impl<T: OneLimit, C> Tallied<T, C> {
 
     pub(crate) fn window_nanos(&self) -> u64 {
         self.tally.window_nanos()
+    }
+}
+
+impl<C: Clock> Tallied<FromFirst, C> {
+    /// The same with room for limits up to `max_limit`, and nothing granted.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if that is less than the limit, or too much.
+    pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<Tallied<FromFirst, C>, ConfigError> {
+        Ok(Tallied::new(self.tally.with_max_limit(max_limit)?, self.clock))
+    }
+
+    /// By less than this a window is too long.
+    pub(crate) fn resolution_nanos(&self) -> u64 {
+        self.tally.tick_nanos()
     }
 }
 

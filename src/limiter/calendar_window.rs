@@ -22,6 +22,10 @@ use crate::{Calendar, Clock, ConfigError, UnixClock};
 /// end, all of the next at its beginning. One that holds a whole shorter window (a
 /// span of 31 days, and a February) admits up to three times the limit.
 ///
+/// Windows and spans are of the time that permits are dated by: their caller's clock, or
+/// the window that others have found, if that is later. If threads' clocks differ by `d`,
+/// at most a second, read a span as `d` shorter in true time.
+///
 /// If the clock is set back into the window before the present one, the present
 /// one goes on, and ends when it would have: nothing is granted twice. If it is set
 /// back further, what was counted moves to the window of now, and counts there.

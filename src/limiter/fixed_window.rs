@@ -1,5 +1,7 @@
 //! At most a limit in each window of time, the windows one after the other.
 
+use core::time::Duration;
+
 use super::window_verbs::{one_limit, window_verbs};
 use crate::tally::{Aligned, FromFirst, Tallied};
 use crate::{Clock, ConfigError, DefaultClock, Rate};
@@ -14,11 +16,15 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 ///
 /// # Accuracy
 ///
-/// Exact in each of its windows. In other spans of the same length it admits up to
-/// **twice the limit**: all of one window at its end, all of the next at its
+/// **Each of its windows admits at most the limit.** In other spans of the same length it
+/// admits up to twice the limit: all of one window at its end, all of the next at its
 /// beginning. If that matters, take a `SlidingWindow`.
 ///
-/// Where the limit leaves too few bits to number the windows of 146 years, after an
+/// Windows and spans are of the time that permits are dated by: their caller's clock, or
+/// the window that others have found, if that is later. If threads' clocks differ by `d`,
+/// at most a second, read a span as `d` shorter in true time.
+///
+/// Where the limit leaves too few bits to number the windows of 146 years twice, after an
 /// idle time of half of those that it can number old permits may count for one window
 /// more.
 ///
@@ -80,11 +86,19 @@ one_limit!(FixedWindow<C>);
 ///
 /// # Accuracy
 ///
-/// Exact in each of its windows, which last their length and up to two ticks more,
-/// of 2^(b - 2) ns for a limit of b bits (32 ns at 100, 262 us at a million) and at
-/// most 2^-16 of the window. In other spans of the same length it admits up to twice
-/// the limit, less one: the first of a window is at its beginning. Idle times as with
-/// a [`FixedWindow`].
+/// **Each of its windows admits at most the limit.** It lasts its length, and less than
+/// [`resolution`](WindowFromFirst::resolution) longer: a request exactly one length after
+/// the first may still count in its window. That is `min(2^(b - 1) ns, length / 2^16)` for
+/// a limit of b bits, rounded down to a power of two of nanoseconds: 64 ns at 100, 16 us at
+/// 20,000, 0.5 ms at a million. In other spans of the same length it admits up to twice
+/// the limit, less one: the first of a window is at its beginning.
+///
+/// Spans are of the time that permits are dated by: their caller's clock. If threads'
+/// clocks differ by `d`, at most a second, read a span as `d` shorter in true time.
+///
+/// Where `length / 2^16` is the less of the two, its word has not the bits for 146 years:
+/// after an idle time of half of what it has bits for, old permits may count for one window
+/// more.
 ///
 /// # Fairness
 ///
@@ -135,6 +149,50 @@ impl<C: Clock> WindowFromFirst<C> {
     /// [`ConfigError::Limit`] if the word has not the bits for it.
     pub fn with_clock(limit: Rate, clock: C) -> Result<WindowFromFirst<C>, ConfigError> {
         Ok(WindowFromFirst { core: Tallied::new(FromFirst::new(limit)?, clock) })
+    }
+
+    /// Makes room for limits up to `max_limit`, so that
+    /// [`reconfigure`](WindowFromFirst::reconfigure) can raise the limit later. For a new
+    /// limiter: what was granted before is forgotten.
+    ///
+    /// Without it, the most is one less than the next power of two. The more, the longer is
+    /// the [`resolution`](WindowFromFirst::resolution).
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if that is less than the limit, above
+    /// [`Rate::MAX_PERMITS`], or faster than [`Rate::MAX_PER_SECOND`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{WindowFromFirst, rate};
+    ///
+    /// let window = WindowFromFirst::new(rate!(100 / minute))?.with_max_limit(1_000)?;
+    /// window.reconfigure(1_000)?;
+    /// assert_eq!(window.try_acquire(1_000)?.remaining(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_max_limit(self, max_limit: u64) -> Result<WindowFromFirst<C>, ConfigError> {
+        Ok(WindowFromFirst { core: self.core.with_max_limit(max_limit)? })
+    }
+
+    /// By less than this a window lasts longer than its length: the ticks in which its
+    /// beginning is kept.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{WindowFromFirst, rate};
+    ///
+    /// let window = WindowFromFirst::new(rate!(100 / minute))?;
+    /// assert_eq!(window.resolution(), Duration::from_nanos(64));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn resolution(&self) -> Duration {
+        Duration::from_nanos(self.core.resolution_nanos())
     }
 }
 

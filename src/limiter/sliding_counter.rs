@@ -27,6 +27,10 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 /// 2^16 of them. After an idle time of half as many old permits may count for some
 /// windows more.
 ///
+/// Windows are of the time that permits are dated by: their caller's clock, or the window
+/// that others have found, if that is later. If threads' clocks differ by `d`, at most a
+/// second, read a window as `d` shorter in true time.
+///
 /// For traffic that is even over a window it is right to the permit. For a bound
 /// that holds for any traffic take a `SlidingWindow`; this
 /// one is for where a word is all the memory there is.

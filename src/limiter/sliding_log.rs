@@ -1,5 +1,7 @@
 //! Exact sliding windows: a log of what was granted.
 
+use core::time::Duration;
+
 use super::window_verbs::{one_limit, window_verbs};
 use crate::log::{UnitLog, WeightedLog as Weighted};
 use crate::{Clock, ConfigError, DefaultClock, Rate};
@@ -15,9 +17,11 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 ///
 /// **No span `(t - W, t]` admits more than the limit, and no request is refused for
 /// which there is room**, to the nanosecond. (A window of one nanosecond lasts two.) A
-/// permit that is exactly one window old
-/// counts no more. If threads' clocks differ, a permit is dated by its caller's, or
-/// by the latest before it if that is later.
+/// permit that is exactly one window old counts no more. That is so for 146 years.
+///
+/// Spans are of the time that permits are dated by: their caller's clock, or the latest
+/// date before, if that is later. If threads' clocks differ by `d`, at most a second, no
+/// `W - d` of true time admits more than the limit.
 ///
 /// # Fairness
 ///
@@ -85,6 +89,33 @@ impl<C: Clock> SlidingLog<C> {
     ) -> Result<SlidingLog<C>, ConfigError> {
         Ok(SlidingLog { core: UnitLog::new(limit, capacity, clock)? })
     }
+
+    /// The same as [`with_capacity`](SlidingLog::with_capacity), for a log that is made
+    /// otherwise: makes room for limits up to `max_limit`, so that
+    /// [`reconfigure`](SlidingLog::reconfigure) can raise the limit later. Allocates anew;
+    /// what was granted before is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if that is less than the limit or above 2^24.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{SlidingLog, rate};
+    ///
+    /// let log = SlidingLog::new(rate!(100 / minute))?;
+    /// let text = "limit is 200: must be from 1 to 100 for this window";
+    /// assert_eq!(log.reconfigure(200).unwrap_err().to_string(), text);
+    ///
+    /// let log = log.with_max_limit(1_000)?;
+    /// log.reconfigure(200)?;
+    /// assert_eq!(log.try_acquire_up_to(1_000)?.permits(), 200);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_max_limit(self, max_limit: u64) -> Result<SlidingLog<C>, ConfigError> {
+        Ok(SlidingLog { core: self.core.with_max_limit(max_limit)? })
+    }
 }
 
 window_verbs!(SlidingLog<C>, "SlidingLog::with_clock(rate!(2 / minute), &clock)?");
@@ -95,11 +126,18 @@ one_limit!(SlidingLog<C>);
 ///
 /// # Accuracy
 ///
-/// **No span `(t - W, t]` admits more than the limit.** A request leaves the window
-/// up to two ticks late and never early. A tick is 2^b ns for a limit of b bits, which
-/// is 128 ns at 100 and a millisecond at a million. It remembers as many requests as its
-/// capacity, by default the limit, which is all that can be in a window; with
-/// fewer, it refuses more requests while that many are in the window.
+/// **No span `(t - W, t]` admits more than the limit**, for 146 years. A request leaves the
+/// window less than its [`resolution`](WeightedLog::resolution) late, and never early: one
+/// exactly one window old may still count. That is 2^(b + 1) ns for a limit of b bits: 256 ns
+/// at 100, 66 us at 20,000, 2 ms at a million, 34 ms at ten million (bytes, say).
+///
+/// It remembers as many requests as its capacity, by default the limit, which is all that
+/// can be in a window; with fewer, it refuses more requests while that many are in the
+/// window.
+///
+/// Spans are of the time that permits are dated by: their caller's clock, or the latest
+/// date before, if that is later. If threads' clocks differ by `d`, at most a second, no
+/// `W - d` of true time admits more than the limit.
 ///
 /// # Fairness
 ///
@@ -164,6 +202,55 @@ impl<C: Clock> WeightedLog<C> {
         clock: C,
     ) -> Result<WeightedLog<C>, ConfigError> {
         Ok(WeightedLog { core: Weighted::new(limit, capacity, clock)? })
+    }
+
+    /// Makes room for limits up to `max_limit`, so that
+    /// [`reconfigure`](WeightedLog::reconfigure) can raise the limit later. For a new log:
+    /// what was granted before is forgotten.
+    ///
+    /// Without it, the most is one less than the next power of two. The more, the longer is
+    /// the [`resolution`](WeightedLog::resolution). A log that remembers as many requests as
+    /// its limit will remember as many as `max_limit`; one of a smaller capacity keeps that.
+    /// Allocates anew.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if that is less than the limit, above
+    /// [`Rate::MAX_PERMITS`], faster than [`Rate::MAX_PER_SECOND`], or more requests than a
+    /// log can remember: 2^24 - 2.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ManualClock, WeightedLog, rate};
+    ///
+    /// let clock = ManualClock::new();
+    /// let log = WeightedLog::with_capacity(rate!(1_000_000 / second), 64, &clock)?;
+    /// let log = log.with_max_limit(50_000_000)?;
+    /// log.reconfigure(50_000_000)?;
+    /// log.try_acquire(50_000_000)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_max_limit(self, max_limit: u64) -> Result<WeightedLog<C>, ConfigError> {
+        Ok(WeightedLog { core: self.core.with_max_limit(max_limit)? })
+    }
+
+    /// By less than this a request leaves the window late: the ticks in which requests are
+    /// dated.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{WeightedLog, rate};
+    ///
+    /// let log = WeightedLog::new(rate!(20_000 / minute))?;
+    /// assert_eq!(log.resolution(), Duration::from_nanos(65_536));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn resolution(&self) -> Duration {
+        Duration::from_nanos(self.core.resolution_nanos())
     }
 }
 

@@ -88,13 +88,17 @@ impl Line for Compact {
 /// # Accuracy
 ///
 /// [`Coverage::Strict`], the default: **no window of the length admits more than
-/// the limit**, to the permit, whatever threads do. A permit counts for its window
+/// the limit**, to the permit. A permit counts for its window
 /// and up to one slot longer (a slot is the window divided by the slots, rounded
 /// up to a nanosecond), so at least `slots / (slots + 1)` of the limit gets
 /// through. See [`Coverage`] for the others.
 ///
+/// Windows are of the time that permits are dated by: the slot of their caller's clock, or
+/// the one that others have found, if that is later. If threads' clocks differ by `d`, at
+/// most a second, no `W - d` of true time admits more than the limit.
+///
 /// If the limit is so large that its word has not the bits to number the slots of
-/// 146 years, the numbers come back sooner; after an idle time of half as long old
+/// 146 years twice, the numbers come back sooner; after an idle time of half as long old
 /// permits may count for one window more.
 ///
 /// # Fairness

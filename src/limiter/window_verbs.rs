@@ -210,6 +210,13 @@ macro_rules! one_limit {
                 self.core.limit().get()
             }
 
+            /// The largest limit that [`reconfigure`](Self::reconfigure) takes: what its word
+            /// can count, or as many permits as a log of them remembers.
+            #[must_use]
+            pub fn max_limit(&self) -> u64 {
+                self.core.limit().max()
+            }
+
             /// The permits that count now, a part of one counted whole.
             ///
             /// Lock-free; does not allocate; reads the clock; writes nothing.
@@ -234,8 +241,8 @@ macro_rules! one_limit {
             ///
             /// # Errors
             ///
-            /// [`ConfigError::Limit`](crate::ConfigError::Limit), with the largest
-            /// limit that this limiter can count to. Nothing is changed then.
+            /// [`ConfigError::Limit`](crate::ConfigError::Limit) if it is not from 1 to
+            /// [`max_limit`](Self::max_limit). Nothing is changed then.
             pub fn reconfigure(&self, limit: u64) -> Result<(), crate::ConfigError> {
                 self.core.limit().set(limit)
             }

@@ -69,6 +69,10 @@ impl<C: Clock> Tape<C> {
         &self.clock
     }
 
+    pub(super) fn into_clock(self) -> C {
+        self.clock
+    }
+
     pub(crate) fn healed(&self) -> u64 {
         // ORDERING: Relaxed. A statistic; nothing is decided by it.
         // MODEL: `a_log_too_far_ahead_goes_on_from_there`.

@@ -22,7 +22,7 @@ use crate::bits::Field;
 use crate::decision::{Denied, Grant, Known, Outlook, Shortfall};
 use crate::receipt::Receipt;
 use crate::sync::Backoff;
-use crate::window::{History, Limit};
+use crate::window::{History, Limit, check_between};
 use crate::{Clock, ConfigError, Rate};
 
 use super::dates::Dates;
@@ -48,7 +48,7 @@ struct View {
     now_nanos: u64,
     /// The date of the last entry.
     last: u64,
-    /// The tick in which the log is judged.
+    /// The time at which the log is judged.
     judged: u64,
     /// The newest entry that does not count.
     gone: u64,
@@ -64,11 +64,31 @@ impl View {
 impl<C: Clock> UnitLog<C> {
     pub(crate) fn new(limit: Rate, capacity: u64, clock: C) -> Result<UnitLog<C>, ConfigError> {
         check_capacity(capacity, limit.permits(), MAX_PLACES)?;
-        let dates = Dates::new(TIME, limit.period_nanos());
+        UnitLog::sized(limit.permits(), capacity, limit.period_nanos(), clock)
+    }
+
+    /// The same with room for limits up to `max_limit`, and nothing granted.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if that is less than the limit, or too much.
+    pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<UnitLog<C>, ConfigError> {
+        let limit = self.limit.get();
+        check_between(max_limit, limit, MAX_PLACES)?;
+        UnitLog::sized(limit, max_limit, self.window_nanos, self.tape.into_clock())
+    }
+
+    fn sized(
+        limit: u64,
+        capacity: u64,
+        window_nanos: u64,
+        clock: C,
+    ) -> Result<UnitLog<C>, ConfigError> {
+        let dates = Dates::new(TIME, window_nanos);
         Ok(UnitLog {
             tape: Tape::new(capacity, |now_nanos| dates.before(now_nanos), clock),
-            limit: Limit::new(limit.permits(), capacity)?,
-            window_nanos: limit.period_nanos(),
+            limit: Limit::new(limit, capacity)?,
+            window_nanos,
             dates,
         })
     }

@@ -27,7 +27,7 @@ use crate::bits::Field;
 use crate::decision::{Denied, Grant, Known, Outlook, Shortfall};
 use crate::receipt::Receipt;
 use crate::sync::Backoff;
-use crate::window::{History, Limit};
+use crate::window::{History, Limit, check_between, check_max};
 use crate::{Clock, ConfigError, Rate};
 
 use super::dates::Dates;
@@ -41,6 +41,8 @@ const MORE: u64 = 2;
 /// A log whose entries are requests.
 pub(crate) struct WeightedLog<C> {
     tape: Tape<C>,
+    /// How many requests it was asked to remember.
+    capacity: u64,
     limit: Limit,
     window_nanos: u64,
     count: Field,
@@ -73,13 +75,45 @@ impl View {
 
 impl<C: Clock> WeightedLog<C> {
     pub(crate) fn new(limit: Rate, capacity: u64, clock: C) -> Result<WeightedLog<C>, ConfigError> {
-        let count = LAP.then(u64::BITS - limit.permits().leading_zeros() + 1);
-        let dates = Dates::new(count.then(u64::BITS - count.end()), limit.period_nanos());
         check_capacity(capacity, 1, MAX_PLACES - MORE)?;
+        let permits = limit.permits();
+        WeightedLog::sized(permits, permits, limit.period_nanos(), capacity, clock)
+    }
+
+    /// The same with room for limits up to `max_limit`, and nothing granted; for as many
+    /// requests, if there was room for as many as the limit.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if that is less than the limit, or too much.
+    pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<WeightedLog<C>, ConfigError> {
+        let limit = self.limit.get();
+        check_max(max_limit, limit, self.window_nanos)?;
+        let capacity = if self.capacity < limit {
+            self.capacity
+        } else {
+            let most = MAX_PLACES - MORE;
+            check_between(max_limit, limit, most)?;
+            self.capacity.max(max_limit)
+        };
+        let clock = self.tape.into_clock();
+        WeightedLog::sized(limit, max_limit, self.window_nanos, capacity, clock)
+    }
+
+    fn sized(
+        limit: u64,
+        max_limit: u64,
+        window_nanos: u64,
+        capacity: u64,
+        clock: C,
+    ) -> Result<WeightedLog<C>, ConfigError> {
+        let count = LAP.then(u64::BITS - max_limit.leading_zeros() + 1);
+        let dates = Dates::new(count.then(u64::BITS - count.end()), window_nanos);
         Ok(WeightedLog {
             tape: Tape::new(capacity + MORE, |now_nanos| dates.before(now_nanos), clock),
-            limit: Limit::new(limit.permits(), Rate::MAX_PERMITS.min(count.max() >> 1))?,
-            window_nanos: limit.period_nanos(),
+            capacity,
+            limit: Limit::new(limit, Rate::MAX_PERMITS.min(count.max() >> 1))?,
+            window_nanos,
             count,
             dates,
         })

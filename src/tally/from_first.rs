@@ -20,7 +20,7 @@ use crate::decision::Counted;
 use crate::time::SKEW_NANOS;
 #[cfg(feature = "alloc")]
 use crate::window::History;
-use crate::window::Limit;
+use crate::window::{Limit, check_max};
 use crate::{ConfigError, Rate};
 
 use super::{OneLimit, Tally};
@@ -47,9 +47,19 @@ impl FromFirst {
     ///
     /// [`ConfigError::Limit`] if the word has not the bits for it.
     pub(crate) fn new(limit: Rate) -> Result<FromFirst, ConfigError> {
-        let count = Field::low(u64::BITS - limit.permits().leading_zeros());
+        FromFirst::sized(limit.permits(), limit.permits(), limit.period_nanos())
+    }
+
+    /// The same with room for limits up to `max_limit`.
+    pub(super) fn with_max_limit(&self, max_limit: u64) -> Result<FromFirst, ConfigError> {
+        let limit = self.limit.get();
+        check_max(max_limit, limit, self.length_nanos)?;
+        FromFirst::sized(limit, max_limit, self.length_nanos)
+    }
+
+    fn sized(limit: u64, max_limit: u64, length_nanos: u64) -> Result<FromFirst, ConfigError> {
+        let count = Field::low(u64::BITS - max_limit.leading_zeros());
         let start = count.then(u64::BITS - count.end());
-        let length_nanos = limit.period_nanos();
         // Such that the years fit, but not at the price of the window.
         let for_the_years = TIME_BITS.saturating_sub(u64::BITS - count.end());
         let for_the_window = length_nanos.ilog2().saturating_sub(16);
@@ -58,7 +68,7 @@ impl FromFirst {
             shift: for_the_years.min(for_the_window),
             count,
             start,
-            limit: Limit::new(limit.permits(), Rate::MAX_PERMITS.min(count.max()))?,
+            limit: Limit::new(limit, Rate::MAX_PERMITS.min(count.max()))?,
         })
     }
 

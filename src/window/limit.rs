@@ -1,7 +1,8 @@
 //! A limit that can be changed while it is in use.
 
-use crate::ConfigError;
 use crate::sync::{AtomicWord, Ordering::Relaxed};
+use crate::time::NANOS_PER_SECOND;
+use crate::{ConfigError, Rate};
 
 /// Permits per window, from 1 to what the limiter's word can count.
 #[derive(Debug)]
@@ -17,6 +18,11 @@ impl Limit {
     pub(crate) fn new(permits: u64, max: u64) -> Result<Limit, ConfigError> {
         check(permits, max)?;
         Ok(Limit { permits: AtomicWord::new(permits), max })
+    }
+
+    /// The largest that it can be set to.
+    pub(crate) fn max(&self) -> u64 {
+        self.max
     }
 
     #[inline]
@@ -38,6 +44,33 @@ impl Limit {
         self.permits.store(permits, Relaxed);
         Ok(())
     }
+}
+
+/// Checks the largest limit that a window of `window_nanos` is to have room for, beside
+/// the `limit` that it has.
+///
+/// # Errors
+///
+/// [`ConfigError::MaxLimit`] if it is less, or more than the highest [`Rate`].
+pub(crate) fn check_max(max_limit: u64, limit: u64, window_nanos: u64) -> Result<(), ConfigError> {
+    let fastest = u128::from(Rate::MAX_PER_SECOND) * u128::from(window_nanos);
+    let fastest = fastest / u128::from(NANOS_PER_SECOND);
+    let most = u64::try_from(fastest).unwrap_or(u64::MAX).min(Rate::MAX_PERMITS).max(limit);
+    check_between(max_limit, limit, most)
+}
+
+/// # Errors
+///
+/// [`ConfigError::MaxLimit`] if `max_limit` is not from `least` to `most`.
+pub(crate) const fn check_between(
+    max_limit: u64,
+    least: u64,
+    most: u64,
+) -> Result<(), ConfigError> {
+    if max_limit < least || max_limit > most {
+        return Err(ConfigError::MaxLimit { max_limit, least, most });
+    }
+    Ok(())
 }
 
 const fn check(permits: u64, max: u64) -> Result<(), ConfigError> {
