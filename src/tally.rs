@@ -45,7 +45,6 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use crate::{Clock, ConfigError, Receipt};
 use crate::decision::{Counted, Denied, Grant, Outlook, Shortfall};
 use crate::sync::{
     AtomicWord, Backoff,
@@ -54,6 +53,7 @@ use crate::sync::{
 #[cfg(feature = "alloc")]
 use crate::window::History;
 use crate::window::Limit;
+use crate::{Clock, ConfigError, Receipt};
 
 pub(crate) use self::aligned::Aligned;
 #[cfg(feature = "calendar")]
@@ -124,7 +124,10 @@ impl<C: Clock> Tallied<FromFirst, C> {
     /// # Errors
     ///
     /// [`ConfigError::MaxLimit`] if that is less than the limit, or too much.
-    pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<Tallied<FromFirst, C>, ConfigError> {
+    pub(crate) fn with_max_limit(
+        self,
+        max_limit: u64,
+    ) -> Result<Tallied<FromFirst, C>, ConfigError> {
         Ok(Tallied::new(self.tally.with_max_limit(max_limit)?, self.clock))
     }
 

@@ -7,7 +7,7 @@ mod ticks;
 
 #[cfg(feature = "alloc")]
 pub use self::history::History;
-pub(crate) use self::limit::{Limit, check_max};
 #[cfg(feature = "alloc")]
 pub(crate) use self::limit::check_between;
+pub(crate) use self::limit::{Limit, check_max};
 pub(crate) use self::ticks::{Moment, Ticks};

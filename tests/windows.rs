@@ -12,6 +12,8 @@
 //!   does; and the others admit what they say they do at most.
 //! * On a clock that goes on, a limiter grants for what there is room, and refuses
 //!   for what there is none, by the times for which it says a permit counts.
+//! * If threads' clocks are apart, that is so in the time in which permits were dated, and
+//!   so in a window shorter by as much in true time; in a whole one it may be exceeded.
 //! * The sliding counter's estimate is off by no more than it says.
 //! * A restored history counts for as long as it did where it was saved.
 //! * Of several limiters, what one of them refuses is taken from none.
@@ -30,6 +32,8 @@ use self::setup::Kind;
 
 #[path = "windows/any.rs"]
 mod any;
+#[path = "windows/apart.rs"]
+mod apart;
 #[path = "windows/bounds.rs"]
 mod bounds;
 #[path = "support/cases.rs"]

@@ -155,6 +155,18 @@ mod tests {
     }
 
     #[test]
+    fn both_counts_are_moved_if_the_clock_was_set_back() {
+        let tally = Sliding::new(rate!(7 / second)).unwrap();
+        let at = |seconds| tally.now(seconds * SECOND);
+        let word = tally.plus(tally.empty(&at(5)), 3, &at(5));
+        let word = tally.plus(tally.at(word, &at(6)).unwrap(), 2, &at(6));
+        let moved = tally.moved(word, &at(2));
+        let counted = tally.counted(moved, &at(2));
+        assert_eq!((counted.current, counted.previous), (2, 3));
+        assert_eq!(tally.at(moved, &at(2)), Some(moved));
+    }
+
+    #[test]
     fn the_limits_that_two_counts_leave_room_for_are_allowed_and_others_named() {
         assert!(Sliding::new(rate!(16_777_215 / 100 ms)).is_ok());
         let error = Sliding::new(rate!(16_777_216 / 100 ms)).unwrap_err();

@@ -132,6 +132,27 @@ fn a_sweep_forgets_all_that_is_idle() {
     }
 }
 
+/// The bucket of a key is full again after a second; its window still counts.
+#[test]
+fn a_key_of_several_limiters_is_kept_as_long_as_one_of_them_counts() {
+    let clock = Arc::new(ManualClock::new());
+    let made = Arc::clone(&clock);
+    let each = Each::new(move |_: &u64| {
+        let second = TokenBucket::with_clock(quota!(1 / second), Arc::clone(&made));
+        let hour = FixedWindow::with_clock(rate!(3 / hour), Arc::clone(&made)).unwrap();
+        All::new([Box::new(second) as Box<dyn Limiter + Send + Sync>, Box::new(hour)]).unwrap()
+    });
+    let users = Keyed::<u64, _>::with(each).unwrap();
+    for _ in 0..3 {
+        users.try_acquire(&7, 1).unwrap();
+        clock.advance(SECOND);
+        assert_eq!((users.sweep(), users.len()), (0, 1));
+    }
+    assert!(users.try_acquire(&7, 1).is_err(), "three in this hour");
+    clock.advance(3_600 * SECOND);
+    assert_eq!((users.sweep(), users.len()), (1, 0));
+}
+
 /// Its limiter is full again by the time that it is looked at: it is made once all the same.
 #[test]
 fn a_key_that_refills_at_once_is_put_in_at_its_first_grant() {

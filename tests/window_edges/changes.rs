@@ -17,16 +17,92 @@ fn roomy<'clock>(
     match kind.name {
         "SlidingLog" => Box::new(SlidingLog::with_capacity(LIMIT, 9, clock).unwrap()),
         "WindowFromFirst" => {
-            let window = WindowFromFirst::with_clock(rate!(9 / minute), clock).unwrap();
-            window.reconfigure(5).unwrap();
-            Box::new(window)
+            let window = WindowFromFirst::with_clock(LIMIT, clock).unwrap();
+            Box::new(window.with_max_limit(9).unwrap())
         }
         "WeightedLog" => {
-            let log = WeightedLog::with_clock(rate!(9 / minute), clock).unwrap();
-            log.reconfigure(5).unwrap();
-            Box::new(log)
+            let log = WeightedLog::with_clock(LIMIT, clock).unwrap();
+            Box::new(log.with_max_limit(9).unwrap())
         }
         _ => kind.of(LIMIT, clock),
+    }
+}
+
+/// Those that have no more room than they were made with.
+fn with_room<'clock>(
+    name: &str,
+    limit: Rate,
+    max_limit: u64,
+    clock: &'clock ManualClock,
+) -> Result<Box<dyn Window + 'clock>, ConfigError> {
+    Ok(match name {
+        "SlidingLog" => Box::new(SlidingLog::with_clock(limit, clock)?.with_max_limit(max_limit)?),
+        "WindowFromFirst" => {
+            Box::new(WindowFromFirst::with_clock(limit, clock)?.with_max_limit(max_limit)?)
+        }
+        "WeightedLog" => {
+            Box::new(WeightedLog::with_clock(limit, clock)?.with_max_limit(max_limit)?)
+        }
+        _ => unreachable!("{name} has room by itself"),
+    })
+}
+
+const SNUG: [&str; 3] = ["SlidingLog", "WindowFromFirst", "WeightedLog"];
+
+#[test]
+fn a_limit_can_be_raised_to_what_room_was_made_for() {
+    for name in SNUG {
+        let clock = ManualClock::at(DAY);
+        for max_limit in [100, 101, 1_000, 65_536] {
+            let limit = rate!(100 / minute);
+            let window = with_room(name, limit, max_limit, &clock).unwrap();
+            assert_eq!((window.limit(), drain(&*window)), (100, 100), "{name}");
+            window.reconfigure(max_limit).unwrap();
+            assert_eq!(drain(&*window), max_limit - 100, "{name}");
+            let Err(ConfigError::Limit { max, .. }) = window.reconfigure(u64::MAX) else {
+                panic!("{name}: that is no limit")
+            };
+            assert!((max_limit..2 * max_limit).contains(&max), "{name}: {max}");
+            assert_eq!(window.max_limit(), max, "{name}");
+            clock.advance(window.try_acquire(1).unwrap_err().retry_after().unwrap());
+            assert!(window.try_acquire(1).is_ok(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn room_for_less_than_the_limit_or_more_than_there_can_be_is_an_error_that_says_the_range() {
+    let clock = ManualClock::new();
+    for (name, most) in [("SlidingLog", 1 << 24), ("WindowFromFirst", 1 << 32)] {
+        for max_limit in [0, 99, most + 1, u64::MAX] {
+            let error = with_room(name, rate!(100 / minute), max_limit, &clock).map(drop);
+            let expected = ConfigError::MaxLimit { max_limit, least: 100, most };
+            assert_eq!(error, Err(expected), "{name}");
+            let text = format!("max_limit is {max_limit}: must be from 100 to {most}");
+            assert_eq!((expected.field(), expected.to_string()), ("max_limit", text));
+        }
+        assert!(with_room(name, rate!(100 / minute), 100, &clock).is_ok());
+    }
+    // A log that remembers every request has no place for more.
+    let most = (1 << 24) - 2;
+    let log =
+        |max_limit| with_room("WeightedLog", rate!(100 / minute), max_limit, &clock).map(drop);
+    let error = ConfigError::MaxLimit { max_limit: most + 1, least: 100, most };
+    assert_eq!((log(99).is_err(), log(100), log(most + 1)), (true, Ok(()), Err(error)));
+    // One of a smaller capacity keeps that, and can count to more.
+    let log = WeightedLog::with_capacity(rate!(100 / minute), 16, &clock).unwrap();
+    let log = log.with_max_limit(1 << 32).unwrap();
+    log.reconfigure(1 << 32).unwrap();
+    let granted = std::iter::from_fn(|| log.try_acquire(1).ok()).count();
+    assert!((16..=30).contains(&granted), "{granted}");
+    // No rate is higher than 2^31 in a second.
+    let short = rate!(100 / us);
+    let most = (1_u64 << 31) / 1_000_000;
+    for name in ["WindowFromFirst", "WeightedLog"] {
+        assert!(with_room(name, short, most, &clock).is_ok(), "{name}");
+        let error = with_room(name, short, most + 1, &clock).map(drop);
+        let expected = ConfigError::MaxLimit { max_limit: most + 1, least: 100, most };
+        assert_eq!(error, Err(expected), "{name}");
     }
 }
 
@@ -105,6 +181,7 @@ fn a_limit_out_of_range_is_an_error_that_says_the_range_and_changes_nothing() {
         for limit in [max + 1, u64::MAX] {
             let error = window.reconfigure(limit).unwrap_err();
             assert_eq!(error, ConfigError::Limit { limit, max }, "{}", kind.name);
+            assert_eq!(window.max_limit(), max, "{}", kind.name);
             let text = format!("limit is {limit}: must be from 1 to {max} for this window");
             assert_eq!((error.field(), error.to_string()), ("limit", text));
         }

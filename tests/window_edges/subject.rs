@@ -7,6 +7,7 @@ use sluicegate::*;
 /// What all limiters of windows can do besides the verbs.
 pub(crate) trait Window: Limiter {
     fn limit(&self) -> u64;
+    fn max_limit(&self) -> u64;
     fn count(&self) -> u64;
     fn reconfigure(&self, limit: u64) -> Result<(), ConfigError>;
     fn healed(&self) -> u64;
@@ -19,6 +20,10 @@ macro_rules! window {
         impl Window for $Limiter {
             fn limit(&self) -> u64 {
                 <$Limiter>::limit(self)
+            }
+
+            fn max_limit(&self) -> u64 {
+                <$Limiter>::max_limit(self)
             }
 
             fn count(&self) -> u64 {
@@ -56,6 +61,14 @@ window!(WeightedLog<&ManualClock>);
 impl Window for MultiWindow<&ManualClock> {
     fn limit(&self) -> u64 {
         self.windows().next().unwrap().0
+    }
+
+    /// It has none to ask, but an error tells.
+    fn max_limit(&self) -> u64 {
+        match MultiWindow::reconfigure(self, 0, u64::MAX) {
+            Err(ConfigError::Limit { max, .. }) => max,
+            other => panic!("{other:?}"),
+        }
     }
 
     fn count(&self) -> u64 {

@@ -83,10 +83,45 @@ fn a_permit_that_is_exactly_one_window_old_counts_no_more() {
         kind.take(&*window, 1);
         clock.advance_nanos(MINUTE - 1);
         assert_eq!(window.count(), 1);
-        // A weighted log is exact to its ticks, of 2 ns at this limit.
+        // A weighted log is exact to its ticks, of 4 ns at this limit.
         clock.advance_nanos(if kind.is_unit { 1 } else { 3 });
         assert_eq!(window.count(), 0, "{}", kind.name);
         kind.take(&*window, 1);
+    }
+}
+
+/// Of limits of `b` bits, from one permit to what costs are in bytes.
+#[test]
+fn a_permit_counts_for_its_window_and_less_than_the_resolution_longer() {
+    for (permits, log_nanos, first_nanos) in [
+        (1, 4, 1),
+        (3, 8, 2),
+        (100, 256, 64),
+        (127, 256, 64),
+        (128, 512, 128),
+        (20_000, 65_536, 16_384),
+        (1_000_000, 2_097_152, 524_288),
+        // A window of a minute is 2^35 ns and more: 2^-16 of it is the less.
+        (10_000_000, 33_554_432, 524_288),
+    ] {
+        let limit = Rate::new(permits, Duration::from_secs(60)).unwrap();
+        let (mut latest_log, mut latest_first) = (0, 0);
+        for offset in [0, 1, 1_000_003, 12_345_678_901] {
+            let clock = ManualClock::at(DAY + offset);
+            let log = WeightedLog::with_clock(limit, &clock).unwrap();
+            let first = WindowFromFirst::with_clock(limit, &clock).unwrap();
+            let resolutions = [log.resolution(), first.resolution()];
+            assert_eq!(resolutions, [log_nanos, first_nanos].map(Duration::from_nanos));
+            let late = |limiter: &dyn Limiter| {
+                limiter.try_acquire(permits).unwrap();
+                let wait = limiter.try_acquire(1).unwrap_err().retry_after().unwrap();
+                (wait - Duration::from_secs(60)).as_nanos() as u64
+            };
+            latest_log = latest_log.max(late(&log));
+            latest_first = latest_first.max(late(&first));
+        }
+        assert!(latest_log < log_nanos && latest_first < first_nanos, "{permits}");
+        assert!(latest_log >= log_nanos / 4 && latest_first >= first_nanos / 4, "{permits}");
     }
 }
 
