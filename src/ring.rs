@@ -62,6 +62,7 @@
 //! the hot word, and 1 CAS for each slot that has ended (after an idle window for
 //! all), shared by whoever comes.
 
+mod deny;
 mod layout;
 mod span;
 mod spend;

@@ -17,6 +17,7 @@
 //! * The sliding counter's estimate is off by no more than it says.
 //! * A restored history counts for as long as it did where it was saved.
 //! * Of several limiters, what one of them refuses is taken from none.
+//! * A denial says what a look says, whichever path it takes.
 //! * All that holds for slow requests too, over all the years that a limiter counts.
 //!
 //! `PROPTEST_CASES` deepens it.
@@ -38,6 +39,8 @@ mod apart;
 mod bounds;
 #[path = "support/cases.rs"]
 mod cases;
+#[path = "windows/denials.rs"]
+mod denials;
 #[path = "windows/lives.rs"]
 mod lives;
 #[path = "windows/ops.rs"]

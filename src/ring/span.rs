@@ -137,6 +137,23 @@ impl Span {
         self.slots
     }
 
+    #[inline(always)]
+    pub(super) fn cover(&self) -> Cover {
+        self.cover
+    }
+
+    /// The bits of the count, in place.
+    #[inline(always)]
+    pub(super) fn count_mask(&self) -> u64 {
+        self.count_mask
+    }
+
+    /// How many slots the `present` one is after that of the word, if it is not before.
+    #[inline(always)]
+    pub(super) fn slots_since(&self, hot: Hot, present: u64) -> u64 {
+        present.wrapping_sub(self.slot_of(hot.tick)) & self.slot.max()
+    }
+
     /// The slot of `tick`.
     #[inline]
     pub(super) fn slot_of(&self, tick: u64) -> u64 {
@@ -250,7 +267,12 @@ impl Span {
     /// The same for a word that is in the tick of now.
     #[inline(always)]
     pub(super) fn forgotten_at_once_nanos(&self, now: Now) -> u64 {
-        let slot = self.slot_of(now.moment.tick).wrapping_add(self.slots);
+        self.until_later(self.slot_of(now.moment.tick).wrapping_add(self.slots), now)
+    }
+
+    /// How long until `slot` begins, which is after that of now by no more than a window's.
+    #[inline(always)]
+    pub(super) fn until_later(&self, slot: u64, now: Now) -> u64 {
         let ticks = (slot << self.exponent).wrapping_sub(now.moment.tick);
         (ticks.wrapping_sub(1)).wrapping_mul(self.tick_nanos).wrapping_add(now.moment.left_nanos)
     }

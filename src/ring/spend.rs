@@ -90,6 +90,9 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
                 Err(found) => self.spend_from::<true>(found, now, |_| permits),
             };
         }
+        if let Some(denied) = self.deny_at_once(permits, seen, now) {
+            return Err(denied);
+        }
         self.spend_from::<true>(seen, now, |_| permits)
     }
 

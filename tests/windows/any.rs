@@ -57,6 +57,13 @@ pub(crate) fn sliding() -> impl Strategy<Value = Kind> + Clone {
     kind().prop_filter("bounds every window", bounds)
 }
 
+/// Those on a ring, of every coverage.
+pub(crate) fn ring() -> impl Strategy<Value = Kind> + Clone {
+    let is_on_a_ring =
+        |kind: &Kind| matches!(kind, Kind::Sliding(_) | Kind::Compact(_) | Kind::Multi);
+    kind().prop_filter("on a ring", is_on_a_ring)
+}
+
 /// Those whose windows begin anew.
 pub(crate) fn stepping() -> impl Strategy<Value = Kind> + Clone {
     prop_oneof![Just(Kind::Fixed), Just(Kind::FromFirst)]
