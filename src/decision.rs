@@ -94,6 +94,15 @@ pub enum Denied {
         /// Which of several limiters or windows refused; see [`Denied::which`].
         which: usize,
     },
+    /// Not by time alone: leases and receipts of a `Sharded` hold the room for some of it,
+    /// and what they hold is earned by nobody until they end. Ask for no more than `limit`,
+    /// or ask again when one has ended. (One that was forgotten never ends.)
+    Leased {
+        /// The largest request that can be granted as long as they hold that much.
+        limit: u64,
+        /// Which of several limiters refused; see [`Denied::which`].
+        which: usize,
+    },
     /// There is no room for the key in a `Keyed` limiter or a `KeyTable`: not a word about
     /// the key itself. See `WhenFull` for other answers.
     Full {
@@ -104,14 +113,14 @@ pub enum Denied {
 }
 
 impl Denied {
-    /// How long to wait before asking again, or `None` if waiting is no use.
+    /// How long to wait before asking again, or `None` if no time alone will do.
     ///
     /// The least time that suffices if nobody else takes any, to the nanosecond.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Denied::Wait(shortfall) => Some(shortfall.retry_after()),
-            Denied::TooLarge { .. } => None,
+            Denied::TooLarge { .. } | Denied::Leased { .. } => None,
             Denied::Full { retry_after } => Some(*retry_after),
         }
     }
@@ -125,7 +134,7 @@ impl Denied {
     pub fn which(&self) -> usize {
         match *self {
             Denied::Wait(shortfall) => shortfall.which,
-            Denied::TooLarge { which, .. } => which,
+            Denied::TooLarge { which, .. } | Denied::Leased { which, .. } => which,
             Denied::Full { .. } => 0,
         }
     }
@@ -136,6 +145,7 @@ impl Denied {
         match self {
             Denied::Wait(shortfall) => Denied::Wait(Shortfall { which, ..shortfall }),
             Denied::TooLarge { limit, .. } => Denied::TooLarge { limit, which },
+            Denied::Leased { limit, .. } => Denied::Leased { limit, which },
             Denied::Full { .. } => self,
         }
     }
@@ -149,6 +159,9 @@ impl fmt::Display for Denied {
             }
             Denied::TooLarge { limit, .. } => {
                 write!(f, "more permits than the limit of {limit}: no wait will do")
+            }
+            Denied::Leased { limit, .. } => {
+                write!(f, "leases hold all but {limit} permits: ask for fewer, or when one ends")
             }
             Denied::Full { retry_after } => {
                 write!(f, "no room for another key: try again in {retry_after:?}")

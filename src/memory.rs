@@ -7,18 +7,21 @@
 //! A few words, so a lock word counts the writers (odd while one is at work); who reads
 //! looks at it before and after, and who would write while another does leaves it.
 
-use crate::Refill;
+use crate::bits::Field;
 use crate::decision::{Accrued, Denied, Known, Outlook, Shortfall};
 use crate::sync::{
     AtomicWord,
     Ordering::{Acquire, Relaxed, Release},
     fence,
 };
+use crate::{Quota, Refill};
 
 /// What was refused, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Remembered {
     permits: u64,
+    /// If it was one, the most that could have been refused instead.
+    most: u64,
     /// How often permits had come back before it.
     returns: u64,
     since_nanos: u64,
@@ -30,7 +33,14 @@ pub(crate) struct Remembered {
     said: [u64; 6],
 }
 
-const WORDS: usize = 12;
+const WORDS: usize = 11;
+
+// Layout of the word that says of what kind.
+const KIND: Field = Field::low(2);
+const WHICH: Field = KIND.then(8);
+const MOST: Field = WHICH.then(54);
+
+const _: () = assert!(MOST.end() == u64::BITS && MOST.max() >= Quota::MAX_BURST);
 
 // The kinds of limiter.
 const EARNS_SMOOTHLY: u64 = 0;
@@ -41,6 +51,7 @@ impl Remembered {
     /// Of nothing: nobody is refused 0 permits.
     const NONE: Remembered = Remembered {
         permits: 0,
+        most: 0,
         returns: 0,
         since_nanos: 0,
         until_nanos: 0,
@@ -49,14 +60,25 @@ impl Remembered {
         said: [0; 6],
     };
 
-    /// The denial of `permits` at `now_nanos`, when permits had come back so often.
-    pub(crate) fn new(permits: u64, returns: u64, now_nanos: u64, of: &Shortfall) -> Remembered {
+    /// The denial of `permits` at `now_nanos`, when permits had come back so often. Where they
+    /// are earned, it says what is true of requests for up to `most`.
+    pub(crate) fn new(
+        permits: u64,
+        most: u64,
+        returns: u64,
+        now_nanos: u64,
+        of: &Shortfall,
+    ) -> Remembered {
         let known = |known: Known| {
             let Known { limit, used, reset_nanos, retry_nanos } = known;
             (COUNTS, [limit, used, reset_nanos, retry_nanos, 0, 0], retry_nanos)
         };
+        let mut since_nanos = now_nanos;
         let (kind, said, wait_nanos) = match of.outlook {
             Outlook::Accrued(accrued) => {
+                // An early clock is not answered from memory: until the origin it has to
+                // wait for more than what is missing.
+                since_nanos = accrued.holds_from(now_nanos);
                 let wait_nanos = accrued.certain_wait(of.outlook.wanted_for(permits));
                 let Accrued { capacity, token, gain, period_nanos, time_nanos, .. } = accrued;
                 let balance = accrued.balance as u64;
@@ -69,9 +91,10 @@ impl Remembered {
             Outlook::Counted(counted) => known(counted.known(permits)),
             Outlook::Known(looked_up) => known(looked_up),
         };
-        let until_nanos = now_nanos.saturating_add(wait_nanos);
-        let (since_nanos, which) = (now_nanos, of.which as u64);
-        Remembered { permits, returns, since_nanos, until_nanos, which, kind, said }
+        let until_nanos = since_nanos.saturating_add(wait_nanos);
+        let which = of.which as u64;
+        let most = if kind == COUNTS { permits } else { most };
+        Remembered { permits, most, returns, since_nanos, until_nanos, which, kind, said }
     }
 
     /// Whether it is an answer to a request for `permits`. One for a single permit is one
@@ -79,12 +102,7 @@ impl Remembered {
     /// anybody could take, so how long it will be can be worked out.
     #[inline(always)]
     fn answers(&self, permits: u64) -> bool {
-        let [_, capacity, token, ..] = self.said;
-        permits == self.permits
-            || self.permits == 1
-                && permits > 1
-                && self.kind != COUNTS
-                && permits.checked_mul(token).is_some_and(|cost| cost <= capacity)
+        permits == self.permits || self.permits == 1 && permits > 1 && permits <= self.most
     }
 
     /// What it says at `now_nanos`; `None` if that is not between its instants.
@@ -133,15 +151,19 @@ impl Remembered {
             period_nanos,
             time_nanos,
             refill,
-            passed_nanos,
+            is_early: false,
+            apart_nanos: passed_nanos,
         })
     }
 
     fn to_words(self) -> [u64; WORDS] {
-        let Remembered { permits, returns, since_nanos, until_nanos, which, kind, said } = self;
+        let Remembered { permits, most, returns, since_nanos, until_nanos, which, kind, said } =
+            self;
+        let shape =
+            KIND.put(kind) | WHICH.put(which.min(WHICH.max())) | MOST.put(most.min(MOST.max()));
         let mut words = [0; WORDS];
         let (first, last) = words.split_at_mut(WORDS - said.len());
-        first.copy_from_slice(&[permits, returns, since_nanos, until_nanos, which, kind]);
+        first.copy_from_slice(&[permits, returns, since_nanos, until_nanos, shape]);
         last.copy_from_slice(&said);
         words
     }
@@ -150,8 +172,9 @@ impl Remembered {
     /// panic: whoever read them finds out.
     #[inline(always)]
     fn from_words(words: [u64; WORDS]) -> Remembered {
-        let [permits, returns, since_nanos, until_nanos, which, kind, said @ ..] = words;
-        Remembered { permits, returns, since_nanos, until_nanos, which, kind, said }
+        let [permits, returns, since_nanos, until_nanos, shape, said @ ..] = words;
+        let (kind, which, most) = (KIND.get(shape), WHICH.get(shape), MOST.get(shape));
+        Remembered { permits, most, returns, since_nanos, until_nanos, which, kind, said }
     }
 }
 

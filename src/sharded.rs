@@ -79,6 +79,7 @@ mod hand;
 mod lease;
 mod places;
 mod races;
+mod refuse;
 mod room;
 mod root;
 mod shard;
@@ -298,7 +299,7 @@ impl<C: Clock> Sharded<C> {
             let there = reading.permits() + self.shards.look().0;
             match self.ask(index, permits.min(there.max(1)), recalled) {
                 // Others were faster.
-                Err(Denied::Wait(_)) if there > 1 => {}
+                Err(Denied::Wait(_) | Denied::Leased { .. }) if there > 1 => {}
                 answer => return answer,
             }
         }

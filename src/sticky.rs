@@ -159,7 +159,8 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     fn remember(&self, memory: &Memory, permits: u64, forgotten: u64) {
         let now_nanos = self.clock.now_nanos();
         if let Err(Denied::Wait(shortfall)) = self.limiter.peek(permits) {
-            memory.note(&Remembered::new(permits, forgotten, now_nanos, &shortfall));
+            let most = shortfall.limit();
+            memory.note(&Remembered::new(permits, most, forgotten, now_nanos, &shortfall));
         }
     }
 }

@@ -5,7 +5,11 @@
 //!   however young it was;
 //! * a change by a thread whose clock is behind lets no time be earned twice;
 //! * a jump forward earns a burst at most;
-//! * nothing breaks at the end of a `u64`, nor when the clock panics.
+//! * nothing breaks at the end of a `u64`, nor when the clock panics;
+//! * `clock_faults/early.rs`: the waits that are named before a limiter's time begins.
+
+#[path = "clock_faults/early.rs"]
+mod early;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -10,7 +10,8 @@
 //! * No window admits more than burst and rate allow, and one unit.
 //! * A decision differs from the textbook bucket's only within one unit of the
 //!   cost.
-//! * A clock that goes back by less than a second only denies.
+//! * A clock that goes back by less than a second only denies; and what a limiter promises
+//!   while that is before its beginning comes true all the same.
 //! * What a limiter says of itself adds up.
 //!
 //! `PROPTEST_CASES` deepens it.
@@ -71,7 +72,7 @@ proptest! {
             let (granted, counts) = match said {
                 Said::Granted { permits, .. } => (permits, true),
                 Said::Wait { .. } => (0, false),
-                Said::TooLarge { .. } => return,
+                Said::TooLarge { .. } | Said::Leased { .. } => return,
             };
             match op {
                 Op::Peek(_) => {
@@ -146,6 +147,36 @@ proptest! {
 
         clock.set_nanos(now_nanos);
         prop_assert_eq!(pair.peek(permits).is_ok(), granted);
+    }
+
+    #[test]
+    fn a_wait_named_before_the_beginning_or_a_change_of_the_rate_is_the_least_that_suffices(
+        setup in any::setup(),
+        start_nanos in 2_000_000_000..=u64::MAX / 2,
+        before in vec(any::op(), 0..10),
+        change in proptest::option::of(any::setup()),
+        after in vec(any::plain_op(), 0..4),
+        early_nanos in any::sized(1_000_000_000),
+        amounts in vec(any::amount(), 1..4),
+    ) {
+        let clock = ManualClock::at(start_nanos);
+        let mut pair = Pair::new(setup, &clock);
+        for &op in &before {
+            pair.apply(op);
+        }
+        if let Some(setup) = change {
+            pair.apply(Op::Reconfigure(setup, Carry::Keep));
+        }
+        for &op in after.iter().filter(|op| !matches!(op, Op::Move(_) | Op::Poll { .. })) {
+            pair.apply(op);
+        }
+        let origin_nanos = pair.mirror().origin_nanos();
+        clock.set_nanos(origin_nanos.saturating_sub(early_nanos));
+        for &amount in &amounts {
+            // Asks again after the wait, and a nanosecond earlier.
+            pair.apply(Op::Peek(amount));
+            pair.apply(Op::Force(amount));
+        }
     }
 
     #[test]

@@ -30,8 +30,12 @@ pub(crate) struct Accrued {
     /// Time since the accrual's origin, phase included.
     pub(crate) time_nanos: u64,
     pub(crate) refill: Refill,
-    /// Time since then, if the decision was remembered.
-    pub(crate) passed_nanos: u64,
+    /// Whether the clock read before the accrual's origin. Nothing is earned until then, so
+    /// the rest is as it will be at the origin.
+    pub(crate) is_early: bool,
+    /// Time until the origin if it `is_early`; if not, time since the decision, which was
+    /// then remembered.
+    pub(crate) apart_nanos: u64,
 }
 
 /// Of a limiter that has looked up when it will be as it is asked to be.
@@ -84,7 +88,7 @@ impl Outlook {
     #[cfg(feature = "alloc")]
     pub(crate) fn fill_nanos(&self) -> u64 {
         let Outlook::Accrued(accrued) = self else { return 0 };
-        let empty = Outlook::Accrued(Accrued { balance: 0, ..*accrued });
+        let empty = Outlook::Accrued(Accrued { balance: 0, apart_nanos: 0, ..*accrued });
         time::nanos(empty.reset_after())
     }
 
@@ -174,11 +178,18 @@ impl Accrued {
             }
             Refill::Interval => (now / period + missing.div_ceil(gain)) * period - now,
         };
-        time::duration(wait.saturating_sub(u128::from(self.passed_nanos)))
+        let apart = u128::from(self.apart_nanos);
+        time::duration(if self.is_early { wait + apart } else { wait.saturating_sub(apart) })
     }
 
-    /// Some nanoseconds less than that, found in a few instead of a hundred: for as long
-    /// the balance is certain not to be `wanted`.
+    /// The reading of the clock at which this is as it says, if it was found at `now_nanos`.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn holds_from(&self, now_nanos: u64) -> u64 {
+        if self.is_early { now_nanos.saturating_add(self.apart_nanos) } else { now_nanos }
+    }
+
+    /// Some nanoseconds less than the least wait from then on, found in a few instead of a
+    /// hundred: for as long the balance is certain not to be `wanted`.
     #[cfg(feature = "alloc")]
     #[expect(clippy::cast_precision_loss, reason = "what is lost is made up for")]
     pub(crate) fn certain_wait(&self, wanted: i64) -> u64 {

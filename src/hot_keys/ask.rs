@@ -136,7 +136,8 @@ impl<S> HotKeys<S> {
         if matches!(elsewhere, Elsewhere::Nothing) {
             // What is told of it later counts from after the store's reading of the clock, and it
             // holds as if it counted from before.
-            let last = Remembered::new(permits, changes, later_nanos, &denied);
+            let most = denied.limit();
+            let last = Remembered::new(permits, most, changes, later_nanos, &denied);
             let place = self.at(caller.index);
             place.seat(caller.hash).found_nothing();
             place.memory(caller.hash).note(&last.for_less(later_nanos.saturating_sub(now_nanos)));

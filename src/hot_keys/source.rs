@@ -198,7 +198,8 @@ mod tests {
                             period_nanos,
                             time_nanos: period_nanos / 3 * time,
                             refill,
-                            passed_nanos: 0,
+                            is_early: false,
+                            apart_nanos: 0,
                         };
                         if let Some(span) = span(accrued, want(1, 16, places)) {
                             assert!(span <= i128::from(capacity), "{accrued:?} {span}");

@@ -69,7 +69,8 @@ impl Tier {
             period_nanos: self.rate.period_nanos(),
             time_nanos: elapsed_nanos,
             refill: Refill::Smooth,
-            passed_nanos: 0,
+            is_early: false,
+            apart_nanos: 0,
         })
     }
 

@@ -125,7 +125,11 @@ impl<L: Limiter> All<L> {
                 wanted = wanted.div_ceil(2);
             }
             match self.try_acquire(wanted) {
-                Err(Denied::TooLarge { limit, .. }) if limit < wanted => wanted = limit,
+                Err(Denied::TooLarge { limit, .. } | Denied::Leased { limit, .. })
+                    if limit < wanted =>
+                {
+                    wanted = limit;
+                }
                 // Somebody took some since: what is left may be fewer.
                 Err(_) if wanted > 1 => refused = Some(wanted),
                 answer => return answer,
@@ -253,7 +257,7 @@ fn worse(one: Denied, other: Denied) -> Denied {
     match (one.retry_after(), other.retry_after()) {
         (None, None) => {
             let limit = |denied: &Denied| match denied {
-                Denied::TooLarge { limit, .. } => *limit,
+                Denied::TooLarge { limit, .. } | Denied::Leased { limit, .. } => *limit,
                 Denied::Wait(shortfall) => shortfall.limit(),
                 Denied::Full { .. } => u64::MAX,
             };

@@ -2,7 +2,7 @@
 
 use core::cell::Cell;
 
-use crate::decision::Shortfall;
+use crate::decision::{Outlook, Shortfall};
 use crate::sync::Ordering::{AcqRel, Acquire};
 use crate::{Clock, Denied, Grant};
 
@@ -37,12 +37,23 @@ impl Reading {
         self.capacity / self.terms.token
     }
 
-    /// The denial of `permits`, if so many more are elsewhere, and all of them too few.
-    pub(crate) fn denial(&self, permits: u64, elsewhere: u64) -> Denied {
-        let outlook = self.terms.outlook(self.balance, self.now_nanos);
-        if permits > self.limit() {
-            return Denied::TooLarge { limit: self.limit(), which: 0 };
+    /// What time will do to what is in the word.
+    pub(crate) fn outlook(&self) -> Outlook {
+        self.terms.outlook(self.balance, self.now_nanos)
+    }
+
+    /// The denial of `permits`, if so many more are elsewhere, and all of them too few; of
+    /// the limit, leases hold the room for so many as are `leased`.
+    pub(crate) fn denial(&self, permits: u64, elsewhere: u64, leased: u64) -> Denied {
+        let limit = self.limit();
+        if permits > limit {
+            return Denied::TooLarge { limit, which: 0 };
         }
+        let limit = limit.saturating_sub(leased);
+        if permits > limit {
+            return Denied::Leased { limit, which: 0 };
+        }
+        let outlook = self.outlook();
         let wanted = outlook.wanted_for(permits);
         let outlook = outlook.with_more(elsewhere as i64);
         Denied::Wait(Shortfall { wanted, outlook, which: 0 })
@@ -109,6 +120,21 @@ impl<C: Clock> OneWord<C, RoomLent> {
     /// Lends room for `permits`: it is no longer the word's.
     pub(crate) fn lend(&self, permits: u64) {
         self.line.lent.lend(permits);
+    }
+
+    /// Room for `permits`, which is lent, is now a lease's.
+    pub(crate) fn begin_lease(&self, permits: u64) {
+        self.line.lent.lease(permits);
+    }
+
+    /// It is a lease's no more, and about to be put back.
+    pub(crate) fn end_lease(&self, permits: u64) {
+        self.line.lent.end_lease(permits);
+    }
+
+    /// The room that leases hold.
+    pub(crate) fn leased(&self) -> u64 {
+        self.line.lent.leased()
     }
 
     /// Takes back room for `permits` of which nothing can have been cut off: it was lent

@@ -167,7 +167,8 @@ impl Terms {
         self.deepest().saturating_sub_unsigned(skew.saturating_mul(UNIT))
     }
 
-    /// What time will do to `balance`, which was left at `now_nanos`.
+    /// What time will do to `balance`, which was left at `now_nanos`; that may be before the
+    /// origin, from which on time counts.
     #[inline]
     pub(crate) fn outlook(&self, balance: i64, now_nanos: u64) -> Outlook {
         let elapsed_nanos = self.elapsed(now_nanos);
@@ -187,7 +188,8 @@ impl Terms {
             period_nanos: self.rate.period_nanos(),
             time_nanos,
             refill: self.refill(),
-            passed_nanos: 0,
+            is_early: now_nanos < self.origin_nanos,
+            apart_nanos: self.origin_nanos.saturating_sub(now_nanos),
         })
     }
 

@@ -1,6 +1,5 @@
 //! What a call does that its shard has too few tokens for.
 
-use crate::memory::Remembered;
 use crate::one_word::Reading;
 use crate::{Clock, Denied, Grant};
 
@@ -12,17 +11,16 @@ use super::hand::Hand;
 pub(super) struct Recalled {
     /// How often tokens had come back. It was looked at before anything else, so what
     /// comes back later is counted later.
-    returns: u64,
+    pub(super) returns: u64,
     /// The time, if it was read.
-    now_nanos: Option<u64>,
+    pub(super) now_nanos: Option<u64>,
 }
 
 impl<C: Clock> Sharded<C> {
     /// The denial of the same request as the last that was refused, if it still holds.
     #[inline(always)]
     pub(super) fn recall(&self, index: usize, permits: u64) -> Result<Recalled, Denied> {
-        // A level that was healed has come back too.
-        let returns = self.shards.returns().wrapping_add(self.root.healed());
+        let returns = self.returns();
         let memory = self.shards.memory(index);
         let Some(remembered) = memory.and_then(|memory| memory.recall(permits, returns)) else {
             return Ok(Recalled { returns, now_nanos: None });
@@ -32,6 +30,12 @@ impl<C: Clock> Sharded<C> {
             Some(denied) => Err(denied),
             None => Ok(Recalled { returns, now_nanos: Some(now_nanos) }),
         }
+    }
+
+    /// How often something has come back. A level that was healed has, too.
+    #[inline(always)]
+    fn returns(&self) -> u64 {
+        self.shards.returns().wrapping_add(self.root.healed())
     }
 
     /// Takes `permits` for a caller of the shard at `index`.
@@ -62,40 +66,6 @@ impl<C: Clock> Sharded<C> {
             Some(grant) => Ok(grant),
             None => self.scrape(hand, reading.now_nanos, permits),
         }
-    }
-
-    /// Looks whether there are `permits` anywhere; refuses if not, and remembers it.
-    pub(super) fn find(
-        &self,
-        index: usize,
-        permits: u64,
-        Recalled { returns, now_nanos }: Recalled,
-    ) -> Result<Reading, Denied> {
-        let reading = self.root.look_at(now_nanos.unwrap_or_else(|| self.clock().now_nanos()));
-        if permits <= reading.permits() {
-            return Ok(reading);
-        }
-        let (outside, spare) = self.shards.look();
-        let there = reading.permits() + outside;
-        if permits <= there && permits <= reading.limit() {
-            return Ok(reading);
-        }
-        // Empty room is closed if it is what is missing. And near the limit: little will be
-        // drawn now, and what is lent when all fall silent is missing from the next burst.
-        if spare > 0 && (permits <= there + spare || self.shards.draw_of(there) == 0) {
-            self.close_all(index);
-        }
-        let denied = reading.denial(permits, outside);
-        if let Denied::Wait(shortfall) = &denied
-            // If leases have the room for so many, no time will do.
-            && permits.saturating_sub(outside) <= reading.room() + spare
-        {
-            let remembered = Remembered::new(permits, returns, reading.now_nanos, shortfall);
-            if let Some(memory) = self.shards.memory(index) {
-                memory.note(&remembered);
-            }
-        }
-        Err(denied)
     }
 
     /// Takes `permits`, and more for the calls to come, if the root holds enough for
@@ -154,7 +124,13 @@ impl<C: Clock> Sharded<C> {
             let in_root = shortfall.remaining();
             let outside = hand.tokens + self.shards.left_beside(hand.index());
             if in_root + outside < permits {
-                return Err(Denied::Wait(shortfall.of_all(permits, outside)));
+                let index = hand.index();
+                drop(hand);
+                // The room that was in hand may have to be closed, too. If there are as many
+                // by then, any wait will do.
+                let recalled = Recalled { returns: self.returns(), now_nanos: None };
+                let denied = Denied::Wait(shortfall.of_all(permits, outside));
+                return self.find(index, permits, recalled).and(Err(denied));
             }
             for next in 1..self.shards.count() {
                 if hand.tokens + in_root >= permits {
@@ -179,14 +155,5 @@ impl<C: Clock> Sharded<C> {
         if hand.room > hand.tokens {
             self.close(hand, self.clock().now_nanos(), 0);
         }
-    }
-
-    /// Gives the empty room of all shards back.
-    fn close_all(&self, index: usize) {
-        let mut hand = Hand::of(&self.shards, index);
-        for next in 0..self.shards.count() {
-            hand.take_spare(next);
-        }
-        self.close_now(&mut hand);
     }
 }

@@ -30,6 +30,7 @@ impl<C: Clock + Sync> Sharded<C> {
             let outlook = self.fill(&mut hand, most);
             let room = hand.part_with(most);
             if room > 0 || permits == 0 {
+                self.root.begin_lease(room);
                 let grant = self.grant_of(room, hand.tokens);
                 let grant = outlook.map_or(grant, |outlook| Grant { outlook, ..grant });
                 // Whichever of the two the permits were taken under.
@@ -91,6 +92,7 @@ impl<C: Clock + Sync> Sharded<C> {
 
 impl<C: Clock + Sync> PutBack for Sharded<C> {
     fn put_back(&self, home: Home<'_>, tokens: u64) {
+        self.root.end_lease(home.room);
         // If the burst was lowered, there is no place for all of them.
         let tokens = tokens.saturating_sub(self.root.overlent_since(home.limit));
         let mut hand = Hand::with(&self.shards, home.index, home.room, tokens);

@@ -1,6 +1,5 @@
 //! The public verbs.
 
-use crate::decision::Shortfall;
 use crate::{Clock, Denied, Grant, Lease, Limiter, Quota, Receipt};
 
 use super::{Shard, Sharded};
@@ -63,16 +62,15 @@ impl<C: Clock> Sharded<C> {
     /// As [`try_acquire`](Sharded::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         let (outside, _) = self.shards.look();
-        let outlook = self.root.peek(0)?.outlook.paid_off().with_more(outside as i64);
-        if permits <= outlook.remaining() {
-            let outlook = outlook.with_more(0_i64.saturating_sub_unsigned(permits));
-            return Ok(Grant { permits, outlook });
+        let reading = self.root.look_at(self.clock().now_nanos());
+        let outlook = reading.outlook().paid_off().with_more(outside as i64);
+        if permits > outlook.remaining()
+            && let Some(denied) = self.refusal(permits, reading)
+        {
+            return Err(denied);
         }
-        Err(if permits > outlook.limit() {
-            Denied::TooLarge { limit: outlook.limit(), which: 0 }
-        } else {
-            Denied::Wait(Shortfall { wanted: outlook.wanted_for(permits), outlook, which: 0 })
-        })
+        let outlook = outlook.with_more(0_i64.saturating_sub_unsigned(permits));
+        Ok(Grant { permits, outlook })
     }
 
     /// The limiter, by way of the shard at `index`, counted round.

@@ -134,7 +134,8 @@ impl<'l, 'c> Pair<'l, 'c> {
                 let permits = self.permits(amount);
                 let said = Said::from(self.limiter.peek(permits));
                 if !self.is_behind() {
-                    assert_eq!(said, self.mirror.peek(now, permits));
+                    let expected = self.mirror.peek(now, permits);
+                    assert_eq!(said, self.beside_leases(permits, expected));
                 }
             }
             Op::Lease { shard, amount } => self.lease(shard, self.permits(amount)),
@@ -223,6 +224,16 @@ impl<'l, 'c> Pair<'l, 'c> {
 
     fn there_before(&self) -> BigInt {
         self.mirror.balance(self.clock.now_nanos())
+    }
+
+    /// Whether a shard may remember that it has refused something.
+    pub(crate) fn has_refused(&self) -> bool {
+        self.refused.iter().any(|refused| !refused.is_empty())
+    }
+
+    /// Whether the root may have begun with a debt. Until that is repaid no room is closed.
+    pub(crate) fn is_blurred(&self) -> bool {
+        self.is_blurred
     }
 
     /// Whether the clock has gone back: a shard reads none, and spends what it has.

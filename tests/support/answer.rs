@@ -23,6 +23,10 @@ pub(crate) enum Said {
     TooLarge {
         limit: u64,
     },
+    /// Not as long as leases hold so much: only of a limiter that keeps room for them.
+    Leased {
+        limit: u64,
+    },
 }
 
 impl From<Grant> for Said {
@@ -51,6 +55,7 @@ impl From<Result<Grant, Denied>> for Said {
                 }
             }
             Err(Denied::TooLarge { limit, .. }) => Said::TooLarge { limit },
+            Err(Denied::Leased { limit, .. }) => Said::Leased { limit },
             Err(denied) => panic!("{denied:?} is not an answer that a limiter gives"),
         }
     }

@@ -263,9 +263,6 @@ impl<'a> Pair<'a> {
         let (Said::Wait { reset_after, .. } | Said::Granted { reset_after, .. }) = said else {
             return;
         };
-        if now_nanos < self.mirror.origin_nanos() {
-            return; // It has yet to catch up.
-        }
         let end_nanos = self.end_nanos.min(*self.mirror.reach_nanos().end());
         let at = |wait: Duration| {
             let time = now_nanos.checked_add(nanos(wait)).filter(|time| *time <= end_nanos)?;

@@ -253,7 +253,9 @@ impl Mirror {
             return Duration::ZERO;
         }
         let until = self.plan.time_of(&(self.accrued(now_nanos) + missing));
-        let wait = until - self.time(now_nanos);
+        // By the clock, not by what counts of it: nothing accrues before the origin.
+        let early_nanos = self.origin_nanos.saturating_sub(now_nanos);
+        let wait = until - self.time(now_nanos) + early_nanos;
         let (seconds, rest) = wait.div_rem(&BigInt::from(1_000_000_000));
         let rest = rest.to_u32().expect("less than a second");
         seconds.to_u64().map_or(Duration::MAX, |seconds| Duration::new(seconds, rest))

@@ -1,4 +1,4 @@
-//! A count of the room that is lent.
+//! Counts of the room that is lent, and of how much of it leases hold.
 
 use super::{Lent, Terms};
 use crate::sync::{
@@ -8,23 +8,48 @@ use crate::sync::{
 
 /// Room that is lent, in permits.
 #[derive(Debug)]
-pub(crate) struct RoomLent(AtomicWord<u64>);
+pub(crate) struct RoomLent {
+    lent: AtomicWord<u64>,
+    /// The part of it that leases and receipts hold: no call under way gives it back.
+    leased: AtomicWord<u64>,
+}
 
 impl RoomLent {
+    /// Counts room for `permits`, which is lent already, as that of a lease.
+    pub(crate) fn lease(&self, permits: u64) {
+        // ORDERING: Relaxed. It decides nothing but what a refusal is called.
+        // MODEL: none; it is only told.
+        self.leased.fetch_add(permits, Relaxed);
+    }
+
+    /// The opposite, before the room is anywhere else.
+    pub(crate) fn end_lease(&self, permits: u64) {
+        // ORDERING: Relaxed, as in `lease`.
+        // MODEL: none; it is only told.
+        self.leased.fetch_sub(permits, Relaxed);
+    }
+
+    /// The room that leases hold.
+    pub(crate) fn leased(&self) -> u64 {
+        // ORDERING: Relaxed, as in `lease`.
+        // MODEL: none; it is only told.
+        self.leased.load(Relaxed)
+    }
+
     /// Lends `permits` more. Before a token is put into them.
     pub(crate) fn lend(&self, permits: u64) {
         // ORDERING: Relaxed. Whoever finds the word as the draw left it that filled this
         // room must see the room too: the draw's CAS is a Release after this. Until then
         // there is nothing in it, and nobody need know.
         // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
-        self.0.fetch_add(permits, Relaxed);
+        self.lent.fetch_add(permits, Relaxed);
     }
 
     /// How much more is lent than `terms` have.
     pub(crate) fn beyond(&self, terms: &Terms) -> u64 {
         // ORDERING: Relaxed. After the load of the word, as in `left_of`.
         // MODEL: `a_lease_of_a_shard_gives_back_all_that_was_not_used`.
-        self.0.load(Relaxed).saturating_sub(terms.capacity / terms.token)
+        self.lent.load(Relaxed).saturating_sub(terms.capacity / terms.token)
     }
 
     /// Takes `permits` back that were lent, and have nothing in them.
@@ -32,13 +57,13 @@ impl RoomLent {
         // ORDERING: Release, so that it comes after the CAS or the look that settled the
         // word, and after the CASes that took the room out of its shard.
         // MODEL: none; loom never moves a read-modify-write before what precedes it.
-        self.0.fetch_sub(permits, Release);
+        self.lent.fetch_sub(permits, Release);
     }
 }
 
 impl Lent for RoomLent {
     fn none() -> RoomLent {
-        RoomLent(AtomicWord::new(0))
+        RoomLent { lent: AtomicWord::new(0), leased: AtomicWord::new(0) }
     }
 
     #[inline]
@@ -48,7 +73,7 @@ impl Lent for RoomLent {
         // nothing in it, or the word has changed and the caller's CAS fails. To miss that
         // some was given back is to hold less than one may.
         // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
-        let lent = self.0.load(Relaxed).saturating_sub(own);
+        let lent = self.lent.load(Relaxed).saturating_sub(own);
         terms.capacity.saturating_sub(lent.saturating_mul(terms.token))
     }
 }
