@@ -256,6 +256,17 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
         self.table.full()
     }
 
+    /// How often a state was found that no call can have left, because the clock had gone back by
+    /// more than a second (or the skew, if that is more), and was started again from full: that of
+    /// a key, or the one of all keys that have no place. See [`Clock`].
+    ///
+    /// A key that was neither asked for nor swept in half a [`wrap_period`](KeyTable::wrap_period)
+    /// cannot be told from that, and counts too.
+    #[must_use]
+    pub fn healed(&self) -> u64 {
+        self.table.healed()
+    }
+
     /// The keys that are not full, as far as the table knows them: not the keys themselves,
     /// but what it keeps of each.
     ///

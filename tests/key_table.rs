@@ -47,6 +47,8 @@ mod exact;
 mod forgotten;
 #[path = "key_table/full.rs"]
 mod full;
+#[path = "key_table/jumps.rs"]
+mod jumps;
 #[path = "key_table/meddled.rs"]
 mod meddled;
 #[path = "key_table/races.rs"]

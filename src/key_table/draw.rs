@@ -7,6 +7,7 @@ use crate::{Clock, Denied, Grant, Observe};
 
 use super::place::Place;
 use super::table::{Table, hit};
+use super::ticks::{LEVEL_BITS, Ticks};
 use super::tier::Tier;
 use super::{KeyTable, TableTier};
 
@@ -19,9 +20,13 @@ impl<C: Clock> Table<C> {
             charge.map(|(_, cost)| cost).ok_or(0)
         };
         let (found, seen) = self.find(place)?;
-        // After the word, so its level is not ahead of it.
-        let moment = self.moment();
+        // After the word, so its level is ahead of it only if the clock has gone back.
+        let (moment, _) = self.time();
         let age = self.ticks.age(moment.now, seen.level());
+        if Ticks::<LEVEL_BITS>::is_lost(age) {
+            // Who asks for the key starts it again, and counts that.
+            return None;
+        }
         let granted = hit((found, seen, place.print), (age, moment), tier, &charge).ok()?.ok()?;
         let before = granted.balance + granted.cost;
         let (permits, _) = want.charge(before, tier.capacity, tier.cost)?;

@@ -31,7 +31,7 @@ impl<C: Clock + Sync> GiveBack for Table<C> {
     fn give_back(&self, Charged { word, before, after }: Charged<'_>) -> bool {
         // A state that is full by now goes back no further than a removal would have it: an
         // older one could be below what the place has had of markers since.
-        let now = self.moment().now;
+        let (_, now) = self.time();
         let is_full = self.ticks.is_full(now, before.level());
         let full = || before.with_level(self.ticks.full(now));
         replace(word, after, if is_full { full() } else { before }).is_ok()
@@ -43,7 +43,7 @@ impl<C: Clock> Table<C> {
     /// takes it.
     pub(super) fn remove(&self, place: Place) -> bool {
         while let Some((word, seen)) = self.find(place) {
-            let now = self.moment().now;
+            let (_, now) = self.time();
             if self.ticks.is_full(now, seen.level()) {
                 return false;
             }
@@ -59,7 +59,7 @@ impl<C: Clock> Table<C> {
     pub(super) fn sweep(&self, line: &Line, least: i64) -> usize {
         let words = line.words();
         // After the words, as always: not the reading by which the caller found its place.
-        let now = self.moment().now;
+        let (_, now) = self.time();
         let is_idle = |word: KeyWord| {
             let age = self.ticks.age(now, word.level());
             word.kind() != Kind::Empty && age >= self.ticks.span + self.ticks.margin + least
@@ -70,7 +70,12 @@ impl<C: Clock> Table<C> {
         let tombstone = KeyWord::tombstone(Ticks::<LEVEL_BITS>::level(now, self.ticks.span));
         let swept = |&at: &usize| is_idle(words[at]) && line.replace(at, words[at], tombstone);
         let is_key = |&at: &usize| words[at].kind() == Kind::Charged;
-        (0..PLACES).filter(swept).filter(is_key).count()
+        let count_lost = |&at: &usize| {
+            if Ticks::<LEVEL_BITS>::is_lost(self.ticks.age(now, words[at].level())) {
+                self.count_healed();
+            }
+        };
+        (0..PLACES).filter(swept).filter(is_key).inspect(count_lost).count()
     }
 
     /// Sweeps a line now and then, for a key that has just found a place. Only of what has

@@ -46,8 +46,9 @@ use super::forget::Charged;
 use super::line::{At, PLACES, Pair, Words, first, places};
 use super::place::Place;
 use super::table::{Answer, Charge, Granted, Moment, Refused, Table, hit};
+use super::ticks::{LEVEL_BITS, Ticks};
 use super::tier::Tier;
-use super::word::{KeyWord, Print};
+use super::word::{KeyWord, Kind, Print};
 
 /// A line with more free places is roomy: below it, a key goes to its other line if that has
 /// more. At a higher bound, more keys are a line further away; at a lower one, lines fill
@@ -59,11 +60,12 @@ impl<C: Clock> Table<C> {
     #[inline(never)]
     pub(super) fn ask_new(
         &self,
-        (place, now): (Place, u64),
+        (place, moment): (Place, Moment),
         tier: &Tier,
         charge: &impl Fn(i64) -> Charge,
     ) -> Answer<'_> {
         let pair = self.pair(place);
+        let (_, now) = self.time_of(moment);
         // It is not looked for once more: if it has come since, `choose` or the rescan
         // finds it.
         let marked = match self.mark_empty(&pair, place.print, now) {
@@ -77,8 +79,8 @@ impl<C: Clock> Table<C> {
 
     /// Places a marker of the key in its home, if that has room to spare that was never taken.
     ///
-    /// By any reading of the clock: there is no level that it is compared with, and as nobody
-    /// was there, no marker that this one may be below.
+    /// By any time of the table, however old: there is no level that it is compared with, and as
+    /// nobody was there, no marker that this one may be below.
     #[inline(always)]
     fn mark_empty(&self, pair: &Pair<'_>, print: Print, now: u64) -> Option<(At, KeyWord)> {
         let home = pair.home();
@@ -98,10 +100,15 @@ impl<C: Clock> Table<C> {
         let marker = match found(pair, print) {
             // Expired or not: it is the key's place until another key takes it.
             Some((at, state)) if state.is_charged(print) => {
-                let moment = self.moment();
+                // By the clock itself: a level is not lowered by a reading that is behind it.
+                let (moment, _) = self.time();
                 let age = self.ticks.age(moment.now, state.level());
                 let found = (pair.word(at), state, print);
-                return hit(found, (age, moment), tier, charge).ok();
+                let answer = hit(found, (age, moment), tier, charge).ok()?;
+                if Ticks::<LEVEL_BITS>::is_lost(age) && answer.is_ok() {
+                    self.count_healed();
+                }
+                return Some(answer);
             }
             Some(joined) => joined,
             None => match self.mark(pair, print) {
@@ -114,9 +121,16 @@ impl<C: Clock> Table<C> {
 
     /// Places a marker of the key; `None` if somebody else was there first, or the key itself.
     fn mark(&self, pair: &Pair<'_>, print: Print) -> Result<Option<(At, KeyWord)>, Refused> {
-        let chosen = self.choose(pair, print)?;
-        Ok(chosen
-            .and_then(|(at, seen, marker)| pair.replace(at, seen, marker).then_some((at, marker))))
+        let Some((at, seen, marker)) = self.choose(pair, print)? else { return Ok(None) };
+        if !pair.replace(at, seen, marker) {
+            return Ok(None);
+        }
+        // The level of a key that has expired is below the marker's.
+        let is_below = Ticks::<LEVEL_BITS>::age_behind(marker.level(), seen.level()).is_some();
+        if seen.kind() == Kind::Charged && !is_below {
+            self.count_healed();
+        }
+        Ok(Some((at, marker)))
     }
 
     /// Charges a marker of the key, if that is its only word.
@@ -133,7 +147,8 @@ impl<C: Clock> Table<C> {
         }
         // After the rescan: the key may have had a state since this call began, and have
         // lost it again, and its next level must be above that one.
-        let Moment { elapsed_nanos, now } = self.moment();
+        let (moment, now) = self.time();
+        let elapsed_nanos = moment.elapsed_nanos;
         let cost = match charge(tier.capacity) {
             Ok(cost) => cost,
             Err(wanted) => {
@@ -149,7 +164,7 @@ impl<C: Clock> Table<C> {
         self.sweep_on_the_way(print);
         Some(Ok(Granted {
             cost,
-            balance: self.ticks.age(now, level).min(tier.capacity),
+            balance: self.ticks.age(moment.now, level).min(tier.capacity),
             elapsed_nanos,
             charged: Charged {
                 word: pair.word(at),
@@ -167,7 +182,7 @@ impl<C: Clock> Table<C> {
         print: Print,
     ) -> Result<Option<(At, KeyWord, KeyWord)>, Refused> {
         let words = [pair.words(0), pair.words(1)];
-        let now = self.moment().now;
+        let (moment, now) = self.time();
         let mut number = pair.home();
         let mut free = self.free(now, &words[number]);
         if !is_roomy(free.all) && pair.lines().len() > 1 {
@@ -189,7 +204,9 @@ impl<C: Clock> Table<C> {
         self.count_full();
         let wait = |word: &KeyWord| self.ticks.until_free(now, word.kind(), word.level());
         let waits = pair.lines().flat_map(|number| words[number].iter().map(wait));
-        Err(Refused::Full { ticks: waits.min().unwrap_or(0) })
+        // From the reading on, not from the table's time.
+        let behind = now.wrapping_sub(moment.now) as i64;
+        Err(Refused::Full { ticks: waits.min().unwrap_or(0) + behind })
     }
 
     /// The places of a line that a marker may take.

@@ -33,7 +33,8 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
         let place = self.place(key);
         let pair = self.table.pair(place);
         let at = At(pair.home(), 0);
-        let level = self.table.ticks.marker_over(self.table.moment().now, Kind::Empty, 0)?;
+        let (_, now) = self.table.time();
+        let level = self.table.ticks.marker_over(now, Kind::Empty, 0)?;
         let marker = KeyWord::marker(place.print, level);
         pair.replace(at, KeyWord::default(), marker).then_some(marker.level())
     }
@@ -45,7 +46,7 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
         let place = self.place(key);
         let pair = self.table.pair(place);
         let at = At(pair.home(), 0);
-        let now = self.table.moment().now;
+        let (_, now) = self.table.time();
         let marker = KeyWord::marker(place.print, level);
         let level = self.table.ticks.first(now, level, (self.first.capacity, self.first.cost));
         pair.replace(at, marker, KeyWord::charged(place.print, level))

@@ -8,7 +8,10 @@ use crossbeam_utils::CachePadded;
 
 use crate::Clock;
 use crate::accrual::Linear;
-use crate::sync::{AtomicWord, Backoff, Ordering::Relaxed};
+use crate::sync::{
+    AtomicWord, Backoff,
+    Ordering::{Acquire, Relaxed, Release},
+};
 
 use super::forget::Charged;
 use super::line::{Line, Pair, load, replace};
@@ -29,8 +32,14 @@ pub(super) struct Table<C> {
     accrual: Linear,
     origin_nanos: u64,
     clock: C,
+    /// The latest time by which something was decided, or one not much earlier.
+    latest: CachePadded<AtomicWord<u64>>,
     counts: CachePadded<Counts>,
 }
+
+/// How many ticks a reading may be from `latest`: an eighth of a wrap, so that what was
+/// written by any such reading is not ahead of another one by half a wrap.
+pub(super) const NEAR: i64 = Ticks::<LEVEL_BITS>::WRAP / 8;
 
 /// What calls write besides the lines: few, and seldom.
 pub(super) struct Counts {
@@ -38,6 +47,8 @@ pub(super) struct Counts {
     pub(super) swept: AtomicWord<u64>,
     /// Calls that found no room.
     full: AtomicWord<u64>,
+    /// States that no call can have left.
+    healed: AtomicWord<u64>,
 }
 
 /// A reading of the clock, and the ticks until then.
@@ -80,9 +91,11 @@ impl<C: Clock> Table<C> {
             accrual: tiers.accrual(),
             origin_nanos: clock.now_nanos(),
             clock,
+            latest: CachePadded::new(AtomicWord::new(0)),
             counts: CachePadded::new(Counts {
                 swept: AtomicWord::new(0),
                 full: AtomicWord::new(0),
+                healed: AtomicWord::new(0),
             }),
         })
     }
@@ -124,6 +137,79 @@ impl<C: Clock> Table<C> {
         Moment { elapsed_nanos, now: self.accrual.units(elapsed_nanos) }
     }
 
+    /// Reads the clock, after the words that are to be judged by it; and the table's time, which
+    /// is that of the reading, but no earlier than that of any call whose words were found: by
+    /// no more than a slack.
+    ///
+    /// If the clock has gone back by more than it may, the table's time goes back with it, and
+    /// that is counted.
+    #[inline]
+    pub(super) fn time(&self) -> (Moment, u64) {
+        self.time_of(self.moment())
+    }
+
+    /// The same, of a reading that may be old.
+    #[inline]
+    pub(super) fn time_of(&self, moment: Moment) -> (Moment, u64) {
+        // ORDERING: Relaxed. Whoever found a word that was written by some time sees what
+        // `latest` was then, or a later one: `catch_up` comes before that CAS, and this load
+        // after the Acquire load of the word.
+        // MODEL: `a_step_back_brings_no_key_back_fuller`.
+        let latest = self.latest.load(Relaxed);
+        match moment.now.wrapping_sub(latest) as i64 {
+            since if since < -self.ticks.ahead || since > self.ticks.slack => self.catch_up(moment),
+            since if since < 0 => (moment, latest),
+            _ => (moment, moment.now),
+        }
+    }
+
+    /// Has `latest` be what the clock reads, if it was not so late by more than a slack, or is
+    /// ahead of it by more than a clock may step back.
+    #[cold]
+    fn catch_up(&self, mut moment: Moment) -> (Moment, u64) {
+        // ORDERING: Acquire, here and below: if it is ahead, the clock is read once more, and then
+        // not before whoever put it there had.
+        // MODEL: `a_clock_that_others_are_ahead_of_has_not_gone_back`.
+        let mut latest = self.latest.load(Acquire);
+        let mut has_read = false;
+        loop {
+            let since = moment.now.wrapping_sub(latest) as i64;
+            let has_gone_back = since < -self.ticks.ahead;
+            if has_gone_back && !has_read {
+                (moment, has_read) = (self.moment(), true);
+                continue;
+            }
+            if !has_gone_back && since <= self.ticks.slack {
+                return (moment, if since < 0 { latest } else { moment.now });
+            }
+            // ORDERING: Release; pairs with the loads here. (That it comes before the word that
+            // is written next is that CAS's doing.)
+            // MODEL: `a_clock_that_others_are_ahead_of_has_not_gone_back`.
+            match self.latest.compare_exchange(latest, moment.now, Release, Acquire) {
+                Ok(_) => {
+                    if has_gone_back {
+                        self.count_healed();
+                    }
+                    return (moment, moment.now);
+                }
+                Err(found) => (latest, has_read) = (found, false),
+            }
+        }
+    }
+
+    /// Whether a reading can be compared with any level that was found: none is ahead of it by
+    /// half a wrap, so that it would seem to be behind.
+    ///
+    /// The clock may have jumped forward since the reading. Whoever writes a level by a
+    /// reading first has `latest` be near it.
+    #[inline(always)]
+    fn is_near(&self, now: u64) -> bool {
+        // ORDERING: Relaxed, after the load of the word, as in `time_of`.
+        // MODEL: `a_reading_from_before_a_jump_forward_is_made_again`.
+        let latest = self.latest.load(Relaxed);
+        now.wrapping_sub(latest).wrapping_add(NEAR as u64) <= 2 * NEAR as u64
+    }
+
     /// The reading itself, or the table's beginning if it was from before.
     pub(super) fn at(&self, moment: Moment) -> u64 {
         self.origin_nanos.saturating_add(moment.elapsed_nanos)
@@ -134,7 +220,8 @@ impl<C: Clock> Table<C> {
     /// The clock is read first, while the hash is still being made: a reading that a level is
     /// not ahead of is as good as a later one, and it leaves less time between the load and
     /// the CAS, in which another thread's could come. (If the level is ahead, it could be taken
-    /// for one that is a wrap older: then the clock is read again.)
+    /// for one that is a wrap older: then the clock is read again. So it is if the clock has since
+    /// jumped so far that a level that is ahead could seem to be behind.)
     #[inline(always)]
     pub(super) fn ask(
         &self,
@@ -162,12 +249,13 @@ impl<C: Clock> Table<C> {
         charge: &impl Fn(i64) -> Charge,
     ) -> Answer<'a> {
         let Some(word) = found.or_else(|| self.find_elsewhere(place)) else {
-            return self.ask_new((place, moment.now), tier, charge);
+            return self.ask_new((place, moment), tier, charge);
         };
         let mut seen = load(word);
         let backoff = Backoff::new();
         while seen.is_charged(place.print)
             && let Some(age) = Ticks::<LEVEL_BITS>::age_behind(moment.now, seen.level())
+            && self.is_near(moment.now)
         {
             match hit((word, seen, place.print), (age, moment), tier, charge) {
                 Ok(answer) => return answer,
@@ -228,6 +316,20 @@ impl<C: Clock> Table<C> {
         // ORDERING: Relaxed. A statistic; nothing is decided by it.
         // MODEL: none; no decision depends on it.
         self.counts.full.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a state that no call can have left.
+    pub(super) fn count_healed(&self) {
+        // ORDERING: Relaxed, as in `count_full`.
+        // MODEL: none; no decision depends on it.
+        self.counts.healed.fetch_add(1, Relaxed);
+    }
+
+    /// How often there was one.
+    pub(super) fn healed(&self) -> u64 {
+        // ORDERING: Relaxed, as in `count_full`.
+        // MODEL: none; no decision depends on it.
+        self.counts.healed.load(Relaxed)
     }
 
     /// How often there was no place for a key.

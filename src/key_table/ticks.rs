@@ -8,15 +8,29 @@
 //!
 //! | amount | ticks | makes up for |
 //! |---|---|---|
-//! | `slack` | the skew of clocks | a level that is ahead of the reader's clock by no more is a live one |
+//! | `ahead` | a second, or the skew if that is more | steps back of the clock: a level that is ahead of it by no more is a live one |
+//! | `slack` | the skew of clocks | the table's time is kept no more exactly |
 //! | `band` | 15, less than a permit | markers that are taken back in one tick have levels of their own |
-//! | `margin` | two slacks and a band | a place goes to another key only when it is expired by every clock |
+//! | `margin` | two slacks and a band | a place goes to another key only when it is expired by every time of the table |
 //! | `grace` | a millisecond | a marker is taken over only when its caller had time to go on |
+//!
+//! # How far a clock may step back
+//!
+//! `ahead` is at most 2^31 ticks, which is the most that there are in a second, and the other
+//! amounts together at most 2^30. So of the 2^39 levels the 2^31 before `now` and those of a fill
+//! and the margin behind it are told apart, whatever the quota: **a step back of up to a second
+//! grants nothing anew**, in any table. A level that seems to be further ahead (by less than
+//! half a wrap) was left by a clock that has gone back further, or nobody asked for the key for half a
+//! wrap, and it was not swept: it counts as expired, and whoever takes it counts that.
+//!
+//! A hit needs no more than that. Whatever else compares levels goes by the *table's time*,
+//! which is that of the clock, but steps back by no more than a slack
+//! ([`Table::time`](super::table::Table::time)). It is the `now` of what follows.
 //!
 //! # Why no marker comes back
 //!
-//! The *floor* of a place is the highest level of any marker that was there, by any reading
-//! of the clock so far: at most `now - span + band + slack`, where `now` is the reader's. (1)
+//! The *floor* of a place is the highest level of any marker that was there, by any time of
+//! the table so far: at most `now - span + band + slack`. (1)
 //! A tombstone, and a marker, has a level of the floor at least: a burial keeps the marker's,
 //! and a sweep leaves one of `now - span` where the word was older than that by the margin.
 //! (Not an empty word: a marker over one knows nothing of the floor, so a place is empty only
@@ -39,6 +53,7 @@ pub(super) const LEVEL_BITS: u32 = 39;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticks<const BITS: u32 = LEVEL_BITS> {
     pub(super) span: i64,
+    pub(super) ahead: i64,
     pub(super) slack: i64,
     pub(super) margin: i64,
     pub(super) grace: i64,
@@ -51,11 +66,18 @@ impl<const BITS: u32> Ticks<BITS> {
 
     const LEVEL: Field = Field::low(BITS);
 
-    /// How old a level is; less than 0 if it is ahead of `now`, by the slack at most.
+    /// How old a level is; less than 0 if it is ahead of `now`, by what a clock may step back.
     #[inline]
     pub(super) fn age(&self, now: u64, level: u64) -> i64 {
-        let shifted = now.wrapping_sub(level).wrapping_add(self.slack as u64);
-        Self::LEVEL.wrap(shifted) as i64 - self.slack
+        let shifted = now.wrapping_sub(level).wrapping_add(self.ahead as u64);
+        Self::LEVEL.wrap(shifted) as i64 - self.ahead
+    }
+
+    /// Whether a level of this age was left by a clock that has gone back by more than that.
+    /// (Or it is older than half a wrap.)
+    #[inline]
+    pub(super) fn is_lost(age: i64) -> bool {
+        age > Self::WRAP / 2
     }
 
     /// How old a level is that is not ahead of `now`, however long ago that was read: it is taken
@@ -147,9 +169,11 @@ mod tests {
                 for band in [1, span - 1] {
                     let grace = span / 2;
                     let margin = 2 * skew + band;
-                    let ticks = Ticks { span, slack: skew, margin, grace, band };
-                    for now in 0..WRAP {
-                        check(ticks, now, &|age| (now - age).rem_euclid(WRAP) as u64);
+                    for ahead in [skew, 40] {
+                        let ticks = Ticks { span, ahead, slack: skew, margin, grace, band };
+                        for now in 0..WRAP {
+                            check(ticks, now, &|age| (now - age).rem_euclid(WRAP) as u64);
+                        }
                     }
                 }
             }
@@ -159,9 +183,13 @@ mod tests {
     #[test]
     fn an_age_is_that_of_the_level_whatever_the_clock_reads() {
         each(|ticks, now, level| {
-            for age in -ticks.slack..WRAP - ticks.slack {
+            for age in -ticks.ahead..WRAP - ticks.ahead {
                 assert_eq!(ticks.age(now as u64, level(age)), age);
                 assert_eq!(Ticks::<BITS>::level(now as u64, age), level(age));
+                // Behind, ahead by what a clock may step back, or ahead by more.
+                let is_behind = Ticks::<BITS>::age_behind(now as u64, level(age)).is_some();
+                let is_lost = Ticks::<BITS>::is_lost(age);
+                assert_eq!(is_lost, !is_behind && age >= 0 && age != WRAP / 2, "{age}");
             }
         });
     }
@@ -170,7 +198,7 @@ mod tests {
     fn a_marker_is_above_whatever_it_replaces_and_below_whatever_is_charged() {
         each(|ticks, now, level| {
             // The levels that can be at a place: a tombstone's is one of a marker's.
-            for age in -ticks.slack..WRAP / 2 {
+            for age in -ticks.ahead..WRAP / 2 {
                 for kind in KINDS {
                     let is_marker = matches!(kind, Kind::Marker | Kind::Tombstone);
                     if is_marker && age < ticks.span - ticks.band - ticks.slack {
@@ -204,7 +232,7 @@ mod tests {
     #[test]
     fn a_place_is_free_when_it_was_said_to_be() {
         each(|ticks, now, level| {
-            for age in -ticks.slack..ticks.span + ticks.margin + ticks.grace {
+            for age in -ticks.ahead..ticks.span + ticks.margin + ticks.grace {
                 for kind in [Kind::Charged, Kind::Marker, Kind::Tombstone] {
                     let (then, found) = (now as u64, level(age));
                     if ticks.marker_over(then, kind, found).is_none() {

@@ -14,9 +14,10 @@ use core::time::Duration;
 
 use crate::accrual::Linear;
 use crate::decision::{Accrued, Outlook};
-use crate::time::{self, NANOS_PER_SECOND};
+use crate::time::{self, NANOS_PER_SECOND, SKEW_NANOS};
 use crate::{ConfigError, Quota, Rate, Refill};
 
+use super::table::NEAR;
 use super::ticks::Ticks;
 
 /// The largest burst of a key.
@@ -39,11 +40,18 @@ const MAX_RANGE: u64 = 1 << 30;
 /// The most ticks in a second.
 const MAX_PACE: u64 = Rate::MAX_PER_SECOND;
 
+/// By how much a clock may step back without a key's being full again for it.
+const STEP: Duration = Duration::from_nanos(SKEW_NANOS);
+
 /// For how long a marker is left to whoever placed it.
 const GRACE: Duration = Duration::from_millis(1);
 
 const _: () = assert!(MAX_BURST * LEAST_COST == MAX_SPAN);
 const _: () = assert!(MAX_PER_SECOND * LEAST_COST == MAX_PACE);
+const _: () = assert!(
+    MAX_RANGE + MAX_PACE * SKEW_NANOS / NANOS_PER_SECOND <= NEAR as u64 / 2,
+    "the levels of a step back are told from all others"
+);
 
 /// One quota of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +140,8 @@ impl Tiers {
         if slack > spare {
             return Err(ConfigError::Skew { skew, most: self.time_within(spare as u64) });
         }
-        Ok(Ticks { span, slack, margin: 2 * slack + band, grace, band })
+        let ahead = slack.max(self.count(STEP) as i64);
+        Ok(Ticks { span, ahead, slack, margin: 2 * slack + band, grace, band })
     }
 
     pub(super) fn accrual(&self) -> Linear {
@@ -310,8 +319,10 @@ mod tests {
             for burst in [1, 2, 1_000, MAX_BURST] {
                 let tiers = Tiers::new(&[Quota::new(rate).with_burst(burst).unwrap()]).unwrap();
                 let ticks = tiers.ticks(Duration::from_millis(1)).unwrap();
-                let Ticks { span, slack, margin, grace, band } = ticks;
+                let Ticks { span, ahead, slack, margin, grace, band } = ticks;
                 assert!(span + slack + margin + grace <= MAX_RANGE as i64 && band < span);
+                // The whole of a second, and no more than the most that there are in one.
+                assert!(tiers.time(ahead as u64) >= STEP && ahead <= MAX_PACE as i64);
                 assert!(band < tiers.all[0].cost && grace <= span && slack > 0, "{ticks:?}");
                 assert!(
                     tiers.time(1 << super::super::ticks::LEVEL_BITS) >= Duration::from_secs(60)
