@@ -10,6 +10,7 @@ mod bits;
 #[cfg(feature = "calendar")]
 mod calendar;
 mod clock;
+mod contention;
 mod decision;
 #[cfg(doc)]
 pub mod docs;

@@ -68,6 +68,7 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
+use crate::contention::Contention;
 use crate::sync::{
     AtomicWord,
     Ordering::{Acquire, Relaxed},
@@ -104,6 +105,7 @@ pub(crate) struct OneWord<C, L = NothingLent> {
 struct Line<L> {
     word: AtomicWord<Level>,
     lent: L,
+    contention: Contention,
 }
 
 impl<C: Clock, L: Lent> OneWord<C, L> {
@@ -116,7 +118,11 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
             ..terms
         };
         OneWord {
-            line: CachePadded::new(Line { word: AtomicWord::new(Level::ZERO), lent: L::none() }),
+            line: CachePadded::new(Line {
+                word: AtomicWord::new(Level::ZERO),
+                lent: L::none(),
+                contention: Contention::new(),
+            }),
             slots: Slots::new(terms),
             clock,
             changing: AtomicWord::new(0),
@@ -204,6 +210,7 @@ impl<C, L: fmt::Debug> fmt::Debug for OneWord<C, L> {
         f.debug_struct("OneWord")
             .field("word", &self.line.word)
             .field("lent", &self.line.lent)
+            .field("contention", &self.line.contention)
             .field("healed", &self.healed)
             .finish_non_exhaustive()
     }

@@ -71,6 +71,7 @@ mod turn;
 use alloc::boxed::Box;
 use core::fmt;
 
+use crate::contention::Contention;
 use crate::sync::{
     AtomicWord,
     Ordering::{AcqRel, Acquire, Relaxed},
@@ -112,6 +113,9 @@ pub trait Line {
     fn new(word: AtomicWord<u64>) -> Self;
 
     fn word(&self) -> &AtomicWord<u64>;
+
+    /// Where callers that are starved of the word are announced, if there is room for that.
+    fn contention(&self) -> Option<&Contention>;
 }
 
 /// Holds the windows of a ring.

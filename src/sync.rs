@@ -161,57 +161,64 @@ impl<T> SharedLock<T> {
     }
 }
 
-/// What a loop does between two tries. Under loom a pause is a yield: a model
-/// must let the other thread run, and has no time to waste.
-#[cfg(not(sluicegate_loom))]
+/// Passes the time of so many pause instructions. None under loom: a model has no time,
+/// and tries every order without it.
+#[inline]
+pub(crate) fn pause(times: u32) {
+    let times = if cfg!(sluicegate_loom) { 0 } else { times };
+    for _ in 0..times {
+        core::hint::spin_loop();
+    }
+}
+
+/// Lets another thread run, where there are threads.
+fn yield_now() {
+    #[cfg(sluicegate_loom)]
+    loom::thread::yield_now();
+    #[cfg(all(feature = "std", not(sluicegate_loom)))]
+    std::thread::yield_now();
+    #[cfg(not(any(feature = "std", sluicegate_loom)))]
+    core::hint::spin_loop();
+}
+
+/// Paces the tries of a loop.
 pub(crate) struct Backoff {
-    pause: crossbeam_utils::Backoff,
     pauses: core::cell::Cell<u32>,
 }
 
-#[cfg(not(sluicegate_loom))]
 impl Backoff {
     /// After so many lost races the pauses are short again. They double each time, up
     /// to 64 instructions, and whoever has lost most often would else wait longest,
     /// for as long as it loses.
     const TURNS: u32 = 10;
 
+    /// The longest pause is of `2^LONGEST` instructions.
+    const LONGEST: u32 = 6;
+
     #[inline]
     pub(crate) fn new() -> Backoff {
-        Backoff { pause: crossbeam_utils::Backoff::new(), pauses: core::cell::Cell::new(0) }
+        Backoff { pauses: core::cell::Cell::new(0) }
     }
 
     /// Another thread made progress, so the next try may well succeed.
     #[inline]
     pub(crate) fn spin(&self) {
-        self.pause.spin();
-        self.pauses.set((self.pauses.get() + 1) % Self::TURNS);
-        if self.pauses.get() == 0 {
-            self.pause.reset();
+        let pauses = self.pauses.get();
+        pause(1 << pauses.min(Self::LONGEST));
+        self.pauses.set((pauses + 1) % Self::TURNS);
+    }
+
+    /// Another thread must make progress before a next try can succeed.
+    pub(crate) fn snooze(&self) {
+        let pauses = self.pauses.get();
+        // A model must let the other thread run at once: each turn without is one more
+        // to explore.
+        if pauses <= Self::LONGEST && !cfg!(sluicegate_loom) {
+            pause(1 << pauses);
+            self.pauses.set(pauses + 1);
+        } else {
+            yield_now();
         }
-    }
-
-    /// Another thread must make progress before a next try can succeed.
-    pub(crate) fn snooze(&self) {
-        self.pause.snooze();
-    }
-}
-
-#[cfg(sluicegate_loom)]
-pub(crate) struct Backoff;
-
-#[cfg(sluicegate_loom)]
-impl Backoff {
-    pub(crate) fn new() -> Backoff {
-        Backoff
-    }
-
-    /// Another thread made progress, so the next try may well succeed.
-    pub(crate) fn spin(&self) {}
-
-    /// Another thread must make progress before a next try can succeed.
-    pub(crate) fn snooze(&self) {
-        loom::thread::yield_now();
     }
 }
 

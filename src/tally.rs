@@ -45,9 +45,10 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
+use crate::contention::{Contender, Contention};
 use crate::decision::{Counted, Denied, Grant, Outlook, Shortfall};
 use crate::sync::{
-    AtomicWord, Backoff,
+    AtomicWord,
     Ordering::{AcqRel, Acquire, Relaxed},
 };
 #[cfg(feature = "alloc")]
@@ -102,10 +103,16 @@ pub(crate) trait OneLimit: Tally {
 
 /// A limiter whose state is a word of a `T`.
 pub(crate) struct Tallied<T, C> {
-    word: CachePadded<AtomicWord<u64>>,
+    line: CachePadded<Line>,
     tally: T,
     clock: C,
     healed: AtomicWord<u64>,
+}
+
+/// The contended fields, padded to their own cache line.
+struct Line {
+    word: AtomicWord<u64>,
+    contention: Contention,
 }
 
 impl<T: OneLimit, C> Tallied<T, C> {
@@ -141,7 +148,10 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
     pub(crate) fn new(tally: T, clock: C) -> Tallied<T, C> {
         let now = tally.now(clock.now_nanos());
         Tallied {
-            word: CachePadded::new(AtomicWord::new(tally.empty(&now))),
+            line: CachePadded::new(Line {
+                word: AtomicWord::new(tally.empty(&now)),
+                contention: Contention::new(),
+            }),
             tally,
             clock,
             healed: AtomicWord::new(0),
@@ -180,7 +190,7 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let Granted { grant, seen, written } = self.spend::<true>(|_| permits)?;
-        Ok(Receipt::of_word(grant, &self.word, (seen, written)))
+        Ok(Receipt::of_word(grant, &self.line.word, (seen, written)))
     }
 
     /// The permits that count now.
@@ -207,7 +217,7 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
         // ORDERING: Relaxed. The word is all there is to see, and names no other
         // memory.
         // MODEL: `a_window_admits_no_more_than_its_limit`.
-        let seen = self.word.load(Relaxed);
+        let seen = self.line.word.load(Relaxed);
         self.tally.at(seen, &now).map_or_else(|| self.heal(), |word| (word, now))
     }
 
@@ -219,16 +229,20 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
 
     /// Makes `word` the state, whatever it was.
     fn put(&self, word: u64) {
+        let mut contender = Contender::new(Some(&self.line.contention));
         // ORDERING: Relaxed. Only for the CAS to compare with.
         // MODEL: `a_reset_forgets_and_keeps_the_order`.
-        let mut seen = self.word.load(Relaxed);
+        let mut seen = self.line.word.load(Relaxed);
         loop {
             // ORDERING: as in `spend`; not a plain store, so that grants before and
             // after it stay in order.
             // MODEL: `a_reset_forgets_and_keeps_the_order`.
-            match self.word.compare_exchange_weak(seen, word, AcqRel, Relaxed) {
+            match self.line.word.compare_exchange_weak(seen, word, AcqRel, Relaxed) {
                 Ok(_) => return,
-                Err(found) => seen = found,
+                Err(found) => {
+                    seen = found;
+                    contender.lost_race();
+                }
             }
         }
     }
@@ -243,8 +257,8 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
         // fails in its CAS; a denial from a stale one is the answer of a moment at
         // which the window was full.
         // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`.
-        let mut seen = self.word.load(Acquire);
-        let backoff = Backoff::new();
+        let mut seen = self.line.word.load(Acquire);
+        let mut contender = Contender::new(Some(&self.line.contention));
         loop {
             let Some(word) = self.tally.at(seen, &now) else {
                 (seen, now) = self.heal();
@@ -263,6 +277,12 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
             if !SPEND {
                 return Ok(Granted { grant, seen, written: seen });
             }
+            if contender.gives_way() {
+                // ORDERING: Acquire, as above.
+                // MODEL: `an_announcement_is_taken_back_whatever_comes_of_the_call`.
+                seen = self.line.word.load(Acquire);
+                continue;
+            }
             let written = self.tally.plus(word, permits, &now);
             // ORDERING: AcqRel on success, so that what one admitted caller did
             // before it asked is visible to the next one. The bound needs neither:
@@ -271,13 +291,13 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
             // MODEL: `a_window_admits_no_more_than_its_limit`,
             // `what_was_done_before_a_grant_is_seen_after_the_next`,
             // `a_lowered_limit_holds_for_whoever_comes_after`.
-            match self.word.compare_exchange_weak(seen, written, AcqRel, Acquire) {
+            match self.line.word.compare_exchange_weak(seen, written, AcqRel, Acquire) {
                 Ok(_) => return Ok(Granted { grant, seen, written }),
                 // Lost the race. Decide again from what the winner left; the clock
                 // is not read again.
                 Err(found) => {
                     seen = found;
-                    backoff.spin();
+                    contender.lost_race();
                 }
             }
         }
@@ -292,7 +312,7 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
         // earlier reading, a window that began in between would look like a fault.
         // Pairs with the Release of the CAS that began it.
         // MODEL: `a_window_that_began_in_between_is_not_moved`.
-        let mut seen = self.word.load(Acquire);
+        let mut seen = self.line.word.load(Acquire);
         loop {
             let now = self.tally.now(self.clock.now_nanos());
             if let Some(word) = self.tally.at(seen, &now) {
@@ -302,7 +322,7 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
             // ORDERING: as in `spend` on success, so that grants stay in order
             // across the move; Acquire on failure, as for the load.
             // MODEL: `a_window_too_far_ahead_is_moved_once`.
-            match self.word.compare_exchange(seen, moved, AcqRel, Acquire) {
+            match self.line.word.compare_exchange(seen, moved, AcqRel, Acquire) {
                 Ok(_) => {
                     // ORDERING: Relaxed, as in `healed`.
                     // MODEL: `a_window_too_far_ahead_is_moved_once`.
@@ -334,7 +354,8 @@ fn refused(permits: u64, counted: Counted) -> Denied {
 impl<T: fmt::Debug, C> fmt::Debug for Tallied<T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tallied")
-            .field("word", &self.word)
+            .field("word", &self.line.word)
+            .field("contention", &self.line.contention)
             .field("tally", &self.tally)
             .field("healed", &self.healed)
             .finish_non_exhaustive()

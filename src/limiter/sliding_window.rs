@@ -3,6 +3,7 @@
 use crossbeam_utils::CachePadded;
 
 use super::window_verbs::{one_limit, window_verbs};
+use crate::contention::Contention;
 use crate::ring::{Cover, Line, Plan, Ring, Span};
 use crate::sync::AtomicWord;
 use crate::{Clock, ConfigError, DefaultClock, Rate};
@@ -43,7 +44,14 @@ pub trait Placement: Line {}
 
 /// The hot word has its cache lines to itself. For a limiter that threads share.
 #[derive(Debug)]
-pub struct Padded(CachePadded<AtomicWord<u64>>);
+pub struct Padded(CachePadded<Contended>);
+
+/// The contended fields of a padded ring.
+#[derive(Debug)]
+struct Contended {
+    word: AtomicWord<u64>,
+    contention: Contention,
+}
 
 /// The hot word is beside the rest. For many limiters of which each is used
 /// little, such as one per key.
@@ -57,12 +65,17 @@ impl Placement for Compact {}
 #[expect(private_interfaces, reason = "as in the trait")]
 impl Line for Padded {
     fn new(word: AtomicWord<u64>) -> Padded {
-        Padded(CachePadded::new(word))
+        Padded(CachePadded::new(Contended { word, contention: Contention::new() }))
     }
 
     #[inline]
     fn word(&self) -> &AtomicWord<u64> {
-        &self.0
+        &self.0.word
+    }
+
+    #[inline]
+    fn contention(&self) -> Option<&Contention> {
+        Some(&self.0.contention)
     }
 }
 
@@ -75,6 +88,12 @@ impl Line for Compact {
     #[inline]
     fn word(&self) -> &AtomicWord<u64> {
         &self.0
+    }
+
+    /// None: it would make each of many rings larger, and they are used little.
+    #[inline]
+    fn contention(&self) -> Option<&Contention> {
+        None
     }
 }
 

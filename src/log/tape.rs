@@ -6,6 +6,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::Clock;
 use crate::bits::Field;
+use crate::contention::{Contender, Contention};
 use crate::sync::{
     AtomicWord,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
@@ -34,6 +35,7 @@ struct Ends {
     head: AtomicWord<u64>,
     /// An entry that has left the window, where to begin looking for the newest.
     gone: AtomicWord<u64>,
+    contention: Contention,
 }
 
 /// The place at the head.
@@ -56,6 +58,7 @@ impl<C: Clock> Tape<C> {
             ends: CachePadded::new(Ends {
                 head: AtomicWord::new(places),
                 gone: AtomicWord::new(0),
+                contention: Contention::new(),
             }),
             entries: (0..places).map(|_| AtomicWord::new(first)).collect(),
             start: AtomicWord::new(places),
@@ -77,6 +80,11 @@ impl<C: Clock> Tape<C> {
         // ORDERING: Relaxed. A statistic; nothing is decided by it.
         // MODEL: `a_log_too_far_ahead_goes_on_from_there`.
         self.healed.load(Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn contender(&self) -> Contender<'_> {
+        Contender::new(Some(&self.ends.contention))
     }
 
     /// How many entries there is room for.

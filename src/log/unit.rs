@@ -21,7 +21,6 @@ use core::iter::repeat_n;
 use crate::bits::Field;
 use crate::decision::{Denied, Grant, Known, Outlook, Shortfall};
 use crate::receipt::Receipt;
-use crate::sync::Backoff;
 use crate::window::{History, Limit, check_between};
 use crate::{Clock, ConfigError, Rate};
 
@@ -187,7 +186,7 @@ impl<C: Clock> UnitLog<C> {
     #[inline]
     fn append(&self) -> Result<Grant, Denied> {
         let mut now_nanos = self.tape.now_nanos();
-        let backoff = Backoff::new();
+        let mut contender = self.tape.contender();
         loop {
             let view = self.view(now_nanos);
             if self.is_behind(&view) {
@@ -200,13 +199,16 @@ impl<C: Clock> UnitLog<C> {
                     return Err(denied);
                 }
             } else {
+                if contender.gives_way() {
+                    continue;
+                }
                 let grant = self.granted(1, &view);
                 if self.tape.append(view.head, self.dated(&view)) {
                     self.tape.remember(view.gone);
                     return Ok(grant);
                 }
             }
-            backoff.spin();
+            contender.lost_race();
         }
     }
 

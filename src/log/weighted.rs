@@ -26,7 +26,6 @@ use core::fmt;
 use crate::bits::Field;
 use crate::decision::{Denied, Grant, Known, Outlook, Shortfall};
 use crate::receipt::Receipt;
-use crate::sync::Backoff;
 use crate::window::{History, Limit, check_between, check_max};
 use crate::{Clock, ConfigError, Rate};
 
@@ -218,7 +217,7 @@ impl<C: Clock> WeightedLog<C> {
     #[inline]
     fn append(&self, ask: impl Fn(u64) -> u64) -> Result<Grant, Denied> {
         let mut now_nanos = self.tape.now_nanos();
-        let backoff = Backoff::new();
+        let mut contender = self.tape.contender();
         loop {
             let view = self.view(now_nanos);
             if self.dates.excess_nanos(view.last, now_nanos) > 0 {
@@ -232,13 +231,16 @@ impl<C: Clock> WeightedLog<C> {
                     return decision;
                 }
             } else {
+                if contender.gives_way() {
+                    continue;
+                }
                 let count = self.count.wrap(view.count.wrapping_add(permits));
                 if self.tape.append(view.head, self.dated(&view) | count) {
                     self.tape.remember(view.gone);
                     return decision;
                 }
             }
-            backoff.spin();
+            contender.lost_race();
         }
     }
 

@@ -1,5 +1,6 @@
 //! The loop that changes the terms, and with them what is held.
 
+use crate::contention::Contender;
 use crate::sync::{
     AtomicWord, Backoff,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
@@ -49,7 +50,8 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         &self,
         next: impl Fn(&Terms, Holding, u64) -> Option<(Terms, Holding)>,
     ) -> bool {
-        let backoff = Backoff::new();
+        // It does not step back for others: changes are rare.
+        let mut contender = Contender::new(Some(&self.line.contention));
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `terms_are_never_mixed`.
         let mut seen = self.line.word.load(Acquire);
@@ -73,7 +75,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
                 Ok(_) => return true,
                 Err(found) => {
                     seen = found;
-                    backoff.spin();
+                    contender.lost_race();
                 }
             }
         }

@@ -2,11 +2,9 @@
 
 use core::cell::Cell;
 
+use crate::contention::Contender;
 use crate::decision::{Denied, Grant, Outlook, Shortfall};
-use crate::sync::{
-    Backoff,
-    Ordering::{AcqRel, Acquire},
-};
+use crate::sync::Ordering::{AcqRel, Acquire};
 use crate::{Clock, Lease, Receipt};
 
 use super::OneWord;
@@ -40,9 +38,18 @@ enum Attempt {
     /// No answer; the next attempt starts from what was found.
     Missed {
         found: Level,
-        /// Whether a CAS failed.
-        has_lost: bool,
+        by: Miss,
     },
+}
+
+/// Why an attempt came to no answer.
+enum Miss {
+    /// A CAS failed.
+    LostRace,
+    /// A caller is announced that the word is left to first.
+    GaveWay,
+    /// The word had moved on, or the case is one for the loop.
+    Other,
 }
 
 /// A grant, and the word before and after it.
@@ -123,7 +130,9 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         // it, and a denial looks again.
         // MODEL: `terms_are_never_mixed`.
         let seen = self.line.word.load(Acquire);
-        match self.attempt::<SPEND, true>(seen, now_nanos, 0, &charge) {
+        // The step back itself is left to the loop.
+        let gives_way = || self.line.contention.is_announced();
+        match self.attempt::<SPEND, true>(seen, now_nanos, 0, &charge, gives_way) {
             Attempt::Granted(granted) => Ok(granted),
             Attempt::Refused(refused) => Err(refused.into()),
             Attempt::Impossible(answer) => answer.map_err(Denied::from),
@@ -143,10 +152,11 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         own: u64,
         charge: impl Fn(&Terms, i64) -> Charge,
     ) -> Result<Granted, Refused> {
-        let backoff = Backoff::new();
+        let mut contender = Contender::new(Some(&self.line.contention));
         let mut may_heal = true;
         loop {
-            match self.attempt::<SPEND, false>(seen, now_nanos, own, &charge) {
+            let gives_way = || contender.gives_way();
+            match self.attempt::<SPEND, false>(seen, now_nanos, own, &charge, gives_way) {
                 Attempt::Granted(granted) => return Ok(granted),
                 Attempt::Refused(refused) => return Err(refused),
                 Attempt::Impossible(_) if may_heal && self.heal() => {
@@ -158,14 +168,17 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
                 }
                 Attempt::Impossible(answer) => return answer,
                 // Decide again from what the winner left; the clock is not read again.
-                Attempt::Missed { found, has_lost } => {
+                Attempt::Missed { found, by: Miss::LostRace } => {
                     seen = found;
-                    // A little later, so that it can go on. Who only looks is in
-                    // nobody's way.
-                    if has_lost {
-                        backoff.spin();
-                    }
+                    contender.lost_race();
                 }
+                Attempt::Missed { by: Miss::GaveWay, .. } => {
+                    // ORDERING: Acquire, as in `spend`.
+                    // MODEL: `an_announcement_is_taken_back_whatever_comes_of_the_call`.
+                    seen = self.line.word.load(Acquire);
+                }
+                // Readers do not contend.
+                Attempt::Missed { found, by: Miss::Other } => seen = found,
             }
         }
     }
@@ -183,11 +196,12 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         now_nanos: u64,
         own: u64,
         charge: &impl Fn(&Terms, i64) -> Charge,
+        gives_way: impl FnOnce() -> bool,
     ) -> Attempt {
         let terms = self.slots.named_by(seen);
         let accrued = match terms.accrued_simply(now_nanos) {
             Some(accrued) => accrued,
-            None if FIRST => return Attempt::Missed { found: seen, has_lost: false },
+            None if FIRST => return Attempt::Missed { found: seen, by: Miss::Other },
             None => terms.accrued(now_nanos),
         };
         let capacity = self.line.lent.left_of(&terms, own);
@@ -196,6 +210,9 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         if let Ok(Spend::Some { permits, cost }) = charged
             && SPEND
         {
+            if gives_way() {
+                return Attempt::Missed { found: seen, by: Miss::GaveWay };
+            }
             let next = seen.spend(cost, accrued, capacity);
             // ORDERING: AcqRel on success. Acquire and Release, so that what one
             // admitted caller did before it asked is visible to the next one; and
@@ -210,15 +227,15 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
                     let grant = Grant { permits, outlook };
                     Attempt::Granted(Granted { grant, seen, written: next })
                 }
-                Err(found) => Attempt::Missed { found, has_lost: true },
+                Err(found) => Attempt::Missed { found, by: Miss::LostRace },
             };
         }
         if FIRST && (balance < 0 || matches!(charged, Err(Refusal::TooLarge { .. }))) {
-            return Attempt::Missed { found: seen, has_lost: false };
+            return Attempt::Missed { found: seen, by: Miss::Other };
         }
         // Nothing to write, so no CAS vouches for the terms.
         if let Err(found) = self.still(seen) {
-            return Attempt::Missed { found, has_lost: false };
+            return Attempt::Missed { found, by: Miss::Other };
         }
         let (permits, cost) = match charged {
             Ok(Spend::Nothing) | Err(_) => (0, 0),

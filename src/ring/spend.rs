@@ -2,11 +2,9 @@
 
 use crate::Clock;
 use crate::Receipt;
+use crate::contention::{Contender, Contention};
 use crate::decision::{Denied, Grant, Known, Outlook, Shortfall};
-use crate::sync::{
-    Backoff,
-    Ordering::{AcqRel, Acquire},
-};
+use crate::sync::Ordering::{AcqRel, Acquire};
 
 use super::layout::{Hot, State};
 use super::{Line, Now, Ring, Span};
@@ -83,6 +81,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
             && permits > 0
             && let Some(look) = self.look_at_once(seen, now)
             && permits <= look.room()
+            && !self.hot.contention().is_some_and(Contention::is_announced)
         {
             let (hot, _) = self.core.layout.read(seen);
             return match self.admit(permits, seen, hot, look, now) {
@@ -105,7 +104,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         mut now: Now,
         ask: impl Fn(Look) -> u64,
     ) -> Result<Granted, Denied> {
-        let backoff = Backoff::new();
+        let mut contender = Contender::new(self.hot.contention());
         loop {
             let (hot, state) = self.core.layout.read(seen);
             if state != State::Open {
@@ -134,13 +133,17 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
                 seen = self.turn(seen, now.moment.tick);
                 continue;
             }
+            if contender.gives_way() {
+                seen = self.load();
+                continue;
+            }
             match self.admit(permits, seen, hot, look, now) {
                 Ok(granted) => return Ok(granted),
                 // Lost the race. Decide again from what the winner left; the clock is
                 // not read again.
                 Err(found) => {
                     seen = found;
-                    backoff.spin();
+                    contender.lost_race();
                 }
             }
         }

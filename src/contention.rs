@@ -1,0 +1,185 @@
+//! Fairness between the callers of one hot word.
+//!
+//! A core that holds the word's cache line can win one race after the other, for
+//! milliseconds, while a caller elsewhere loses all of its own. So a caller that has lost
+//! [`LOSSES`] races in one call is *announced*: it adds itself to a count on the same
+//! line. A caller that finds somebody announced steps back once, for longer than the line
+//! takes to come over, before its own first compare-and-swap.
+//!
+//! ```text
+//! call    if nobody is announced and one CAS succeeds: done
+//! loop    at first, if somebody is announced: step back once, look again
+//!         CAS   success      take the own announcement back; done
+//!               failure      LOSSES of them: announce; before that pause, longer each time
+//! ```
+//!
+//! The line then moves once for `LOSSES` lost races and not once per call. It costs a
+//! caller that meets nobody one more load of a line that it needs anyway.
+//!
+//! # Progress
+//!
+//! Lock-free, as the loops are without it: nobody waits *for* an announced caller, only a
+//! bounded time. A thread that is suspended while it is announced is not known from one
+//! that is about to try, so what it costs has a bound:
+//!
+//! **Theorem.** The callers of a word step back, all of them together, at most
+//! [`PATIENCE`] times for each announcement, however long that lasts.
+//!
+//! *Proof.* Callers step back only while somebody is heeded. Each step back is counted; at
+//! the `PATIENCE`th all who are heeded are written off, and the count begins at 0. Only an
+//! announcement makes the number of the heeded larger, so there is one for each time the
+//! count begins. ∎
+//!
+//! An [`Announced`] takes its announcement back when it is dropped, so on every way out
+//! of a call: a grant, a denial, a change of the terms, a panic of a user's clock.
+//!
+//! Limiters of a single word have one, on the padded line of that word. Words of which
+//! there are many (keys, shards, compact rings) have not: there is no room for a second
+//! word beside each, and callers seldom meet at one of them. Their callers pause as
+//! [`Backoff`](crate::sync::Backoff) says.
+
+mod starved;
+
+use core::fmt;
+
+use crate::sync::{AtomicWord, Ordering::Relaxed, pause};
+
+use self::starved::Starved;
+
+/// A caller that has lost so many races is announced.
+const LOSSES: u32 = if cfg!(sluicegate_loom) { 2 } else { 10 };
+
+/// How long a step back is, in pause instructions: longer than a cache line takes from one
+/// core to another. (A pause is 10 to 140 cycles, by the processor.)
+const STEP_PAUSES: u32 = 64;
+
+/// How often callers step back, together, before they write off who is announced. One step
+/// is enough for a thread that runs; a suspended one costs so many, once.
+const PATIENCE: u64 = if cfg!(sluicegate_loom) { 2 } else { 64 };
+
+/// The longest pause after a lost race is of `2^LONGEST` instructions.
+const LONGEST: u32 = 6;
+
+/// The announced callers of one hot word. To be kept on the word's own cache line.
+pub(crate) struct Contention {
+    starved: AtomicWord<Starved>,
+}
+
+impl Contention {
+    pub(crate) fn new() -> Contention {
+        Contention { starved: AtomicWord::new(Starved::NONE) }
+    }
+
+    /// Whether a caller is announced that others step back for.
+    #[inline(always)]
+    pub(crate) fn is_announced(&self) -> bool {
+        self.load().is_heeded()
+    }
+
+    #[inline(always)]
+    fn load(&self) -> Starved {
+        // ORDERING: Relaxed, here and below. Nothing is published by the count, and nothing
+        // that a limiter admits depends on it. Read-modify-writes see each other under
+        // any ordering, so none of them is lost.
+        // MODEL: `an_announcement_is_taken_back_whatever_comes_of_the_call`.
+        self.starved.load(Relaxed)
+    }
+
+    /// Announces the caller; `None` if the count is at its end.
+    #[cold]
+    #[inline(never)]
+    fn announce(&self) -> Option<Announced<'_>> {
+        self.change(Starved::announced).then_some(Announced(self))
+    }
+
+    /// Steps back, if somebody is announced; whether it did.
+    #[cold]
+    #[inline(never)]
+    fn step_back(&self) -> bool {
+        let is_heeded = self.change(Starved::stepped_back);
+        if is_heeded {
+            pause(STEP_PAUSES);
+        }
+        is_heeded
+    }
+
+    /// Puts what `next` makes of the count in its place; whether it made anything.
+    fn change(&self, next: impl Fn(Starved) -> Option<Starved>) -> bool {
+        let mut seen = self.load();
+        while let Some(next) = next(seen) {
+            // ORDERING: Relaxed, as in `load`.
+            // MODEL: `an_announcement_is_taken_back_whatever_comes_of_the_call`,
+            // `callers_do_not_step_back_for_ever`.
+            match self.starved.compare_exchange_weak(seen, next, Relaxed, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => seen = found,
+            }
+        }
+        false
+    }
+}
+
+impl fmt::Debug for Contention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.starved.fmt(f)
+    }
+}
+
+/// The announcement of one caller, taken back when dropped.
+struct Announced<'a>(&'a Contention);
+
+impl Drop for Announced<'_> {
+    fn drop(&mut self) {
+        self.0.change(Starved::withdrawn);
+    }
+}
+
+/// A call on its way through the loop of a hot word.
+pub(crate) struct Contender<'a> {
+    /// `None` for a word without: its callers only pause.
+    contention: Option<&'a Contention>,
+    announced: Option<Announced<'a>>,
+    has_looked: bool,
+    lost: u32,
+}
+
+impl<'a> Contender<'a> {
+    #[inline(always)]
+    pub(crate) fn new(contention: Option<&'a Contention>) -> Contender<'a> {
+        Contender { contention, announced: None, has_looked: false, lost: 0 }
+    }
+
+    /// Steps back if somebody is announced, but only the first time that it is asked.
+    /// Whether it did: then the word is worth another look.
+    #[inline(always)]
+    pub(crate) fn gives_way(&mut self) -> bool {
+        let is_first = !core::mem::replace(&mut self.has_looked, true);
+        match self.contention {
+            Some(contention) if is_first && contention.is_announced() => contention.step_back(),
+            _ => false,
+        }
+    }
+
+    /// Pauses after a lost race, so that the winner can go on; an announced caller tries
+    /// again at once.
+    #[inline(always)]
+    pub(crate) fn lost_race(&mut self) {
+        if self.announced.is_none() {
+            self.back_off();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn back_off(&mut self) {
+        self.lost += 1;
+        if self.lost < LOSSES {
+            pause(1 << (self.lost - 1).min(LONGEST));
+            return;
+        }
+        // Short pauses again for who cannot be announced: who has lost most often would
+        // else wait longest, for as long as it loses.
+        self.lost = 0;
+        self.announced = self.contention.and_then(Contention::announce);
+    }
+}
