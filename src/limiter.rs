@@ -16,6 +16,9 @@
 //! | [`Sharded`](crate::Sharded) | one word, and one for each shard | burst + what `t` earns | nothing, once it is remembered |
 //! | [`Sticky`](crate::Sticky) | another, and a memory for each thread | what that admits | what is remembered, once |
 //! | [`All`] | others | what each of them admits | nothing |
+//!
+//! Windows are of the time that permits are dated by: where threads' clocks differ by `d`,
+//! a bound for a window `W` is one for `W - d` of true time.
 
 #[cfg(feature = "alloc")]
 mod all;

@@ -36,7 +36,8 @@
 //! has been written since, its CAS fails. ∎
 //!
 //! **Theorem.** Where `S` slots cover a window wherever it begins (`S = W / w + 1`),
-//! no window of length `W` admits more than the limit.
+//! no window of length `W` admits more than the limit, in the time in which permits are
+//! counted: for threads' clocks that differ by `d`, no `W - d` of true time.
 //!
 //! *Proof.* A CAS that admits finds the word as it was when the boundary was read,
 //! so the boundary is that of slot `k - S`, and the permits admitted in slots `k -

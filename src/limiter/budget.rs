@@ -31,6 +31,10 @@ pub use self::usage::UsageBudget;
 /// touches admits up to the amounts of two days; one of 24 hours that holds a whole
 /// day of 23, of three.
 ///
+/// Days and spans are of the time that permits are dated by: their caller's clock, or the
+/// day that others have found, if that is later. If threads' clocks differ by `d`, at most a
+/// second, read a span as `d` shorter in true time.
+///
 /// If the clock is set back into the day before, the day that has begun goes on,
 /// and ends when it would have: nothing is granted twice. If it is set back
 /// further, what was spent moves to the day of now, and counts there.

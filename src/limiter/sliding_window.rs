@@ -10,7 +10,8 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 
 /// Which slots a sliding window counts, and so what it guarantees.
 ///
-/// With slots of length `w` in a window of length `W`:
+/// With slots of length `w` in a window of length `W`, of the time that permits are dated
+/// by (if threads' clocks differ by `d`, read `W - d` for `W` in true time):
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Coverage {
     /// All slots that a window can touch wherever it begins. **No window of length

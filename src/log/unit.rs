@@ -7,7 +7,8 @@
 //!     +---------------------------+-----+
 //! ```
 //!
-//! **Theorem.** In any span `(t - W, t]`, no more than the limit are admitted.
+//! **Theorem.** In any span `(t - W, t]` of the time in which permits are dated, no more
+//! than the limit are admitted.
 //!
 //! *Proof.* An entry is admitted only if the one `limit` before it is at least `W`
 //! older (or was reset). Times do not go back along the log, so of more than

@@ -13,7 +13,8 @@
 //! as many to come; an entry is dated up to a tick, and so leaves the window less than a
 //! tick late and never early.
 //!
-//! **Theorem.** In any span `(t - W, t]`, no more than the limit is admitted.
+//! **Theorem.** In any span `(t - W, t]` of the time in which requests are dated, no more
+//! than the limit is admitted.
 //!
 //! *Proof.* A request is admitted only if the count with it, less the count of the
 //! newest entry that is at least `W` older, is at most the limit. Times do not go

@@ -103,7 +103,8 @@ impl WeightedLog {
                 }
             }
             At::Search { look, middle } => {
-                let is_gone = state.ring[self.slot(middle)].date <= self.newest_gone(look.seen);
+                let dated = state.ring[self.slot(middle)].date * self.parts;
+                let is_gone = dated <= self.newest_gone(look.seen);
                 let look = if is_gone {
                     Look { low: middle, ..look }
                 } else {
@@ -158,12 +159,11 @@ impl WeightedLog {
         }
     }
 
-    /// The latest date that has left the window.
+    /// The latest instant that has left the window.
     fn newest_gone(&self, seen: Seen) -> i8 {
-        let now = seen.now.div_euclid(self.parts);
         let is_rounded = self.parts > 1 && !self.is(Mutant::DateTakenAsTime);
-        let last = seen.last.date - i8::from(is_rounded);
-        let judged = if self.is(Mutant::OwnTime) { now } else { now.max(last) };
+        let last = (seen.last.date - i8::from(is_rounded)) * self.parts;
+        let judged = if self.is(Mutant::OwnTime) { seen.now } else { seen.now.max(last) };
         judged - self.window
     }
 
@@ -234,15 +234,15 @@ impl WeightedLog {
         next.ring[self.slot(head)] = Entry { date, total, lap: self.lap(head) };
         next.written = next.written.max(head + 1);
         let instant = (date * self.parts).min(state.clock);
-        let (time, span) = match self.judge {
-            Judge::Dates => (date, self.window),
-            Judge::Instants => (instant, self.window * self.parts),
+        let time = match self.judge {
+            Judge::Dates => date,
+            Judge::Instants => instant,
         };
         next.ledger.add(Grant { time, permits, index: head });
         if self.is(Mutant::HeadFirst) {
             next = next.return_from(who);
         }
-        let (most, limit) = (next.ledger.most_in(span), self.limit);
+        let (most, limit) = (next.ledger.most_in(self.window), self.limit);
         let latest = -(-state.clock).div_euclid(self.parts) + self.resets(state) as i8;
         let mut fault = None;
         if most > limit {
