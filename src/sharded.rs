@@ -138,6 +138,13 @@ pub use self::shard::Shard;
 /// has just borrowed room and not yet drawn into it, cuts off as much: up to 512 permits;
 /// or what a lease takes, which may be all there is.
 ///
+/// The wait that a denial names is the least that suffices if nobody else takes any, also for
+/// the whole burst: the room that it needs is closed first. Two things it cannot know. Room
+/// that leases and receipts hold earns nothing until they end, so no wait is named for what
+/// needs it: [`Denied::Leased`]. And where the clock reads earlier than that of another thread
+/// did when it took from the root, room is not closed: then a request for nearly the whole
+/// burst may be refused once more.
+///
 /// [`Grant::remaining`] of a grant from a shard is what that shard has left, and
 /// [`Grant::reset_after`] the time in which the whole burst is earned: one is at least,
 /// the other at most so much. [`peek`](Sharded::peek) counts them all. A denial that was

@@ -96,7 +96,8 @@ impl<C: Clock> CalendarWindow<C> {
 
     /// The permits that were granted in the present window.
     ///
-    /// Lock-free; does not allocate; reads the clock; writes nothing.
+    /// Lock-free; does not allocate; reads the clock; writes nothing, unless the clock was set
+    /// back, so that the window has to heal.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.core.count()

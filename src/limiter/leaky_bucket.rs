@@ -84,7 +84,8 @@ impl<C: Clock> LeakyBucket<C> {
 
     /// The permits that have not leaked out yet, a part of one counted whole.
     ///
-    /// Lock-free; does not allocate; reads the clock; writes nothing.
+    /// Lock-free; does not allocate; reads the clock; writes nothing, unless it heals the
+    /// limiter: see [`Clock`](crate::Clock).
     #[must_use]
     pub fn level(&self) -> u64 {
         self.core.level()

@@ -110,7 +110,8 @@ impl<C: Clock> MultiWindow<C> {
 
     /// The permits that count now in the window at `which`; 0 if there is none.
     ///
-    /// Lock-free; does not allocate; reads the clock; writes nothing.
+    /// Lock-free; does not allocate; reads the clock; writes nothing, unless the clock was set
+    /// back, so that the window has to heal.
     #[must_use]
     pub fn count(&self, which: usize) -> u64 {
         self.core.count_of(which)

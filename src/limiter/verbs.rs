@@ -11,7 +11,9 @@ macro_rules! verbs {
             ///
             /// Lock-free; does not allocate; reads the clock once. Asking for 0
             /// permits is always granted and changes nothing. A denial writes
-            /// nothing. (The exception to both is a clock that has gone back; see
+            /// nothing. (The exception to both is a clock that has gone back by more
+            /// than a second: a call that grants nothing then heals the limiter, which
+            /// writes, and reads the clock twice more, or oftener beside others. See
             /// [`Clock`](crate::Clock).)
             ///
             /// # Errors
@@ -45,8 +47,8 @@ macro_rules! verbs {
 
             /// Takes as many of `permits` as there are, at least one.
             ///
-            /// Lock-free; does not allocate; reads the clock once. Asking for 0
-            /// permits is always granted and changes nothing.
+            /// Lock-free; does not allocate; reads the clock once (but where it heals).
+            /// Asking for 0 permits is always granted and changes nothing.
             ///
             /// # Errors
             ///
@@ -75,7 +77,7 @@ macro_rules! verbs {
             /// What is left of them goes back when the lease is dropped, if nothing
             /// has happened to the limiter since; else it is lost. A lease of 0
             /// permits is always granted. Lock-free; does not allocate; reads the
-            /// clock once.
+            /// clock once (but where it heals).
             ///
             /// # Errors
             ///
@@ -105,7 +107,8 @@ macro_rules! verbs {
             ///
             /// The grant describes the limiter as it would be afterwards, so
             /// `peek(0)` reads what is there. Lock-free; does not allocate; reads
-            /// the clock once; writes nothing.
+            /// the clock once; writes nothing, unless it heals the limiter as
+            /// [`try_acquire`](Self::try_acquire) does.
             ///
             /// # Errors
             ///
@@ -137,7 +140,7 @@ macro_rules! verbs {
             /// for: [`Grant::ready_after`](crate::Grant::ready_after) says how
             /// long. May take more than the burst. While there is a debt, the
             /// other verbs deny. Lock-free; does not allocate; reads the clock
-            /// once.
+            /// once (but where it heals).
             ///
             /// # Errors
             ///
@@ -166,8 +169,8 @@ macro_rules! verbs {
 
             /// Takes all there is, a part of a permit too; grants the whole ones.
             ///
-            /// Lock-free; does not allocate; reads the clock once. Leaves a debt
-            /// as it is.
+            /// Lock-free; does not allocate; reads the clock once (but where it
+            /// heals). Leaves a debt as it is.
             ///
             /// # Examples
             ///
@@ -212,7 +215,8 @@ macro_rules! verbs {
 
             /// What the limiter holds, to be restored elsewhere.
             ///
-            /// Lock-free; does not allocate; reads the clock; writes nothing.
+            /// Lock-free; does not allocate; reads the clock; writes nothing, unless
+            /// it heals the limiter as [`try_acquire`](Self::try_acquire) does.
             #[must_use]
             pub fn snapshot(&self) -> crate::Snapshot {
                 self.core.snapshot(0)

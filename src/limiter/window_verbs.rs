@@ -73,7 +73,8 @@ macro_rules! window_verbs {
             ///
             /// The grant describes the limiter as it would be afterwards, so
             /// `peek(0)` reads what is there. Lock-free; does not allocate; reads
-            /// the clock once; writes nothing.
+            /// the clock once; writes nothing. (The exceptions to both are those of
+            /// [`try_acquire`](Self::try_acquire).)
             ///
             /// # Errors
             ///
@@ -130,7 +131,8 @@ macro_rules! window_verbs {
             /// What still counts, and how long ago it was granted: to be restored
             /// elsewhere.
             ///
-            /// Lock-free; allocates; reads the clock; writes nothing. A log begins
+            /// Lock-free; allocates; reads the clock; writes nothing, unless the clock
+            /// was set back, so that the window has to heal. A log begins
             /// again if something was granted meanwhile, so it is for quiet moments.
             #[cfg(feature = "alloc")]
             #[must_use]
@@ -219,7 +221,8 @@ macro_rules! one_limit {
 
             /// The permits that count now, a part of one counted whole.
             ///
-            /// Lock-free; does not allocate; reads the clock; writes nothing.
+            /// Lock-free; does not allocate; reads the clock; writes nothing, unless
+            /// the clock was set back, so that the window has to heal.
             #[must_use]
             pub fn count(&self) -> u64 {
                 self.core.count()

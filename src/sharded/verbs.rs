@@ -11,14 +11,16 @@ impl<C: Clock> Sharded<C> {
     /// Lock-free; does not allocate, except that the first call of a thread to any limiter
     /// with shards takes a lock of the process, to get the thread a number. If this
     /// thread's shard has the permits it reads no clock, and no line that other threads
-    /// write; if not, it reads the clock one to three times. Asking for 0 permits is always
-    /// granted and changes nothing. A denial writes what is to be remembered of it; one
+    /// write; if not, it reads the clock one to four times (oftener where the limiter heals,
+    /// see [`Clock`]). Asking for 0 permits is always granted and changes nothing. A denial writes what is to be remembered of it; one
     /// that is remembered writes nothing.
     ///
     /// # Errors
     ///
     /// * [`Denied::Wait`] if there are too few now. It knows the least wait that suffices
-    ///   (of one that is remembered: as it was then, if others have taken some since).
+    ///   (of one that is remembered: as it was then, if any were granted since).
+    /// * [`Denied::Leased`] if there are too few now, and leases and receipts hold the room for
+    ///   some of them, so that no time alone will do.
     /// * [`Denied::TooLarge`] if there can never be that many: more than the burst.
     ///
     /// # Examples
@@ -46,7 +48,8 @@ impl<C: Clock> Sharded<C> {
     ///
     /// # Errors
     ///
-    /// [`Denied::Wait`] if there is not one permit.
+    /// [`Denied::Wait`] if there is not one permit; [`Denied::Leased`] if leases hold the room
+    /// for all.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         self.acquire_up_to_at(thread_number(), permits)
     }
@@ -55,7 +58,9 @@ impl<C: Clock> Sharded<C> {
     ///
     /// Looks at the root and at all shards, so `peek(0)` counts all the permits there
     /// are, but for those that leases hold. Lock-free; does not allocate; reads the clock
-    /// once; writes nothing.
+    /// once or twice. Writes nothing, but that a refusal closes the empty room that the
+    /// request needs, as that of [`try_acquire`](Sharded::try_acquire) does; and that a clock
+    /// which was set back heals the limiter (see [`Clock`]).
     ///
     /// # Errors
     ///
@@ -133,7 +138,8 @@ impl<C: Clock + Sync> Sharded<C> {
     ///
     /// # Errors
     ///
-    /// [`Denied::Wait`] if there is not one permit.
+    /// [`Denied::Wait`] if there is not one permit; [`Denied::Leased`] if leases hold the room
+    /// for all.
     pub fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
         self.lease_at(thread_number(), permits)
     }
