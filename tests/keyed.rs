@@ -6,6 +6,7 @@
 //! * `keyed/batch.rs`: many keys at once;
 //! * `keyed/change.rs`: changes of quota, snapshots;
 //! * `keyed/clocks.rs`: clocks that go back, or far ahead;
+//! * `keyed/drops.rs`: keys whose `Drop` panics;
 //! * `keyed/full.rs`: what becomes of a key for which there is no room;
 //! * `keyed/memory.rs`: what is forgotten, and what is allocated;
 //! * `keyed/races.rs`: threads that meet at keys that come and go.
@@ -19,6 +20,8 @@ mod batch;
 mod change;
 #[path = "keyed/clocks.rs"]
 mod clocks;
+#[path = "keyed/drops.rs"]
+mod drops;
 #[path = "keyed/full.rs"]
 mod full;
 #[path = "keyed/memory.rs"]

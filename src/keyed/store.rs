@@ -186,13 +186,14 @@ impl<K, L: Engine<K>> Store<K, L> {
                 };
                 shard.table.shrink_in_turn();
                 self.sweep_group(shard, now_nanos.saturating_sub(GRACE_NANOS));
-                if self.has_room(shard, now_nanos, &mut searched) {
+                if let Some(reserved) = self.has_room(shard, now_nanos, &mut searched) {
                     if shard.table.is_full() {
                         // All would be moved anyway, so first see who need not be.
                         self.sweep_shard(shard, now_nanos.saturating_sub(GRACE_NANOS));
                         shard.table.make_room();
                     }
                     shard.table.insert(place.home, key, state);
+                    reserved.keep();
                     return Ok(Ok(fresh));
                 }
                 if searched >= self.search() {
@@ -317,8 +318,9 @@ impl<K, L: Engine<K>> Store<K, L> {
                 if self.limiter.is_idle(&shard.terms, &state, now_nanos) {
                     return true;
                 }
-                if self.has_room(shard, now_nanos, &mut searched) {
+                if let Some(reserved) = self.has_room(shard, now_nanos, &mut searched) {
                     shard.table.insert(place.home, key, state);
+                    reserved.keep();
                     return true;
                 }
                 if searched >= self.search() {

@@ -152,6 +152,21 @@ fn a_change_by_a_clock_that_is_far_behind_carries_what_a_forgotten_key_would_hav
     assert_eq!(users.peek(&1, 0).unwrap().remaining(), 6);
 }
 
+#[test]
+fn a_key_that_is_restored_by_a_clock_that_is_far_behind_has_what_it_had() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let users = forgotten(&clock);
+    users.try_acquire(&1, 7).unwrap();
+    let snapshot = users.snapshot_of(&1).unwrap();
+    assert!(users.remove(&1));
+    // All keys were full when they were forgotten, which is far ahead of the clock then.
+    clock.rewind(HOUR / 2);
+    assert_eq!(users.restore([(1, snapshot)], Duration::ZERO), 0);
+    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 3);
+    clock.advance(HOUR / 2);
+    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 8);
+}
+
 /// A key that is not known holds less than a permit only then.
 #[test]
 fn a_drain_of_less_than_a_permit_is_remembered() {

@@ -1,12 +1,13 @@
 //! Who leaves a store, and the place of who comes: reserve, sweep, search, heal.
 
 use core::borrow::Borrow;
+use core::mem;
 use core::ops::Range;
 use core::time::Duration;
 
 use crate::keyed::per_key::Engine;
 use crate::keyed::table::Entry;
-use crate::sync::Ordering::Relaxed;
+use crate::sync::{AtomicWord, Ordering::Relaxed};
 use crate::time::NANOS_PER_SECOND;
 
 use super::{Place, SHARDS, Shard, Store};
@@ -29,20 +30,20 @@ impl<K, L: Engine<K>> Store<K, L> {
         shard: &mut Shard<K, L>,
         now_nanos: u64,
         searched: &mut usize,
-    ) -> bool {
+    ) -> Option<Reserved<'_>> {
         if self.reserve() {
-            return true;
+            return Some(Reserved(&self.keys));
         }
         for _ in 0..shard.table.groups() {
             *searched += 1;
             if self.sweep_group(shard, now_nanos) > 0 && self.reserve() {
-                return true;
+                return Some(Reserved(&self.keys));
             }
             if *searched >= self.search() {
                 break;
             }
         }
-        false
+        None
     }
 
     /// Groups to look at before a key is refused.
@@ -139,8 +140,9 @@ impl<K, L: Engine<K>> Store<K, L> {
             self.limiter.is_impossible(&shard.terms, &entry.state, now_nanos)
         };
         if shard.table.find(place.home, key).is_some_and(is_impossible) {
-            self.take_out(shard, place, key);
+            // First, as the key's `Drop` may panic.
             self.count_healed();
+            self.take_out(shard, place, key);
         }
     }
 
@@ -193,6 +195,26 @@ impl<K, L: Engine<K>> Store<K, L> {
         let removed = shard.table.remove(place.home, key);
         self.release(usize::from(removed.is_some()));
         removed.is_some()
+    }
+}
+
+/// A place that was taken for one key more. It is given back if that is not put in after all,
+/// because what is the caller's own panics, such as the `Drop` of a key that leaves.
+#[must_use = "the place is given back at once"]
+pub(super) struct Reserved<'a>(&'a AtomicWord<u64>);
+
+impl Reserved<'_> {
+    /// The key is in.
+    pub(super) fn keep(self) {
+        mem::forget(self);
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        // ORDERING: Relaxed, as in `Store::release`.
+        // MODEL: none; without a panic nothing is given back here.
+        self.0.fetch_sub(1, Relaxed);
     }
 }
 
