@@ -180,6 +180,37 @@ mod tests {
         Some(last - first)
     }
 
+    /// The multiplications of it are not exact, and are not to be too long for that.
+    #[test]
+    fn a_certain_wait_is_no_longer_than_what_is_missing_takes_and_hardly_shorter() {
+        let mut bits = 1_u64;
+        let mut next = |most: u32| {
+            bits = bits.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            let size = 1 + (bits >> 32) as u32 % most;
+            (bits ^ bits >> 29) >> (u64::BITS - size) | 1
+        };
+        for _ in 0..100_000 {
+            let (missing, gain, period_nanos) = (next(62), next(40), next(61));
+            let accrued = Accrued {
+                balance: 0,
+                capacity: missing,
+                token: 2,
+                gain,
+                period_nanos,
+                time_nanos: 0,
+                refill: Refill::Smooth,
+                passed_nanos: 0,
+            };
+            let wait = accrued.certain_wait(missing as i64);
+            // One of them may have been earned all but a part already.
+            let longest = u128::from(missing - 1) * u128::from(period_nanos) / u128::from(gain);
+            assert!(u128::from(wait) <= longest, "{accrued:?}: {wait} of {longest}");
+            let shortest = longest - longest / (1 << 48);
+            let is_long = wait == u64::MAX || u128::from(wait) + 1 >= shortest;
+            assert!(is_long, "{accrued:?}: {wait} of {longest}");
+        }
+    }
+
     #[test]
     fn a_draw_is_good_for_no_longer_than_its_ticks_fit_into_the_burst() {
         let mut good = 0;

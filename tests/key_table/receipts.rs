@@ -29,6 +29,27 @@ fn a_receipt_from_before_a_removal_gives_back_a_burst_at_most() {
     }
 }
 
+/// As after a removal: not to be had by another key until it is full by every clock.
+#[test]
+fn a_full_key_that_is_given_back_is_as_one_that_was_just_removed() {
+    let clock = ManualClock::new();
+    let table = KeyTable::<u64>::builder(quota!(10 / second)).clock(&clock).memory(64).unwrap();
+    table.try_acquire(&0, 10).unwrap();
+    // Full since long ago, when the others come.
+    clock.advance(Duration::from_secs(10));
+    for key in 1..8 {
+        table.try_acquire(&key, 10).unwrap();
+    }
+    assert!(table.try_acquire_revocable(&0, 10).unwrap().give_back());
+    assert_eq!(table.peek(&0, 0).unwrap().remaining(), 10);
+    let Err(Denied::Full { retry_after }) = table.try_acquire(&8, 1) else {
+        panic!("the place is as old as it was");
+    };
+    assert!(retry_after <= Duration::from_millis(2), "{retry_after:?}");
+    clock.advance(retry_after);
+    assert!(table.try_acquire(&8, 1).is_ok());
+}
+
 #[test]
 fn a_request_beyond_the_shared_bucket_is_told_when_there_may_be_room() {
     let clock = ManualClock::new();
