@@ -21,6 +21,9 @@
 //!   lower mark of the key: it begins again, and joins it. A higher one: it makes a
 //!   tombstone of it, and if it cannot it looks again.
 //! * Then it reads the clock, and charges the mark by a CAS.
+//! * By the clock itself only a hit goes, and it may be behind the word that it hits: then the
+//!   key has nothing. Whatever else compares levels goes by the table's time: the latest reading
+//!   that any call went by, but for a slack, if the clock is behind that.
 //! * A reset, and what is given back of a full key, leave a word of the key that is full by
 //!   every clock. It may be lower than a mark that was there, by the margin at most: by so
 //!   much longer than it lives is a word spared. A sweep leaves a tombstone. Nothing is
@@ -62,10 +65,13 @@
 //! | `NoSlackInMargin`     | it has any                                           | with no band either, a word that is live by a late reading goes |
 //! | `SweepsLive`          | a sweep spares what is live                          | a key is full at once |
 //! | `SweepsByScan`        | a sweep reads the clock after its load               | what is ahead of the reading counts as expired |
+//! | `ForgetsSteps`        | a level that a clock has stepped back from is live   | a key is full at once |
+//! | `GoesByClock`         | a key comes in by the table's time                   | it earns the same time twice |
+//! | `ForgetsTime`         | that is kept                                         | the same |
 //!
 //! `BelowMark` is no fault: a charge that is lower than its mark is within the margin too.
 //!
-//! Besides: late readings without slack, in `mutants.rs`; receipts from before a reset, in
+//! Besides: a clock that steps back, in `steps_back.rs`; late readings without slack, in `mutants.rs`; receipts from before a reset, in
 //! `resets.rs`; words as old as the modulus in `wrap.rs` and `sweeps.rs`; keys of one print
 //! that share one bucket in `two_buckets.rs`; and a batch that reads too early in
 //! `batches.rs`.
@@ -98,6 +104,8 @@ mod rules;
 mod scene;
 #[path = "keyed/state.rs"]
 mod state;
+#[path = "keyed/steps_back.rs"]
+mod steps_back;
 #[path = "keyed/sweeps.rs"]
 mod sweeps;
 #[path = "keyed/tiers.rs"]
@@ -156,6 +164,9 @@ enum Mutant {
     FirstLooksAhead,
     FirstRetriesAhead,
     FirstMarksOver,
+    ForgetsSteps,
+    GoesByClock,
+    ForgetsTime,
 }
 
 fn all_hold(scenes: impl IntoIterator<Item = Scene>) -> usize {

@@ -15,7 +15,14 @@ impl Model for Scene {
             Ages::Any => [0; SLOTS],
             Ages::UpTo(_) => self.slots.map(Word::level),
         };
-        State { clock: self.from, slots: self.slots, levels, threads, grants: Grants::NONE }
+        State {
+            clock: self.from,
+            latest: self.near.map_or(0, |_| self.from),
+            slots: self.slots,
+            levels,
+            threads,
+            grants: Grants::NONE,
+        }
     }
 
     fn steps(&self, state: &State, found: &mut Found<State>) {
@@ -31,7 +38,8 @@ impl Model for Scene {
             }
             is_idle = false;
             waits |= self.holds_the_clock(state.clock, &thread);
-            self.step(Turn { scene: self, state, who, thread, op: self.op(&thread), found });
+            let (op, latest) = (self.op(&thread), state.latest);
+            self.step(Turn { scene: self, state, who, thread, op, latest, found });
         }
         if state.clock < self.until && !waits && !is_idle && !self.ends_with_a_word(state) {
             let next = State { clock: state.clock + 1, ..*state };
@@ -173,11 +181,12 @@ impl Scene {
     }
 
     fn judge(&self, turn: &mut Turn<'_>, now: i8) {
+        let time = turn.time(now);
         let thread = turn.thread;
         let seen = &thread.seen[..usize::from(thread.loaded)];
         match turn.op {
-            Op::Reset(key) => return self.find_to_reset(turn, key, now),
-            Op::Sweep(key) => return self.find_to_sweep(turn, key, now),
+            Op::Reset(key) => return self.find_to_reset(turn, key, time),
+            Op::Sweep(key) => return self.find_to_sweep(turn, key, time),
             _ => {}
         }
         let (key, permits) = turn.take();
@@ -206,7 +215,7 @@ impl Scene {
                 turn.go("joins a mark", Thread { slot, new, now: kept_now, seen: kept, ..at });
             }
             Decision::Miss => {
-                let (free, is_used_up) = self.free(key, seen, now);
+                let (free, is_used_up) = self.free(key, seen, time);
                 let fault = (is_used_up && self.climbs).then(|| "uses up the band".to_owned());
                 if free.is_empty() {
                     turn.found.counts.lost += 1;

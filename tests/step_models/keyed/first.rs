@@ -2,7 +2,8 @@
 //!
 //! A word of its key that is not ahead of the reading it takes by that, however long ago it
 //! was read; and if its CAS fails it does the same with the word that it finds. In every
-//! other case it begins anew, and reads the clock after its loads.
+//! other case it begins anew, and reads the clock after its loads. So it does if the reading is
+//! far from what the table keeps of the time: then the clock has jumped since, or jumps now.
 
 use super::*;
 
@@ -38,7 +39,7 @@ impl Scene {
         for place in 0..self.places(key) {
             let slot = self.slot(key, place);
             let word = turn.word(slot);
-            let is_behind = self.is_behind(turn.thread.now, word.level());
+            let is_behind = self.is_behind(turn.thread.now, word.level()) && self.is_near(turn);
             if word.is_charged(key.print) && (is_behind || self.is(Mutant::FirstLooksAhead)) {
                 self.decide_first(turn, slot, word);
             }
@@ -54,16 +55,24 @@ impl Scene {
     fn mark_first(&self, turn: &mut Turn<'_>) {
         let (key, _) = turn.take();
         let thread = turn.thread;
+        let time = turn.time(thread.now);
         for place in 0..self.places(key) {
             let slot = self.slot(key, place);
             let old = turn.word(slot);
             let is_free = old.is_empty() || self.is(Mutant::FirstMarksOver);
-            if let Some(level) = self.mark_level(thread.now, old).filter(|_| is_free) {
+            if let Some(level) = self.mark_level(time, old).filter(|_| is_free) {
                 let new = Word::marker(key.print, level);
                 let at = thread.at(At::Place);
                 turn.go("finds an empty slot", Thread { slot, old, new, ..at });
             }
         }
+        turn.latest = turn.state.latest;
+    }
+
+    /// Whether no level that was found can be ahead of the reading by half the modulus.
+    fn is_near(&self, turn: &Turn<'_>) -> bool {
+        let since = i16::from(turn.thread.now) - i16::from(turn.state.latest);
+        self.near.is_none_or(|near| since.abs() <= i16::from(near))
     }
 
     fn decide_first(&self, turn: &mut Turn<'_>, slot: u8, old: Word) {
@@ -94,7 +103,7 @@ impl Scene {
         if word == old {
             return self.hit(turn);
         }
-        let is_behind = self.is_behind(now, word.level());
+        let is_behind = self.is_behind(now, word.level()) && self.is_near(turn);
         if word.is_charged(key.print) && (is_behind || self.is(Mutant::FirstRetriesAhead)) {
             return self.decide_first(turn, slot, word);
         }

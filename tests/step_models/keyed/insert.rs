@@ -30,6 +30,7 @@ impl Scene {
         let mut thread = turn.thread;
         if self.is(Mutant::ChargesBeforeRescan) && thread.now == UNREAD {
             for now in self.readings(turn.state) {
+                let now = turn.time(now);
                 turn.go("reads the clock", Thread { now, ..thread });
             }
             return;
@@ -49,6 +50,7 @@ impl Scene {
                 return turn.go("has looked at all", Thread { slot, new, now: thread.now, ..at });
             }
             for now in self.readings(turn.state) {
+                let now = turn.time(now);
                 turn.go("reads the clock", Thread { slot, now, new, ..at });
             }
             return;

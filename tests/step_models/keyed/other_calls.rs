@@ -101,6 +101,7 @@ impl Scene {
             At::AlsoClock => {
                 let by_scan = self.is(Mutant::SweepsByScan).then_some(thread.now..=thread.now);
                 for now in by_scan.unwrap_or(self.readings(turn.state)) {
+                    let now = turn.time(now);
                     let is_swept = self.is_swept(now, thread.theirs);
                     let clear = Thread { at: At::AlsoClear, base: now, ..thread };
                     turn.go("reads the clock", if is_swept { clear } else { place });

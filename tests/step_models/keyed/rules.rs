@@ -25,7 +25,7 @@ impl Scene {
     pub(super) fn age(&self, now: i8, level: i8) -> i8 {
         let Some(modulus) = self.modulus else { return now - level };
         let age = (now - level).rem_euclid(modulus);
-        if age < modulus - self.slack { age } else { age - modulus }
+        if age < modulus - self.ahead() { age } else { age - modulus }
     }
 
     pub(super) fn level(&self, level: i8) -> i8 {
@@ -34,7 +34,12 @@ impl Scene {
 
     pub(super) fn is_live(&self, now: i8, level: i8, longer: i8) -> bool {
         let age = self.age(now, level);
-        -self.slack <= age && age < self.cap + longer
+        -self.ahead() <= age && age < self.cap + longer
+    }
+
+    /// How far ahead of a reading a level may be and count as one.
+    fn ahead(&self) -> i8 {
+        if self.is(Mutant::ForgetsSteps) { self.slack } else { self.ahead.unwrap_or(self.slack) }
     }
 
     /// How much longer than it lives a key's word stays. It may be below a mark that was
@@ -69,7 +74,7 @@ impl Scene {
     /// What a level counts as, and what is left.
     pub(super) fn base(&self, now: i8, level: i8, cap: i8) -> (i8, i8) {
         let age = self.age(now, level);
-        if -self.slack <= age && age < cap { (level, age) } else { (now - cap, cap) }
+        if -self.ahead() <= age && age < cap { (level, age) } else { (now - cap, cap) }
     }
 
     /// Whether the mark over a tombstone has to be above its level.

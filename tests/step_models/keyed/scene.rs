@@ -105,8 +105,16 @@ pub(super) struct Scene {
     pub(super) band: i8,
     /// How long a mark of another key is spared when it is no longer live.
     pub(super) grace: i8,
-    /// How far ahead of a reading a level may be.
+    /// How far ahead of a reading a level may be, and how exactly the table keeps the time.
     pub(super) slack: i8,
+    /// How far ahead of a reading a level may be, if that is more.
+    pub(super) ahead: Option<i8>,
+    /// The table keeps the latest reading, but for so many instants.
+    pub(super) keeps: Option<i8>,
+    /// All but hits go by that, if a reading is before it.
+    pub(super) goes_by_time: bool,
+    /// How far a first reading may be from what is kept, to be gone by.
+    pub(super) near: Option<i8>,
     /// How late a reading may be.
     pub(super) skew: i8,
     /// Levels are known up to a multiple of this.
@@ -145,6 +153,10 @@ impl Scene {
             band: 1,
             grace: 0,
             slack: 0,
+            ahead: None,
+            keeps: None,
+            goes_by_time: false,
+            near: None,
             skew: 0,
             modulus: None,
             longest: None,
@@ -235,6 +247,12 @@ impl Scene {
 
     pub(super) fn places(&self, key: Key) -> u8 {
         if key.home == key.second { self.width } else { 2 * self.width }
+    }
+
+    /// A clock that steps back by so much, for which the table keeps the time.
+    pub(super) fn steps_back(self, back: i8) -> Scene {
+        let keeps = Some(self.slack);
+        Scene { skew: back, ahead: Some(back), keeps, goes_by_time: true, ..self }
     }
 
     pub(super) fn cap_of(&self, key: Key) -> i8 {

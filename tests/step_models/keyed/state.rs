@@ -76,6 +76,8 @@ impl fmt::Debug for Grants {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) clock: i8,
+    /// What the table keeps of the time.
+    pub(super) latest: i8,
     pub(super) slots: [Word; SLOTS],
     /// What the levels are levels of, if the scene asks: a word knows them only up to a
     /// multiple of the modulus.
@@ -90,7 +92,8 @@ impl Hash for State {
         let slots = &self.slots;
         hasher.write_u64(quad(slots[0], slots[1], slots[2], slots[3]));
         let clock = Word::of(u16::from(self.clock as u8));
-        hasher.write_u64(quad(slots[4], slots[5], clock, Word::EMPTY));
+        let latest = Word::of(u16::from(self.latest as u8));
+        hasher.write_u64(quad(slots[4], slots[5], clock, latest));
         for level in self.levels {
             hasher.write_i8(level);
         }
@@ -120,6 +123,9 @@ impl Hash for State {
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "clock {}, {:?}, {:?}", self.clock, self.slots, self.grants)?;
+        if self.latest != 0 {
+            write!(f, ", latest {}", self.latest)?;
+        }
         for packed in &self.threads {
             let thread = Thread::unpack(packed);
             if thread.todo == 0 {

@@ -9,12 +9,27 @@ pub(super) struct Turn<'a> {
     pub(super) who: usize,
     pub(super) thread: Thread,
     pub(super) op: Op,
+    /// What the table keeps of the time after the step.
+    pub(super) latest: i8,
     pub(super) found: &'a mut Found<State>,
 }
 
 impl Turn<'_> {
     pub(super) fn word(&self, slot: u8) -> Word {
         self.state.slots[usize::from(slot)]
+    }
+
+    /// The table's time at a reading. To read the clock, to look what is kept of the time, and
+    /// to keep what is new of it are one step here: what others do in between makes the time
+    /// later, and what is written by it is written after that.
+    pub(super) fn time(&mut self, now: i8) -> i8 {
+        let (scene, latest) = (self.scene, self.state.latest);
+        self.latest = match scene.keeps {
+            Some(step) if now > latest + step && !scene.is(Mutant::ForgetsTime) => now,
+            _ => latest,
+        };
+        let is_later = scene.goes_by_time && !scene.is(Mutant::GoesByClock);
+        if is_later { now.max(latest) } else { now }
     }
 
     /// What a take is of.
@@ -64,6 +79,7 @@ impl Turn<'_> {
                 }
             }
         }
+        next.latest = self.latest;
         next.threads[self.who] = thread.pack();
         next.threads.sort_unstable();
         self.found.add(self.who, what, next, fault);
