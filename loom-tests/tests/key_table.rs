@@ -11,11 +11,11 @@
 use std::time::Duration;
 
 use sluicegate::{Quota, WhenFull, quota};
-use sluicegate_loom_tests::SECOND;
 use sluicegate_loom_tests::tables::Call::{
     Ask, AskUpTo, Back, Finish, Mark, Remove, RunAhead, SetClock, Sweep,
 };
-use sluicegate_loom_tests::tables::{Call, Scene, explore, keys, twins};
+use sluicegate_loom_tests::tables::{Call, Plain, Scene, Table, explore, keys, twins};
+use sluicegate_loom_tests::{Arc, SECOND, TestClock, check, race};
 
 const ONE: Quota = quota!(1 / second, burst 1);
 const TWO: Quota = quota!(1 / second, burst 2);
@@ -33,6 +33,57 @@ fn empty(quota: Quota) -> Scene {
 /// The same, after such calls.
 fn after(before: &[Call]) -> Scene {
     Scene::new(2, ONE, [&[SetClock(NOW)], before].concat())
+}
+
+/// A table of one line, at `NOW`.
+fn one_line() -> Arc<Table> {
+    let clock = Arc::new(TestClock::new());
+    clock.set(NOW);
+    let builder = Table::builder_with(ONE, Plain::default(), clock);
+    Arc::new(builder.skew(Duration::ZERO).keys(1).unwrap())
+}
+
+/// It lost its place by the time to which the clock has stepped forward, and comes again by one
+/// from before.
+#[test]
+fn a_step_back_brings_no_key_back_fuller() {
+    let [key, guest, last] = keys(1, 0, 0);
+    check(3, move || {
+        let table = one_line();
+        let ask = |key| u64::from(table.try_acquire(&key, 1).is_ok());
+        let mut granted = ask(key);
+        table.clock().set(LATER);
+        // The other place is a live one's.
+        assert_eq!(ask(last), 1);
+        let parts = [(guest, None), (key, Some(NOW + SECOND / 10))];
+        let [_, more] = race(&table, parts, |table, (key, back)| {
+            if let Some(nanos) = back {
+                table.clock().set(nanos);
+            }
+            u64::from(table.try_acquire(&key, 1).is_ok())
+        });
+        granted += more;
+        // What it has earned by now is one permit, whatever the clock has read meanwhile.
+        table.clock().set(NOW + SECOND + SECOND / 9);
+        granted += u64::from(table.try_acquire(&key, 1).is_ok());
+        assert!(granted <= 2, "{granted} to {table:?}");
+    });
+}
+
+/// A call that is held up between its reading and its look at the table's time.
+#[test]
+fn a_clock_that_others_are_ahead_of_has_not_gone_back() {
+    let [one, two] = keys(1, 0, 0);
+    check(3, move || {
+        let table = one_line();
+        race(&table, [(one, None), (two, Some(NOW + 10 * SECOND))], |table, (key, later)| {
+            if let Some(nanos) = later {
+                table.clock().set(nanos);
+            }
+            assert!(table.try_acquire(&key, 1).is_ok());
+        });
+        assert_eq!(table.healed(), 0);
+    });
 }
 
 #[test]
@@ -102,6 +153,8 @@ fn a_marker_does_not_come_again_by_clocks_that_are_apart() {
     // Another key gets no place from the one that is removed, nor that of its marker.
     let before = vec![
         SetClock(NOW),
+        // So that the table has this time, and not that of the clock that is ahead.
+        Sweep,
         RunAhead(SECOND),
         Mark(one),
         RunAhead(0),

@@ -103,6 +103,16 @@ fn a_key_that_is_charged_just_now_loses_no_place() {
     explore(3, live(key), [vec![Ask(guest, 1)], back], |_| {});
 }
 
+/// By three quarters of a wrap, so that what is written there would seem to be of long ago.
+#[test]
+fn a_reading_from_before_a_jump_forward_is_made_again() {
+    const JUMP: u64 = (3 << 19) * SECOND;
+    let [key] = keys(1, 0, 0);
+    let there = vec![SetClock(NOW + JUMP), Ask(key, 1), Ask(key, 1)];
+    explore(3, live(key), [vec![Ask(key, 1)], there.clone()], |_| {});
+    explore(3, live(key), [vec![Batch(vec![key], 1)], there], |_| {});
+}
+
 /// By a second, so much as it takes to fill.
 #[test]
 fn clocks_may_be_apart_by_the_skew() {
@@ -112,7 +122,10 @@ fn clocks_may_be_apart_by_the_skew() {
     let ahead = |call| vec![RunAhead(SECOND), call];
     explore(3, live.clone(), [ahead(Ask(key, 1)), vec![Ask(key, 1)]], |_| {});
     // Half full, and by the other clock long since expired.
-    let before = [&*live.before, &[SetClock(NOW + SECOND / 2)]].concat();
+    // (By the call for the one that is gone the table has that time, and not that of the clock
+    // that is ahead by no more than is told apart.)
+    let [.., gone] = keys::<9>(1, 0, 0);
+    let before = [&*live.before, &[SetClock(NOW + SECOND / 2), Remove(gone)]].concat();
     let half = Scene { before, ..live };
     explore(3, half.clone(), [ahead(Ask(guest, 1)), vec![Ask(key, 1)]], |_| {});
     explore(3, half, [ahead(Sweep), vec![Ask(key, 1), Ask(guest, 1)]], |_| {});
