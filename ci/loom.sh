@@ -2,13 +2,19 @@
 # The loom models, their canary and refused designs, and the mutants of the real
 # code, each of which a model must catch.
 #
-#   ci/loom.sh              models with the bounds they set, then the mutants
+#   ci/loom.sh              models with the bounds they set, then the mutants that are
+#                           not in the ledger as they are now
+#   ci/loom.sh --all        the same, then all mutants: each night
 #   ci/loom.sh --deep       models only, with one preemption more than they set
 #   ci/loom.sh --unbounded  models only, with any number: days, by hand
 #
+# The ledger, loom-tests/mutants/LEDGER, has a line for each mutant that was caught, of
+# what that depends on (ci/ledger.sh). It is written anew at the end of each run; commit
+# it. One that is older costs time, no more.
+#
 # LOOM_MAX_PREEMPTIONS=n takes the place of all bounds, in the models and the
-# mutants alike. The number of executions of each model is in models.log, in the
-# target folder.
+# mutants alike; the ledger is then neither read nor written. The number of executions of
+# each model is in models.log, in the target folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,85 +26,139 @@ export RUSTFLAGS="--cfg sluicegate_loom ${RUSTFLAGS:-}"
 target="$(mkdir -p "${CARGO_TARGET_DIR:-target}/loom-models" && cd "${CARGO_TARGET_DIR:-target}/loom-models" && pwd)"
 export CARGO_TARGET_DIR="$target"
 models=(cargo test -q -p sluicegate-loom-tests --profile loom)
-log="$target/models.log"
 
 case "${1:-}" in
-    "") ;;
+    "" | --all) ;;
     --deep) export LOOM_DEEPER=1 ;;
     --unbounded) export LOOM_UNBOUNDED=1 ;;
-    *) echo "usage: ci/loom.sh [--deep | --unbounded]" >&2; exit 2 ;;
+    *) echo "usage: ci/loom.sh [--all | --deep | --unbounded]" >&2; exit 2 ;;
 esac
 
+# What the mutants' being caught depends on, as it is now. Before anything is built: it
+# fails if one of them does not apply any more.
+export work="$target" LC_ALL=C
+ledger=loom-tests/mutants/LEDGER
+ci/ledger.sh >"$work/ledger"
+
+# Of a build with these arguments, the test binaries.
+binaries_of() {
+    "${models[@]}" "$@" --no-run --message-format=json-render-diagnostics |
+        sed -nE 's/.*"executable":"([^"]+)".*/\1/p'
+}
+
+# Each model in a process of its own, as many at once as there are processors: a file
+# after the other would leave processors idle while the last model of each goes on.
+model() {
+    local binary=$1 name=$2 file began=$SECONDS
+    file=$(basename "$binary" | sed 's/-[0-9a-f]*$//')
+    "$binary" --exact "$name" --nocapture >"$work/models/$file.$name" 2>&1 || true
+    # Run, and not only named.
+    grep -q '^test result: ok. 1 passed' "$work/models/$file.$name" ||
+        { cat "$work/models/$file.$name"; echo "loom: $file: $name fails"; touch "$work/failed"; }
+    echo "$((SECONDS - began)) $file $name" >>"$work/models.times"
+}
+
 started=$SECONDS
-if ! "${models[@]}" --no-fail-fast -- --nocapture >"$log" 2>&1; then
-    cat "$log"
-    echo "loom: a model fails"
-    exit 1
-fi
-count() { "${models[@]}" "$@" -- --list 2>/dev/null | grep -c ': test$'; }
-canaries=$(count canary_)
+rm -rf "$work/models" "$work/models.times" "$work/failed"
+mkdir "$work/models"
+binaries=$(binaries_of)
+for binary in $binaries; do
+    "$binary" --list --format terse | sed -n "s:\(.*\)\: test$:$binary \1:p"
+done >"$work/models.list"
+export -f model
+xargs -P "$(nproc)" -L 1 bash -c 'model "$@"' _ <"$work/models.list"
+(cd "$work/models" && tail -n +1 -- *) >"$work/models.log"
+[ ! -e "$work/failed" ] || { echo "loom: a model fails"; exit 1; }
+count() { grep -cE "$1" "$work/models.list" || true; }
+canaries=$(count ' canary_')
 # The designs, and a control that the same models let pass.
-refused=$(count --test refused exceed)
-names=$(count --test names)
-passed=$(($(count) - canaries - refused - names))
+refused=$(count '/refused-[0-9a-f]+ .*exceed')
+names=$(count '/names-[0-9a-f]+ ')
+passed=$(($(count .) - canaries - refused - names))
 summary="models: $passed passed, canaries: $canaries caught, refused designs: $refused caught"
 [ "$canaries" -gt 0 ] && [ "$refused" -gt 0 ] || { echo "loom: no canary was run"; exit 1; }
 echo "$summary ($((SECONDS - started)) s)"
-[ -z "${1:-}" ] || exit 0
+printf '\nslowest models\n'
+sort -rn "$work/models.times" | head -5 | awk '{ printf "%5d s  %s: %s\n", $1, $2, $3 }'
+[[ ${1:-} =~ ^(--all)?$ ]] || exit 0
 
 # A mutant is a patch of `src/`. It is built and run in a copy of the sources, so
 # that the tree is never touched, and in a target folder of its own: cargo takes
 # two workspaces with the same files for one, and would run a mutant as the model.
-# As many at once as there are processors, each in a copy and a folder of theirs.
+# As many at once as there are processors, each in a copy and a folder of theirs, where
+# one follows the other: what no mutant changes is compiled once.
 mutant() {
-    local patch=$1 name copy log catchers began=$SECONDS model file files=() missed=()
-    name=$(basename "$patch" .patch)
-    copy="$work/mutant-$slot"
-    log="$work/mutant-$slot.log"
+    local name=$1 began=$SECONDS copy="$work/mutant-$slot" log="$work/mutant-$slot.log" catchers missed
+    local patch="$copy/loom-tests/mutants/$name.patch"
     export CARGO_TARGET_DIR="$work/mutants-$slot" CARGO_INCREMENTAL=1
     IFS=', ' read -r -a catchers <<<"$(sed -n 's/^# caught-by: //p' "$patch")"
-    [ ${#catchers[@]} -gt 0 ] || { echo "loom: $name does not say what catches it"; return; }
-    rm -rf "$copy"
-    mkdir -p "$copy"
-    # With new times, or cargo would take the last mutant's build for this one's.
-    tar -cf - --exclude=./target --exclude=./.git --exclude=./fuzz . | tar -xmf - -C "$copy"
+    # The patched file is newer than what was built last, or cargo would take that for it.
     patch -s -f -F0 -p1 -d "$copy" <"$patch" || { echo "loom: $name does not apply"; return; }
+    missed=$(cd "$copy" && escaped_from "${catchers[@]}")
+    patch -R -s -f -F0 -p1 -d "$copy" <"$patch" || { echo "loom: $name cannot be taken back"; exit 255; }
+    [ -n "$missed" ] || touch "$work/caught/$name"
+    printf '%-36s %5d  %s\n' "$name" "$((SECONDS - began))" "${missed:-${catchers[*]}}"
+}
+
+# Prints which of these models do not catch what is built here, if any.
+escaped_from() {
+    local model files=() binaries missed=()
+    local -A file
     # Only the files with the models that are to catch it.
-    for model in "${catchers[@]}"; do
-        file=$(grep -l "fn $model()" loom-tests/tests/*.rs) || { echo "loom: $name: no model $model"; return; }
-        files+=(--test "$(basename "$file" .rs)")
+    for model in "$@"; do
+        file[$model]=$(basename "$(grep -l "fn $model()" loom-tests/tests/*.rs)" .rs)
+        files+=(--test "${file[$model]}")
     done
     # A mutant that does not build is not caught, it is broken.
-    (cd "$copy" && "${models[@]}" "${files[@]}" --no-run) >"$log" 2>&1 || { cat "$log"; echo "loom: $name does not build"; return; }
-    for model in "${catchers[@]}"; do
+    binaries=$(binaries_of "${files[@]}" 2>"$log") || { cat "$log" >&2; echo "DOES NOT BUILD"; return; }
+    for model in "$@"; do
         # A model that a mutant makes endless is stopped; that does not count.
-        if (cd "$copy" && timeout 120 "${models[@]}" --no-fail-fast "${files[@]}" -- --exact "$model") >"$log" 2>&1 ||
-            ! grep -q '^test result: FAILED. 0 passed; 1 failed' "$log"; then
+        timeout 120 "$(grep -E "/${file[$model]}-[0-9a-f]+$" <<<"$binaries")" --exact "$model" >"$log" 2>&1
+        if ! grep -q '^test result: FAILED. 0 passed; 1 failed' "$log"; then
             missed+=("$model")
             cp "$log" "$work/escaped-$name.log"
         fi
     done
-    if [ ${#missed[@]} -eq 0 ]; then
-        printf '%-36s %5d  %s\n' "$name" "$((SECONDS - began))" "${catchers[*]}"
-        touch "$work/caught/$name"
-    else
-        printf '%-36s %5d  %s\n' "$name" "$((SECONDS - began))" "ESCAPED ${missed[*]}"
-    fi
+    [ ${#missed[@]} -eq 0 ] || echo "ESCAPED ${missed[*]}"
 }
 
-export work="$target"
-export -f mutant
-rm -rf "$work/caught" "$work"/escaped-*
-mkdir -p "$work/caught"
-patches=(loom-tests/mutants/*.patch)
-printf '\n%-36s %5s  %s\n' mutant s "caught by"
-printf '%s\n' "${patches[@]}" | xargs -P "$(nproc)" --process-slot-var=slot -I{} \
-    bash -c 'models=(cargo test -q -p sluicegate-loom-tests --profile loom); mutant {}'
-total=${#patches[@]}
-caught=$(find "$work/caught" -type f | wc -l)
-rm -rf "$work"/mutant-*
+# Those that were caught, now or before, as they are now. Also if the run is broken off.
+record() {
+    [ -z "${LOOM_MAX_PREEMPTIONS:-}" ] || return 0
+    { cat "$work/unchanged"; ls "$work/caught"; } | sort -u | join - "$work/ledger" >"$work/ledger.new"
+    cmp -s "$work/ledger.new" "$ledger" || cp "$work/ledger.new" "$ledger"
+}
+
+rm -rf "$work/caught" "$work"/escaped-* "$work"/mutant-*
+mkdir "$work/caught"
+if [ "${1:-}" = --all ] || [ -n "${LOOM_MAX_PREEMPTIONS:-}" ] || [ ! -f "$ledger" ]; then
+    : >"$work/unchanged"
+else
+    comm -12 "$work/ledger" <(sort "$ledger") | cut -d' ' -f1 >"$work/unchanged"
+fi
+cut -d' ' -f1 "$work/ledger" | comm -23 - "$work/unchanged" >"$work/changed"
+trap record EXIT
+
+if [ -s "$work/changed" ]; then
+    for ((slot = 0; slot < $(nproc); slot++)); do
+        mkdir -p "$work/mutant-$slot" "$work/mutants-$slot"
+        tar -cf - --exclude=./target --exclude=./.git --exclude=./fuzz . | tar -xmf - -C "$work/mutant-$slot"
+        # With what the models were built from, but for our own crates.
+        [ -d "$work/mutants-$slot/loom" ] || tar -C "$work" -cf - --exclude='*sluicegate*' \
+            --exclude='incremental' loom | tar -xf - -C "$work/mutants-$slot"
+    done
+    export -f mutant escaped_from binaries_of
+    printf '\n%-36s %5s  %s\n' mutant s "caught by"
+    xargs -P "$(nproc)" --process-slot-var=slot -I{} bash -c "$(declare -p models)"'; set -uo pipefail; mutant {}' \
+        <"$work/changed"
+    rm -rf "$work"/mutant-*
+fi
+total=$(wc -l <"$work/ledger")
+unchanged=$(wc -l <"$work/unchanged")
+fresh=$(find "$work/caught" -type f | wc -l)
+caught=$((unchanged + fresh))
 
 echo
-echo "$summary, mutants: $caught of $total caught"
+echo "$summary, mutants: $caught of $total caught ($fresh run now, $unchanged unchanged since they were caught)"
 [ "$total" -gt 0 ] && [ "$caught" -eq "$total" ] || { echo "loom: a mutant escaped"; exit 1; }
 echo "$((passed + canaries + refused + names + total)) passed, 0 failed"

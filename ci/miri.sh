@@ -27,20 +27,35 @@ ci/setup.sh nightly
 flags="-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check"
 flags+=" -Zmiri-compare-exchange-weak-failure-rate=0.5 -Zmiri-preemption-rate=0.05"
 
-features=std
-
-# miri SEEDS ARGUMENT...
+# miri SEEDS FEATURES ARGUMENT...
 miri() {
-    MIRIFLAGS="$flags -Zmiri-many-seeds=0..$1" cargo +nightly miri test -q -p sluicegate \
-        --no-default-features --features "$features" "${@:2}"
+    local log
+    log=$(mktemp)
+    if MIRIFLAGS="$flags -Zmiri-many-seeds=0..$1" cargo +nightly miri test -q -p sluicegate \
+        --no-default-features --features "$2" "${@:3}" >"$log" 2>&1; then
+        echo "miri: passed with $1 seed(s): ${*:3}"
+        rm "$log"
+    else
+        cat "$log"
+        echo "miri: failed: ${*:3}"
+        # Nothing more is begun.
+        exit 255
+    fi
 }
+# Once, and not by each of the first.
+cargo +nightly miri setup -q
 
-miri "$unit_seeds" --lib -- --skip wherever_the_circle_is_cut \
-    --skip never_past_what_is_accrued --skip every_value_of_a_small_word --skip every_small_state \
-    --skip key_table::ticks --skip key_table::place
-miri "$unit_seeds" --test verbs --test debts --test shapes --test live_terms \
-    --test snapshots --test clock_faults --test window_races --test leases
-miri "$unit_seeds" --test sharded -- races::no_permit races::leases races::changes
-miri "$unit_seeds" --test key_table -- answers::each_key answers::a_receipt answers::a_look
-features=std,keyed miri "$unit_seeds" --test hot_keys -- threads
-miri "$seeds" --test stress --test linearizability
+export -f miri
+export flags
+
+# One interpreter runs on one processor, so there is one for each; the longest first.
+xargs -P "$(nproc)" -L 1 bash -c 'miri "$@"' _ <<END
+$unit_seeds std --lib -- --skip wherever_the_circle_is_cut --skip never_past_what_is_accrued --skip every_value_of_a_small_word --skip every_small_state --skip key_table::ticks --skip key_table::place
+$seeds std --test stress
+$seeds std --test linearizability
+$unit_seeds std,keyed --test hot_keys -- threads
+$unit_seeds std --test key_table -- answers::each_key answers::a_receipt answers::a_look
+$unit_seeds std --test sharded -- races::no_permit races::leases races::changes
+$unit_seeds std --test verbs --test debts --test shapes --test live_terms
+$unit_seeds std --test snapshots --test clock_faults --test window_races --test leases
+END

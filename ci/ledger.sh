@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Prints a line for each mutant: its name, and hashes of what its being caught depends on.
+#
+#   NAME PATCH SOURCES MODELS
+#
+# The sources are those of every module that the patch changes (`src/keyed.rs` and all of
+# `src/keyed/` for one of `src/keyed/store.rs`) and `src/sync.rs`; the models are the files
+# of `loom-tests/tests` with those that are to catch it, and `loom-tests/src`. Lines that
+# are comments do not count, nor do unit tests in files of their own.
+#
+# That is not all: a model may run code of other modules too, and a change there could let
+# the mutant escape. `ci/loom.sh --all`, each night, is for that.
+#
+# Fails if a patch does not apply any more, or names a model that is not there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export LC_ALL=C
+
+die() { echo "ledger: $*" >&2; exit 1; }
+
+declare -A hashes patch_hash sources_of file_of
+# The hash of all these files together, in `hash`.
+hash_of() {
+    hash=${hashes["$*"]:-}
+    [ -z "$hash" ] || return 0
+    hash=$(cat "$@" | sed '\:^ *//:d' | sha256sum)
+    hash=${hash:0:16}
+    hashes["$*"]=$hash
+}
+
+stale=()
+for patch in loom-tests/mutants/*.patch; do
+    patch -s -f -F0 -p1 --dry-run <"$patch" >/dev/null || stale+=("$patch")
+done
+[ ${#stale[@]} -eq 0 ] || die "no longer apply: ${stale[*]}"
+
+while read -r hash patch; do
+    patch_hash[$patch]=${hash:0:16}
+done < <(sha256sum loom-tests/mutants/*.patch)
+while read -r file; do
+    module=${file#src/} module=${module%%/*} module=${module%.rs}
+    sources_of[$module]+="$file "
+done < <(find src -name '*.rs' ! -name tests.rs | sort)
+while IFS=: read -r file model; do
+    model=${model#fn }
+    file_of[${model%()}]=$file
+done < <(grep -o 'fn [a-z0-9_]*()' loom-tests/tests/*.rs)
+
+# Each patch with the modules that it changes, and the models that are to catch it.
+while read -r patch modules catchers; do
+    name=${patch##*/} sources=(src/sync.rs) models=(loom-tests/src/*.rs)
+    for module in ${modules//,/ }; do
+        [ -n "${sources_of[$module]:-}" ] || die "$name changes $module, and there is no such module"
+        # Split into words: names of our files have no blanks.
+        sources+=(${sources_of[$module]})
+    done
+    for model in ${catchers//,/ }; do
+        file=${file_of[$model]:-}
+        [ -n "$file" ] || die "$name is to be caught by $model, and there is no such model"
+        [[ " ${models[*]} " == *" $file "* ]] || models+=("$file")
+    done
+    hash_of "${sources[@]}"
+    line="${name%.patch} ${patch_hash[$patch]} $hash"
+    hash_of "${models[@]}"
+    echo "$line $hash"
+done < <(awk '
+    function done() { if (patch) print patch, modules ? modules : "none", catchers ? catchers : "none" }
+    FNR == 1 { done(); patch = FILENAME; modules = catchers = "" }
+    sub(/^# caught-by: */, "") { gsub(/ /, ""); catchers = $0 }
+    /^\+\+\+ b\/src\// {
+        sub(/^\+\+\+ b\/src\//, ""); sub(/(\/|\.rs).*/, "")
+        if (("," modules ",") !~ ("," $0 ",")) modules = modules ? modules "," $0 : $0
+    }
+    END { done() }
+' loom-tests/mutants/*.patch) | sort
