@@ -32,3 +32,16 @@ impl Accrual {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_kind_accrues_as_it_does_alone() {
+        let linear = Accrual::Linear(Linear::new(3, 2));
+        let stepped = Stepped { gain: 5, period_nanos: 10, phase_nanos: 0 };
+        let stepped = Accrual::Stepped(stepped);
+        assert_eq!([linear.units(5), stepped.units(25)], [7, 10]);
+    }
+}

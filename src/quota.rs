@@ -300,4 +300,51 @@ mod tests {
             assert_eq!(quota.unwrap_err().to_string(), text);
         }
     }
+
+    #[test]
+    fn quotas_are_equal_if_all_their_parts_are_given_or_not() {
+        let hash_of = |quota: Quota| {
+            let mut state = std::hash::DefaultHasher::new();
+            quota.hash(&mut state);
+            state.finish()
+        };
+        let quota = quota!(10 / second);
+        let given = quota.with_initial(10).and_then(|quota| quota.with_max_debt(10)).unwrap();
+        assert_eq!((quota, hash_of(quota)), (given, hash_of(given)));
+        let others = [
+            quota!(10 / minute),
+            quota!(11 / second, burst 10),
+            quota.with_burst(9).unwrap(),
+            quota.with_refill(Refill::Interval),
+            quota.with_initial(9).unwrap(),
+            quota.with_max_debt(9).unwrap(),
+        ];
+        for other in others {
+            assert_ne!(quota, other);
+            assert_ne!(hash_of(quota), hash_of(other));
+        }
+    }
+
+    #[test]
+    fn a_part_that_was_given_stays_when_another_is() {
+        let quota = quota!(10 / second).with_refill(Refill::Interval).with_initial(5).unwrap();
+        for burst in [5, 6, 10, 11] {
+            let quota = quota.with_burst(burst).unwrap();
+            assert_eq!((quota.burst(), quota.initial()), (burst, 5));
+            assert_eq!((quota.rate(), quota.refill()), (rate!(10 / second), Refill::Interval));
+        }
+        assert!(quota.with_burst(4).is_err());
+        assert!(quota.with_burst(Quota::MAX_BURST).is_ok());
+        assert!(quota.with_max_debt(Quota::MAX_DEBT).is_ok());
+    }
+
+    #[test]
+    fn a_debt_in_force_follows_the_burst_if_it_is_that_of_the_burst() {
+        let after = |max_debt| {
+            let quota = Quota::in_force(rate!(10 / second), 20, Refill::Smooth, max_debt);
+            assert_eq!(quota.max_debt(), max_debt);
+            quota.with_burst(7).unwrap().max_debt()
+        };
+        assert_eq!([after(20), after(19), after(0)], [7, 19, 0]);
+    }
 }

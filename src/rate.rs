@@ -235,4 +235,14 @@ mod tests {
         assert_eq!(rate!(1 / 250 ms), Rate::every(Duration::from_millis(250)).unwrap());
         assert_eq!(rate!(7 / day), Rate::per_day(7).unwrap());
     }
+
+    #[test]
+    fn every_unit_is_as_long_as_it_says() {
+        let seconds = |rate: Result<Rate, ConfigError>| rate.unwrap().period().as_secs();
+        let named = [Rate::per_second(7), Rate::per_minute(7), Rate::per_hour(7), Rate::per_day(7)];
+        assert_eq!(named.map(seconds), [1, 60, 3_600, 86_400]);
+        assert!(named.iter().all(|rate| rate.unwrap().permits() == 7));
+        let literals = [rate!(1 / 9 ns), rate!(1 / us), rate!(1 / ms), rate!(1 / hour)];
+        assert_eq!(literals.map(Rate::period_nanos), [9, 1_000, 1_000_000, 3_600_000_000_000]);
+    }
 }

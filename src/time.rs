@@ -43,4 +43,11 @@ mod tests {
         assert_eq!(nanos(Duration::MAX), u64::MAX);
         assert_eq!(duration(u128::MAX), Duration::MAX);
     }
+
+    #[test]
+    fn a_duration_that_does_not_fit_is_the_longest_that_does() {
+        for seconds in [18_446_744_074, 40_000_000_000, u64::MAX] {
+            assert_eq!(nanos(Duration::from_secs(seconds)), u64::MAX);
+        }
+    }
 }

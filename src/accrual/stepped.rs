@@ -56,4 +56,11 @@ mod tests {
         let stepped = Stepped { gain: 1, period_nanos: 2, phase_nanos: 1 };
         assert_eq!(stepped.units(u64::MAX), 1 << 63);
     }
+
+    #[test]
+    fn a_phase_is_the_time_into_a_period() {
+        let stepped = Stepped { gain: 5, period_nanos: 10, phase_nanos: 7 };
+        let phases = [0, 2, 3, 16, u64::MAX].map(|nanos| stepped.phase(nanos));
+        assert_eq!(phases, [7, 9, 0, 3, 2]);
+    }
 }

@@ -179,4 +179,19 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_level_is_its_word_and_shows_the_fields() {
+        for bits in [0, 1, 41, u64::MAX] {
+            assert_eq!(Level::from_bits(bits).to_bits(), bits);
+        }
+        assert_eq!(std::format!("{:?}", Level(41)), "Level { units: 20, slot: 1 }");
+        assert_eq!(UNIT, 2);
+    }
+
+    #[test]
+    fn a_level_without_a_cost_leaves_that_much_more() {
+        let level = Level(41);
+        assert_eq!(level.without(6).balance(50, 100), level.balance(50, 100) + 6);
+    }
 }

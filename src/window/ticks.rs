@@ -86,4 +86,35 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_bits_number_the_last_tick_and_no_more() {
+        for length in [1, 2, 3, 1_000, 1 << 40, (1 << 40) + 1, MAX_PERIOD_NANOS] {
+            let last = u128::from(Linear::MAX_ELAPSED / length);
+            let bits = Ticks::new(length).bits();
+            assert!(last < 1 << bits && last >= 1 << (bits - 1), "{length}");
+        }
+    }
+
+    #[test]
+    fn clocks_apart_by_the_skew_are_no_more_than_its_ticks_apart() {
+        for length in [1, 3, SKEW_NANOS - 1, SKEW_NANOS, SKEW_NANOS + 1, MAX_PERIOD_NANOS] {
+            let ticks = Ticks::new(length);
+            assert_eq!(ticks.length_nanos(), length);
+            let apart = |now| ticks.moment(now + SKEW_NANOS).tick - ticks.moment(now).tick;
+            // The last moment of a tick is the one from which most of them begin.
+            assert!(apart(0) <= ticks.skew() && apart(length - 1) <= ticks.skew());
+            assert!(ticks.skew() <= apart(length - 1) + 1);
+        }
+    }
+
+    #[cfg(feature = "alloc")]
+    #[test]
+    fn an_age_is_as_many_ticks_as_begin_within_it() {
+        let ticks = Ticks::new(10);
+        let now = ticks.moment(57);
+        assert_eq!(ticks.since_start(&now), 7);
+        let ago = [0, 7, 8, 17, 18, 57].map(|age| ticks.ago(age, &now));
+        assert_eq!(ago, [0, 0, 1, 1, 2, 5]);
+    }
 }
