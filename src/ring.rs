@@ -75,7 +75,7 @@ use core::fmt;
 use crate::contention::Contention;
 use crate::sync::{
     AtomicWord,
-    Ordering::{AcqRel, Acquire, Relaxed},
+    Ordering::{Acquire, Relaxed, Release},
     fence,
 };
 use crate::window::{History, Limit, Moment, Ticks};
@@ -239,7 +239,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         // ORDERING: Acquire, so that the clock is read after the shift: an old shift
         // gives an earlier tick, as a clock that is behind would, but an old reading
         // with a new shift a tick to come. Pairs with the CAS in `heal`.
-        // MODEL: `a_ring_too_far_ahead_goes_on_from_there`.
+        // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
         self.core.moment(self.core.shift.load(Acquire))
     }
 
@@ -274,7 +274,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         // clock after them: with an earlier reading, a tick that came in between
         // would look like a fault. Pairs with the CAS below, and with those of the
         // hot word.
-        // MODEL: `a_ring_too_far_ahead_goes_on_from_there`,
+        // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`,
         // `a_tick_that_came_in_between_is_no_fault`.
         let shift = self.core.shift.load(Acquire);
         // ORDERING: see above.
@@ -287,16 +287,18 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
             // To the tick before: from its own, which the clock may be at the end of,
             // time would be ahead of where it stood.
             let shift = (shift, shift.wrapping_add(ahead).wrapping_sub(1));
-            // ORDERING: AcqRel, so that whoever sees the new shift sees the tick that
-            // it was made for; Relaxed on failure: somebody else did it.
-            // MODEL: `a_ring_too_far_ahead_goes_on_from_there`.
-            if self.core.shift.compare_exchange(shift.0, shift.1, AcqRel, Relaxed).is_ok() {
+            // ORDERING: Release, so that whoever sees the new shift sees the tick that
+            // it was made for, and reads the clock as it was set back. Not Acquire:
+            // what the shift was before has been acquired above. Relaxed on failure:
+            // somebody else did it, and it is loaded next.
+            // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
+            if self.core.shift.compare_exchange(shift.0, shift.1, Release, Relaxed).is_ok() {
                 // ORDERING: Relaxed, as in `healed`.
                 // MODEL: `a_ring_too_far_ahead_goes_on_from_there`.
                 self.core.healed.fetch_add(1, Relaxed);
             }
-            // ORDERING: Acquire, as above.
-            // MODEL: `a_ring_too_far_ahead_goes_on_from_there`.
+            // ORDERING: Acquire, as in `now`.
+            // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
             *now = self.core.moment(self.core.shift.load(Acquire));
         }
         seen

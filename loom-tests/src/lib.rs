@@ -11,15 +11,18 @@
 //! * [`Ledger`] adds up what was admitted, and knows the bound.
 //! * [`orders`] compares a race with the same calls one after the other, on any
 //!   [`Subject`].
+//! * [`faults`] sets the clock back while others ask.
 //! * `tables` plays calls on a table of keys, and `hot` on keys with seats, and know what must
 //!   hold of them.
 
 mod clock;
 mod explore;
+pub mod faults;
 #[cfg(sluicegate_loom)]
 pub mod hot;
 mod ledger;
 pub mod orders;
+pub mod reference;
 pub mod shards;
 mod subject;
 #[cfg(sluicegate_loom)]

@@ -1,14 +1,15 @@
 //! A race is right if its outcome is that of the same calls in some order.
 //!
 //! [`assert_one_after_the_other`] makes all the orders that keep each thread's
-//! own, runs each of them in one thread on a limiter of its own, and then explores
-//! the race. Every answer of every call is compared, with all that is in it, and
+//! own, runs each of them in one thread on a limiter of its own beside its reference (see
+//! [`Reference`]), and then explores the race. Every answer of every call is compared, with all that is in it, and
 //! so is what the limiter is left with.
 
 use std::time::Duration;
 
-use sluicegate::{Carry, Denied, Grant, Quota, Receipt, Snapshot};
+use sluicegate::{Carry, Clock, Denied, Grant, Quota, Receipt, Snapshot};
 
+use crate::reference::Reference;
 use crate::{Arc, Bucket, Subject, TestClock, check, once, race};
 
 /// A call.
@@ -99,6 +100,9 @@ pub trait Stage: Clone + Send + Sync + 'static {
     /// before the race.
     fn make(&self) -> (Self::Limiter, u64, &[Op]);
 
+    /// What a new one has to be.
+    fn reference(&self, limiter: &Self::Limiter) -> Reference;
+
     /// The limiter as the threads find it.
     fn set(&self) -> Arc<Self::Limiter> {
         TestClock::run_ahead(0);
@@ -128,6 +132,10 @@ impl Stage for Scene {
     fn make(&self) -> (Bucket, u64, &[Op]) {
         (Bucket::with_clock(self.quota, TestClock::new()), self.now_nanos, &self.before)
     }
+
+    fn reference(&self, limiter: &Bucket) -> Reference {
+        Reference::of_bucket(self.quota, limiter.clock().shared_nanos())
+    }
 }
 
 /// The same for a limiter of windows.
@@ -135,6 +143,8 @@ impl Stage for Scene {
 pub struct Windows<L> {
     /// Makes it on a clock.
     pub new: fn(TestClock) -> L,
+    /// For how many requests a log has places, if that is not its limit.
+    pub capacity: Option<u64>,
     /// What the clock shows from then on.
     pub now_nanos: u64,
     /// What was called before the race.
@@ -153,6 +163,10 @@ impl<L: Subject> Stage for Windows<L> {
 
     fn make(&self) -> (L, u64, &[Op]) {
         ((self.new)(TestClock::new()), self.now_nanos, &self.before)
+    }
+
+    fn reference(&self, limiter: &L) -> Reference {
+        limiter.reference(self.capacity)
     }
 }
 
@@ -237,10 +251,17 @@ fn steps<L: Subject>(program: &[Op]) -> Vec<Step> {
 /// The outcome if one thread makes the calls in `order`, a list of whose turn
 /// it is.
 fn alone<S: Stage>(scene: &S, programs: &[Vec<Step>], order: &[usize], last_nanos: u64) -> Outcome {
-    let limiter = scene.set();
+    TestClock::run_ahead(0);
+    let (limiter, now_nanos, before) = scene.make();
+    let mut reference = scene.reference(&limiter);
+    limiter.clock().set(now_nanos);
+    for op in before {
+        let answer = op.on(&limiter, &mut None);
+        reference.assert_answers(*op, limiter.clock().now_nanos(), answer, &mut None);
+    }
     let mut ahead_nanos = vec![0; programs.len()];
     let mut next = vec![0; programs.len()];
-    let mut held: Vec<_> = programs.iter().map(|_| None).collect();
+    let mut held: Vec<_> = programs.iter().map(|_| (None, None)).collect();
     let mut answers = vec![Vec::new(); programs.len()];
     for &turn in order {
         let step = programs[turn][next[turn]];
@@ -249,12 +270,23 @@ fn alone<S: Stage>(scene: &S, programs: &[Vec<Step>], order: &[usize], last_nano
             ahead_nanos[turn] = nanos;
         }
         TestClock::run_ahead(ahead_nanos[turn]);
+        let now_nanos = limiter.clock().now_nanos();
         match step {
-            Step::Settle(permits) => limiter.settle(permits),
-            Step::Call(op) => answers[turn].push(op.on(&*limiter, &mut held[turn])),
+            Step::Settle(permits) => {
+                limiter.settle(permits);
+                reference.settle(now_nanos, permits);
+            }
+            Step::Call(op) => {
+                let (receipt, undo) = &mut held[turn];
+                let answer = op.on(&limiter, receipt);
+                reference.assert_answers(op, now_nanos, answer, undo);
+                answers[turn].push(answer);
+            }
         }
     }
-    Outcome::new(answers, &*limiter, last_nanos)
+    let outcome = Outcome::new(answers, &limiter, last_nanos);
+    reference.assert_left(limiter.clock().now_nanos(), &outcome.left);
+    outcome
 }
 
 /// All ways to take turns.

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use sluicegate::{
-    FixedWindow, Limiter, MultiWindow, SlidingCounter, SlidingLog, SlidingWindow, WeightedLog,
-    WindowFromFirst,
+    FixedWindow, Limiter, MultiWindow, Rate, SlidingCounter, SlidingLog, SlidingWindow,
+    WeightedLog, WindowFromFirst,
 };
 
 use crate::orders::{Answer, Op};
+use crate::reference::{Cover, Fixed, FromFirst, LATER, Log, Reference, Ring, State};
 use crate::{Bucket, TestClock};
 
 /// A limiter, and what only its kind can do.
@@ -17,6 +18,10 @@ pub trait Subject: Limiter + Send + Sync + 'static {
 
     /// The answer to a call that not every limiter knows.
     fn call(&self, op: Op) -> Answer;
+
+    /// What it has to be, from now on; `capacity` is for how many requests a log has places, if
+    /// that is not its limit.
+    fn reference(&self, capacity: Option<u64>) -> Reference;
 
     /// All that can be seen of it.
     fn left(&self) -> Vec<Answer>;
@@ -31,6 +36,10 @@ pub trait Subject: Limiter + Send + Sync + 'static {
 impl Subject for Bucket {
     fn clock(&self) -> &TestClock {
         self.clock()
+    }
+
+    fn reference(&self, _: Option<u64>) -> Reference {
+        Reference::of_bucket(self.quota(), self.clock().shared_nanos())
     }
 
     fn call(&self, op: Op) -> Answer {
@@ -56,7 +65,7 @@ impl Subject for Bucket {
 /// What is counted now, and for three windows on: all that can still matter.
 fn counts(clock: &TestClock, window: Duration, count: impl Fn() -> u64) -> Vec<Answer> {
     let now_nanos = clock.shared_nanos();
-    let later = [0, 1, 2, 3].map(|windows| {
+    let later = LATER.map(|windows| {
         clock.set(now_nanos + windows * window.as_nanos() as u64);
         Answer::Count(count())
     });
@@ -64,13 +73,23 @@ fn counts(clock: &TestClock, window: Duration, count: impl Fn() -> u64) -> Vec<A
     later.into()
 }
 
-/// `$settle` is how to come to the caller's time, if that is a step of its own.
+/// `$state` is what it has to be that was made at a time, for a limit and the length of its
+/// window, with so many places. `$settle` is how to come to the caller's time, if that is a step of its own.
 macro_rules! subjects {
-    ($($Limiter:ident $(settles $settle:expr)?;)*) => {
+    ($($Limiter:ident is $state:expr $(, settles $settle:expr)?;)*) => {
         $(
             impl Subject for $Limiter<TestClock> {
                 fn clock(&self) -> &TestClock {
                     self.clock()
+                }
+
+                fn reference(&self, capacity: Option<u64>) -> Reference {
+                    let state: fn(u64, u64, u64, u64) -> State = $state;
+                    let (limit, window) = (self.limit(), self.window());
+                    let now_nanos = self.clock().shared_nanos();
+                    let places = capacity.unwrap_or(limit);
+                    let state = state(now_nanos, limit, window.as_nanos() as u64, places);
+                    Reference::of_windows(&[Rate::new(limit, window).unwrap()], state)
                 }
 
                 fn call(&self, op: Op) -> Answer {
@@ -114,17 +133,33 @@ fn turn(ring: &impl Limiter, permits: u64) {
 }
 
 subjects! {
-    FixedWindow settles |window, _| _ = window.peek(0);
-    SlidingCounter;
-    WindowFromFirst;
-    SlidingWindow settles |window, permits| turn(window, permits);
-    SlidingLog settles |log, _| _ = log.peek(0);
-    WeightedLog;
+    FixedWindow is |now, _, length, _| State::Fixed(Fixed::new(now, length, false)),
+        settles |window, _| _ = window.peek(0);
+    SlidingCounter is |now, _, length, _| State::Fixed(Fixed::new(now, length, true));
+    WindowFromFirst is |now, limit, length, _| State::FromFirst(FromFirst::new(now, length, limit));
+    SlidingWindow is |now, _, length, _| ring(now, &[length]),
+        settles |window, permits| turn(window, permits);
+    SlidingLog is |now, _, length, places| State::Log(Log::unit(now, length, places)),
+        settles |log, _| _ = log.peek(0);
+    WeightedLog is |now, limit, length, places| State::Log(Log::weighted(now, length, places, limit));
+}
+
+/// Windows as the models have them: of one slot.
+fn ring(now_nanos: u64, lengths: &[u64]) -> State {
+    State::Ring(Ring::new(now_nanos, lengths, 1, Cover::Strict))
 }
 
 impl Subject for MultiWindow<TestClock> {
     fn clock(&self) -> &TestClock {
         self.clock()
+    }
+
+    fn reference(&self, _: Option<u64>) -> Reference {
+        let windows: Vec<_> =
+            self.windows().map(|(limit, window)| Rate::new(limit, window).unwrap()).collect();
+        let lengths: Vec<_> =
+            windows.iter().map(|window| window.period().as_nanos() as u64).collect();
+        Reference::of_windows(&windows, ring(self.clock().shared_nanos(), &lengths))
     }
 
     fn call(&self, op: Op) -> Answer {

@@ -9,6 +9,7 @@
 //! * what a granted caller did is visible to the callers granted after it.
 
 use sluicegate::{SlidingLog, WeightedLog, rate};
+use sluicegate_loom_tests::faults::assert_no_reading_is_of_before_its_shift;
 use sluicegate_loom_tests::orders::{Op, Stage, Windows, assert_one_after_the_other};
 use sluicegate_loom_tests::{Admission, Arc, Ledger, SECOND, Subject, TestClock, check, race};
 
@@ -43,7 +44,12 @@ fn windows(ahead: u64) -> Op {
 /// A log that granted one half a window before `NOW`.
 fn used<L: Subject>(new: fn(TestClock) -> L) -> Windows<L> {
     let before = vec![Op::SetClock(NOW - WINDOW / 2), ONE, Op::SetClock(NOW)];
-    Windows { new, now_nanos: NOW, before }
+    Windows { new, capacity: None, now_nanos: NOW, before }
+}
+
+/// The same of two requests.
+fn used_weighted() -> Windows<WeightedLog<TestClock>> {
+    Windows { capacity: Some(2), ..used(weighted) }
 }
 
 /// A log that granted one long before `NOW`.
@@ -76,10 +82,10 @@ fn as_many_are_admitted_as_have_left_the_window() {
 
 #[test]
 fn a_weighted_log_admits_no_more_than_its_limit() {
-    assert_one_after_the_other(1, &used(weighted), [&[ONE], &[TWO], &[windows(1), TWO]]);
+    assert_one_after_the_other(1, &used_weighted(), [&[ONE], &[TWO], &[windows(1), TWO]]);
     assert_one_after_the_other(
         2,
-        &used(weighted),
+        &used_weighted(),
         [&[Op::TryAcquireUpTo(3)], &[ONE, windows(1), TWO]],
     );
 }
@@ -100,7 +106,7 @@ fn a_denial_is_of_a_moment_at_which_the_log_was_full() {
         assert_one_after_the_other(1, &used(double), [&[windows(1), call], &others]);
     }
     for call in [Op::TryAcquire(3), Op::Peek(2), Op::Count] {
-        assert_one_after_the_other(1, &used(weighted), [&[windows(1), call], &others]);
+        assert_one_after_the_other(1, &used_weighted(), [&[windows(1), call], &others]);
     }
 }
 
@@ -110,7 +116,7 @@ fn a_denial_is_of_a_moment_at_which_the_log_was_full() {
 fn a_denial_does_not_mix_two_laps() {
     let new = |clock| Log::with_capacity(rate!(2 / 250 ms), 4, clock).unwrap();
     let before = vec![Op::SetClock(NOW - 2 * WINDOW), ONE, ONE, Op::SetClock(NOW)];
-    let scene = Windows { new, now_nanos: NOW, before };
+    let scene = Windows { new, capacity: Some(4), now_nanos: NOW, before };
     let others = [ONE, windows(1), ONE, windows(2), ONE];
     assert_one_after_the_other(1, &scene, [&[Op::Peek(1)], &others]);
 }
@@ -193,6 +199,11 @@ fn an_entry_that_came_in_between_is_no_fault() {
         assert_eq!(limiter.healed(), 0);
         assert!((1..=2).contains(&limiter.count()));
     });
+}
+
+#[test]
+fn a_log_adds_its_shift_to_no_earlier_reading() {
+    assert_no_reading_is_of_before_its_shift(double);
 }
 
 /// The promise of the limiters' section on memory ordering.

@@ -24,13 +24,13 @@ fn bucket() -> Scene {
 
 fn tally() -> Windows<FixedWindow<TestClock>> {
     let new = |clock| FixedWindow::with_clock(rate!(3 / second), clock).unwrap();
-    Windows { new, now_nanos: NOW, before: vec![ONE] }
+    Windows { new, capacity: None, now_nanos: NOW, before: vec![ONE] }
 }
 
 fn ring() -> Windows<SlidingWindow<TestClock>> {
     let new = |clock| SlidingWindow::with_clock(rate!(3 / second), 1, clock).unwrap();
     let before = vec![Op::SetClock(NOW - SECOND), ONE, Op::SetClock(NOW), ONE];
-    Windows { new, now_nanos: NOW, before }
+    Windows { new, capacity: None, now_nanos: NOW, before }
 }
 
 /// Beside others who take, and who give back too.

@@ -10,6 +10,9 @@
 //! * what a granted caller did is visible to the callers granted after it.
 
 use sluicegate::{MultiWindow, SlidingWindow, rate};
+use sluicegate_loom_tests::faults::{
+    assert_no_reading_is_of_before_its_shift, assert_no_second_reading_is_of_before_its_shift,
+};
 use sluicegate_loom_tests::orders::{Op, Stage, Windows, assert_one_after_the_other};
 use sluicegate_loom_tests::{Admission, Arc, Ledger, SECOND, TestClock, check, race};
 
@@ -37,7 +40,7 @@ fn slots(ahead: u64) -> Op {
 /// one in it, of three.
 fn used() -> Windows<Window> {
     let slot = |ago: u64| [Op::SetClock(NOW - ago * SLOT), ONE];
-    Windows { new: three, now_nanos: NOW, before: [2, 1, 0].map(slot).concat() }
+    Windows { new: three, capacity: None, now_nanos: NOW, before: [2, 1, 0].map(slot).concat() }
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn several_windows_are_turned_together() {
     }
     let now_nanos = 103 * SLOT;
     let before = vec![Op::SetClock(now_nanos - SLOT), ONE, Op::SetClock(now_nanos), ONE];
-    let scene = Windows { new: two_windows, now_nanos, before };
+    let scene = Windows { new: two_windows, capacity: None, now_nanos, before };
     assert_one_after_the_other(2, &scene, [&[slots(1), ONE], &[slots(1), TWO]]);
     assert_one_after_the_other(2, &scene, [&[slots(1), ONE], &[slots(5), TWO, slots(6), ONE]]);
     assert_one_after_the_other(2, &scene, [&[Op::Reset], &[slots(1), TWO]]);
@@ -111,7 +114,7 @@ fn several_windows_are_turned_together() {
 #[test]
 fn a_ring_too_far_ahead_goes_on_from_there() {
     let before = vec![Op::SetClock(100 * SECOND), ONE, Op::SetClock(NOW)];
-    let scene = Windows { new: three, now_nanos: NOW, before };
+    let scene = Windows { new: three, capacity: None, now_nanos: NOW, before };
     assert_one_after_the_other(2, &scene, [&[ONE], &[ONE], &[TWO]]);
     assert_one_after_the_other(2, &scene, [&[ONE, Op::Count], &[Op::Count, ONE]]);
     assert_one_after_the_other(2, &scene, [&[ONE], &[ONE, slots(1), TWO]]);
@@ -139,6 +142,13 @@ fn a_tick_that_came_in_between_is_no_fault() {
         assert_eq!(limiter.healed(), 0);
         assert!((1..=2).contains(&limiter.count()));
     });
+}
+
+#[test]
+fn a_ring_adds_its_shift_to_no_earlier_reading() {
+    let two = |clock| SlidingWindow::with_clock(rate!(2 / 250 ms), 1, clock).unwrap();
+    assert_no_reading_is_of_before_its_shift(two);
+    assert_no_second_reading_is_of_before_its_shift(two);
 }
 
 /// The promise of the limiters' section on memory ordering.

@@ -26,7 +26,7 @@ fn fixed(clock: TestClock) -> Fixed {
 fn one_left<L>(new: fn(TestClock) -> L) -> Windows<L> {
     let before =
         vec![Op::SetClock(NOW - SECOND), Op::TryAcquire(1), Op::SetClock(NOW), Op::TryAcquire(1)];
-    Windows { new, now_nanos: NOW, before }
+    Windows { new, capacity: None, now_nanos: NOW, before }
 }
 
 /// Calls in the window, at its end and in the next one.
@@ -153,7 +153,7 @@ fn a_lowered_limit_holds_for_whoever_comes_after() {
 fn a_window_too_far_ahead_is_moved_once() {
     let far = |new| {
         let before = vec![Op::SetClock(100 * SECOND), Op::TryAcquire(1), Op::SetClock(NOW)];
-        Windows { new, now_nanos: NOW, before }
+        Windows { new, capacity: None, now_nanos: NOW, before }
     };
     let one = Op::TryAcquire(1);
     assert_one_after_the_other(2, &far(fixed), [&[one], &[one], &[one]]);

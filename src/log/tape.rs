@@ -98,7 +98,7 @@ impl<C: Clock> Tape<C> {
         // ORDERING: Acquire, so that the clock is read after the shift: an old shift is
         // a clock that is behind, but an old reading with a new shift would be a time
         // to come. Pairs with the CAS in `heal`.
-        // MODEL: `a_log_too_far_ahead_goes_on_from_there`.
+        // MODEL: `a_log_adds_its_shift_to_no_earlier_reading`.
         let shift = self.shift.load(Acquire);
         self.clock.now_nanos().wrapping_add(shift)
     }
@@ -226,25 +226,27 @@ impl<C: Clock> Tape<C> {
     #[cold]
     #[inline(never)]
     pub(super) fn heal(&self, excess: impl Fn(u64, u64) -> u64) -> u64 {
-        // ORDERING: Acquire, so that the last entry is read after the shift and the
-        // clock after both: with an earlier reading, an entry that came in between
-        // would look like a fault. Pairs with the CAS below and with the one in
-        // `append`.
-        // MODEL: `a_log_too_far_ahead_goes_on_from_there`.
-        let shift = self.shift.load(Acquire);
+        // ORDERING: Relaxed. The clock is read after it, by the fence below: with an earlier
+        // reading, an entry that came in between would look like a fault. An entry from
+        // before the shift is not ahead of what that makes of the clock.
+        // MODEL: `a_log_adds_its_shift_to_no_earlier_reading`.
+        let shift = self.shift.load(Relaxed);
         let last = self.entry(self.head().number - 1);
         // ORDERING: an Acquire fence, because the head may be an old one and the entry
-        // at its place one of a later lap: then nothing else brings the time of that.
-        // MODEL: `an_entry_that_came_in_between_is_no_fault`.
+        // at its place one of a later lap: then nothing else brings the time of that. And
+        // for the shift, see above. Pairs with the CAS below and with the one in `append`.
+        // MODEL: `an_entry_that_came_in_between_is_no_fault`,
+        // `a_log_adds_its_shift_to_no_earlier_reading`.
         fence(Acquire);
         let ahead = excess(last, self.clock.now_nanos().wrapping_add(shift));
-        // ORDERING: AcqRel, so that whoever sees the new shift sees the entry that it
-        // was made for; Relaxed on failure: somebody else did it.
-        // MODEL: `a_log_too_far_ahead_goes_on_from_there`.
+        // ORDERING: Release, so that whoever sees the new shift sees the entry that it was
+        // made for, and reads the clock as it was set back. Not Acquire: what the shift was
+        // before has been acquired above. Relaxed on failure: somebody else did it.
+        // MODEL: `a_log_adds_its_shift_to_no_earlier_reading`.
         if ahead > 0
             && self
                 .shift
-                .compare_exchange(shift, shift.wrapping_add(ahead), AcqRel, Relaxed)
+                .compare_exchange(shift, shift.wrapping_add(ahead), Release, Relaxed)
                 .is_ok()
         {
             // ORDERING: Relaxed, as in `healed`.
