@@ -130,6 +130,53 @@ fn a_lease_of_a_burst_that_was_lowered_keeps_the_bound() {
     }
 }
 
+/// Which limit was in force when a lease was taken is not known beside a change: it may have
+/// been the one before or the one after, and neither must let too much come back.
+#[test]
+fn a_lease_taken_beside_a_change_of_the_burst_keeps_the_bound_of_a_lower_one() {
+    const MORE: Quota = quota!(1 / second, burst 48);
+    const BETWEEN: Quota = quota!(1 / second, burst 12);
+    const FEW: Quota = quota!(1 / second, burst 8);
+    // Raised as it is taken, and lowered again before it ends.
+    let lease: Act = |limiter| {
+        let lease = limiter.shard(0).lease(16);
+        limiter.reconfigure(BETWEEN, Carry::Keep);
+        drop(lease);
+        0
+    };
+    let raise: Act = |limiter| {
+        limiter.reconfigure(MORE, Carry::Reset);
+        0
+    };
+    check(2, move || {
+        let limiter = sharded(FEW, TestClock::new());
+        race(&limiter, [lease, raise], |limiter, act| act(limiter));
+        let limit = limiter.quota().burst();
+        let left = rest(&limiter);
+        assert!(left <= limit, "{left} of {limit}");
+    });
+    // Lowered as it is taken. (What comes back before that is not the lease's any more.)
+    let lease: Act = |limiter| {
+        let lease = limiter.shard(0).lease(16);
+        if limiter.quota().burst() == 12 {
+            drop(lease)
+        } else {
+            core::mem::forget(lease)
+        }
+        0
+    };
+    let lower: Act = |limiter| {
+        limiter.reconfigure(BETWEEN, Carry::Keep);
+        0
+    };
+    check(2, move || {
+        let limiter = sharded(MORE, TestClock::new());
+        race(&limiter, [lease, lower], |limiter, act| act(limiter));
+        let left = rest(&limiter);
+        assert!(left <= 12, "{left}");
+    });
+}
+
 #[test]
 fn after_a_reset_there_is_no_more_than_the_burst() {
     let others: [Act; 3] = [
