@@ -103,8 +103,8 @@ pub use self::verbs::HotPlace;
 ///   keys; one that others can predict is not for keys that others choose.
 /// * What makes a key full, or gives it other terms, has to be done by way of
 ///   [`change`](HotKeys::change), or what was drawn before comes on top. So it does where a
-///   store starts a key again by itself, because the clock went back: a `Keyed` by more than a
-///   second, a table by more than its skew.
+///   store starts a key again by itself, because the clock went back by more than a second (of a
+///   table: or its skew, if that is more), which it counts: `healed` of the store.
 ///
 /// A hot key may get *less*: while it is full, an eighth of its burst is passed over, and what lies
 /// in seats whose threads do not use it, up to a quarter of its burst, waits there until it is

@@ -98,17 +98,26 @@ pub enum DefaultHasher {}
 /// * **Levels wrap**, after the [`wrap_period`](KeyTable::wrap_period): 2^21 fills for bursts
 ///   up to 2^14 (24 days, if a key fills in a second), 2^10 for the largest, and four minutes
 ///   at least. A key that comes back after just so long, when nobody has taken or swept its
-///   place, may be held for a live one, and be refused for a fill at most: at 2^21, with odds of
-///   one in two million.
+///   place, may be held for a live one, and be refused for a fill and a second at most: with odds
+///   of so much in a wrap, which for a fill of a second is one in a million.
 /// * **The bound asks that no call is held up for a quarter of a wrap** between two of its
-///   steps, and that each line is swept once in a quarter of a wrap, by
+///   steps, that the clock does not jump forward by a whole wrap, to the tick, between the load
+///   and the CAS of one call, and that each line is swept once in a quarter of a wrap, by
 ///   [`sweep`](KeyTable::sweep) or by new keys (each 16th sweeps a line). Without sweeps a
 ///   call that is held up for a millisecond may, with odds of 5 in 10^10 for a key that comes
 ///   back after a wrap or more, admit one more burst, once. A receipt should not be kept for
 ///   that long either.
-/// * **Clocks** of the threads may be apart by the skew ([`KeyTableBuilder::skew`], 1 ms). A
-///   key whose level is further ahead of a caller's clock starts again from full: so after a
-///   clock was set back by more. A key's place is free for others later by two skews.
+/// * **A clock that jumps forward** during a call, however far, is worth what it earns: a call
+///   whose reading is from before such a jump reads it again. What is left is the whole wrap above:
+///   for each call under way that meets it, a burst at most may be granted twice, and that is not
+///   counted.
+/// * **A clock that steps back**, by up to a second (or the skew, if that is more), grants nothing
+///   anew: a key is refused until the clock is where it was, and one that had lost its place does
+///   not earn the same time twice. So it is for every quota: a second is at most one 256th of a
+///   wrap. After a step back by more, a tick included, the keys that are ahead of the clock start
+///   again from full, and [`healed`](KeyTable::healed) counts it.
+/// * **Clocks** of threads may be apart by a second too. By how much they are is kept to the skew
+///   ([`KeyTableBuilder::skew`], 1 ms): a key's place is free for others later by two skews.
 ///
 /// # Fairness
 ///

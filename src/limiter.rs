@@ -62,8 +62,9 @@ pub use self::token_bucket::TokenBucket;
 
 /// What every limiter can do, whatever its algorithm.
 ///
-/// Each limiter has these verbs as methods of its own too, so the trait is only
-/// needed to be generic over limiters. It can be made into an object.
+/// What a limiter has of these verbs as a method of its own does the same. The trait is needed to
+/// be generic over limiters, and for the verbs that a limiter has not by itself. It can be made
+/// into an object.
 ///
 /// # Examples
 ///

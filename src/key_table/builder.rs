@@ -24,7 +24,7 @@ const RATED: u128 = 17;
 /// |---|---|---|
 /// | [`tier`](KeyTableBuilder::tier) | one, that of the quota | further quotas |
 /// | [`when_full`](KeyTableBuilder::when_full) | [`WhenFull::Deny`] | the answer to a key for which there is no place |
-/// | [`skew`](KeyTableBuilder::skew) | 1 ms | how far the clocks of threads may be apart |
+/// | [`skew`](KeyTableBuilder::skew) | 1 ms | how far the clocks of threads are apart, as a rule |
 /// | [`hasher`](KeyTableBuilder::hasher) | the standard library's, of a secret seed | |
 /// | [`clock`](KeyTableBuilder::clock) | the default clock | |
 /// | [`observer`](KeyTableBuilder::observer) | none | who is told of each decision, such as a `TopKeys` |
@@ -85,8 +85,10 @@ impl<K: ?Sized, S, C, O> KeyTableBuilder<K, S, C, O> {
         KeyTableBuilder { when_full, ..self }
     }
 
-    /// How far the readings of the clock by two threads at one time may be apart. A place is
-    /// free again twice so much later.
+    /// How exactly the table keeps the time by which places are given away, and how far ahead
+    /// of the clock a level may be, if that is more than a second: how far the readings of two
+    /// threads at one time are apart. A place is free again twice so much later. Less means that
+    /// new keys write a shared word more often: once each skew.
     pub fn skew(self, skew: Duration) -> Self {
         KeyTableBuilder { skew, ..self }
     }

@@ -172,9 +172,23 @@ fn each_reset_is_worth_one_burst_and_nothing_else() {
                         }
                     }
                 });
-                let beside = |thread: usize, _| {
+                // However seldom the resetting thread gets to run: one reset at least is done
+                // between two of these, and the other one after it has begun.
+                let wait_for_resets = || {
+                    for _ in 0..2 {
+                        let seen = resets.load(Relaxed);
+                        clock.pass(4 * MS);
+                        while resets.load(Relaxed) == seen {
+                            thread::yield_now();
+                        }
+                    }
+                };
+                let beside = |thread: usize, turn: u64| {
                     if thread == 0 {
                         clock.pass(20_000);
+                        if turn % 4_000 == 3_999 {
+                            wait_for_resets();
+                        }
                     }
                 };
                 let granted = race(limiter, &clock, (3, often(60_000)), &beside);

@@ -46,8 +46,8 @@ fn scenes(caps: &[i8], slack: i8, back: i8, until: i8) -> Vec<Scene> {
 
 #[test]
 fn a_clock_that_steps_back_grants_nothing_anew() {
-    all_hold(scenes(&[1], 0, 1, 3));
-    all_hold(scenes(&[1, 2], 0, 2, 2));
+    all_hold(scenes(&[1], 0, 1, 2));
+    all_hold(scenes(&[1], 0, 2, 1));
 }
 
 #[test]
@@ -66,7 +66,6 @@ fn a_table_that_forgets_how_far_the_clock_was_is_caught() {
             let scene = Scene { is_unique: false, ..scene }.mutate(&[mutant]);
             explore(&scene).is_err_and(|trace| trace.fault.contains("exceeds its capacity"))
         };
-        let caught = scenes(&[1], 0, 2, 3).into_iter().filter(|scene| exceeds(scene.clone()));
-        assert!(caught.count() > 0, "{mutant:?}");
+        assert!(scenes(&[1], 0, 2, 3).into_iter().any(exceeds), "{mutant:?}");
     }
 }
