@@ -111,7 +111,6 @@ pub fn visit_all<K: Key>(visitor: &mut impl Visitor<K>) {
 
     visitor.visit::<peers::GovernorDashMap<K>>();
     visitor.visit::<peers::GovernorDashMapTold<K>>();
-    visitor.visit::<peers::GovernorDashMapUpkeep<K>>();
     visitor.visit::<peers::GovernorDashMapFoldhash<K>>();
     visitor.visit::<peers::GovernorHashMap<K>>();
     visitor.visit::<peers::Quota<K>>();

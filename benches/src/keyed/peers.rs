@@ -9,11 +9,10 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use foldhash::quality::RandomState as Foldhash;
-use governor::clock::{QuantaClock, QuantaUpkeepClock};
+use governor::clock::QuantaClock;
 use governor::state::keyed::{DashMapStateStore, HashMapStateStore};
 
 use super::{Key, Skew, Store};
-use crate::subject::clocks::STEP;
 use crate::subject::{Limit, Op};
 
 /// No store: what is left of the measurement itself.
@@ -86,14 +85,6 @@ governor!(
     "governor/dashmap_told",
     |keys| DashMapStateStore::with_capacity(keys as usize),
     QuantaClock::default()
-);
-governor!(
-    GovernorDashMapUpkeep,
-    DashMapStateStore<K>,
-    QuantaUpkeepClock,
-    "governor/dashmap_upkeep",
-    |_keys| DashMapStateStore::default(),
-    QuantaUpkeepClock::from_interval(STEP).expect("a thread can be started")
 );
 governor!(
     GovernorDashMapFoldhash,
