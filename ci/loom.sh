@@ -79,7 +79,7 @@ summary="models: $passed passed, canaries: $canaries caught, refused designs: $r
 [ "$canaries" -gt 0 ] && [ "$refused" -gt 0 ] || { echo "loom: no canary was run"; exit 1; }
 echo "$summary ($((SECONDS - started)) s)"
 printf '\nslowest models\n'
-sort -rn "$work/models.times" | head -5 | awk '{ printf "%5d s  %s: %s\n", $1, $2, $3 }'
+sort -rn "$work/models.times" | awk 'NR <= 5 { printf "%5d s  %s: %s\n", $1, $2, $3 }'
 [[ ${1:-} =~ ^(--all)?$ ]] || exit 0
 
 # A mutant is a patch of `src/`. It is built and run in a copy of the sources, so

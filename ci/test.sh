@@ -47,7 +47,7 @@ timed() {
 passed() {
     step "what took how long"
     printf 'slowest tests, by the wall\n'
-    sort -rn "$TEST_TIMES" | head -10 | awk '{ printf "%6.1f s  %s: %s\n", $1 / 1000, $2, $3 }'
+    sort -rn "$TEST_TIMES" | awk 'NR <= 10 { printf "%6.1f s  %s: %s\n", $1 / 1000, $2, $3 }'
     printf '\n%6s %6s  %s\n' cpu wall "seconds of each stage"
     cat "$notes/stages"
     awk '{ cpu += $1; wall += $2 } END { printf "%6d %6d  in all: %.0f minutes of two processors\n", cpu, wall, cpu / 120 }' "$notes/stages"
