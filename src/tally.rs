@@ -321,7 +321,8 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
             let moved = self.tally.moved(seen, &now);
             // ORDERING: as in `spend` on success, so that grants stay in order
             // across the move; Acquire on failure, as for the load.
-            // MODEL: `a_window_too_far_ahead_is_moved_once`.
+            // MODEL: `a_window_too_far_ahead_is_moved_once`,
+            // `a_window_that_began_while_another_was_moved_is_not`.
             match self.line.word.compare_exchange(seen, moved, AcqRel, Acquire) {
                 Ok(_) => {
                     // ORDERING: Relaxed, as in `healed`.

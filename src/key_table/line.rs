@@ -184,7 +184,7 @@ impl<'a> Pair<'a> {
 #[inline]
 pub(super) fn load(word: &AtomicWord<KeyWord>) -> KeyWord {
     // ORDERING: Acquire, as in `words`.
-    // MODEL: `a_new_key_has_one_place`.
+    // MODEL: `a_new_key_has_one_place`, `a_new_key_may_have_come_and_gone`.
     word.load(Acquire)
 }
 
@@ -199,6 +199,7 @@ pub(super) fn replace(
     // far as the one that it was decided by, and sees what its caller had seen. Acquire, so
     // that what one admitted caller did before it asked is visible to the next one of its
     // key. Acquire on failure, as for the load in `words`: a hit goes on from what was found.
-    // MODEL: `a_new_key_has_one_place`, `a_hit_and_a_takeover_never_exceed_the_bound`.
+    // MODEL: `a_new_key_has_one_place`, `a_hit_and_a_takeover_never_exceed_the_bound`,
+    // `a_key_is_charged_by_a_clock_that_its_level_is_not_ahead_of`.
     word.compare_exchange(seen, next, AcqRel, Acquire)
 }

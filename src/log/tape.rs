@@ -154,7 +154,8 @@ impl<C: Clock> Tape<C> {
         // ORDERING: AcqRel on success. Release for the arguments in `head` and
         // `entry`; both, so that what one admitted caller did before it asked is
         // visible to the next one. Relaxed on failure: the caller begins anew.
-        // MODEL: `a_log_admits_no_more_than_its_limit`.
+        // MODEL: `a_log_admits_no_more_than_its_limit`,
+        // `what_was_done_before_a_grant_is_seen_after_the_next_of_a_log`.
         let written = self.place(head.number).compare_exchange(head.seen, entry, AcqRel, Relaxed);
         if written.is_ok() {
             self.advance(head.number);

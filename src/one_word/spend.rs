@@ -105,7 +105,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
     pub(crate) fn drain(&self) -> Grant {
         let now_nanos = self.clock.now_nanos();
         // ORDERING: Acquire, as in `spend`.
-        // MODEL: `never_admits_more_than_the_bound`.
+        // MODEL: `never_admits_more_than_the_bound`, `terms_are_never_mixed`.
         let seen = self.line.word.load(Acquire);
         let drained = self.spend_from::<true>(seen, now_nanos, 0, |terms, balance| {
             Ok(all_there_is(terms, balance))

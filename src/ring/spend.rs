@@ -164,7 +164,8 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         // ORDERING: AcqRel on success. Release for the argument in `Span::since`;
         // both, so that what one admitted caller did before it asked is visible to
         // the next one. Acquire on failure, as for the load in `load`.
-        // MODEL: `no_window_admits_more_than_its_limit`.
+        // MODEL: `no_window_admits_more_than_its_limit`,
+        // `what_was_done_before_a_grant_is_seen_after_the_next_of_a_ring`.
         self.hot.word().compare_exchange_weak(seen, written, AcqRel, Acquire)?;
         Ok(Granted { grant: self.granted(permits, hot, look, now), seen, written })
     }
