@@ -183,7 +183,7 @@ fn a_live_key_whose_place_is_taken_after_the_clock_went_back_is_counted() {
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Acquire(u64, u64),
+    Take(u64, u64),
     Batch(u64),
     Sweep,
     Pass(u64),
@@ -192,7 +192,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        6 => (0..12_u64, 1..6_u64).prop_map(|(key, permits)| Step::Acquire(key, permits)),
+        6 => (0..12_u64, 1..6_u64).prop_map(|(key, permits)| Step::Take(key, permits)),
         1 => (0..12_u64).prop_map(Step::Batch),
         1 => Just(Step::Sweep),
         2 => (0..700 * MS).prop_map(Step::Pass),
@@ -219,7 +219,7 @@ proptest! {
                 granted[key as usize] += if is_ok { permits } else { 0 };
             };
             match step {
-                Step::Acquire(key, permits) => {
+                Step::Take(key, permits) => {
                     note(key, permits, table.try_acquire(&key, permits).is_ok());
                 }
                 Step::Batch(key) => {
