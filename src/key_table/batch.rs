@@ -40,6 +40,9 @@ where
                 table.lines()[found.home].fetch();
                 *place = Some(found);
             }
+            // Before the loads: a processor that waits for the clock would wait for them too, with
+            // nothing else to do. A level that is ahead of it is seen, as in a single call.
+            let moment = table.moment();
             let places = places.iter().flatten().copied();
             let mut words = [None; GROUP];
             for (word, place) in core::iter::zip(&mut words, places.clone()) {
@@ -48,8 +51,6 @@ where
                     table.fetch_other(place);
                 }
             }
-            // After all lines are there, so that hardly a level is ahead of it.
-            let moment = table.moment();
             for (index, (place, word)) in core::iter::zip(places, words).enumerate() {
                 // A key that comes twice may have been new the first time.
                 let word = word.or_else(|| table.lines()[place.home].find_any(place.print));
