@@ -94,6 +94,10 @@ impl<K: ?Sized, S, C, O> KeyTableBuilder<K, S, C, O> {
     }
 
     /// Hashes keys by `hasher`: a faster one, where nobody chooses the keys to do harm.
+    ///
+    /// Keys whose hashes collide share a bucket. They are granted no more than one key may be, but
+    /// whoever can find such keys can have another's refused. The default is `SipHash` of a
+    /// secret seed, which withstands that. See the page on [keys](crate::docs::keyed).
     pub fn hasher<T>(self, hasher: T) -> KeyTableBuilder<K, T, C, O> {
         let KeyTableBuilder { quotas, when_full, skew, clock, observer, keys, .. } = self;
         KeyTableBuilder { quotas, when_full, skew, hasher, clock, observer, keys }
