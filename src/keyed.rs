@@ -74,6 +74,7 @@ mod draw;
 mod each;
 mod entries;
 mod per_key;
+mod slots;
 mod store;
 mod table;
 mod verbs;
@@ -99,8 +100,8 @@ pub(crate) type Hasher = std::hash::RandomState;
 /// A key becomes known when it is first granted something, and is forgotten some time after
 /// it is full again: from then on it would be answered as one that was never asked for. So
 /// there is nothing to clean up, no thread that does it, and no call that goes over all
-/// keys: each new key looks at up to eight others and forgets those that have been full for
-/// a tenth of a second. (When a shard, one in 128 of the keys, grows, that takes the caller
+/// keys: a new key (where nobody leaves, each third) looks at up to eight others and forgets
+/// those that have been full for a tenth of a second. (When a shard, one in 128 of the keys, grows, that takes the caller
 /// and those who ask for its keys as long as it takes to move them.)
 ///
 /// What limits a key is [`Buckets`] (8 bytes of state, all of one quota or of a few tiers)

@@ -199,7 +199,8 @@ mod tests {
                 period_nanos,
                 time_nanos: 0,
                 refill: Refill::Smooth,
-                passed_nanos: 0,
+                is_early: false,
+                apart_nanos: 0,
             };
             let wait = accrued.certain_wait(missing as i64);
             // One of them may have been earned all but a part already.

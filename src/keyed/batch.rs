@@ -56,6 +56,9 @@ where
         let ask = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
             limiter.ask::<true>(terms, state, permits, now_nanos)
         };
+        let alone = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
+            limiter.ask_alone(terms, state, permits, now_nanos)
+        };
         let mut index = 0;
         for keys in keys.chunks(GROUP) {
             let mut places = [Place::of_hash(0); GROUP];
@@ -64,8 +67,9 @@ where
             }
             let known = self.store.spend_known_group(&places, keys, ask);
             for ((key, place), known) in iter::zip(iter::zip(keys, places), known) {
-                let said = known
-                    .unwrap_or_else(|| self.spend_at(place, *key, Request::All(permits), ask, ask));
+                let said = known.unwrap_or_else(|| {
+                    self.spend_at(place, *key, Request::All(permits), ask, alone)
+                });
                 self.tell(*key, permits, &said);
                 answer(index, said);
                 index += 1;

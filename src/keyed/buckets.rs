@@ -10,6 +10,7 @@
 //! it been kept.
 
 mod change;
+mod idle;
 mod spend;
 mod tiers;
 
@@ -27,7 +28,7 @@ use crate::{Clock, ConfigError, DefaultClock, Quota};
 use super::per_key::{Answer, Engine, Settled};
 
 pub(super) use self::change::replaced;
-use self::spend::spend;
+use self::spend::{spend, spend_alone};
 pub(super) use self::tiers::Number;
 pub use self::tiers::{OneTier, Tier, Tiers};
 
@@ -226,8 +227,8 @@ impl Common {
     /// The level of a key that becomes known. Clamped then: later, others may read an
     /// earlier time.
     fn fresh(&self, now_nanos: u64) -> Level {
-        let balance = self.holding(self.unknown, now_nanos).balance;
-        Level::leaving(balance, self.terms.accrued(now_nanos))
+        let accrued = self.terms.accrued(now_nanos);
+        Level::leaving(self.unknown.balance(accrued, self.terms.capacity), accrued)
     }
 
     fn outlook(&self, level: Level, now_nanos: u64) -> Outlook {
@@ -277,6 +278,18 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
         spend::<SPEND>(&common.terms, &state.level, now_nanos, charge)
     }
 
+    fn ask_alone(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
+        spend_alone(&common.terms, &state.level, now_nanos, charge)
+    }
+
     fn ask_up_to(
         &self,
         terms: &Arc<[Common]>,
@@ -294,11 +307,27 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
     }
 
     fn is_idle(&self, terms: &Arc<[Common]>, state: &State<T::Number>, now_nanos: u64) -> bool {
-        let common = Self::common(terms, state.tier);
         // ORDERING: Relaxed. Under the lock of the shard, which orders it.
         // MODEL: `a_removed_key_has_no_second_burst`.
-        let level = state.level.load(Relaxed);
-        common.holding(level, now_nanos) == common.holding(common.unknown, now_nanos)
+        Self::common(terms, state.tier).idleness(now_nanos).is_of(state.level.load(Relaxed))
+    }
+
+    #[inline]
+    fn idle_at<'a>(
+        &'a self,
+        terms: &'a Arc<[Common]>,
+        now_nanos: u64,
+    ) -> impl Fn(&State<T::Number>) -> bool + 'a {
+        let first = terms[0].idleness(now_nanos);
+        move |state| {
+            // ORDERING: Relaxed, as in `is_idle`.
+            // MODEL: `a_removed_key_has_no_second_burst`.
+            let level = state.level.load(Relaxed);
+            match state.tier.place() {
+                0 => first.is_of(level),
+                _ => Self::common(terms, state.tier).idleness(now_nanos).is_of(level),
+            }
+        }
     }
 
     fn idle_after(

@@ -37,7 +37,7 @@ where
 
     #[inline(always)]
     fn ask(&self, hash: u64, key: &Q, permits: u64) -> Result<Grant, Denied> {
-        // Twice, as in `try_acquire`.
+        // Two of them, as in `try_acquire`.
         self.spend_at(
             Place::of_hash(hash),
             key,
@@ -46,7 +46,7 @@ where
                 limiter.ask::<true>(terms, state, permits, now_nanos)
             },
             move |limiter, terms, state, now_nanos| {
-                limiter.ask::<true>(terms, state, permits, now_nanos)
+                limiter.ask_alone(terms, state, permits, now_nanos)
             },
         )
     }
@@ -57,8 +57,8 @@ where
             self.store.spend_known(Place::of_hash(hash), key, |_, terms, state, now_nanos| {
                 at_nanos.set(now_nanos);
                 Buckets::<C, T>::draw(terms, state, want, now_nanos)
-            })?;
-        let grant = drawn.ok().filter(|grant| grant.permits() > 0)?;
+            });
+        let grant = drawn.ok()?.ok().filter(|grant| grant.permits() > 0)?;
         Some(Drawn { grant, at_nanos: at_nanos.get() })
     }
 

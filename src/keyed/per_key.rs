@@ -55,6 +55,18 @@ pub trait Engine<K> {
         now_nanos: u64,
     ) -> Answer;
 
+    /// All of `permits` or none, of a state that nobody else has now: the shard's lock is held
+    /// alone.
+    fn ask_alone(
+        &self,
+        terms: &Self::Terms,
+        state: &Self::State,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Answer {
+        self.ask::<true>(terms, state, permits, now_nanos)
+    }
+
     /// As many of `permits` as there are.
     fn ask_up_to(
         &self,
@@ -70,6 +82,15 @@ pub trait Engine<K> {
 
     /// Whether the state is what a fresh one would be.
     fn is_idle(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> bool;
+
+    /// The same of many states at one time: what they have in common is found once.
+    fn idle_at<'a>(
+        &'a self,
+        terms: &'a Self::Terms,
+        now_nanos: u64,
+    ) -> impl Fn(&Self::State) -> bool + 'a {
+        move |state| self.is_idle(terms, state, now_nanos)
+    }
 
     /// How long until it is, if nobody asks for the key.
     fn idle_after(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> Duration;

@@ -122,14 +122,15 @@ impl<K, L: Engine<K>> Store<K, L> {
         &self.shards[place.shard % SHARDS]
     }
 
-    /// What `ask` makes of the key, if it is known and its state is one that can be.
+    /// What `ask` makes of the key, if it is known and its state is one that can be; else
+    /// by what reading of the clock a key may be put in, if by any from before the lock.
     #[inline(always)]
     pub(super) fn spend_known<Q>(
         &self,
         place: Place,
         key: &Q,
         ask: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
-    ) -> Option<Result<Grant, Denied>>
+    ) -> Result<Result<Grant, Denied>, Option<u64>>
     where
         K: Borrow<Q>,
         Q: Eq + ?Sized,
@@ -138,18 +139,25 @@ impl<K, L: Engine<K>> Store<K, L> {
         // not lowered by an early reading; only what is put in needs a later one.
         let now_nanos = self.limiter.now_nanos();
         let shard = self.shard_of(place).read();
-        let entry = shard.table.find(place.home, key)?;
+        let Some(entry) = shard.table.find(place.home, key) else {
+            // It will be swept when this key is put in.
+            shard.table.fetch_next_group();
+            return Err(Some(now_nanos));
+        };
         match ask(&self.limiter, &shard.terms, &entry.state, now_nanos) {
-            Answer::Said(answer) => Some(answer),
-            Answer::Impossible(_) => None,
+            Answer::Said(answer) => Ok(answer),
+            Answer::Impossible(_) => Err(None),
         }
     }
 
-    /// What `ask` makes of the key, which is put in if something is granted to it.
+    /// What `ask` makes of the key, which is put in if something is granted to it. It alone
+    /// has the state then. The reading of the clock that the caller made before is used where
+    /// it is as good as another.
     pub(super) fn spend<Q>(
         &self,
         place: Place,
         key: &Q,
+        reading_nanos: Option<u64>,
         ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Result<Grant, Denied>, NoRoom>
     where
@@ -160,16 +168,21 @@ impl<K, L: Engine<K>> Store<K, L> {
         loop {
             {
                 let shard = &mut *self.shard_of(place).write();
-                // After the lock, so no earlier than the reading by which a state of this
-                // key was found to be idle.
-                let now_nanos = self.limiter.now_nanos();
-                self.heal(shard, place, key, now_nanos);
-                if let Some(entry) = shard.table.find(place.home, key) {
-                    let answer = ask(&self.limiter, &shard.terms, &entry.state, now_nanos);
-                    let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
-                    return Ok(answer);
-                }
-                let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
+                let early_nanos = reading_nanos.filter(|&reading_nanos| {
+                    searched == 0 && self.is_late_enough(shard, place, key, reading_nanos)
+                });
+                let now_nanos = if let Some(early_nanos) = early_nanos {
+                    early_nanos
+                } else {
+                    let now_nanos = self.limiter.now_nanos();
+                    self.heal(shard, place, key, now_nanos);
+                    if let Some(entry) = shard.table.find(place.home, key) {
+                        let answer = ask(&self.limiter, &shard.terms, &entry.state, now_nanos);
+                        let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
+                        return Ok(answer);
+                    }
+                    shard.no_earlier_than_forgotten(now_nanos)
+                };
                 let key = key.to_owned();
                 let state = self.limiter.fresh(&shard.terms, &key, now_nanos);
                 let answer = ask(&self.limiter, &shard.terms, &state, now_nanos);
@@ -185,7 +198,10 @@ impl<K, L: Engine<K>> Store<K, L> {
                     answer => return Ok(answer),
                 };
                 shard.table.shrink_in_turn();
-                self.sweep_group(shard, now_nanos.saturating_sub(GRACE_NANOS));
+                if shard.table.is_turn_to_sweep() {
+                    let found = self.sweep_group(shard, now_nanos.saturating_sub(GRACE_NANOS));
+                    shard.table.swept(found);
+                }
                 if let Some(reserved) = self.has_room(shard, now_nanos, &mut searched) {
                     if shard.table.is_full() {
                         // All would be moved anyway, so first see who need not be.
@@ -203,6 +219,30 @@ impl<K, L: Engine<K>> Store<K, L> {
             }
             self.search_elsewhere(&mut searched);
         }
+    }
+
+    /// Whether the key can be put in by a reading of the clock from before the lock: if it is
+    /// not there, and if no key was forgotten by a later reading. Else it is not as good as a
+    /// reading made under the lock. It may be from long before, for the caller may have been
+    /// held up since: a state that others have left meanwhile would look like one from ahead of
+    /// the clock, and be started again from full; and a key that was forgotten meanwhile would
+    /// come back with more than it had then.
+    #[inline]
+    fn is_late_enough<Q>(
+        &self,
+        shard: &Shard<K, L>,
+        place: Place,
+        key: &Q,
+        reading_nanos: u64,
+    ) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let Shard { table, terms, horizon_nanos } = shard;
+        reading_nanos >= *horizon_nanos
+            && table.find(place.home, key).is_none()
+            && self.limiter.settled(terms, *horizon_nanos, reading_nanos).is_none()
     }
 
     /// Forgets the key, whatever its state.

@@ -1,102 +1,46 @@
 //! A map from keys to states that can be walked a piece at a time. No atomics here.
 //!
-//! Open addressing in groups of eight places. A group's tags, a byte for each place, are
-//! one word and are looked at together; the entries lie in an array of their own, so that
-//! both can be on their way at the same time. An entry is in the first group from its
+//! Open addressing in groups of eight places. An entry is in the first group from its
 //! home on that had a place, and each full group that it passed by counts it: a search
 //! ends at a group that nobody passed by, and a removal leaves nothing behind.
 
-use alloc::boxed::Box;
 use core::borrow::Borrow;
 use core::mem;
-use core::num::NonZeroU32;
 use core::ops::Range;
 
-use crate::prefetch::prefetch;
-
-/// Places in a group.
-pub(super) const GROUP: usize = 8;
-
-/// The lowest bit of each byte.
-const ONES: u64 = u64::MAX / 0xFF;
-
-/// The highest bit of each byte: of a tag, that the place is taken.
-const TAKEN: u64 = ONES << 7;
-
-/// Where a key belongs: a part of its hash, the highest bit set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Home(NonZeroU32);
-
-impl Home {
-    pub(super) const fn new(hash: u32) -> Home {
-        Home(NonZeroU32::MIN.saturating_add((hash | 1 << 31) - 1))
-    }
-
-    fn group(self) -> usize {
-        // The tag is made of other bits.
-        self.0.get() as usize
-    }
-
-    fn tag(self) -> u64 {
-        u64::from(self.0.get() >> 24)
-    }
-}
+pub(super) use super::slots::Home;
+use super::slots::{At, GROUP, Slots};
 
 /// A key that is in the table.
 #[derive(Debug)]
 pub(super) struct Entry<K, V> {
-    home: Home,
     pub(super) key: K,
     pub(super) state: V,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Group {
-    /// A byte for each place, 0 if it is free.
-    tags: u64,
-    /// Entries that found no place here, or before.
-    passed: u64,
-}
-
-impl Group {
-    /// A bit for each place that may hold an entry of this tag. (Above one that does,
-    /// there may be one that does not.)
-    #[inline]
-    fn matches(self, tag: u64) -> u64 {
-        let differences = self.tags ^ (ONES * tag);
-        differences.wrapping_sub(ONES) & !differences & TAKEN
-    }
-
-    /// The first place that is free.
-    fn free(self) -> Option<usize> {
-        let free = !self.tags & TAKEN;
-        (free != 0).then(|| place(free))
-    }
-
-    fn set(&mut self, place: usize, tag: u64) {
-        self.tags = self.tags & !(0xFF << (8 * place)) | tag << (8 * place);
-    }
-}
-
-/// The place of the lowest of `bits`.
-#[inline]
-fn place(bits: u64) -> usize {
-    bits.trailing_zeros() as usize / 8
 }
 
 /// A map from keys to states.
 #[derive(Debug)]
 pub(super) struct Table<K, V> {
-    groups: Box<[Group]>,
-    entries: Box<[Option<Entry<K, V>>]>,
+    slots: Slots<Entry<K, V>>,
     len: usize,
     /// The group that is to be swept next.
     cursor: usize,
+    /// New keys that came, and are to come, between two sweeps: one for each sweep in a row
+    /// that found nobody, up to `MOST_SKIPPED`.
+    skips: u32,
+    skips_left: u32,
 }
+
+/// New keys that need not sweep between two that do, where sweeps find nobody. (None under
+/// loom, where each new key is to do what a few do.)
+const MOST_SKIPPED: u32 = if cfg!(sluicegate_loom) { 0 } else { 2 };
+
+/// Groups up to which a table doubles: a larger one grows by half.
+const SMALL: usize = 8;
 
 impl<K, V> Table<K, V> {
     pub(super) fn new() -> Table<K, V> {
-        Table { groups: Box::default(), entries: Box::default(), len: 0, cursor: 0 }
+        Table { slots: Slots::new(0), len: 0, cursor: 0, skips: 0, skips_left: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -104,25 +48,25 @@ impl<K, V> Table<K, V> {
     }
 
     pub(super) fn groups(&self) -> usize {
-        self.groups.len()
+        self.slots.groups()
     }
 
     /// The memory of all places.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&*self.groups) + size_of_val(&*self.entries)
+        self.slots.bytes()
     }
 
     /// The most entries before the table is made larger.
     fn room(&self) -> usize {
-        self.groups.len() * (GROUP - 1)
+        self.groups() * (GROUP - 1)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry<K, V>> {
-        self.entries.iter().flatten()
+        self.slots.iter()
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry<K, V>> {
-        self.entries.iter_mut().flatten()
+        self.slots.iter_mut()
     }
 
     #[inline]
@@ -131,27 +75,26 @@ impl<K, V> Table<K, V> {
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        self.entries[self.position(home, key)?].as_ref()
+        self.slots.get(self.position(home, key)?)
     }
 
     /// Has the tags on their way that a search begins with.
     #[inline(always)]
     pub(super) fn fetch_tags(&self, home: Home) {
-        if let Some(group) = self.groups.get(home.group() & self.groups.len().wrapping_sub(1)) {
-            prefetch(group);
-        }
+        self.slots.fetch_tags(home.group(self.groups()));
     }
 
     /// Once they are there: has the entry on its way that a search will look at first.
     #[inline(always)]
     pub(super) fn fetch_entry(&self, home: Home) {
-        let at = home.group() & self.groups.len().wrapping_sub(1);
-        let Some(group) = self.groups.get(at) else { return };
-        let matches = group.matches(home.tag());
-        if matches != 0
-            && let Some(entry) = self.entries.get(at * GROUP + place(matches))
-        {
-            prefetch(entry);
+        self.slots.fetch_match(home.group(self.groups()), home);
+    }
+
+    /// Has the group on its way that is to be swept, if it is for the next new key.
+    #[inline(always)]
+    pub(super) fn fetch_next_group(&self) {
+        if self.skips_left == 0 {
+            self.slots.fetch_group(self.cursor);
         }
     }
 
@@ -161,43 +104,36 @@ impl<K, V> Table<K, V> {
         Q: Eq + ?Sized,
     {
         let position = self.position(home, key)?;
-        self.entries[position].as_mut()
+        self.slots.get_mut(position)
     }
 
     #[inline]
-    fn position<Q>(&self, home: Home, key: &Q) -> Option<usize>
+    fn position<Q>(&self, home: Home, key: &Q) -> Option<At>
     where
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let groups = &*self.groups;
-        if groups.is_empty() {
+        let groups = self.groups();
+        if groups == 0 {
             return None;
         }
-        let mut at = home.group() & (groups.len() - 1);
-        if let Some(first) = self.entries.get(at * GROUP) {
-            prefetch(first);
-        }
+        let mut group = home.group(groups);
+        self.slots.fetch_first(group);
         // Every group may have been passed by at some time, so no more of them than there are.
-        for _ in 0..groups.len() {
-            let group = groups[at];
-            let mut matches = group.matches(home.tag());
-            while matches != 0 {
-                let position = at * GROUP + place(matches);
-                if let Some(Some(entry)) = self.entries.get(position)
-                    && entry.home == home
-                    && entry.key.borrow() == key
-                {
-                    return Some(position);
-                }
-                matches &= matches - 1;
+        for _ in 0..groups {
+            match self.slots.find(group, home, |entry| entry.key.borrow() == key) {
+                Ok(at) => return Some(at),
+                Err(false) => break,
+                Err(true) => group = self.after(group),
             }
-            if group.passed == 0 {
-                break;
-            }
-            at = (at + 1) & (groups.len() - 1);
         }
         None
+    }
+
+    /// The group after another: after the last, the first.
+    #[inline(always)]
+    fn after(&self, group: usize) -> usize {
+        if group + 1 == self.groups() { 0 } else { group + 1 }
     }
 
     /// Whether one more entry needs a larger table.
@@ -208,7 +144,8 @@ impl<K, V> Table<K, V> {
     /// Makes the table larger if it is full, or so nearly that it is soon full again.
     pub(super) fn make_room(&mut self) {
         if self.len >= self.room() / 4 * 3 {
-            self.resize((2 * self.groups.len()).max(1));
+            let groups = self.groups();
+            self.resize(if groups < SMALL { (2 * groups).max(2) } else { groups + groups / 2 });
         }
     }
 
@@ -217,32 +154,30 @@ impl<K, V> Table<K, V> {
         if self.is_full() {
             self.make_room();
         }
-        self.put(Entry { home, key, state });
+        self.put(home, Entry { key, state });
         self.len += 1;
     }
 
-    fn put(&mut self, entry: Entry<K, V>) {
-        let mask = self.groups.len() - 1;
-        let mut at = entry.home.group() & mask;
-        let free = loop {
-            match self.groups[at].free() {
-                Some(free) => break free,
-                None => self.groups[at].passed += 1,
-            }
-            at = (at + 1) & mask;
-        };
-        self.groups[at].set(free, entry.home.tag());
-        self.entries[at * GROUP + free] = Some(entry);
+    #[inline(always)]
+    fn put(&mut self, home: Home, mut entry: Entry<K, V>) {
+        let mut group = home.group(self.groups());
+        while let Err(passed_by) = self.slots.put(group, home, entry) {
+            entry = passed_by;
+            group = self.after(group);
+        }
     }
 
-    /// Moves all to so many groups, which are enough, a power of two.
+    /// Moves all to so many groups, which are enough.
     fn resize(&mut self, groups: usize) {
-        let entries = (0..groups * GROUP).map(|_| None).collect();
-        let old = mem::replace(&mut self.entries, entries);
-        self.groups = (0..groups).map(|_| Group::default()).collect();
+        let mut old = mem::replace(&mut self.slots, Slots::new(groups));
         self.cursor = 0;
-        for entry in old.into_iter().flatten() {
-            self.put(entry);
+        for group in 0..old.groups() {
+            for at in old.taken(group) {
+                let home = old.home(at);
+                if let Some(entry) = old.take(at) {
+                    self.put(home, entry);
+                }
+            }
         }
     }
 
@@ -255,46 +190,61 @@ impl<K, V> Table<K, V> {
         self.take(position)
     }
 
-    fn take(&mut self, position: usize) -> Option<Entry<K, V>> {
-        let entry = self.entries[position].take()?;
-        let mask = self.groups.len() - 1;
-        let mut at = entry.home.group() & mask;
-        while at != position / GROUP {
-            self.groups[at].passed -= 1;
-            at = (at + 1) & mask;
+    fn take(&mut self, at: At) -> Option<Entry<K, V>> {
+        let entry = self.slots.take(at)?;
+        let mut group = self.slots.home(at).group(self.groups());
+        while group != at.group() {
+            self.slots.unpass(group);
+            group = self.after(group);
         }
-        self.groups[at].set(position % GROUP, 0);
         self.len -= 1;
         Some(entry)
     }
 
-    /// The places of all groups.
+    /// All places, by the numbers of their groups.
     pub(super) fn places(&self) -> Range<usize> {
-        0..self.entries.len()
+        0..self.groups()
     }
 
-    /// The places of the next group, in turn.
+    /// The places of the next group, in turn, by its number.
     pub(super) fn next_group(&mut self) -> Range<usize> {
-        if self.groups.is_empty() {
+        if self.groups() == 0 {
             return 0..0;
         }
-        let at = self.cursor;
-        self.cursor = (at + 1) & (self.groups.len() - 1);
-        at * GROUP..(at + 1) * GROUP
+        let group = self.cursor;
+        self.cursor = self.after(group);
+        group..group + 1
     }
 
-    /// Takes those out of `places` that are gone, and hands them to `removed`.
+    /// Whether the next group is to be swept for the key that is put in now.
+    #[inline(always)]
+    pub(super) fn is_turn_to_sweep(&mut self) -> bool {
+        let is_turn = self.skips_left == 0;
+        self.skips_left = self.skips_left.saturating_sub(1);
+        is_turn
+    }
+
+    /// After a sweep for a new key that found so many: when the next one is.
+    #[inline(always)]
+    pub(super) fn swept(&mut self, found: usize) {
+        self.skips = if found > 0 { 0 } else { (self.skips + 1).min(MOST_SKIPPED) };
+        self.skips_left = self.skips;
+    }
+
+    /// Takes those out of the places of `groups` that are gone, and hands them to `removed`.
     pub(super) fn take_out(
         &mut self,
-        places: Range<usize>,
+        groups: Range<usize>,
         mut is_gone: impl FnMut(&Entry<K, V>) -> bool,
         mut removed: impl FnMut(Entry<K, V>),
     ) {
-        for position in places {
-            if self.entries[position].as_ref().is_some_and(&mut is_gone)
-                && let Some(entry) = self.take(position)
-            {
-                removed(entry);
+        for group in groups {
+            for at in self.slots.taken(group) {
+                if self.slots.get(at).is_some_and(&mut is_gone)
+                    && let Some(entry) = self.take(at)
+                {
+                    removed(entry);
+                }
             }
         }
     }
@@ -308,11 +258,11 @@ impl<K, V> Table<K, V> {
 
     /// Gives memory back, if an eighth of it would do.
     pub(super) fn shrink(&mut self) {
-        let mut groups = self.groups.len();
+        let mut groups = self.groups();
         while groups > 1 && self.len <= groups / 2 * GROUP / 2 {
             groups /= 2;
         }
-        if groups <= self.groups.len() / 4 {
+        if groups <= self.groups() / 4 {
             self.resize(groups);
         }
     }
@@ -328,7 +278,7 @@ mod tests {
 
     /// Few homes, so that groups are full and passed by.
     fn home(key: u16) -> Home {
-        Home::new(u32::from(key % 5) | u32::from(key % 3) << 24)
+        Home::new(u32::from(key % 5) << 28 | u32::from(key % 3))
     }
 
     proptest! {
@@ -378,14 +328,32 @@ mod tests {
         for key in 0..500_u16 {
             assert!(table.remove(home(key), &key).is_some());
         }
-        assert!(table.groups.iter().all(|group| group.tags == 0 && group.passed == 0));
+        assert!(table.slots.is_as_new());
         table.shrink();
         assert_eq!(table.groups(), 1);
     }
 
     #[test]
-    fn an_entry_of_a_number_takes_24_bytes_and_a_place_no_more() {
-        assert_eq!(size_of::<Option<Entry<u64, u64>>>(), 24);
-        assert_eq!(size_of::<Option<Entry<String, u64>>>(), 40);
+    fn a_place_for_a_number_takes_22_bytes_and_is_used_by_seven_in_twelve_at_least() {
+        let mut table = Table::<u64, u64>::new();
+        for key in 0..30_000 {
+            table.insert(Home::new((key as u32).wrapping_mul(0x9E37_79B9)), key, key);
+            let places = table.groups() * GROUP;
+            assert_eq!(table.bytes(), 22 * places);
+            assert!(places <= 24 || 12 * table.len() >= 7 * (places - 2 * GROUP));
+        }
+    }
+
+    #[test]
+    fn each_entry_is_dropped_once_whatever_becomes_of_it() {
+        let key = std::rc::Rc::new(());
+        let mut table = Table::new();
+        for number in 0..300_u16 {
+            table.insert(home(number), (number, std::rc::Rc::clone(&key)), ());
+        }
+        table.take_out(table.places(), |entry| entry.key.0 % 3 == 0, drop);
+        assert_eq!(std::rc::Rc::strong_count(&key), 201);
+        drop(table);
+        assert_eq!(std::rc::Rc::strong_count(&key), 1);
     }
 }

@@ -21,8 +21,9 @@ where
     ///
     /// Finds the key under a lock that callers share; waits only while a new key is put
     /// into the same one of 128 shards, or while that shard grows, is swept or is changed. Does not
-    /// allocate if the key is known. Reads the clock once (a new key: twice). Asking for 0
-    /// permits is always granted and changes nothing. A denial writes nothing to the key's
+    /// allocate if the key is known. Reads the clock once; twice if the key is new and another
+    /// key of its shard was forgotten, or the same one put in, since the first reading.
+    /// Asking for 0 permits is always granted and changes nothing. A denial writes nothing to the key's
     /// state, and makes no key known.
     ///
     /// # Errors
@@ -53,7 +54,7 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        // Twice: the first is called from one place, so the compiler puts it there.
+        // The first is called from one place, so the compiler puts it there.
         self.spend(
             key,
             Request::All(permits),
@@ -61,7 +62,7 @@ where
                 limiter.ask::<true>(terms, state, permits, now_nanos)
             },
             move |limiter, terms, state, now_nanos| {
-                limiter.ask::<true>(terms, state, permits, now_nanos)
+                limiter.ask_alone(terms, state, permits, now_nanos)
             },
         )
     }
@@ -188,7 +189,8 @@ where
         self.store.has(self.place(key), key)
     }
 
-    /// What `first` makes of a key that is known, or `ask` of any.
+    /// What `first` makes of a key that is known, or `ask` of any, whose state nobody else has
+    /// then.
     #[inline(always)]
     pub(super) fn spend<Q>(
         &self,
@@ -222,8 +224,8 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
         match self.store.spend_known(place, key, first) {
-            Some(answer) => answer,
-            None => self.spend_new(place, key, request, ask),
+            Ok(answer) => answer,
+            Err(reading_nanos) => self.spend_new(place, key, request, reading_nanos, ask),
         }
     }
 
@@ -234,13 +236,14 @@ where
         place: Place,
         key: &Q,
         request: Request,
+        reading_nanos: Option<u64>,
         ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        match self.store.spend(place, key, ask) {
+        match self.store.spend(place, key, reading_nanos, ask) {
             Ok(answer) => answer,
             Err(no_room) => {
                 let (Grant { permits, outlook }, wait) = (no_room.fresh, no_room.retry_after);
@@ -298,7 +301,7 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
 
     /// Forgets all keys that are full again, and gives memory back; says how many.
     ///
-    /// Never needed to keep memory in bounds: each new key sees to others. It is for a
+    /// Never needed to keep memory in bounds: new keys see to others. It is for a
     /// store that is not given new keys any more. Locks one shard after the other.
     pub fn sweep(&self) -> usize {
         let shards = self.store.shards().map(|shard| {

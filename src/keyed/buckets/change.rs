@@ -35,8 +35,9 @@ impl Common {
     }
 
     /// Whether the terms can tell the time, and some call can have left `level`.
+    #[inline]
     pub(super) fn is_possible(&self, level: Level, now_nanos: u64) -> bool {
-        let balance = self.holding(level, now_nanos).balance;
+        let balance = level.balance(self.terms.accrued(now_nanos), self.terms.capacity);
         // Only a debt can be too deep; that is the cheaper question.
         !self.terms.is_out_of_range(now_nanos)
             && (balance >= 0 || !self.terms.is_impossible(balance, now_nanos))

@@ -17,6 +17,41 @@ pub(super) fn spend<const SPEND: bool>(
     now_nanos: u64,
     charge: impl Fn(&Terms, i64) -> Charge,
 ) -> Answer {
+    spend_by::<SPEND>(terms, word, now_nanos, charge, |seen, next| {
+        // ORDERING: AcqRel, so that what one admitted caller did before it asked is
+        // visible to the next one. The bound needs neither: the word's CASes have one
+        // order under any ordering. Relaxed on failure, as the load of `spend_by`.
+        // MODEL: `a_known_key_has_one_burst`.
+        word.compare_exchange_weak(seen, next, AcqRel, Relaxed)
+    })
+}
+
+/// The same of a word that nobody else has, for the lock of its shard is held alone.
+#[inline(always)]
+pub(super) fn spend_alone(
+    terms: &Terms,
+    word: &AtomicWord<Level>,
+    now_nanos: u64,
+    charge: impl Fn(&Terms, i64) -> Charge,
+) -> Answer {
+    spend_by::<true>(terms, word, now_nanos, charge, |seen, next| {
+        // ORDERING: Relaxed, and no CAS. The lock orders it, and shows the next caller what
+        // this one did before it asked.
+        // MODEL: `a_new_key_has_one_burst`.
+        word.store(next, Relaxed);
+        Ok(seen)
+    })
+}
+
+/// Spends what `charge` says from `word`, if `SPEND`, by `replace`.
+#[inline(always)]
+fn spend_by<const SPEND: bool>(
+    terms: &Terms,
+    word: &AtomicWord<Level>,
+    now_nanos: u64,
+    charge: impl Fn(&Terms, i64) -> Charge,
+    replace: impl Fn(Level, Level) -> Result<Level, Level>,
+) -> Answer {
     let accrued = match terms.accrued_simply(now_nanos) {
         Some(accrued) => accrued,
         None => terms.accrued(now_nanos),
@@ -36,11 +71,7 @@ pub(super) fn spend<const SPEND: bool>(
         };
         if SPEND && cost > 0 {
             let next = seen.spend(cost, accrued, terms.capacity);
-            // ORDERING: AcqRel, so that what one admitted caller did before it asked is
-            // visible to the next one. The bound needs neither: the word's CASes have one
-            // order under any ordering. Relaxed on failure, as the load above.
-            // MODEL: `a_known_key_has_one_burst`.
-            match word.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
+            match replace(seen, next) {
                 Ok(_) => {}
                 Err(found) => {
                     seen = found;

@@ -117,9 +117,10 @@ impl<K, L: Engine<K>> Store<K, L> {
     ) -> usize {
         let Shard { table, terms, horizon_nanos } = shard;
         let before = table.len();
+        let is_idle = self.limiter.idle_at(terms, then_nanos);
         table.take_out(
             places,
-            |entry| self.limiter.is_idle(terms, &entry.state, then_nanos),
+            |entry| is_idle(&entry.state),
             |entry| {
                 *horizon_nanos = (*horizon_nanos).max(then_nanos);
                 self.release(1);
