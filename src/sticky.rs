@@ -135,7 +135,7 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
         let memory = &self.memories[thread_number() & (self.memories.len() - 1)];
         // ORDERING: Acquire; pairs with `forget`. Before the limiter is asked, so that a
         // denial from before a change counts as one.
-        // MODEL: `a_sticky_denial_is_forgotten_when_it_is_said_so`.
+        // MODEL: `a_sticky_denial_of_before_a_change_is_not_remembered_after_it`.
         let forgotten = self.forgotten.load(Acquire);
         if let Some(remembered) = memory.recall(permits, forgotten) {
             match remembered.at(self.clock.now_nanos()) {
