@@ -25,7 +25,8 @@ struct Seen {
 /// Why there are too few, and what else that says.
 struct Lack {
     denied: Denied,
-    reading: Reading,
+    /// The reading of the clock by which it was found.
+    now_nanos: u64,
     /// The most permits that the root has the room to earn: what it says of fewer is true.
     most: u64,
 }
@@ -53,11 +54,10 @@ impl<C: Clock> Sharded<C> {
         if permits <= reading.permits() {
             return Ok(reading);
         }
-        self.seek(index, permits, reading).map_err(|Lack { denied, reading, most }| {
+        self.seek(index, permits, reading).map_err(|Lack { denied, now_nanos, most }| {
             if let (Denied::Wait(shortfall), Some(memory)) = (&denied, self.shards.memory(index))
                 && permits <= most
             {
-                let now_nanos = reading.now_nanos;
                 memory.note(&Remembered::new(permits, most, returns, now_nanos, shortfall));
             }
             denied
@@ -95,7 +95,8 @@ impl<C: Clock> Sharded<C> {
         }
         let Seen { reading, outside, .. } = seen;
         let most = reading.limit().min(reading.room() + outside);
-        Err(Lack { denied: reading.denial(permits, outside, leased), reading, most })
+        let denied = reading.denial(permits, outside, leased);
+        Err(Lack { denied, now_nanos: reading.now_nanos, most })
     }
 
     fn see(&self, reading: Reading) -> Seen {
