@@ -8,9 +8,10 @@
 //!
 //! ```text
 //! call    if nobody is announced and one CAS succeeds: done
-//! loop    at first, if somebody is announced: step back once, look again
+//! loop    at first, if somebody is announced: step back, look at the word again
 //!         CAS   success      take the own announcement back; done
-//!               failure      LOSSES of them: announce; before that pause, longer each time
+//!               failure      for the LOSSES-th time: announce; from then on no pauses
+//!                            before that: pause, look at the word again
 //! ```
 //!
 //! The line then moves once for `LOSSES` lost races and not once per call. It costs a
@@ -41,13 +42,16 @@
 mod starved;
 
 use core::fmt;
+use core::ops::Deref;
 
-use crate::sync::{AtomicWord, Ordering::Relaxed, pause};
+use crossbeam_utils::CachePadded;
+
+use crate::sync::{AtomicWord, Ordering::Relaxed, Word, pause};
 
 use self::starved::Starved;
 
 /// A caller that has lost so many races is announced.
-const LOSSES: u32 = if cfg!(sluicegate_loom) { 2 } else { 10 };
+const LOSSES: u32 = if cfg!(sluicegate_loom) { 2 } else { 4 };
 
 /// How long a step back is, in pause instructions: longer than a cache line takes from one
 /// core to another. (A pause is 10 to 140 cycles, by the processor.)
@@ -57,7 +61,11 @@ const STEP_PAUSES: u32 = 64;
 /// is enough for a thread that runs; a suspended one costs so many, once.
 const PATIENCE: u64 = if cfg!(sluicegate_loom) { 2 } else { 64 };
 
-/// The longest pause after a lost race is of `2^LONGEST` instructions.
+/// The first pause after a lost race is of `2^SHORTEST` instructions: in that time the
+/// winner makes tens of calls, and the line moves once for all of them.
+const SHORTEST: u32 = 5;
+
+/// The longest is of `2^LONGEST`.
 const LONGEST: u32 = 6;
 
 /// The announced callers of one hot word. To be kept on the word's own cache line.
@@ -109,7 +117,7 @@ impl Contention {
         while let Some(next) = next(seen) {
             // ORDERING: Relaxed, as in `load`.
             // MODEL: `an_announcement_is_taken_back_whatever_comes_of_the_call`,
-            // `callers_do_not_step_back_for_ever`.
+            // `a_suspended_caller_is_stepped_back_for_only_so_often_and_stops_nobody`.
             match self.starved.compare_exchange_weak(seen, next, Relaxed, Relaxed) {
                 Ok(_) => return true,
                 Err(found) => seen = found,
@@ -122,6 +130,35 @@ impl Contention {
 impl fmt::Debug for Contention {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.starved.fmt(f)
+    }
+}
+
+/// A hot word, and beside it who is starved of it, on a cache line of their own.
+#[derive(Debug)]
+pub(crate) struct HotWord<W: Word + fmt::Debug>(CachePadded<(AtomicWord<W>, Contention)>);
+
+impl<W: Word + fmt::Debug> HotWord<W> {
+    pub(crate) fn new(value: W) -> HotWord<W> {
+        HotWord(CachePadded::new((AtomicWord::new(value), Contention::new())))
+    }
+
+    #[inline(always)]
+    pub(crate) fn contention(&self) -> &Contention {
+        &self.0.1
+    }
+
+    #[inline(always)]
+    pub(crate) fn contender(&self) -> Contender<'_> {
+        Contender::new(Some(self.contention()))
+    }
+}
+
+impl<W: Word + fmt::Debug> Deref for HotWord<W> {
+    type Target = AtomicWord<W>;
+
+    #[inline(always)]
+    fn deref(&self) -> &AtomicWord<W> {
+        &self.0.0
     }
 }
 
@@ -149,10 +186,11 @@ impl<'a> Contender<'a> {
         Contender { contention, announced: None, has_looked: false, lost: 0 }
     }
 
-    /// Steps back if somebody is announced, but only the first time that it is asked.
-    /// Whether it did: then the word is worth another look.
+    /// Steps back if somebody is announced, but only the first time that it is asked. To be
+    /// asked before each compare-and-swap; after a step back the word is to be looked at again.
     #[inline(always)]
-    pub(crate) fn gives_way(&mut self) -> bool {
+    #[must_use = "the word has moved on"]
+    pub(crate) fn has_stepped_back(&mut self) -> bool {
         let is_first = !core::mem::replace(&mut self.has_looked, true);
         match self.contention {
             Some(contention) if is_first && contention.is_announced() => contention.step_back(),
@@ -160,8 +198,11 @@ impl<'a> Contender<'a> {
         }
     }
 
-    /// Pauses after a lost race, so that the winner can go on; an announced caller tries
+    /// Pauses after a lost race, so that the winner can go on; an announced caller is to try
     /// again at once.
+    ///
+    /// Afterwards the word is to be looked at again: what the lost race found is of the past,
+    /// and a compare-and-swap with it would take the cache line and fail.
     #[inline(always)]
     pub(crate) fn lost_race(&mut self) {
         if self.announced.is_none() {
@@ -174,12 +215,89 @@ impl<'a> Contender<'a> {
     fn back_off(&mut self) {
         self.lost += 1;
         if self.lost < LOSSES {
-            pause(1 << (self.lost - 1).min(LONGEST));
+            pause(1 << (SHORTEST + self.lost - 1).min(LONGEST));
             return;
         }
-        // Short pauses again for who cannot be announced: who has lost most often would
-        // else wait longest, for as long as it loses.
+        // Short pauses again for a caller that cannot be announced: the one that has lost
+        // most often would else wait longest, for as long as it loses.
         self.lost = 0;
         self.announced = self.contention.and_then(Contention::announce);
+    }
+}
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use super::*;
+
+    fn announced(contention: &Contention) -> Contender<'_> {
+        let mut contender = Contender::new(Some(contention));
+        for _ in 0..LOSSES {
+            contender.lost_race();
+        }
+        contender
+    }
+
+    #[test]
+    fn a_caller_is_announced_after_so_many_lost_races_and_not_before() {
+        let contention = Contention::new();
+        let mut contender = Contender::new(Some(&contention));
+        for _ in 1..LOSSES {
+            contender.lost_race();
+        }
+        assert!(!contention.is_announced());
+        contender.lost_race();
+        assert!(contention.is_announced());
+        for _ in 0..3 * LOSSES {
+            contender.lost_race();
+        }
+        drop(contender);
+        assert_eq!(contention.load(), Starved::NONE);
+    }
+
+    #[test]
+    fn each_announced_caller_takes_back_its_own_announcement() {
+        let contention = Contention::new();
+        let (one, other) = (announced(&contention), announced(&contention));
+        drop(one);
+        assert!(contention.is_announced());
+        drop(other);
+        assert_eq!(contention.load(), Starved::NONE);
+    }
+
+    #[test]
+    fn an_announcement_is_taken_back_in_a_panic() {
+        let contention = Contention::new();
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _contender = announced(&contention);
+            panic!("a clock of the user's");
+        }));
+        assert!(caught.is_err());
+        assert_eq!(contention.load(), Starved::NONE);
+    }
+
+    #[test]
+    fn a_caller_steps_back_once_and_only_if_somebody_is_announced() {
+        let contention = Contention::new();
+        let mut early = Contender::new(Some(&contention));
+        assert!(!early.has_stepped_back());
+        let _announced = announced(&contention);
+        let before = contention.load();
+        assert!(!early.has_stepped_back());
+        assert_eq!(contention.load(), before);
+        let mut late = Contender::new(Some(&contention));
+        assert!(late.has_stepped_back());
+        assert_eq!(Some(contention.load()), before.stepped_back());
+        assert!(!late.has_stepped_back());
+        assert_eq!(Some(contention.load()), before.stepped_back());
+    }
+
+    #[test]
+    fn callers_of_a_word_without_announcements_pause_for_ever_and_announce_nothing() {
+        let mut contender = Contender::new(None);
+        for _ in 0..3 * LOSSES {
+            assert!(!contender.has_stepped_back());
+            contender.lost_race();
+        }
+        assert!(contender.announced.is_none());
     }
 }

@@ -111,7 +111,7 @@ struct Core<W, C> {
 /// A place for the hot word.
 #[expect(private_interfaces, reason = "public only so that `Placement` can build on it")]
 pub trait Line {
-    fn new(word: AtomicWord<u64>) -> Self;
+    fn new(word: u64) -> Self;
 
     fn word(&self) -> &AtomicWord<u64>;
 
@@ -164,7 +164,7 @@ impl<L: Line, W: Windows, C: Clock> Ring<L, W, C> {
         let tick = layout.tick.max() & ticks.moment(clock.now_nanos()).tick;
         let spans = plans.iter().map(|plan| Span::new(plan, &ticks, &layout, tick));
         let windows = W::collect(spans)?;
-        let word = AtomicWord::new(layout.word(Hot { tick, count: 0 }, State::Open));
+        let word = layout.word(Hot { tick, count: 0 }, State::Open);
         let (shift, healed) = (AtomicWord::new(0), AtomicWord::new(0));
         Ok(Ring { hot: L::new(word), core: Core { ticks, layout, windows, clock, shift, healed } })
     }
@@ -323,6 +323,7 @@ impl<L: Line, W: AsRef<[Span]>, C> fmt::Debug for Ring<L, W, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ring")
             .field("hot", self.hot.word())
+            .field("contention", &self.hot.contention())
             .field("windows", &self.core.windows.as_ref().len())
             .field("healed", &self.core.healed)
             .finish_non_exhaustive()

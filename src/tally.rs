@@ -43,9 +43,7 @@ mod sliding;
 
 use core::fmt;
 
-use crossbeam_utils::CachePadded;
-
-use crate::contention::{Contender, Contention};
+use crate::contention::{Contender, HotWord};
 use crate::decision::{Counted, Denied, Grant, Outlook, Shortfall};
 use crate::sync::{
     AtomicWord,
@@ -103,16 +101,10 @@ pub(crate) trait OneLimit: Tally {
 
 /// A limiter whose state is a word of a `T`.
 pub(crate) struct Tallied<T, C> {
-    line: CachePadded<Line>,
+    word: HotWord<u64>,
     tally: T,
     clock: C,
     healed: AtomicWord<u64>,
-}
-
-/// The contended fields, padded to their own cache line.
-struct Line {
-    word: AtomicWord<u64>,
-    contention: Contention,
 }
 
 impl<T: OneLimit, C> Tallied<T, C> {
@@ -147,15 +139,7 @@ impl<C: Clock> Tallied<FromFirst, C> {
 impl<T: Tally, C: Clock> Tallied<T, C> {
     pub(crate) fn new(tally: T, clock: C) -> Tallied<T, C> {
         let now = tally.now(clock.now_nanos());
-        Tallied {
-            line: CachePadded::new(Line {
-                word: AtomicWord::new(tally.empty(&now)),
-                contention: Contention::new(),
-            }),
-            tally,
-            clock,
-            healed: AtomicWord::new(0),
-        }
+        Tallied { word: HotWord::new(tally.empty(&now)), tally, clock, healed: AtomicWord::new(0) }
     }
 
     #[cfg(feature = "calendar")]
@@ -190,7 +174,7 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let Granted { grant, seen, written } = self.spend::<true>(|_| permits)?;
-        Ok(Receipt::of_word(grant, &self.line.word, (seen, written)))
+        Ok(Receipt::of_word(grant, &self.word, (seen, written)))
     }
 
     /// The permits that count now.
@@ -217,7 +201,7 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
         // ORDERING: Relaxed. The word is all there is to see, and names no other
         // memory.
         // MODEL: `a_window_admits_no_more_than_its_limit`.
-        let seen = self.line.word.load(Relaxed);
+        let seen = self.word.load(Relaxed);
         self.tally.at(seen, &now).map_or_else(|| self.heal(), |word| (word, now))
     }
 
@@ -229,77 +213,121 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
 
     /// Makes `word` the state, whatever it was.
     fn put(&self, word: u64) {
-        let mut contender = Contender::new(Some(&self.line.contention));
+        let mut contender = self.word.contender();
         // ORDERING: Relaxed. Only for the CAS to compare with.
         // MODEL: `a_reset_forgets_and_keeps_the_order`.
-        let mut seen = self.line.word.load(Relaxed);
+        let mut seen = self.word.load(Relaxed);
         loop {
             // ORDERING: as in `spend`; not a plain store, so that grants before and
             // after it stay in order.
             // MODEL: `a_reset_forgets_and_keeps_the_order`.
-            match self.line.word.compare_exchange_weak(seen, word, AcqRel, Relaxed) {
-                Ok(_) => return,
-                Err(found) => {
-                    seen = found;
-                    contender.lost_race();
+            if self.word.compare_exchange_weak(seen, word, AcqRel, Relaxed).is_ok() {
+                return;
+            }
+            contender.lost_race();
+            // ORDERING: Relaxed, as above.
+            // MODEL: `a_reset_forgets_and_keeps_the_order`.
+            seen = self.word.load(Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn load(&self) -> u64 {
+        // ORDERING: Acquire, for the limit: who finds what was granted under a new
+        // one must not decide by the old one. Pairs with the CAS in `spend`. The counts
+        // do not need it: the word is all of them. An admission from a stale one
+        // fails in its CAS; a denial from a stale one is the answer of a moment at
+        // which the window was full.
+        // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`,
+        // `a_caller_that_paused_is_told_of_the_limit_in_force`.
+        self.word.load(Acquire)
+    }
+
+    /// Spends what `ask` makes of the counts, if `SPEND`. Inlined as far as the first
+    /// attempt.
+    #[inline(always)]
+    fn spend<const SPEND: bool>(&self, ask: impl Fn(&Counted) -> u64) -> Result<Granted, Denied> {
+        let now = self.tally.now(self.clock.now_nanos());
+        let seen = self.load();
+        match self.attempt::<SPEND>(seen, &now, &ask, None) {
+            Attempt::Answered(answer) => answer,
+            Attempt::Missed(missed) => self.spend_from::<SPEND>(missed, now, ask),
+        }
+    }
+
+    /// The loop, after an attempt that `missed`.
+    #[inline(never)]
+    fn spend_from<const SPEND: bool>(
+        &self,
+        mut missed: Miss,
+        mut now: T::Now,
+        ask: impl Fn(&Counted) -> u64,
+    ) -> Result<Granted, Denied> {
+        let mut contender = self.word.contender();
+        loop {
+            let seen = match missed {
+                Miss::TooFarAhead => {
+                    let (seen, later) = self.heal();
+                    now = later;
+                    seen
                 }
+                // Decide again from what the winner left; the clock is not read again.
+                Miss::LostRace => {
+                    contender.lost_race();
+                    self.load()
+                }
+                Miss::OthersFirst => self.load(),
+            };
+            match self.attempt::<SPEND>(seen, &now, &ask, Some(&mut contender)) {
+                Attempt::Answered(answer) => return answer,
+                Attempt::Missed(next) => missed = next,
             }
         }
     }
 
-    /// Spends what `ask` makes of the counts, if `SPEND`.
+    /// One attempt on the word as it was `seen`, by one CAS if there is something to spend.
     #[inline(always)]
-    fn spend<const SPEND: bool>(&self, ask: impl Fn(&Counted) -> u64) -> Result<Granted, Denied> {
-        let mut now = self.tally.now(self.clock.now_nanos());
-        // ORDERING: Acquire, for the limit: who finds what was granted under a new
-        // one must not decide by the old one. Pairs with the CAS below. The counts
-        // do not need it: the word is all of them. An admission from a stale one
-        // fails in its CAS; a denial from a stale one is the answer of a moment at
-        // which the window was full.
-        // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`.
-        let mut seen = self.line.word.load(Acquire);
-        let mut contender = Contender::new(Some(&self.line.contention));
-        loop {
-            let Some(word) = self.tally.at(seen, &now) else {
-                (seen, now) = self.heal();
-                continue;
-            };
-            let counted = self.tally.counted(word, &now);
-            let permits = ask(&counted);
-            let after = Counted { current: counted.current.saturating_add(permits), ..counted };
-            let grant = Grant { permits, outlook: Outlook::Counted(after) };
-            if permits == 0 {
-                return Ok(Granted { grant, seen, written: seen });
-            }
-            if !counted.fits(permits) {
-                return Err(refused(permits, counted));
-            }
-            if !SPEND {
-                return Ok(Granted { grant, seen, written: seen });
-            }
-            if contender.gives_way() {
-                // ORDERING: Acquire, as above.
-                // MODEL: `an_announcement_is_taken_back_whatever_comes_of_the_call`.
-                seen = self.line.word.load(Acquire);
-                continue;
-            }
-            let written = self.tally.plus(word, permits, &now);
-            // ORDERING: AcqRel on success, so that what one admitted caller did
-            // before it asked is visible to the next one. The bound needs neither:
-            // the word's CASes have one order under any ordering. Acquire on
-            // failure, as for the load.
-            // MODEL: `a_window_admits_no_more_than_its_limit`,
-            // `what_was_done_before_a_grant_is_seen_after_the_next`,
-            // `a_lowered_limit_holds_for_whoever_comes_after`.
-            match self.line.word.compare_exchange_weak(seen, written, AcqRel, Acquire) {
-                Ok(_) => return Ok(Granted { grant, seen, written }),
-                // Lost the race. Decide again from what the winner left; the clock
-                // is not read again.
-                Err(found) => {
-                    seen = found;
-                    contender.lost_race();
-                }
-            }
+    fn attempt<const SPEND: bool>(
+        &self,
+        seen: u64,
+        now: &T::Now,
+        ask: &impl Fn(&Counted) -> u64,
+        contender: Option<&mut Contender<'_>>,
+    ) -> Attempt {
+        let Some(word) = self.tally.at(seen, now) else {
+            return Attempt::Missed(Miss::TooFarAhead);
+        };
+        let counted = self.tally.counted(word, now);
+        let permits = ask(&counted);
+        let after = Counted { current: counted.current.saturating_add(permits), ..counted };
+        let grant = Grant { permits, outlook: Outlook::Counted(after) };
+        if permits == 0 {
+            return Attempt::Answered(Ok(Granted { grant, seen, written: seen }));
+        }
+        if !counted.fits(permits) {
+            return Attempt::Answered(Err(refused(permits, counted)));
+        }
+        if !SPEND {
+            return Attempt::Answered(Ok(Granted { grant, seen, written: seen }));
+        }
+        let others_first = match contender {
+            Some(contender) => contender.has_stepped_back(),
+            // The step back itself is left to the loop.
+            None => self.word.contention().is_announced(),
+        };
+        if others_first {
+            return Attempt::Missed(Miss::OthersFirst);
+        }
+        let written = self.tally.plus(word, permits, now);
+        // ORDERING: AcqRel on success, so that what one admitted caller did
+        // before it asked is visible to the next one. The bound needs neither:
+        // the word's CASes have one order under any ordering. Relaxed on
+        // failure: the word is loaded again.
+        // MODEL: `a_window_admits_no_more_than_its_limit`,
+        // `what_was_done_before_a_grant_is_seen_after_the_next`.
+        match self.word.compare_exchange_weak(seen, written, AcqRel, Relaxed) {
+            Ok(_) => Attempt::Answered(Ok(Granted { grant, seen, written })),
+            Err(_) => Attempt::Missed(Miss::LostRace),
         }
     }
 
@@ -312,7 +340,7 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
         // earlier reading, a window that began in between would look like a fault.
         // Pairs with the Release of the CAS that began it.
         // MODEL: `a_window_that_began_in_between_is_not_moved`.
-        let mut seen = self.line.word.load(Acquire);
+        let mut seen = self.word.load(Acquire);
         loop {
             let now = self.tally.now(self.clock.now_nanos());
             if let Some(word) = self.tally.at(seen, &now) {
@@ -323,7 +351,7 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
             // across the move; Acquire on failure, as for the load.
             // MODEL: `a_window_too_far_ahead_is_moved_once`,
             // `a_window_that_began_while_another_was_moved_is_not`.
-            match self.line.word.compare_exchange(seen, moved, AcqRel, Acquire) {
+            match self.word.compare_exchange(seen, moved, AcqRel, Acquire) {
                 Ok(_) => {
                     // ORDERING: Relaxed, as in `healed`.
                     // MODEL: `a_window_too_far_ahead_is_moved_once`.
@@ -334,6 +362,22 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
             }
         }
     }
+}
+
+/// What came of one attempt.
+enum Attempt {
+    Answered(Result<Granted, Denied>),
+    Missed(Miss),
+}
+
+/// Why an attempt came to no answer.
+enum Miss {
+    /// The word is further ahead of the clock than any caller can have left it.
+    TooFarAhead,
+    /// A CAS failed.
+    LostRace,
+    /// A starved caller is announced.
+    OthersFirst,
 }
 
 /// A grant, and the word before and after it.
@@ -355,8 +399,7 @@ fn refused(permits: u64, counted: Counted) -> Denied {
 impl<T: fmt::Debug, C> fmt::Debug for Tallied<T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tallied")
-            .field("word", &self.line.word)
-            .field("contention", &self.line.contention)
+            .field("word", &self.word)
             .field("tally", &self.tally)
             .field("healed", &self.healed)
             .finish_non_exhaustive()

@@ -100,3 +100,67 @@ impl fmt::Debug for Starved {
             .finish()
     }
 }
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use super::*;
+
+    type Step = fn(Starved) -> Option<Starved>;
+
+    /// Every history of a few announcements, each with any steps back after it.
+    #[test]
+    fn an_announcement_is_worth_so_many_steps_back_and_no_more() {
+        for history in 0..3_u32.pow(7) {
+            let (mut starved, mut announcements, mut steps) = (Starved::NONE, 0, 0);
+            for turn in 0..7 {
+                match history / 3_u32.pow(turn) % 3 {
+                    0 => {
+                        starved = starved.announced().unwrap();
+                        announcements += 1;
+                    }
+                    1 => starved = starved.withdrawn().unwrap_or(starved),
+                    _ => {
+                        for _ in 0..PATIENCE * 2 / 3 {
+                            let Some(next) = starved.stepped_back() else { break };
+                            starved = next;
+                            steps += 1;
+                        }
+                    }
+                }
+                assert!(steps <= PATIENCE * announcements, "{history}: {starved:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_caller_that_runs_is_heeded_beside_one_that_is_written_off() {
+        let announced: Step = Starved::announced;
+        let mut starved = announced(Starved::NONE).unwrap();
+        while let Some(next) = starved.stepped_back() {
+            starved = next;
+        }
+        assert!(!starved.is_heeded());
+        let both = starved.announced().unwrap();
+        assert!(both.is_heeded());
+        let one = both.withdrawn().unwrap();
+        assert_eq!(one, starved);
+        assert_eq!(one.withdrawn(), Some(Starved::NONE));
+        assert_eq!(Starved::NONE.withdrawn(), None);
+    }
+
+    #[test]
+    fn announcements_beyond_what_is_counted_are_refused() {
+        for full in [HEEDED.put(HEEDED.max()), WRITTEN_OFF.put(HEEDED.max() - 1) | HEEDED.put(1)] {
+            assert_eq!(Starved(full).announced(), None);
+            let one_less = Starved(full).withdrawn().unwrap();
+            assert!(one_less.announced().is_some());
+        }
+    }
+
+    #[test]
+    fn steps_are_forgotten_with_the_last_who_is_heeded() {
+        let stepped = Starved::NONE.announced().and_then(Starved::stepped_back).unwrap();
+        assert_eq!(STEPS.get(stepped.0), 1);
+        assert_eq!(stepped.withdrawn(), Some(Starved::NONE));
+    }
+}

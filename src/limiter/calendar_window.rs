@@ -36,7 +36,9 @@ use crate::{Calendar, Clock, ConfigError, UnixClock};
 ///
 /// # Fairness
 ///
-/// None: whoever asks when there are permits gets them.
+/// No order of asking: whoever asks when there are permits gets them. A caller that has
+/// lost several races for the same word goes before those that come after; they step back
+/// for it once, a bounded time.
 ///
 /// # Memory ordering
 ///

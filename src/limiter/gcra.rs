@@ -23,7 +23,9 @@ use crate::{Carry, Clock, ConfigError, DefaultClock, Rate};
 ///
 /// # Fairness
 ///
-/// None: whoever asks when a cell conforms passes.
+/// No order of asking: whoever asks when a cell conforms passes. A caller that has
+/// lost several races for the same word goes before those that come after; they step back
+/// for it once, a bounded time.
 ///
 /// # Memory ordering
 ///

@@ -24,7 +24,9 @@ use crate::{Carry, Clock, DefaultClock, Quota, Rate};
 ///
 /// # Fairness
 ///
-/// None: whoever asks when there is room gets it.
+/// No order of asking: whoever asks when there is room gets it. A caller that has
+/// lost several races for the same word goes before those that come after; they step back
+/// for it once, a bounded time.
 ///
 /// # Memory ordering
 ///

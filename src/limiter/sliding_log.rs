@@ -25,7 +25,9 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 ///
 /// # Fairness
 ///
-/// None: whoever asks when there are permits gets them.
+/// No order of asking: whoever asks when there are permits gets them. A caller that has
+/// lost several races for the same word goes before those that come after; they step back
+/// for it once, a bounded time.
 ///
 /// # Memory ordering
 ///
@@ -141,7 +143,9 @@ one_limit!(SlidingLog<C>);
 ///
 /// # Fairness
 ///
-/// None: whoever asks when there are permits gets them.
+/// No order of asking: whoever asks when there are permits gets them. A caller that has
+/// lost several races for the same word goes before those that come after; they step back
+/// for it once, a bounded time.
 ///
 /// # Memory ordering
 ///

@@ -1,9 +1,7 @@
 //! At most a limit in any window of time.
 
-use crossbeam_utils::CachePadded;
-
 use super::window_verbs::{one_limit, window_verbs};
-use crate::contention::Contention;
+use crate::contention::{Contention, HotWord};
 use crate::ring::{Cover, Line, Plan, Ring, Span};
 use crate::sync::AtomicWord;
 use crate::{Clock, ConfigError, DefaultClock, Rate};
@@ -45,14 +43,7 @@ pub trait Placement: Line {}
 
 /// The hot word has its cache lines to itself. For a limiter that threads share.
 #[derive(Debug)]
-pub struct Padded(CachePadded<Contended>);
-
-/// The contended fields of a padded ring.
-#[derive(Debug)]
-struct Contended {
-    word: AtomicWord<u64>,
-    contention: Contention,
-}
+pub struct Padded(HotWord<u64>);
 
 /// The hot word is beside the rest. For many limiters of which each is used
 /// little, such as one per key.
@@ -65,25 +56,25 @@ impl Placement for Compact {}
 
 #[expect(private_interfaces, reason = "as in the trait")]
 impl Line for Padded {
-    fn new(word: AtomicWord<u64>) -> Padded {
-        Padded(CachePadded::new(Contended { word, contention: Contention::new() }))
+    fn new(word: u64) -> Padded {
+        Padded(HotWord::new(word))
     }
 
     #[inline]
     fn word(&self) -> &AtomicWord<u64> {
-        &self.0.word
+        &self.0
     }
 
     #[inline]
     fn contention(&self) -> Option<&Contention> {
-        Some(&self.0.contention)
+        Some(self.0.contention())
     }
 }
 
 #[expect(private_interfaces, reason = "as in the trait")]
 impl Line for Compact {
-    fn new(word: AtomicWord<u64>) -> Compact {
-        Compact(word)
+    fn new(word: u64) -> Compact {
+        Compact(AtomicWord::new(word))
     }
 
     #[inline]
@@ -123,7 +114,9 @@ impl Line for Compact {
 ///
 /// # Fairness
 ///
-/// None: whoever asks when there are permits gets them.
+/// No order of asking: whoever asks when there are permits gets them. In a [`Padded`] window
+/// a caller that has lost several races for the same word goes before those that come
+/// after; they step back for it once, a bounded time. In a [`Compact`] one it does not.
 ///
 /// # Memory ordering
 ///

@@ -25,8 +25,10 @@ use crate::{Carry, Clock, DefaultClock, Quota};
 ///
 /// # Fairness
 ///
-/// None: whoever asks when there are tokens gets them. A large request can be
-/// overtaken by small ones for ever.
+/// No order of asking: whoever asks when there are tokens gets them. A large request can be
+/// overtaken by small ones for ever. A caller that has
+/// lost several races for the same word goes before those that come after; they step back
+/// for it once, a bounded time.
 ///
 /// # Memory ordering
 ///

@@ -200,7 +200,7 @@ impl<C: Clock> UnitLog<C> {
                     return Err(denied);
                 }
             } else {
-                if contender.gives_way() {
+                if contender.has_stepped_back() {
                     continue;
                 }
                 let grant = self.granted(1, &view);

@@ -232,7 +232,7 @@ impl<C: Clock> WeightedLog<C> {
                     return decision;
                 }
             } else {
-                if contender.gives_way() {
+                if contender.has_stepped_back() {
                     continue;
                 }
                 let count = self.count.wrap(view.count.wrapping_add(permits));

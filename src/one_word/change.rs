@@ -69,15 +69,13 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
             // ORDERING: Release publishes the slot's stores to whoever loads the
             // successor. Acquire orders this before the stores of the next change,
             // which go into the slot that is now out of force; see
-            // `Slots::named_by`. On failure Acquire, as in `spend`.
+            // `Slots::named_by`. On failure Relaxed: the word is loaded again.
             // MODEL: `terms_are_never_mixed`, `a_change_keeps_the_bound`.
-            match self.line.word.compare_exchange(seen, successor, AcqRel, Acquire) {
-                Ok(_) => return true,
-                Err(found) => {
-                    seen = found;
-                    contender.lost_race();
-                }
+            if self.line.word.compare_exchange(seen, successor, AcqRel, Relaxed).is_ok() {
+                return true;
             }
+            contender.lost_race();
+            seen = self.look_again();
         }
     }
 

@@ -96,14 +96,15 @@ impl<C: Clock> OneWord<C, RoomLent> {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
         let seen = self.line.word.load(Acquire);
-        let drawn = self.spend_from::<true>(seen, now_nanos, own, |terms: &Terms, balance| {
-            all_of(permits, terms, balance)
-        });
+        let drawn =
+            self.spend_from::<true>((seen, false), now_nanos, own, |terms: &Terms, balance| {
+                all_of(permits, terms, balance)
+            });
         drawn.map(Granted::grant).map_err(Denied::from)
     }
 
     /// Takes all of `permits` or none; counts its `tries`. Of one that is granted, all but
-    /// the last lost a race for the word.
+    /// the last lost a race for the word, or were put off for a caller that had lost some.
     #[inline(always)]
     pub(crate) fn try_acquire_counting(
         &self,

@@ -4,7 +4,7 @@ use core::cell::Cell;
 
 use crate::contention::Contender;
 use crate::decision::{Denied, Grant, Outlook, Shortfall};
-use crate::sync::Ordering::{AcqRel, Acquire};
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::{Clock, Lease, Receipt};
 
 use super::OneWord;
@@ -38,18 +38,9 @@ enum Attempt {
     /// No answer; the next attempt starts from what was found.
     Missed {
         found: Level,
-        by: Miss,
+        /// Whether a CAS failed.
+        has_lost: bool,
     },
-}
-
-/// Why an attempt came to no answer.
-enum Miss {
-    /// A CAS failed.
-    LostRace,
-    /// A caller is announced that the word is left to first.
-    GaveWay,
-    /// The word had moved on, or the case is one for the loop.
-    Other,
 }
 
 /// A grant, and the word before and after it.
@@ -107,7 +98,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `never_admits_more_than_the_bound`, `terms_are_never_mixed`.
         let seen = self.line.word.load(Acquire);
-        let drained = self.spend_from::<true>(seen, now_nanos, 0, |terms, balance| {
+        let drained = self.spend_from::<true>((seen, false), now_nanos, 0, |terms, balance| {
             Ok(all_there_is(terms, balance))
         });
         match drained {
@@ -130,33 +121,36 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         // it, and a denial looks again.
         // MODEL: `terms_are_never_mixed`.
         let seen = self.line.word.load(Acquire);
-        // The step back itself is left to the loop.
-        let gives_way = || self.line.contention.is_announced();
-        match self.attempt::<SPEND, true>(seen, now_nanos, 0, &charge, gives_way) {
+        match self.attempt::<SPEND>(seen, now_nanos, 0, &charge, None) {
             Attempt::Granted(granted) => Ok(granted),
             Attempt::Refused(refused) => Err(refused.into()),
             Attempt::Impossible(answer) => answer.map_err(Denied::from),
-            Attempt::Missed { found, .. } => {
-                self.spend_from::<SPEND>(found, now_nanos, 0, charge).map_err(Denied::from)
+            Attempt::Missed { found, has_lost } => {
+                let missed = (found, has_lost);
+                self.spend_from::<SPEND>(missed, now_nanos, 0, charge).map_err(Denied::from)
             }
         }
     }
 
-    /// The loop, which starts from the word as it was `seen`. `own` permits of the room
+    /// The loop, which starts from the word as it was `seen`, by an attempt that `has_lost` a
+    /// race if there was one. `own` permits of the room
     /// that is lent are the caller's, and new.
     #[inline(never)]
     pub(super) fn spend_from<const SPEND: bool>(
         &self,
-        mut seen: Level,
+        (mut seen, has_lost): (Level, bool),
         mut now_nanos: u64,
         own: u64,
         charge: impl Fn(&Terms, i64) -> Charge,
     ) -> Result<Granted, Refused> {
         let mut contender = Contender::new(Some(&self.line.contention));
+        if has_lost {
+            contender.lost_race();
+            seen = self.look_again();
+        }
         let mut may_heal = true;
         loop {
-            let gives_way = || contender.gives_way();
-            match self.attempt::<SPEND, false>(seen, now_nanos, own, &charge, gives_way) {
+            match self.attempt::<SPEND>(seen, now_nanos, own, &charge, Some(&mut contender)) {
                 Attempt::Granted(granted) => return Ok(granted),
                 Attempt::Refused(refused) => return Err(refused),
                 Attempt::Impossible(_) if may_heal && self.heal() => {
@@ -168,40 +162,45 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
                 }
                 Attempt::Impossible(answer) => return answer,
                 // Decide again from what the winner left; the clock is not read again.
-                Attempt::Missed { found, by: Miss::LostRace } => {
+                Attempt::Missed { found, has_lost } => {
                     seen = found;
-                    contender.lost_race();
+                    // Readers do not contend, so only a lost race is worth a pause.
+                    if has_lost {
+                        contender.lost_race();
+                        seen = self.look_again();
+                    }
                 }
-                Attempt::Missed { by: Miss::GaveWay, .. } => {
-                    // ORDERING: Acquire, as in `spend`.
-                    // MODEL: `an_announcement_is_taken_back_whatever_comes_of_the_call`.
-                    seen = self.line.word.load(Acquire);
-                }
-                // Readers do not contend.
-                Attempt::Missed { found, by: Miss::Other } => seen = found,
             }
         }
+    }
+
+    /// The word after a lost race or a step back: others have moved it on.
+    pub(super) fn look_again(&self) -> Level {
+        // ORDERING: Acquire, as in `spend`.
+        // MODEL: `a_caller_that_paused_is_told_of_the_terms_in_force`.
+        self.line.word.load(Acquire)
     }
 
     /// One attempt on the word as it was `seen`, by one CAS if there is something
     /// to spend.
     ///
-    /// The `FIRST` leaves what is rare to the next: stepped accrual, a clock that
-    /// went back, a debt, a request that is too large. Its code is then short
-    /// enough to be inlined.
+    /// The first, which is not a `contender` yet, leaves what is rare to the next: stepped
+    /// accrual, a clock that went back, a debt, a request that is too large, a starved
+    /// caller. Its code is then short enough to be inlined.
     #[inline(always)]
-    fn attempt<const SPEND: bool, const FIRST: bool>(
+    fn attempt<const SPEND: bool>(
         &self,
         seen: Level,
         now_nanos: u64,
         own: u64,
         charge: &impl Fn(&Terms, i64) -> Charge,
-        gives_way: impl FnOnce() -> bool,
+        contender: Option<&mut Contender<'_>>,
     ) -> Attempt {
+        let is_first = contender.is_none();
         let terms = self.slots.named_by(seen);
         let accrued = match terms.accrued_simply(now_nanos) {
             Some(accrued) => accrued,
-            None if FIRST => return Attempt::Missed { found: seen, by: Miss::Other },
+            None if is_first => return Attempt::Missed { found: seen, has_lost: false },
             None => terms.accrued(now_nanos),
         };
         let capacity = self.line.lent.left_of(&terms, own);
@@ -210,32 +209,36 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         if let Ok(Spend::Some { permits, cost }) = charged
             && SPEND
         {
-            if gives_way() {
-                return Attempt::Missed { found: seen, by: Miss::GaveWay };
+            let others_first = match contender {
+                Some(contender) => contender.has_stepped_back(),
+                None => self.line.contention.is_announced(),
+            };
+            if others_first {
+                let found = if is_first { seen } else { self.look_again() };
+                return Attempt::Missed { found, has_lost: false };
             }
             let next = seen.spend(cost, accrued, capacity);
             // ORDERING: AcqRel on success. Acquire and Release, so that what one
             // admitted caller did before it asked is visible to the next one; and
             // Release for the argument in `Slots::named_by`. The bound itself
             // needs neither: the word's CASes have one order under any ordering.
-            // Acquire on failure, because the level found may name the other slot,
-            // as for the load in `spend`.
+            // Relaxed on failure: the word is loaded again.
             // MODEL: `never_admits_more_than_the_bound`, `terms_are_never_mixed`.
-            return match self.line.word.compare_exchange_weak(seen, next, AcqRel, Acquire) {
+            return match self.line.word.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
                 Ok(_) => {
                     let outlook = terms.outlook(balance - cost, now_nanos);
                     let grant = Grant { permits, outlook };
                     Attempt::Granted(Granted { grant, seen, written: next })
                 }
-                Err(found) => Attempt::Missed { found, by: Miss::LostRace },
+                Err(found) => Attempt::Missed { found, has_lost: true },
             };
         }
-        if FIRST && (balance < 0 || matches!(charged, Err(Refusal::TooLarge { .. }))) {
-            return Attempt::Missed { found: seen, by: Miss::Other };
+        if is_first && (balance < 0 || matches!(charged, Err(Refusal::TooLarge { .. }))) {
+            return Attempt::Missed { found: seen, has_lost: false };
         }
         // Nothing to write, so no CAS vouches for the terms.
         if let Err(found) = self.still(seen) {
-            return Attempt::Missed { found, by: Miss::Other };
+            return Attempt::Missed { found, has_lost: false };
         }
         let (permits, cost) = match charged {
             Ok(Spend::Nothing) | Err(_) => (0, 0),
@@ -247,7 +250,9 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
             Err(refusal) => Err(Refused { refusal, outlook }),
         };
         match answer {
-            _ if !FIRST && terms.is_impossible(balance, now_nanos) => Attempt::Impossible(answer),
+            _ if !is_first && terms.is_impossible(balance, now_nanos) => {
+                Attempt::Impossible(answer)
+            }
             Ok(granted) => Attempt::Granted(granted),
             Err(refused) => Attempt::Refused(refused),
         }

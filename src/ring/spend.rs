@@ -133,19 +133,16 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
                 seen = self.turn(seen, now.moment.tick);
                 continue;
             }
-            if contender.gives_way() {
+            if contender.has_stepped_back() {
                 seen = self.load();
                 continue;
             }
-            match self.admit(permits, seen, hot, look, now) {
-                Ok(granted) => return Ok(granted),
-                // Lost the race. Decide again from what the winner left; the clock is
-                // not read again.
-                Err(found) => {
-                    seen = found;
-                    contender.lost_race();
-                }
+            if let Ok(granted) = self.admit(permits, seen, hot, look, now) {
+                return Ok(granted);
             }
+            // Decide again from what the winner left; the clock is not read again.
+            contender.lost_race();
+            seen = self.load();
         }
     }
 

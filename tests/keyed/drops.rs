@@ -68,7 +68,7 @@ fn assert_whole(users: &Users<'_>, clock: &ManualClock) {
 
 /// What lets go of keys, of those from 0 to 27 that are there and have long been full.
 const WAYS: [(&str, fn(&Users<'_>, &ManualClock, u64)); 9] = [
-    ("a sweep", |users, _, _| drop(users.sweep())),
+    ("a sweep", |users, _, _| _ = users.sweep()),
     ("a removal", |users, _, key| assert!(users.remove(&*asked(key)))),
     // A new key looks at one group of places; or at all, when the shard is full.
     ("new keys", |users, _, _| {
@@ -89,7 +89,7 @@ const WAYS: [(&str, fn(&Users<'_>, &ManualClock, u64)); 9] = [
         users.drain(&Key(0)).unwrap();
         let less = users.snapshot_of(&Key(0)).unwrap();
         let keys = (100..100 + ROOM).map(|key| (Key(key), less.clone()));
-        users.restore(keys, Duration::ZERO);
+        _ = users.restore(keys, Duration::ZERO);
     }),
     ("a clock that goes back", |users, clock, key| {
         users.drain(&*asked(key)).unwrap();
