@@ -99,7 +99,7 @@ impl Dates {
     }
 
     /// How long before `now_nanos` what was dated `at` was.
-    pub(super) fn age_nanos(&self, at: u64, now_nanos: u64) -> u64 {
+    pub(super) fn age_nanos(at: u64, now_nanos: u64) -> u64 {
         u64::try_from(TIME.ahead(now_nanos, at)).unwrap_or(0)
     }
 
@@ -160,7 +160,7 @@ mod tests {
             let dates = Dates::new(Field::low(bits), SECOND);
             let date = dates.of(dates.first(YEARS));
             assert!(dates.is_gone(date, 2 * YEARS - 1), "{bits}");
-            assert_eq!(dates.age_nanos(date, 2 * YEARS - 1), YEARS - 1, "{bits}");
+            assert_eq!(Dates::age_nanos(date, 2 * YEARS - 1), YEARS - 1, "{bits}");
             assert!(!dates.is_gone(date, 0), "{bits}");
             assert_eq!(dates.excess_nanos(date, 1), YEARS - 1 - (dates.tick_nanos() & !1));
         }

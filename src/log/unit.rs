@@ -159,7 +159,7 @@ impl<C: Clock> UnitLog<C> {
     pub(crate) fn snapshot(&self) -> History {
         self.read(|view| {
             let first = view.gone + 1;
-            let age = |number| self.dates.age_nanos(self.at(number), view.now_nanos);
+            let age = |number| Dates::age_nanos(self.at(number), view.now_nanos);
             History::of((first..view.head.number).map(|number| (age(number), 1)))
         })
     }

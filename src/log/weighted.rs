@@ -172,7 +172,7 @@ impl<C: Clock> WeightedLog<C> {
             let spent = (view.gone + 1..view.head.number).map(|number| {
                 let permits = self.difference(self.counted(number), before);
                 before = self.counted(number);
-                (self.dates.age_nanos(self.at(number), view.now_nanos), permits)
+                (Dates::age_nanos(self.at(number), view.now_nanos), permits)
             });
             History::of(spent.collect::<Vec<_>>())
         })
