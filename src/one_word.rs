@@ -172,7 +172,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
                     may_heal = false;
                     self.heal();
                     // ORDERING: Acquire, as in `spend`.
-                    // MODEL: `an_impossible_level_is_healed_once`.
+                    // MODEL: `a_change_right_after_a_healing_is_seen_whole`.
                     self.line.word.load(Acquire)
                 }
                 Ok(()) => return (terms, holding),

@@ -114,7 +114,8 @@ impl<C: Clock> Tape<C> {
             // ORDERING: Acquire. If the place has been written, this is what makes
             // the entry visible that is before the next one. Pairs with the CAS in
             // `append`.
-            // MODEL: `a_log_admits_no_more_than_its_limit`.
+            // MODEL: `a_log_admits_no_more_than_its_limit`,
+            // `no_entry_comes_back_after_two_resets`.
             let seen = self.place(number).load(Acquire);
             if LAP.get(seen) == self.lap(number) {
                 self.advance(number);
@@ -170,7 +171,8 @@ impl<C: Clock> Tape<C> {
         // ORDERING: an Acquire fence, so that this look comes after the loads of
         // entries. Pairs with the Release of the CAS in `append`: had an entry of the
         // next lap been seen, so would be the one at the head.
-        // MODEL: `a_denial_is_of_a_moment_at_which_the_log_was_full`.
+        // MODEL: `a_denial_is_of_a_moment_at_which_the_log_was_full`,
+        // `a_denial_does_not_mix_two_laps`.
         fence(Acquire);
         // ORDERING: Relaxed. Only compared.
         // MODEL: `a_denial_is_of_a_moment_at_which_the_log_was_full`.

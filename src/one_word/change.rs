@@ -53,7 +53,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         // It does not step back for others: changes are rare.
         let mut contender = Contender::new(Some(&self.line.contention));
         // ORDERING: Acquire, as in `spend`.
-        // MODEL: `terms_are_never_mixed`.
+        // MODEL: `terms_are_never_mixed`, `a_change_keeps_the_bound`.
         let mut seen = self.line.word.load(Acquire);
         loop {
             // The clock is read after the level. With an earlier reading, what was

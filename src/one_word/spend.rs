@@ -157,7 +157,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
                     may_heal = false;
                     now_nanos = self.clock.now_nanos();
                     // ORDERING: Acquire, as in `spend`.
-                    // MODEL: `an_impossible_level_is_healed_once`.
+                    // MODEL: `a_change_right_after_a_healing_is_seen_whole`.
                     seen = self.line.word.load(Acquire);
                 }
                 Attempt::Impossible(answer) => return answer,
