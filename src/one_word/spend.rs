@@ -223,7 +223,8 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
             // Release for the argument in `Slots::named_by`. The bound itself
             // needs neither: the word's CASes have one order under any ordering.
             // Relaxed on failure: the word is loaded again.
-            // MODEL: `never_admits_more_than_the_bound`, `terms_are_never_mixed`.
+            // MODEL: `never_admits_more_than_the_bound`, `terms_are_never_mixed`,
+            // `a_granted_caller_sees_what_those_before_it_did`.
             return match self.line.word.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
                 Ok(_) => {
                     let outlook = terms.outlook(balance - cost, now_nanos);

@@ -150,7 +150,7 @@ impl Shards {
     /// about to make them, and to remember a denial of before.
     pub(super) fn changed(&self) {
         // ORDERING: Release; pairs with `returns`.
-        // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
+        // MODEL: `a_denial_by_new_shards_is_forgotten_when_all_is_changed`.
         self.changes.fetch_add(1, Release);
     }
 
