@@ -5,7 +5,9 @@
 //! * it asks the limiter once for as long as a denial holds;
 //! * requests of other sizes, resets and `forget` are not answered from memory.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::collection::vec;
@@ -175,6 +177,68 @@ fn a_denial_of_some_is_not_one_of_fewer_and_is_forgotten_when_told_to() {
     assert!(sticky.try_acquire(6).is_err());
     sticky.reset();
     assert!(sticky.try_acquire(6).is_ok());
+}
+
+/// A limiter that is held up at the end of each look, in which time `then` happens.
+struct HeldUp<L> {
+    limiter: L,
+    then: Box<dyn Fn(&L)>,
+}
+
+impl<L: Limiter> Limiter for HeldUp<L> {
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.try_acquire(permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.try_acquire_up_to(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        let answer = self.limiter.peek(permits);
+        (self.then)(&self.limiter);
+        answer
+    }
+
+    fn reset(&self) {
+        self.limiter.reset();
+    }
+}
+
+/// It counts from a reading before the look; from a later one it would end too late.
+#[test]
+fn a_denial_is_not_remembered_for_longer_because_the_caller_was_held_up() {
+    let clock = Arc::new(ManualClock::new());
+    let limiter = TokenBucket::with_clock(quota!(1 / second), Arc::clone(&clock));
+    let passes = Arc::clone(&clock);
+    let held_up = HeldUp { limiter, then: Box::new(move |_| passes.advance(SECOND / 2)) };
+    let sticky = Sticky::with_places(held_up, 1, Arc::clone(&clock)).unwrap();
+    assert!(sticky.try_acquire(1).is_ok());
+    assert!(sticky.try_acquire(1).is_err());
+    clock.advance(SECOND / 2);
+    assert!(sticky.try_acquire(1).is_ok());
+}
+
+/// The count of what was forgotten is read before the limiter is asked.
+#[test]
+fn a_denial_of_before_a_change_is_not_remembered_after_it() {
+    type Bucket = TokenBucket<Arc<ManualClock>>;
+    let clock = Arc::new(ManualClock::new());
+    let limiter = Bucket::with_clock(quota!(1 / hour), Arc::clone(&clock));
+    let told: Rc<RefCell<Weak<Sticky<HeldUp<Bucket>, Arc<ManualClock>>>>> = Rc::default();
+    let change = Rc::clone(&told);
+    let then = move |bucket: &Bucket| {
+        if let Some(sticky) = change.take().upgrade() {
+            bucket.reset();
+            sticky.forget();
+        }
+    };
+    let held_up = HeldUp { limiter, then: Box::new(then) };
+    let sticky = Rc::new(Sticky::with_places(held_up, 1, clock).unwrap());
+    assert!(sticky.try_acquire(1).is_ok());
+    told.replace(Rc::downgrade(&sticky));
+    assert!(sticky.try_acquire(1).is_err());
+    assert!(sticky.try_acquire(1).is_ok());
 }
 
 #[test]

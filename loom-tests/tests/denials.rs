@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use sluicegate::{Carry, Quota, quota};
+use sluicegate::{Carry, FixedWindow, Quota, quota, rate};
 use sluicegate_loom_tests::shards::{ask, fill, rest, sharded};
 use sluicegate_loom_tests::{Arc, Bucket, SECOND, TestClock, check, race};
 
@@ -148,6 +148,25 @@ fn a_sticky_denial_is_forgotten_when_it_is_said_so() {
             assert!(granted || ask(&sticky), "refused for what is there");
         });
     }
+}
+
+/// Of a limiter that is looked at once, and not again behind a fence: nothing but the count
+/// tells a caller that its denial may be of before the change.
+#[test]
+fn a_sticky_denial_of_before_a_change_is_not_remembered_after_it() {
+    type Sticky = sluicegate::Sticky<FixedWindow<TestClock>, TestClock>;
+    let ask: fn(&Sticky) -> bool = |sticky| sticky.try_acquire(1).is_ok();
+    let reset: fn(&Sticky) -> bool = |sticky| {
+        sticky.reset();
+        false
+    };
+    check(3, move || {
+        let window = FixedWindow::with_clock(rate!(1 / second), TestClock::new()).unwrap();
+        assert!(window.try_acquire(1).is_ok());
+        let sticky = Arc::new(Sticky::with_places(window, 1, TestClock::new()).unwrap());
+        let [granted, _] = race(&sticky, [ask, reset], |sticky, act| act(sticky));
+        assert!(granted || ask(&sticky), "refused for what is there");
+    });
 }
 
 /// How many are asked for, and by how many seconds the caller's clock is ahead.

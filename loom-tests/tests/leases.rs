@@ -2,7 +2,7 @@
 //! back or is lost with a bucket of one word, all of it; and goes back, always, to a
 //! bucket in many places. Others neither lose nor win by it.
 
-use sluicegate::{Limiter, Quota, quota};
+use sluicegate::{Carry, Limiter, Quota, quota};
 use sluicegate_loom_tests::shards::{Caller, ask, rest, sharded};
 use sluicegate_loom_tests::{Bucket, TestClock, bucket, check, race};
 
@@ -43,6 +43,31 @@ fn a_lease_given_back_was_for_what_was_used() {
             // Of either lease, or of both.
             assert!([0, had - 1, 3, 6].contains(&lost), "{lost} are lost");
             assert_eq!(bucket.try_acquire_up_to(9).map_or(0, |grant| grant.permits()), left);
+        });
+    }
+}
+
+/// A token costs more units under the one, and fewer under the other.
+const DEAR: Quota = quota!(1 / second, burst 8);
+const CHEAP: Quota = quota!(5 / 3 seconds, burst 8);
+
+/// What is left goes back at the price of the terms that the lease was taken under, also if
+/// its first attempt was under others.
+#[test]
+fn a_lease_beside_a_change_gives_back_what_it_took_and_no_more() {
+    for (old, new) in [(DEAR, CHEAP), (CHEAP, DEAR)] {
+        check(3, move || {
+            let bucket = bucket(old);
+            let had = race(&bucket, [None, Some(new)], |bucket, change| match change {
+                None => spend_one(bucket),
+                Some(new) => {
+                    bucket.reconfigure(new, Carry::Keep);
+                    0
+                }
+            });
+            let left = bucket.peek(0).unwrap().remaining();
+            // The change came before the lease or after it; or between the two ends of it.
+            assert!(had == [4, 0] && [7, 4].contains(&left), "{left}");
         });
     }
 }

@@ -56,8 +56,8 @@ impl Drop for Hand<'_> {
             && let Some(shard) = self.shards.at(self.index)
         {
             shard.put(self.room, self.tokens);
-        }
-        if self.tokens > 0 {
+            // Empty room, too: whoever is refused next is to close it, and so not to be told
+            // what was remembered.
             self.shards.returned();
         }
     }

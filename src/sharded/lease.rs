@@ -97,12 +97,5 @@ impl<C: Clock + Sync> PutBack for Sharded<C> {
         let tokens = tokens.saturating_sub(self.root.overlent_since(home.limit));
         let mut hand = Hand::with(&self.shards, home.index, home.room, tokens);
         self.close_now(&mut hand);
-        let is_open = hand.room > hand.tokens;
-        drop(hand);
-        if is_open {
-            // A clock that is behind: whoever is refused next is to close it, and so not
-            // to be told what was remembered.
-            self.shards.returned();
-        }
     }
 }

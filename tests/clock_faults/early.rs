@@ -103,6 +103,22 @@ fn it_does_so_for_every_key() {
     }
 }
 
+/// What a receipt puts back is the level from before, of a time when it was full already; one
+/// that is only as full as when the permits were taken would deny a clock that is behind.
+#[test]
+fn a_full_bucket_is_as_full_for_a_clock_that_is_behind_after_a_grant_was_given_back() {
+    for quota in quotas() {
+        let clock = ManualClock::at(100 * SECOND);
+        let bucket = TokenBucket::with_clock(quota, &clock);
+        clock.advance_nanos(60 * SECOND);
+        assert!(bucket.try_acquire_revocable(2).unwrap().give_back());
+        clock.rewind(Duration::from_millis(900));
+        assert_eq!(bucket.peek(0).unwrap().remaining(), quota.burst());
+        assert!(bucket.try_acquire(quota.burst()).is_ok());
+        assert_eq!(bucket.healed(), 0);
+    }
+}
+
 #[test]
 fn a_clock_at_the_other_end_of_its_range_is_waited_for_and_nothing_overflows() {
     for quota in quotas() {

@@ -254,6 +254,19 @@ fn a_clock_that_panics_costs_what_its_call_had_asked_for_and_no_more() {
     assert_eq!(drain(&limiter), 250_000);
 }
 
+/// A denial that is remembered closes no room, so it must be forgotten when some is left.
+#[test]
+fn the_room_of_a_lease_whose_end_panics_is_closed_by_the_next_denial() {
+    let limiter = sharded(quota!(1_000 / second), 2, Failing::at(SECOND));
+    let mut lease = limiter.lease(300).unwrap();
+    assert!(lease.spend(300) && drain(&limiter) == 700);
+    limiter.clock().fail_after(0);
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(lease))).is_err());
+    assert!(limiter.try_acquire(1).is_err());
+    limiter.clock().manual.advance(Duration::from_secs(1));
+    assert_eq!(drain(&limiter), 1_000);
+}
+
 #[test]
 fn what_thousands_of_threads_have_drawn_is_there_when_they_are_gone() {
     let limiter = sharded(beside_room(100_000), 0, ManualClock::new());
