@@ -30,13 +30,13 @@ pub(crate) struct Shares {
     calls: Vec<u64>,
 }
 
-/// Makes calls by `calls`, so many at a time, for as long as `goes_on`.
+/// Makes calls by `calls`, so many at a time, for as long as `goes_on`, though at least once.
 pub(crate) fn lap(goes_on: impl Fn() -> bool, mut calls: impl FnMut(u64)) -> Shares {
     let clock = QuantaClock::new();
     let first = clock.now_nanos() / TURN_NANOS;
     let mut shares = Shares { first, calls: Vec::with_capacity(1_024) };
     let (mut made, mut end_nanos) = (0, (first + 1) * TURN_NANOS);
-    while goes_on() {
+    loop {
         calls(BATCH);
         made += BATCH;
         let now_nanos = clock.now_nanos();
@@ -44,8 +44,10 @@ pub(crate) fn lap(goes_on: impl Fn() -> bool, mut calls: impl FnMut(u64)) -> Sha
             shares.calls.push(made);
             (made, end_nanos) = (0, end_nanos + TURN_NANOS);
         }
+        if !goes_on() {
+            return shares;
+        }
     }
-    shares
 }
 
 /// For each millisecond that was whole for all threads, and in which any made a call, the

@@ -92,19 +92,22 @@ pub fn nanos_per_tick() -> f64 {
     quanta::Clock::new().delta_as_nanos(0, TICKS) as f64 / TICKS as f64
 }
 
-/// Makes calls by `calls`, so many at a time, for as long as `goes_on`, and adds the times of
-/// some to `ticks`.
+/// Makes calls by `calls`, so many at a time, for as long as `goes_on`, though at least once, and
+/// adds the times of some to `ticks`.
 ///
 /// The timed call goes where the others go, though that is one call more: a limiter
 /// that is called from two places may be inlined into neither.
 pub(crate) fn lap(ticks: &mut Ticks, goes_on: impl Fn() -> bool, mut calls: impl FnMut(u64)) {
     let counter = quanta::Clock::new();
-    while goes_on() {
+    loop {
         let began = counter.raw();
         calls(1);
         let ended = counter.raw();
         ticks.record(ended.saturating_sub(began));
         calls(EVERY - 1);
+        if !goes_on() {
+            break;
+        }
     }
 }
 

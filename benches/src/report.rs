@@ -311,7 +311,7 @@ mod tests {
         };
         let line = Line::of(case, &[round], watched);
         let text = table(&[&line], &[], Style::Markdown).to_string();
-        assert!(text.contains("| 4.3 (54) |") && text.contains("| 0.95 (0.25) |"), "{text}");
+        assert!(text.contains(" 4.3 (54) |") && text.contains(" 0.95 (0.25) |"), "{text}");
         let json = serde_json::to_value(&line).expect("a line is plain data");
         assert_eq!(json["worst_ns"]["median"], 4_321.0);
         assert_eq!(json["worst_ns"]["max"], 54_321.0);
