@@ -278,12 +278,37 @@ impl Group {
 impl<T> Drop for Slots<T> {
     fn drop(&mut self) {
         if core::mem::needs_drop::<T>() {
-            for group in 0..self.groups() {
-                for at in self.taken(group) {
-                    drop(self.take(at));
-                }
-            }
+            let mut rest = Rest { slots: self, group: 0 };
+            // If one panics, what is left is dropped with `rest`.
+            while rest.drop_next() {}
         }
+    }
+}
+
+/// The entries from a group on, to be dropped.
+struct Rest<'a, T> {
+    slots: &'a mut Slots<T>,
+    group: usize,
+}
+
+impl<T> Rest<'_, T> {
+    /// Drops one of them, which is free before it is dropped. Whether there was one.
+    fn drop_next(&mut self) -> bool {
+        while self.group < self.slots.groups() {
+            let first = self.slots.taken(self.group).next();
+            if let Some(entry) = first.and_then(|at| self.slots.take(at)) {
+                drop(entry);
+                return true;
+            }
+            self.group += 1;
+        }
+        false
+    }
+}
+
+impl<T> Drop for Rest<'_, T> {
+    fn drop(&mut self) {
+        while self.drop_next() {}
     }
 }
 
