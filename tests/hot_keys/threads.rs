@@ -160,13 +160,15 @@ fn each_reset_is_worth_one_burst_and_nothing_else() {
             let granted = thread::scope(|scope| {
                 let resetting = scope.spawn(|| {
                     while !is_over.load(Relaxed) {
-                        resets.fetch_add(1, Relaxed);
                         if resets.load(Relaxed).is_multiple_of(2) {
                             limiter.reset(0);
                         } else {
                             limiter.remove(0);
                         }
+                        // Counted when its end is fixed, so that a caller that then lets time
+                        // pass has let enough pass.
                         let then_nanos = clock.next() + 2 * MS;
+                        resets.fetch_add(1, Relaxed);
                         while clock.next() < then_nanos && !is_over.load(Relaxed) {
                             thread::yield_now();
                         }
