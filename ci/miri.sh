@@ -9,8 +9,8 @@
 # Built without `quanta`, because Miri has no processor counter. The files under
 # tests/ shorten themselves under Miri. Left out are those that only do arithmetic
 # on one thread (properties, windows, window_edges, replay, rate_error, conformance,
-# requirements, step_models, sharded, key_table, keyed and hot_keys but for some), calendars
-# (one word each, and files of zones), and the unit tests that try every value of a byte or
+# requirements, sharded, key_table, keyed and hot_keys but for some), calendars (one word
+# each, and files of zones), and the unit tests that try every value of a byte or
 # every small state: hours, for code without a pointer.
 set -euo pipefail
 cd "$(dirname "$0")/.."

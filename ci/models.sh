@@ -8,4 +8,4 @@ cd "$(dirname "$0")/.."
 
 export RUSTFLAGS="--cfg sluicegate_deep ${RUSTFLAGS:-}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/models"
-cargo test --release --test step_models "${1:-}" -- --test-threads=1
+cargo test --release -p sluicegate-step-models "${1:-}" -- --test-threads=1

@@ -58,11 +58,7 @@ if [ "${1:-}" = quick ]; then
     step "set up"
     ci/setup.sh base
     step "unit and behaviour tests of the engine and the command"
-    files=()
-    for file in tests/*.rs; do
-        [ "$file" = tests/step_models.rs ] || files+=(--test "$(basename "$file" .rs)")
-    done
-    timed cargo test -p sluicegate --lib "${files[@]}"
+    timed cargo test -p sluicegate --lib --tests
     timed cargo test -p sluicegate-cli
     step "every mutant is one of the code as it is"
     ci/ledger.sh >/dev/null

@@ -12,19 +12,19 @@
 //!
 //! A failure shows the shortest run that leads to it, step by step.
 
-#[path = "step_models/explore.rs"]
+#[cfg(test)]
 mod explore;
-#[path = "step_models/give_back.rs"]
+#[cfg(test)]
 mod give_back;
-#[path = "step_models/keyed.rs"]
+#[cfg(test)]
 mod keyed;
-#[path = "step_models/leases.rs"]
+#[cfg(test)]
 mod leases;
-#[path = "step_models/ledger.rs"]
+#[cfg(test)]
 mod ledger;
-#[path = "step_models/ring.rs"]
+#[cfg(test)]
 mod ring;
-#[path = "step_models/unit_log.rs"]
+#[cfg(test)]
 mod unit_log;
-#[path = "step_models/weighted_log.rs"]
+#[cfg(test)]
 mod weighted_log;
