@@ -62,7 +62,7 @@ fn changes_of_a_bucket_that_all_race_for_leave_nobody_announced() {
     let quota = quota!(1 / day).with_burst(THERE).unwrap();
     let bucket = TokenBucket::with_clock(quota, ManualClock::new());
     let resets = |call: u64| {
-        if call % 64 == 0 {
+        if call.is_multiple_of(64) {
             bucket.reset();
         }
     };

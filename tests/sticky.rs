@@ -223,9 +223,10 @@ fn a_denial_is_not_remembered_for_longer_because_the_caller_was_held_up() {
 #[test]
 fn a_denial_of_before_a_change_is_not_remembered_after_it() {
     type Bucket = TokenBucket<Arc<ManualClock>>;
+    type HeldUpSticky = Sticky<HeldUp<Bucket>, Arc<ManualClock>>;
     let clock = Arc::new(ManualClock::new());
     let limiter = Bucket::with_clock(quota!(1 / hour), Arc::clone(&clock));
-    let told: Rc<RefCell<Weak<Sticky<HeldUp<Bucket>, Arc<ManualClock>>>>> = Rc::default();
+    let told: Rc<RefCell<Weak<HeldUpSticky>>> = Rc::default();
     let change = Rc::clone(&told);
     let then = move |bucket: &Bucket| {
         if let Some(sticky) = change.take().upgrade() {

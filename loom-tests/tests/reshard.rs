@@ -159,9 +159,9 @@ fn a_lease_taken_beside_a_change_of_the_burst_keeps_the_bound_of_a_lower_one() {
     let lease: Act = |limiter| {
         let lease = limiter.shard(0).lease(16);
         if limiter.quota().burst() == 12 {
-            drop(lease)
+            drop(lease);
         } else {
-            core::mem::forget(lease)
+            core::mem::forget(lease);
         }
         0
     };

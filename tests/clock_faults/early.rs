@@ -19,7 +19,7 @@ fn quotas() -> [Quota; 4] {
 #[track_caller]
 fn assert_least(limiter: &impl Limiter, clock: &ManualClock) {
     let wait = limiter.try_acquire(1).unwrap_err().retry_after().unwrap();
-    clock.advance(wait - NANO);
+    clock.advance(wait.saturating_sub(NANO));
     let denied = limiter.try_acquire(1).unwrap_err();
     assert_eq!(denied.retry_after(), Some(NANO));
     clock.advance(NANO);
@@ -96,7 +96,7 @@ fn it_does_so_for_every_key() {
         clock.rewind(Duration::from_millis(500));
         let wait = keyed.try_acquire(&7, 1).unwrap_err().retry_after().unwrap();
         assert_eq!(keyed.peek(&7, 1).unwrap_err().retry_after(), Some(wait));
-        clock.advance(wait - NANO);
+        clock.advance(wait.saturating_sub(NANO));
         assert!(keyed.try_acquire(&7, 1).is_err());
         clock.advance(NANO);
         assert!(keyed.try_acquire(&7, 1).is_ok());

@@ -66,8 +66,10 @@ fn assert_whole(users: &Users<'_>, clock: &ManualClock) {
     assert_eq!(found_room.count() as u64, ROOM);
 }
 
+type LetGo = fn(&Users<'_>, &ManualClock, u64);
+
 /// What lets go of keys, of those from 0 to 27 that are there and have long been full.
-const WAYS: [(&str, fn(&Users<'_>, &ManualClock, u64)); 9] = [
+const WAYS: [(&str, LetGo); 9] = [
     ("a sweep", |users, _, _| _ = users.sweep()),
     ("a removal", |users, _, key| assert!(users.remove(&*asked(key)))),
     // A new key looks at one group of places; or at all, when the shard is full.
@@ -88,7 +90,7 @@ const WAYS: [(&str, fn(&Users<'_>, &ManualClock, u64)); 9] = [
     ("restored keys", |users, _, _| {
         users.drain(&Key(0)).unwrap();
         let less = users.snapshot_of(&Key(0)).unwrap();
-        let keys = (100..100 + ROOM).map(|key| (Key(key), less.clone()));
+        let keys = (100..100 + ROOM).map(|key| (Key(key), less));
         _ = users.restore(keys, Duration::ZERO);
     }),
     ("a clock that goes back", |users, clock, key| {

@@ -36,7 +36,7 @@ fn a_wait_for_nearly_the_whole_burst_suffices_though_a_shard_had_room_for_some_o
     assert!(limiter.try_acquire(1).is_ok());
     clock.set_nanos(1_206);
     let wait = limiter.try_acquire(139).unwrap_err().retry_after().unwrap();
-    clock.advance(wait - NANO);
+    clock.advance(wait.saturating_sub(NANO));
     assert!(limiter.try_acquire(139).is_err());
     clock.advance(NANO);
     assert!(limiter.try_acquire(139).is_ok());
@@ -51,7 +51,7 @@ fn a_look_names_such_a_wait_too() {
     assert!(limiter.try_acquire(1).is_ok());
     clock.set_nanos(1_206);
     let wait = limiter.peek(139).unwrap_err().retry_after().unwrap();
-    clock.advance(wait - NANO);
+    clock.advance(wait.saturating_sub(NANO));
     assert!(limiter.peek(139).is_err());
     clock.advance(NANO);
     assert!(limiter.try_acquire(139).is_ok());
@@ -191,7 +191,7 @@ proptest! {
                 continue;
             }
             has_refused = true;
-            clock.advance(wait - NANO);
+            clock.advance(wait.saturating_sub(NANO));
             for index in [shard, other] {
                 prop_assert!(limiter.shard(index).try_acquire(permits).is_err(), "{wait:?}");
             }

@@ -115,7 +115,7 @@ fn a_permit_counts_for_its_window_and_less_than_the_resolution_longer() {
             let late = |limiter: &dyn Limiter| {
                 limiter.try_acquire(permits).unwrap();
                 let wait = limiter.try_acquire(1).unwrap_err().retry_after().unwrap();
-                (wait - Duration::from_secs(60)).as_nanos() as u64
+                wait.checked_sub(Duration::from_secs(60)).unwrap().as_nanos() as u64
             };
             latest_log = latest_log.max(late(&log));
             latest_first = latest_first.max(late(&first));

@@ -95,6 +95,7 @@ pub(super) enum Ages {
 }
 
 #[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "what a scene has or has not, each by itself")]
 pub(super) struct Scene {
     pub(super) width: u8,
     /// The largest of all tiers: by it words live.
