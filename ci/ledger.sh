@@ -5,8 +5,9 @@
 #
 # The sources are those of every module that the patch changes (`src/keyed.rs` and all of
 # `src/keyed/` for one of `src/keyed/store.rs`) and `src/sync.rs`; the models are the files
-# of `loom-tests/tests` with those that are to catch it, and `loom-tests/src`. Lines that
-# are comments do not count, nor do unit tests in files of their own.
+# of `loom-tests/tests` with those that are to catch it, `loom-tests/src` with the references
+# that it shares with the tests, and the version of loom. Lines that are comments do not
+# count, nor do unit tests in files of their own.
 #
 # That is not all: a model may run code of other modules too, and a change there could let
 # the mutant escape. `ci/loom.sh --all`, each night, is for that.
@@ -28,6 +29,10 @@ hash_of() {
     hashes["$*"]=$hash
 }
 
+for patch in loom-tests/mutants/*.patch; do
+    [ "$(grep -cE '^# caught-by: [a-z]' "$patch")" = 1 ] && [ "$(grep -c '^# caught-by:' "$patch")" = 1 ] ||
+        die "$patch has to have one line '# caught-by: MODEL'"
+done
 stale=()
 for patch in loom-tests/mutants/*.patch; do
     patch -s -f -F0 -p1 --dry-run <"$patch" >/dev/null || stale+=("$patch")
@@ -46,9 +51,14 @@ while IFS=: read -r file model; do
     file_of[${model%()}]=$file
 done < <(grep -o 'fn [a-z0-9_]*()' loom-tests/tests/*.rs)
 
+loom=$(mktemp) lines=$(mktemp)
+trap 'rm -f "$loom" "$lines"' EXIT
+{ grep -A 1 '^name = "loom"' Cargo.lock; sed -n '/^\[profile.loom\]/,/^$/p' Cargo.toml; } >"$loom"
+oracles=(loom-tests/src/*.rs tests/support/reference.rs tests/windows/reference.rs "$loom")
+
 # Each patch with the modules that it changes, and the models that are to catch it.
 while read -r patch modules catchers; do
-    name=${patch##*/} sources=(src/sync.rs) models=(loom-tests/src/*.rs)
+    name=${patch##*/} sources=(src/sync.rs) models=("${oracles[@]}")
     for module in ${modules//,/ }; do
         [ -n "${sources_of[$module]:-}" ] || die "$name changes $module, and there is no such module"
         # Split into words: names of our files have no blanks.
@@ -72,4 +82,7 @@ done < <(awk '
         if (("," modules ",") !~ ("," $0 ",")) modules = modules ? modules "," $0 : $0
     }
     END { done() }
-' loom-tests/mutants/*.patch) | sort
+' loom-tests/mutants/*.patch) | sort >"$lines"
+# Without one of them, a mutant would not be missed.
+[ "$(wc -l <"$lines")" = "${#patch_hash[@]}" ] || die "$(wc -l <"$lines") lines for ${#patch_hash[@]} patches"
+cat "$lines"

@@ -96,9 +96,10 @@ mutant() {
     IFS=', ' read -r -a catchers <<<"$(sed -n 's/^# caught-by: //p' "$patch")"
     # The patched file is newer than what was built last, or cargo would take that for it.
     patch -s -f -F0 -p1 -d "$copy" <"$patch" || { echo "loom: $name does not apply"; return; }
-    missed=$(cd "$copy" && escaped_from "${catchers[@]}")
+    [ ${#catchers[@]} -gt 0 ] || { echo "loom: $name names no model"; return; }
+    missed=$(cd "$copy" && escaped_from "${catchers[@]}") || missed="NOT RUN"
     patch -R -s -f -F0 -p1 -d "$copy" <"$patch" || { echo "loom: $name cannot be taken back"; exit 255; }
-    [ -n "$missed" ] || touch "$work/caught/$name"
+    touch "$work/$([ -n "$missed" ] && echo escaped || echo caught)/$name"
     printf '%-36s %5d  %s\n' "$name" "$((SECONDS - began))" "${missed:-${catchers[*]}}"
 }
 
@@ -127,16 +128,23 @@ escaped_from() {
 # Those that were caught, now or before, as they are now. Also if the run is broken off.
 record() {
     [ -z "${LOOM_MAX_PREEMPTIONS:-}" ] || return 0
-    { cat "$work/unchanged"; ls "$work/caught"; } | sort -u | join - "$work/ledger" >"$work/ledger.new"
+    { cat "$work/known"; ls "$work/caught"; } | sort -u | comm -23 - <(ls "$work/escaped") |
+        join - "$work/ledger" >"$work/ledger.new"
     cmp -s "$work/ledger.new" "$ledger" || cp "$work/ledger.new" "$ledger"
 }
 
-rm -rf "$work/caught" "$work"/escaped-* "$work"/mutant-*
-mkdir "$work/caught"
-if [ "${1:-}" = --all ] || [ -n "${LOOM_MAX_PREEMPTIONS:-}" ] || [ ! -f "$ledger" ]; then
+rm -rf "$work/caught" "$work/escaped" "$work"/escaped-* "$work"/mutant-*
+mkdir "$work/caught" "$work/escaped"
+# In the ledger as they are now.
+if [ -f "$ledger" ]; then
+    comm -12 "$work/ledger" <(sort "$ledger") | cut -d' ' -f1 >"$work/known"
+else
+    : >"$work/known"
+fi
+if [ "${1:-}" = --all ] || [ -n "${LOOM_MAX_PREEMPTIONS:-}" ]; then
     : >"$work/unchanged"
 else
-    comm -12 "$work/ledger" <(sort "$ledger") | cut -d' ' -f1 >"$work/unchanged"
+    cp "$work/known" "$work/unchanged"
 fi
 cut -d' ' -f1 "$work/ledger" | comm -23 - "$work/unchanged" >"$work/changed"
 trap record EXIT

@@ -24,7 +24,7 @@ pub(super) enum Counts {
     /// Whatever was granted in the same one of windows from 1970 on.
     Epoch { length: i128 },
     /// Whatever was granted since a window began. It begins with a grant, and ends
-    /// when as many ticks have passed as make up its length.
+    /// its length after the tick that this is dated up to.
     First { length: i128, tick: i128, start: Option<i128> },
     /// Whatever was granted in as many slots as count, the present one included.
     Slots { slot: i128, count: i128 },
@@ -33,8 +33,8 @@ pub(super) enum Counts {
     /// Whatever was granted in the present window, and of the one before in
     /// proportion to what a sliding one covers.
     Weighted { length: i128 },
-    /// Whatever was granted less than a length ago, in ticks; and no more than so
-    /// many requests.
+    /// Whatever was granted less than a length ago, dated up to a tick; and no more than
+    /// so many requests.
     Log { length: i128, tick: i128, most: Option<usize> },
     /// Whatever was granted in the same window of the calendar.
     Calendar(Days),
@@ -47,10 +47,10 @@ impl Window {
 
     pub(super) fn from_first(limit: Rate) -> Window {
         let (bits, length) = (u64::BITS - limit.permits().leading_zeros(), limit.period());
-        // As is documented: 2^(b - 2) ns for a limit of b bits, at most 2^-16 of the
+        // As is documented: 2^(b - 1) ns for a limit of b bits, at most 2^-16 of the
         // window.
         let of_window = (length.as_nanos() >> 16).max(1).ilog2();
-        let tick = 1 << bits.saturating_sub(2).min(of_window);
+        let tick = 1 << bits.saturating_sub(1).min(of_window);
         Window::new(limit.permits(), Counts::First { length: nanos(length), tick, start: None })
     }
 
@@ -90,8 +90,8 @@ impl Window {
     }
 
     pub(super) fn weighted_log(limit: Rate, capacity: u64) -> Window {
-        // As is documented: 2^b ns for a limit of b bits.
-        let tick = 1 << (u64::BITS - limit.permits().leading_zeros());
+        // As is documented: 2^(b + 1) ns for a limit of b bits.
+        let tick = 2 << (u64::BITS - limit.permits().leading_zeros());
         let (length, most) = (nanos(limit.period()), Some(capacity as usize));
         Window::new(limit.permits(), Counts::Log { length, tick, most })
     }
@@ -170,11 +170,10 @@ impl Window {
         ((one_more - whole_ones) * left + whole_ones * length, length)
     }
 
-    /// Whether a log counts at `now` what was granted then: a grant is dated up to a
-    /// tick, and the present down.
+    /// Whether a log counts at `now` what was granted then: a grant is dated up to a tick.
     fn remembers(&self, at: i128, now: i128) -> bool {
         let Counts::Log { length, tick, .. } = self.counts else { unreachable!() };
-        now.div_euclid(tick) - ceil(at, tick) < ceil(length, tick)
+        now - ceil(at, tick) * tick < length
     }
 
     fn sum(&self, counts: impl Fn(i128) -> bool) -> i128 {
@@ -196,7 +195,7 @@ impl Window {
 
 /// Whether a window that began at `start` has not ended.
 fn is_within(start: Option<i128>, now: i128, length: i128, tick: i128) -> bool {
-    start.is_some_and(|start| now.div_euclid(tick) - ceil(start, tick) < ceil(length, tick))
+    start.is_some_and(|start| now - ceil(start, tick) * tick < length)
 }
 
 fn ceil(number: i128, by: i128) -> i128 {
