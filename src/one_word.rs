@@ -12,7 +12,7 @@
 //! Progress: lock-free; a CAS is repeated only because another call's succeeded
 //! (or, on some processors, failed for no reason). Changes wait for each other.
 //! Memory: 384 bytes on x86-64, the clock included. Cost: a denial 2 loads of the shared word
-//! and no write; an admission 1 load and 1 CAS of it.
+//! and no write; an admission 2 loads and 1 CAS of its line.
 //!
 //! # Why the bound holds
 //!
