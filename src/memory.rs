@@ -61,7 +61,8 @@ impl Remembered {
     };
 
     /// The denial of `permits` at `now_nanos`, when permits had come back so often. Where they
-    /// are earned, it says what is true of requests for up to `most`.
+    /// are earned, it says what is true of requests for up to `most`; `permits` if nothing is
+    /// known of others.
     pub(crate) fn new(
         permits: u64,
         most: u64,
@@ -98,8 +99,8 @@ impl Remembered {
     }
 
     /// Whether it is an answer to a request for `permits`. One for a single permit is one
-    /// for any number, where they are earned: as long as it holds there is nothing that
-    /// anybody could take, so how long it will be can be worked out.
+    /// for any number up to `most`, where they are earned: as long as it holds there is nothing
+    /// that anybody could take, so how long it will be can be worked out.
     #[inline(always)]
     fn answers(&self, permits: u64) -> bool {
         permits == self.permits || self.permits == 1 && permits > 1 && permits <= self.most
@@ -168,8 +169,9 @@ impl Remembered {
         words
     }
 
-    /// The denial in the words. Words of different ones make nonsense, but never a
-    /// panic: whoever read them finds out.
+    /// The denial in the words. Words of several denials are put together to one that nobody
+    /// gave, and without a panic: whoever read them looks at the lock word again before the
+    /// denial is used.
     #[inline(always)]
     fn from_words(words: [u64; WORDS]) -> Remembered {
         let [permits, returns, since_nanos, until_nanos, shape, said @ ..] = words;

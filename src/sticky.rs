@@ -159,8 +159,9 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     fn remember(&self, memory: &Memory, permits: u64, forgotten: u64) {
         let now_nanos = self.clock.now_nanos();
         if let Err(Denied::Wait(shortfall)) = self.limiter.peek(permits) {
-            let most = shortfall.limit();
-            memory.note(&Remembered::new(permits, most, forgotten, now_nanos, &shortfall));
+            // For no more permits than were asked for: of several limiters another may be the
+            // one that has too few of them.
+            memory.note(&Remembered::new(permits, permits, forgotten, now_nanos, &shortfall));
         }
     }
 }

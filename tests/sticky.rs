@@ -179,6 +179,27 @@ fn a_denial_of_some_is_not_one_of_fewer_and_is_forgotten_when_told_to() {
     assert!(sticky.try_acquire(6).is_ok());
 }
 
+/// What several limiters say of one permit says nothing of two: it may be another of them
+/// that has too few.
+#[test]
+fn a_denial_is_remembered_for_the_number_of_permits_that_were_asked_for_and_no_other() {
+    let clock = ManualClock::new();
+    let bucket =
+        |quota: Quota, left| TokenBucket::with_clock(quota.with_initial(left).unwrap(), &clock);
+    let all =
+        All::new([bucket(quota!(1 / second, burst 10), 0), bucket(quota!(1 / minute, burst 2), 1)])
+            .unwrap();
+    let sticky = Sticky::with_places(all, 1, &clock).unwrap();
+    let one = sticky.try_acquire(1).unwrap_err();
+    assert_eq!((one.which(), one.retry_after()), (0, Some(SECOND)));
+    for permits in [2, 3, 10] {
+        assert_eq!(sticky.try_acquire(permits), sticky.peek(permits));
+    }
+    let two = sticky.try_acquire(2).unwrap_err();
+    assert_eq!((two.which(), two.retry_after()), (1, Some(60 * SECOND)));
+    assert_eq!(sticky.try_acquire(3), Err(Denied::TooLarge { limit: 2, which: 1 }));
+}
+
 /// A limiter that is held up at the end of each look, in which time `then` happens.
 struct HeldUp<L> {
     limiter: L,
