@@ -30,7 +30,8 @@ use crate::{ConfigError, Denied, Grant, Limiter, Receipt};
 /// which it may never be able to; its denial does not know.
 ///
 /// The denial names the limiter that refused, by
-/// [`which`](crate::Denied::which): the one that has to be waited for longest. So
+/// [`which`](crate::Denied::which): the one that has to be waited for longest; one that
+/// can never grant so many before one whose leases hold them. So
 /// its `retry_after` suffices for all of them, if nobody else takes any (and no
 /// budget of another day is smaller).
 ///
@@ -125,10 +126,11 @@ impl<L: Limiter> All<L> {
                 wanted = wanted.div_ceil(2);
             }
             match self.try_acquire(wanted) {
+                // If leases hold all of it, there may be one permit by the next look.
                 Err(Denied::TooLarge { limit, .. } | Denied::Leased { limit, .. })
-                    if limit < wanted =>
+                    if limit.max(1) < wanted =>
                 {
-                    wanted = limit;
+                    wanted = limit.max(1);
                 }
                 // Somebody took some since: what is left may be fewer.
                 Err(_) if wanted > 1 => refused = Some(wanted),
@@ -252,16 +254,19 @@ impl Scarcity {
 }
 
 /// Of two refusals the one that has to be waited for longer; of two that no wait
-/// will do for, the one with the lower limit.
+/// will do for, the one that nothing else will do for either; of two of a kind, the one
+/// with the lower limit.
 fn worse(one: Denied, other: Denied) -> Denied {
     match (one.retry_after(), other.retry_after()) {
         (None, None) => {
-            let limit = |denied: &Denied| match denied {
-                Denied::TooLarge { limit, .. } | Denied::Leased { limit, .. } => *limit,
-                Denied::Wait(shortfall) => shortfall.limit(),
-                Denied::Full { .. } => u64::MAX,
+            // What leases hold comes back.
+            let ends = |denied: &Denied| match denied {
+                Denied::TooLarge { limit, .. } => (false, *limit),
+                Denied::Leased { limit, .. } => (true, *limit),
+                Denied::Wait(shortfall) => (true, shortfall.limit()),
+                Denied::Full { .. } => (true, u64::MAX),
             };
-            core::cmp::min_by_key(one, other, limit)
+            core::cmp::min_by_key(one, other, ends)
         }
         (None, Some(_)) => one,
         (Some(_), None) => other,

@@ -1,5 +1,6 @@
 //! Several windows, and several limiters.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use sluicegate::*;
@@ -191,6 +192,63 @@ fn all_of_all_gives_back_what_the_inner_ones_took() {
     assert_eq!(counts(), [4, 2, 2]);
     outer.reset();
     assert_eq!(counts(), [0, 0, 0]);
+}
+
+#[test]
+fn what_can_never_be_is_too_large_whatever_leases_hold_elsewhere() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
+    let sharded = Sharded::with_shards(quota!(20 / second), 1, &clock).unwrap();
+    let held = sharded.lease(15).unwrap();
+    for limiters in [[&bucket as &dyn Limiter, &sharded], [&sharded as &dyn Limiter, &bucket]] {
+        let all: All<&dyn Limiter> = All::new(limiters).unwrap();
+        let denied = all.try_acquire(11).unwrap_err();
+        assert!(matches!(denied, Denied::TooLarge { limit: 10, .. }), "{denied:?}");
+        // Ten could be granted, if the lease ended.
+        let denied = all.try_acquire(10).unwrap_err();
+        assert!(matches!(denied, Denied::Leased { limit: 5, .. }), "{denied:?}");
+    }
+    drop(held);
+}
+
+/// A bucket that says, once, that leases hold all of it.
+struct LeasedOnce<'c> {
+    bucket: TokenBucket<&'c ManualClock>,
+    is_leased: Cell<bool>,
+}
+
+impl Limiter for LeasedOnce<'_> {
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        if permits > 0 && self.is_leased.take() {
+            return Err(Denied::Leased { limit: 0, which: 0 });
+        }
+        self.bucket.try_acquire(permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.bucket.try_acquire_up_to(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.bucket.peek(permits)
+    }
+
+    fn reset(&self) {
+        self.bucket.reset();
+    }
+}
+
+#[test]
+fn all_grants_as_many_as_there_are_and_never_none_beside_leases_of_everything() {
+    let clock = ManualClock::new();
+    for permits in [1, 2, 9] {
+        let bucket = TokenBucket::with_clock(quota!(5 / second), &clock);
+        let all = All::new([LeasedOnce { bucket, is_leased: Cell::new(true) }]).unwrap();
+        match all.try_acquire_up_to(permits) {
+            Ok(grant) => assert!((1..=permits).contains(&grant.permits()), "{grant:?}"),
+            Err(denied) => assert_eq!(denied, Denied::Leased { limit: 0, which: 0 }),
+        }
+    }
 }
 
 fn minutely(limit: u64) -> Rate {
