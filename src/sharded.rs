@@ -115,7 +115,7 @@ pub use self::shard::Shard;
 /// | a request that its shard has too little for | is taken from the root, and if that has too little from all of them: up to the whole burst |
 /// | tokens in a shard whose thread is gone | are taken by whoever would be refused without them |
 /// | a quota's debt | plays no part: there is no `force` |
-/// | denials | remembered by each shard until they can change |
+/// | denials | those that name a wait are remembered by each shard until they can change; [`Denied::Leased`] and [`Denied::TooLarge`] are not |
 ///
 /// # Accuracy
 ///
@@ -139,11 +139,12 @@ pub use self::shard::Shard;
 /// or what a lease takes, which may be all there is.
 ///
 /// The wait that a denial names is the least that suffices if nobody else takes any, also for
-/// the whole burst: the room that it needs is closed first. Two things it cannot know. Room
+/// the whole burst: the room that it needs is closed first. Three things it cannot know. Room
 /// that leases and receipts hold earns nothing until they end, so no wait is named for what
-/// needs it: [`Denied::Leased`]. And where the clock reads earlier than that of another thread
-/// did when it took from the root, room is not closed: then a request for nearly the whole
-/// burst may be refused once more.
+/// needs it: [`Denied::Leased`]. Nor does it know of a lease that begins during the call or
+/// after it: then the wait is for what that lease holds by then. And where the clock reads
+/// earlier than that of another thread did when it took from the root, room is not closed:
+/// then a request for nearly the whole burst may be refused once more.
 ///
 /// [`Grant::remaining`] of a grant from a shard is what that shard has left, and
 /// [`Grant::reset_after`] the time in which the whole burst is earned: one is at least,

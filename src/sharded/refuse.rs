@@ -80,12 +80,12 @@ impl<C: Clock> Sharded<C> {
         let Seen { spare, .. } = seen;
         // Empty room is closed if what is missing could be earned in it, or cannot be earned
         // beside it. And near the limit: little will be drawn now, and what is lent when all
-        // fall silent is missing from the next burst.
+        // fall silent is missing from the next burst. What no wait will do for needs none.
         let limit = reading.limit().saturating_sub(leased);
         let is_needed = permits <= seen.there() + spare
-            || permits > limit.saturating_sub(spare)
+            || permits <= limit && permits > limit.saturating_sub(spare)
             || self.shards.draw_of(seen.there()) == 0;
-        if spare > 0 && is_needed {
+        if spare > 0 && is_needed && permits <= reading.limit() {
             // What the root earned until then, and had no room for, is lost.
             let now_nanos = self.close_all(index);
             seen = self.see(self.root.look_at(now_nanos));
@@ -95,6 +95,8 @@ impl<C: Clock> Sharded<C> {
         }
         let Seen { reading, outside, .. } = seen;
         let most = reading.limit().min(reading.room() + outside);
+        // What has ended meanwhile is in the way no more.
+        let leased = leased.min(self.root.leased());
         let denied = reading.denial(permits, outside, leased);
         Err(Lack { denied, now_nanos: reading.now_nanos, most })
     }

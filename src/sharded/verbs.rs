@@ -11,9 +11,10 @@ impl<C: Clock> Sharded<C> {
     /// Lock-free; does not allocate, except that the first call of a thread to any limiter
     /// with shards takes a lock of the process, to get the thread a number. If this
     /// thread's shard has the permits it reads no clock, and no line that other threads
-    /// write; if not, it reads the clock one to four times (oftener where the limiter heals,
-    /// see [`Clock`]). Asking for 0 permits is always granted and changes nothing. A denial writes what is to be remembered of it; one
-    /// that is remembered writes nothing.
+    /// write; if not, it reads the clock one to five times (oftener where the limiter heals,
+    /// see [`Clock`]). Asking for 0 permits is always granted and changes nothing. A denial that
+    /// names a wait writes what is to be remembered of it; one that is remembered writes
+    /// nothing.
     ///
     /// # Errors
     ///

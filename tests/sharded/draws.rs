@@ -104,3 +104,31 @@ fn a_shard_draws_twice_as_much_each_time_and_tells_what_it_has_left() {
         assert_eq!(shard.try_acquire(drawn - 2).unwrap().remaining(), 0);
     }
 }
+
+/// How often 600 grants read the clock, if before each `refused` permits are asked for, beside a
+/// lease of 5,000.
+fn readings_beside(refused: Option<u64>) -> u64 {
+    let clock = Counted::at(0);
+    let limiter = Sharded::with_shards(quota!(1_000 / second, burst 15_000), 4, &clock).unwrap();
+    let held = limiter.shard(1).lease(5_000).unwrap();
+    assert_eq!(held.left(), 5_000);
+    let mut sum = 0;
+    for _ in 0..600 {
+        if let Some(permits) = refused {
+            let denied = limiter.shard(0).try_acquire(permits).unwrap_err();
+            assert_eq!(denied.retry_after(), None, "{denied}");
+        }
+        let (grant, readings) = clock.readings(|| limiter.shard(0).try_acquire(1));
+        assert!(grant.is_ok());
+        sum += readings;
+    }
+    sum
+}
+
+/// No room that is closed would do for it.
+#[test]
+fn a_request_that_no_wait_will_do_for_takes_no_room_from_the_shards() {
+    let alone = readings_beside(None);
+    assert_eq!(readings_beside(Some(20_000)), alone, "more than the burst");
+    assert_eq!(readings_beside(Some(14_000)), alone, "more than is left beside the lease");
+}

@@ -2,6 +2,8 @@
 //! its wait, and not a nanosecond before, however much of the burst it is; and where leases
 //! hold room that it needs, no wait is named.
 
+use std::mem::ManuallyDrop;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use proptest::collection::vec;
@@ -144,6 +146,45 @@ fn several_limiters_say_whose_leases_it_are_and_grant_what_is_left_beside_them()
     assert_eq!(denied, Denied::Leased { limit: 700, which: 1 });
     assert_eq!(all.try_acquire_up_to(800).unwrap().permits(), 700);
     drop(held);
+}
+
+/// A clock at whose second reading from now a lease ends.
+struct Ends<'l> {
+    manual: ManualClock,
+    /// The readings until then, and the lease.
+    lease: Mutex<Option<(u32, ManuallyDrop<Lease<'l>>)>>,
+}
+
+impl Clock for Ends<'_> {
+    fn now_nanos(&self) -> u64 {
+        let mut next = self.lease.lock().unwrap();
+        if let Some((left @ 1.., _)) = next.as_mut() {
+            *left -= 1;
+        } else if let Some((_, lease)) = next.take() {
+            // To end it the clock is read.
+            drop(next);
+            drop(ManuallyDrop::into_inner(lease));
+        }
+        self.manual.now_nanos()
+    }
+}
+
+/// It is counted before the root is looked at for the last time, and may have ended by then.
+#[test]
+fn a_lease_that_ends_during_a_call_is_not_what_the_call_is_refused_for() {
+    let clock = Ends { manual: ManualClock::new(), lease: Mutex::new(None) };
+    let limiter = Sharded::with_shards(quota!(1_000 / second), 4, &clock).unwrap();
+    let held = limiter.shard(1).lease(300).unwrap();
+    assert_eq!(held.left(), 300);
+    // A shard with room, and nothing in it; and nothing in the root.
+    for _ in 0..16 {
+        limiter.shard(0).try_acquire(1).unwrap();
+    }
+    limiter.shard(2).try_acquire(684).unwrap();
+    *clock.lease.lock().unwrap() = Some((1, ManuallyDrop::new(held)));
+    let denied = limiter.shard(3).try_acquire(701).unwrap_err();
+    assert!(clock.lease.lock().unwrap().is_none());
+    assert_eq!(denied.retry_after(), Some(SECOND * 401 / 1_000), "{denied}");
 }
 
 /// As in the tests of every answer; but the clock goes on. (A shard whose clock is behind
