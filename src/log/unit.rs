@@ -208,8 +208,8 @@ impl<C: Clock> UnitLog<C> {
                     self.tape.remember(view.gone);
                     return Ok(grant);
                 }
+                contender.lost_race();
             }
-            contender.lost_race();
         }
     }
 

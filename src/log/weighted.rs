@@ -240,8 +240,8 @@ impl<C: Clock> WeightedLog<C> {
                     self.tape.remember(view.gone);
                     return decision;
                 }
+                contender.lost_race();
             }
-            contender.lost_race();
         }
     }
 
@@ -359,5 +359,29 @@ impl<C> fmt::Debug for WeightedLog<C> {
             .field("limit", &self.limit)
             .field("tape", &self.tape)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use super::*;
+    use crate::{ManualClock, rate};
+
+    /// It has lost no race: it wants nothing of the word but a look.
+    #[test]
+    fn a_caller_that_is_refused_while_others_are_granted_announces_itself_to_nobody() {
+        const LOOKS: u64 = 20;
+        let log = WeightedLog::new(rate!(100 / hour), 50, ManualClock::new()).unwrap();
+        let looks = core::cell::Cell::new(0);
+        let denied = log.append(|_| {
+            assert!(std::format!("{log:?}").contains("heeded: 0"), "after {} looks", looks.get());
+            if looks.get() < LOOKS {
+                looks.set(looks.get() + 1);
+                log.append(|_| 1).unwrap();
+            }
+            100
+        });
+        assert!(denied.is_err());
+        assert_eq!((looks.get(), log.append(|_| 100 - LOOKS).is_ok()), (LOOKS, true));
     }
 }

@@ -4,7 +4,7 @@ use crate::Clock;
 use crate::Receipt;
 use crate::contention::{Contender, Contention};
 use crate::decision::{Denied, Grant, Known, Outlook, Shortfall};
-use crate::sync::Ordering::{AcqRel, Acquire};
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 
 use super::layout::{Hot, State};
 use super::{Line, Now, Ring, Span};
@@ -48,13 +48,13 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         let now = self.now();
-        self.spend_from::<false>(self.load(), now, |_| permits).map(|granted| granted.grant)
+        self.spend_from::<false>(self.load(), now, false, |_| permits).map(|granted| granted.grant)
     }
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         let now = self.now();
         // If there is nothing, it is the first permit that is refused.
-        self.spend_from::<true>(self.load(), now, |look| permits.min(look.room().max(1)))
+        self.spend_from::<true>(self.load(), now, false, |look| permits.min(look.room().max(1)))
             .map(|granted| granted.grant)
     }
 
@@ -85,26 +85,31 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         {
             let (hot, _) = self.core.layout.read(seen);
             return match self.admit(permits, seen, hot, look, now) {
-                Ok(granted) => Ok(granted),
-                Err(found) => self.spend_from::<true>(found, now, |_| permits),
+                Some(granted) => Ok(granted),
+                None => self.spend_from::<true>(seen, now, true, |_| permits),
             };
         }
         if let Some(denied) = self.deny_at_once(permits, seen, now) {
             return Err(denied);
         }
-        self.spend_from::<true>(seen, now, |_| permits)
+        self.spend_from::<true>(seen, now, false, |_| permits)
     }
 
-    /// The loop, which starts from the word as it was `seen`; spends what `ask` makes
-    /// of what there is, if `SPEND`.
+    /// The loop, which starts from the word as it was `seen`, or anew if the caller
+    /// `has_lost` a race for that; spends what `ask` makes of what there is, if `SPEND`.
     #[inline(never)]
     fn spend_from<const SPEND: bool>(
         &self,
         mut seen: u64,
         mut now: Now,
+        has_lost: bool,
         ask: impl Fn(Look) -> u64,
     ) -> Result<Granted, Denied> {
         let mut contender = Contender::new(self.hot.contention());
+        if has_lost {
+            contender.lost_race();
+            seen = self.load();
+        }
         loop {
             let (hot, state) = self.core.layout.read(seen);
             if state != State::Open {
@@ -137,7 +142,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
                 seen = self.load();
                 continue;
             }
-            if let Ok(granted) = self.admit(permits, seen, hot, look, now) {
+            if let Some(granted) = self.admit(permits, seen, hot, look, now) {
                 return Ok(granted);
             }
             // Decide again from what the winner left; the clock is not read again.
@@ -146,25 +151,18 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         }
     }
 
-    /// Takes `permits`, for which there is room; the word as it is now if it is not
-    /// as it was `seen`.
+    /// Takes `permits`, for which there is room; `None` if the word is no more as it was
+    /// `seen`.
     #[inline(always)]
-    fn admit(
-        &self,
-        permits: u64,
-        seen: u64,
-        hot: Hot,
-        look: Look,
-        now: Now,
-    ) -> Result<Granted, u64> {
+    fn admit(&self, permits: u64, seen: u64, hot: Hot, look: Look, now: Now) -> Option<Granted> {
         let written = self.core.layout.plus(seen, permits);
         // ORDERING: AcqRel on success. Release for the argument in `Span::since`;
         // both, so that what one admitted caller did before it asked is visible to
-        // the next one. Acquire on failure, as for the load in `load`.
+        // the next one. Relaxed on failure: the word is loaded again.
         // MODEL: `no_window_admits_more_than_its_limit`,
         // `what_was_done_before_a_grant_is_seen_after_the_next_of_a_ring`.
-        self.hot.word().compare_exchange_weak(seen, written, AcqRel, Acquire)?;
-        Ok(Granted { grant: self.granted(permits, hot, look, now), seen, written })
+        self.hot.word().compare_exchange_weak(seen, written, AcqRel, Relaxed).ok()?;
+        Some(Granted { grant: self.granted(permits, hot, look, now), seen, written })
     }
 
     #[inline]
@@ -241,5 +239,37 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
     fn reset_nanos(&self, hot: Hot, now: Now) -> u64 {
         let empty = |window: &Span| window.empty_nanos(hot, now);
         self.windows().iter().map(empty).max().unwrap_or(0)
+    }
+}
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use core::cell::Cell;
+
+    use super::*;
+    use crate::ring::span::{Cover, Plan};
+    use crate::{ManualClock, Padded};
+
+    /// How many permits others are granted, one after the other, before a caller announces
+    /// itself that loses a race to each of them.
+    fn losses(has_lost: bool) -> u64 {
+        let plan =
+            Plan { limit: 100, window_nanos: 3_600_000_000_000, slots: 1, cover: Cover::Strict };
+        let ring: Ring<Padded, [Span; 1], _> = Ring::new(&[plan], ManualClock::new()).unwrap();
+        let others = Cell::new(0);
+        let granted = ring.spend_from::<true>(ring.load(), ring.now(), has_lost, |_| {
+            if !ring.hot.contention().is_some_and(Contention::is_announced) {
+                others.set(others.get() + 1);
+                ring.spend_from::<true>(ring.load(), ring.now(), false, |_| 1).map(drop).unwrap();
+            }
+            1
+        });
+        assert!(granted.is_ok());
+        others.get()
+    }
+
+    #[test]
+    fn the_race_that_is_lost_before_the_loop_counts_as_those_in_it_do() {
+        assert_eq!(losses(true) + 1, losses(false));
     }
 }
