@@ -52,7 +52,9 @@ pub use self::{
 ///   nobody waits for longer than two of its lengths; that too is in `healed()`. When
 ///   the clock comes forward again, that is a jump forward.
 /// * **A jump forward:** earns what the time would have earned, at most the
-///   burst, or the limit of a window. Beyond 146 years from its beginning a limiter starts again.
+///   burst, or the limit of a window. Beyond 146 years from its beginning a limiter starts
+///   again; a `KeyTable` does so where its 146 years come round, 73 of them at least after it
+///   was made and 36 before.
 /// * **Suspend:** whatever the clock says. One that does not count it earns
 ///   nothing in it.
 ///

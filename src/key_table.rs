@@ -115,7 +115,10 @@ pub enum DefaultHasher {}
 ///   anew: a key is refused until the clock is where it was, and one that had lost its place does
 ///   not earn the same time twice. So it is for every quota: a second is at most one 256th of a
 ///   wrap. After a step back by more, a tick included, the keys that are ahead of the clock start
-///   again from full, and [`healed`](KeyTable::healed) counts it.
+///   again from full, and [`healed`](KeyTable::healed) counts it. It is the same before the
+///   instant at which the table was made: time goes on there as anywhere. It comes round after
+///   146 years, of which 73 at least are after that instant and 36 before; a key starts again
+///   there.
 /// * **Clocks** of threads may be apart by a second too. By how much they are is kept to the skew
 ///   ([`KeyTableBuilder::skew`], 1 ms): a key's place is free for others later by two skews.
 ///

@@ -31,7 +31,7 @@ impl<C: Clock> Table<C> {
         let before = granted.balance + granted.cost;
         let (permits, _) = want.charge(before, tier.capacity, tier.cost)?;
         let outlook = tier.outlook(granted.balance, granted.elapsed_nanos);
-        Some(Drawn { grant: Grant { permits, outlook }, at_nanos: self.at(moment) })
+        Some(Drawn { grant: Grant { permits, outlook }, at_nanos: moment.reading_nanos })
     }
 }
 

@@ -30,6 +30,9 @@ pub(super) struct Table<C> {
     lines: Box<[Line]>,
     pub(super) ticks: Ticks,
     accrual: Linear,
+    /// The reading from which time is counted: long before the table was made, so that it goes
+    /// on as ever if the clock goes back to before that. (Modulo 2^64, so it may be one that is
+    /// never made.)
     origin_nanos: u64,
     clock: C,
     /// The latest time by which something was decided, or one not much earlier.
@@ -54,6 +57,7 @@ pub(super) struct Counts {
 /// A reading of the clock, and the ticks until then.
 #[derive(Clone, Copy)]
 pub(super) struct Moment {
+    pub(super) reading_nanos: u64,
     pub(super) elapsed_nanos: u64,
     pub(super) now: u64,
 }
@@ -85,13 +89,14 @@ impl<C: Clock> Table<C> {
         all.try_reserve_exact(lines).ok()?;
         pages::enlarge(all.spare_capacity_mut());
         all.extend((0..lines).map(|_| Line::new()));
+        let (accrual, before_nanos) = (tiers.accrual(), tiers.before_nanos());
         Some(Table {
             lines: all.into_boxed_slice(),
             ticks,
-            accrual: tiers.accrual(),
-            origin_nanos: clock.now_nanos(),
+            accrual,
+            origin_nanos: clock.now_nanos().wrapping_sub(before_nanos),
             clock,
-            latest: CachePadded::new(AtomicWord::new(0)),
+            latest: CachePadded::new(AtomicWord::new(accrual.units(before_nanos))),
             counts: CachePadded::new(Counts {
                 swept: AtomicWord::new(0),
                 full: AtomicWord::new(0),
@@ -133,8 +138,11 @@ impl<C: Clock> Table<C> {
     /// Reads the clock: after the words whose levels it is to be compared with.
     #[inline]
     pub(super) fn moment(&self) -> Moment {
-        let elapsed_nanos = self.clock.now_nanos().saturating_sub(self.origin_nanos);
-        Moment { elapsed_nanos, now: self.accrual.units(elapsed_nanos) }
+        let reading_nanos = self.clock.now_nanos();
+        // Time does not end, and has no beginning: it comes round.
+        let elapsed_nanos = reading_nanos.wrapping_sub(self.origin_nanos) & Linear::MAX_ELAPSED;
+        let now = self.accrual.units_within(elapsed_nanos);
+        Moment { reading_nanos, elapsed_nanos, now }
     }
 
     /// Reads the clock, after the words that are to be judged by it; and the table's time, which
@@ -208,11 +216,6 @@ impl<C: Clock> Table<C> {
         // MODEL: `a_reading_from_before_a_jump_forward_is_made_again`.
         let latest = self.latest.load(Relaxed);
         now.wrapping_sub(latest).wrapping_add(NEAR as u64) <= 2 * NEAR as u64
-    }
-
-    /// The reading itself, or the table's beginning if it was from before.
-    pub(super) fn at(&self, moment: Moment) -> u64 {
-        self.origin_nanos.saturating_add(moment.elapsed_nanos)
     }
 
     /// Charges the key at `place` what `charge` says.
@@ -345,7 +348,7 @@ impl<C: Clock> Table<C> {
 #[inline(always)]
 pub(super) fn hit<'a>(
     (word, seen, print): (&'a AtomicWord<KeyWord>, KeyWord, Print),
-    (age, Moment { elapsed_nanos, now }): (i64, Moment),
+    (age, Moment { elapsed_nanos, now, .. }): (i64, Moment),
     tier: &Tier,
     charge: &impl Fn(i64) -> Charge,
 ) -> Result<Answer<'a>, KeyWord> {

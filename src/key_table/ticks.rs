@@ -1,7 +1,7 @@
 //! Levels and ages, modulo 2^39 ticks, and what the age of a word allows. No atomics here.
 //!
-//! A tick is the unit of the levels: at `now` so many of them have passed since the table
-//! was made, and a word of `level` is `now - level` ticks old. One that is as old as the
+//! A tick is the unit of the levels: at `now` so many of them have passed since the origin of
+//! the table's time, and a word of `level` is `now - level` ticks old. One that is as old as the
 //! slowest tier takes to fill, its *span*, is *expired*: its key is full, like one that was
 //! never seen. Everything else makes up for clocks that disagree, and for callers that are
 //! held up:

@@ -3,7 +3,7 @@
 //! All tiers of a table count in one tick, so that whoever looks for a place can tell
 //! whether it is expired without knowing the tier of the key in it. A permit of each is a
 //! whole number of ticks: nothing is rounded but the count of ticks itself, once, from the
-//! table's beginning.
+//! origin of the table's time, years before it was made.
 //!
 //! The tick is chosen such that the slowest tier fills in about 2^18 of them: with 24 bits
 //! of a key in the word, the odds that two keys are taken for one and the odds that a level
@@ -42,6 +42,10 @@ const MAX_PACE: u64 = Rate::MAX_PER_SECOND;
 
 /// By how much a clock may step back without a key's being full again for it.
 const STEP: Duration = Duration::from_nanos(SKEW_NANOS);
+
+/// The longest time before the table is made from which it counts: half of what can be counted,
+/// as a clock may be set back as well as forward.
+const BEFORE_NANOS: u64 = Linear::MAX_ELAPSED / 2;
 
 /// For how long a marker is left to whoever placed it.
 const GRACE: Duration = Duration::from_millis(1);
@@ -146,6 +150,16 @@ impl Tiers {
 
     pub(super) fn accrual(&self) -> Linear {
         Linear::new(self.gain, self.period_nanos)
+    }
+
+    /// For how long time has gone on when a table is made: for whole periods, so that a tick
+    /// begins then. (If the period is decades, for 36 years, so that more than the longest
+    /// period is left.)
+    pub(super) fn before_nanos(&self) -> u64 {
+        if self.period_nanos > BEFORE_NANOS / 2 {
+            return BEFORE_NANOS / 2;
+        }
+        BEFORE_NANOS - BEFORE_NANOS % self.period_nanos
     }
 
     /// How long so many ticks take, rounded up.
@@ -311,6 +325,20 @@ mod tests {
             ConfigError::Skew { most, .. }
                 if most > Duration::from_secs(20) && tiers.ticks(most).is_ok()
         ));
+    }
+
+    #[test]
+    fn a_table_counts_36_years_before_it_is_made_and_73_after_and_any_period() {
+        const YEAR: u64 = 31_557_600 * NANOS_PER_SECOND;
+        for period_nanos in [1, 7, NANOS_PER_SECOND, YEAR, 36 * YEAR, 37 * YEAR, 100 * YEAR] {
+            let rate = Rate::new(1, Duration::from_nanos(period_nanos.max(8))).unwrap();
+            let tiers = Tiers::new(&[Quota::new(rate).with_burst(1).unwrap()]).unwrap();
+            let before_nanos = tiers.before_nanos();
+            let after_nanos = Linear::MAX_ELAPSED - before_nanos;
+            assert!(before_nanos >= 36 * YEAR && after_nanos >= 73 * YEAR);
+            assert!(after_nanos > period_nanos + YEAR);
+            assert!(period_nanos > 36 * YEAR || before_nanos % tiers.period_nanos == 0);
+        }
     }
 
     #[test]

@@ -27,9 +27,38 @@ fn a_clock_may_start_anywhere() {
     }
 }
 
+const YEAR: u64 = 31_557_600 * SECOND;
+
 #[test]
-fn time_ends_a_hundred_years_after_a_table_is_made_and_nobody_gains_by_it() {
-    let clock = ManualClock::new();
+fn a_table_that_is_asked_after_very_long_starts_again_and_goes_on() {
+    for quota in [TEN, quota!(1 / 36525 days), quota!(134_217_728 / second, burst 1_000)] {
+        for years in [10, 60, 72, 74, 80, 100, 130, 145, 147, 200, 500] {
+            let clock = ManualClock::new();
+            let table = table(quota, &clock);
+            let burst = quota.burst();
+            table.try_acquire(&1, burst).unwrap();
+            clock.advance_nanos(years * YEAR);
+            // (Time comes round after 146 years, and a slow key has earned nothing in one; a
+            // level comes again every four minutes where the rate is that high.)
+            if quota == TEN {
+                assert!(table.peek(&1, burst).is_ok(), "{years}");
+            }
+            for key in 2..50 {
+                assert_eq!(table.try_acquire(&key, burst).unwrap().remaining(), 0, "{years}");
+                assert!(table.try_acquire(&key, 1).is_err());
+            }
+            clock.advance(table.try_acquire(&2, 1).unwrap_err().retry_after().unwrap());
+            if clock.now_nanos() < u64::MAX {
+                assert!((2..50).all(|key| table.try_acquire(&key, 1).is_ok()), "{years}");
+                assert!((2..50).all(|key| table.try_acquire(&key, 1).is_err()), "{years}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nobody_gains_at_the_end_of_a_clock() {
+    let clock = ManualClock::at(9 * SECOND);
     let table = table(TEN, &clock);
     clock.set_nanos(u64::MAX);
     for key in 0..50 {
@@ -63,8 +92,8 @@ fn a_clock_that_goes_back_within_the_skew_grants_nothing_again() {
         clock.advance_nanos(10_000);
         let now_nanos = clock.now_nanos();
         granted += table.try_acquire_up_to(&1, u64::MAX).map_or(0, |grant| grant.permits());
-        // Before the table was made counts as the instant at which it was.
-        clock.set_nanos((now_nanos - step * 2_477 % 5_000_000).max(SECOND));
+        // At first to before the table was made.
+        clock.set_nanos(now_nanos - step * 2_477 % 5_000_000);
         granted += table.try_acquire_up_to(&1, u64::MAX).map_or(0, |grant| grant.permits());
         let _ = (table.sweep(), table.peek(&1, 100), table.try_acquire(&step, 100));
         clock.set_nanos(now_nanos);
@@ -90,19 +119,75 @@ fn a_clock_that_goes_back_by_more_is_worth_one_burst_each_time() {
     }
 }
 
-#[test]
-fn a_clock_before_the_table_is_at_its_beginning() {
-    let clock = ManualClock::at(1_000 * SECOND);
-    let table = table(TEN, &clock);
-    assert_eq!(table.try_acquire(&1, 10).unwrap().remaining(), 0);
-    clock.set_nanos(0);
-    assert_eq!(table.try_acquire(&1, 1).unwrap_err().retry_after(), Some(SECOND_TENTH));
-    assert_eq!(table.try_acquire(&2, 10).unwrap().remaining(), 0);
-    clock.set_nanos(1_000 * SECOND + SECOND / 10);
-    assert!(table.try_acquire(&1, 1).is_ok() && table.try_acquire(&2, 1).is_ok());
+/// Whoever asks, how: all of one key.
+fn askers<'a>(
+    one: &'a KeyTable<u64, Open, &'a ManualClock>,
+    tiers: &'a KeyTable<u64, Open, &'a ManualClock>,
+    hot: &'a HotKeys<KeyTable<u64, Open, &'a ManualClock>>,
+) -> [Box<dyn Fn(u64) -> Result<Grant, Denied> + 'a>; 4] {
+    [
+        Box::new(|permits| one.try_acquire(&1, permits)),
+        Box::new(|permits| tiers.tier(0).unwrap().try_acquire(&1, permits)),
+        Box::new(|permits| tiers.tier(1).unwrap().try_acquire(&2, permits)),
+        Box::new(|permits| hot.place(0).try_acquire(&1, permits)),
+    ]
 }
 
-const SECOND_TENTH: Duration = Duration::from_millis(100);
+#[test]
+fn a_wait_that_is_told_before_a_table_was_made_is_the_least_that_suffices() {
+    let quota = quota!(10 / second, burst 3);
+    for back in [1, SECOND / 10, SECOND / 2, SECOND] {
+        let clock = ManualClock::at(100 * SECOND);
+        let one = table(quota, &clock);
+        let tiers = builder(quota!(5 / second, burst 3), &clock).tier(quota).keys(100).unwrap();
+        let hot = HotKeys::with_places(table(quota, &clock), 1).unwrap();
+        let keys = askers(&one, &tiers, &hot);
+        for ask in &keys {
+            while ask(1).is_ok() {}
+        }
+        clock.rewind(Duration::from_nanos(back));
+        for (number, ask) in keys.iter().enumerate() {
+            let before_nanos = clock.now_nanos();
+            let per_second = if number == 1 { 5 } else { 10 };
+            let wait = ask(1).unwrap_err().retry_after().unwrap();
+            assert_eq!(wait, Duration::from_nanos(back + SECOND / per_second), "{number}");
+            clock.advance(wait - Duration::from_nanos(1));
+            assert!(ask(1).is_err(), "{number} {back}");
+            clock.advance_nanos(1);
+            assert!(ask(1).is_ok() && ask(1).is_err(), "{number} {back}");
+            clock.set_nanos(before_nanos);
+        }
+        assert_eq!((one.healed(), tiers.healed(), hot.store().healed()), (0, 0, 0));
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_far_back_before_a_table_was_made_earns_as_ever_and_is_counted() {
+    let quota = quota!(10 / second, burst 3);
+    for back in [2 * SECOND, 3_600 * SECOND, 56 * YEAR] {
+        let clock = ManualClock::at(100 * SECOND + 56 * YEAR);
+        let one = table(quota, &clock);
+        let tiers = builder(quota!(5 / second, burst 3), &clock).tier(quota).keys(100).unwrap();
+        let hot = HotKeys::with_places(table(quota, &clock), 1).unwrap();
+        let keys = askers(&one, &tiers, &hot);
+        for ask in &keys {
+            while ask(1).is_ok() {}
+        }
+        clock.rewind(Duration::from_nanos(back));
+        // A new history, once.
+        for (number, ask) in keys.iter().enumerate() {
+            assert!((0..3).all(|_| ask(1).is_ok()) && ask(1).is_err(), "{number} {back}");
+        }
+        let healed = || [one.healed(), tiers.healed(), hot.store().healed()];
+        let counted = healed();
+        assert!(counted.iter().all(|&healed| healed > 0), "{counted:?}");
+        for _ in 0..3_000 {
+            clock.advance_nanos(SECOND);
+            assert!(keys.iter().all(|ask| ask(1).is_ok()));
+        }
+        assert_eq!(healed(), counted);
+    }
+}
 
 #[test]
 fn the_clock_is_read_as_often_as_is_said() {
