@@ -284,6 +284,13 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_alone_is_a_quota_whose_burst_is_that_of_a_period() {
+        let rate = rate!(100 / 3 minutes);
+        assert_eq!(Quota::from(rate), Quota::new(rate));
+        assert_eq!(Quota::from(rate).burst(), 100);
+    }
+
+    #[test]
     fn every_part_out_of_range_is_named() {
         let quota = quota!(10 / second);
         let refused = [

@@ -240,6 +240,24 @@ fn a_denial_is_not_remembered_for_longer_because_the_caller_was_held_up() {
     assert!(sticky.try_acquire(1).is_ok());
 }
 
+/// There is nothing to be earned before the beginning: so long a wait is told each time.
+#[test]
+fn a_denial_by_a_clock_before_the_beginning_tells_the_whole_wait_each_time() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let bucket = TokenBucket::with_clock(quota!(1 / second), &clock);
+    let sticky = Sticky::with_places(bucket, 1, &clock).unwrap();
+    assert!(sticky.try_acquire(1).is_ok());
+    clock.rewind(SECOND / 2);
+    for millis in [1_500, 1_250, 1_000, 750, 500, 250] {
+        for _ in 0..2 {
+            let wait = sticky.try_acquire(1).unwrap_err().retry_after().unwrap();
+            assert_eq!(wait, Duration::from_millis(millis));
+        }
+        clock.advance(SECOND / 4);
+    }
+    assert!(sticky.try_acquire(1).is_ok());
+}
+
 /// The count of what was forgotten is read before the limiter is asked.
 #[test]
 fn a_denial_of_before_a_change_is_not_remembered_after_it() {

@@ -159,3 +159,27 @@ fn a_key_that_panics_leaves_the_counts_in_order() {
     let first = &top.granted()[0];
     assert!(first.key.0 == 3 && first.count >= 100);
 }
+
+/// Each thread counts at a place of its own, or a few at one.
+#[test]
+fn few_keys_are_counted_exactly_whichever_threads_count_them() {
+    let top = TopKeys::<u64>::new(100);
+    let (all_are_here, turn) = (std::sync::Barrier::new(8), std::sync::Mutex::new(()));
+    thread::scope(|scope| {
+        for key in 0..8 {
+            let (top, all_are_here, turn) = (&top, &all_are_here, &turn);
+            scope.spawn(move || {
+                for permits in [3, 1 + key] {
+                    // One after the other, so that none is lost.
+                    let _turn = turn.lock().unwrap();
+                    top.decided(&key, permits, true);
+                }
+                // Until then each has a number of its own.
+                all_are_here.wait();
+            });
+        }
+    });
+    assert_eq!(top.lost(), 0);
+    let exact = (0..8).rev().map(|key| TopKey { key, count: 4 + key, error: 0 });
+    assert_eq!(top.granted(), exact.collect::<Vec<_>>());
+}

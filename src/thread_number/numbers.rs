@@ -72,6 +72,24 @@ mod tests {
     }
 
     #[test]
+    fn threads_of_one_time_have_different_numbers_also_such_as_came_back() {
+        for _ in 0..3 {
+            let all_are_here = std::sync::Barrier::new(8);
+            let numbers = thread::scope(|scope| {
+                let take = || {
+                    let number = thread_number();
+                    all_are_here.wait();
+                    number
+                };
+                let threads: Vec<_> = (0..8).map(|_| scope.spawn(take)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+            });
+            let different: std::collections::HashSet<_> = numbers.iter().collect();
+            assert_eq!(different.len(), 8, "{numbers:?}");
+        }
+    }
+
+    #[test]
     fn numbers_come_back_so_thousands_of_short_threads_need_few() {
         for _ in 0..1_000 {
             let number = thread::spawn(thread_number).join().unwrap();

@@ -143,3 +143,23 @@ fn a_clock_before_the_beginning_is_one_at_the_beginning() {
         assert!(taken <= 1_000, "{kind:?} {taken}");
     });
 }
+
+/// What is left is good by the first reading of the call, and no more by that of the draw.
+#[test]
+fn what_is_past_when_more_is_drawn_is_not_granted_with_it() {
+    with_each(QUOTA, 2, |kind, limiter, clock| {
+        if kind == Kind::Steps {
+            return;
+        }
+        heat(limiter, 0, 1);
+        let _ = limiter.ask_at(0, 1, 1);
+        assert_eq!(limiter.ask_at(0, 1, 1).unwrap().remaining(), 16);
+        clock.set(clock.next() + 125 * EACH - EACH / 8);
+        clock.step(EACH);
+        let remaining = limiter.ask_at(0, 1, 20).unwrap().remaining();
+        clock.step(0);
+        // An eighth is passed over, and of that little is earned since.
+        let drawn = SPARED - limiter.has(1);
+        assert!(drawn >= 20 && remaining <= drawn - 20 + 5, "{kind:?}: {remaining} of {drawn}");
+    });
+}

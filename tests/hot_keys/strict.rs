@@ -114,6 +114,25 @@ fn a_wait_is_enough_if_time_passes_within_the_call_that_was_refused() {
     }
 }
 
+/// More than the wait that the call ends with.
+#[test]
+fn a_denial_is_not_remembered_if_its_time_has_passed_within_the_call() {
+    for kind in [Kind::Keyed, Kind::Table] {
+        let clock = Chosen::at(SECOND);
+        with(kind, quota!(1_000 / hour), 2, &clock, |limiter| {
+            heat(limiter, 0, 1);
+            take_all(limiter, &[0], 1);
+            limiter.touch();
+            // Between two readings. A permit takes 3.6 seconds.
+            clock.step(1_500 * MS);
+            assert!(limiter.ask_at(0, 1, 1).is_err());
+            clock.step(0);
+            clock.pass(3_600 * MS);
+            assert!(limiter.ask_at(0, 1, 1).is_ok(), "{kind:?}");
+        });
+    }
+}
+
 #[test]
 fn a_grant_from_another_place_tells_the_limit_too() {
     with_each(QUOTA, 2, |kind, limiter, _| {

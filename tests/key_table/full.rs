@@ -158,3 +158,38 @@ fn keys_in_their_rated_number_have_room_but_for_a_few_in_a_million() {
     let table = one_line(TEN, &clock);
     assert_eq!((0..100).filter(|key| table.try_acquire(key, 1).is_ok()).count(), 8);
 }
+
+/// The wait is told to a caller whose clock is behind the table's time.
+#[test]
+fn a_wait_for_a_place_is_enough_by_a_clock_that_is_a_little_behind() {
+    let clock = ManualClock::at(SECOND);
+    let table = filled(WhenFull::Deny, &clock);
+    clock.advance(Duration::from_millis(200));
+    assert!(matches!(table.try_acquire(&100, 1), Err(Denied::Full { .. })));
+    clock.rewind(Duration::from_millis(150));
+    let Err(Denied::Full { retry_after }) = table.try_acquire(&100, 1) else { panic!() };
+    let about = Duration::from_millis(251)..=Duration::from_millis(253);
+    assert!(about.contains(&retry_after), "{retry_after:?}");
+    clock.advance(retry_after.saturating_sub(Duration::from_micros(13)));
+    assert!(matches!(table.try_acquire(&100, 1), Err(Denied::Full { .. })));
+    clock.advance(Duration::from_micros(13));
+    assert_eq!(table.try_acquire(&100, 10).unwrap().remaining(), 0);
+}
+
+/// By every time of the table its key is full then: two that are read at once may be two skews
+/// apart.
+#[test]
+fn a_place_goes_to_another_key_two_skews_after_its_own_is_full() {
+    for millis in [1, 10, 100] {
+        let (clock, skew) = (ManualClock::new(), Duration::from_millis(millis));
+        let table = builder(TEN, &clock).skew(skew).memory(64).unwrap();
+        for key in 0..8 {
+            table.try_acquire(&key, key + 3).unwrap();
+        }
+        clock.advance(Duration::from_millis(300) + 2 * skew);
+        assert!(matches!(table.try_acquire(&100, 1), Err(Denied::Full { .. })), "{millis}");
+        // Less than a permit.
+        clock.advance(Duration::from_millis(1));
+        assert!(table.try_acquire(&100, 1).is_ok(), "{millis}");
+    }
+}

@@ -167,6 +167,38 @@ fn a_key_that_is_restored_by_a_clock_that_is_far_behind_has_what_it_had() {
     assert_eq!(users.peek(&1, 0).unwrap().remaining(), 8);
 }
 
+#[test]
+fn a_sweep_by_a_thread_whose_clock_is_behind_brings_no_key_back_fuller() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let users = in_one_shard(quota!(10 / second), &clock);
+    users.try_acquire(&1, 5).unwrap();
+    clock.advance(SECOND / 2);
+    users.try_acquire(&2, 5).unwrap();
+    assert_eq!(users.sweep(), 1);
+    // By a clock that is behind another key is forgotten, which was made full by it.
+    clock.rewind(SECOND / 2);
+    users.reset(&2);
+    assert_eq!(users.sweep(), 1);
+    assert_eq!(users.try_acquire(&1, 5).unwrap().remaining(), 5);
+    clock.advance(SECOND / 2);
+    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 5);
+}
+
+#[test]
+fn a_key_that_is_restored_by_a_thread_whose_clock_is_behind_comes_back_no_fuller() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let users = in_one_shard(quota!(10 / second), &clock);
+    users.try_acquire(&1, 5).unwrap();
+    let snapshot = users.snapshot_of(&1).unwrap();
+    clock.advance(SECOND / 2);
+    assert_eq!(users.sweep(), 1);
+    clock.rewind(SECOND / 2);
+    assert_eq!(users.restore([(1, snapshot)], Duration::ZERO), 0);
+    // As of when it was forgotten, or it would have by then what was earned until then, too.
+    clock.advance(SECOND / 2);
+    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 5);
+}
+
 /// A key that is not known holds less than a permit only then.
 #[test]
 fn a_drain_of_less_than_a_permit_is_remembered() {

@@ -179,3 +179,32 @@ fn a_key_that_refills_at_once_is_put_in_at_its_first_grant() {
     // Once to be asked for none, and once for good.
     assert_eq!((users.len(), made.load(std::sync::atomic::Ordering::Relaxed)), (1, 2));
 }
+
+/// What is full by the terms of one tier is not by those of another.
+#[test]
+fn a_key_is_forgotten_by_the_terms_of_its_own_tier() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    for quotas in [
+        [quota!(10 / second), quota!(10 / hour)],
+        [quota!(10 / hour), quota!(10 / second)],
+        [quota!(10 / second), quota!(10 / second, burst 100)],
+    ] {
+        let tier = |key: &u64| (key % 2) as usize;
+        let buckets = Buckets::tiered_with_clock(quotas, tier, &clock).unwrap();
+        let users = Keyed::builder(buckets).build().unwrap();
+        for key in 0..20 {
+            users.try_acquire(&key, quotas[tier(&key)].burst()).unwrap();
+        }
+        clock.advance(SECOND * 2);
+        let is_full = |key: &u64| {
+            let quota = quotas[tier(key)];
+            quota.rate() == rate!(10 / second) && quota.burst() <= 20
+        };
+        assert_eq!(users.sweep(), (0..20).filter(is_full).count(), "{quotas:?}");
+        for key in 0..20 {
+            assert_eq!(users.contains(&key), !is_full(&key), "{quotas:?} {key}");
+        }
+        clock.advance(SECOND * 3_600);
+        assert_eq!((users.sweep(), users.len()), ((0..20).filter(|key| !is_full(key)).count(), 0));
+    }
+}

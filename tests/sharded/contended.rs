@@ -129,6 +129,23 @@ fn who_is_refused_by_the_root_looks_for_shards_once_more() {
     }
 }
 
+#[test]
+fn who_wants_as_many_as_there_are_and_finds_none_looks_for_shards_once_more() {
+    let clock = Meddling { next: Mutex::new(None) };
+    let quota = quota!(1 / second, burst 1_000);
+    let limiter = Sharded::with_shards_when_contended(quota, 4, clock).unwrap();
+    let limiter: &'static Sharded<_> = Box::leak(Box::new(limiter));
+    let draw = move || {
+        drop(limiter.lease(0));
+        // 15 more are in its shard then, and nothing in the root.
+        assert!(limiter.shard(1).try_acquire(1).is_ok());
+        assert!(limiter.shard(2).try_acquire(984).is_ok());
+    };
+    *limiter.clock().next.lock().unwrap() = Some(Box::new(draw));
+    assert_eq!(limiter.shard(0).try_acquire_up_to(1_000).unwrap().permits(), 15);
+    assert_eq!(limiter.peek(0).unwrap().remaining(), 0);
+}
+
 /// How many calls two threads make in a turn.
 const CALLS: u64 = if cfg!(miri) { 50 } else { 20_000 };
 

@@ -162,3 +162,15 @@ fn what_peek_says_is_granted_beside_a_clock_that_is_a_little_behind() {
         assert!(receipt.is_err() || receipt.unwrap().give_back());
     }
 }
+
+/// What a first try had taken is there for the second.
+#[test]
+fn permits_to_be_given_back_may_come_from_the_root_and_another_shard() {
+    let clock = ManualClock::new();
+    let limiter = Sharded::with_shards(quota!(1 / hour, burst 8), 2, &clock).unwrap();
+    drop(limiter.shard(1).lease(3).unwrap());
+    limiter.shard(0).try_acquire(3).unwrap();
+    let receipt = limiter.shard(0).try_acquire_revocable(5).unwrap();
+    assert_eq!((receipt.grant().permits(), receipt.grant().remaining()), (5, 0));
+    assert!(limiter.try_acquire(1).is_err());
+}
