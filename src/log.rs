@@ -26,8 +26,10 @@
 //! on from where it stood. `healed()` counts it.
 //!
 //! Progress: lock-free. Memory: 384 bytes, the clock included, and 8 for each entry,
-//! rounded up to a power of two. Cost: an admission 2 CAS and 5 loads, and what a
-//! binary search takes to tell how many permits remain; a denial no write.
+//! rounded up to a power of two. Cost: an admission 2 CAS and 11 loads, those of the
+//! search that tells how many permits remain (2 if nothing has left the window since the
+//! last admission, and something had before; the logarithm of the entries otherwise), and a
+//! store if something has left; a denial 11 loads, those of the search, and no write.
 
 mod dates;
 mod tape;

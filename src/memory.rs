@@ -16,13 +16,13 @@ use crate::sync::{
 };
 use crate::{Quota, Refill};
 
-/// What was refused, and for how long.
+/// A request that was refused, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Remembered {
     permits: u64,
     /// If it was one, the most that could have been refused instead.
     most: u64,
-    /// How often permits had come back before it.
+    /// The number of times that permits had come back before it.
     returns: u64,
     since_nanos: u64,
     /// Until then it is certain to be refused again.
@@ -48,7 +48,7 @@ const EARNS_IN_STEPS: u64 = 1;
 const COUNTS: u64 = 2;
 
 impl Remembered {
-    /// Of nothing: nobody is refused 0 permits.
+    /// A denial of nothing: nobody is refused 0 permits.
     const NONE: Remembered = Remembered {
         permits: 0,
         most: 0,
@@ -98,7 +98,7 @@ impl Remembered {
         Remembered { permits, most, returns, since_nanos, until_nanos, which, kind, said }
     }
 
-    /// Whether it is an answer to a request for `permits`. One for a single permit is one
+    /// Says if it is an answer to a request for `permits`. One for a single permit is one
     /// for any number up to `most`, where they are earned: as long as it holds there is nothing
     /// that anybody could take, so how long it will be can be worked out.
     #[inline(always)]
@@ -106,7 +106,7 @@ impl Remembered {
         permits == self.permits || self.permits == 1 && permits > 1 && permits <= self.most
     }
 
-    /// What it says at `now_nanos`; `None` if that is not between its instants.
+    /// The denial that it stands for at `now_nanos`; `None` if that is not between its instants.
     #[inline(always)]
     pub(crate) fn at(&self, now_nanos: u64) -> Option<Denied> {
         let passed_nanos = now_nanos.wrapping_sub(self.since_nanos);
@@ -130,7 +130,7 @@ impl Remembered {
         Some(Denied::Wait(Shortfall { wanted, outlook, which: self.which as usize }))
     }
 
-    /// Whether it was refused later than `now_nanos`.
+    /// Says if it was refused later than `now_nanos`.
     pub(crate) fn is_after(&self, now_nanos: u64) -> bool {
         now_nanos < self.since_nanos
     }
@@ -193,8 +193,8 @@ impl Memory {
         Memory { writers: AtomicWord::new(0), words }
     }
 
-    /// What is remembered that answers a request for `permits`, if nothing has come back
-    /// since.
+    /// The denial that is remembered and answers a request for `permits`, if nothing has come
+    /// back since.
     #[inline(always)]
     pub(crate) fn recall(&self, permits: u64, returns: u64) -> Option<Remembered> {
         // ORDERING: Relaxed. Nothing is read by it: it spares who is granted all else.

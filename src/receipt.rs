@@ -156,8 +156,8 @@ impl<'a> Receipt<'a> {
     /// Gives the permits back, if nothing has happened to the limiter since, and
     /// says whether it did. If not, they stay spent.
     ///
-    /// Lock-free; does not allocate; reads no clock, but for a key of a `KeyTable`. Of several limiters (see
-    /// `All`) each is asked, and the answer is whether all did.
+    /// Lock-free; does not allocate; reads no clock, but for a key of a `KeyTable`. Of several
+    /// limiters (see `All`) each is asked, and the answer is whether all did.
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn give_back(self) -> bool {
         match self.undo {

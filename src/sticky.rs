@@ -67,7 +67,7 @@ pub struct Sticky<L, C = crate::DefaultClock> {
     limiter: L,
     clock: C,
     memories: Box<[CachePadded<Memory>]>,
-    /// How often everything was forgotten.
+    /// The number of times that everything was forgotten.
     forgotten: CachePadded<AtomicWord<u64>>,
 }
 
@@ -129,7 +129,7 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
         self.forgotten.fetch_add(1, Release);
     }
 
-    /// What `ask` answers to a request for `permits`, or what it last did.
+    /// The answer of `ask` to a request for `permits`, or its last one.
     #[inline]
     fn ask<T>(&self, permits: u64, ask: impl FnOnce() -> Result<T, Denied>) -> Result<T, Denied> {
         let memory = &self.memories[thread_number() & (self.memories.len() - 1)];
@@ -190,7 +190,7 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
         self.ask(permits.min(1), || self.limiter.try_acquire_up_to(permits))
     }
 
-    /// What the limiter would answer. Remembers nothing.
+    /// The answer that the limiter would give. Remembers nothing.
     ///
     /// # Errors
     ///

@@ -36,6 +36,7 @@
 //! load of the shared word and no write; an admission 1 load and 1 CAS of it.
 
 mod aligned;
+mod attempt;
 #[cfg(feature = "calendar")]
 mod calendar;
 mod from_first;
@@ -44,7 +45,7 @@ mod sliding;
 use core::fmt;
 
 use crate::contention::{Contender, HotWord};
-use crate::decision::{Counted, Denied, Grant, Outlook, Shortfall};
+use crate::decision::{Counted, Denied, Grant, Outlook};
 use crate::sync::{
     AtomicWord,
     Ordering::{AcqRel, Acquire, Relaxed},
@@ -54,13 +55,15 @@ use crate::window::History;
 use crate::window::Limit;
 use crate::{Clock, ConfigError, Receipt};
 
+use self::attempt::{Attempt, Granted, Miss, refused};
+
 pub(crate) use self::aligned::Aligned;
 #[cfg(feature = "calendar")]
 pub(crate) use self::calendar::{ByCalendar, MOST_IN_DAYS};
 pub(crate) use self::from_first::FromFirst;
 pub(crate) use self::sliding::Sliding;
 
-/// How words are read and written. No atomics, but for the limit.
+/// The reading and writing of words. No atomics, but for the limit.
 pub(crate) trait Tally {
     /// A time, as the tally sees it; computed once per call.
     type Now: Copy;
@@ -74,7 +77,7 @@ pub(crate) trait Tally {
     /// of the clock than any caller can have left it.
     fn at(&self, word: u64, now: &Self::Now) -> Option<u64>;
 
-    /// What `word`, brought forward, means.
+    /// The meaning of `word`, brought forward.
     fn counted(&self, word: u64, now: &Self::Now) -> Counted;
 
     /// `word`, brought forward, with `permits` more, which are within the limit.
@@ -83,7 +86,7 @@ pub(crate) trait Tally {
     /// The counts of `word`, in the window of now.
     fn moved(&self, word: u64, now: &Self::Now) -> u64;
 
-    /// How long ago, at the latest, what counts was granted; and how much.
+    /// The permits that count, and how long ago, at the latest, they were granted.
     #[cfg(feature = "alloc")]
     fn history(&self, word: u64, now: &Self::Now) -> History;
 
@@ -362,38 +365,6 @@ impl<T: Tally, C: Clock> Tallied<T, C> {
             }
         }
     }
-}
-
-/// What came of one attempt.
-enum Attempt {
-    Answered(Result<Granted, Denied>),
-    Missed(Miss),
-}
-
-/// Why an attempt came to no answer.
-enum Miss {
-    /// The word is further ahead of the clock than any caller can have left it.
-    TooFarAhead,
-    /// A CAS failed.
-    LostRace,
-    /// A starved caller is announced.
-    OthersFirst,
-}
-
-/// A grant, and the word before and after it.
-struct Granted {
-    grant: Grant,
-    seen: u64,
-    written: u64,
-}
-
-#[inline(always)]
-fn refused(permits: u64, counted: Counted) -> Denied {
-    if permits > counted.limit {
-        return Denied::TooLarge { limit: counted.limit, which: 0 };
-    }
-    let outlook = Outlook::Counted(counted);
-    Denied::Wait(Shortfall { wanted: permits as i64, outlook, which: 0 })
 }
 
 impl<T: fmt::Debug, C> fmt::Debug for Tallied<T, C> {

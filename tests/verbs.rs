@@ -48,6 +48,28 @@ fn more_than_the_burst_is_refused_at_once_and_for_ever() {
 }
 
 #[test]
+fn a_denial_says_what_to_do_about_it() {
+    let clock = ManualClock::new();
+    let bucket = bucket(quota!(10 / second), &clock);
+    bucket.try_acquire(10).unwrap();
+    assert_eq!(
+        [
+            bucket.try_acquire(3).unwrap_err(),
+            bucket.try_acquire(11).unwrap_err(),
+            Denied::Leased { limit: 7, which: 1 },
+            Denied::Full { retry_after: SECOND },
+        ]
+        .map(|denied| denied.to_string()),
+        [
+            "rate limited: try again in 300ms",
+            "more permits than the limit of 10: no wait will do",
+            "leases hold all but 7 permits: ask for fewer, or when one ends",
+            "no room for another key: try again in 1s",
+        ]
+    );
+}
+
+#[test]
 fn a_new_limiter_is_full_unless_told_otherwise() {
     let clock = ManualClock::new();
     each_kind(&clock, |limiter| assert_eq!(limiter.peek(0).unwrap().remaining(), 10));

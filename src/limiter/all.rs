@@ -139,7 +139,7 @@ impl<L: Limiter> All<L> {
         }
     }
 
-    /// What [`try_acquire`](All::try_acquire) would answer now. Takes nothing.
+    /// The answer that [`try_acquire`](All::try_acquire) would give now. Takes nothing.
     ///
     /// The grant is that of the limiter with the least left.
     ///
@@ -179,7 +179,7 @@ impl<L: Limiter> All<L> {
         }
     }
 
-    /// What each limiter would grant, or the refusal that has to be waited for
+    /// The grants that each limiter would make, or the refusal that has to be waited for
     /// longest.
     fn look(&self, permits: u64) -> Result<Scarcity, Denied> {
         let mut looks =
@@ -223,7 +223,7 @@ impl<L: Limiter> All<L> {
 
 /// The limiters by what is left in them.
 struct Scarcity {
-    /// What is left, and whose it is; the least first.
+    /// The permits that are left, and whose they are; the least first.
     left: [(u64, u8); MAX],
     count: usize,
     /// The grant of the scarcest.
@@ -253,7 +253,7 @@ impl Scarcity {
     }
 }
 
-/// Of two refusals the one that has to be waited for longer; of two that no wait
+/// The one of two refusals that has to be waited for longer; of two that no wait
 /// will do for, the one that nothing else will do for either; of two of a kind, the one
 /// with the lower limit.
 fn worse(one: Denied, other: Denied) -> Denied {

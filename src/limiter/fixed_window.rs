@@ -26,7 +26,7 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 ///
 /// Where the limit leaves too few bits to number the windows of 146 years twice, after an
 /// idle time of half of those that it can number old permits may count for one window
-/// more.
+/// more (and [`healed`](FixedWindow::healed) counts it).
 ///
 /// # Fairness
 ///
@@ -91,7 +91,7 @@ one_limit!(FixedWindow<C>);
 /// **Each of its windows admits at most the limit.** It lasts its length, and less than
 /// [`resolution`](WindowFromFirst::resolution) longer: a request exactly one length after
 /// the first may still count in its window. That is `min(2^(b - 1) ns, length / 2^16)` for
-/// a limit of b bits, rounded down to a power of two of nanoseconds: 64 ns at 100, 16 us at
+/// a [`max_limit`](WindowFromFirst::max_limit) of b bits, rounded down to a power of two of nanoseconds: 64 ns at 100, 16 us at
 /// 20,000, 0.5 ms at a million. In other spans of the same length it admits up to twice
 /// the limit, less one: the first of a window is at its beginning.
 ///
@@ -100,7 +100,7 @@ one_limit!(FixedWindow<C>);
 ///
 /// Where `length / 2^16` is the less of the two, its word has not the bits for 146 years:
 /// after an idle time of half of what it has bits for, old permits may count for one window
-/// more.
+/// more (and [`healed`](WindowFromFirst::healed) counts it).
 ///
 /// # Fairness
 ///

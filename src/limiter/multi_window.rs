@@ -20,9 +20,10 @@ use crate::{Clock, ConfigError, Coverage, DefaultClock, Rate};
 ///
 /// Each window as a strict [`SlidingWindow`](crate::SlidingWindow): none of its
 /// length admits more than its limit, by the time that permits are dated by (`W - d` in
-/// true time, for threads' clocks that differ by `d`). A denial tells of the window that refused, a
-/// grant of the least limit and the least room. Idle times as with a `SlidingWindow`,
-/// by the largest limit and the shortest slot. The slots of all windows are a power of two
+/// true time, for threads' clocks that differ by `d`). A denial tells of the window that
+/// refused, a grant of the least limit and the least room. Idle times as with a
+/// `SlidingWindow` (and [`healed`](MultiWindow::healed) counts them as that does), by the
+/// largest limit and the shortest slot. The slots of all windows are a power of two
 /// of the shortest one's; each window has as many as were asked for, or up to twice
 /// as many.
 ///

@@ -25,7 +25,7 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 ///
 /// The larger the limit, the fewer windows the word can number: at 2^24 - 1 it is
 /// 2^16 of them. After an idle time of half as many old permits may count for some
-/// windows more.
+/// windows more (and [`healed`](SlidingCounter::healed) counts it).
 ///
 /// Windows are of the time that permits are dated by: their caller's clock, or the window
 /// that others have found, if that is later. If threads' clocks differ by `d`, at most a

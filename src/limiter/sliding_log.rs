@@ -130,8 +130,14 @@ one_limit!(SlidingLog<C>);
 ///
 /// **No span `(t - W, t]` admits more than the limit**, for 146 years. A request leaves the
 /// window less than its [`resolution`](WeightedLog::resolution) late, and never early: one
-/// exactly one window old may still count. That is 2^(b + 1) ns for a limit of b bits: 256 ns
-/// at 100, 66 us at 20,000, 2 ms at a million, 34 ms at ten million (bytes, say).
+/// exactly one window old may still count. That is 2^(b + 1) ns for a
+/// [`max_limit`](WeightedLog::max_limit) of b bits: 256 ns at 100, 66 us at 20,000, 2 ms at a
+/// million, 34 ms at ten million (bytes, say).
+///
+/// **It is for windows that are long beside that.** What leaves late is missing: a window of
+/// a second that is asked for twice its limit grants 0.98 of a limit of ten million, 0.86 of
+/// a hundred million (268 ms late), and 0.47 of a thousand million (2.1 s late). Count such
+/// amounts in larger units: kibibytes, not bytes.
 ///
 /// It remembers as many requests as its capacity, by default the limit, which is all that
 /// can be in a window; with fewer, it refuses more requests while that many are in the
@@ -214,8 +220,9 @@ impl<C: Clock> WeightedLog<C> {
     ///
     /// Without it, the most is one less than the next power of two. The more, the longer is
     /// the [`resolution`](WeightedLog::resolution). A log that remembers as many requests as
-    /// its limit will remember as many as `max_limit`; one of a smaller capacity keeps that.
-    /// Allocates anew.
+    /// its limit will remember as many as `max_limit`; one of a smaller capacity keeps that. It
+    /// is the limit in force that counts: a log whose limit was raised above its capacity by
+    /// `reconfigure` keeps its capacity, too. Allocates anew.
     ///
     /// # Errors
     ///

@@ -110,7 +110,7 @@ impl Line for Compact {
 ///
 /// If the limit is so large that its word has not the bits to number the slots of
 /// 146 years twice, the numbers come back sooner; after an idle time of half as long old
-/// permits may count for one window more.
+/// permits may count for one window more (and [`healed`](SlidingWindow::healed) counts it).
 ///
 /// # Fairness
 ///

@@ -214,6 +214,10 @@ macro_rules! one_limit {
 
             /// The largest limit that [`reconfigure`](Self::reconfigure) takes: what its word
             /// can count, or as many permits as a log of them remembers.
+            ///
+            /// A word that numbers windows or slots counts with the bits that these leave: up
+            /// to 2^30 - 1 in a `FixedWindow` of a second, or 4,095 in a `SlidingWindow` of a
+            /// millisecond; or with as many as the limit at first needs, if those are more.
             #[must_use]
             pub fn max_limit(&self) -> u64 {
                 self.core.limit().max()

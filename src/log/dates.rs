@@ -6,7 +6,7 @@ use crate::time::SKEW_NANOS;
 /// The bits of a time in nanoseconds. Half of what they count is the past: 146 years.
 const TIME: Field = Field::low(63);
 
-/// How an entry is dated: in ticks of a power of two of nanoseconds, modulo the
+/// The dates of entries: in ticks of a power of two of nanoseconds, modulo the
 /// size of a field.
 ///
 /// All times here are in nanoseconds, modulo what [`TIME`] counts; only a field is in
@@ -32,12 +32,12 @@ impl Dates {
         Dates { field, shift, window_nanos: window_nanos.max(least) }
     }
 
-    /// How long a window lasts.
+    /// The length of a window.
     pub(super) fn window_nanos(&self) -> u64 {
         self.window_nanos
     }
 
-    /// The length of a tick: by less than this a date is late.
+    /// The length of a tick. A date is less than a tick later than the time that it is for.
     pub(super) fn tick_nanos(&self) -> u64 {
         1 << self.shift
     }
@@ -85,20 +85,20 @@ impl Dates {
         if TIME.ahead(now_nanos, last) >= 0 { now_nanos } else { last }
     }
 
-    /// Whether what was dated `at` has left the window at the time `judged`.
+    /// Says if what was dated `at` has left the window at the time `judged`.
     #[inline]
     pub(super) fn is_gone(&self, at: u64, judged: u64) -> bool {
         TIME.ahead(judged, at) >= self.window_nanos as i64
     }
 
-    /// How long after `now_nanos` what was dated `at` leaves the window.
+    /// The time after `now_nanos` in which what was dated `at` leaves the window.
     pub(super) fn left_nanos(&self, at: u64, now_nanos: u64) -> u64 {
         // A window is below 2^62 ns, and so is an age that is less.
         let left = (self.window_nanos as i64).saturating_sub(TIME.ahead(now_nanos, at));
         u64::try_from(left).unwrap_or(0)
     }
 
-    /// How long before `now_nanos` what was dated `at` was.
+    /// The age at `now_nanos` of what was dated `at`.
     pub(super) fn age_nanos(at: u64, now_nanos: u64) -> u64 {
         u64::try_from(TIME.ahead(now_nanos, at)).unwrap_or(0)
     }

@@ -55,7 +55,7 @@ struct View {
 }
 
 impl View {
-    /// How many entries count.
+    /// The number of entries that count.
     fn used(&self) -> u64 {
         self.head.number - 1 - self.gone
     }
@@ -213,7 +213,7 @@ impl<C: Clock> UnitLog<C> {
         }
     }
 
-    /// What `read` makes of the log at one moment.
+    /// The value that `read` makes of the log at one moment.
     fn read<T>(&self, read: impl Fn(&View) -> T) -> T {
         let mut now_nanos = self.tape.now_nanos();
         loop {

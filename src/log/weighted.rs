@@ -41,7 +41,7 @@ const MORE: u64 = 2;
 /// A log whose entries are requests.
 pub(crate) struct WeightedLog<C> {
     tape: Tape<C>,
-    /// How many requests it was asked to remember.
+    /// The requests that it was asked to remember.
     capacity: u64,
     limit: Limit,
     window_nanos: u64,
@@ -52,7 +52,7 @@ pub(crate) struct WeightedLog<C> {
 /// The log as a call sees it.
 struct View {
     head: Head,
-    /// Whether there is no room for another entry: with it, the oldest that can be
+    /// Set if there is no room for another entry: with it, the oldest that can be
     /// looked at would count.
     is_full: bool,
     /// The newest entry that does not count.
@@ -245,7 +245,7 @@ impl<C: Clock> WeightedLog<C> {
         }
     }
 
-    /// What `read` makes of the log at one moment.
+    /// The value that `read` makes of the log at one moment.
     fn read<T>(&self, read: impl Fn(&View) -> T) -> T {
         let mut now_nanos = self.tape.now_nanos();
         loop {

@@ -16,7 +16,7 @@ struct Granted {
     written: u64,
 }
 
-/// What all windows hold together.
+/// The room in all windows together.
 #[derive(Clone, Copy)]
 struct Look {
     limit: u64,
@@ -31,7 +31,7 @@ impl Look {
         self.limit.saturating_sub(self.used)
     }
 
-    /// Of both: the least limit, the least room.
+    /// The least limit and the least room of both.
     #[inline(always)]
     fn and(self, other: Look) -> Look {
         let limit = self.limit.min(other.limit);
@@ -188,7 +188,7 @@ impl<L: Line, W: AsRef<[Span]>, C: Clock> Ring<L, W, C> {
         others.iter().try_fold(look(first)?, |least, window| Some(least.and(look(window)?)))
     }
 
-    /// What there is to say of `permits` without taking them; `None` if a limit was
+    /// The answer to a request for `permits` that takes none; `None` if a limit was
     /// raised meanwhile, so that there is room for them.
     fn answer(
         &self,
@@ -250,7 +250,7 @@ mod tests {
     use crate::ring::span::{Cover, Plan};
     use crate::{ManualClock, Padded};
 
-    /// How many permits others are granted, one after the other, before a caller announces
+    /// The permits that others are granted, one after the other, before a caller announces
     /// itself that loses a race to each of them.
     fn losses(has_lost: bool) -> u64 {
         let plan =

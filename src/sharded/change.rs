@@ -46,12 +46,13 @@ impl<C: Clock> Sharded<C> {
         self.change(|_| self.root.reset());
     }
 
-    /// What the limiter holds, to be restored elsewhere: in a
+    /// The permits that the limiter holds, to be restored elsewhere: in a
     /// [`TokenBucket`](crate::TokenBucket) too.
     ///
     /// Lock-free; does not allocate; reads the clock; writes nothing, unless it heals the
-    /// limiter (see [`Clock`]). What leases hold is not in it. If other calls carry tokens from one shard to another, these may
-    /// be counted twice, or not; never more than the burst in all.
+    /// limiter (see [`Clock`]). What leases hold is not in it. If other calls carry tokens from
+    /// one shard to another, these may be counted twice, or not; never more than the burst in
+    /// all.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.root.snapshot(self.shards.look().0)

@@ -55,7 +55,7 @@ impl<C: Clock> Sharded<C> {
         self.acquire_up_to_at(thread_number(), permits)
     }
 
-    /// What [`try_acquire`](Sharded::try_acquire) would answer now. Takes nothing.
+    /// The answer that [`try_acquire`](Sharded::try_acquire) would give now. Takes nothing.
     ///
     /// Looks at the root and at all shards, so `peek(0)` counts all the permits there
     /// are, but for those that leases hold. Lock-free; does not allocate; reads the clock
@@ -96,7 +96,7 @@ impl<C: Clock> Sharded<C> {
         Shard { limiter: self, index }
     }
 
-    /// How many shards there are; 0 if they have not been needed yet.
+    /// The number of shards; 0 if they have not been needed yet.
     #[must_use]
     pub fn shards(&self) -> usize {
         self.shards.count()
@@ -114,7 +114,7 @@ impl<C: Clock> Sharded<C> {
         self.root.terms().quota()
     }
 
-    /// How often the limiter found its level impossibly far ahead of the clock, and
+    /// Counts how often the limiter found its level impossibly far ahead of the clock, and
     /// started again from full. See [`Clock`] for when that is.
     #[must_use]
     pub fn healed(&self) -> u64 {

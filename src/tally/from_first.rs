@@ -72,7 +72,7 @@ impl FromFirst {
         })
     }
 
-    /// How long ago the window of `word` began; less than 0 for one that begins later.
+    /// The time since the window of `word` began; less than 0 for one that begins later.
     #[inline]
     fn age_nanos(&self, word: u64, now: Now) -> i64 {
         let ticks = self.start.ahead(now.0 >> self.shift, self.start.get(word));
@@ -80,7 +80,7 @@ impl FromFirst {
         (ticks << self.shift) + (now.0 & (self.tick_nanos() - 1)) as i64
     }
 
-    /// The length of a tick: by less than this a window is too long.
+    /// The length of a tick. A window is less than a tick too long.
     pub(crate) fn tick_nanos(&self) -> u64 {
         1 << self.shift
     }

@@ -65,7 +65,7 @@ impl Ticks {
     /// as many to come: half of the circle is the past.
     pub(crate) const fn bits(&self) -> u32 {
         let past = u64::BITS - (Linear::MAX_ELAPSED / self.length_nanos).leading_zeros();
-        if past < u64::BITS { past + 1 } else { past }
+        past + 1
     }
 }
 
