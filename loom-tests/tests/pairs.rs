@@ -58,7 +58,7 @@ fn beside_each_from(index: usize) {
 
 /// `name` is true of the verb at `index`.
 macro_rules! pairs {
-    ($($index:literal: fn $name:ident(),)*) => {
+    ($(#[test] fn $name:ident() { $index:literal })*) => {
         $(
             #[test]
             fn $name() {
@@ -69,15 +69,15 @@ macro_rules! pairs {
 }
 
 pairs! {
-    0: fn try_acquire_is_before_or_after_any_verb(),
-    1: fn try_acquire_up_to_is_before_or_after_any_verb(),
-    2: fn peek_is_before_or_after_any_verb(),
-    3: fn force_is_before_or_after_any_verb(),
-    4: fn drain_is_before_or_after_any_verb(),
-    5: fn reset_is_before_or_after_any_verb(),
-    6: fn reconfigure_is_before_or_after_any_verb(),
-    7: fn snapshot_is_before_or_after_any_verb(),
-    8: fn restore_is_before_or_after_any_verb(),
+    #[test] fn try_acquire_is_before_or_after_any_verb() { 0 }
+    #[test] fn try_acquire_up_to_is_before_or_after_any_verb() { 1 }
+    #[test] fn peek_is_before_or_after_any_verb() { 2 }
+    #[test] fn force_is_before_or_after_any_verb() { 3 }
+    #[test] fn drain_is_before_or_after_any_verb() { 4 }
+    #[test] fn reset_is_before_or_after_any_verb() { 5 }
+    #[test] fn reconfigure_is_before_or_after_any_verb() { 6 }
+    #[test] fn snapshot_is_before_or_after_any_verb() { 7 }
+    #[test] fn restore_is_before_or_after_any_verb() { 8 }
 }
 
 /// But for two changes in a row: those are in `change.rs`, where they cost more.
