@@ -12,7 +12,7 @@
 mod early;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use sluicegate::*;
@@ -244,4 +244,57 @@ fn a_clock_that_panics_leaves_the_limiter_as_it_was() {
     assert_eq!(bucket.peek(0).unwrap().remaining(), 7);
     bucket.reset();
     assert_eq!(bucket.peek(0).unwrap().remaining(), 10);
+}
+
+/// Gives its next reading once, and then its own again.
+#[derive(Debug)]
+struct Stumbling {
+    nanos: AtomicU64,
+    once_nanos: AtomicU64,
+}
+
+impl Stumbling {
+    const NOT_NOW: u64 = u64::MAX;
+
+    fn at(nanos: u64) -> Stumbling {
+        Stumbling { nanos: AtomicU64::new(nanos), once_nanos: AtomicU64::new(Stumbling::NOT_NOW) }
+    }
+}
+
+impl Clock for &Stumbling {
+    fn now_nanos(&self) -> u64 {
+        match self.once_nanos.swap(Stumbling::NOT_NOW, Relaxed) {
+            Stumbling::NOT_NOW => self.nanos.load(Relaxed),
+            once => once,
+        }
+    }
+}
+
+#[test]
+fn one_reading_from_long_before_is_taken_again_and_heals_nothing() {
+    let quota = quota!(10 / second);
+    for quota in [quota, quota.with_refill(Refill::Interval)] {
+        let clock = Stumbling::at(YEAR);
+        let bucket = TokenBucket::with_clock(quota, &clock);
+        assert_eq!(bucket.drain().permits(), 10);
+        clock.nanos.store(YEAR + SECOND, Relaxed);
+        clock.once_nanos.store(0, Relaxed);
+        assert_eq!(bucket.try_acquire(7).map(|grant| grant.remaining()), Ok(3));
+        clock.once_nanos.store(0, Relaxed);
+        assert_eq!(bucket.peek(0).map(|grant| grant.remaining()), Ok(3));
+        clock.once_nanos.store(0, Relaxed);
+        assert_eq!(bucket.drain().permits(), 3);
+        assert_eq!(bucket.healed(), 0);
+    }
+}
+
+#[test]
+fn a_look_at_shards_takes_a_reading_from_long_before_again() {
+    let clock = Stumbling::at(YEAR);
+    let sharded = Sharded::with_shards(quota!(10 / second), 2, &clock).unwrap();
+    while sharded.try_acquire(1).is_ok() {}
+    clock.nanos.store(YEAR + SECOND, Relaxed);
+    clock.once_nanos.store(0, Relaxed);
+    assert_eq!(sharded.peek(0).map(|grant| grant.remaining()), Ok(10));
+    assert_eq!(sharded.healed(), 0);
 }

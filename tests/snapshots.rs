@@ -123,3 +123,14 @@ fn a_debt_that_no_time_away_can_repay_is_still_there() {
     bucket.restore(&written(-(1 << 32), 1, 0, 0), Duration::MAX);
     assert_eq!(bucket.peek(0).unwrap().ready_after(), decade.period());
 }
+
+#[test]
+fn a_snapshot_of_a_debt_has_nothing_remaining() {
+    let clock = ManualClock::new();
+    let bucket = Bucket::with_clock(quota!(10 / second), &clock);
+    assert_eq!(bucket.snapshot().remaining(), 10);
+    bucket.force(13).unwrap();
+    assert_eq!(bucket.snapshot().remaining(), 0);
+    assert_eq!(written(-1, 1, 0, 0).remaining(), 0);
+    assert_eq!(written(i64::MIN, 7, 0, 0).remaining(), 0);
+}

@@ -104,3 +104,16 @@ impl std::error::Error for ClockError {
         Some(&self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_coarse_clocks_read_what_one_thread_notes() {
+        let start =
+            || CoarseClock::start(Duration::from_millis(1)).expect("a thread can be started");
+        let (one, other) = (start(), start());
+        assert!(Arc::ptr_eq(&one.noted, &other.noted));
+    }
+}

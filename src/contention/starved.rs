@@ -163,4 +163,20 @@ mod tests {
         assert_eq!(STEPS.get(stepped.0), 1);
         assert_eq!(stepped.withdrawn(), Some(Starved::NONE));
     }
+
+    #[test]
+    fn whoever_was_written_off_before_is_counted_with_who_is_now() {
+        let write_off = |mut starved: Starved| {
+            while let Some(next) = starved.stepped_back() {
+                starved = next;
+            }
+            starved
+        };
+        let two = (0..2).fold(Starved::NONE, |starved, _| write_off(starved.announced().unwrap()));
+        assert_eq!(two, Starved(WRITTEN_OFF.put(2)));
+        // Both take theirs back; the one that is heeded beside them keeps its own.
+        let heeded = two.announced().unwrap();
+        let back = heeded.withdrawn().and_then(Starved::withdrawn).unwrap();
+        assert_eq!(back, Starved(WRITTEN_OFF.put(1)));
+    }
 }

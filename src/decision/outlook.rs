@@ -213,3 +213,30 @@ impl Accrued {
         u64::try_from(i128::from(wanted) - i128::from(self.balance)).unwrap_or(0)
     }
 }
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn to_fill_takes_as_long_for_a_clock_that_is_behind_the_origin() {
+        for refill in [Refill::Smooth, Refill::Interval] {
+            let accrued = Accrued {
+                balance: 3,
+                capacity: 10,
+                token: 1,
+                gain: 2,
+                period_nanos: 100,
+                time_nanos: 0,
+                refill,
+                is_early: false,
+                apart_nanos: 0,
+            };
+            assert_eq!(Outlook::Accrued(accrued).fill_nanos(), 500);
+            let early = Accrued { is_early: true, apart_nanos: 77, ..accrued };
+            assert_eq!(Outlook::Accrued(early).fill_nanos(), 500);
+            let waits = [early, accrued].map(|accrued| Outlook::Accrued(accrued).reset_after());
+            assert_eq!(waits[0], waits[1] + Duration::from_nanos(77));
+        }
+    }
+}

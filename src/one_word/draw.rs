@@ -214,3 +214,39 @@ impl<C: Clock> OneWord<C, RoomLent> {
         publish(&self.terms());
     }
 }
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use super::*;
+    use crate::sync::Ordering::Relaxed;
+    use crate::{Carry, ManualClock, quota};
+
+    #[test]
+    fn nobody_changes_the_terms_while_they_are_published() {
+        let terms = Terms::of_quota(quota!(7 / second));
+        let root = OneWord::<_, RoomLent>::new(terms, 7, ManualClock::new());
+        let is_changing = || root.changing.load(Relaxed) != 0;
+        let mut published = 0;
+        root.publish(|terms| {
+            assert!(is_changing());
+            published = terms.quota().burst();
+        });
+        assert_eq!(published, 7);
+        assert!(!is_changing());
+    }
+
+    #[test]
+    fn what_is_made_of_terms_that_have_changed_since_is_made_anew() {
+        let terms = |quota| Terms::of_quota(quota);
+        let root = OneWord::<_, RoomLent>::new(terms(quota!(7 / second)), 7, ManualClock::new());
+        let looks = Cell::new(0);
+        let burst = root.now_in_force(|found| {
+            looks.set(looks.get() + 1);
+            if looks.get() == 1 {
+                root.reconfigure(&terms(quota!(3 / minute)), Carry::Keep, 0);
+            }
+            found.quota().burst()
+        });
+        assert_eq!((burst, looks.get()), (3, 2));
+    }
+}

@@ -51,6 +51,30 @@ fn what_is_restored_at_once_is_what_was_saved() {
     }
 }
 
+/// Where the history says of each permit in which window it was.
+#[test]
+fn a_count_by_windows_is_restored_as_it_was_on_the_same_clock() {
+    let by_windows = |kind: &&Kind| ["FixedWindow", "SlidingCounter"].contains(&kind.name);
+    for kind in KINDS.iter().filter(by_windows) {
+        for seed in 0..100 {
+            let random = &mut StdRng::seed_from_u64(seed);
+            let clock = ManualClock::at(DAY + seed * 777_777_777);
+            let window = kind.of(LIMIT, &clock);
+            traffic(kind, &*window, &clock, random, |_, _| {});
+            let mut restored = kind.of(LIMIT, &clock);
+            let history = window.snapshot();
+            let away_nanos = random.random_range(0..MINUTE / 2);
+            clock.advance_nanos(away_nanos);
+            restored.restore(&history, Duration::from_nanos(away_nanos));
+            for _ in 0..20 {
+                let at = format!("{}, seed {seed}, away {away_nanos}: {history:?}", kind.name);
+                assert_eq!(restored.count(), window.count(), "{at}");
+                clock.advance_nanos(random.random_range(0..10 * SECOND));
+            }
+        }
+    }
+}
+
 /// On the clock on which it was saved, after some time away, and from then on.
 #[test]
 fn a_limiter_of_the_same_kind_never_grants_more_than_the_one_that_was_saved() {

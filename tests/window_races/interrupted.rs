@@ -47,3 +47,24 @@ fn a_reading_from_before_the_clock_was_set_back_is_no_time_to_come() {
         assert!(answer.is_err(), "{:?} {answer:?}", setup.kind);
     }
 }
+
+/// Of two that find the window too far ahead, one moves it, by a clock that is a nanosecond
+/// behind the other's: to the window before.
+#[test]
+fn a_count_is_of_the_window_of_now_though_another_moved_it_to_the_one_before() {
+    const MINUTE: u64 = 60 * SECOND;
+    let clock = Arc::new(Interrupted(ManualClock::at(100 * MINUTE)));
+    let window = Arc::new(FixedWindow::with_clock(rate!(5 / minute), Arc::clone(&clock)).unwrap());
+    window.try_acquire(3).unwrap();
+    clock.0.set_nanos(10 * MINUTE);
+    let other = Arc::clone(&window);
+    let moves = Box::new(move || {
+        clock.0.set_nanos(10 * MINUTE - 1);
+        assert_eq!(other.count(), 3);
+        clock.0.set_nanos(10 * MINUTE);
+    });
+    // The first reading is from before the word is looked at.
+    INTERRUPTION.set(Some(Box::new(move || INTERRUPTION.set(Some(moves)))));
+    assert_eq!(window.count(), 0);
+    assert_eq!(window.healed(), 1);
+}
