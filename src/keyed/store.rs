@@ -202,7 +202,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                     let found = self.sweep_group(shard, now_nanos.saturating_sub(GRACE_NANOS));
                     shard.table.swept(found);
                 }
-                if let Some(reserved) = self.has_room(shard, now_nanos, &mut searched) {
+                if let Some(reserved) = self.has_room(shard, &mut searched) {
                     if shard.table.is_full() {
                         // All would be moved anyway, so first see who need not be.
                         self.sweep_shard(shard, now_nanos.saturating_sub(GRACE_NANOS));
@@ -358,7 +358,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 if self.limiter.is_idle(&shard.terms, &state, now_nanos) {
                     return true;
                 }
-                if let Some(reserved) = self.has_room(shard, now_nanos, &mut searched) {
+                if let Some(reserved) = self.has_room(shard, &mut searched) {
                     shard.table.insert(place.home, key, state);
                     reserved.keep();
                     return true;

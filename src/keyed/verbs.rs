@@ -22,7 +22,8 @@ where
     /// Finds the key under a lock that callers share; waits only while a new key is put
     /// into the same one of 128 shards, or while that shard grows, is swept or is changed. Does not
     /// allocate if the key is known. Reads the clock once; twice if the key is new and another
-    /// key of its shard was forgotten, or the same one put in, since the first reading.
+    /// key of its shard was forgotten, or the same one put in, since the first reading; more often
+    /// where a store that is full is searched for room, or a state has to heal.
     /// Asking for 0 permits is always granted and changes nothing. A denial writes nothing to the key's
     /// state, and makes no key known.
     ///
@@ -299,7 +300,9 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
         self.store.shards().map(|shard| shard.read().table.bytes()).sum()
     }
 
-    /// Forgets all keys that are full again, and gives memory back; says how many.
+    /// Forgets all keys that are full again, and gives memory back; says how many. So it does
+    /// those that no call can have left as they are, because the clock has gone back; they count
+    /// as [`healed`](Keyed::healed).
     ///
     /// Never needed to keep memory in bounds: new keys see to others. It is for a
     /// store that is not given new keys any more. Locks one shard after the other.
@@ -307,7 +310,7 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
         let shards = self.store.shards().map(|shard| {
             let shard = &mut *shard.write();
             let now_nanos = self.store.limiter.now_nanos();
-            let swept = self.store.sweep_shard(shard, now_nanos);
+            let swept = self.store.clear_shard(shard, now_nanos);
             shard.table.shrink();
             swept
         });

@@ -139,3 +139,92 @@ fn a_key_that_is_restored_takes_the_place_of_one_that_is_full_again() {
     assert_eq!(users.len(), 100);
     assert!((0..100).all(|key| users.try_acquire(&key, 1).is_err()));
 }
+
+/// An hour ahead, all places are taken; then the clock is right again.
+fn after_a_glitch(
+    max_keys: u64,
+    clock: &ManualClock,
+    is_before: bool,
+) -> Keyed<u64, Buckets<&ManualClock>> {
+    clock.set_nanos(86_400_000_000_000);
+    if is_before {
+        clock.advance(SECOND * 3_600);
+    }
+    let users = full(max_keys as usize, WhenFull::Deny, clock);
+    clock.set_nanos(86_400_000_000_000 + 3_600_000_000_000);
+    for key in 0..max_keys {
+        users.try_acquire(&key, 10).unwrap();
+    }
+    clock.rewind(SECOND * 3_600);
+    users
+}
+
+#[test]
+fn keys_from_ahead_of_a_clock_that_has_gone_back_leave_a_full_store_to_others() {
+    let clock = ManualClock::new();
+    for is_before in [false, true] {
+        let users = after_a_glitch(100, &clock, is_before);
+        let mut admitted = 0;
+        for key in 1_000..1_300 {
+            admitted += usize::from(users.try_acquire(&key, 5).is_ok());
+            clock.advance(SECOND);
+        }
+        assert_eq!(admitted, 300, "{is_before}");
+        assert!(users.healed() > 0);
+    }
+    // In a large one not all are looked at by one call.
+    let users = after_a_glitch(3_000, &clock, false);
+    let admitted = (10_000..10_300).filter(|key| users.try_acquire(key, 5).is_ok()).count();
+    assert!(admitted >= 290, "{admitted}");
+}
+
+#[test]
+fn a_sweep_forgets_keys_from_ahead_of_a_clock_that_has_gone_back_and_counts_them() {
+    let clock = ManualClock::new();
+    let users = after_a_glitch(100, &clock, false);
+    assert_eq!((users.sweep(), users.len(), users.healed()), (100, 0, 100));
+    // Where all of a shard starts again it is counted once for each.
+    let users = after_a_glitch(100, &clock, true);
+    assert_eq!((users.sweep(), users.len()), (100, 0));
+    assert!((1..=128).contains(&users.healed()));
+    // Those that are ahead by no more than clocks are apart stay.
+    let users = full(100, WhenFull::Deny, &clock);
+    clock.advance(SECOND);
+    users.try_acquire(&1, 10).unwrap();
+    clock.rewind(SECOND);
+    assert_eq!((users.sweep(), users.len(), users.healed()), (0, 1, 0));
+}
+
+#[test]
+fn limiters_of_keys_that_are_ahead_of_a_clock_leave_a_full_store_to_others() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let make = |_: &u64| TokenBucket::with_clock(quota!(10 / second), &clock);
+    let users = Keyed::builder(Each::with_clock(make, &clock)).max_keys(100).build().unwrap();
+    clock.advance(SECOND * 3_600);
+    for key in 0..100 {
+        users.try_acquire(&key, 10).unwrap();
+    }
+    clock.rewind(SECOND * 3_600);
+    assert!((1_000..1_100).all(|key| users.try_acquire(&key, 5).is_ok()));
+}
+
+#[test]
+fn whoever_is_refused_in_a_large_store_is_not_told_to_come_back_at_once() {
+    let clock = ManualClock::new();
+    let buckets = Buckets::with_clock(quota!(10 / second), &clock).unwrap();
+    let users = Keyed::builder(buckets).hasher(super::InOneShard::default()).max_keys(2_000);
+    let users = users.build().unwrap();
+    for key in 0..2_000 {
+        users.try_acquire(&key, 10).unwrap();
+    }
+    let mut refused = 0;
+    for key in 10_000..10_100 {
+        // Of the first of its shard, in order, some are full again.
+        let first: Vec<u64> = users.iter().take(4).map(|(key, _)| key).collect();
+        first.iter().for_each(|key| users.reset(key));
+        let Err(denied) = users.try_acquire(&key, 10) else { continue };
+        assert!(denied.retry_after().is_some_and(|wait| !wait.is_zero()), "{denied:?}");
+        refused += 1;
+    }
+    assert!(refused > 50, "{refused}");
+}

@@ -28,15 +28,16 @@ impl<K, L: Engine<K>> Store<K, L> {
     pub(super) fn has_room(
         &self,
         shard: &mut Shard<K, L>,
-        now_nanos: u64,
         searched: &mut usize,
     ) -> Option<Reserved<'_>> {
         if self.reserve() {
             return Some(Reserved(&self.keys));
         }
+        // Not by the caller's reading, which may be from before the lock.
+        let now_nanos = self.limiter.now_nanos();
         for _ in 0..shard.table.groups() {
             *searched += 1;
-            if self.sweep_group(shard, now_nanos) > 0 && self.reserve() {
+            if self.clear_group(shard, now_nanos) > 0 && self.reserve() {
                 return Some(Reserved(&self.keys));
             }
             if *searched >= self.search() {
@@ -59,11 +60,12 @@ impl<K, L: Engine<K>> Store<K, L> {
             let number = self.search.fetch_add(1, Relaxed) as usize % SHARDS;
             let shard = &mut *self.shards[number].write();
             let now_nanos = self.limiter.now_nanos();
+            self.settle(shard, now_nanos);
             // One for the lock.
             *searched += 1;
             for _ in 0..shard.table.groups() {
                 *searched += 1;
-                if self.sweep_group(shard, now_nanos) > 0 || *searched >= self.search() {
+                if self.clear_group(shard, now_nanos) > 0 || *searched >= self.search() {
                     break;
                 }
             }
@@ -100,27 +102,58 @@ impl<K, L: Engine<K>> Store<K, L> {
     /// earlier, and so still are.
     pub(super) fn sweep_group(&self, shard: &mut Shard<K, L>, then_nanos: u64) -> usize {
         let places = shard.table.next_group();
-        self.sweep_places(shard, places, then_nanos)
+        self.take_idle(shard, places, then_nanos, |_, _| false)
     }
 
     /// Forgets all keys of a shard that were idle at `then_nanos`, now or earlier.
-    pub(in crate::keyed) fn sweep_shard(&self, shard: &mut Shard<K, L>, then_nanos: u64) -> usize {
+    pub(super) fn sweep_shard(&self, shard: &mut Shard<K, L>, then_nanos: u64) -> usize {
         let places = shard.table.places();
-        self.sweep_places(shard, places, then_nanos)
+        self.take_idle(shard, places, then_nanos, |_, _| false)
     }
 
-    fn sweep_places(
+    /// Forgets those keys of the shard's next group that are idle, or whose state no call can have
+    /// left: it would not be idle until the clock is where it was, and nobody else could have the
+    /// place until then. By a reading that was made under the lock: to an older one, what others
+    /// have left since could look like that.
+    fn clear_group(&self, shard: &mut Shard<K, L>, now_nanos: u64) -> usize {
+        let places = shard.table.next_group();
+        self.clear_places(shard, places, now_nanos)
+    }
+
+    /// The same of a whole shard, and what it knows of those that are not in it.
+    pub(in crate::keyed) fn clear_shard(&self, shard: &mut Shard<K, L>, now_nanos: u64) -> usize {
+        let before = shard.table.len();
+        self.settle(shard, now_nanos);
+        let places = shard.table.places();
+        self.clear_places(shard, places, now_nanos);
+        before - shard.table.len()
+    }
+
+    fn clear_places(&self, shard: &mut Shard<K, L>, places: Range<usize>, now_nanos: u64) -> usize {
+        self.take_idle(shard, places, now_nanos, |terms, state| {
+            let is_impossible = self.limiter.is_impossible(terms, state, now_nanos);
+            if is_impossible {
+                self.count_healed();
+            }
+            is_impossible
+        })
+    }
+
+    /// Forgets the keys that were idle at `then_nanos`, now or earlier, and those that are gone
+    /// anyhow.
+    fn take_idle(
         &self,
         shard: &mut Shard<K, L>,
         places: Range<usize>,
         then_nanos: u64,
+        is_gone: impl Fn(&L::Terms, &L::State) -> bool,
     ) -> usize {
         let Shard { table, terms, horizon_nanos } = shard;
         let before = table.len();
         let is_idle = self.limiter.idle_at(terms, then_nanos);
         table.take_out(
             places,
-            |entry| is_idle(&entry.state),
+            |entry| is_idle(&entry.state) || is_gone(terms, &entry.state),
             |entry| {
                 *horizon_nanos = (*horizon_nanos).max(then_nanos);
                 self.release(1);
@@ -230,7 +263,8 @@ impl<K, L: Engine<K>> Shard<K, L> {
     pub(super) fn soonest(&self, limiter: &L, now_nanos: u64) -> Duration {
         let waits = self.table.iter().take(SEARCH_SOME);
         let waits = waits.map(|entry| limiter.idle_after(&self.terms, &entry.state, now_nanos));
-        // Of other shards nothing is known: not at once, or who obeys would spin.
-        waits.min().unwrap_or(Duration::from_nanos(GRACE_NANOS))
+        // Of other shards nothing is known, and who is idle already was not come by: not at once,
+        // or a caller that obeys would spin.
+        waits.filter(|wait| !wait.is_zero()).min().unwrap_or(Duration::from_nanos(GRACE_NANOS))
     }
 }
