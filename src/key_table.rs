@@ -15,9 +15,9 @@
 //! | `draw` | hot keys, of which several permits are taken at once |
 //!
 //! Progress: lock-free, inserts too. Memory: 64 bytes for 8 places; nothing is allocated
-//! after construction. Cost: an admission 9 loads of one line, or 17 of two, and 1 CAS; a
-//! denial the loads; a new key 37 loads of two lines, or 49 if its home is nearly full, 2 CAS and
-//! a fence.
+//! after construction. Cost: an admission 9 loads of one line, or 17 of two, 1 of a word that all
+//! share, and 1 CAS; a denial the loads; a new key 39 loads of two lines and that word, or 52 if
+//! its home is nearly full, 2 CAS and a fence. (New keys write the shared word once each skew.)
 
 mod batch;
 mod builder;
@@ -273,7 +273,9 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     /// a key, or the one of all keys that have no place. See [`Clock`].
     ///
     /// A key that was neither asked for nor swept in half a [`wrap_period`](KeyTable::wrap_period)
-    /// cannot be told from that, and counts too.
+    /// cannot be told from that, and counts too. A key that is ahead by more than half of one, after
+    /// a step back of so much, looks like one from long ago: it starts again, and does not count.
+    /// (That of the keys without a place does.)
     #[must_use]
     pub fn healed(&self) -> u64 {
         self.table.healed()

@@ -12,8 +12,8 @@
 //! | `each` | any limiter |
 //!
 //! Progress: a call for a known key holds its shard's lock to read, and waits only for one
-//! that puts a key in there (or sweeps, or changes a quota). Memory: for a `u64` 24 bytes a
-//! place and 2 for its tag, places 44 % to 88 % full; nothing is allocated for a known key.
+//! that puts a key in there (or sweeps, or changes a quota). Memory: for a `u64` 22 bytes a
+//! place, places of a large table 58 % to 88 % full; nothing is allocated for a known key.
 //! Cost: 2 RMWs on the shard's lock; an admission 1 more on the key's state.
 //!
 //! # Why a key that is forgotten has no second burst
@@ -27,15 +27,18 @@
 //! alone, after it was not found there. It is taken out only if it is idle at a time no later
 //! than the shard's horizon: its balance then is that of `unknown`, the level that all keys
 //! have that are not known. A state is put in at the level that `unknown` has at a reading
-//! that was made under the lock, or at the horizon if that is later by no more than clocks
-//! differ, a second. If it is later by more, `unknown` itself first becomes what it is at the
+//! that is no earlier than the horizon (made before the lock if nobody has put the key in since,
+//! or else under it), or at the horizon if that is later by no more than clocks differ, a second.
+//! If it is later by more, `unknown` itself first becomes what it is at the
 //! horizon, and the horizon the reading. A change of the quota carries both, at no earlier time
 //! either. Levels do not fall as the reading rises. So the new level is no lower than the one
 //! that was taken out, and the levels of a key never fall, whatever was forgotten between: the
 //! theorem of the one-word core holds for the key. ∎
 //!
 //! As there, a level that no call can have left, because the clock has gone back for good, is
-//! started again from full, and that is counted; so is `unknown`, of one tier.
+//! started again from full, and that is counted; so is `unknown`, of one tier. It is, too, where
+//! a full store is searched for room and where all is swept, by a reading made under the lock: it
+//! would be in the way of others until the clock is where it was.
 //!
 //! A call that is decided on a known key may have read the clock long before: the theorem
 //! asks only that its reading lies within the call.
@@ -46,10 +49,10 @@
 //!
 //! Each new key looks at one group of eight places of its shard, in turn, and takes out the
 //! keys that have been idle for a tenth of a second. (One that has only just become idle may
-//! be asked for again and again; it would be put in again and again.) So a shard of `n`
-//! groups has been gone over after `n` new keys: it holds the keys that are not idle, or have
-//! not been for long, and those that came to be so during the last `n`, at most one in seven
-//! of its room. A shard that is full is gone over as a whole before it is made larger, and is
+//! be asked for again and again; it would be put in again and again.) Where such looks find
+//! nobody, only each third new key does. So a shard of `n` groups has been gone over after `3n`
+//! new keys at the latest: it holds the keys that are not idle, or have not been for long, and
+//! those of the last `3n` that came to be so since, at most three in seven of its room. A shard that is full is gone over as a whole before it is made larger, and is
 //! then made larger if it would still be three quarters full; so a quarter of its room in new
 //! keys comes before it is gone over again. One that is an eighth full is made smaller.
 //!

@@ -85,10 +85,10 @@ impl<K: ?Sized, S, C, O> KeyTableBuilder<K, S, C, O> {
         KeyTableBuilder { when_full, ..self }
     }
 
-    /// How exactly the table keeps the time by which places are given away, and how far ahead
+    /// Sets how exactly the table keeps the time by which places are given away, and how far ahead
     /// of the clock a level may be, if that is more than a second: how far the readings of two
     /// threads at one time are apart. A place is free again twice so much later. Less means that
-    /// new keys write a shared word more often: once each skew.
+    /// new keys write a shared word more often, once each skew; and every call reads it.
     pub fn skew(self, skew: Duration) -> Self {
         KeyTableBuilder { skew, ..self }
     }

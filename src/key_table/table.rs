@@ -21,7 +21,7 @@ use super::ticks::{LEVEL_BITS, Ticks};
 use super::tier::{Tier, Tiers};
 use super::word::{KeyWord, Print};
 
-/// What a verb makes of what a key has to spend: what it costs, which is more than nothing,
+/// A verb's judgement of what a key has to spend: what it costs, which is more than nothing,
 /// or what would be enough.
 pub(super) type Charge = Result<i64, i64>;
 
@@ -40,11 +40,11 @@ pub(super) struct Table<C> {
     counts: CachePadded<Counts>,
 }
 
-/// How many ticks a reading may be from `latest`: an eighth of a wrap, so that what was
+/// The ticks that a reading may be from `latest`: an eighth of a wrap, so that what was
 /// written by any such reading is not ahead of another one by half a wrap.
 pub(super) const NEAR: i64 = Ticks::<LEVEL_BITS>::WRAP / 8;
 
-/// What calls write besides the lines: few, and seldom.
+/// The words that calls write besides the lines: few, and seldom.
 pub(super) struct Counts {
     /// Lines that were swept on the way.
     pub(super) swept: AtomicWord<u64>,
@@ -129,7 +129,7 @@ impl<C: Clock> Table<C> {
         Pair::of(&self.lines, place.home, place.other(self.lines.len()))
     }
 
-    /// Has the other line of a key come near.
+    /// Asks for the other line of a key.
     #[inline]
     pub(super) fn fetch_other(&self, place: Place) {
         self.lines[place.other(self.lines.len())].fetch();
@@ -171,7 +171,7 @@ impl<C: Clock> Table<C> {
         }
     }
 
-    /// Has `latest` be what the clock reads, if it was not so late by more than a slack, or is
+    /// Sets `latest` to what the clock reads, if it was not so late by more than a slack, or is
     /// ahead of it by more than a clock may step back.
     #[cold]
     fn catch_up(&self, mut moment: Moment) -> (Moment, u64) {
@@ -205,7 +205,7 @@ impl<C: Clock> Table<C> {
         }
     }
 
-    /// Whether a reading can be compared with any level that was found: none is ahead of it by
+    /// Says whether a reading can be compared with any level that was found: none is ahead of it by
     /// half a wrap, so that it would seem to be behind.
     ///
     /// The clock may have jumped forward since the reading. Whoever writes a level by a

@@ -66,21 +66,21 @@ impl<const BITS: u32> Ticks<BITS> {
 
     const LEVEL: Field = Field::low(BITS);
 
-    /// How old a level is; less than 0 if it is ahead of `now`, by what a clock may step back.
+    /// The age of a level; less than 0 if it is ahead of `now`, by what a clock may step back.
     #[inline]
     pub(super) fn age(&self, now: u64, level: u64) -> i64 {
         let shifted = now.wrapping_sub(level).wrapping_add(self.ahead as u64);
         Self::LEVEL.wrap(shifted) as i64 - self.ahead
     }
 
-    /// Whether a level of this age was left by a clock that has gone back by more than that.
+    /// Says whether a level of this age was left by a clock that has gone back by more than that.
     /// (Or it is older than half a wrap.)
     #[inline]
     pub(super) fn is_lost(age: i64) -> bool {
         age > Self::WRAP / 2
     }
 
-    /// How old a level is that is not ahead of `now`, however long ago that was read: it is taken
+    /// The age of a level that is not ahead of `now`, however long ago that was read: it is taken
     /// to be where it is nearer. (One that is older than half a wrap seems to be ahead.)
     #[inline]
     pub(super) fn age_behind(now: u64, level: u64) -> Option<i64> {

@@ -26,7 +26,9 @@ where
     /// for so many. A key may come more than once. Allocates where `try_acquire` does.
     ///
     /// Holds up to sixteen locks at a time to read, so who puts in a key waits a little
-    /// longer. None is held while `answer` or the observer is called.
+    /// longer. None is held while `answer` or the observer is called. Up to sixteen keys are
+    /// charged before `answer` is called for the first of them: if it panics, up to fifteen grants
+    /// are never told, and not given back.
     ///
     /// # Examples
     ///

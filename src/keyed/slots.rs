@@ -44,7 +44,7 @@ impl Home {
     }
 }
 
-/// What is known of a group.
+/// All that is known of a group without a look at its entries.
 #[derive(Clone, Copy, Debug, Default)]
 struct Group {
     /// A byte for each place, 0 if it is free.
@@ -79,7 +79,7 @@ impl At {
 
 /// Places for entries.
 ///
-/// Of the three arrays `homes` and `entries` are [`GROUP`] times as long as `groups`. The entry
+/// The arrays `homes` and `entries` are [`GROUP`] times as long as `groups`. The entry
 /// of a place is there if, and only if, the place's tag is not 0.
 pub(super) struct Slots<T> {
     groups: Box<[Group]>,
@@ -107,7 +107,7 @@ impl<T> Slots<T> {
         size_of_val(&*self.groups) + size_of_val(&*self.homes) + size_of_val(&*self.entries)
     }
 
-    /// Has the tags on their way that a search begins with.
+    /// Asks for the tags that a search begins with.
     #[inline(always)]
     pub(super) fn fetch_tags(&self, group: usize) {
         if let Some(group) = self.groups.get(group) {
@@ -115,7 +115,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Has the first entries of a group on their way.
+    /// Asks for the first entries of a group.
     #[inline(always)]
     pub(super) fn fetch_first(&self, group: usize) {
         if let Some(entry) = self.entries.get(group * GROUP) {
@@ -123,7 +123,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Has the entry on its way that a search for `home` in the group looks at first.
+    /// Asks for the entry that a search for `home` in the group looks at first.
     #[inline(always)]
     pub(super) fn fetch_match(&self, group: usize, home: Home) {
         let Some(known) = self.groups.get(group) else { return };
@@ -135,7 +135,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Has a whole group on its way.
+    /// Asks for a whole group.
     #[inline(always)]
     pub(super) fn fetch_group(&self, group: usize) {
         self.fetch_tags(group);

@@ -122,7 +122,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         &self.shards[place.shard % SHARDS]
     }
 
-    /// What `ask` makes of the key, if it is known and its state is one that can be; else
+    /// Asks the key by `ask`, if it is known and its state is one that can be; else says
     /// by what reading of the clock a key may be put in, if by any from before the lock.
     #[inline(always)]
     pub(super) fn spend_known<Q>(
@@ -150,7 +150,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         }
     }
 
-    /// What `ask` makes of the key, which is put in if something is granted to it. It alone
+    /// Asks the key by `ask`, and puts it in if something is granted to it. It alone
     /// has the state then. The reading of the clock that the caller made before is used where
     /// it is as good as another.
     pub(super) fn spend<Q>(
@@ -221,7 +221,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         }
     }
 
-    /// Whether the key can be put in by a reading of the clock from before the lock: if it is
+    /// Says whether the key can be put in by a reading of the clock from before the lock: if it is
     /// not there, and if no key was forgotten by a later reading. Else it is not as good as a
     /// reading made under the lock. It may be from long before, for the caller may have been
     /// held up since: a state that others have left meanwhile would look like one from ahead of

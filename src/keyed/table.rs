@@ -78,19 +78,19 @@ impl<K, V> Table<K, V> {
         self.slots.get(self.position(home, key)?)
     }
 
-    /// Has the tags on their way that a search begins with.
+    /// Asks for the tags that a search begins with.
     #[inline(always)]
     pub(super) fn fetch_tags(&self, home: Home) {
         self.slots.fetch_tags(home.group(self.groups()));
     }
 
-    /// Once they are there: has the entry on its way that a search will look at first.
+    /// Asks for the entry that a search will look at first, once the tags are there.
     #[inline(always)]
     pub(super) fn fetch_entry(&self, home: Home) {
         self.slots.fetch_match(home.group(self.groups()), home);
     }
 
-    /// Has the group on its way that is to be swept, if it is for the next new key.
+    /// Asks for the group that is to be swept, if it is for the next new key.
     #[inline(always)]
     pub(super) fn fetch_next_group(&self) {
         if self.skips_left == 0 {
@@ -216,7 +216,7 @@ impl<K, V> Table<K, V> {
         group..group + 1
     }
 
-    /// Whether the next group is to be swept for the key that is put in now.
+    /// Says whether the next group is to be swept for the key that is put in now.
     #[inline(always)]
     pub(super) fn is_turn_to_sweep(&mut self) -> bool {
         let is_turn = self.skips_left == 0;

@@ -190,8 +190,7 @@ where
         self.store.has(self.place(key), key)
     }
 
-    /// What `first` makes of a key that is known, or `ask` of any, whose state nobody else has
-    /// then.
+    /// Asks a key that is known by `first`, or any by `ask`, whose state nobody else has then.
     #[inline(always)]
     pub(super) fn spend<Q>(
         &self,

@@ -1,11 +1,11 @@
-//! Whether a key could be forgotten, found for many of them at one time.
+//! Idleness: which keys could be forgotten, found for many of them at one time.
 
 use crate::one_word::Level;
 
 use super::Common;
 
 impl Common {
-    /// What the level of an idle key has in common with that of one that is not known.
+    /// By what an idle key is told: the balance of the keys that are not known.
     #[inline]
     pub(super) fn idleness(&self, now_nanos: u64) -> Idleness {
         let accrued = self.terms.accrued(now_nanos);
@@ -14,7 +14,7 @@ impl Common {
     }
 }
 
-/// What has accrued by some time, and the balance of a key then that is not known.
+/// The units that have accrued by some time, and the balance of a key then that is not known.
 #[derive(Clone, Copy)]
 pub(super) struct Idleness {
     accrued: u64,
