@@ -53,11 +53,11 @@ use self::starved::Starved;
 /// A caller that has lost so many races is announced.
 const LOSSES: u32 = if cfg!(sluicegate_loom) { 2 } else { 4 };
 
-/// How long a step back is, in pause instructions: longer than a cache line takes from one
+/// The length of a step back, in pause instructions: longer than a cache line takes from one
 /// core to another. (A pause is 10 to 140 cycles, by the processor.)
 const STEP_PAUSES: u32 = 64;
 
-/// How often callers step back, together, before they write off who is announced. One step
+/// The number of times that callers step back, together, before they write off who is announced. One step
 /// is enough for a thread that runs; a suspended one costs so many, once.
 const PATIENCE: u64 = if cfg!(sluicegate_loom) { 2 } else { 64 };
 
@@ -78,7 +78,7 @@ impl Contention {
         Contention { starved: AtomicWord::new(Starved::NONE) }
     }
 
-    /// Whether a caller is announced that others step back for.
+    /// Returns whether a caller is announced that others step back for.
     #[inline(always)]
     pub(crate) fn is_announced(&self) -> bool {
         self.load().is_heeded()

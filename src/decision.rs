@@ -113,7 +113,7 @@ pub enum Denied {
 }
 
 impl Denied {
-    /// How long to wait before asking again, or `None` if no time alone will do.
+    /// Returns the wait before asking again is worth it, or `None` if no time alone will do.
     ///
     /// The least time that suffices if nobody else takes any, to the nanosecond.
     #[must_use]

@@ -22,7 +22,7 @@ use crate::{Quota, Rate, Refill};
 pub enum ConfigError {
     /// The permits of a [`Rate`] are not from 1 to [`Rate::MAX_PERMITS`].
     Permits {
-        /// What was given.
+        /// The value that was given.
         permits: u64,
     },
     /// The period of a [`Rate`] is not from 1 ns to [`Rate::MAX_PERIOD`].

@@ -26,7 +26,7 @@ use crate::sync::{AtomicWord, Ordering::Relaxed};
 /// A lease that is forgotten (`core::mem::forget`) never goes back; of a `Sharded` nor
 /// does its room, so that limiter holds that many less for ever.
 ///
-/// As long as leases of a `Sharded` hold room that a request needs, it is refused with
+/// A request that needs room which leases of a `Sharded` hold is refused with
 /// [`Denied::Leased`](crate::Denied::Leased), and no wait is named.
 ///
 /// # Examples

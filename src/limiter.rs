@@ -62,7 +62,7 @@ pub use self::token_bucket::TokenBucket;
 
 /// What every limiter can do, whatever its algorithm.
 ///
-/// What a limiter has of these verbs as a method of its own does the same. The trait is needed to
+/// A method of a limiter's own does the same as the verb of its name here. The trait is needed to
 /// be generic over limiters, and for the verbs that a limiter has not by itself. It can be made
 /// into an object.
 ///

@@ -19,7 +19,7 @@
 
 use core::num::NonZeroU64;
 
-/// How many of quanta's readings are compared with the counter.
+/// The number of quanta's readings that are compared with the counter.
 const TRIALS: usize = 8;
 
 /// The length of a tick of this processor's counter.
@@ -74,7 +74,7 @@ impl<const FRACTION_BITS: u32> TickLength<FRACTION_BITS> {
     }
 }
 
-/// Whether `raw` reads the counter: its readings are between two of the counter's own.
+/// Returns whether `raw` reads the counter: its readings are between two of the counter's own.
 ///
 /// Once in a while one is not, when the thread has moved to another processor meanwhile; and
 /// one of another clock is, by accident. Neither happens most times.

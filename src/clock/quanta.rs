@@ -35,7 +35,7 @@ static CLOCK: OnceLock<(quanta::Clock, Option<Scale>)> = OnceLock::new();
 /// [quanta]: https://docs.rs/quanta
 #[derive(Clone, Debug)]
 pub struct QuantaClock {
-    /// Of the counter. `None` where quanta reads something else.
+    /// The length of the counter's tick; `None` where quanta reads something else.
     scale: Option<Scale>,
 }
 

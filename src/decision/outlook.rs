@@ -30,7 +30,7 @@ pub(crate) struct Accrued {
     /// Time since the accrual's origin, phase included.
     pub(crate) time_nanos: u64,
     pub(crate) refill: Refill,
-    /// Whether the clock read before the accrual's origin. Nothing is earned until then, so
+    /// True if the clock read before the accrual's origin. Nothing is earned until then, so
     /// the rest is as it will be at the origin.
     pub(crate) is_early: bool,
     /// Time until the origin if it `is_early`; if not, time since the decision, which was
