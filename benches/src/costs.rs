@@ -241,7 +241,7 @@ mod tests {
         for cost in all().into_iter().filter(|cost| buckets(cost) && admissions(cost)) {
             let Cost { clock_reads, loads, stores, rmws, .. } = cost;
             // The word, and the count of starved callers beside it.
-            assert_eq!((clock_reads, loads, stores, rmws), (&1, &2, &0, &1), "{cost:?}");
+            assert_eq!((clock_reads, loads, stores, rmws), (1, 2, 0, 1), "{cost:?}");
         }
     }
 

@@ -337,7 +337,7 @@ mod tests {
             let after_nanos = Linear::MAX_ELAPSED - before_nanos;
             assert!(before_nanos >= 36 * YEAR && after_nanos >= 73 * YEAR);
             assert!(after_nanos > period_nanos + YEAR);
-            assert!(period_nanos > 36 * YEAR || before_nanos % tiers.period_nanos == 0);
+            assert!(period_nanos > 36 * YEAR || before_nanos.is_multiple_of(tiers.period_nanos));
         }
     }
 

@@ -119,12 +119,15 @@ fn a_clock_that_goes_back_by_more_is_worth_one_burst_each_time() {
     }
 }
 
-/// Whoever asks, how: all of one key.
+/// Asks for permits of one key.
+type Ask<'a> = Box<dyn Fn(u64) -> Result<Grant, Denied> + 'a>;
+
+/// The ways of asking, all of one key.
 fn askers<'a>(
     one: &'a KeyTable<u64, Open, &'a ManualClock>,
     tiers: &'a KeyTable<u64, Open, &'a ManualClock>,
     hot: &'a HotKeys<KeyTable<u64, Open, &'a ManualClock>>,
-) -> [Box<dyn Fn(u64) -> Result<Grant, Denied> + 'a>; 4] {
+) -> [Ask<'a>; 4] {
     [
         Box::new(|permits| one.try_acquire(&1, permits)),
         Box::new(|permits| tiers.tier(0).unwrap().try_acquire(&1, permits)),
@@ -151,7 +154,7 @@ fn a_wait_that_is_told_before_a_table_was_made_is_the_least_that_suffices() {
             let per_second = if number == 1 { 5 } else { 10 };
             let wait = ask(1).unwrap_err().retry_after().unwrap();
             assert_eq!(wait, Duration::from_nanos(back + SECOND / per_second), "{number}");
-            clock.advance(wait - Duration::from_nanos(1));
+            clock.advance(wait.saturating_sub(Duration::from_nanos(1)));
             assert!(ask(1).is_err(), "{number} {back}");
             clock.advance_nanos(1);
             assert!(ask(1).is_ok() && ask(1).is_err(), "{number} {back}");

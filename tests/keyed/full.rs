@@ -221,7 +221,9 @@ fn whoever_is_refused_in_a_large_store_is_not_told_to_come_back_at_once() {
     for key in 10_000..10_100 {
         // Of the first of its shard, in order, some are full again.
         let first: Vec<u64> = users.iter().take(4).map(|(key, _)| key).collect();
-        first.iter().for_each(|key| users.reset(key));
+        for key in &first {
+            users.reset(key);
+        }
         let Err(denied) = users.try_acquire(&key, 10) else { continue };
         assert!(denied.retry_after().is_some_and(|wait| !wait.is_zero()), "{denied:?}");
         refused += 1;
