@@ -190,6 +190,7 @@ impl Backoff {
     /// After so many lost races the pauses are short again. They double each time, up
     /// to 64 instructions, and whoever has lost most often would else wait longest,
     /// for as long as it loses.
+    #[cfg(feature = "alloc")]
     const TURNS: u32 = 10;
 
     /// The longest pause is of `2^LONGEST` instructions.
@@ -201,6 +202,7 @@ impl Backoff {
     }
 
     /// Another thread made progress, so the next try may well succeed.
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn spin(&self) {
         let pauses = self.pauses.get();
