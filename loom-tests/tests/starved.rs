@@ -149,7 +149,7 @@ fn a_change_takes_its_announcement_back() {
                 SPEND(bucket);
             }
         });
-        race(&bucket, [reset_interrupted, SPEND], |bucket, act| act(bucket));
+        race::<_, Act, _, 2>(&bucket, [reset_interrupted, SPEND], |bucket, act| act(bucket));
         assert_nobody_is_announced(&bucket);
     });
 }
@@ -163,7 +163,7 @@ fn a_clock_that_panics_leaves_nobody_announced() {
             }
             SPEND(bucket);
         });
-        race(&bucket, [reset_interrupted, SPEND], |bucket, act| act(bucket));
+        race::<_, Act, _, 2>(&bucket, [reset_interrupted, SPEND], |bucket, act| act(bucket));
         assert_nobody_is_announced(&bucket);
     });
 }
@@ -185,7 +185,7 @@ fn a_suspended_caller_is_stepped_back_for_only_so_often_and_stops_nobody() {
                 assert!(shown(bucket, "written_off") > 0);
             }
         });
-        race(&bucket, [reset_interrupted, SPEND], |bucket, act| act(bucket));
+        race::<_, Act, _, 2>(&bucket, [reset_interrupted, SPEND], |bucket, act| act(bucket));
         assert_nobody_is_announced(&bucket);
     });
 }
