@@ -56,7 +56,7 @@ $unit_seeds std,keyed --lib -- --skip wherever_the_circle_is_cut --skip never_pa
 $seeds std --test stress
 $seeds std --test linearizability
 $unit_seeds std,keyed --test hot_keys -- threads
-$unit_seeds std,keyed --test keyed -- drops
+$unit_seeds std,keyed --test keyed -- drops::a_store_is_dropped
 $unit_seeds std --test key_table -- answers::each_key answers::a_receipt answers::a_look
 $unit_seeds std --test sharded -- races::no_permit races::leases races::changes
 $unit_seeds std --test verbs --test debts --test shapes --test live_terms
