@@ -3,7 +3,7 @@
 //! Over a whole turn a thread that is starved for a while and then starves the other looks as
 //! if nothing had been. So each thread counts its calls in every millisecond of the counter that
 //! all of them read, and the calls of the slowest are compared with those of the fastest.
-//! Nothing is shared for it, and the counter is read once in [`BATCH`] calls.
+//! Nothing is shared for it, and the counter is read once in `BATCH` calls.
 //!
 //! A thread that the scheduler has taken off its processor makes no calls either. Turns in which
 //! one had to wait for a processor are repeated.

@@ -225,6 +225,8 @@ mod tests {
     fn nobody_changes_the_terms_while_they_are_published() {
         let terms = Terms::of_quota(quota!(7 / second));
         let root = OneWord::<_, RoomLent>::new(terms, 7, ManualClock::new());
+        // ORDERING: Relaxed. One thread looks at its own lock.
+        // MODEL: none; there is no other thread.
         let is_changing = || root.changing.load(Relaxed) != 0;
         let mut published = 0;
         root.publish(|terms| {
