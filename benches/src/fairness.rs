@@ -1,4 +1,4 @@
-//! How evenly threads that share a limiter get on, millisecond by millisecond.
+//! The fairness between threads that share a limiter, millisecond by millisecond.
 //!
 //! Over a whole turn a thread that is starved for a while and then starves the other looks as
 //! if nothing had been. So each thread counts its calls in every millisecond of the counter that
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use sluicegate::{Clock as _, QuantaClock};
 
-/// What is compared.
+/// The spans that are compared.
 const TURN_NANOS: u64 = 1_000_000;
 
 /// The shortest turn of a bench that has some of those in it.

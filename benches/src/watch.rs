@@ -1,5 +1,5 @@
-//! What only shows in turns of their own: how long single calls take, and how evenly the
-//! threads get on.
+//! Two things that show only in turns of their own: the time of single calls, and how evenly
+//! the threads get on.
 //!
 //! Turns that count calls have no timer in them. So in some rounds each of them is preceded by
 //! two more, of which one times [single calls](crate::latency), and the other compares what
@@ -18,7 +18,7 @@ use crate::round::crew::{self, Role};
 use crate::round::{self, Plan, scheduler};
 use crate::subject::{Op, Subject};
 
-/// What a turn is watched for.
+/// The purpose of a turn that is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// The times of single calls.
@@ -28,7 +28,7 @@ pub enum Watch {
 }
 
 impl Watch {
-    /// What there is to be seen where so many threads ask.
+    /// Returns the purposes that make sense for so many threads.
     #[must_use]
     pub fn all(threads: usize) -> &'static [Watch] {
         if threads > 1 { &[Watch::Calls, Watch::Shares] } else { &[Watch::Calls] }
@@ -44,7 +44,7 @@ impl Watch {
     }
 }
 
-/// What one thread saw.
+/// The observations of one thread.
 pub(crate) enum Sight {
     Calls(Ticks),
     /// One for each lap.
@@ -68,7 +68,7 @@ impl Sight {
     }
 }
 
-/// What all threads of a turn saw.
+/// The observations of all threads of a turn.
 #[derive(Debug, Default)]
 pub struct Seen {
     /// The times of single calls, if that was it.
@@ -96,7 +96,7 @@ impl Seen {
     }
 }
 
-/// What all turns of a case saw.
+/// The observations of all turns of a case.
 #[derive(Debug, Default)]
 pub struct Sum {
     ticks: Option<Ticks>,
@@ -108,7 +108,7 @@ pub struct Sum {
 /// The longest of the calls that were timed, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Worst {
-    /// As many turns in which it was longer as such in which it was shorter.
+    /// The median of the turns.
     pub median: f64,
     /// The longest of all turns.
     pub max: f64,
@@ -117,7 +117,7 @@ pub struct Worst {
 /// The calls of the slowest thread over those of the fastest, in a millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fairness {
-    /// As many milliseconds in which it was more as such in which it was less.
+    /// The median of the milliseconds.
     pub median: f64,
     /// The least of all.
     pub min: f64,
@@ -144,7 +144,7 @@ impl Sum {
         self.fairness.extend(seen.fairness);
     }
 
-    /// What it comes to, where a tick is so many nanoseconds.
+    /// Sums it up, where a tick is so many nanoseconds.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "three digits were kept")]
     pub fn figures(&self, nanos_per_tick: f64) -> Figures {

@@ -31,7 +31,7 @@ use sluicegate_benches::watch::{self, Seen, Sum, Watch};
 /// for a percentile, and the medians of times need the rounds more.
 const WATCHED_ROUNDS: u32 = 2;
 
-/// What the columns say, below the help.
+/// An explanation of the columns, below the help.
 const COLUMNS: &str = "\
 Columns, and fields of --json:
   ns          ns_per_op: time per call of the slowest thread, over its own calls; median of the rounds

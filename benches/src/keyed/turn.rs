@@ -119,13 +119,13 @@ struct Lap {
     sight: Option<Sight>,
 }
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Debug)]
 pub struct Turn {
     /// How many calls there were, and what they cost. In a turn that is watched, with what
     /// watching them costs.
     pub round: Round,
-    /// What it was watched for.
+    /// The purpose that it was watched for, if any.
     pub seen: Seen,
 }
 
@@ -153,7 +153,7 @@ impl<K> Copy for Task<'_, K> {}
 /// Asks the store in `kept`, or a new one if that is of another round, for the keys of
 /// `sequences`, one for each thread.
 ///
-/// What is admitted in a turn that is watched is reported by the next one of the same store that
+/// Permits that are admitted in a turn that is watched are reported by the next one of the same store that
 /// is not.
 ///
 /// # Panics
