@@ -36,8 +36,8 @@
 //!
 //! Limiters of a single word have one, on the padded line of that word. Words of which
 //! there are many (keys, shards, compact rings) have not: there is no room for a second
-//! word beside each, and callers seldom meet at one of them. Their callers pause as
-//! [`Backoff`](crate::sync::Backoff) says.
+//! word beside each, and callers seldom meet at one of them. Their callers only make the
+//! same [`Pauses`].
 
 mod starved;
 
@@ -177,13 +177,13 @@ pub(crate) struct Contender<'a> {
     contention: Option<&'a Contention>,
     announced: Option<Announced<'a>>,
     has_looked: bool,
-    lost: u32,
+    pauses: Pauses,
 }
 
 impl<'a> Contender<'a> {
     #[inline(always)]
     pub(crate) fn new(contention: Option<&'a Contention>) -> Contender<'a> {
-        Contender { contention, announced: None, has_looked: false, lost: 0 }
+        Contender { contention, announced: None, has_looked: false, pauses: Pauses::new() }
     }
 
     /// Steps back if somebody is announced, but only the first time that it is asked. To be
@@ -213,15 +213,38 @@ impl<'a> Contender<'a> {
     #[cold]
     #[inline(never)]
     fn back_off(&mut self) {
-        self.lost += 1;
-        if self.lost < LOSSES {
-            pause(1 << (SHORTEST + self.lost - 1).min(LONGEST));
-            return;
+        if self.pauses.lost_race() {
+            self.announced = self.contention.and_then(Contention::announce);
         }
-        // Short pauses again for a caller that cannot be announced: the one that has lost
-        // most often would else wait longest, for as long as it loses.
-        self.lost = 0;
-        self.announced = self.contention.and_then(Contention::announce);
+    }
+}
+
+/// The pauses of one caller after lost races.
+pub(crate) struct Pauses {
+    lost: u32,
+}
+
+impl Pauses {
+    #[inline(always)]
+    pub(crate) fn new() -> Pauses {
+        Pauses { lost: 0 }
+    }
+
+    /// Pauses after a lost race. After every [`LOSSES`]th it returns true at once instead.
+    ///
+    /// The pauses after that are short again: the caller that has lost most often would else
+    /// wait longest, for as long as it loses. The word is to be looked at again afterwards, as
+    /// after [`Contender::lost_race`].
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn lost_race(&mut self) -> bool {
+        self.lost += 1;
+        if self.lost == LOSSES {
+            self.lost = 0;
+            return true;
+        }
+        pause(1 << (SHORTEST + self.lost - 1).min(LONGEST));
+        false
     }
 }
 

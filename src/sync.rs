@@ -181,33 +181,18 @@ fn yield_now() {
     core::hint::spin_loop();
 }
 
-/// Paces the tries of a loop.
+/// Paces the tries of a loop that can only go on once another thread has.
 pub(crate) struct Backoff {
     pauses: core::cell::Cell<u32>,
 }
 
 impl Backoff {
-    /// After so many lost races the pauses are short again. They double each time, up
-    /// to 64 instructions, and whoever has lost most often would else wait longest,
-    /// for as long as it loses.
-    #[cfg(feature = "alloc")]
-    const TURNS: u32 = 10;
-
     /// The longest pause is of `2^LONGEST` instructions.
     const LONGEST: u32 = 6;
 
     #[inline]
     pub(crate) fn new() -> Backoff {
         Backoff { pauses: core::cell::Cell::new(0) }
-    }
-
-    /// Another thread made progress, so the next try may well succeed.
-    #[cfg(feature = "alloc")]
-    #[inline]
-    pub(crate) fn spin(&self) {
-        let pauses = self.pauses.get();
-        pause(1 << pauses.min(Self::LONGEST));
-        self.pauses.set((pauses + 1) % Self::TURNS);
     }
 
     /// Another thread must make progress before a next try can succeed.

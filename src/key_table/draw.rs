@@ -27,7 +27,7 @@ impl<C: Clock> Table<C> {
             // Who asks for the key starts it again, and counts that.
             return None;
         }
-        let granted = hit((found, seen, place.print), (age, moment), tier, &charge).ok()?.ok()?;
+        let granted = hit((found, seen, place.print), (age, moment), tier, &charge)?.ok()?;
         let before = granted.balance + granted.cost;
         let (permits, _) = want.charge(before, tier.capacity, tier.cost)?;
         let outlook = tier.outlook(granted.balance, granted.elapsed_nanos);

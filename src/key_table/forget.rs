@@ -34,7 +34,7 @@ impl<C: Clock + Sync> GiveBack for Table<C> {
         let (_, now) = self.time();
         let is_full = self.ticks.is_full(now, before.level());
         let full = || before.with_level(self.ticks.full(now));
-        replace(word, after, if is_full { full() } else { before }).is_ok()
+        replace(word, after, if is_full { full() } else { before })
     }
 }
 
@@ -47,7 +47,7 @@ impl<C: Clock> Table<C> {
             if self.ticks.is_full(now, seen.level()) {
                 return false;
             }
-            if replace(word, seen, KeyWord::charged(place.print, self.ticks.full(now))).is_ok() {
+            if replace(word, seen, KeyWord::charged(place.print, self.ticks.full(now))) {
                 return true;
             }
         }

@@ -104,7 +104,7 @@ impl<C: Clock> Table<C> {
                 let (moment, _) = self.time();
                 let age = self.ticks.age(moment.now, state.level());
                 let found = (pair.word(at), state, print);
-                let answer = hit(found, (age, moment), tier, charge).ok()?;
+                let answer = hit(found, (age, moment), tier, charge)?;
                 if Ticks::<LEVEL_BITS>::is_lost(age) && answer.is_ok() {
                     self.count_healed();
                 }

@@ -3,7 +3,7 @@
 use crate::prefetch::prefetch;
 use crate::sync::{
     AtomicWord,
-    Ordering::{AcqRel, Acquire},
+    Ordering::{AcqRel, Acquire, Relaxed},
 };
 
 use super::word::{KeyWord, Print};
@@ -72,7 +72,7 @@ impl Line {
     /// Puts `next` where `seen` is, if it still is.
     #[inline]
     pub(super) fn replace(&self, at: usize, seen: KeyWord, next: KeyWord) -> bool {
-        replace(&self.0[at], seen, next).is_ok()
+        replace(&self.0[at], seen, next)
     }
 }
 
@@ -188,18 +188,14 @@ pub(super) fn load(word: &AtomicWord<KeyWord>) -> KeyWord {
     word.load(Acquire)
 }
 
-/// Puts `next` into `word` where `seen` is; what is there instead, if it is not.
+/// Puts `next` into `word` where `seen` is, if it still is.
 #[inline]
-pub(super) fn replace(
-    word: &AtomicWord<KeyWord>,
-    seen: KeyWord,
-    next: KeyWord,
-) -> Result<KeyWord, KeyWord> {
+pub(super) fn replace(word: &AtomicWord<KeyWord>, seen: KeyWord, next: KeyWord) -> bool {
     // ORDERING: AcqRel. Release, so that whoever finds `next` reads a clock that has come as
     // far as the one that it was decided by, and sees what its caller had seen. Acquire, so
     // that what one admitted caller did before it asked is visible to the next one of its
-    // key. Acquire on failure, as for the load in `words`: a hit goes on from what was found.
+    // key. Relaxed on failure: the word is loaded again.
     // MODEL: `a_new_key_has_one_place`, `a_hit_and_a_takeover_never_exceed_the_bound`,
     // `a_key_is_charged_by_a_clock_that_its_level_is_not_ahead_of`.
-    word.compare_exchange(seen, next, AcqRel, Acquire)
+    word.compare_exchange(seen, next, AcqRel, Relaxed).is_ok()
 }

@@ -8,8 +8,9 @@ use crossbeam_utils::CachePadded;
 
 use crate::Clock;
 use crate::accrual::Linear;
+use crate::contention::Pauses;
 use crate::sync::{
-    AtomicWord, Backoff,
+    AtomicWord,
     Ordering::{Acquire, Relaxed, Release},
 };
 
@@ -255,16 +256,16 @@ impl<C: Clock> Table<C> {
             return self.ask_new((place, moment), tier, charge);
         };
         let mut seen = load(word);
-        let backoff = Backoff::new();
+        let mut pauses = Pauses::new();
         while seen.is_charged(place.print)
             && let Some(age) = Ticks::<LEVEL_BITS>::age_behind(moment.now, seen.level())
             && self.is_near(moment.now)
         {
-            match hit((word, seen, place.print), (age, moment), tier, charge) {
-                Ok(answer) => return answer,
-                Err(found) => seen = found,
+            if let Some(answer) = hit((word, seen, place.print), (age, moment), tier, charge) {
+                return answer;
             }
-            backoff.spin();
+            pauses.lost_race();
+            seen = load(word);
         }
         self.ask_both(place, tier, charge)
     }
@@ -278,13 +279,13 @@ impl<C: Clock> Table<C> {
         charge: &impl Fn(i64) -> Charge,
     ) -> Answer<'_> {
         let pair = self.pair(place);
-        let backoff = Backoff::new();
+        let mut pauses = Pauses::new();
         loop {
             if let Some(answer) = self.attempt(&pair, place.print, tier, charge) {
                 return answer;
             }
             // Somebody else's call went on: a little later, so that it can finish.
-            backoff.spin();
+            pauses.lost_race();
         }
     }
 
@@ -351,17 +352,19 @@ pub(super) fn hit<'a>(
     (age, Moment { elapsed_nanos, now, .. }): (i64, Moment),
     tier: &Tier,
     charge: &impl Fn(i64) -> Charge,
-) -> Result<Answer<'a>, KeyWord> {
+) -> Option<Answer<'a>> {
     let balance = age.min(tier.capacity);
     let cost = match charge(balance) {
         Ok(cost) => cost,
-        Err(wanted) => return Ok(Err(Refused::Short { wanted, balance, elapsed_nanos })),
+        Err(wanted) => return Some(Err(Refused::Short { wanted, balance, elapsed_nanos })),
     };
     let balance = balance - cost;
     let after = KeyWord::charged(print, Ticks::<LEVEL_BITS>::level(now, balance));
-    replace(word, seen, after)?;
+    if !replace(word, seen, after) {
+        return None;
+    }
     let charged = Charged { word, before: seen, after };
-    Ok(Ok(Granted { cost, balance, elapsed_nanos, charged }))
+    Some(Ok(Granted { cost, balance, elapsed_nanos, charged }))
 }
 
 impl<C> fmt::Debug for Table<C> {

@@ -282,6 +282,12 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: if cfg!(miri) { 2 } else { 256 },
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn a_table_holds_what_a_map_would(
             steps in proptest::collection::vec((0..4_u8, 0..90_u16), 0..400),

@@ -1,8 +1,9 @@
 //! The shards, and what they have in common.
 
+use crate::contention::Pauses;
 use crate::memory::Memory;
 use crate::sync::{
-    AtomicWord, Backoff,
+    AtomicWord,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
@@ -220,7 +221,7 @@ impl Line {
 
     /// Puts what `next` makes of the word in its place, and returns what it was.
     fn change(&self, next: impl Fn(Room) -> Room) -> Room {
-        let backoff = Backoff::new();
+        let mut pauses = Pauses::new();
         // ORDERING: Relaxed. Who takes nothing learns nothing; who does takes it by the CAS.
         // MODEL: `room_given_back_was_empty`.
         let mut seen = self.room.load(Relaxed);
@@ -233,14 +234,14 @@ impl Line {
             // root as it was when that room was lent and filled, or a later one: its look
             // at the root decides whether the room may be given back. Acquire, to
             // be the one who sees it. On failure Relaxed, as for the load.
-            // MODEL: `room_given_back_was_empty`.
-            match self.room.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
-                Ok(_) => return seen,
-                Err(found) => {
-                    seen = found;
-                    backoff.spin();
-                }
+            // MODEL: `room_given_back_was_empty`, `room_is_given_back_by_a_look_that_is_no_older`.
+            if self.room.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok() {
+                return seen;
             }
+            pauses.lost_race();
+            // ORDERING: Relaxed, as before.
+            // MODEL: `room_given_back_was_empty`.
+            seen = self.room.load(Relaxed);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The loop that spends from the level of one key, under terms that stay.
 
+use crate::contention::Pauses;
 use crate::one_word::{Charge, Level, Refused, Spend, Terms};
 use crate::sync::{
-    AtomicWord, Backoff,
+    AtomicWord,
     Ordering::{AcqRel, Relaxed},
 };
 use crate::{Denied, Grant};
@@ -22,7 +23,7 @@ pub(super) fn spend<const SPEND: bool>(
         // visible to the next one. The bound needs neither: the word's CASes have one
         // order under any ordering. Relaxed on failure, as the load of `spend_by`.
         // MODEL: `a_known_key_has_one_burst`.
-        word.compare_exchange_weak(seen, next, AcqRel, Relaxed)
+        word.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok()
     })
 }
 
@@ -34,12 +35,12 @@ pub(super) fn spend_alone(
     now_nanos: u64,
     charge: impl Fn(&Terms, i64) -> Charge,
 ) -> Answer {
-    spend_by::<true>(terms, word, now_nanos, charge, |seen, next| {
+    spend_by::<true>(terms, word, now_nanos, charge, |_, next| {
         // ORDERING: Relaxed, and no CAS. The lock orders it, and shows the next caller what
         // this one did before it asked.
         // MODEL: `a_new_key_has_one_burst`.
         word.store(next, Relaxed);
-        Ok(seen)
+        true
     })
 }
 
@@ -50,13 +51,13 @@ fn spend_by<const SPEND: bool>(
     word: &AtomicWord<Level>,
     now_nanos: u64,
     charge: impl Fn(&Terms, i64) -> Charge,
-    replace: impl Fn(Level, Level) -> Result<Level, Level>,
+    replace: impl Fn(Level, Level) -> bool,
 ) -> Answer {
     let accrued = match terms.accrued_simply(now_nanos) {
         Some(accrued) => accrued,
         None => terms.accrued(now_nanos),
     };
-    let backoff = Backoff::new();
+    let mut pauses = Pauses::new();
     // ORDERING: Relaxed. The terms do not depend on the level, and the CAS fails on one
     // that is old. A denial from it is one of a moment ago: the call had begun by then,
     // for the lock of the shard showed it all that happened before.
@@ -71,13 +72,12 @@ fn spend_by<const SPEND: bool>(
         };
         if SPEND && cost > 0 {
             let next = seen.spend(cost, accrued, terms.capacity);
-            match replace(seen, next) {
-                Ok(_) => {}
-                Err(found) => {
-                    seen = found;
-                    backoff.spin();
-                    continue;
-                }
+            if !replace(seen, next) {
+                pauses.lost_race();
+                // ORDERING: Relaxed, as before.
+                // MODEL: `a_known_key_has_one_burst`.
+                seen = word.load(Relaxed);
+                continue;
             }
         }
         let outlook = terms.outlook(balance - cost, now_nanos);
