@@ -13,7 +13,7 @@
 //! some microseconds on, the scheduler's.
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One call in so many is timed.
 pub const EVERY: u64 = 8;
@@ -26,7 +26,7 @@ const DIGITS: u8 = 3;
 const LONGEST_TICKS: u64 = 1 << 34;
 
 /// Percentiles of the times of single calls, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Half of the calls took no longer.
     pub p50: f64,

@@ -1,16 +1,18 @@
 //! The report of `contend`: one line per limiter, operation and thread count.
 
-use comfy_table::{CellAlignment, Table, presets};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::keyed::Skew;
-use crate::latency::Latency;
 use crate::round::Round;
 use crate::subject::Op;
 use crate::watch::{Fairness, Figures, Worst};
 
+mod tables;
+
+pub use self::tables::{Style, align, new_table, table, tables};
+
 /// The least, the middle and the most of some figures.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Spread {
     /// The least.
     pub min: f64,
@@ -37,10 +39,11 @@ impl Spread {
 }
 
 /// One line.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Line {
     /// The limiter.
-    pub limiter: &'static str,
+    #[serde(deserialize_with = "name")]
+    pub limiter: Name,
     /// What it was asked.
     pub op: String,
     /// By how many threads.
@@ -72,24 +75,34 @@ pub struct Line {
     /// The rounds in which no thread had to wait for a processor.
     pub quiet: usize,
     /// The limiter that it is compared with.
-    pub baseline: &'static str,
+    #[serde(deserialize_with = "name")]
+    pub baseline: Name,
     /// What its keys are, if it has any.
     #[serde(flatten)]
     pub of_keys: Option<OfKeys>,
 }
 
 /// The keys of a limiter that keeps them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfKeys {
     /// How many there are, which is a figure of all lines.
     #[serde(skip)]
     pub keys: u64,
     /// The limiter's name, without what follows.
-    pub store: &'static str,
+    #[serde(deserialize_with = "name")]
+    pub store: Name,
     /// What kind they are.
-    pub key: &'static str,
+    #[serde(deserialize_with = "name")]
+    pub key: Name,
     /// How the calls are spread over them.
     pub spread: Skew,
+}
+
+/// A name. One that is read is kept for as long as the program runs.
+type Name = &'static str;
+
+fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+    String::deserialize(from).map(|name| &*name.leak())
 }
 
 /// One limiter, asked one thing by some threads.
@@ -141,6 +154,19 @@ impl Line {
         }
     }
 
+    /// Reads a line as `--json` prints it.
+    ///
+    /// # Errors
+    ///
+    /// If it is not one.
+    pub fn from_json(text: &str) -> serde_json::Result<Line> {
+        let mut line: Line = serde_json::from_str(text)?;
+        if let Some(of_keys) = &mut line.of_keys {
+            of_keys.keys = line.keys;
+        }
+        Ok(line)
+    }
+
     /// Its throughput over that of the same limiter, asked the same by one thread, if
     /// that is among `all`. A line of one thread has none.
     #[must_use]
@@ -171,91 +197,6 @@ impl Line {
     pub fn fairness(&self) -> String {
         let text = |Fairness { median, min }| format!("{median:.2} ({min:.2})");
         self.watched.fairness_1ms.map_or_else(String::new, text)
-    }
-}
-
-/// How a table is drawn.
-#[derive(Clone, Copy, Debug)]
-pub enum Style {
-    /// For a terminal.
-    Plain,
-    /// For a page.
-    Markdown,
-}
-
-/// The lines of one operation and thread count as a table; `all` are those of the others,
-/// too.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "they are shown to two digits")]
-pub fn table(lines: &[&Line], all: &[Line], style: Style) -> Table {
-    let mut table = new_table(style);
-    table.set_header([
-        "limiter",
-        "ns",
-        "min..max",
-        "p50",
-        "p99",
-        "p99.9",
-        "worst, us",
-        "Mops",
-        "time",
-        "throughput",
-        "compared with",
-        "1 thread",
-        "fairness",
-        "in 1 ms",
-        "quiet",
-        "excess",
-    ]);
-    for line in lines {
-        let baseline = lines.iter().find(|other| other.limiter == line.baseline);
-        let against = |ratio: &dyn Fn(&Line) -> f64| {
-            baseline.map_or_else(String::new, |baseline| format!("{:.2} x", ratio(baseline)))
-        };
-        let latency = line.watched.latency_ns;
-        let percentile = |of: fn(Latency) -> f64| {
-            latency.map_or_else(String::new, |latency| format!("{:.0}", of(latency)))
-        };
-        table.add_row([
-            line.limiter.to_owned(),
-            format!("{:.2}", line.ns_per_op.median),
-            format!("{:.1}..{:.1}", line.ns_per_op.min, line.ns_per_op.max),
-            percentile(|latency| latency.p50),
-            percentile(|latency| latency.p99),
-            percentile(|latency| latency.p999),
-            line.worst(),
-            format!("{:.1}", line.mops),
-            against(&|other| line.ns_per_op.median / other.ns_per_op.median),
-            against(&|other| line.mops / other.mops),
-            baseline.map_or("", |other| other.limiter).to_owned(),
-            line.speed_up(all).map_or_else(String::new, |times| format!("{times:.2} x")),
-            format!("{:.2}", line.slowest_thread as f64 / line.fastest_thread as f64),
-            line.fairness(),
-            format!("{}/{}", line.quiet, line.rounds),
-            line.excess.to_string(),
-        ]);
-    }
-    align(&mut table, &[0, 10]);
-    table
-}
-
-/// A table with nothing in it.
-#[must_use]
-pub fn new_table(style: Style) -> Table {
-    let mut table = Table::new();
-    table.load_style(match style {
-        Style::Plain => presets::NOTHING,
-        Style::Markdown => presets::ASCII_MARKDOWN,
-    });
-    table
-}
-
-/// Aligns every column but `left` to the right.
-pub fn align(table: &mut Table, left: &[usize]) {
-    for column in table.column_iter_mut() {
-        if !left.contains(&column.index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
     }
 }
 
@@ -317,6 +258,8 @@ mod tests {
         assert_eq!(json["worst_ns"]["max"], 54_321.0);
         assert_eq!(json["fairness_1ms"]["median"], 0.954);
         assert_eq!(json["fairness_1ms"]["min"], 0.25);
+        let read = Line::from_json(&json.to_string()).expect("it has just been written");
+        assert_eq!(table(&[&read], &[], Style::Markdown).to_string(), text);
         // What other tools read.
         let fields = ["limiter", "op", "threads", "keys", "mops", "admitted", "bound", "excess"];
         assert!(fields.iter().all(|field| json.get(field).is_some()), "{json}");

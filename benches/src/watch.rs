@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::fairness::{self, Shares};
 use crate::latency::{self, Latency, Ticks};
@@ -106,7 +106,7 @@ pub struct Sum {
 }
 
 /// The longest of the calls that were timed, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Worst {
     /// The median of the turns.
     pub median: f64,
@@ -115,7 +115,7 @@ pub struct Worst {
 }
 
 /// The calls of the slowest thread over those of the fastest, in a millisecond.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
     /// The median of the milliseconds.
     pub median: f64,
@@ -124,7 +124,7 @@ pub struct Fairness {
 }
 
 /// The figures of a line of the report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// The times of single calls.
     pub latency_ns: Option<Latency>,

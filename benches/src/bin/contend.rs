@@ -16,7 +16,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use sluicegate_benches::keyed::report::Topic;
 use sluicegate_benches::keyed::{self, Keyed, Skew};
 use sluicegate_benches::latency;
 use sluicegate_benches::machine::Machine;
@@ -61,9 +60,12 @@ struct Args {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// Print the tables of docs/benchmarks.md
+    /// Print tables in Markdown
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
+    /// Print the tables of earlier runs, saved with --json, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "html"])]
+    from: Vec<PathBuf>,
     /// Write a page of plots, too
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -110,6 +112,12 @@ fn threads(text: &str) -> Result<usize, String> {
         Ok(0) => Err("nobody would ask".to_owned()),
         Ok(threads) => Ok(threads),
         Err(error) => Err(format!("{error}")),
+    }
+}
+
+impl Args {
+    fn style(&self) -> Style {
+        if self.markdown { Style::Markdown } else { Style::Plain }
     }
 }
 
@@ -188,6 +196,9 @@ fn main() -> ExitCode {
     let mut args = Args::parse();
     args.threads.sort_unstable();
     args.threads.dedup();
+    if !args.from.is_empty() {
+        return print_saved(&args);
+    }
     let machine = Machine::this();
     let mut entries = entries(&args);
 
@@ -201,16 +212,18 @@ fn main() -> ExitCode {
     let nanos_per_tick = latency::nanos_per_tick();
     let line =
         |entry: &Entry| Line::of(entry.case, &entry.rounds, entry.seen.figures(nanos_per_tick));
-    let (keyed, lines): (Vec<Line>, Vec<Line>) =
-        entries.iter().map(line).partition(|line| line.of_keys.is_some());
+    let lines: Vec<Line> = entries.iter().map(line).collect();
     if args.json {
-        for line in lines.iter().chain(&keyed) {
+        for line in &lines {
             println!("{}", serde_json::to_string(line).expect("a line is plain data"));
         }
     } else {
-        print(&args, &machine, &lines, &keyed);
+        println!("Machine: {machine}.\n{}", how(&args));
+        print!("{}", report::tables(&lines, args.style()));
     }
     let Some(file) = &args.html else { return ExitCode::SUCCESS };
+    let (keyed, lines): (Vec<Line>, Vec<Line>) =
+        lines.into_iter().partition(|line| line.of_keys.is_some());
     let page = Page {
         machine: machine.to_string(),
         command: page::command_line(std::env::args()),
@@ -223,6 +236,32 @@ fn main() -> ExitCode {
         eprintln!("contend: cannot write {}: {error}", file.display());
         return ExitCode::FAILURE;
     }
+    ExitCode::SUCCESS
+}
+
+/// Prints the tables of the lines that the files have.
+fn print_saved(args: &Args) -> ExitCode {
+    let mut lines = Vec::new();
+    for file in &args.from {
+        let text = match fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) => {
+                eprintln!("contend: cannot read {}: {error}", file.display());
+                return ExitCode::FAILURE;
+            }
+        };
+        for (number, line) in text.lines().enumerate() {
+            match Line::from_json(line) {
+                Ok(line) => lines.push(line),
+                Err(error) => {
+                    let number = number + 1;
+                    eprintln!("contend: {}, line {number}: {error}", file.display());
+                    return ExitCode::FAILURE;
+                }
+            }
+        }
+    }
+    print!("{}", report::tables(&lines, args.style()));
     ExitCode::SUCCESS
 }
 
@@ -295,26 +334,4 @@ fn how(args: &Args) -> String {
         latency::EVERY,
         WATCHED_ROUNDS,
     )
-}
-
-fn print(args: &Args, machine: &Machine, lines: &[Line], keyed: &[Line]) {
-    println!("Machine: {machine}.\n{}", how(args));
-    let style = if args.markdown { Style::Markdown } else { Style::Plain };
-    for op in &args.op {
-        for &threads in &args.threads {
-            let name = op.to_string();
-            let of_table = |line: &&Line| line.op == name && line.threads == threads;
-            let of_table: Vec<&Line> = lines.iter().filter(of_table).collect();
-            if of_table.is_empty() {
-                continue;
-            }
-            let plural = if threads == 1 { "" } else { "s" };
-            let table = report::table(&of_table, lines, style);
-            println!("\n### {op}, {threads} thread{plural}\n\n{table}");
-        }
-    }
-    for topic in Topic::all(keyed) {
-        let table = keyed::report::table(keyed, topic, &args.threads, style);
-        println!("\n### {}\n\n{table}", topic.title());
-    }
 }

@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Zipf};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Key;
 
@@ -29,7 +29,9 @@ const ZIPF: f64 = 0.99;
 const HOT: f64 = 0.95;
 
 /// How the calls are spread over the keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ValueEnum,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Skew {
     /// All keys alike.
