@@ -207,14 +207,14 @@ impl ConfigError {
     }
 
     /// What is wrong with a literal, for a compiler that cannot format.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn literal(&self) -> &'static str {
+    pub(crate) const fn literal(&self) -> &'static str {
         match self {
             ConfigError::Permits { .. } => "permits must be from 1 to 2^32",
             ConfigError::Period { .. } => "period must be from 1 ns to 100 years",
             ConfigError::TooFast { .. } => "rate must be at most 2^31 permits per second",
             ConfigError::Burst { .. } => "burst must be from 1 to 2^32",
+            ConfigError::Initial { .. } => "initial must be from 0 to the burst",
+            ConfigError::MaxDebt { .. } => "max_debt must be from 0 to 2^32 - 1",
             _ => self.rule(),
         }
     }

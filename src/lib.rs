@@ -26,6 +26,8 @@ mod key_table;
 mod keyed;
 mod lease;
 mod limiter;
+#[doc(hidden)]
+pub mod literal;
 #[cfg(feature = "alloc")]
 mod log;
 #[cfg(feature = "alloc")]
@@ -46,6 +48,8 @@ mod snapshot;
 mod sticky;
 mod sync;
 mod tally;
+#[cfg(feature = "alloc")]
+mod text;
 #[cfg(feature = "alloc")]
 mod thread_number;
 mod time;
@@ -72,14 +76,14 @@ pub use self::observe::Observe;
 pub use self::one_word::Carry;
 pub use self::quota::{Quota, Refill};
 pub use self::rate::Rate;
-#[doc(hidden)]
-pub use self::rate::literal;
 pub use self::receipt::Receipt;
 #[cfg(feature = "alloc")]
 pub use self::sharded::{Shard, Sharded};
 pub use self::snapshot::{Snapshot, SnapshotError};
 #[cfg(feature = "alloc")]
 pub use self::sticky::Sticky;
+#[cfg(feature = "alloc")]
+pub use self::text::ParseError;
 #[cfg(feature = "std")]
 pub use self::top_keys::{TopKey, TopKeys};
 #[cfg(feature = "alloc")]

@@ -6,6 +6,8 @@ use crate::{ConfigError, Rate};
 
 /// When the tokens of a period arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Refill {
     /// Little by little: a tenth of the period earns a tenth of its tokens.
     #[default]
@@ -21,7 +23,8 @@ pub enum Refill {
 /// admitted at one instant.
 ///
 /// A literal is easiest through [`quota!`](crate::quota), which checks it when
-/// it is compiled.
+/// it is compiled. Text in the same words is read by `parse`, and what `to_string` gives is such
+/// a text.
 ///
 /// | part | default | range |
 /// |---|---|---|
@@ -233,7 +236,19 @@ impl From<Rate> for Quota {
     }
 }
 
-/// A [`Quota`] literal, checked when it is compiled.
+/// Makes a [`Quota`] literal, checked when it is compiled, also by `cargo check`.
+///
+/// A rate as in [`rate!`](crate::rate), then any of these parts, each after a comma. What is left
+/// out is as [`Quota::new`] says:
+///
+/// | part | |
+/// |---|---|
+/// | `burst 20` | [`with_burst`](Quota::with_burst) |
+/// | `refill interval` or `refill smooth` | [`with_refill`](Quota::with_refill) |
+/// | `initial 5` | [`with_initial`](Quota::with_initial) |
+/// | `max_debt 0` | [`with_max_debt`](Quota::with_max_debt) |
+///
+/// The same words can be read at run time: see [`Quota`]'s `FromStr`.
 ///
 /// # Examples
 ///
@@ -241,30 +256,61 @@ impl From<Rate> for Quota {
 /// use sluicegate::{Quota, quota};
 ///
 /// const API: Quota = quota!(100 / second, burst 20);
-/// let hourly = quota!(5_000 / hour);
+/// let hourly = quota!(5_000 / hour, refill interval);
 /// assert_eq!(hourly.burst(), 5_000);
 /// ```
 ///
-/// A burst that is out of range does not build:
+/// A part that is out of range does not build:
 ///
 /// ```compile_fail
 /// let quota = sluicegate::quota!(100 / second, burst 0);
 /// ```
+///
+/// Nor does one that is none:
+///
+/// ```compile_fail
+/// let quota = sluicegate::quota!(100 / second, bust 20);
+/// ```
 #[macro_export]
 macro_rules! quota {
-    ($permits:tt / $unit:ident $(, burst $burst:expr)?) => {
-        $crate::quota!($permits / 1 $unit $(, burst $burst)?)
+    ($permits:tt / $unit:ident $(, $part:ident $value:expr)* $(,)?) => {
+        $crate::quota!($permits / 1 $unit $(, $part $value)*)
     };
-    ($permits:tt / $count:literal $unit:ident) => {
-        $crate::Quota::new($crate::rate!($permits / $count $unit))
+    ($permits:tt / $count:literal $unit:ident $(, $part:ident $value:expr)* $(,)?) => {{
+        // A constant with a name, as `cargo check` does not look at others.
+        const __SLUICEGATE_QUOTA: $crate::Quota = {
+            #[allow(unused_imports, reason = "only a part `refill` needs them")]
+            use $crate::literal::{interval, smooth};
+            let quota = $crate::Quota::new($crate::rate!($permits / $count $unit));
+            $(let quota = $crate::__quota_part!($part quota, $value);)*
+            quota
+        };
+        __SLUICEGATE_QUOTA
+    }};
+}
+
+/// A quota with one part given, for [`quota!`](crate::quota).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __quota_part {
+    (burst $quota:ident, $value:expr) => {
+        $crate::literal::quota($quota.with_burst($value))
     };
-    ($permits:tt / $count:literal $unit:ident, burst $burst:expr) => {
-        const {
-            match $crate::Quota::new($crate::rate!($permits / $count $unit)).with_burst($burst) {
-                ::core::result::Result::Ok(quota) => quota,
-                ::core::result::Result::Err(error) => ::core::panic!("{}", error.literal()),
-            }
-        }
+    (refill $quota:ident, $value:expr) => {
+        $quota.with_refill($value)
+    };
+    (initial $quota:ident, $value:expr) => {
+        $crate::literal::quota($quota.with_initial($value))
+    };
+    (max_debt $quota:ident, $value:expr) => {
+        $crate::literal::quota($quota.with_max_debt($value))
+    };
+    ($part:ident $quota:ident, $value:expr) => {
+        ::core::compile_error!(::core::concat!(
+            "quota has a part `",
+            ::core::stringify!($part),
+            "`: must be burst, refill, initial or max_debt",
+        ))
     };
 }
 

@@ -13,7 +13,8 @@ use crate::time::{
 /// accrues exactly `permits` tokens in every `period`, for a hundred years.
 ///
 /// A literal is easiest through [`rate!`](crate::rate), which checks it when it
-/// is compiled.
+/// is compiled. Text in the same words is read by `parse`, and what `to_string` gives is such
+/// a text.
 ///
 /// # Examples
 ///
@@ -131,10 +132,12 @@ impl Rate {
     }
 }
 
-/// A [`Rate`] literal, checked when it is compiled.
+/// Makes a [`Rate`] literal, checked when it is compiled, also by `cargo check`.
 ///
-/// Units: `ns`, `us`, `ms`, `second`, `minute`, `hour`, `day` and the plurals of
-/// the last four. The permits may be a constant; a count of units is a literal.
+/// Permits `/` a period: a unit, or a count of it. The units are `ns`, `us`, `ms`, `second`,
+/// `minute`, `hour`, `day`, and the plurals of the last four. The permits may be a constant; a
+/// count of units is a literal. The same words can be read at run time: see [`Rate`]'s
+/// `FromStr`.
 ///
 /// # Examples
 ///
@@ -146,57 +149,83 @@ impl Rate {
 /// let tick = rate!(1 / 250 ms);
 /// ```
 ///
-/// A rate that is out of range does not build (`cargo check` may not notice):
+/// A rate that is out of range does not build:
 ///
 /// ```compile_fail
 /// let never = sluicegate::rate!(0 / second);
+/// ```
+///
+/// Nor does a unit that is none:
+///
+/// ```compile_fail
+/// let often = sluicegate::rate!(5 / fortnight);
 /// ```
 #[macro_export]
 macro_rules! rate {
     ($permits:tt / $unit:ident) => {
         $crate::rate!($permits / 1 $unit)
     };
-    ($permits:tt / $count:literal $unit:ident) => {
-        const {
-            match $crate::Rate::new($permits, $crate::literal::$unit($count)) {
-                ::core::result::Result::Ok(rate) => rate,
-                ::core::result::Result::Err(error) => ::core::panic!("{}", error.literal()),
-            }
-        }
-    };
+    ($permits:tt / $count:literal $unit:ident) => {{
+        // A constant with a name, as `cargo check` does not look at others.
+        const __SLUICEGATE_RATE: $crate::Rate =
+            $crate::literal::rate($permits, $count, $crate::__nanos_per!($unit));
+        __SLUICEGATE_RATE
+    }};
 }
 
-/// The units of [`rate!`](crate::rate), as functions so that an unknown unit is
-/// an error that names it.
+/// The length of a unit, for [`rate!`](crate::rate).
 #[doc(hidden)]
-pub mod literal {
-    use core::time::Duration;
-
-    use super::*;
-
-    macro_rules! units {
-        ($($unit:ident $plural:ident: $nanos:expr,)*) => {$(
-            #[must_use]
-            pub const fn $unit(count: u64) -> Duration {
-                Duration::from_nanos(count.saturating_mul($nanos))
-            }
-
-            #[must_use]
-            pub const fn $plural(count: u64) -> Duration {
-                $unit(count)
-            }
-        )*};
-    }
-
-    units! {
-        ns nanoseconds: 1,
-        us microseconds: 1_000,
-        ms milliseconds: 1_000_000,
-        second seconds: NANOS_PER_SECOND,
-        minute minutes: NANOS_PER_MINUTE,
-        hour hours: NANOS_PER_HOUR,
-        day days: NANOS_PER_DAY,
-    }
+#[macro_export]
+macro_rules! __nanos_per {
+    (ns) => {
+        1
+    };
+    (nanoseconds) => {
+        1
+    };
+    (us) => {
+        1_000
+    };
+    (microseconds) => {
+        1_000
+    };
+    (ms) => {
+        1_000_000
+    };
+    (milliseconds) => {
+        1_000_000
+    };
+    (second) => {
+        1_000_000_000
+    };
+    (seconds) => {
+        1_000_000_000
+    };
+    (minute) => {
+        60_000_000_000
+    };
+    (minutes) => {
+        60_000_000_000
+    };
+    (hour) => {
+        3_600_000_000_000
+    };
+    (hours) => {
+        3_600_000_000_000
+    };
+    (day) => {
+        86_400_000_000_000
+    };
+    (days) => {
+        86_400_000_000_000
+    };
+    ($unit:ident) => {
+        ::core::compile_error!(::core::concat!(
+            "period has the unit `",
+            ::core::stringify!($unit),
+            "`: must be ns, us, ms, second, minute, hour or day, or a plural of the last four",
+        ))
+    };
 }
 
 #[cfg(test)]

@@ -1,0 +1,195 @@
+//! Rates and quotas as text.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use sluicegate::{ParseError, Quota, Rate, Refill, quota, rate};
+
+fn error<T: FromStr<Err = ParseError> + fmt::Debug>(text: &str) -> (&'static str, String) {
+    let error = text.parse::<T>().unwrap_err();
+    (error.field(), error.to_string())
+}
+
+#[test]
+fn a_text_is_read_as_the_literal_of_the_same_words() {
+    let rates = [
+        ("100 / second", rate!(100 / second)),
+        ("  5_000/1 hour ", rate!(5_000 / hour)),
+        ("500 / 15 minutes", rate!(500 / 15 minutes)),
+        ("500/15minutes", rate!(500 / 15 minutes)),
+        ("1 / 250 ms", rate!(1 / 250 ms)),
+        ("7 / days", rate!(7 / day)),
+        ("2 / 3 us", rate!(2 / 3 us)),
+        ("1 / 9 nanoseconds", rate!(1 / 9 ns)),
+    ];
+    for (text, rate) in rates {
+        assert_eq!(text.parse::<Rate>(), Ok(rate), "{text}");
+    }
+    let quotas = [
+        ("100 / second", quota!(100 / second)),
+        ("100/second,burst 20", quota!(100 / second, burst 20)),
+        (
+            "100 / second, max_debt 3, initial 5, refill interval, burst 2_0",
+            quota!(100 / second, burst 20, refill interval, initial 5, max_debt 3),
+        ),
+    ];
+    for (text, quota) in quotas {
+        assert_eq!(text.parse::<Quota>(), Ok(quota), "{text}");
+    }
+}
+
+#[test]
+fn permits_with_a_decimal_point_are_a_rate_exactly() {
+    let read = |text: &str| text.parse::<Rate>().unwrap();
+    assert_eq!(read("0.5 / second"), rate!(1 / 2 seconds));
+    assert_eq!(read("2.5 / second"), rate!(5 / 2 seconds));
+    assert_eq!(read("0.1 / minute"), rate!(1 / 10 minutes));
+    assert_eq!(read("1.0 / hour"), rate!(1 / hour));
+    // A third of a permit has no decimals, but a permit per three seconds has.
+    assert_eq!(read("0.333 / second"), rate!(333 / 1_000 seconds));
+    assert_eq!("2.5 / second".parse::<Quota>().unwrap().burst(), 5);
+}
+
+#[test]
+fn what_is_wrong_with_a_text_is_named_with_what_could_be() {
+    let shape = "must be permits / period, such as 100 / second or 500 / 15 minutes";
+    let number = "must be a number, such as 100 or 0.5";
+    let unit = "must be ns, us, ms, second, minute, hour or day, or a number of them, \
+                such as 15 minutes";
+    let whole = "must be a whole number, such as 50";
+    let parts = "a part must be burst, refill, initial or max_debt, and its value";
+    let wrong = [
+        ("", "rate", format!("rate is \"\": {shape}")),
+        ("100", "rate", format!("rate is \"100\": {shape}")),
+        ("ten / second", "permits", format!("permits is \"ten\": {number}")),
+        ("-1 / second", "permits", format!("permits is \"-1\": {number}")),
+        ("1 / ", "period", format!("period is \"\": {unit}")),
+        ("1 / 5", "period", format!("period is \"5\": {unit}")),
+        ("1 / 1 / 1", "period", format!("period is \"1 / 1\": {unit}")),
+        ("1 / 2 fortnights", "period", format!("period is \"2 fortnights\": {unit}")),
+        ("0 / second", "permits", "permits is 0: must be from 1 to 2^32".to_owned()),
+        ("1 / 0 seconds", "period", "period is 0ns: must be from 1 ns to 100 years".to_owned()),
+        ("1 / second, burst", "burst", format!("burst is \"\": {whole}")),
+        ("1 / second, burst 1.5", "burst", format!("burst is \"1.5\": {whole}")),
+        ("1 / second, burst 2, burst 3", "burst", "burst is given twice: once will do".to_owned()),
+        ("1 / second, brst 2", "quota", format!("quota has \"brst 2\": {parts}")),
+        ("1 / second,", "quota", format!("quota has \"\": {parts}")),
+        (
+            "1 / second, refill slowly",
+            "refill",
+            "refill is \"slowly\": must be smooth or interval".to_owned(),
+        ),
+        (
+            "5 / second, initial 6",
+            "initial",
+            "initial is 6 of 5: must be from 0 to the burst".to_owned(),
+        ),
+    ];
+    for (text, field, message) in wrong {
+        assert_eq!(error::<Quota>(text), (field, message), "{text}");
+    }
+    assert_eq!(error::<Rate>("1 / second, burst 2").0, "period");
+}
+
+#[test]
+fn a_period_is_displayed_in_the_largest_unit_that_it_is_a_number_of() {
+    let displayed = [
+        (rate!(100 / second), "100 / second"),
+        (rate!(100 / 60 seconds), "100 / minute"),
+        (rate!(500 / 900 seconds), "500 / 15 minutes"),
+        (rate!(1 / 36_525 days), "1 / 36525 days"),
+        (rate!(3 / 90 minutes), "3 / 90 minutes"),
+        (rate!(1 / 1_001 ms), "1 / 1001 ms"),
+        (rate!(1 / ns), "1 / ns"),
+    ];
+    for (rate, text) in displayed {
+        assert_eq!(rate.to_string(), text);
+    }
+    let quota = quota!(4_294_967_296 / 2 seconds, burst 4_294_967_296);
+    assert_eq!(quota.to_string(), "4294967296 / 2 seconds");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 4 } else { 500 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn what_is_displayed_is_read_as_it_was(
+        permits in 1..=Rate::MAX_PERMITS,
+        count in 1..5_000_u64,
+        unit in 0..18_u32,
+        burst in 1..=Quota::MAX_BURST,
+        (is_stepped, is_usual) in any::<(bool, bool)>(),
+        max_debt in 0..=Quota::MAX_DEBT,
+    ) {
+        // Also such as are not a number of any unit but nanoseconds.
+        let period = Duration::from_nanos(count.saturating_mul(6_u64.pow(unit)));
+        let Ok(rate) = Rate::new(permits, period) else { return Ok(()) };
+        prop_assert_eq!(rate.to_string().parse::<Rate>(), Ok(rate));
+        let mut quota = Quota::new(rate);
+        if !is_usual {
+            quota = quota.with_burst(burst).unwrap().with_max_debt(max_debt).unwrap();
+            quota = quota.with_initial(burst / 2).unwrap();
+        }
+        if is_stepped {
+            quota = quota.with_refill(Refill::Interval);
+        }
+        prop_assert_eq!(quota.to_string().parse::<Quota>(), Ok(quota));
+    }
+
+    #[test]
+    fn no_text_is_too_strange(text in "[0-9_./, a-z]{0,40}") {
+        let _ = text.parse::<Quota>();
+        let _ = text.parse::<Rate>();
+    }
+}
+
+#[cfg(feature = "serde")]
+mod files {
+    use serde_json::{from_str, json, to_string};
+
+    use super::*;
+
+    #[test]
+    fn a_quota_is_written_as_text_and_read_from_text_or_a_table() {
+        let quota = quota!(500 / 15 minutes, burst 50, refill interval);
+        let text = to_string(&quota).unwrap();
+        assert_eq!(text, "\"500 / 15 minutes, burst 50, refill interval\"");
+        assert_eq!(from_str::<Quota>(&text).unwrap(), quota);
+        let rates = [json!("500 / 15 minutes"), json!({"permits": 500, "period": "15 minutes"})];
+        for rate in rates {
+            let table = json!({"rate": rate, "burst": 50, "refill": "interval"});
+            assert_eq!(from_str::<Quota>(&table.to_string()).unwrap(), quota);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_file_is_named() {
+        let wrong = [
+            ("\"5 / second, burst 0\"", "burst is 0: must be from 1 to 2^32"),
+            ("{\"rate\": \"5 / second\", \"burst\": 0}", "burst is 0: must be from 1 to 2^32"),
+            ("{\"rate\": \"5 / second\", \"brst\": 1}", "unknown field `brst`"),
+            ("{\"burst\": 1}", "missing field `rate`"),
+            ("5", "expected a quota, such as \"500 / 15 minutes, burst 50\""),
+            ("{\"rate\": {\"permits\": 5, \"period\": \"x\"}}", "period is \"x\": must be"),
+        ];
+        for (text, message) in wrong {
+            let error = from_str::<Quota>(text).unwrap_err().to_string();
+            assert!(error.contains(message), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn where_nobody_reads_a_quota_is_numbers() {
+        let quota = quota!(500 / 15 minutes, burst 50, refill interval, initial 3, max_debt 4);
+        let bytes = postcard::to_allocvec(&quota).unwrap();
+        assert!(bytes.len() < 16, "{bytes:?}");
+        assert_eq!(postcard::from_bytes::<Quota>(&bytes).unwrap(), quota);
+        assert!(postcard::from_bytes::<Quota>(&[0; 16]).is_err());
+    }
+}
