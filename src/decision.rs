@@ -155,22 +155,35 @@ impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Denied::Wait(shortfall) => {
-                write!(f, "rate limited: try again in {:?}", shortfall.retry_after())
+                write!(f, "rate limited: try again in {:?}", shown(shortfall.retry_after()))
             }
             Denied::TooLarge { limit, .. } => {
-                write!(f, "more permits than the limit of {limit}: no wait will do")
+                write!(f, "requested more than the limit of {limit}: waiting will not help")
             }
             Denied::Leased { limit, .. } => {
-                write!(f, "leases hold all but {limit} permits: ask for fewer, or when one ends")
+                write!(
+                    f,
+                    "leases hold all but {limit} permits: request fewer, or wait for a lease to end"
+                )
             }
             Denied::Full { retry_after } => {
-                write!(f, "no room for another key: try again in {retry_after:?}")
+                write!(f, "no space for another key: try again in {:?}", shown(*retry_after))
             }
         }
     }
 }
 
 impl core::error::Error for Denied {}
+
+/// Rounds a wait up to three digits, as many as a person reads.
+fn shown(wait: Duration) -> Duration {
+    let nanos = wait.as_nanos();
+    let mut step = 1;
+    while nanos / step >= 1_000 {
+        step *= 10;
+    }
+    crate::time::duration(nanos.div_ceil(step) * step)
+}
 
 /// How far a refused request was from being granted.
 ///
@@ -223,5 +236,31 @@ impl Shortfall {
     #[must_use]
     pub fn reset_after(&self) -> Duration {
         self.outlook.reset_after()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_shown_with_three_digits_and_never_shorter() {
+        let shown = |nanos| format!("{:?}", shown(Duration::from_nanos(nanos)));
+        assert_eq!(shown(0), "0ns");
+        assert_eq!(shown(999), "999ns");
+        assert_eq!(shown(1_000), "1µs");
+        assert_eq!(shown(1_234_567_891), "1.24s");
+        assert_eq!(shown(9_999_999), "10ms");
+        assert_eq!(shown(3_600_000_000_001), "3610s");
+        assert_eq!(super::shown(Duration::MAX), Duration::MAX);
+    }
+
+    #[test]
+    fn a_denial_says_what_to_do() {
+        let large = Denied::TooLarge { limit: 5, which: 0 };
+        let text = "requested more than the limit of 5: waiting will not help";
+        assert_eq!(large.to_string(), text);
+        let full = Denied::Full { retry_after: Duration::from_nanos(1_234_567) };
+        assert_eq!(full.to_string(), "no space for another key: try again in 1.24ms");
     }
 }

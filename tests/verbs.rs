@@ -62,9 +62,9 @@ fn a_denial_says_what_to_do_about_it() {
         .map(|denied| denied.to_string()),
         [
             "rate limited: try again in 300ms",
-            "more permits than the limit of 10: no wait will do",
-            "leases hold all but 7 permits: ask for fewer, or when one ends",
-            "no room for another key: try again in 1s",
+            "requested more than the limit of 10: waiting will not help",
+            "leases hold all but 7 permits: request fewer, or wait for a lease to end",
+            "no space for another key: try again in 1s",
         ]
     );
 }
