@@ -168,3 +168,63 @@ fn what_was_taken_before_a_race_was_lost_is_given_back() {
         assert_eq!((window.count(), sliding.count()), (0, 0));
     }
 }
+
+/// A bucket that somebody else fills between a look and the call that takes.
+struct Refilled<'a>(&'a TokenBucket<&'a ManualClock>);
+
+impl Limiter for Refilled<'_> {
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.0.reset();
+        self.0.try_acquire(permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.0.peek(permits)
+    }
+
+    fn reset(&self) {
+        self.0.reset();
+    }
+}
+
+#[test]
+fn a_grant_of_all_tells_what_was_left_when_it_was_taken_and_not_at_the_look_before() {
+    let clock = ManualClock::at(SECOND);
+    let bucket = TokenBucket::with_clock(quota!(1 / hour, burst 300), &clock);
+    let window = FixedWindow::with_clock(rate!(400 / hour), &clock).unwrap();
+    let refilled = Refilled(&bucket);
+    let all = All::new([&refilled as &dyn Limiter, &window]).unwrap();
+    let calls: [&dyn Fn() -> Grant; 2] =
+        [&|| all.try_acquire(2).unwrap(), &|| all.try_acquire_revocable(2).unwrap().grant()];
+    for call in calls {
+        bucket.try_acquire(bucket.peek(0).unwrap().remaining() - 7).unwrap();
+        assert_eq!(call().remaining(), 298);
+    }
+}
+
+#[test]
+fn of_limiters_with_as_much_left_the_grant_is_that_of_the_first() {
+    let clock = ManualClock::at(SECOND);
+    let three = FixedWindow::with_clock(rate!(3 / hour), &clock).unwrap();
+    let ten = FixedWindow::with_clock(rate!(10 / hour), &clock).unwrap();
+    ten.try_acquire(7).unwrap();
+    let limit = |limiters: [&FixedWindow<&ManualClock>; 2]| {
+        All::new(limiters).unwrap().peek(1).unwrap().limit()
+    };
+    assert_eq!((limit([&three, &ten]), limit([&ten, &three])), (3, 10));
+}
+
+#[test]
+fn what_was_taken_of_one_limiter_twice_is_all_given_back() {
+    let clock = ManualClock::at(SECOND);
+    let window = FixedWindow::with_clock(rate!(10 / hour), &clock).unwrap();
+    let all = All::new([&window, &window]).unwrap();
+    let receipt = all.try_acquire_revocable(2).unwrap();
+    assert_eq!(window.count(), 4);
+    assert!(receipt.give_back());
+    assert_eq!(window.count(), 0);
+}
