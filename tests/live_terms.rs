@@ -232,3 +232,17 @@ fn a_gcra_keeps_its_cells() {
     assert_eq!(cells.try_acquire_up_to(9).unwrap().permits(), 1);
     assert_eq!(cells.try_acquire(1).unwrap_err().retry_after(), Some(60 * SECOND));
 }
+
+/// A token of so long a time is not a whole number of nanoseconds.
+#[test]
+fn cells_of_the_tolerance_that_others_tell_have_the_same() {
+    let clock = ManualClock::new();
+    let interval = Duration::from_secs(40 * 31_557_600);
+    for nanos in 1..100 {
+        let tolerance = interval / 3 + nanos * NANO;
+        let cells = Gcra::with_clock(interval, tolerance, &clock).unwrap();
+        let told = cells.tolerance();
+        assert!(told <= tolerance);
+        assert_eq!(Gcra::with_clock(interval, told, &clock).unwrap().tolerance(), told);
+    }
+}

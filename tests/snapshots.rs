@@ -134,3 +134,16 @@ fn a_snapshot_of_a_debt_has_nothing_remaining() {
     assert_eq!(written(-1, 1, 0, 0).remaining(), 0);
     assert_eq!(written(i64::MIN, 7, 0, 0).remaining(), 0);
 }
+
+/// The part of a step counts for what it was worth, up to a whole step of the new quota.
+#[test]
+fn a_step_that_is_longer_than_those_of_the_new_quota_is_worth_no_whole_one_of_them() {
+    let clock = ManualClock::new();
+    let old = Bucket::with_clock(interval(quota!(20 / 20 seconds)), &clock);
+    old.drain();
+    clock.advance(15 * SECOND);
+    let new = Bucket::with_clock(interval(quota!(10 / 10 seconds)), &clock);
+    new.restore(&old.snapshot(), Duration::ZERO);
+    assert_eq!(remaining(&new), 0);
+    assert_eq!(new.try_acquire(1).unwrap_err().retry_after(), Some(NANO));
+}
