@@ -298,3 +298,39 @@ fn a_look_at_shards_takes_a_reading_from_long_before_again() {
     assert_eq!(sharded.peek(0).map(|grant| grant.remaining()), Ok(10));
     assert_eq!(sharded.healed(), 0);
 }
+
+#[test]
+fn a_manual_clock_goes_no_further_than_to_either_end_of_its_range() {
+    let clock = ManualClock::at(5);
+    clock.rewind(Duration::from_nanos(6));
+    assert_eq!(clock.now_nanos(), 0);
+    clock.rewind(Duration::MAX);
+    assert_eq!(clock.now_nanos(), 0);
+    clock.advance(Duration::MAX);
+    assert_eq!(clock.now_nanos(), u64::MAX);
+    clock.advance_nanos(1);
+    assert_eq!(clock.now_nanos(), u64::MAX);
+}
+
+#[test]
+fn a_look_at_shards_heals_what_no_clock_explains() {
+    let clock = ManualClock::at(YEAR);
+    let sharded = Sharded::with_shards(quota!(10 / second), 2, &clock).unwrap();
+    for at_nanos in [YEAR, YEAR + 10 * SECOND] {
+        clock.set_nanos(at_nanos);
+        while sharded.try_acquire(1).is_ok() {}
+    }
+    clock.set_nanos(YEAR + 5 * SECOND);
+    assert_eq!(sharded.peek(0).map(|grant| grant.remaining()), Ok(10));
+    assert_eq!(sharded.healed(), 1);
+}
+
+#[test]
+fn a_window_takes_a_reading_from_long_before_again() {
+    let clock = Stumbling::at(YEAR);
+    let window = FixedWindow::with_clock(rate!(10 / second), &clock).unwrap();
+    window.try_acquire(3).unwrap();
+    clock.once_nanos.store(0, Relaxed);
+    assert_eq!(window.try_acquire(2).map(|grant| grant.remaining()), Ok(5));
+    assert_eq!(window.healed(), 0);
+}
