@@ -224,3 +224,16 @@ fn a_weekday_that_was_skipped_is_not_waited_for() {
     assert_eq!(clock.now_nanos(), time("2012-01-06T00:00[Pacific/Apia]"));
     fridays.try_acquire(5).unwrap();
 }
+
+#[test]
+fn whoever_is_refused_waits_some_time_though_the_next_day_has_begun_by_then() {
+    let clock = Hasty(ManualClock::at(time("2026-10-23T08:00[UTC]")));
+    let budget = Budget::with_clock(0, "UTC", &clock).unwrap();
+    let budget = budget.on(Weekday::Friday, 5).and_then(|b| b.on(Weekday::Saturday, 5)).unwrap();
+    budget.try_acquire(5).unwrap();
+    // Refused at 23:30 on Friday; the wait is told at half past midnight.
+    clock.0.set_nanos(time("2026-10-23T22:30[UTC]"));
+    let denied = budget.try_acquire(1).unwrap_err();
+    assert_eq!(clock.0.now_nanos(), time("2026-10-24T00:30[UTC]"));
+    assert_eq!(denied.retry_after(), Some(Duration::from_nanos(1)));
+}
