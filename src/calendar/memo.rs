@@ -86,6 +86,8 @@ mod tests {
             (day(213_503, 18_446_744_073, 18_446_800_000), true),
             (day(18_446_744_040, 18_446_744_040, 18_446_744_100), false),
             (day(-5, -5, 1), false),
+            // The longest.
+            (day(2, 2, (1 << 22) + 1), false),
         ] {
             let memo = Memo::new();
             assert_eq!(memo.recall(0, is_of_days), None);

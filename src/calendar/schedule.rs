@@ -36,3 +36,20 @@ impl Schedule {
         Weekday::ALL.map(|weekday| self.on(weekday)).into_iter().fold(0, u64::max)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_and_the_most_are_among_all_seven_days() {
+        for weekday in Weekday::ALL {
+            let schedule = Schedule::same(5);
+            assert_eq!((schedule.least(), schedule.most()), (5, 5));
+            schedule.set(weekday, 3);
+            assert_eq!((schedule.least(), schedule.most()), (3, 5));
+            schedule.set(weekday, 9);
+            assert_eq!((schedule.least(), schedule.most()), (5, 9));
+        }
+    }
+}

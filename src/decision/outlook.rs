@@ -218,25 +218,44 @@ impl Accrued {
 mod tests {
     use super::*;
 
+    const SOME: Accrued = Accrued {
+        balance: 3,
+        capacity: 10,
+        token: 1,
+        gain: 2,
+        period_nanos: 100,
+        time_nanos: 0,
+        refill: Refill::Smooth,
+        is_early: false,
+        apart_nanos: 0,
+    };
+
     #[test]
     fn to_fill_takes_as_long_for_a_clock_that_is_behind_the_origin() {
         for refill in [Refill::Smooth, Refill::Interval] {
-            let accrued = Accrued {
-                balance: 3,
-                capacity: 10,
-                token: 1,
-                gain: 2,
-                period_nanos: 100,
-                time_nanos: 0,
-                refill,
-                is_early: false,
-                apart_nanos: 0,
-            };
+            let accrued = Accrued { refill, ..SOME };
             assert_eq!(Outlook::Accrued(accrued).fill_nanos(), 500);
             let early = Accrued { is_early: true, apart_nanos: 77, ..accrued };
             assert_eq!(Outlook::Accrued(early).fill_nanos(), 500);
             let waits = [early, accrued].map(|accrued| Outlook::Accrued(accrued).reset_after());
             assert_eq!(waits[0], waits[1] + Duration::from_nanos(77));
         }
+    }
+
+    #[test]
+    fn what_is_paid_off_owes_nothing_and_has_no_more_than_before() {
+        for (balance, after) in [(i64::MIN, 0), (-1, 0), (0, 0), (1, 1), (3, 3)] {
+            let outlook = Outlook::Accrued(Accrued { balance, ..SOME });
+            let expected = Outlook::Accrued(Accrued { balance: after, ..SOME });
+            assert_eq!(outlook.paid_off(), expected);
+        }
+    }
+
+    #[test]
+    fn an_outlook_holds_from_now_on_or_from_the_origin_if_that_is_to_come() {
+        let late = Accrued { apart_nanos: 77, ..SOME };
+        assert_eq!([0, 50, u64::MAX].map(|now| late.holds_from(now)), [0, 50, u64::MAX]);
+        let early = Accrued { is_early: true, ..late };
+        assert_eq!([0, 50, u64::MAX].map(|now| early.holds_from(now)), [77, 127, u64::MAX]);
     }
 }

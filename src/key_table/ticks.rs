@@ -262,4 +262,29 @@ mod tests {
             }
         });
     }
+
+    #[test]
+    fn a_first_charge_leaves_the_marker_only_where_it_is_in_the_band_and_above_what_is_left() {
+        each(|ticks, now, level| {
+            let band = ticks.span - ticks.band - ticks.slack;
+            for age in -ticks.ahead..WRAP / 2 {
+                for cost in 1..=ticks.span {
+                    let left = ticks.span - cost;
+                    let first = ticks.first(now as u64, level(age), (ticks.span, cost));
+                    let is_kept = (band..left).contains(&age);
+                    assert_eq!(first, level(if is_kept { age } else { left }), "{ticks:?} {age}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_key_is_full_by_every_clock_a_slack_after_its_span_and_no_sooner() {
+        each(|ticks, now, level| {
+            for age in -ticks.ahead..WRAP - ticks.ahead {
+                let is_full = ticks.is_full(now as u64, level(age));
+                assert_eq!(is_full, age >= ticks.span + ticks.slack, "{ticks:?} {age}");
+            }
+        });
+    }
 }

@@ -130,6 +130,7 @@ pub(super) fn total(spent: impl Iterator<Item = (u64, u64)>) -> u64 {
 mod tests {
     use super::*;
     use crate::rate;
+    use crate::time::MAX_PERIOD_NANOS;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -171,5 +172,13 @@ mod tests {
         let (last, first) = (tally.now(wrap - 1), tally.now(wrap));
         let word = tally.plus(tally.empty(&last), 2, &last);
         assert_eq!(tally.at(word, &first), Some(tally.empty(&first)));
+    }
+
+    #[test]
+    fn a_count_has_the_bits_that_the_numbers_leave_but_no_more_than_the_largest_limit() {
+        let second = Ticks::new(SECOND);
+        assert_eq!([1, 2].map(|counts| count_bits(7, counts, &second)), [30, 15]);
+        assert_eq!(count_bits(1 << 31, 2, &second), 32);
+        assert_eq!(count_bits(1, 1, &Ticks::new(MAX_PERIOD_NANOS)), 33);
     }
 }

@@ -126,6 +126,22 @@ fn a_permit_counts_for_its_window_and_less_than_the_resolution_longer() {
 }
 
 #[test]
+fn a_window_tells_its_length_and_shows_its_word_and_what_was_healed() {
+    let clock = ManualClock::at(DAY);
+    let fixed = FixedWindow::with_clock(LIMIT, &clock).unwrap();
+    let first = WindowFromFirst::with_clock(LIMIT, &clock).unwrap();
+    let counter = SlidingCounter::with_clock(LIMIT, &clock).unwrap();
+    for (length, shown) in [
+        (fixed.window(), format!("{fixed:?}")),
+        (first.window(), format!("{first:?}")),
+        (counter.window(), format!("{counter:?}")),
+    ] {
+        assert_eq!(length, LIMIT.period());
+        assert!(shown.contains("word") && shown.contains("healed"), "{shown}");
+    }
+}
+
+#[test]
 fn a_window_ends_exactly_where_the_next_one_begins() {
     for name in ["FixedWindow", "SlidingCounter"] {
         let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
