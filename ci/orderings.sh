@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Weakens each ordering in `src/`, one at a time, and runs the models that the MODEL line
-# at that place names: one must fail. Those that no model can tell from weaker ones are
-# listed, with the reason, in loom-tests/orderings.txt. By hand: it takes a while.
+# at that place names: one must fail, and pass when nothing is weakened. Those that no model
+# can tell from weaker ones are listed, with the reason, in loom-tests/orderings.txt. By hand:
+# it takes a while.
 #
 #   ci/orderings.sh [--again] [FILTER]
 #
 # FILTER is a part of a line as they are printed, such as `ring` or `heal load`. What was
 # found before is not run again while the sources of the engine and of the models are the
 # same, unless by --again. LOOM_MAX_PREEMPTIONS=n takes the place of the bounds of the models,
-# and ORDERINGS_SECONDS that of the time, in seconds of a processor, that one may take.
+# and ORDERINGS_SECONDS that of the time, in seconds of a processor, that one run of a model
+# may take. ORDERINGS_JOBS=n runs n at once.
 #
 # The models are built once: in a copy of the sources each ordering is a call that asks
 # the environment whether it is the one to be weakened, and to what.
@@ -25,9 +27,11 @@ listed=loom-tests/orderings.txt
 copy="$work/copy"
 die() { echo "orderings: $*" >&2; exit 1; }
 
-# A copy in which only what has changed is new, so that cargo builds only that.
+# A copy in which only what has changed is new, so that cargo builds only that. Another
+# comment is no change.
+code() { grep -v '^ *//' "$1" || true; }
 put() {
-    cmp -s "$1" "$2" || { mkdir -p "$(dirname "$2")" && cp "$1" "$2"; }
+    [ -f "$2" ] && cmp -s <(code "$1") <(code "$2") || { mkdir -p "$(dirname "$2")" && cp "$1" "$2"; }
 }
 mkdir -p "$copy"
 git ls-files -co --exclude-standard | grep -v '^fuzz/' >"$work/files"
@@ -103,26 +107,68 @@ awk -F"\t" '$5 == ""' "$work/tries" >"$work/nameless"
 ! grep . "$work/nameless" || die "these have no MODEL line"
 
 # The files of the models, each built to a program.
-cut -f5 "$work/tries" | grep -vx none | tr ' ' '\n' | sort -u | while read -r model; do
+cut -f5 "$work/tries" | tr ' ' '\n' | sed '/^none$/d' | sort -u | while read -r model; do
     file=$(grep -l "fn $model()" loom-tests/tests/*.rs) || die "no model is called $model"
     echo "$model $(basename "$file" .rs)"
 done >"$work/models"
-mapfile -t tests < <(cut -d' ' -f2 "$work/models" | sort -u | sed 's/^/--test=/')
-(cd "$copy" && cargo test -p sluicegate-loom-tests --profile loom --no-run "${tests[@]}") >"$work/build.log" 2>&1 ||
-    { cat "$work/build.log"; die "the copy does not build"; }
-sed -n 's/^ *Executable tests\/\([a-z_]*\)\.rs (\(.*\))$/\1 \2/p' "$work/build.log" >"$work/programs"
+: >"$work/programs"
+if [ -s "$work/models" ]; then
+    mapfile -t tests < <(cut -d' ' -f2 "$work/models" | sort -u | sed 's/^/--test=/')
+    (cd "$copy" && cargo test -p sluicegate-loom-tests --profile loom --no-run "${tests[@]}") >"$work/build.log" 2>&1 ||
+        { cat "$work/build.log"; die "the copy does not build"; }
+    sed -n 's/^ *Executable tests\/\([a-z_0-9]*\)\.rs (\(.*\))$/\1 \2/p' "$work/build.log" >"$work/programs"
+fi
 
 # What was found for these sources, and for the models in these files; comments make no
-# difference.
-stamp=$(find "$copy/src" "$copy/loom-tests/src" -name "*.rs" | sort | xargs cat | grep -v "^ *//" | cksum | tr " " -)
+# difference. The models have the references of the tests.
+stamp=$(find "$copy/src" "$copy/loom-tests/src" "$copy/tests/support/reference.rs" "$copy/tests/windows/reference.rs" \
+    -name "*.rs" | sort | xargs cat | grep -v "^ *//" | cksum | tr " " -)
 export found="$work/found/$stamp"
 [ -z "$again" ] || rm -rf "$found"
 mkdir -p "$found"
 
-# `caught by MODEL`, or `survived`, `not reached` or `stopped MODEL` and with how many
-# preemptions, to a file of its own.
+# Runs a model with so many preemptions, its own number if none are given, and tells what
+# became of it: `passed`, `failed` or `stopped`.
+run() {
+    local model=$1 bound=$2 log=$3 program
+    program=$(awk -v model="$model" 'NR == FNR { if ($1 == model) file = $2; next } $1 == file { print $2 }' \
+        "$work/models" "$work/programs")
+    # Of the processor, not of the clock on the wall.
+    if (
+        ulimit -t "${ORDERINGS_SECONDS:-600}"
+        [ -z "$bound" ] || export LOOM_MAX_PREEMPTIONS=$bound
+        exec "$program" --exact "$model"
+    ) >"$log" 2>&1 && grep -q "^test result: ok. 1 passed" "$log"; then
+        echo passed
+    elif grep -q "^test result: FAILED. 0 passed; 1 failed" "$log"; then
+        echo failed
+    else
+        echo stopped
+    fi
+}
+
+# The same with nothing weakened, once. That a model fails says something only if it passes
+# as it is.
+control() {
+    local model=$1 bound=$2 key log known result
+    key=$(cksum <"loom-tests/tests/$(awk -v model="$model" '$1 == model { print $2 }' "$work/models").rs")
+    known="$found/control-$model-${bound:-all}"
+    case $(cat "$known" 2>/dev/null) in
+        "$key"$'\n'*) tail -n 1 "$known" ;;
+        *)
+            log="$work/log-$model-$BASHPID"
+            result=$(run "$model" "$bound" "$log")
+            [ "$result" = stopped ] || { printf "%s\n" "$key" "$result" >"$log.known" && mv "$log.known" "$known"; }
+            rm -f "$log"
+            echo "$result"
+            ;;
+    esac
+}
+
+# `caught by MODEL`, or `survived`, `not reached`, `stopped MODEL` or `fails as it is: MODEL`
+# and with how many preemptions, to a file of its own, and what the model said beside it.
 weaken() {
-    local number weaker place line models model program log key bound bounds outcome=survived reached=0
+    local number weaker place line models model key known bound bounds log result outcome=survived reached=0
     IFS=$'\t' read -r number weaker place line models <<<"$1"
     case $models in none)
         outcome="no model"
@@ -138,42 +184,43 @@ weaken() {
     [ -z "${LOOM_MAX_PREEMPTIONS:-}" ] || bounds=("$LOOM_MAX_PREEMPTIONS")
     case $(cat "$found/$number-$weaker" 2>/dev/null) in
         "$key"$'\n'caught* | "$key"*"with ${bounds[-1]:-all}") return ;;
+        # One that was stopped may be given more time.
+        "$key"$'\n'*"with ${bounds[-1]:-all} in "*)
+            known=$(sed -n '$s/.* in //p' "$found/$number-$weaker")
+            [ "${known% s}" -lt "${ORDERINGS_SECONDS:-600}" ] || return 0
+            ;;
     esac
-    log="$work/log-$number-$weaker"
+    log="$found/log-$number-$weaker"
     for bound in "${bounds[@]}"; do
         for model in $models; do
-            program=$(awk -v model="$model" \
-                'NR == FNR { if ($1 == model) file = $2; next } $1 == file { print $2 }' \
-                "$work/models" "$work/programs")
-            # Of the processor, not of the clock on the wall.
-            if (
-                ulimit -t "${ORDERINGS_SECONDS:-600}"
-                export SLUICEGATE_WEAKENED="$number:$weaker"
-                [ -z "$bound" ] || export LOOM_MAX_PREEMPTIONS=$bound
-                exec "$program" --exact "$model"
-            ) >"$log" 2>&1; then
-                :
-            elif grep -q "^test result: FAILED. 0 passed; 1 failed" "$log"; then
-                outcome="caught by $model"
-            else
-                outcome="stopped $model"
-            fi
+            result=$(SLUICEGATE_WEAKENED="$number:$weaker" run "$model" "$bound" "$log")
             ! grep -q "^weakened: reached" "$log" || reached=1
-            case $outcome in caught*) break 2 ;; esac
+            [ "$result" != failed ] || result="$result-$(control "$model" "$bound")"
+            case $result in
+                passed) ;;
+                failed-passed) outcome="caught by $model"; break 2 ;;
+                failed-failed) outcome="fails as it is: $model" ;;
+                *) outcome="stopped $model" ;;
+            esac
         done
     done
     [ "$reached" = 1 ] || outcome="not reached"
     case $outcome in
         caught*) ;;
+        stopped*) outcome="$outcome with ${bounds[-1]:-all} in ${ORDERINGS_SECONDS:-600} s" ;;
         *) outcome="$outcome with ${bounds[-1]:-all}" ;;
     esac
-    rm -f "$log"
     printf "%s\n" "$key" "$outcome" >"$found/$number-$weaker"
     printf '%s  %s (line %s, %s)\n' "$outcome" "$place" "$line" "$number:$weaker"
 }
+export -f run control
 export -f weaken
+sed -n '/^#/d; s/^\([^:]*\): .*/\1/p' "$listed" >"$work/listed"
 cd "$copy"
-xargs -d'\n' -P "${ORDERINGS_JOBS:-$(nproc)}" -I{} bash -c 'weaken "$1"' - {} <"$work/tries"
+# Those first that must be caught.
+awk -F'\t' 'NR == FNR { listed[$0]; next } { print ($3 in listed) "\t" $0 }' "$work/listed" "$work/tries" |
+    sort -s -n -k1,1 | cut -f2- |
+    xargs -d'\n' -P "${ORDERINGS_JOBS:-$(nproc)}" -I{} bash -c 'weaken "$1"' - {}
 cd - >/dev/null
 
 # Against the list: `PLACE: reason`, and a place for each that survived.
@@ -186,10 +233,11 @@ while IFS=$'\t' read -r number weaker place line _; do
     total=$((total + 1))
     outcome=$(tail -n 1 "$found/$number-$weaker")
     is_listed=0
-    ! grep -qF "$place: " "$listed" || is_listed=1
+    ! grep -qxF "$place" "$work/listed" || is_listed=1
     case $outcome-$is_listed in
         caught*-0) caught=$((caught + 1)) ;;
         caught*-1) say "listed, but ${outcome}: $place" ;;
+        fails*) say "$outcome: $place (line $line)" ;;
         *-1) argued=$((argued + 1)) ;;
         *) say "$outcome: $place (line $line)" ;;
     esac
@@ -197,7 +245,7 @@ done <"$work/tries"
 if [ -z "$filter" ]; then
     while read -r place; do
         grep -qxF "$place" "$places" || say "listed, but not in the sources: $place"
-    done < <(sed -n '/^#/d; s/^\([^:]*\): .*/\1/p' "$listed")
+    done <"$work/listed"
 fi
 echo "$total weaker orderings: $caught caught by the model at their place, $argued argued in $listed"
 exit "$bad"
