@@ -7,7 +7,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Carry, Quota, Refill, quota};
+use sluicegate::{Carry, Denied, Quota, Refill, quota};
+use sluicegate_loom_tests::shards::{ask, sharded};
 use sluicegate_loom_tests::{
     ANY, Admission, Arc, Bucket, Ledger, SECOND, TestClock, bucket, check, once, race,
 };
@@ -152,5 +153,30 @@ fn a_change_right_after_a_healing_is_seen_whole() {
         let of = |quota: Quota| (quota.rate(), quota.burst(), quota.max_debt());
         assert!(seen[0] == of(QUOTA) || seen[0] == of(new), "{seen:?}");
         assert_eq!(seen[1], of(new));
+    });
+}
+
+/// The same of a bucket in many places, which looks at its root.
+#[test]
+fn a_change_right_after_a_healing_of_the_root_is_seen_whole() {
+    check(2, || {
+        let limiter = sharded(quota!(1 / second, burst 32), TestClock::new());
+        limiter.clock().set(1_000 * SECOND);
+        assert_eq!(ask(&limiter, (1, &[32])), 32);
+        limiter.clock().set(10 * SECOND);
+        let new = quota!(1 / minute, burst 5);
+        let limits = race(&limiter, [None, Some(new)], |limiter, change| match change {
+            None => match limiter.shard(1).try_acquire(100) {
+                Err(Denied::TooLarge { limit, .. }) => limit,
+                answer => unreachable!("{answer:?}"),
+            },
+            Some(quota) => {
+                // No change, as above.
+                limiter.clock().set(10 * SECOND);
+                limiter.reconfigure(quota, Carry::Reset);
+                quota.burst()
+            }
+        });
+        assert!([[32, 5], [5, 5]].contains(&limits), "{limits:?}");
     });
 }

@@ -142,6 +142,27 @@ fn a_known_key_has_one_burst() {
     );
 }
 
+/// The promise of the limiters' section on memory ordering. Both may have the lock of the
+/// shard, one of them since before the other began.
+#[test]
+fn what_was_done_before_a_grant_is_seen_after_the_next_of_a_key() {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use sluicegate::model::Atomic;
+
+    check(2, || {
+        let users = users(quota!(1 / second, burst 3), 8);
+        play(&users, vec![Ask(KEY, 1)]);
+        let shared = Arc::new((users, [Atomic::new(0), Atomic::new(0)]));
+        race(&shared, [0, 1], |(users, done), who| {
+            done[who].store(1, Relaxed);
+            if users.keyed.try_acquire(&KEY, 1).unwrap().remaining() == 0 {
+                assert_eq!(done[1 - who].load(Relaxed), 1, "the first grant was not seen");
+            }
+        });
+    });
+}
+
 #[test]
 fn a_new_key_has_one_burst() {
     explore(ANY, ONE, &[], [vec![Ask(KEY, 1)], vec![Ask(KEY, 1)]]);

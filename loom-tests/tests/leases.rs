@@ -132,3 +132,20 @@ fn a_lease_of_a_shard_gives_back_all_that_was_not_used() {
     all_is_there(3, &[Act::Lease(0, 4), Act::Revoke(1, 4)]);
     all_is_there(1, &[Act::Lease(0, 4), Act::Ask((0, &[2])), Act::Ask((1, &[3]))]);
 }
+
+/// How much a lease may give back is judged by one quota: by a part of each of two the limit
+/// would seem to be lowered, where it is not.
+#[test]
+fn a_lease_of_a_shard_beside_a_change_gives_back_all_of_it() {
+    // A token costs sixty times as much.
+    const SLOW: Quota = quota!(1 / minute, burst 32);
+    check(2, || {
+        let limiter = sharded(QUOTA, TestClock::new());
+        assert_eq!(ask(&limiter, (0, &[24])), 24);
+        race(&limiter, [None, Some(SLOW)], |limiter, change| match change {
+            None => drop(limiter.shard(0).lease(4)),
+            Some(quota) => limiter.reconfigure(quota, Carry::Keep),
+        });
+        assert_eq!(rest(&limiter), 8);
+    });
+}

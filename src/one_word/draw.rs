@@ -66,7 +66,7 @@ impl<C: Clock> OneWord<C, RoomLent> {
     pub(crate) fn look_at(&self, mut now_nanos: u64) -> Reading {
         let mut may_heal = true;
         // ORDERING: Acquire, as in `spend`.
-        // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
+        // MODEL: `a_denial_of_a_shard_is_never_from_mixed_terms`.
         let mut seen = self.line.word.load(Acquire);
         loop {
             let terms = self.slots.named_by(seen);
@@ -81,7 +81,7 @@ impl<C: Clock> OneWord<C, RoomLent> {
                     self.heal();
                     now_nanos = self.clock.now_nanos();
                     // ORDERING: Acquire, as in `spend`.
-                    // MODEL: `an_impossible_level_is_healed_once`.
+                    // MODEL: `a_change_right_after_a_healing_of_the_root_is_seen_whole`.
                     seen = self.line.word.load(Acquire);
                 }
                 Ok(()) => return Reading { now_nanos, terms, balance, capacity },
@@ -197,7 +197,7 @@ impl<C: Clock> OneWord<C, RoomLent> {
     /// What `of` makes of the terms in force, which stay in force meanwhile.
     fn now_in_force<T>(&self, of: impl Fn(&Terms) -> T) -> T {
         // ORDERING: Acquire, as in `spend`.
-        // MODEL: `a_lease_of_a_shard_gives_back_all_that_was_not_used`.
+        // MODEL: `a_lease_of_a_shard_beside_a_change_gives_back_all_of_it`.
         let mut seen = self.line.word.load(Acquire);
         loop {
             let made = of(&self.slots.named_by(seen));

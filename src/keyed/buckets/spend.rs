@@ -22,7 +22,8 @@ pub(super) fn spend<const SPEND: bool>(
         // ORDERING: AcqRel, so that what one admitted caller did before it asked is
         // visible to the next one. The bound needs neither: the word's CASes have one
         // order under any ordering. Relaxed on failure, as the load of `spend_by`.
-        // MODEL: `a_known_key_has_one_burst`.
+        // MODEL: `a_known_key_has_one_burst`,
+        // `what_was_done_before_a_grant_is_seen_after_the_next_of_a_key`.
         word.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok()
     })
 }
