@@ -29,9 +29,9 @@ die() { echo "orderings: $*" >&2; exit 1; }
 
 # A copy in which only what has changed is new, so that cargo builds only that. Another
 # comment is no change.
-code() { grep -v '^ *//' "$1" || true; }
 put() {
-    [ -f "$2" ] && cmp -s <(code "$1") <(code "$2") || { mkdir -p "$(dirname "$2")" && cp "$1" "$2"; }
+    [ -f "$2" ] && cmp -s <(sed '\:^ *//:d' "$1") <(sed '\:^ *//:d' "$2") ||
+        { mkdir -p "$(dirname "$2")" && cp "$1" "$2"; }
 }
 mkdir -p "$copy"
 git ls-files -co --exclude-standard | grep -v '^fuzz/' >"$work/files"
@@ -184,6 +184,7 @@ weaken() {
     [ -z "${LOOM_MAX_PREEMPTIONS:-}" ] || bounds=("$LOOM_MAX_PREEMPTIONS")
     case $(cat "$found/$number-$weaker" 2>/dev/null) in
         "$key"$'\n'caught* | "$key"*"with ${bounds[-1]:-all}") return ;;
+        "$key"$'\n'"survived with ${bounds[0]}") bounds=("") reached=1 ;;
         # One that was stopped may be given more time.
         "$key"$'\n'*"with ${bounds[-1]:-all} in "*)
             known=$(sed -n '$s/.* in //p' "$found/$number-$weaker")
