@@ -161,7 +161,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
     fn look(&self) -> (Terms, Holding) {
         let mut may_heal = true;
         // ORDERING: Acquire, as in `spend`.
-        // MODEL: `a_denial_is_never_from_mixed_terms`.
+        // MODEL: `a_reading_is_never_from_mixed_terms`.
         let mut seen = self.line.word.load(Acquire);
         loop {
             let terms = self.slots.named_by(seen);
