@@ -227,7 +227,7 @@ cd - >/dev/null
 # Against the list: `PLACE: reason`, and a place for each that survived.
 bad=0
 say() { echo "orderings: $*"; bad=1; }
-total=0 caught=0 argued=0
+total=0 caught=0 argued=0 stopped=0
 places="$work/places"
 cut -f3 "$work/tries" >"$places"
 while IFS=$'\t' read -r number weaker place line _; do
@@ -239,6 +239,7 @@ while IFS=$'\t' read -r number weaker place line _; do
         caught*-0) caught=$((caught + 1)) ;;
         caught*-1) say "listed, but ${outcome}: $place" ;;
         fails*) say "$outcome: $place (line $line)" ;;
+        stopped*-1) argued=$((argued + 1)) stopped=$((stopped + 1)) ;;
         *-1) argued=$((argued + 1)) ;;
         *) say "$outcome: $place (line $line)" ;;
     esac
@@ -248,5 +249,5 @@ if [ -z "$filter" ]; then
         grep -qxF "$place" "$places" || say "listed, but not in the sources: $place"
     done <"$work/listed"
 fi
-echo "$total weaker orderings: $caught caught by the model at their place, $argued argued in $listed"
+echo "$total weaker orderings: $caught caught by the model at their place, $argued argued in $listed (of which $stopped by models that were stopped)"
 exit "$bad"
