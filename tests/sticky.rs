@@ -15,6 +15,11 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sluicegate::*;
 
+use self::counted::Counted;
+
+#[path = "support/counted.rs"]
+mod counted;
+
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A limiter that counts how often it is asked.
@@ -298,5 +303,50 @@ fn what_can_never_be_is_told_from_what_cannot_be_now_and_none_are_always_granted
         let error = Sticky::with_places(asked(TokenBucket::new(quota!(5 / hour))), places, &clock);
         let error = error.map(drop).unwrap_err();
         assert_eq!(error.to_string(), format!("shards is {places}: must be from 1 to 256"));
+    }
+}
+
+/// The wait is shorter than the time until then.
+#[test]
+fn a_denial_by_a_clock_before_the_beginning_ends_once_enough_is_earned() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
+    let sticky = Sticky::with_places(bucket, 1, &clock).unwrap();
+    assert!(sticky.try_acquire(10).is_ok());
+    clock.rewind(SECOND * 9 / 10);
+    assert!(sticky.try_acquire(1).is_err());
+    clock.advance(SECOND);
+    assert!(sticky.try_acquire(1).is_ok());
+}
+
+#[test]
+fn a_denial_that_is_remembered_tells_how_long_it_is_until_all_is_there() {
+    let told = |answer: Result<Grant, Denied>| match answer {
+        Err(Denied::Wait(shortfall)) => (shortfall.retry_after(), shortfall.reset_after()),
+        other => panic!("{other:?}"),
+    };
+    let clock = ManualClock::new();
+    let window = FixedWindow::with_clock(rate!(5 / minute), &clock).unwrap();
+    let sticky = Sticky::with_places(asked(window), 1, &clock).unwrap();
+    assert!(sticky.try_acquire(5).is_ok());
+    for _ in 0..60 {
+        assert_eq!(told(sticky.try_acquire(1)), told(sticky.limiter().peek(1)));
+        clock.advance(SECOND);
+    }
+    assert_eq!(sticky.limiter().times.get(), 2);
+}
+
+#[test]
+fn grants_read_the_clock_no_more_once_a_denial_is_over() {
+    let clock = Counted::at(0);
+    let bucket = TokenBucket::with_clock(quota!(10 / second), &clock.manual);
+    let sticky = Sticky::with_places(bucket, 1, &clock).unwrap();
+    assert!(sticky.try_acquire(10).is_ok() && sticky.try_acquire(1).is_err());
+    clock.manual.advance(SECOND);
+    assert!(sticky.try_acquire(1).is_ok());
+    for _ in 0..5 {
+        let (answer, readings) = clock.readings(|| sticky.try_acquire(1));
+        assert!(answer.is_ok());
+        assert_eq!(readings, 0);
     }
 }

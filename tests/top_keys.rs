@@ -183,3 +183,17 @@ fn few_keys_are_counted_exactly_whichever_threads_count_them() {
     let exact = (0..8).rev().map(|key| TopKey { key, count: 4 + key, error: 0 });
     assert_eq!(top.granted(), exact.collect::<Vec<_>>());
 }
+
+#[test]
+fn the_least_is_given_up_in_whatever_order_the_keys_came() {
+    let top = TopKeys::<u64>::new(7);
+    let first = (0..).zip([9, 1, 2, 5, 10, 11, 6]);
+    // In place of 1, 2, 3 and 6.
+    for (key, permits) in first.chain((7..11).map(|key| (key, 100))) {
+        top.decided(&key, permits, true);
+    }
+    let told = top.granted().into_iter().map(|top| (top.key, top.count, top.error));
+    let new = [(10, 106, 6), (9, 105, 5), (8, 102, 2), (7, 101, 1)];
+    let old = [(5, 11, 0), (4, 10, 0), (0, 9, 0)];
+    assert_eq!(told.collect::<Vec<_>>(), [&new[..], &old].concat());
+}

@@ -82,4 +82,12 @@ mod tests {
         assert!(races.and(1, 999 << TICK_BITS).are_many());
         assert!(Races::NONE.and(u32::MAX, u64::MAX).and(u32::MAX, u64::MAX).are_many());
     }
+
+    #[test]
+    fn more_races_than_the_word_counts_are_many() {
+        for lost in [255, 256, 257, 512, u32::MAX] {
+            assert!(Races::NONE.and(lost, 0).are_many(), "{lost}");
+            assert!(Races::NONE.and(1, 0).and(lost, 0).are_many(), "{lost}");
+        }
+    }
 }

@@ -97,4 +97,24 @@ mod tests {
             assert!(number < 256, "{number}");
         }
     }
+
+    #[test]
+    fn the_next_thread_has_a_low_number_although_higher_ones_are_free() {
+        const MANY: usize = 128;
+        let all_are_here = std::sync::Arc::new(std::sync::Barrier::new(MANY));
+        let take = |_| {
+            let all_are_here = std::sync::Arc::clone(&all_are_here);
+            thread::spawn(move || {
+                thread_number();
+                all_are_here.wait();
+            })
+        };
+        let threads: Vec<_> = (0..MANY).map(take).collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        let number = thread::spawn(thread_number).join().unwrap();
+        // The tests of this process run on some threads of their own.
+        assert!(number < MANY / 2, "{number}");
+    }
 }

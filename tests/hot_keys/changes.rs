@@ -202,3 +202,22 @@ fn a_change_takes_back_what_is_in_the_hand_of_a_call_under_way() {
         assert_eq!(take_all(&*limiter, &[0], 1), 0, "{reading}");
     }
 }
+
+/// There is nothing in the seat, but something is just being drawn for it.
+#[test]
+fn a_change_takes_back_what_is_being_drawn_for_an_empty_seat() {
+    let clock = Arc::new(Meddling::default());
+    let table = KeyTable::builder_with(QUOTA, Open::default(), Arc::clone(&clock));
+    let limiter = Arc::new(HotKeys::with_places(table.memory(640).unwrap(), 1).unwrap());
+    let meddler = Arc::downgrade(&limiter);
+    let what = move || meddler.upgrade().unwrap().change(|_| ());
+    assert!(clock.what.set(Box::new(what)).is_ok());
+    heat(&*limiter, 0, 1);
+    assert!(limiter.ask_at(0, 1, 1).is_ok());
+    while limiter.ask_at(0, 1, 1).unwrap().remaining() > 0 {}
+    // The first reading is that of the seat, the second that of the draw.
+    clock.at.store(clock.readings.load(Relaxed) + 2, Relaxed);
+    assert!(limiter.ask_at(0, 1, 1).is_ok());
+    limiter.drain(1);
+    assert_eq!(take_all(&*limiter, &[0], 1), 0);
+}

@@ -1,8 +1,9 @@
 //! What is good when: by clocks that go on, that step back, and that differ.
 
-use super::subject::Kind;
-use super::subject::{heat, take_all, with_each};
+use super::chosen::Chosen;
+use super::subject::{Kind, heat, take_all, with, with_each};
 use super::{EACH, MS, QUOTA, SECOND, SPARED};
+use sluicegate::quota;
 
 #[test]
 fn what_was_drawn_is_good_until_the_bucket_would_be_full_without_it() {
@@ -161,5 +162,38 @@ fn what_is_past_when_more_is_drawn_is_not_granted_with_it() {
         // An eighth is passed over, and of that little is earned since.
         let drawn = SPARED - limiter.has(1);
         assert!(drawn >= 20 && remaining <= drawn - 20 + 5, "{kind:?}: {remaining} of {drawn}");
+    });
+}
+
+#[test]
+fn what_is_past_by_the_time_the_store_has_refused_is_not_taken_from_another_place() {
+    let clock = Chosen::at(1_000 * SECOND);
+    with(Kind::Keyed, QUOTA, 2, &clock, |limiter| {
+        heat(limiter, 0, 1);
+        heat(limiter, 1, 1);
+        let at = clock.next();
+        assert!(limiter.ask_at(1, 1, 1).is_ok() && limiter.ask_at(1, 1, 1).is_ok());
+        // The third reading from now on is the store's, and the next is past.
+        let step = EACH / 16;
+        clock.set(at + 125 * EACH - 2 * step - step / 2);
+        limiter.drain(1);
+        clock.step(step);
+        assert!(limiter.ask_at(0, 1, 1).is_err());
+    });
+}
+
+#[test]
+fn a_reading_that_is_a_whole_second_behind_leaves_the_seat_as_it_was() {
+    let clock = Chosen::at(1_000 * SECOND);
+    with(Kind::Keyed, quota!(1_000 / second, burst 10_000), 1, &clock, |limiter| {
+        heat(limiter, 0, 1);
+        let at = clock.next();
+        (0..5).for_each(|_| assert!(limiter.ask_at(0, 1, 1).is_ok()));
+        // Of another number than after a draw.
+        let left = limiter.ask_at(0, 1, 1).unwrap().remaining();
+        clock.set(at - SECOND);
+        assert!(limiter.ask_at(0, 1, 1).is_ok());
+        clock.set(at);
+        assert_eq!(limiter.ask_at(0, 1, 1).unwrap().remaining(), left - 1);
     });
 }

@@ -268,3 +268,37 @@ fn a_key_that_was_never_asked_for_is_not_hot_whatever_its_hash() {
     let limiter = HotKeys::with_places(table, 1).unwrap();
     assert_eq!((0..100_u64).find(|key| limiter.is_hot(key)), None);
 }
+
+/// Whoever asks next, be it before the wait that was told is over.
+#[test]
+fn a_refusal_that_took_long_is_remembered_no_longer_than_the_store_would_refuse() {
+    for kind in [Kind::Keyed, Kind::Table] {
+        let clock = Chosen::at(SECOND);
+        with(kind, quota!(1_000 / hour), 2, &clock, |limiter| {
+            heat(limiter, 0, 1);
+            take_all(limiter, &[0], 1);
+            limiter.touch();
+            let step = 100 * MS;
+            clock.step(step);
+            let wait = limiter.ask_at(0, 1, 1).unwrap_err().retry_after().unwrap();
+            // The last reading but one was the store's.
+            let asked_nanos = clock.next() - 2 * step;
+            clock.step(0);
+            clock.set(asked_nanos + wait.as_nanos() as u64);
+            assert!(limiter.ask_at(0, 1, 1).is_ok(), "{kind:?}");
+        });
+    }
+}
+
+#[test]
+fn a_hot_key_that_starts_again_because_the_clock_was_set_back_is_counted() {
+    let clock = Chosen::at(1_000 * SECOND);
+    let table = KeyTable::builder_with(QUOTA, Open::default(), &clock).memory(640).unwrap();
+    let limiter = HotKeys::with_places(table, 1).unwrap();
+    heat(&limiter, 0, 1);
+    (0..5).for_each(|_| assert!(limiter.ask_at(0, 1, 1).is_ok()));
+    clock.set(900 * SECOND);
+    assert!(limiter.ask_at(0, 1, 1).is_ok());
+    // The clock, and the key.
+    assert_eq!(limiter.store().healed(), 2);
+}

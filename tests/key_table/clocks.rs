@@ -1,5 +1,6 @@
 //! Clocks that start or end anywhere, stand still, or go back.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use sluicegate::*;
@@ -260,4 +261,51 @@ fn a_table_of_one_line_is_a_table() {
     clock.advance_nanos(2 * SECOND);
     assert!((10..18).all(|key| table.try_acquire(&key, 10).is_ok()));
     assert!((0..8).all(|key| matches!(table.try_acquire(&key, 1), Err(Denied::Full { .. }))));
+}
+
+#[test]
+fn a_place_that_nobody_had_is_taken_at_any_time_without_a_fault() {
+    for eighth in 0..8 {
+        let clock = ManualClock::at(9);
+        let table = one_line(TEN, &clock);
+        clock.advance(table.wrap_period() / 8 * eighth);
+        for key in 0..8 {
+            table.try_acquire(&key, 10).unwrap();
+        }
+        assert_eq!(table.healed(), 0, "{eighth}");
+    }
+}
+
+/// A clock whose caller is held up after one of its readings, in which time something happens.
+struct HeldUp {
+    manual: ManualClock,
+    next: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Clock for HeldUp {
+    fn now_nanos(&self) -> u64 {
+        let now_nanos = self.manual.now_nanos();
+        let next = self.next.lock().unwrap().take();
+        if let Some(next) = next {
+            next();
+        }
+        now_nanos
+    }
+}
+
+/// For longer than clocks are apart: what is written meanwhile is ahead of its reading.
+#[test]
+fn a_look_by_a_caller_that_is_held_up_promises_no_more_than_there_ever_was() {
+    let clock = HeldUp { manual: ManualClock::new(), next: Mutex::new(None) };
+    let clock: &'static HeldUp = Box::leak(Box::new(clock));
+    let table = KeyTable::builder_with(quota!(10 / second, burst 100), Open::default(), clock);
+    let table: &'static KeyTable<u64, Open, _> = Box::leak(Box::new(table.memory(64).unwrap()));
+    table.try_acquire(&1, 100).unwrap();
+    let take_what_is_earned = move || {
+        clock.manual.advance_nanos(2 * SECOND);
+        table.try_acquire(&1, 20).unwrap();
+    };
+    *clock.next.lock().unwrap() = Some(Box::new(take_what_is_earned));
+    assert!(table.peek(&1, 21).is_err());
+    assert!(clock.next.lock().unwrap().is_none());
 }

@@ -299,3 +299,27 @@ fn a_store_that_is_asked_after_very_long_answers_as_a_bucket() {
         assert_eq!(users.try_acquire(&1, 1_000).unwrap().remaining(), 0);
     }
 }
+
+#[test]
+fn a_look_by_a_thread_whose_clock_is_behind_tells_what_it_would_be_granted() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let users = in_one_shard(quota!(10 / second), &clock);
+    users.try_acquire(&1, 5).unwrap();
+    // Who is not known has ten at first, and all of it a second later.
+    users.reconfigure(quota!(10 / second, burst 20), Carry::Keep).unwrap();
+    clock.advance(SECOND * 3 / 2);
+    assert_eq!(users.sweep(), 1);
+    clock.rewind(SECOND * 4 / 5);
+    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 20);
+    assert_eq!(users.try_acquire(&1, 20).unwrap().remaining(), 0);
+}
+
+#[test]
+fn a_clock_before_the_beginning_of_a_store_that_was_never_asked_is_worth_one_burst() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let users = in_one_shard(quota!(10 / second), &clock);
+    clock.rewind(SECOND * 7_200);
+    assert!(users.try_acquire(&1, 10).is_ok());
+    assert_eq!(users.healed(), 1);
+    assert!(users.try_acquire(&1, 1).is_err());
+}

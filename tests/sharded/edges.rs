@@ -211,3 +211,15 @@ fn limiters_shards_leases_and_receipts_go_to_other_threads() {
     goes::<Lease<'_>>();
     goes::<Receipt<'_>>();
 }
+
+/// Others have taken nearly all of it since the shard drew.
+#[test]
+fn a_shard_promises_the_whole_burst_after_as_many_steps_as_that_takes() {
+    let quota = quota!(10 / second, burst 45).with_refill(Refill::Interval);
+    let clock = ManualClock::new();
+    let limiter = Sharded::with_shards(quota, 2, &clock).unwrap();
+    assert!(limiter.shard(0).try_acquire(1).is_ok());
+    assert!(limiter.shard(1).try_acquire(40).is_ok());
+    let grant = limiter.shard(0).try_acquire(1).unwrap();
+    assert_eq!(grant.reset_after(), Duration::from_secs(5));
+}

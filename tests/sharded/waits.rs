@@ -238,3 +238,21 @@ proptest! {
         }
     }
 }
+
+/// The room is less than what the lease holds.
+#[test]
+fn a_wait_for_nearly_all_beside_a_lease_suffices_though_a_shard_has_room_for_some_of_it() {
+    let clock = ManualClock::new();
+    let limiter = thousand(&clock);
+    let held = lease(&limiter, 500);
+    // Room for 16, and nothing in it.
+    for _ in 0..16 {
+        limiter.shard(0).try_acquire(1).unwrap();
+    }
+    limiter.shard(1).try_acquire(84).unwrap();
+    let wait = limiter.shard(1).try_acquire(490).unwrap_err().retry_after().unwrap();
+    assert_eq!(wait, SECOND * 9 / 100);
+    clock.advance(wait);
+    assert!(limiter.shard(1).try_acquire(490).is_ok());
+    drop(held);
+}

@@ -110,3 +110,32 @@ fn or_impossible(
         Answer::Said(answer)
     }
 }
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use core::cell::Cell;
+
+    use super::*;
+    use crate::one_word::all_of;
+    use crate::quota;
+
+    /// Another is granted seven while this one makes up its mind.
+    #[test]
+    fn who_lost_a_race_is_granted_of_what_is_left_and_no_more() {
+        let terms = Terms::of_quota(quota!(10 / second));
+        let accrued = terms.accrued(0);
+        let full = Level::leaving(terms.capacity as i64, accrued);
+        let (word, has_raced) = (AtomicWord::new(full), Cell::new(false));
+        let charge = |terms: &Terms, balance| {
+            if !has_raced.replace(true) {
+                let seven = 7 * terms.token as i64;
+                // ORDERING: Relaxed. One thread, in place of two.
+                // MODEL: none; there is no other thread.
+                word.store(full.spend(seven, accrued, terms.capacity), Relaxed);
+            }
+            all_of(5, terms, balance)
+        };
+        let answer = spend::<true>(&terms, &word, 0, charge);
+        assert!(matches!(answer, Answer::Said(Err(Denied::Wait(_)))), "{answer:?}");
+    }
+}
