@@ -61,16 +61,17 @@ where
             if balance >= wanted { Ok(wanted) } else { Err(wanted) }
         };
         let asked = self.table.table.ask(self.table.place(key), self.tier, charge);
-        match asked {
-            Ok(Granted { cost: spent, .. }) => self.answer(key, (spent / cost) as u64, asked),
-            Err(Refused::Short { .. }) => self.answer(key, 1, asked),
+        let answer = match asked {
+            Ok(Granted { cost: spent, .. }) => self.say((spent / cost) as u64, asked),
+            Err(Refused::Short { .. }) => self.say(1, asked),
             Err(Refused::Full { ticks }) => {
                 let (fresh, retry_after) = self.if_there_was_room(most as u64, ticks);
-                let answer = self.table.overflow.answer_up_to(most as u64, fresh, retry_after);
-                self.table.observer.decided(key, most as u64, answer.is_ok());
-                answer
+                self.table.overflow.answer_up_to(most as u64, fresh, retry_after)
             }
-        }
+        };
+        let told = answer.map_or(permits, |grant| grant.permits());
+        self.table.observer.decided(key, told, answer.is_ok());
+        answer
     }
 
     /// As [`KeyTable::try_acquire_revocable`], in this tier.

@@ -75,6 +75,31 @@ fn a_full_table_has_one_bucket_for_all_that_it_cannot_count_if_it_is_told_to() {
     assert_eq!(table.try_acquire(&0, 7).unwrap().remaining(), 0, "its own bucket");
 }
 
+/// Notes what it is told.
+#[derive(Debug, Default)]
+struct Noted(std::sync::Mutex<Vec<(u64, u64, bool)>>);
+
+impl Observe<u64> for Noted {
+    fn decided(&self, key: &u64, permits: u64, is_granted: bool) {
+        self.0.lock().unwrap().push((*key, permits, is_granted));
+    }
+}
+
+#[test]
+fn an_observer_is_told_how_many_permits_were_granted_of_those_that_were_asked_for() {
+    let (clock, noted) = (ManualClock::new(), Noted::default());
+    let share = WhenFull::Share(quota!(4 / second));
+    let table = builder(TEN, &clock).when_full(share).observer(&noted).memory(64).unwrap();
+    for key in 0..8 {
+        table.try_acquire(&key, 7).unwrap();
+    }
+    noted.0.lock().unwrap().clear();
+    let granted = |key| table.try_acquire_up_to(&key, 10).map_or(0, |grant| grant.permits());
+    assert_eq!([granted(0), granted(0), granted(100), granted(100)], [3, 0, 4, 0]);
+    let told = [(0, 3, true), (0, 10, false), (100, 4, true), (100, 10, false)];
+    assert_eq!(*noted.0.lock().unwrap(), told);
+}
+
 #[test]
 fn a_flood_of_keys_neither_disturbs_those_that_are_there_nor_gives_any_a_fresh_burst() {
     let clock = ManualClock::at(SECOND);
