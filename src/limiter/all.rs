@@ -141,7 +141,8 @@ impl<L: Limiter> All<L> {
 
     /// The answer that [`try_acquire`](All::try_acquire) would give now. Takes nothing.
     ///
-    /// The grant is that of the limiter with the least left.
+    /// The grant is that of the limiter with the least left; of several with as much left, that
+    /// of the first.
     ///
     /// # Errors
     ///
