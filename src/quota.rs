@@ -337,6 +337,13 @@ mod tests {
     }
 
     #[test]
+    fn a_quota_of_one_at_a_time_has_a_burst_of_one_whatever_the_rate() {
+        let quota = Quota::one_at_a_time(rate!(100 / 3 minutes));
+        assert_eq!(quota.rate(), rate!(100 / 3 minutes));
+        assert_eq!((quota.burst(), quota.initial(), quota.max_debt()), (1, 1, 1));
+    }
+
+    #[test]
     fn every_part_out_of_range_is_named() {
         let quota = quota!(10 / second);
         let refused = [

@@ -241,4 +241,18 @@ mod tests {
             assert_eq!(tally.at(word, &end), Some(tally.empty(&end)));
         }
     }
+
+    #[cfg(feature = "alloc")]
+    #[test]
+    fn what_was_spent_a_whole_window_ago_is_no_part_of_what_is_restored() {
+        let tally = FromFirst::new(rate!(7 / minute)).unwrap();
+        let now = tally.now(1_000 * SECOND);
+        let restored = |oldest: u64| {
+            let spent = [(oldest, 3), (30 * SECOND, 2)];
+            let counted = tally.counted(tally.restored(spent.into_iter(), &now), &now);
+            (counted.current, counted.left_nanos)
+        };
+        assert_eq!(restored(60 * SECOND), (2, 30 * SECOND));
+        assert_eq!(restored(60 * SECOND - 8), (5, 8));
+    }
 }
