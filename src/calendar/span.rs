@@ -111,10 +111,10 @@ impl Calendar {
             AmbiguousOffset::Unambiguous { offset: before }
             | AmbiguousOffset::Fold { before, .. } => midnight - seconds(before),
             // The change that left midnight out is the first instant after it, and
-            // need not show a full hour.
+            // need not show a full hour: it is at midnight, or was before.
             AmbiguousOffset::Gap { before, after } => self
                 .zone
-                .preceding(timestamp(midnight - seconds(before) + 1))
+                .preceding(timestamp(midnight - seconds(before)))
                 .map(second_of)
                 .take_while(|&at| at > midnight - seconds(after))
                 .last()

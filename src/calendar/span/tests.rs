@@ -199,12 +199,18 @@ fn weeks_begin_when_they_are_told_to_and_months_are_as_long_as_they_are() {
 #[test]
 fn a_midnight_that_a_change_left_out_is_the_instant_of_the_change() {
     // From 23:30 to 00:30: the day begins at the half hour.
-    let zone = jiff::tz::TimeZone::posix("AAA0BBB,J100/23:30,J200/12").unwrap();
-    let days = Calendar::with_time_zone(CalendarUnit::Day, zone);
-    let change = second("2026-04-10T23:30Z");
-    assert_eq!(days.span(change).start, change);
-    assert_eq!(days.span(change - 1).end, change);
-    assert_eq!(days.span(change).end - change, 23 * HOUR + HOUR / 2);
+    for (zone, change) in [
+        ("AAA0BBB,J100/23:30,J200/12", "2026-04-10T23:30Z"),
+        ("AAA5BBB,J100/23:30,J200/12", "2026-04-11T04:30Z"),
+        ("AAA-5BBB,J100/23:30,J200/12", "2026-04-10T18:30Z"),
+    ] {
+        let zone = jiff::tz::TimeZone::posix(zone).unwrap();
+        let days = Calendar::with_time_zone(CalendarUnit::Day, zone);
+        let change = second(change);
+        assert_eq!(days.span(change).start, change);
+        assert_eq!(days.span(change - 1).end, change);
+        assert_eq!(days.span(change).end - change, 23 * HOUR + HOUR / 2);
+    }
 }
 
 #[test]
