@@ -252,6 +252,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wanted_is_in_units_where_units_are_earned() {
+        let outlook = Outlook::Accrued(Accrued { token: 7, ..SOME });
+        assert_eq!([0, 1, 3].map(|permits| outlook.wanted_for(permits)), [0, 7, 21]);
+        assert_eq!(outlook.wanted_for(1 << 62), i64::MAX);
+    }
+
+    #[test]
     fn an_outlook_holds_from_now_on_or_from_the_origin_if_that_is_to_come() {
         let late = Accrued { apart_nanos: 77, ..SOME };
         assert_eq!([0, 50, u64::MAX].map(|now| late.holds_from(now)), [0, 50, u64::MAX]);
