@@ -1,11 +1,185 @@
-//! The functions behind the literals [`rate!`](crate::rate) and [`quota!`](crate::quota), which
-//! run when they are compiled.
+//! The literals [`rate!`](crate::rate) and [`quota!`](crate::quota), and the functions behind
+//! them, which run when they are compiled.
 
 use core::time::Duration;
 
 use crate::error::ConfigError;
 use crate::quota::{Quota, Refill};
 use crate::rate::Rate;
+
+/// Makes a [`Rate`] literal, checked when it is compiled, also by `cargo check`.
+///
+/// Permits `/` a period: a unit, or a count of it. The units are `ns`, `us`, `ms`, `second`,
+/// `minute`, `hour`, `day`, and the plurals of the last four. The permits may be a constant; a
+/// count of units is a literal. The same words can be read at run time: see [`Rate`]'s
+/// `FromStr`.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Rate, rate};
+///
+/// const LOGIN: Rate = rate!(5 / minute);
+/// let upload = rate!(500 / 15 minutes);
+/// let tick = rate!(1 / 250 ms);
+/// ```
+///
+/// A rate that is out of range does not build:
+///
+/// ```compile_fail
+/// let never = sluicegate::rate!(0 / second);
+/// ```
+///
+/// Nor does a unit that is none:
+///
+/// ```compile_fail
+/// let often = sluicegate::rate!(5 / fortnight);
+/// ```
+#[macro_export]
+macro_rules! rate {
+    ($permits:tt / $unit:ident) => {
+        $crate::rate!($permits / 1 $unit)
+    };
+    ($permits:tt / $count:literal $unit:ident) => {{
+        // A constant with a name, as `cargo check` does not look at others.
+        const __SLUICEGATE_RATE: $crate::Rate =
+            $crate::literal::rate($permits, $count, $crate::__nanos_per!($unit));
+        __SLUICEGATE_RATE
+    }};
+}
+
+/// The length of a unit, for [`rate!`](crate::rate).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nanos_per {
+    (ns) => {
+        1
+    };
+    (nanoseconds) => {
+        1
+    };
+    (us) => {
+        1_000
+    };
+    (microseconds) => {
+        1_000
+    };
+    (ms) => {
+        1_000_000
+    };
+    (milliseconds) => {
+        1_000_000
+    };
+    (second) => {
+        1_000_000_000
+    };
+    (seconds) => {
+        1_000_000_000
+    };
+    (minute) => {
+        60_000_000_000
+    };
+    (minutes) => {
+        60_000_000_000
+    };
+    (hour) => {
+        3_600_000_000_000
+    };
+    (hours) => {
+        3_600_000_000_000
+    };
+    (day) => {
+        86_400_000_000_000
+    };
+    (days) => {
+        86_400_000_000_000
+    };
+    ($unit:ident) => {
+        ::core::compile_error!(::core::concat!(
+            "period has the unit `",
+            ::core::stringify!($unit),
+            "`: must be ns, us, ms, second, minute, hour or day, or a plural of the last four",
+        ))
+    };
+}
+
+/// Makes a [`Quota`] literal, checked when it is compiled, also by `cargo check`.
+///
+/// A rate as in [`rate!`](crate::rate), then any of these parts, each after a comma. What is left
+/// out is as [`Quota::new`] says:
+///
+/// | part | |
+/// |---|---|
+/// | `burst 20` | [`with_burst`](Quota::with_burst) |
+/// | `refill interval` or `refill smooth` | [`with_refill`](Quota::with_refill) |
+/// | `initial 5` | [`with_initial`](Quota::with_initial) |
+/// | `max_debt 0` | [`with_max_debt`](Quota::with_max_debt) |
+///
+/// The same words can be read at run time: see [`Quota`]'s `FromStr`.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Quota, quota};
+///
+/// const API: Quota = quota!(100 / second, burst 20);
+/// let hourly = quota!(5_000 / hour, refill interval);
+/// assert_eq!(hourly.burst(), 5_000);
+/// ```
+///
+/// A part that is out of range does not build:
+///
+/// ```compile_fail
+/// let quota = sluicegate::quota!(100 / second, burst 0);
+/// ```
+///
+/// Nor does one that is none:
+///
+/// ```compile_fail
+/// let quota = sluicegate::quota!(100 / second, bust 20);
+/// ```
+#[macro_export]
+macro_rules! quota {
+    ($permits:tt / $unit:ident $(, $part:ident $value:expr)* $(,)?) => {
+        $crate::quota!($permits / 1 $unit $(, $part $value)*)
+    };
+    ($permits:tt / $count:literal $unit:ident $(, $part:ident $value:expr)* $(,)?) => {{
+        // A constant with a name, as `cargo check` does not look at others.
+        const __SLUICEGATE_QUOTA: $crate::Quota = {
+            #[allow(unused_imports, reason = "only a part `refill` needs them")]
+            use $crate::literal::{interval, smooth};
+            let quota = $crate::Quota::new($crate::rate!($permits / $count $unit));
+            $(let quota = $crate::__quota_part!($part quota, $value);)*
+            quota
+        };
+        __SLUICEGATE_QUOTA
+    }};
+}
+
+/// A quota with one part given, for [`quota!`](crate::quota).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __quota_part {
+    (burst $quota:ident, $value:expr) => {
+        $crate::literal::quota($quota.with_burst($value))
+    };
+    (refill $quota:ident, $value:expr) => {
+        $quota.with_refill($value)
+    };
+    (initial $quota:ident, $value:expr) => {
+        $crate::literal::quota($quota.with_initial($value))
+    };
+    (max_debt $quota:ident, $value:expr) => {
+        $crate::literal::quota($quota.with_max_debt($value))
+    };
+    ($part:ident $quota:ident, $value:expr) => {
+        ::core::compile_error!(::core::concat!(
+            "quota has a part `",
+            ::core::stringify!($part),
+            "`: must be burst, refill, initial or max_debt",
+        ))
+    };
+}
 
 /// The word of a quota's part `refill`.
 #[expect(non_upper_case_globals, reason = "it is a word of the literal")]

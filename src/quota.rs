@@ -236,88 +236,10 @@ impl From<Rate> for Quota {
     }
 }
 
-/// Makes a [`Quota`] literal, checked when it is compiled, also by `cargo check`.
-///
-/// A rate as in [`rate!`](crate::rate), then any of these parts, each after a comma. What is left
-/// out is as [`Quota::new`] says:
-///
-/// | part | |
-/// |---|---|
-/// | `burst 20` | [`with_burst`](Quota::with_burst) |
-/// | `refill interval` or `refill smooth` | [`with_refill`](Quota::with_refill) |
-/// | `initial 5` | [`with_initial`](Quota::with_initial) |
-/// | `max_debt 0` | [`with_max_debt`](Quota::with_max_debt) |
-///
-/// The same words can be read at run time: see [`Quota`]'s `FromStr`.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{Quota, quota};
-///
-/// const API: Quota = quota!(100 / second, burst 20);
-/// let hourly = quota!(5_000 / hour, refill interval);
-/// assert_eq!(hourly.burst(), 5_000);
-/// ```
-///
-/// A part that is out of range does not build:
-///
-/// ```compile_fail
-/// let quota = sluicegate::quota!(100 / second, burst 0);
-/// ```
-///
-/// Nor does one that is none:
-///
-/// ```compile_fail
-/// let quota = sluicegate::quota!(100 / second, bust 20);
-/// ```
-#[macro_export]
-macro_rules! quota {
-    ($permits:tt / $unit:ident $(, $part:ident $value:expr)* $(,)?) => {
-        $crate::quota!($permits / 1 $unit $(, $part $value)*)
-    };
-    ($permits:tt / $count:literal $unit:ident $(, $part:ident $value:expr)* $(,)?) => {{
-        // A constant with a name, as `cargo check` does not look at others.
-        const __SLUICEGATE_QUOTA: $crate::Quota = {
-            #[allow(unused_imports, reason = "only a part `refill` needs them")]
-            use $crate::literal::{interval, smooth};
-            let quota = $crate::Quota::new($crate::rate!($permits / $count $unit));
-            $(let quota = $crate::__quota_part!($part quota, $value);)*
-            quota
-        };
-        __SLUICEGATE_QUOTA
-    }};
-}
-
-/// A quota with one part given, for [`quota!`](crate::quota).
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __quota_part {
-    (burst $quota:ident, $value:expr) => {
-        $crate::literal::quota($quota.with_burst($value))
-    };
-    (refill $quota:ident, $value:expr) => {
-        $quota.with_refill($value)
-    };
-    (initial $quota:ident, $value:expr) => {
-        $crate::literal::quota($quota.with_initial($value))
-    };
-    (max_debt $quota:ident, $value:expr) => {
-        $crate::literal::quota($quota.with_max_debt($value))
-    };
-    ($part:ident $quota:ident, $value:expr) => {
-        ::core::compile_error!(::core::concat!(
-            "quota has a part `",
-            ::core::stringify!($part),
-            "`: must be burst, refill, initial or max_debt",
-        ))
-    };
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rate;
+    use crate::{quota, rate};
 
     #[test]
     fn the_parts_left_out_follow_the_burst() {

@@ -132,105 +132,10 @@ impl Rate {
     }
 }
 
-/// Makes a [`Rate`] literal, checked when it is compiled, also by `cargo check`.
-///
-/// Permits `/` a period: a unit, or a count of it. The units are `ns`, `us`, `ms`, `second`,
-/// `minute`, `hour`, `day`, and the plurals of the last four. The permits may be a constant; a
-/// count of units is a literal. The same words can be read at run time: see [`Rate`]'s
-/// `FromStr`.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{Rate, rate};
-///
-/// const LOGIN: Rate = rate!(5 / minute);
-/// let upload = rate!(500 / 15 minutes);
-/// let tick = rate!(1 / 250 ms);
-/// ```
-///
-/// A rate that is out of range does not build:
-///
-/// ```compile_fail
-/// let never = sluicegate::rate!(0 / second);
-/// ```
-///
-/// Nor does a unit that is none:
-///
-/// ```compile_fail
-/// let often = sluicegate::rate!(5 / fortnight);
-/// ```
-#[macro_export]
-macro_rules! rate {
-    ($permits:tt / $unit:ident) => {
-        $crate::rate!($permits / 1 $unit)
-    };
-    ($permits:tt / $count:literal $unit:ident) => {{
-        // A constant with a name, as `cargo check` does not look at others.
-        const __SLUICEGATE_RATE: $crate::Rate =
-            $crate::literal::rate($permits, $count, $crate::__nanos_per!($unit));
-        __SLUICEGATE_RATE
-    }};
-}
-
-/// The length of a unit, for [`rate!`](crate::rate).
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __nanos_per {
-    (ns) => {
-        1
-    };
-    (nanoseconds) => {
-        1
-    };
-    (us) => {
-        1_000
-    };
-    (microseconds) => {
-        1_000
-    };
-    (ms) => {
-        1_000_000
-    };
-    (milliseconds) => {
-        1_000_000
-    };
-    (second) => {
-        1_000_000_000
-    };
-    (seconds) => {
-        1_000_000_000
-    };
-    (minute) => {
-        60_000_000_000
-    };
-    (minutes) => {
-        60_000_000_000
-    };
-    (hour) => {
-        3_600_000_000_000
-    };
-    (hours) => {
-        3_600_000_000_000
-    };
-    (day) => {
-        86_400_000_000_000
-    };
-    (days) => {
-        86_400_000_000_000
-    };
-    ($unit:ident) => {
-        ::core::compile_error!(::core::concat!(
-            "period has the unit `",
-            ::core::stringify!($unit),
-            "`: must be ns, us, ms, second, minute, hour or day, or a plural of the last four",
-        ))
-    };
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rate;
 
     #[test]
     fn every_limit_is_allowed_and_one_beyond_it_is_named() {
