@@ -309,3 +309,50 @@ fn a_look_by_a_caller_that_is_held_up_promises_no_more_than_there_ever_was() {
     assert!(table.peek(&1, 21).is_err());
     assert!(clock.next.lock().unwrap().is_none());
 }
+
+/// A table of a line, by a clock whose callers may be held up.
+fn held_up(start_nanos: u64) -> (&'static HeldUp, &'static KeyTable<u64, Open, &'static HeldUp>) {
+    let manual = ManualClock::at(start_nanos);
+    let clock: &HeldUp = Box::leak(Box::new(HeldUp { manual, next: Mutex::new(None) }));
+    let table = KeyTable::builder_with(TEN, Open::default(), clock).memory(64).unwrap();
+    (clock, Box::leak(Box::new(table)))
+}
+
+impl HeldUp {
+    /// Has it happen in the middle of the next reading.
+    fn meanwhile(&self, happens: impl FnOnce() + Send + 'static) {
+        *self.next.lock().unwrap() = Some(Box::new(happens));
+    }
+}
+
+#[test]
+fn a_removal_that_is_held_up_makes_full_what_was_emptied_meanwhile() {
+    let (clock, table) = held_up(1_000 * SECOND);
+    table.try_acquire(&1, 1).unwrap();
+    clock.meanwhile(move || {
+        clock.manual.advance_nanos(100 * SECOND);
+        table.try_acquire(&1, 10).unwrap();
+    });
+    assert!(table.remove(&1));
+    assert!(clock.next.lock().unwrap().is_none());
+    assert_eq!(table.peek(&1, 0).unwrap().remaining(), 10);
+}
+
+/// A caller finds the clock behind, twice, and while it is held up the clock is ahead of all.
+#[test]
+fn a_table_does_not_go_back_to_a_reading_from_before_its_time_went_on() {
+    let (clock, table) = held_up(1_000 * SECOND);
+    clock.manual.advance_nanos(SECOND);
+    table.try_acquire(&1, 10).unwrap();
+    clock.manual.rewind(Duration::from_secs(50));
+    clock.meanwhile(move || {
+        clock.meanwhile(move || {
+            clock.manual.advance_nanos(70 * SECOND);
+            table.try_acquire(&2, 10).unwrap();
+        });
+    });
+    table.remove(&1);
+    assert!(clock.next.lock().unwrap().is_none());
+    assert_eq!(table.healed(), 0);
+    assert!(table.try_acquire(&2, 1).is_err());
+}
