@@ -116,6 +116,13 @@ fn room_given_back_was_empty() {
     late_is_bounded(2, (MANY, prepare), [&[Ask(0, 1)], &[Set(LATE), Ask(0, 4)]]);
 }
 
+/// The same for a lease, which draws into it.
+#[test]
+fn room_that_a_lease_is_drawn_into_was_empty() {
+    let prepared = (MANY, eight_in_a_shard as fn(&Sharded) -> u64);
+    late_is_bounded(2, prepared, [&[Lease(0, 8)], &[Set(LATE), Ask(0, 8)]]);
+}
+
 /// Four of the eight are in a shard, and three held for ever.
 fn one_is_left(limiter: &Sharded) -> u64 {
     fill(limiter, 0, 4);
@@ -134,6 +141,13 @@ fn a_denial_gives_back_room_that_was_empty() {
     // Some is empty from the first.
     let prepare = |limiter: &Sharded| one_is_left(limiter) + act(limiter, &[Ask(0, 1)]);
     late_is_bounded(3, (EIGHT, prepare), [&[Ask(1, 6)], &[Set(LATE), Ask(0, 3)]]);
+}
+
+/// Two are refused at once, and both would close the same room.
+#[test]
+fn empty_room_is_given_back_once() {
+    let prepare = |limiter: &Sharded| one_is_left(limiter) + act(limiter, &[Ask(0, 1)]);
+    late_is_bounded(2, (EIGHT, prepare), [&[Ask(0, 6)], &[Ask(1, 6), Set(LATE)]]);
 }
 
 /// Room is not given back for what the root was before others drew from it.

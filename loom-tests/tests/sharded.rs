@@ -56,3 +56,25 @@ fn two_draw_at_once() {
     all_is_granted(2, (FEW, 4), |_| 0, [(0, &[1]), (0, &[1])]);
     all_is_granted(2, (FEW, 4), |_| 0, [(0, &[1]), (1, &[1])]);
 }
+
+/// The last one is in a shard, and two want it; one of them wants more, or that one.
+#[test]
+fn what_is_granted_of_some_is_one_at_least() {
+    check(3, || {
+        let limiter = sharded(quota!(1 / second, burst 8), TestClock::new());
+        fill(&limiter, 1, 1);
+        assert_eq!(ask(&limiter, (0, &[7])), 7);
+        let callers: [fn(&Sharded) -> u64; 2] = [
+            |limiter| {
+                let granted = limiter.shard(0).try_acquire_up_to(5);
+                granted.map_or(0, |grant| {
+                    assert!(grant.permits() > 0, "granted nothing");
+                    grant.permits()
+                })
+            },
+            |limiter| ask(limiter, (1, &[1])),
+        ];
+        let granted: u64 = race(&limiter, callers, |limiter, call| call(limiter)).iter().sum();
+        assert_eq!(granted, 1);
+    });
+}

@@ -201,7 +201,8 @@ impl Line {
     pub(super) fn look(&self) -> Room {
         // ORDERING: Relaxed. A caller that finds too little here has looked at the root
         // before, by an Acquire load, and so not at this earlier.
-        // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
+        // MODEL: `a_denial_is_forgotten_when_tokens_come_back`,
+        // `what_is_granted_of_some_is_one_at_least`.
         self.room.load(Relaxed)
     }
 
@@ -223,7 +224,7 @@ impl Line {
     fn change(&self, next: impl Fn(Room) -> Room) -> Room {
         let mut pauses = Pauses::new();
         // ORDERING: Relaxed. Who takes nothing learns nothing; who does takes it by the CAS.
-        // MODEL: `room_given_back_was_empty`.
+        // MODEL: `room_given_back_was_empty`, `empty_room_is_given_back_once`.
         let mut seen = self.room.load(Relaxed);
         loop {
             let next = next(seen);
