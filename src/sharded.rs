@@ -48,7 +48,10 @@
 //! and cut off: what it earned *before* the room was empty must not come back. So the word
 //! is settled first: what is cut off at an instant at which the room was empty and in
 //! nobody else's hands is cut off for good. From that instant on `all` is below the
-//! capacity by that room, so what is uncovered has been earned since, and fits. (5) A
+//! capacity by that room, so what is uncovered has been earned since, and fits. That holds
+//! by the terms of a change that is under way, too: to cut off moves the word, and the
+//! change has to read the clock again. Where there is nothing to cut off, no room is taken
+//! back unless none is under way; one that begins then reads the clock later. (5) A
 //! change of terms that keeps the tokens puts those of the shards back into the root,
 //! and sets its level, before it takes back their room. If it lowers the capacity, what is
 //! in leases and hands just then was taken under the old terms; it is not put back
@@ -143,8 +146,9 @@ pub use self::shard::Shard;
 /// that leases and receipts hold earns nothing until they end, so no wait is named for what
 /// needs it: [`Denied::Leased`]. Nor does it know of a lease that begins during the call or
 /// after it: then the wait is for what that lease holds by then. And where the clock reads
-/// earlier than that of another thread did when it took from the root, room is not closed:
-/// then a request for nearly the whole burst may be refused once more.
+/// earlier than that of another thread did when it took from the root, or the quota is just
+/// being changed, room is not closed: then a request for nearly the whole burst may be
+/// refused once more.
 ///
 /// [`Grant::remaining`] of a grant from a shard is what that shard has left, and
 /// [`Grant::reset_after`] the time in which the whole burst is earned: one is at least,

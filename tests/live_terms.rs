@@ -3,9 +3,11 @@
 //!
 //! * `Keep`, `Scale` and `Reset`, with tokens and with debt, between the extremes;
 //! * nothing is retroactive, and what was earned of a period is not lost;
+//! * a change that is held up brings nothing back that was cut off;
 //! * a change to the same quota changes nothing, and one of the burst alone leaves
 //!   the steps of an interval refill where they are.
 
+use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
 use sluicegate::*;
@@ -245,4 +247,61 @@ fn cells_of_the_tolerance_that_others_tell_have_the_same() {
         assert!(told <= tolerance);
         assert_eq!(Gcra::with_clock(interval, told, &clock).unwrap().tolerance(), told);
     }
+}
+
+/// A clock of which one reading is held up: it is told to its caller only when others have
+/// done something.
+#[derive(Debug)]
+struct HeldUp {
+    clock: ManualClock,
+    holds: Mutex<bool>,
+    is_read: Barrier,
+    goes_on: Barrier,
+}
+
+impl HeldUp {
+    fn new() -> HeldUp {
+        let pair = || Barrier::new(2);
+        let holds = Mutex::new(false);
+        HeldUp { clock: ManualClock::new(), holds, is_read: pair(), goes_on: pair() }
+    }
+}
+
+impl Clock for HeldUp {
+    fn now_nanos(&self) -> u64 {
+        let now_nanos = self.clock.now_nanos();
+        let holds = std::mem::take(&mut *self.holds.lock().unwrap());
+        if holds {
+            self.is_read.wait();
+            self.goes_on.wait();
+        }
+        now_nanos
+    }
+}
+
+/// The new terms earn from the reading on, and for most of that time the lease has tokens in its
+/// room; the old terms have nothing to cut off when it comes back.
+#[test]
+fn a_lease_that_ends_while_a_change_is_held_up_brings_nothing_back_that_was_cut_off() {
+    let limiter = Sharded::with_shards(quota!(1 / day, burst 8), 2, HeldUp::new()).unwrap();
+    let clock = limiter.clock();
+    limiter.try_acquire(1).unwrap();
+    let mut lease = limiter.lease(4).unwrap();
+    std::thread::scope(|scope| {
+        *clock.holds.lock().unwrap() = true;
+        scope.spawn(|| limiter.reconfigure(quota!(1 / second, burst 8), Carry::Keep));
+        clock.is_read.wait();
+        clock.clock.advance(1_000 * SECOND);
+        assert!(lease.spend(4));
+        drop(lease);
+        clock.goes_on.wait();
+    });
+    limiter.try_acquire(4).unwrap();
+    let denied = limiter.try_acquire(1).unwrap_err();
+    assert_eq!(denied.retry_after(), Some(SECOND));
+    // The room is back with the limiter, and earns.
+    let denied = limiter.try_acquire(8).unwrap_err();
+    assert_eq!(denied.retry_after(), Some(8 * SECOND));
+    clock.clock.advance(8 * SECOND);
+    limiter.try_acquire(8).unwrap();
 }

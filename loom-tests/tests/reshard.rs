@@ -177,6 +177,33 @@ fn a_lease_taken_beside_a_change_of_the_burst_keeps_the_bound_of_a_lower_one() {
     });
 }
 
+/// A change may be held up after its reading of the clock, and its terms earn from then on. What
+/// they had no room for by the time at which room is given back does not come with it, though the
+/// terms before had nothing to cut off.
+#[test]
+fn room_given_back_beside_a_change_brings_nothing_back_that_the_new_terms_cut_off() {
+    // Earns next to nothing.
+    const SLOW: Quota = quota!(1 / day, burst 8);
+    let change: Act = |limiter| {
+        limiter.reconfigure(quota!(1 / second, burst 8), Carry::Keep);
+        0
+    };
+    let spend_late: Act = |limiter| {
+        let mut lease = limiter.shard(0).lease(4).unwrap();
+        limiter.clock().set(LATE);
+        let held = lease.left();
+        assert!(lease.spend(held));
+        held
+    };
+    check(3, move || {
+        let limiter = sharded(SLOW, TestClock::new());
+        assert_eq!(ask(&limiter, (1, &[1])), 1);
+        let late = race(&limiter, [change, spend_late], |limiter, act| act(limiter));
+        let left = rest(&limiter);
+        assert!(late[1] + left <= 8, "{late:?} and {left}");
+    });
+}
+
 #[test]
 fn after_a_reset_there_is_no_more_than_the_burst() {
     let others: [Act; 3] = [

@@ -100,10 +100,25 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         true
     }
 
+    /// Whether no change of terms is under way. One that begins later reads the clock no
+    /// earlier than the caller has.
+    #[cfg(feature = "alloc")]
+    pub(super) fn is_unchanging(&self) -> bool {
+        // ORDERING: Release, and a CAS though it changes nothing, so that it has its place among
+        // those of `lock`. One that comes later takes over from it, by its Acquire, what the
+        // caller has read of the clock. If a change has ended, its store in `drop` is what is
+        // found here, and the fence of the caller's `still` takes over from that: the word has
+        // moved on. On failure Relaxed: that a change was under way says enough.
+        // MODEL: `room_given_back_beside_a_change_brings_nothing_back_that_the_new_terms_cut_off`.
+        self.changing.compare_exchange(0, 0, Release, Relaxed).is_ok()
+    }
+
     fn lock(&self) -> Option<Changing<'_>> {
         // ORDERING: Acquire, so that the stores of this change to a slot come
-        // after those of the last one. Pairs with the store in `drop`.
-        // MODEL: `two_changes_leave_one_of_them`.
+        // after those of the last one. Pairs with the store in `drop`, and with
+        // `is_unchanging`.
+        // MODEL: `two_changes_leave_one_of_them`,
+        // `room_given_back_beside_a_change_brings_nothing_back_that_the_new_terms_cut_off`.
         self.changing.compare_exchange(0, 1, Acquire, Relaxed).ok()?;
         Some(Changing(&self.changing))
     }

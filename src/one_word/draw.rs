@@ -146,12 +146,17 @@ impl<C: Clock> OneWord<C, RoomLent> {
     }
 
     /// Takes back room for `permits` that was lent, if at `now_nanos` it was empty, and the
-    /// caller's alone. Whether it did: a clock that is behind cannot tell.
+    /// caller's alone. Whether it did: a clock that is behind cannot tell, nor can anybody
+    /// while the terms are being changed.
     ///
     /// The word counts what it earns only when it is looked at, and cuts off what it has
     /// no room for. With more room it would find some of that again, earned when there
     /// were still tokens in this room; they would be spent twice. So what it
     /// has cut off until `now_nanos` is first cut off for good.
+    ///
+    /// If that is nothing, nothing is written, and so no change of terms that is under way has
+    /// to read the clock again. Its terms earn from the earlier reading on, and by them
+    /// something may have been cut off. So while there is one, the room stays lent.
     pub(crate) fn take_back(&self, now_nanos: u64, permits: u64) -> bool {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `room_given_back_was_empty`.
@@ -162,16 +167,19 @@ impl<C: Clock> OneWord<C, RoomLent> {
             let balance = seen.balance(accrued, capacity);
             let next = seen.spend(0, accrued, capacity);
             let settled = if balance < 0 || next == seen {
-                self.still(seen)
+                // In this order: a change that has ended shows in the word. The model of both is
+                // `room_given_back_beside_a_change_brings_nothing_back_that_the_new_terms_cut_off`.
+                let is_settled = balance >= 0 && self.is_unchanging();
+                self.still(seen).map(|()| is_settled)
             } else {
                 // ORDERING: AcqRel and Acquire, as the CAS of `attempt`: it is a spending
                 // of what the word has no room for.
                 // MODEL: `room_given_back_was_empty`.
-                self.line.word.compare_exchange_weak(seen, next, AcqRel, Acquire).map(drop)
+                self.line.word.compare_exchange_weak(seen, next, AcqRel, Acquire).map(|_| true)
             };
             match settled {
-                Ok(()) if balance < 0 => return false,
-                Ok(()) => {
+                Ok(false) => return false,
+                Ok(true) => {
                     self.line.lent.take_back(permits);
                     return true;
                 }

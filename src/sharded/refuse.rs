@@ -107,7 +107,7 @@ impl<C: Clock> Sharded<C> {
     }
 
     /// Gives the empty room of all shards back, and says by which reading of the clock. (All,
-    /// unless the clock is behind: then it stays where it is.)
+    /// unless the clock is behind, or the terms are being changed: then it stays where it is.)
     fn close_all(&self, index: usize) -> u64 {
         let mut hand = Hand::of(&self.shards, index);
         for next in 0..self.shards.count() {
