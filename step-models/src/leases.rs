@@ -18,8 +18,10 @@
 //! * Empty room in hand goes back to the root by a reading of the clock later than it
 //!   was in hand and empty. What the root has earned above the clamp is only hidden: the
 //!   level and then what is outside are loaded, and what was above the clamp by that
-//!   reading is cut off by a CAS. If there is nothing, the level is loaded again. If
-//!   the level is ahead of the reading, the room is put down in the shard.
+//!   reading is cut off by a CAS. If there is nothing, the level is loaded again. (The code
+//!   then gives no room back beside a change, either: that is for changes of the rate, and
+//!   here the rate is always the same.) If the level is ahead of the reading, the room is
+//!   put down in the shard.
 //!   Room that was registered and never had a token in it needs none of this.
 //! * A caller's lease takes tokens from a shard, or draws them, each with its room;
 //!   they are spent without an access. When it is dropped, the room of what was spent
