@@ -234,7 +234,8 @@ impl Line {
             // ORDERING: AcqRel. Release, so that whoever takes the room next sees the
             // root as it was when that room was lent and filled, or a later one: its look
             // at the root decides whether the room may be given back. Acquire, to
-            // be the one who sees it. On failure Relaxed, as for the load.
+            // be the one who sees it. On failure Relaxed, as for the load. (Where nothing has
+            // to be settled, the lock of changes orders as much, and no model tells.)
             // MODEL: `room_given_back_was_empty`, `room_is_given_back_by_a_look_that_is_no_older`.
             if self.room.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok() {
                 return seen;
