@@ -14,8 +14,9 @@ use super::{Place, SHARDS, Shard, Store};
 
 /// Groups of places that a call looks at for an idle key, if there is no room: all of a store
 /// of so few keys, or a few of a larger one, where a key that is refused should cost little.
-/// (Fewer under loom: every look at a shard is one more turn of a lock.)
-const SEARCH_ALL: usize = if cfg!(sluicegate_loom) { 3 } else { 256 };
+/// (Of `FEW_KEYS` in 128 shards that is some 400 groups, and a lock counts as one. Fewer under
+/// loom: every look at a shard is one more turn of a lock.)
+const SEARCH_ALL: usize = if cfg!(sluicegate_loom) { 3 } else { 1_024 };
 const SEARCH_SOME: usize = if cfg!(sluicegate_loom) { 3 } else { 32 };
 const FEW_KEYS: u64 = 1_000;
 
