@@ -47,6 +47,8 @@ mod exact;
 mod forgotten;
 #[path = "key_table/full.rs"]
 mod full;
+#[path = "support/held_up.rs"]
+mod held_up;
 #[path = "key_table/jumps.rs"]
 mod jumps;
 #[path = "key_table/meddled.rs"]

@@ -24,6 +24,8 @@ mod clocks;
 mod drops;
 #[path = "keyed/full.rs"]
 mod full;
+#[path = "support/held_up.rs"]
+mod held_up;
 #[path = "keyed/memory.rs"]
 mod memory;
 #[path = "keyed/races.rs"]

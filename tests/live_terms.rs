@@ -7,10 +7,14 @@
 //! * a change to the same quota changes nothing, and one of the burst alone leaves
 //!   the steps of an interval refill where they are.
 
-use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
 use sluicegate::*;
+
+#[path = "support/held_up.rs"]
+mod held_up;
+
+use self::held_up::HeldUp;
 
 const NANO: Duration = Duration::from_nanos(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -249,59 +253,28 @@ fn cells_of_the_tolerance_that_others_tell_have_the_same() {
     }
 }
 
-/// A clock of which one reading is held up: it is told to its caller only when others have
-/// done something.
-#[derive(Debug)]
-struct HeldUp {
-    clock: ManualClock,
-    holds: Mutex<bool>,
-    is_read: Barrier,
-    goes_on: Barrier,
-}
-
-impl HeldUp {
-    fn new() -> HeldUp {
-        let pair = || Barrier::new(2);
-        let holds = Mutex::new(false);
-        HeldUp { clock: ManualClock::new(), holds, is_read: pair(), goes_on: pair() }
-    }
-}
-
-impl Clock for HeldUp {
-    fn now_nanos(&self) -> u64 {
-        let now_nanos = self.clock.now_nanos();
-        let holds = std::mem::take(&mut *self.holds.lock().unwrap());
-        if holds {
-            self.is_read.wait();
-            self.goes_on.wait();
-        }
-        now_nanos
-    }
-}
-
 /// The new terms earn from the reading on, and for most of that time the lease has tokens in its
 /// room; the old terms have nothing to cut off when it comes back.
 #[test]
 fn a_lease_that_ends_while_a_change_is_held_up_brings_nothing_back_that_was_cut_off() {
-    let limiter = Sharded::with_shards(quota!(1 / day, burst 8), 2, HeldUp::new()).unwrap();
+    let limiter = Sharded::with_shards(quota!(1 / day, burst 8), 2, HeldUp::at(0)).unwrap();
+    let limiter: &'static Sharded<HeldUp> = Box::leak(Box::new(limiter));
     let clock = limiter.clock();
     limiter.try_acquire(1).unwrap();
     let mut lease = limiter.lease(4).unwrap();
-    std::thread::scope(|scope| {
-        *clock.holds.lock().unwrap() = true;
-        scope.spawn(|| limiter.reconfigure(quota!(1 / second, burst 8), Carry::Keep));
-        clock.is_read.wait();
-        clock.clock.advance(1_000 * SECOND);
+    clock.meanwhile(move || {
+        clock.manual.advance(1_000 * SECOND);
         assert!(lease.spend(4));
         drop(lease);
-        clock.goes_on.wait();
     });
+    limiter.reconfigure(quota!(1 / second, burst 8), Carry::Keep);
+    assert!(clock.has_happened());
     limiter.try_acquire(4).unwrap();
     let denied = limiter.try_acquire(1).unwrap_err();
     assert_eq!(denied.retry_after(), Some(SECOND));
     // The room is back with the limiter, and earns.
     let denied = limiter.try_acquire(8).unwrap_err();
     assert_eq!(denied.retry_after(), Some(8 * SECOND));
-    clock.clock.advance(8 * SECOND);
+    clock.manual.advance(8 * SECOND);
     limiter.try_acquire(8).unwrap();
 }

@@ -38,6 +38,8 @@ mod draws;
 mod edges;
 #[path = "support/faults.rs"]
 mod faults;
+#[path = "support/held_up.rs"]
+mod held_up;
 #[path = "support/history.rs"]
 mod history;
 #[path = "support/ops.rs"]

@@ -183,18 +183,26 @@ impl Clock for Meddling {
     }
 }
 
+type Meddled = HotKeys<KeyTable<u64, Open, Arc<Meddling>>>;
+
+/// A limiter of which key 0 is hot, changed at the reading that is told to the clock.
+fn changed_under_way() -> (Arc<Meddling>, Arc<Meddled>) {
+    let clock = Arc::new(Meddling::default());
+    let table = KeyTable::builder_with(QUOTA, Open::default(), Arc::clone(&clock));
+    let limiter = Arc::new(HotKeys::with_places(table.memory(640).unwrap(), 1).unwrap());
+    let meddler = Arc::downgrade(&limiter);
+    let what = move || meddler.upgrade().unwrap().change(|_| ());
+    assert!(clock.what.set(Box::new(what)).is_ok());
+    heat(&*limiter, 0, 1);
+    assert!(limiter.ask_at(0, 1, 1).is_ok());
+    (clock, limiter)
+}
+
 #[test]
 fn a_change_takes_back_what_is_in_the_hand_of_a_call_under_way() {
     // At the reading of the seat, of the draw, of the store; and after the call.
     for reading in 1..=4 {
-        let clock = Arc::new(Meddling::default());
-        let table = KeyTable::builder_with(QUOTA, Open::default(), Arc::clone(&clock));
-        let limiter = Arc::new(HotKeys::with_places(table.memory(640).unwrap(), 1).unwrap());
-        let meddler = Arc::downgrade(&limiter);
-        let what = move || meddler.upgrade().unwrap().change(|_| ());
-        assert!(clock.what.set(Box::new(what)).is_ok());
-        heat(&*limiter, 0, 1);
-        assert!(limiter.ask_at(0, 1, 1).is_ok());
+        let (clock, limiter) = changed_under_way();
         assert_eq!(limiter.ask_at(0, 1, 1).unwrap().remaining(), 16);
         limiter.drain(1);
         clock.at.store(clock.readings.load(Relaxed) + reading, Relaxed);
@@ -206,14 +214,7 @@ fn a_change_takes_back_what_is_in_the_hand_of_a_call_under_way() {
 /// There is nothing in the seat, but something is just being drawn for it.
 #[test]
 fn a_change_takes_back_what_is_being_drawn_for_an_empty_seat() {
-    let clock = Arc::new(Meddling::default());
-    let table = KeyTable::builder_with(QUOTA, Open::default(), Arc::clone(&clock));
-    let limiter = Arc::new(HotKeys::with_places(table.memory(640).unwrap(), 1).unwrap());
-    let meddler = Arc::downgrade(&limiter);
-    let what = move || meddler.upgrade().unwrap().change(|_| ());
-    assert!(clock.what.set(Box::new(what)).is_ok());
-    heat(&*limiter, 0, 1);
-    assert!(limiter.ask_at(0, 1, 1).is_ok());
+    let (clock, limiter) = changed_under_way();
     while limiter.ask_at(0, 1, 1).unwrap().remaining() > 0 {}
     // The first reading is that of the seat, the second that of the draw.
     clock.at.store(clock.readings.load(Relaxed) + 2, Relaxed);

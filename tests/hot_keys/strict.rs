@@ -269,7 +269,7 @@ fn a_key_that_was_never_asked_for_is_not_hot_whatever_its_hash() {
     assert_eq!((0..100_u64).find(|key| limiter.is_hot(key)), None);
 }
 
-/// Whoever asks next, be it before the wait that was told is over.
+/// The next call may come before the wait that was told is over.
 #[test]
 fn a_refusal_that_took_long_is_remembered_no_longer_than_the_store_would_refuse() {
     for kind in [Kind::Keyed, Kind::Table] {

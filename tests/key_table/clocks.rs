@@ -1,11 +1,11 @@
 //! Clocks that start or end anywhere, stand still, or go back.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use sluicegate::*;
 
 use super::counted::{Counted, Failing};
+use super::held_up::HeldUp;
 use super::{Open, SECOND, builder, one_line, table};
 
 const TEN: Quota = quota!(10 / second);
@@ -276,72 +276,46 @@ fn a_place_that_nobody_had_is_taken_at_any_time_without_a_fault() {
     }
 }
 
-/// A clock whose caller is held up after one of its readings, in which time something happens.
-struct HeldUp {
-    manual: ManualClock,
-    next: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-}
-
-impl Clock for HeldUp {
-    fn now_nanos(&self) -> u64 {
-        let now_nanos = self.manual.now_nanos();
-        let next = self.next.lock().unwrap().take();
-        if let Some(next) = next {
-            next();
-        }
-        now_nanos
-    }
+/// A table of a line, by a clock whose callers may be held up.
+fn held_up(
+    quota: Quota,
+    start_nanos: u64,
+) -> (&'static HeldUp, &'static KeyTable<u64, Open, &'static HeldUp>) {
+    let clock: &HeldUp = Box::leak(Box::new(HeldUp::at(start_nanos)));
+    let table = KeyTable::builder_with(quota, Open::default(), clock).memory(64).unwrap();
+    (clock, Box::leak(Box::new(table)))
 }
 
 /// For longer than clocks are apart: what is written meanwhile is ahead of its reading.
 #[test]
 fn a_look_by_a_caller_that_is_held_up_promises_no_more_than_there_ever_was() {
-    let clock = HeldUp { manual: ManualClock::new(), next: Mutex::new(None) };
-    let clock: &'static HeldUp = Box::leak(Box::new(clock));
-    let table = KeyTable::builder_with(quota!(10 / second, burst 100), Open::default(), clock);
-    let table: &'static KeyTable<u64, Open, _> = Box::leak(Box::new(table.memory(64).unwrap()));
+    let (clock, table) = held_up(quota!(10 / second, burst 100), 0);
     table.try_acquire(&1, 100).unwrap();
-    let take_what_is_earned = move || {
+    clock.meanwhile(move || {
         clock.manual.advance_nanos(2 * SECOND);
         table.try_acquire(&1, 20).unwrap();
-    };
-    *clock.next.lock().unwrap() = Some(Box::new(take_what_is_earned));
+    });
     assert!(table.peek(&1, 21).is_err());
-    assert!(clock.next.lock().unwrap().is_none());
-}
-
-/// A table of a line, by a clock whose callers may be held up.
-fn held_up(start_nanos: u64) -> (&'static HeldUp, &'static KeyTable<u64, Open, &'static HeldUp>) {
-    let manual = ManualClock::at(start_nanos);
-    let clock: &HeldUp = Box::leak(Box::new(HeldUp { manual, next: Mutex::new(None) }));
-    let table = KeyTable::builder_with(TEN, Open::default(), clock).memory(64).unwrap();
-    (clock, Box::leak(Box::new(table)))
-}
-
-impl HeldUp {
-    /// Has it happen in the middle of the next reading.
-    fn meanwhile(&self, happens: impl FnOnce() + Send + 'static) {
-        *self.next.lock().unwrap() = Some(Box::new(happens));
-    }
+    assert!(clock.has_happened());
 }
 
 #[test]
 fn a_removal_that_is_held_up_makes_full_what_was_emptied_meanwhile() {
-    let (clock, table) = held_up(1_000 * SECOND);
+    let (clock, table) = held_up(TEN, 1_000 * SECOND);
     table.try_acquire(&1, 1).unwrap();
     clock.meanwhile(move || {
         clock.manual.advance_nanos(100 * SECOND);
         table.try_acquire(&1, 10).unwrap();
     });
     assert!(table.remove(&1));
-    assert!(clock.next.lock().unwrap().is_none());
+    assert!(clock.has_happened());
     assert_eq!(table.peek(&1, 0).unwrap().remaining(), 10);
 }
 
 /// A caller finds the clock behind, twice, and while it is held up the clock is ahead of all.
 #[test]
 fn a_table_does_not_go_back_to_a_reading_from_before_its_time_went_on() {
-    let (clock, table) = held_up(1_000 * SECOND);
+    let (clock, table) = held_up(TEN, 1_000 * SECOND);
     clock.manual.advance_nanos(SECOND);
     table.try_acquire(&1, 10).unwrap();
     clock.manual.rewind(Duration::from_secs(50));
@@ -352,7 +326,7 @@ fn a_table_does_not_go_back_to_a_reading_from_before_its_time_went_on() {
         });
     });
     table.remove(&1);
-    assert!(clock.next.lock().unwrap().is_none());
+    assert!(clock.has_happened());
     assert_eq!(table.healed(), 0);
     assert!(table.try_acquire(&2, 1).is_err());
 }

@@ -1,7 +1,6 @@
 //! Many keys at once.
 
 use std::hash::{BuildHasherDefault, RandomState};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use sluicegate::*;
 
+use super::held_up::HeldUp;
 use super::{Parity, keyed};
 
 proptest! {
@@ -105,26 +105,13 @@ fn batches_of_several_threads_admit_no_more_than_the_bursts() {
     assert_eq!(granted.into_inner(), 50 * KEYS);
 }
 
-/// A clock whose next caller is held up.
-struct HeldUp(Mutex<Option<Box<dyn FnOnce() + Send>>>);
-
-impl Clock for HeldUp {
-    fn now_nanos(&self) -> u64 {
-        let next = self.0.lock().unwrap().take();
-        if let Some(next) = next {
-            next();
-        }
-        1_000
-    }
-}
-
 /// One caller has the lock of a shard, and does not go on until a key of another shard, which
 /// comes first in a batch, was answered and taken out. Who waited for the one lock and had the
 /// other would wait for ever; here, until the holder gives up.
 #[test]
 fn a_batch_that_waits_for_one_shard_is_in_nobodys_way_in_another() {
     const LONG: Duration = Duration::from_secs(20);
-    let clock = HeldUp(Mutex::new(None));
+    let clock = HeldUp::at(1_000);
     let buckets = Buckets::with_clock(quota!(10 / second), &clock).unwrap();
     let hasher = BuildHasherDefault::<Parity>::default();
     let users = Keyed::<u64, _>::builder(buckets).hasher(hasher).build().unwrap();
@@ -136,10 +123,10 @@ fn a_batch_that_waits_for_one_shard_is_in_nobodys_way_in_another() {
     let (is_held, holds) = channel();
     let (may_go, goes) = channel();
     let (was_told, tells) = channel();
-    *clock.0.lock().unwrap() = Some(Box::new(move || {
+    clock.meanwhile(move || {
         is_held.send(()).unwrap();
         was_told.send(goes.recv_timeout(LONG).is_ok()).unwrap();
-    }));
+    });
     thread::scope(|scope| {
         // Its clock is read under the lock.
         scope.spawn(|| users.reset(&here));

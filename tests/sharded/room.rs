@@ -1,10 +1,11 @@
 //! Room that leases, receipts and draws leave behind: it must come back, or the limiter
 //! ends up with nothing of its own.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use sluicegate::*;
+
+use super::held_up::HeldUp;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -176,38 +177,19 @@ fn permits_to_be_given_back_may_come_from_the_root_and_another_shard() {
     assert!(limiter.try_acquire(1).is_err());
 }
 
-/// A clock whose caller is held up after one of its readings, in which time something happens.
-struct HeldUp {
-    manual: ManualClock,
-    next: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-}
-
-impl Clock for HeldUp {
-    fn now_nanos(&self) -> u64 {
-        let now_nanos = self.manual.now_nanos();
-        let next = self.next.lock().unwrap().take();
-        if let Some(next) = next {
-            next();
-        }
-        now_nanos
-    }
-}
-
-/// What is drawn by an early reading into room that had tokens until later would be there once
+/// Tokens drawn by an early reading into room that had tokens until later would be there once
 /// more.
 #[test]
 fn a_caller_that_leases_and_is_held_up_gets_no_more_than_there_was() {
-    let clock = HeldUp { manual: ManualClock::new(), next: Mutex::new(None) };
-    let limiter = Sharded::with_shards(quota!(1_000 / second), 2, clock).unwrap();
+    let limiter = Sharded::with_shards(quota!(1_000 / second), 2, HeldUp::at(0)).unwrap();
     let limiter: &'static Sharded<HeldUp> = Box::leak(Box::new(limiter));
     // Fifteen more are in its shard then.
     assert!(limiter.shard(0).try_acquire(1).is_ok());
     limiter.clock().manual.advance(SECOND);
-    let spend = move || {
+    limiter.clock().meanwhile(move || {
         limiter.clock().manual.advance(SECOND / 10);
         assert!(limiter.shard(0).try_acquire(15).is_ok());
-    };
-    *limiter.clock().next.lock().unwrap() = Some(Box::new(spend));
+    });
     let mut lease = limiter.shard(0).lease(1_000).unwrap();
     let mut granted = 15 + lease.left();
     assert!(lease.spend(lease.left()));

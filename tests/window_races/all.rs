@@ -128,13 +128,18 @@ fn nothing_is_lost_by_a_thread_that_is_alone() {
     }
 }
 
-/// A bucket that somebody else empties between a look and the call that takes.
-struct Raced<'a>(&'a TokenBucket<&'a ManualClock>);
+type Bucket<'a> = TokenBucket<&'a ManualClock>;
+
+/// A bucket to which somebody else does something between a look and the call that takes.
+struct Raced<'a> {
+    bucket: &'a Bucket<'a>,
+    meanwhile: fn(&'a Bucket<'a>),
+}
 
 impl Limiter for Raced<'_> {
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.0.drain();
-        self.0.try_acquire(permits)
+        (self.meanwhile)(self.bucket);
+        self.bucket.try_acquire(permits)
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
@@ -142,11 +147,11 @@ impl Limiter for Raced<'_> {
     }
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.0.peek(permits)
+        self.bucket.peek(permits)
     }
 
     fn reset(&self) {
-        self.0.reset();
+        self.bucket.reset();
     }
 }
 
@@ -156,7 +161,7 @@ fn what_was_taken_before_a_race_was_lost_is_given_back() {
     let bucket = TokenBucket::with_clock(quota!(1 / hour, burst 300), &clock);
     let window = FixedWindow::with_clock(rate!(5 / hour), &clock).unwrap();
     let sliding = SlidingWindow::with_clock(rate!(6 / hour), 6, &clock).unwrap();
-    let raced = Raced(&bucket);
+    let raced = Raced { bucket: &bucket, meanwhile: |bucket| _ = bucket.drain() };
     let all = All::new([&raced as &dyn Limiter, &window, &sliding]).unwrap();
     let calls: [&dyn Fn() -> Result<Grant, Denied>; 3] =
         [&|| all.try_acquire(2), &|| all.try_acquire_up_to(2), &|| {
@@ -169,34 +174,12 @@ fn what_was_taken_before_a_race_was_lost_is_given_back() {
     }
 }
 
-/// A bucket that somebody else fills between a look and the call that takes.
-struct Refilled<'a>(&'a TokenBucket<&'a ManualClock>);
-
-impl Limiter for Refilled<'_> {
-    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.0.reset();
-        self.0.try_acquire(permits)
-    }
-
-    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        self.try_acquire(permits)
-    }
-
-    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.0.peek(permits)
-    }
-
-    fn reset(&self) {
-        self.0.reset();
-    }
-}
-
 #[test]
 fn a_grant_of_all_tells_what_was_left_when_it_was_taken_and_not_at_the_look_before() {
     let clock = ManualClock::at(SECOND);
     let bucket = TokenBucket::with_clock(quota!(1 / hour, burst 300), &clock);
     let window = FixedWindow::with_clock(rate!(400 / hour), &clock).unwrap();
-    let refilled = Refilled(&bucket);
+    let refilled = Raced { bucket: &bucket, meanwhile: Bucket::reset };
     let all = All::new([&refilled as &dyn Limiter, &window]).unwrap();
     let calls: [&dyn Fn() -> Grant; 2] =
         [&|| all.try_acquire(2).unwrap(), &|| all.try_acquire_revocable(2).unwrap().grant()];
