@@ -48,7 +48,6 @@ mod snapshot;
 mod sticky;
 mod sync;
 mod tally;
-#[cfg(feature = "alloc")]
 mod text;
 #[cfg(feature = "alloc")]
 mod thread_number;

@@ -6,6 +6,7 @@ use core::time::Duration;
 use crate::error::ConfigError;
 use crate::quota::{Quota, Refill};
 use crate::rate::Rate;
+use crate::text::nanos_per;
 
 /// Makes a [`Rate`] literal, checked when it is compiled, also by `cargo check`.
 ///
@@ -42,65 +43,18 @@ macro_rules! rate {
     };
     ($permits:tt / $count:literal $unit:ident) => {{
         // A constant with a name, as `cargo check` does not look at others.
-        const __SLUICEGATE_RATE: $crate::Rate =
-            $crate::literal::rate($permits, $count, $crate::__nanos_per!($unit));
+        const __SLUICEGATE_RATE: $crate::Rate = $crate::literal::rate(
+            $permits,
+            $count,
+            ::core::stringify!($unit),
+            ::core::concat!(
+                "period has the unit `",
+                ::core::stringify!($unit),
+                "`: must be ns, us, ms, second, minute, hour or day, or a plural of the last four",
+            ),
+        );
         __SLUICEGATE_RATE
     }};
-}
-
-/// The length of a unit, for [`rate!`](crate::rate).
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __nanos_per {
-    (ns) => {
-        1
-    };
-    (nanoseconds) => {
-        1
-    };
-    (us) => {
-        1_000
-    };
-    (microseconds) => {
-        1_000
-    };
-    (ms) => {
-        1_000_000
-    };
-    (milliseconds) => {
-        1_000_000
-    };
-    (second) => {
-        1_000_000_000
-    };
-    (seconds) => {
-        1_000_000_000
-    };
-    (minute) => {
-        60_000_000_000
-    };
-    (minutes) => {
-        60_000_000_000
-    };
-    (hour) => {
-        3_600_000_000_000
-    };
-    (hours) => {
-        3_600_000_000_000
-    };
-    (day) => {
-        86_400_000_000_000
-    };
-    (days) => {
-        86_400_000_000_000
-    };
-    ($unit:ident) => {
-        ::core::compile_error!(::core::concat!(
-            "period has the unit `",
-            ::core::stringify!($unit),
-            "`: must be ns, us, ms, second, minute, hour or day, or a plural of the last four",
-        ))
-    };
 }
 
 /// Makes a [`Quota`] literal, checked when it is compiled, also by `cargo check`.
@@ -193,9 +147,11 @@ pub const smooth: Refill = Refill::Smooth;
 ///
 /// # Panics
 ///
-/// If it is out of range, with the rule that it breaks.
+/// If it is out of range, with the rule that it breaks; if no unit has that name, with the text
+/// that is given for this.
 #[must_use]
-pub const fn rate(permits: u64, count: u64, nanos_per_unit: u64) -> Rate {
+pub const fn rate(permits: u64, count: u64, unit: &str, no_such_unit: &str) -> Rate {
+    let Some(nanos_per_unit) = nanos_per(unit) else { panic!("{}", no_such_unit) };
     match Rate::new(permits, Duration::from_nanos(count.saturating_mul(nanos_per_unit))) {
         Ok(rate) => rate,
         Err(error) => refuse(&error),

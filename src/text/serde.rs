@@ -1,6 +1,7 @@
 //! Rates and quotas in files: as text, as a table of their parts, or as numbers where nobody
 //! reads them.
 
+use alloc::string::String;
 use core::fmt;
 use core::marker::PhantomData;
 use core::str::FromStr;
@@ -13,7 +14,8 @@ use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::quota::{Quota, Refill};
 use crate::rate::Rate;
 
-use super::{ParseError, Parts, period};
+use super::ParseError;
+use super::parse::{Parts, period_of};
 
 /// The parts of a rate, by name.
 #[derive(Deserialize)]
@@ -25,21 +27,7 @@ struct RateParts {
 }
 
 fn period_of_text<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    struct Period;
-
-    impl Visitor<'_> for Period {
-        type Value = Duration;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a period, such as \"15 minutes\"")
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<Duration, E> {
-            period(text).map_err(E::custom)
-        }
-    }
-
-    from.deserialize_str(Period)
+    period_of(&String::deserialize(from)?).map_err(D::Error::custom)
 }
 
 impl TryFrom<RateParts> for Rate {
