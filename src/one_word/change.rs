@@ -100,7 +100,7 @@ impl<C: Clock, L: Lent> OneWord<C, L> {
         true
     }
 
-    /// Whether no change of terms is under way. One that begins later reads the clock no
+    /// Returns whether no change of terms is under way. One that begins later reads the clock no
     /// earlier than the caller has.
     #[cfg(feature = "alloc")]
     pub(super) fn is_unchanging(&self) -> bool {
