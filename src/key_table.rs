@@ -54,7 +54,6 @@ use self::ticks::Ticks;
 use self::tier::{Tier, Tiers};
 
 pub use self::builder::KeyTableBuilder;
-pub(crate) use self::forget::{Charged, GiveBack};
 pub use self::survey::{Occupancy, TableEntry};
 pub use self::verbs::TableTier;
 
@@ -245,7 +244,7 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     /// How long it takes until the levels of the table come again.
     #[must_use]
     pub fn wrap_period(&self) -> Duration {
-        self.tiers.time(Ticks::<{ ticks::LEVEL_BITS }>::WRAP as u64)
+        self.tiers.time(Ticks::<{ word::LEVEL_BITS }>::WRAP as u64)
     }
 
     /// The memory of the places, in bytes. The table itself is a few hundred more, on the

@@ -4,8 +4,6 @@ use core::fmt;
 
 use crate::Grant;
 use crate::one_word::Level;
-#[cfg(feature = "alloc")]
-use crate::sharded::Home;
 use crate::sync::{AtomicWord, Ordering::Relaxed};
 
 /// Permits taken from a limiter at once, for its holder to spend one by one.
@@ -61,6 +59,24 @@ enum Source<'a> {
     /// Into a shard, with its room.
     #[cfg(feature = "alloc")]
     Shard(Home<'a>),
+}
+
+/// Where what a lease leaves is put down.
+#[cfg(feature = "alloc")]
+pub(crate) trait PutBack: Sync {
+    /// Puts back the room of a lease, with the `tokens` that are left in it.
+    fn put_back(&self, home: Home<'_>, tokens: u64);
+}
+
+/// The shard that a lease came from, the room that it took with it, and the limit that
+/// was in force then.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Copy)]
+pub(crate) struct Home<'a> {
+    pub(crate) limiter: &'a dyn PutBack,
+    pub(crate) index: usize,
+    pub(crate) room: u64,
+    pub(crate) limit: u64,
 }
 
 impl<'a> Lease<'a> {
@@ -138,7 +154,7 @@ impl Drop for Lease<'_> {
             }
             Source::Spent | Source::Level { .. } => {}
             #[cfg(feature = "alloc")]
-            Source::Shard(home) => home.put_back(self.left),
+            Source::Shard(home) => home.limiter.put_back(home, self.left),
         }
     }
 }

@@ -5,8 +5,6 @@ use core::fmt;
 use crate::Grant;
 #[cfg(feature = "alloc")]
 use crate::Lease;
-#[cfg(feature = "alloc")]
-use crate::key_table::{Charged, GiveBack};
 use crate::one_word::Level;
 use crate::sync::{AtomicWord, Ordering::Relaxed, Word};
 
@@ -72,9 +70,9 @@ enum Undo<'a> {
     Level(&'a AtomicWord<Level>, Level, Level),
     /// The same.
     Word(&'a AtomicWord<u64>, u64, u64),
-    /// By the table that a key is in.
+    /// By the store that a key is in: the slot held the first of these, and then the second.
     #[cfg(feature = "alloc")]
-    Key(&'a dyn GiveBack, Charged<'a>),
+    Slot(&'a dyn TakeBack, &'a dyn Slot, u64, u64),
     /// By one limiter after the other, the last first.
     #[cfg(feature = "alloc")]
     Each(alloc::vec::Vec<Receipt<'a>>),
@@ -83,6 +81,21 @@ enum Undo<'a> {
     Lease(Kept<'a>),
     /// Not at all.
     Never,
+}
+
+/// A store of keys that takes a grant back by a rule of its own.
+#[cfg(feature = "alloc")]
+pub(crate) trait TakeBack: Sync {
+    /// Puts back what `slot` held `before`, or what that is worth by now, if the slot still is as
+    /// it was `after` the grant. Returns whether it did.
+    fn take_back(&self, slot: &dyn Slot, before: u64, after: u64) -> bool;
+}
+
+/// The word of a key in a store.
+#[cfg(feature = "alloc")]
+pub(crate) trait Slot: Sync {
+    /// Puts `next` where `seen` is, if it still is; returns whether it did.
+    fn replace(&self, seen: u64, next: u64) -> bool;
 }
 
 /// A lease whose permits are spent, unless it is taken out of here.
@@ -119,14 +132,16 @@ impl<'a> Receipt<'a> {
         Receipt { grant, undo }
     }
 
-    /// A grant to a key of a table.
+    /// A grant that `store` takes back, and that moved `slot` from the first of `words` to the
+    /// second.
     #[cfg(feature = "alloc")]
-    pub(crate) fn of_key(
+    pub(crate) fn of_slot(
         grant: Grant,
-        table: &'a dyn GiveBack,
-        charged: Charged<'a>,
+        store: &'a dyn TakeBack,
+        slot: &'a dyn Slot,
+        (before, after): (u64, u64),
     ) -> Receipt<'a> {
-        Receipt { grant, undo: Undo::Key(table, charged) }
+        Receipt { grant, undo: Undo::Slot(store, slot, before, after) }
     }
 
     /// The permits of a lease.
@@ -165,7 +180,7 @@ impl<'a> Receipt<'a> {
             Undo::Level(word, seen, written) => put_back(word, seen, written),
             Undo::Word(word, seen, written) => put_back(word, seen, written),
             #[cfg(feature = "alloc")]
-            Undo::Key(table, charged) => table.give_back(charged),
+            Undo::Slot(store, slot, before, after) => store.take_back(slot, before, after),
             #[cfg(feature = "alloc")]
             Undo::Each(parts) => {
                 let mut is_all = true;

@@ -65,6 +65,7 @@
 
 mod deny;
 mod layout;
+mod plan;
 mod span;
 mod spend;
 mod turn;
@@ -83,7 +84,8 @@ use crate::{Clock, ConfigError};
 
 use self::layout::{Hot, Layout, State};
 
-pub(crate) use self::span::{Cover, Plan, Span};
+pub(crate) use self::plan::{Cover, Plan};
+pub(crate) use self::span::Span;
 
 /// The most slots of a window.
 const MAX_SLOTS: u32 = 1 << 16;
@@ -159,7 +161,7 @@ impl<L: Line, W: Windows, C: Clock> Ring<L, W, C> {
                 return Err(ConfigError::Slots { slots });
             }
         }
-        let ticks = span::ticks_of(plans);
+        let ticks = plan::ticks_of(plans);
         let layout = Layout::new(plans, &ticks)?;
         let tick = layout.tick.max() & ticks.moment(clock.now_nanos()).tick;
         let spans = plans.iter().map(|plan| Span::new(plan, &ticks, &layout, tick));

@@ -80,6 +80,7 @@ mod ask;
 mod change;
 mod hand;
 mod lease;
+mod line;
 mod places;
 mod races;
 mod refuse;
@@ -100,7 +101,6 @@ use crate::{Clock, ConfigError, DefaultClock, Denied, Grant, Quota, Refill};
 
 use self::shards::Shards;
 
-pub(crate) use self::hand::Home;
 pub use self::shard::Shard;
 
 /// A token bucket for many cores: each spends from a cache line of its own.

@@ -4,8 +4,6 @@
 use crate::decision::Outlook;
 use crate::{Clock, Denied, Grant};
 
-use super::stock::MAX_LEFT;
-
 /// A store whose hot keys can have seats: a [`KeyTable`](crate::KeyTable) or a tier of it, or
 /// a `Keyed` of `Buckets`; or a reference to one. It cannot be
 /// implemented elsewhere.
@@ -62,7 +60,7 @@ impl<K: ?Sized, S: Source<K> + ?Sized> Source<K> for &S {
 
 /// The most permits that are drawn at once for the calls to come. What a draw costs, shared
 /// among so many, is a small part of a nanosecond.
-const MAX_DRAW: u64 = 1_024;
+pub(super) const MAX_DRAW: u64 = 1_024;
 
 /// What is drawn first; and each time twice what was used.
 const FIRST_DRAW: u64 = if cfg!(sluicegate_loom) { 2 } else { 16 };
@@ -77,8 +75,6 @@ const SHARE: u64 = 4;
 /// Of the burst, one part in so many is passed over where a bucket is full: for as long as
 /// it takes to earn that, what is drawn is good.
 const PASSED_OVER: i64 = 8;
-
-const _: () = assert!(MAX_DRAW <= MAX_LEFT);
 
 /// What somebody would draw.
 #[derive(Clone, Copy, Debug)]

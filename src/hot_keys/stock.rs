@@ -19,6 +19,8 @@ use core::fmt;
 use crate::bits::Field;
 use crate::sync::Word;
 
+use super::source::MAX_DRAW;
+
 /// The permits that are left.
 const LEFT: Field = Field::low(16);
 
@@ -32,7 +34,9 @@ const TURN: Field = CLOSED.then(47);
 const _: () = assert!(TURN.end() == u64::BITS, "the fields fill the word");
 
 /// The most permits that a seat can have.
-pub(super) const MAX_LEFT: u64 = LEFT.max();
+const MAX_LEFT: u64 = LEFT.max();
+
+const _: () = assert!(MAX_DRAW <= MAX_LEFT, "a seat has place for a draw");
 
 /// What is left in a seat, and whether it may be taken.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]

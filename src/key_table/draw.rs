@@ -7,8 +7,9 @@ use crate::{Clock, Denied, Grant, Observe};
 
 use super::place::Place;
 use super::table::{Table, hit};
-use super::ticks::{LEVEL_BITS, Ticks};
+use super::ticks::Ticks;
 use super::tier::Tier;
+use super::word::LEVEL_BITS;
 use super::{KeyTable, TableTier};
 
 impl<C: Clock> Table<C> {

@@ -1,40 +1,28 @@
 //! Places that are given back: by a removal, by a sweep.
 
 use crate::Clock;
-use crate::sync::{AtomicWord, Ordering::Relaxed};
+use crate::receipt::{Slot, TakeBack};
+use crate::sync::{Ordering::Relaxed, Word};
 
 use super::line::{Line, PLACES, replace};
 use super::place::Place;
 use super::table::Table;
-use super::ticks::{LEVEL_BITS, Ticks};
-use super::word::{KeyWord, Kind, Print};
+use super::ticks::Ticks;
+use super::word::{KeyWord, Kind, LEVEL_BITS, Print};
 
 /// One new key in so many sweeps a line, so that a table in use goes round long before its
 /// levels do.
 const SELDOM: u32 = 16;
 
-/// What a grant has done: the word of its key, before and after.
-#[derive(Clone, Copy)]
-pub(crate) struct Charged<'a> {
-    pub(super) word: &'a AtomicWord<KeyWord>,
-    pub(super) before: KeyWord,
-    pub(super) after: KeyWord,
-}
-
-/// A table that can take a grant back, whatever clock it reads.
-pub(crate) trait GiveBack: Sync {
-    /// Puts back what was there before, if nothing has happened since; whether it did.
-    fn give_back(&self, charged: Charged<'_>) -> bool;
-}
-
-impl<C: Clock + Sync> GiveBack for Table<C> {
-    fn give_back(&self, Charged { word, before, after }: Charged<'_>) -> bool {
+impl<C: Clock + Sync> TakeBack for Table<C> {
+    fn take_back(&self, slot: &dyn Slot, before: u64, after: u64) -> bool {
+        let before = KeyWord::from_bits(before);
         // A state that is full by now goes back no further than a removal would have it: an
         // older one could be below what the place has had of markers since.
         let (_, now) = self.time();
         let is_full = self.ticks.is_full(now, before.level());
         let full = || before.with_level(self.ticks.full(now));
-        replace(word, after, if is_full { full() } else { before })
+        slot.replace(after, if is_full { full() } else { before }.to_bits())
     }
 }
 

@@ -42,13 +42,12 @@
 use crate::Clock;
 use crate::sync::{Ordering::SeqCst, fence};
 
-use super::forget::Charged;
-use super::line::{At, PLACES, Pair, Words, first, places};
+use super::line::{At, Charged, PLACES, Pair, Words, first, places};
 use super::place::Place;
 use super::table::{Answer, Charge, Granted, Moment, Refused, Table, hit};
-use super::ticks::{LEVEL_BITS, Ticks};
+use super::ticks::Ticks;
 use super::tier::Tier;
-use super::word::{KeyWord, Kind, Print};
+use super::word::{KeyWord, Kind, LEVEL_BITS, Print};
 
 /// A line with more free places is roomy: below it, a key goes to its other line if that has
 /// more. At a higher bound, more keys are a line further away; at a lower one, lines fill

@@ -1,12 +1,36 @@
 //! One cache line of places, and the two that a key may be in.
 
+use crate::decision::Grant;
 use crate::prefetch::prefetch;
+use crate::receipt::{Receipt, Slot, TakeBack};
 use crate::sync::{
     AtomicWord,
     Ordering::{AcqRel, Acquire, Relaxed},
+    Word,
 };
 
 use super::word::{KeyWord, Print};
+
+/// What a grant has done: the word of its key, before and after.
+#[derive(Clone, Copy)]
+pub(super) struct Charged<'a> {
+    pub(super) word: &'a AtomicWord<KeyWord>,
+    pub(super) before: KeyWord,
+    pub(super) after: KeyWord,
+}
+
+impl<'a> Charged<'a> {
+    /// Returns the receipt for `grant`, which `table` takes back.
+    pub(super) fn receipt(self, grant: Grant, table: &'a dyn TakeBack) -> Receipt<'a> {
+        Receipt::of_slot(grant, table, self.word, (self.before.to_bits(), self.after.to_bits()))
+    }
+}
+
+impl Slot for AtomicWord<KeyWord> {
+    fn replace(&self, seen: u64, next: u64) -> bool {
+        replace(self, KeyWord::from_bits(seen), KeyWord::from_bits(next))
+    }
+}
 
 /// The places of one line.
 #[cfg(not(sluicegate_loom))]

@@ -14,13 +14,12 @@ use crate::sync::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use super::forget::Charged;
-use super::line::{Line, Pair, load, replace};
+use super::line::{Charged, Line, Pair, load, replace};
 use super::pages;
 use super::place::Place;
-use super::ticks::{LEVEL_BITS, Ticks};
+use super::ticks::{NEAR, Ticks};
 use super::tier::{Tier, Tiers};
-use super::word::{KeyWord, Print};
+use super::word::{KeyWord, LEVEL_BITS, Print};
 
 /// A verb's judgement of what a key has to spend: what it costs, which is more than nothing,
 /// or what would be enough.
@@ -40,10 +39,6 @@ pub(super) struct Table<C> {
     latest: CachePadded<AtomicWord<u64>>,
     counts: CachePadded<Counts>,
 }
-
-/// The ticks that a reading may be from `latest`: an eighth of a wrap, so that what was
-/// written by any such reading is not ahead of another one by half a wrap.
-pub(super) const NEAR: i64 = Ticks::<LEVEL_BITS>::WRAP / 8;
 
 /// The words that calls write besides the lines: few, and seldom.
 pub(super) struct Counts {

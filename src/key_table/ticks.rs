@@ -44,10 +44,11 @@
 
 use crate::bits::Field;
 
-use super::word::Kind;
+use super::word::{Kind, LEVEL_BITS};
 
-/// The bits of a level.
-pub(super) const LEVEL_BITS: u32 = 39;
+/// The ticks that a reading may be from `latest`: an eighth of a wrap, so that what was
+/// written by any such reading is not ahead of another one by half a wrap.
+pub(super) const NEAR: i64 = Ticks::<LEVEL_BITS>::WRAP / 8;
 
 /// The amounts of a table, whose levels have `BITS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

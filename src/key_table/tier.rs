@@ -17,8 +17,7 @@ use crate::decision::{Accrued, Outlook};
 use crate::time::{self, NANOS_PER_SECOND, SKEW_NANOS};
 use crate::{ConfigError, Quota, Rate, Refill};
 
-use super::table::NEAR;
-use super::ticks::Ticks;
+use super::ticks::{NEAR, Ticks};
 
 /// The largest burst of a key.
 const MAX_BURST: u64 = 1 << 25;
@@ -352,9 +351,7 @@ mod tests {
                 // The whole of a second, and no more than the most that there are in one.
                 assert!(tiers.time(ahead as u64) >= STEP && ahead <= MAX_PACE as i64);
                 assert!(band < tiers.all[0].cost && grace <= span && slack > 0, "{ticks:?}");
-                assert!(
-                    tiers.time(1 << super::super::ticks::LEVEL_BITS) >= Duration::from_secs(60)
-                );
+                assert!(tiers.time(1 << super::super::word::LEVEL_BITS) >= Duration::from_secs(60));
             }
         }
     }

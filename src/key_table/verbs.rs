@@ -92,7 +92,7 @@ where
         let charged = asked.as_ref().ok().map(|granted| granted.charged);
         let grant = self.answer(key, permits, asked)?;
         Ok(match charged {
-            Some(charged) => Receipt::of_key(grant, table, charged),
+            Some(charged) => charged.receipt(grant, table),
             None => Receipt::spent(grant),
         })
     }

@@ -32,7 +32,8 @@ use core::fmt;
 use crate::bits::Field;
 use crate::sync::Word;
 
-use super::ticks::LEVEL_BITS;
+/// The bits of a level.
+pub(super) const LEVEL_BITS: u32 = 39;
 
 /// Ticks spent, modulo 2^39.
 const LEVEL: Field = Field::low(LEVEL_BITS);

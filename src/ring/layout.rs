@@ -34,7 +34,7 @@ use crate::bits::Field;
 use crate::window::Ticks;
 use crate::{ConfigError, Rate};
 
-use super::span::Plan;
+use super::plan::Plan;
 
 /// What the hot word is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::span::{Cover, ticks_of};
+    use crate::ring::plan::{Cover, ticks_of};
 
     fn layout(limit: u64, window_nanos: u64, slots: u32) -> Result<Layout, ConfigError> {
         let plans = [Plan { limit, window_nanos, slots, cover: Cover::Strict }];

@@ -247,7 +247,7 @@ mod tests {
     use core::cell::Cell;
 
     use super::*;
-    use crate::ring::span::{Cover, Plan};
+    use crate::ring::plan::{Cover, Plan};
     use crate::{ManualClock, Padded};
 
     /// The permits that others are granted, one after the other, before a caller announces

@@ -1,7 +1,8 @@
-//! What a call has in hand while it moves tokens, and what a lease has.
+//! What a call has in hand while it moves tokens.
 
+use super::line::Line;
 use super::room::Room;
-use super::shards::{Line, Shards};
+use super::shards::Shards;
 
 /// Room and tokens on their way. Nobody else can spend them, and they are put down in
 /// the shard at `index` at the latest when this is dropped.
@@ -60,27 +61,5 @@ impl Drop for Hand<'_> {
             // what was remembered.
             self.shards.returned();
         }
-    }
-}
-
-/// Where what a lease leaves is put down.
-pub(crate) trait PutBack: Sync {
-    /// Puts back the room of a lease, with the `tokens` that are left in it.
-    fn put_back(&self, home: Home<'_>, tokens: u64);
-}
-
-/// The shard that a lease came from, the room that it took with it, and the limit that
-/// was in force then.
-#[derive(Clone, Copy)]
-pub(crate) struct Home<'a> {
-    pub(super) limiter: &'a dyn PutBack,
-    pub(super) index: usize,
-    pub(super) room: u64,
-    pub(super) limit: u64,
-}
-
-impl Home<'_> {
-    pub(crate) fn put_back(self, tokens: u64) {
-        self.limiter.put_back(self, tokens);
     }
 }

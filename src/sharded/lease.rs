@@ -1,10 +1,11 @@
 //! Leases of a shard, and grants that can be given back, which are leases too.
 
 use crate::decision::Outlook;
+use crate::lease::{Home, PutBack};
 use crate::{Clock, Denied, Grant, Lease, Receipt};
 
 use super::Sharded;
-use super::hand::{Hand, Home, PutBack};
+use super::hand::Hand;
 
 /// How often a lease is tried, each time with less, before it is made of what is asked for
 /// like any permit.

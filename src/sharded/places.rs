@@ -5,9 +5,9 @@ use alloc::boxed::Box;
 use crossbeam_utils::CachePadded;
 use once_cell::race::OnceBox;
 
+use super::line::Line;
 use super::races::Races;
 use super::room::Room;
-use super::shards::Line;
 use crate::memory::Memory;
 use crate::sync::{
     AtomicWord,
