@@ -22,7 +22,8 @@ impl<C: Clock + Sync> TakeBack for Table<C> {
         let (_, now) = self.time();
         let is_full = self.ticks.is_full(now, before.level());
         let full = || before.with_level(self.ticks.full(now));
-        slot.replace(after, if is_full { full() } else { before }.to_bits())
+        let restored = if is_full { full() } else { before };
+        slot.replace(after, restored.to_bits())
     }
 }
 
