@@ -1,6 +1,8 @@
 //! What a limiter answers.
 
 mod counted;
+#[cfg(feature = "alloc")]
+mod known;
 mod outlook;
 
 use core::fmt;
@@ -8,7 +10,7 @@ use core::time::Duration;
 
 pub(crate) use self::counted::Counted;
 #[cfg(feature = "alloc")]
-pub(crate) use self::outlook::Known;
+pub(crate) use self::known::Known;
 pub(crate) use self::outlook::{Accrued, Outlook};
 
 /// Permits were granted.

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::{Quota, Rate, Refill};
+use crate::refill::Refill;
 
 /// A set-up that no limiter can be built from.
 ///
@@ -20,17 +20,17 @@ use crate::{Quota, Rate, Refill};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The permits of a [`Rate`] are not from 1 to [`Rate::MAX_PERMITS`].
+    /// The permits of a [`Rate`](crate::Rate) are not from 1 to [`Rate::MAX_PERMITS`](crate::Rate::MAX_PERMITS).
     Permits {
         /// The value that was given.
         permits: u64,
     },
-    /// The period of a [`Rate`] is not from 1 ns to [`Rate::MAX_PERIOD`].
+    /// The period of a [`Rate`](crate::Rate) is not from 1 ns to [`Rate::MAX_PERIOD`](crate::Rate::MAX_PERIOD).
     Period {
         /// What was given.
         period: Duration,
     },
-    /// The [`Rate`] is above [`Rate::MAX_PER_SECOND`]: the word has no bits left
+    /// The [`Rate`](crate::Rate) is above [`Rate::MAX_PER_SECOND`](crate::Rate::MAX_PER_SECOND): the word has no bits left
     /// for a hundred years of it.
     TooFast {
         /// The permits that were given.
@@ -38,30 +38,30 @@ pub enum ConfigError {
         /// The period that was given.
         period: Duration,
     },
-    /// The burst of a [`Quota`] is not from 1 to [`Quota::MAX_BURST`].
+    /// The burst of a [`Quota`](crate::Quota) is not from 1 to [`Quota::MAX_BURST`](crate::Quota::MAX_BURST).
     Burst {
         /// What was given.
         burst: u64,
     },
-    /// A [`Quota`] starts with more tokens than its burst.
+    /// A [`Quota`](crate::Quota) starts with more tokens than its burst.
     Initial {
         /// What was given.
         initial: u64,
         /// The quota's burst.
         burst: u64,
     },
-    /// The debt of a [`Quota`] is above [`Quota::MAX_DEBT`].
+    /// The debt of a [`Quota`](crate::Quota) is above [`Quota::MAX_DEBT`](crate::Quota::MAX_DEBT).
     MaxDebt {
         /// What was given.
         max_debt: u64,
     },
     /// The emission interval of a [`Gcra`](crate::Gcra) is not from 1 ns to
-    /// [`Rate::MAX_PERIOD`].
+    /// [`Rate::MAX_PERIOD`](crate::Rate::MAX_PERIOD).
     EmissionInterval {
         /// What was given.
         interval: Duration,
     },
-    /// The tolerance of a [`Gcra`](crate::Gcra) is above [`Rate::MAX_PERIOD`], or
+    /// The tolerance of a [`Gcra`](crate::Gcra) is above [`Rate::MAX_PERIOD`](crate::Rate::MAX_PERIOD), or
     /// is 2^32 emission intervals or more.
     Tolerance {
         /// What was given.
@@ -255,10 +255,6 @@ impl ConfigError {
         }
     }
 }
-
-// The rules above are prose; these keep them true.
-const _: () = assert!(Rate::MAX_PERMITS == 1 << 32 && Quota::MAX_BURST == 1 << 32);
-const _: () = assert!(Rate::MAX_PER_SECOND == 1 << 31 && Quota::MAX_DEBT == (1 << 32) - 1);
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -39,6 +39,7 @@ mod prefetch;
 mod quota;
 mod rate;
 mod receipt;
+mod refill;
 #[cfg(feature = "alloc")]
 mod ring;
 #[cfg(feature = "alloc")]
@@ -73,9 +74,10 @@ pub use self::lease::Lease;
 pub use self::limiter::*;
 pub use self::observe::Observe;
 pub use self::one_word::Carry;
-pub use self::quota::{Quota, Refill};
+pub use self::quota::Quota;
 pub use self::rate::Rate;
 pub use self::receipt::Receipt;
+pub use self::refill::Refill;
 #[cfg(feature = "alloc")]
 pub use self::sharded::{Shard, Sharded};
 pub use self::snapshot::{Snapshot, SnapshotError};

@@ -4,8 +4,9 @@
 use core::time::Duration;
 
 use crate::error::ConfigError;
-use crate::quota::{Quota, Refill};
+use crate::quota::Quota;
 use crate::rate::Rate;
+use crate::refill::Refill;
 use crate::text::nanos_per;
 
 /// Makes a [`Rate`] literal, checked when it is compiled, also by `cargo check`.

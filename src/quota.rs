@@ -2,22 +2,9 @@
 
 use core::hash::{Hash, Hasher};
 
-use crate::{ConfigError, Rate};
-
-/// When the tokens of a period arrive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Refill {
-    /// Little by little: a tenth of the period earns a tenth of its tokens.
-    #[default]
-    Smooth,
-    /// All at once, at the end of each whole period. Periods are counted from
-    /// the limiter's creation, and a part of one is never lost. A change to other
-    /// periods starts counting anew, from a point at which the part is worth what
-    /// it was.
-    Interval,
-}
+use crate::error::ConfigError;
+use crate::rate::Rate;
+use crate::refill::Refill;
 
 /// What a bucket is asked to enforce: a [`Rate`], and the burst that may be
 /// admitted at one instant.
@@ -235,6 +222,9 @@ impl From<Rate> for Quota {
         Quota::new(rate)
     }
 }
+
+// The rules of `ConfigError` are prose; this keeps them true.
+const _: () = assert!(Quota::MAX_BURST == 1 << 32 && Quota::MAX_DEBT == (1 << 32) - 1);
 
 #[cfg(test)]
 mod tests {

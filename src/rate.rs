@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::ConfigError;
+use crate::error::ConfigError;
 use crate::time::{
     self, MAX_PERIOD_NANOS, NANOS_PER_DAY, NANOS_PER_HOUR, NANOS_PER_MINUTE, NANOS_PER_SECOND,
 };
@@ -131,6 +131,9 @@ impl Rate {
         Rate { permits, period_nanos }
     }
 }
+
+// The rules of `ConfigError` are prose; this keeps them true.
+const _: () = assert!(Rate::MAX_PERMITS == 1 << 32 && Rate::MAX_PER_SECOND == 1 << 31);
 
 #[cfg(test)]
 mod tests {

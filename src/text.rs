@@ -25,8 +25,9 @@ mod serde;
 
 use core::fmt;
 
-use crate::quota::{Quota, Refill};
+use crate::quota::Quota;
 use crate::rate::Rate;
+use crate::refill::Refill;
 use crate::time::{NANOS_PER_DAY, NANOS_PER_HOUR, NANOS_PER_MINUTE, NANOS_PER_SECOND};
 
 #[cfg(feature = "alloc")]

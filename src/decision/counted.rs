@@ -1,7 +1,7 @@
 //! The outlook of a limiter that counts by windows of time.
 
 #[cfg(feature = "alloc")]
-use super::Known;
+use super::known::Known;
 
 /// Counts of the present window and of the one before, and what they will be
 /// worth.

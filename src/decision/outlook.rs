@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use super::Counted;
+#[cfg(feature = "alloc")]
+use super::Known;
+use super::counted::Counted;
 use crate::{Refill, time};
 
 /// What a decision tells of its limiter.
@@ -36,19 +38,6 @@ pub(crate) struct Accrued {
     /// Time until the origin if it `is_early`; if not, time since the decision, which was
     /// then remembered.
     pub(crate) apart_nanos: u64,
-}
-
-/// Of a limiter that has looked up when it will be as it is asked to be.
-#[cfg(feature = "alloc")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
-    pub(crate) limit: u64,
-    /// Permits that count now; more than the limit if that was lowered.
-    pub(crate) used: u64,
-    /// Until nothing counts any more.
-    pub(crate) reset_nanos: u64,
-    /// Until what was refused can be granted; 0 in a grant.
-    pub(crate) retry_nanos: u64,
 }
 
 impl Outlook {

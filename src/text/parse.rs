@@ -3,8 +3,9 @@
 use core::str::FromStr;
 use core::time::Duration;
 
-use crate::quota::{Quota, Refill};
+use crate::quota::Quota;
 use crate::rate::Rate;
+use crate::refill::Refill;
 
 use super::number::{Decimal, whole};
 use super::{ParseError, nanos_per};

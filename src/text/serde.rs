@@ -11,8 +11,9 @@ use ::serde::de::value::MapAccessDeserializer;
 use ::serde::de::{Error, MapAccess, Visitor};
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::quota::{Quota, Refill};
+use crate::quota::Quota;
 use crate::rate::Rate;
+use crate::refill::Refill;
 
 use super::ParseError;
 use super::parse::{Parts, period_of};
