@@ -15,5 +15,6 @@ pub mod progress;
 pub mod rates;
 pub mod report;
 pub mod round;
+pub mod spread;
 pub mod subject;
 pub mod watch;

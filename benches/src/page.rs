@@ -13,7 +13,8 @@ use self::group::Group;
 use crate::latency::EVERY;
 use crate::plot::lines::{self, Series};
 use crate::plot::{Side, axis::Scale, ink, ranges};
-use crate::report::{Line, Spread};
+use crate::report::Line;
+use crate::spread::Spread;
 use crate::subject::Op;
 
 /// How it looks.

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::fairness::{self, Shares};
 use crate::latency::{self, Latency, Ticks};
-use crate::report::Spread;
 use crate::round::crew::{self, Role};
 use crate::round::{self, Plan, scheduler};
+use crate::spread::Spread;
 use crate::subject::{Op, Subject};
 
 /// The purpose of a turn that is watched.

@@ -1,6 +1,6 @@
 //! A clock that leaps and is set back within one call of somebody else.
 
-use crate::orders::{Answer, Op};
+use crate::calls::{Answer, Op};
 use crate::{Arc, SECOND, Subject, TestClock, check, race};
 
 const NOW: u64 = 25 * SECOND;

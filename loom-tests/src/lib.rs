@@ -15,6 +15,7 @@
 //! * `tables` plays calls on a table of keys, and `hot` on keys with seats, and know what must
 //!   hold of them.
 
+pub mod calls;
 mod clock;
 mod explore;
 pub mod faults;

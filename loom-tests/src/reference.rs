@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use sluicegate::{Quota, Rate};
 
-use crate::orders::{Answer, Op};
+use crate::calls::{Answer, Op};
 
 pub(crate) use self::window::{Cover, Fixed, FromFirst, Log, Ring, State};
 

@@ -7,7 +7,7 @@ use sluicegate::{
     WeightedLog, WindowFromFirst,
 };
 
-use crate::orders::{Answer, Op};
+use crate::calls::{Answer, Op};
 use crate::reference::{Cover, Fixed, FromFirst, LATER, Log, Reference, Ring, State};
 use crate::{Bucket, TestClock};
 

@@ -11,7 +11,8 @@
 use std::time::Duration;
 
 use sluicegate::{Carry, Quota, Refill, quota};
-use sluicegate_loom_tests::orders::{Op, Scene, assert_one_after_the_other};
+use sluicegate_loom_tests::calls::Op;
+use sluicegate_loom_tests::orders::{Scene, assert_one_after_the_other};
 use sluicegate_loom_tests::{ANY, Admission, Bucket, Ledger, SECOND, bucket, check, once, race};
 
 // Three quotas that have little in common.

@@ -9,8 +9,9 @@
 //! * what a granted caller did is visible to the callers granted after it.
 
 use sluicegate::{SlidingLog, WeightedLog, rate};
+use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::faults::assert_no_reading_is_of_before_its_shift;
-use sluicegate_loom_tests::orders::{Op, Stage, Windows, assert_one_after_the_other};
+use sluicegate_loom_tests::orders::{Stage, Windows, assert_one_after_the_other};
 use sluicegate_loom_tests::{Admission, Arc, Ledger, SECOND, Subject, TestClock, check, race};
 
 /// So short that threads' clocks may be four of them apart.

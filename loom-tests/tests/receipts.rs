@@ -3,7 +3,8 @@
 //! that was not stays spent, whatever others do with the limiter meanwhile.
 
 use sluicegate::{Carry, FixedWindow, Quota, SlidingWindow, quota, rate};
-use sluicegate_loom_tests::orders::{Op, Scene, Stage, Windows, assert_one_after_the_other};
+use sluicegate_loom_tests::calls::Op;
+use sluicegate_loom_tests::orders::{Scene, Stage, Windows, assert_one_after_the_other};
 use sluicegate_loom_tests::{ANY, SECOND, TestClock};
 
 const NOW: u64 = 10 * SECOND + SECOND / 4;

@@ -10,10 +10,11 @@
 //! * what a granted caller did is visible to the callers granted after it.
 
 use sluicegate::{MultiWindow, SlidingWindow, rate};
+use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::faults::{
     assert_no_reading_is_of_before_its_shift, assert_no_second_reading_is_of_before_its_shift,
 };
-use sluicegate_loom_tests::orders::{Op, Stage, Windows, assert_one_after_the_other};
+use sluicegate_loom_tests::orders::{Stage, Windows, assert_one_after_the_other};
 use sluicegate_loom_tests::{Admission, Arc, Ledger, SECOND, TestClock, check, race};
 
 type Window = SlidingWindow<TestClock>;

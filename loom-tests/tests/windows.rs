@@ -10,7 +10,8 @@
 use sluicegate::{
     FixedWindow, SlidingCounter, SlidingLog, SlidingWindow, WeightedLog, WindowFromFirst, rate,
 };
-use sluicegate_loom_tests::orders::{Op, Windows, assert_one_after_the_other};
+use sluicegate_loom_tests::calls::Op;
+use sluicegate_loom_tests::orders::{Windows, assert_one_after_the_other};
 use sluicegate_loom_tests::{ANY, Admission, Arc, Ledger, SECOND, Subject, TestClock, check, race};
 
 type Fixed = FixedWindow<TestClock>;

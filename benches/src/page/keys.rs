@@ -6,7 +6,8 @@ use super::figure;
 use crate::keyed::report::{Topic, grouped};
 use crate::plot::axis::Scale;
 use crate::plot::lines::{self, Series};
-use crate::report::{Line, Spread};
+use crate::report::Line;
+use crate::spread::Spread;
 
 pub(super) fn section(lines: &[Line], threads: &[usize]) -> Markup {
     let mut topics: Vec<Topic<'_>> = Vec::new();

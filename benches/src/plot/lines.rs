@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use super::{DRAWN, Side, TEXT_SIZE, WIDTH, axis, ink};
-use crate::report::Spread;
+use crate::spread::Spread;
 
 /// Height, in pixels.
 const HEIGHT: u32 = 300;
