@@ -3,8 +3,9 @@
 #
 #   NAME PATCH SOURCES MODELS
 #
-# The sources are those of every module that the patch changes (`src/keyed.rs` and all of
-# `src/keyed/` for one of `src/keyed/store.rs`) and `src/sync.rs`; the models are the files
+# The sources are those of every module that the patch changes (`src/sharded.rs` and all of
+# `src/sharded/` for one of `src/sharded/shards.rs`; of the folders `keyed`, `window` and `time`
+# each part is a module: `src/keyed/table.rs` and `src/keyed/table/`) and `src/sync.rs`; the models are the files
 # of `loom-tests/tests` with those that are to catch it, `loom-tests/src` with the references
 # that it shares with the tests, and the version of loom. Lines that are comments do not
 # count, nor do unit tests, which are at the end of a file or in one of their own.
@@ -35,6 +36,14 @@ for patch in loom-tests/mutants/*.patch; do
     [ "$(grep -cE '^# caught-by: [a-z]' "$patch")" = 1 ] && [ "$(grep -c '^# caught-by:' "$patch")" = 1 ] ||
         die "$patch has to have one line '# caught-by: MODEL'"
 done
+# The module of a file in `src`.
+module_of() {
+    local folder=${1%%/*} rest=${1#*/}
+    case $1 in
+        keyed/* | window/* | time/*) folder+=/${rest%%/*} ;;
+    esac
+    echo "${folder%.rs}"
+}
 stale=()
 for patch in loom-tests/mutants/*.patch; do
     patch -s -f -F0 -p1 --dry-run <"$patch" >/dev/null || stale+=("$patch")
@@ -45,7 +54,7 @@ while read -r hash patch; do
     patch_hash[$patch]=${hash:0:16}
 done < <(sha256sum loom-tests/mutants/*.patch)
 while read -r file; do
-    module=${file#src/} module=${module%%/*} module=${module%.rs}
+    module=$(module_of "${file#src/}")
     sources_of[$module]+="$file "
 done < <(find src -name '*.rs' ! -name tests.rs | sort)
 while IFS=: read -r file model; do
@@ -80,7 +89,8 @@ done < <(awk '
     FNR == 1 { done(); patch = FILENAME; modules = catchers = "" }
     sub(/^# caught-by: */, "") { gsub(/ /, ""); catchers = $0 }
     /^\+\+\+ b\/src\// {
-        sub(/^\+\+\+ b\/src\//, ""); sub(/(\/|\.rs).*/, "")
+        sub(/^\+\+\+ b\/src\//, ""); sub(/\.rs$/, "")
+        if (/^(keyed|window|time)\//) { split($0, part, "/"); $0 = part[1] "/" part[2] } else sub(/\/.*/, "")
         if (("," modules ",") !~ ("," $0 ",")) modules = modules ? modules "," $0 : $0
     }
     END { done() }

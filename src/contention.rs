@@ -46,7 +46,8 @@ use core::ops::Deref;
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{AtomicWord, Ordering::Relaxed, Word, pause};
+use crate::sync::Ordering::Relaxed;
+use crate::sync::{AtomicWord, Word, pause};
 
 use self::starved::Starved;
 

@@ -5,95 +5,91 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
-mod accrual;
 mod bits;
-#[cfg(feature = "calendar")]
-mod calendar;
-mod clock;
+mod branch;
+mod bucket;
+mod config;
 mod contention;
 mod decision;
 #[cfg(doc)]
 pub mod docs;
-mod error;
-#[cfg(feature = "alloc")]
-mod full;
-mod hint;
-#[cfg(feature = "alloc")]
-mod hot_keys;
-#[cfg(feature = "alloc")]
-mod key_table;
-#[cfg(feature = "keyed")]
 mod keyed;
-mod lease;
 mod limiter;
-#[doc(hidden)]
-pub mod literal;
-#[cfg(feature = "alloc")]
-mod log;
-#[cfg(feature = "alloc")]
-mod memory;
-mod observe;
-mod one_word;
 #[cfg(feature = "alloc")]
 mod prefetch;
-mod quota;
-mod rate;
-mod receipt;
-mod refill;
-#[cfg(feature = "alloc")]
-mod ring;
 #[cfg(feature = "alloc")]
 mod sharded;
-mod snapshot;
-#[cfg(feature = "alloc")]
-mod sticky;
 mod sync;
-mod tally;
-mod text;
 #[cfg(feature = "alloc")]
-mod thread_number;
+mod thread_index;
 mod time;
-#[cfg(feature = "std")]
-mod top_keys;
 mod window;
 
-#[cfg(feature = "calendar")]
-pub use self::calendar::{Calendar, CalendarError, CalendarUnit, Weekday};
-pub use self::clock::*;
-pub use self::decision::{Denied, Grant, Shortfall};
-pub use self::error::ConfigError;
+pub use crate::bucket::carry::Carry;
+pub use crate::config::error::ConfigError;
+#[doc(hidden)]
+pub use crate::config::literal;
+pub use crate::config::quota::Quota;
+pub use crate::config::rate::Rate;
+pub use crate::config::refill::Refill;
 #[cfg(feature = "alloc")]
-pub use self::full::WhenFull;
+pub use crate::config::text::parse_error::ParseError;
+pub use crate::decision::denied::{Denied, Shortfall};
+pub use crate::decision::grant::Grant;
 #[cfg(feature = "alloc")]
-pub use self::hot_keys::{HotKeys, HotPlace, KeyStore};
-#[cfg(feature = "alloc")]
-pub use self::key_table::{KeyTable, KeyTableBuilder, Occupancy, TableEntry, TableTier};
+pub use crate::decision::history::History;
+pub use crate::decision::lease::Lease;
+pub use crate::decision::receipt::Receipt;
+pub use crate::decision::snapshot::{Snapshot, SnapshotError};
 #[cfg(feature = "keyed")]
-pub use self::keyed::{Buckets, Each, Keyed, KeyedBuilder, OneTier, PerKey, Tier, Tiers};
-pub use self::lease::Lease;
-pub use self::limiter::*;
-pub use self::observe::Observe;
-pub use self::one_word::Carry;
-pub use self::quota::Quota;
-pub use self::rate::Rate;
-pub use self::receipt::Receipt;
-pub use self::refill::Refill;
+pub use crate::keyed::exact::Keyed;
+#[cfg(feature = "keyed")]
+pub use crate::keyed::exact::buckets::Buckets;
+#[cfg(feature = "keyed")]
+pub use crate::keyed::exact::buckets::tiers::{OneTier, Tier, Tiers};
+#[cfg(feature = "keyed")]
+pub use crate::keyed::exact::builder::KeyedBuilder;
+#[cfg(feature = "keyed")]
+pub use crate::keyed::exact::each::Each;
+#[cfg(feature = "keyed")]
+pub use crate::keyed::exact::per_key::PerKey;
 #[cfg(feature = "alloc")]
-pub use self::sharded::{Shard, Sharded};
-pub use self::snapshot::{Snapshot, SnapshotError};
+pub use crate::keyed::hot::HotKeys;
 #[cfg(feature = "alloc")]
-pub use self::sticky::Sticky;
+pub use crate::keyed::hot::verbs::HotPlace;
+pub use crate::keyed::observe::Observe;
 #[cfg(feature = "alloc")]
-pub use self::text::ParseError;
+pub use crate::keyed::prepay::KeyStore;
+#[cfg(feature = "alloc")]
+pub use crate::keyed::space::WhenFull;
+#[cfg(feature = "alloc")]
+pub use crate::keyed::table::KeyTable;
+#[cfg(feature = "alloc")]
+pub use crate::keyed::table::builder::KeyTableBuilder;
+#[cfg(feature = "alloc")]
+pub use crate::keyed::table::statistics::{Occupancy, TableEntry};
+#[cfg(feature = "alloc")]
+pub use crate::keyed::table::verbs::TableTier;
 #[cfg(feature = "std")]
-pub use self::top_keys::{TopKey, TopKeys};
+pub use crate::keyed::top_keys::{TopKey, TopKeys};
 #[cfg(feature = "alloc")]
-pub use self::window::History;
-
+pub use crate::limiter::sticky::Sticky;
+pub use crate::limiter::*;
+#[cfg(feature = "alloc")]
+pub use crate::sharded::Sharded;
+#[cfg(feature = "alloc")]
+pub use crate::sharded::handle::Shard;
 /// For the `costs` report only: how many atomic operations a thread has done.
 #[cfg(feature = "count-atomics")]
 #[doc(hidden)]
-pub use self::sync::count;
+pub use crate::sync::count;
+#[cfg(feature = "calendar")]
+pub use crate::time::calendar::error::CalendarError;
+#[cfg(feature = "calendar")]
+pub use crate::time::calendar::weekday::Weekday;
+#[cfg(feature = "calendar")]
+pub use crate::time::calendar::{Calendar, CalendarUnit};
+pub use crate::time::clock::*;
 
 /// For `loom-tests` only: the atomics that this build is really using.
 #[cfg(sluicegate_loom)]

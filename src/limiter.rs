@@ -35,17 +35,21 @@ mod sliding_counter;
 #[cfg(feature = "alloc")]
 mod sliding_log;
 #[cfg(feature = "alloc")]
-mod sliding_window;
+pub(crate) mod sliding_window;
+#[cfg(feature = "alloc")]
+pub(crate) mod sticky;
 mod token_bucket;
 mod verbs;
 mod window_verbs;
 
-use crate::{Denied, Grant, Receipt};
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::receipt::Receipt;
 
 #[cfg(feature = "alloc")]
 pub use self::all::All;
 #[cfg(feature = "calendar")]
-pub use self::budget::{Budget, UsageBudget};
+pub use self::budget::Budget;
 #[cfg(feature = "calendar")]
 pub use self::calendar_window::CalendarWindow;
 pub use self::fixed_window::{FixedWindow, WindowFromFirst};
@@ -59,6 +63,8 @@ pub use self::sliding_log::{SlidingLog, WeightedLog};
 #[cfg(feature = "alloc")]
 pub use self::sliding_window::{Compact, Coverage, Padded, Placement, SlidingWindow};
 pub use self::token_bucket::TokenBucket;
+#[cfg(feature = "calendar")]
+pub use crate::limiter::budget::usage::UsageBudget;
 
 /// What every limiter can do, whatever its algorithm.
 ///

@@ -1,6 +1,6 @@
 //! One bucket in many places: callers spend from shards what these drew from the root.
 //!
-//! The root is the [one word](crate::one_word) of a token bucket. A shard is a word on a
+//! The root is the [one word](crate::bucket) of a token bucket. A shard is a word on a
 //! cache line of its own: *room*, and tokens in it. A caller spends from its thread's
 //! shard, by one CAS of a line that nobody else writes, and without a clock; when the
 //! shard is empty it draws some from the root. Near the limit the draws become small, and
@@ -39,7 +39,7 @@
 //! never below 0. So all that has to be shown is that nothing adds to it but what is
 //! earned in the span. (1) To spend, to take and to put move tokens, or take them away.
 //! (2) What the root gives, to a caller or into a hand, comes off its level as in the
-//! [one word](crate::one_word), at the instant of the reading: from then to the CAS the
+//! [one word](crate::bucket), at the instant of the reading: from then to the CAS the
 //! level is the same, and room that was in hand at the reading was empty already. What is
 //! above the clamp it gives to nobody. (3) To lend lowers the clamp, and is counted
 //! before the CAS of the draw, so whoever finds the level as that draw left it finds the
@@ -76,32 +76,41 @@
 //! long. And who draws from a full root, or settles one, while another has borrowed room
 //! and not yet drawn, cuts off as much.
 
-mod ask;
-mod change;
-mod hand;
+mod acquire;
+mod deny;
+pub(crate) mod handle;
+mod in_transit;
 mod lease;
 mod line;
-mod places;
 mod races;
-mod refuse;
-mod room;
-mod root;
-mod shard;
+mod reconfigure;
+mod reserved;
+mod root_access;
+mod shard_slots;
+mod shard_word;
 mod shards;
+mod unsharded;
 mod verbs;
 
 use core::fmt;
 
-use crate::decision::{Known, Outlook};
-use crate::one_word::{OneWord, RoomLent, Terms};
-use crate::thread_number::MAX_PLACES;
+use crate::bucket::BucketCore;
+use crate::bucket::terms::Terms;
+use crate::config::error::ConfigError;
+use crate::config::quota::Quota;
+use crate::config::refill::Refill;
+use crate::decision::denied::Denied;
+use crate::decision::forecast::Forecast;
+use crate::decision::grant::Grant;
+use crate::decision::known::Known;
+use crate::thread_index::MAX_PLACES;
 #[cfg(feature = "std")]
-use crate::thread_number::places;
-use crate::{Clock, ConfigError, DefaultClock, Denied, Grant, Quota, Refill};
+use crate::thread_index::places;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
 
+use self::reserved::Reserved;
 use self::shards::Shards;
-
-pub use self::shard::Shard;
 
 /// A token bucket for many cores: each spends from a cache line of its own.
 ///
@@ -182,7 +191,7 @@ pub use self::shard::Shard;
 /// # Ok::<(), sluicegate::Denied>(())
 /// ```
 pub struct Sharded<C = DefaultClock> {
-    root: OneWord<C, RoomLent>,
+    root: BucketCore<C, Reserved>,
     shards: Shards,
 }
 
@@ -266,7 +275,7 @@ impl<C: Clock> Sharded<C> {
     }
 
     fn of(quota: Quota, shards: Shards, clock: C) -> Sharded<C> {
-        let root = OneWord::new(Terms::of_quota(quota), quota.initial(), clock);
+        let root = BucketCore::new(Terms::of_quota(quota), quota.initial(), clock);
         let limiter = Sharded { root, shards };
         limiter.tell();
         limiter
@@ -322,8 +331,8 @@ impl<C: Clock> Sharded<C> {
     fn grant_of(&self, permits: u64, left: u64) -> Grant {
         let (limit, reset_nanos) = self.shards.told();
         let used = limit.saturating_sub(left);
-        let outlook = Outlook::Known(Known { limit, used, reset_nanos, retry_nanos: 0 });
-        Grant { permits, outlook }
+        let forecast = Forecast::Known(Known { limit, used, reset_nanos, retry_nanos: 0 });
+        Grant { permits, forecast }
     }
 
     /// Notes what grants are to tell of the quota in force.

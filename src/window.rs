@@ -1,13 +1,9 @@
-//! What the windows share: time in ticks, limits that change, and histories.
+//! Windows: counters in one word, a ring of slots, logs of what was granted.
 
+pub(crate) mod counter;
+pub(crate) mod limit;
 #[cfg(feature = "alloc")]
-mod history;
-mod limit;
+pub(crate) mod log;
+#[cfg(feature = "alloc")]
+pub(crate) mod ring;
 mod ticks;
-
-#[cfg(feature = "alloc")]
-pub use self::history::History;
-#[cfg(feature = "alloc")]
-pub(crate) use self::limit::check_between;
-pub(crate) use self::limit::{Limit, check_max};
-pub(crate) use self::ticks::{Moment, Ticks};

@@ -1,4 +1,4 @@
-//! The outlook of a limiter that counts by windows of time.
+//! The forecast of a limiter that counts by windows of time.
 
 #[cfg(feature = "alloc")]
 use super::known::Known;

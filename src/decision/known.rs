@@ -1,4 +1,4 @@
-//! The outlook of a limiter that has looked up its waits when it decided.
+//! The forecast of a limiter that has looked up its waits when it decided.
 
 /// Of a limiter that has looked up when it will be as it is asked to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,12 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::{ConfigError, Denied, Grant, Limiter, Receipt};
+use crate::config::error::ConfigError;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::receipt::Receipt;
+
+use super::Limiter;
 
 /// Grants what all of several limiters have room for, or nothing.
 ///

@@ -1,17 +1,20 @@
 //! An amount for each day: the same for all days, or by the day of the week.
 
 mod days;
-mod usage;
+pub(crate) mod usage;
 
 use core::ops::Range;
 use core::time::Duration;
 
-use self::days::Days;
-use super::window_verbs::window_verbs;
-use crate::tally::MOST_IN_DAYS;
-use crate::{CalendarError, Clock, UnixClock, Weekday};
+use crate::time::calendar::error::CalendarError;
+use crate::time::calendar::weekday::Weekday;
+use crate::time::clock::Clock;
+use crate::time::clock::unix::UnixClock;
+use crate::window::counter::by_calendar::MOST_IN_DAYS;
 
-pub use self::usage::UsageBudget;
+use super::window_verbs::window_verbs;
+
+use self::days::Days;
 
 /// Grants at most an amount of permits on each day of a time zone: the same on all
 /// days, or by the day of the week.

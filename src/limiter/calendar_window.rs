@@ -3,10 +3,15 @@
 use core::ops::Range;
 use core::time::Duration;
 
+use crate::config::error::ConfigError;
+use crate::time::calendar::Calendar;
+use crate::time::clock::Clock;
+use crate::time::clock::unix::UnixClock;
+use crate::window::counter::CounterCore;
+use crate::window::counter::by_calendar::ByCalendar;
+use crate::window::limit::Limit;
+
 use super::window_verbs::window_verbs;
-use crate::tally::{ByCalendar, Tallied};
-use crate::window::Limit;
-use crate::{Calendar, Clock, ConfigError, UnixClock};
 
 /// Grants at most a limit of permits in each minute, hour, day, week or month of a
 /// time zone.
@@ -57,7 +62,7 @@ use crate::{Calendar, Clock, ConfigError, UnixClock};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct CalendarWindow<C = UnixClock> {
-    core: Tallied<ByCalendar<Limit>, C>,
+    core: CounterCore<ByCalendar<Limit>, C>,
 }
 
 impl CalendarWindow {
@@ -87,7 +92,7 @@ impl<C: Clock> CalendarWindow<C> {
         calendar: Calendar,
         clock: C,
     ) -> Result<CalendarWindow<C>, ConfigError> {
-        Ok(CalendarWindow { core: Tallied::new(ByCalendar::new(limit, calendar)?, clock) })
+        Ok(CalendarWindow { core: CounterCore::new(ByCalendar::new(limit, calendar)?, clock) })
     }
 
     /// The most permits in one window.

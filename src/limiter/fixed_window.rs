@@ -2,9 +2,15 @@
 
 use core::time::Duration;
 
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+use crate::window::counter::CounterCore;
+use crate::window::counter::aligned::Aligned;
+use crate::window::counter::from_first::FromFirst;
+
 use super::window_verbs::{one_limit, window_verbs};
-use crate::tally::{Aligned, FromFirst, Tallied};
-use crate::{Clock, ConfigError, DefaultClock, Rate};
 
 /// Grants at most a limit of permits in each window. Windows follow each other
 /// from the clock's origin.
@@ -51,7 +57,7 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
 pub struct FixedWindow<C = DefaultClock> {
-    core: Tallied<Aligned, C>,
+    core: CounterCore<Aligned, C>,
 }
 
 #[cfg(feature = "std")]
@@ -74,7 +80,7 @@ impl<C: Clock> FixedWindow<C> {
     /// [`ConfigError::Limit`] if the limit is too large for so short a window:
     /// above about two permits per nanosecond.
     pub fn with_clock(limit: Rate, clock: C) -> Result<FixedWindow<C>, ConfigError> {
-        Ok(FixedWindow { core: Tallied::new(Aligned::new(limit)?, clock) })
+        Ok(FixedWindow { core: CounterCore::new(Aligned::new(limit)?, clock) })
     }
 }
 
@@ -130,7 +136,7 @@ one_limit!(FixedWindow<C>);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct WindowFromFirst<C = DefaultClock> {
-    core: Tallied<FromFirst, C>,
+    core: CounterCore<FromFirst, C>,
 }
 
 #[cfg(feature = "std")]
@@ -152,7 +158,7 @@ impl<C: Clock> WindowFromFirst<C> {
     ///
     /// [`ConfigError::Limit`] if the word has not the bits for it.
     pub fn with_clock(limit: Rate, clock: C) -> Result<WindowFromFirst<C>, ConfigError> {
-        Ok(WindowFromFirst { core: Tallied::new(FromFirst::new(limit)?, clock) })
+        Ok(WindowFromFirst { core: CounterCore::new(FromFirst::new(limit)?, clock) })
     }
 
     /// Makes room for limits up to `max_limit`, so that

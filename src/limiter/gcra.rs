@@ -2,10 +2,17 @@
 
 use core::time::Duration;
 
+use crate::bucket::BucketCore;
+use crate::bucket::carry::Carry;
+use crate::bucket::terms::Terms;
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+use crate::time::units;
+use crate::time::units::MAX_PERIOD_NANOS;
+
 use super::verbs::verbs;
-use crate::one_word::{OneWord, Terms};
-use crate::time::{self, MAX_PERIOD_NANOS};
-use crate::{Carry, Clock, ConfigError, DefaultClock, Rate};
 
 /// Lets a cell pass every emission interval, and each up to a tolerance early.
 ///
@@ -49,7 +56,7 @@ use crate::{Carry, Clock, ConfigError, DefaultClock, Rate};
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
 pub struct Gcra<C = DefaultClock> {
-    core: OneWord<C>,
+    core: BucketCore<C>,
 }
 
 #[cfg(feature = "std")]
@@ -77,7 +84,7 @@ impl<C: Clock> Gcra<C> {
         tolerance: Duration,
         clock: C,
     ) -> Result<Gcra<C>, ConfigError> {
-        Ok(Gcra { core: OneWord::new(terms(interval, tolerance)?, u64::MAX, clock) })
+        Ok(Gcra { core: BucketCore::new(terms(interval, tolerance)?, u64::MAX, clock) })
     }
 
     /// Enforces `interval` and `tolerance` from now on; `carry` says what becomes
@@ -114,7 +121,7 @@ impl<C: Clock> Gcra<C> {
 
 fn terms(interval: Duration, tolerance: Duration) -> Result<Terms, ConfigError> {
     let rate = Rate::every(interval).map_err(|_| ConfigError::EmissionInterval { interval })?;
-    let tolerance_nanos = time::nanos(tolerance);
+    let tolerance_nanos = units::nanos(tolerance);
     if tolerance_nanos > MAX_PERIOD_NANOS
         || tolerance_nanos / rate.period_nanos() > u64::from(u32::MAX)
     {

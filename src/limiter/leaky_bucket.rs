@@ -1,8 +1,14 @@
 //! The leaky bucket, as a meter and as a minimum interval.
 
+use crate::bucket::BucketCore;
+use crate::bucket::carry::Carry;
+use crate::bucket::terms::Terms;
+use crate::config::quota::Quota;
+use crate::config::rate::Rate;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+
 use super::verbs::verbs;
-use crate::one_word::{OneWord, Terms};
-use crate::{Carry, Clock, DefaultClock, Quota, Rate};
 
 /// A level that every permit raises, that leaks at the rate, and that must not
 /// overflow.
@@ -52,7 +58,7 @@ use crate::{Carry, Clock, DefaultClock, Quota, Rate};
 /// );
 /// ```
 pub struct LeakyBucket<C = DefaultClock> {
-    core: OneWord<C>,
+    core: BucketCore<C>,
 }
 
 #[cfg(feature = "std")]
@@ -75,7 +81,7 @@ impl<C: Clock> LeakyBucket<C> {
     /// starts with fewer tokens than its burst.
     #[must_use]
     pub fn meter_with_clock(quota: Quota, clock: C) -> LeakyBucket<C> {
-        LeakyBucket { core: OneWord::new(Terms::of_quota(quota), quota.initial(), clock) }
+        LeakyBucket { core: BucketCore::new(Terms::of_quota(quota), quota.initial(), clock) }
     }
 
     /// A minimum interval of `period / permits` on `clock`, which is read once.

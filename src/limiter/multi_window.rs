@@ -4,10 +4,16 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::sliding_window::Padded;
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+use crate::window::ring::Ring;
+use crate::window::ring::plan::Plan;
+use crate::window::ring::slots::WindowSlots;
+
+use super::sliding_window::{Coverage, Padded};
 use super::window_verbs::window_verbs;
-use crate::ring::{Plan, Ring, Span};
-use crate::{Clock, ConfigError, Coverage, DefaultClock, Rate};
 
 /// Grants what all of several windows have room for, or nothing: "10 a second, 500
 /// a minute and 10,000 a day".
@@ -58,7 +64,7 @@ use crate::{Clock, ConfigError, Coverage, DefaultClock, Rate};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MultiWindow<C = DefaultClock> {
-    core: Ring<Padded, Box<[Span]>, C>,
+    core: Ring<Padded, Box<[WindowSlots]>, C>,
 }
 
 #[cfg(feature = "std")]

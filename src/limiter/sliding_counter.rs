@@ -1,8 +1,13 @@
 //! A sliding window estimated from two fixed ones.
 
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+use crate::window::counter::CounterCore;
+use crate::window::counter::sliding::Sliding;
+
 use super::window_verbs::{one_limit, window_verbs};
-use crate::tally::{Sliding, Tallied};
-use crate::{Clock, ConfigError, DefaultClock, Rate};
 
 /// Grants at most a limit of permits by the count of the present window, and that
 /// of the one before in proportion to what a sliding window still covers of it.
@@ -62,7 +67,7 @@ use crate::{Clock, ConfigError, DefaultClock, Rate};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SlidingCounter<C = DefaultClock> {
-    core: Tallied<Sliding, C>,
+    core: CounterCore<Sliding, C>,
 }
 
 #[cfg(feature = "std")]
@@ -85,7 +90,7 @@ impl<C: Clock> SlidingCounter<C> {
     /// [`ConfigError::Limit`] if the limit is above 2^24 - 1: the word counts two
     /// windows.
     pub fn with_clock(limit: Rate, clock: C) -> Result<SlidingCounter<C>, ConfigError> {
-        Ok(SlidingCounter { core: Tallied::new(Sliding::new(limit)?, clock) })
+        Ok(SlidingCounter { core: CounterCore::new(Sliding::new(limit)?, clock) })
     }
 }
 

@@ -2,9 +2,14 @@
 
 use core::time::Duration;
 
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+use crate::window::log::unit::UnitLog;
+use crate::window::log::weighted::WeightedLog as Weighted;
+
 use super::window_verbs::{one_limit, window_verbs};
-use crate::log::{UnitLog, WeightedLog as Weighted};
-use crate::{Clock, ConfigError, DefaultClock, Rate};
 
 /// Grants single permits, at most a limit in any window of a length, exact to the
 /// nanosecond: it remembers when each was granted.

@@ -1,10 +1,16 @@
 //! At most a limit in any window of time.
 
-use super::window_verbs::{one_limit, window_verbs};
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
 use crate::contention::{Contention, HotWord};
-use crate::ring::{Cover, Line, Plan, Ring, Span};
 use crate::sync::AtomicWord;
-use crate::{Clock, ConfigError, DefaultClock, Rate};
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+use crate::window::ring::plan::{Cover, Plan};
+use crate::window::ring::slots::WindowSlots;
+use crate::window::ring::{Line, Ring};
+
+use super::window_verbs::{one_limit, window_verbs};
 
 /// Which slots a sliding window counts, and so what it guarantees.
 ///
@@ -139,7 +145,7 @@ impl Line for Compact {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SlidingWindow<C = DefaultClock, P: Placement = Padded> {
-    core: Ring<P, [Span; 1], C>,
+    core: Ring<P, [WindowSlots; 1], C>,
 }
 
 #[cfg(feature = "std")]

@@ -1,8 +1,13 @@
 //! A bucket that earns tokens at a rate and holds at most a burst of them.
 
+use crate::bucket::BucketCore;
+use crate::bucket::carry::Carry;
+use crate::bucket::terms::Terms;
+use crate::config::quota::Quota;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+
 use super::verbs::verbs;
-use crate::one_word::{OneWord, Terms};
-use crate::{Carry, Clock, DefaultClock, Quota};
 
 /// Earns tokens at the quota's rate, holds at most its burst, and spends one per
 /// permit.
@@ -53,7 +58,7 @@ use crate::{Carry, Clock, DefaultClock, Quota};
 /// }
 /// ```
 pub struct TokenBucket<C = DefaultClock> {
-    core: OneWord<C>,
+    core: BucketCore<C>,
 }
 
 #[cfg(feature = "std")]
@@ -69,7 +74,7 @@ impl<C: Clock> TokenBucket<C> {
     /// A bucket of `quota` on `clock`. Reads the clock once.
     #[must_use]
     pub fn with_clock(quota: Quota, clock: C) -> TokenBucket<C> {
-        TokenBucket { core: OneWord::new(Terms::of_quota(quota), quota.initial(), clock) }
+        TokenBucket { core: BucketCore::new(Terms::of_quota(quota), quota.initial(), clock) }
     }
 
     /// Enforces `quota` from now on; `carry` says what becomes of the tokens.

@@ -232,7 +232,7 @@ macro_rules! verbs {
             ///
             /// See [`Snapshot`](crate::Snapshot) for accuracy and an example.
             pub fn restore(&self, snapshot: &crate::Snapshot, away: core::time::Duration) {
-                self.core.restore(snapshot, crate::time::nanos(away));
+                self.core.restore(snapshot, crate::time::units::nanos(away));
             }
 
             /// How often the limiter found its level impossibly far ahead of the

@@ -150,7 +150,7 @@ macro_rules! window_verbs {
             /// See [`History`](crate::History) for accuracy and an example.
             #[cfg(feature = "alloc")]
             pub fn restore(&mut self, history: &crate::History, away: core::time::Duration) {
-                self.core.restore(history, crate::time::nanos(away));
+                self.core.restore(history, crate::time::units::nanos(away));
             }
 
             /// How often the limiter found itself impossibly far ahead of the

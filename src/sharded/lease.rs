@@ -1,11 +1,14 @@
 //! Leases of a shard, and grants that can be given back, which are leases too.
 
-use crate::decision::Outlook;
-use crate::lease::{Home, PutBack};
-use crate::{Clock, Denied, Grant, Lease, Receipt};
+use crate::decision::denied::Denied;
+use crate::decision::forecast::Forecast;
+use crate::decision::grant::Grant;
+use crate::decision::lease::{Lease, PutBack, ShardHome};
+use crate::decision::receipt::Receipt;
+use crate::time::clock::Clock;
 
 use super::Sharded;
-use super::hand::Hand;
+use super::in_transit::InTransit;
 
 /// How often a lease is tried, each time with less, before it is made of what is asked for
 /// like any permit.
@@ -27,16 +30,16 @@ impl<C: Clock + Sync> Sharded<C> {
             // Two that borrow all there is for themselves leave nothing to either.
             let most = (permits >> attempt).clamp(permits.min(1), Lease::MAX);
             let before = self.root.limit();
-            let mut hand = Hand::of(&self.shards, index);
-            let outlook = self.fill(&mut hand, most);
+            let mut hand = InTransit::of(&self.shards, index);
+            let forecast = self.fill(&mut hand, most);
             let room = hand.part_with(most);
             if room > 0 || permits == 0 {
                 self.root.begin_lease(room);
                 let grant = self.grant_of(room, hand.tokens);
-                let grant = outlook.map_or(grant, |outlook| Grant { outlook, ..grant });
+                let grant = forecast.map_or(grant, |forecast| Grant { forecast, ..grant });
                 // Whichever of the two the permits were taken under.
                 let limit = before.max(self.root.limit());
-                return Ok(Lease::of_shard(grant, Home { limiter: self, index, room, limit }));
+                return Ok(Lease::of_shard(grant, ShardHome { limiter: self, index, room, limit }));
             }
             drop(hand);
             // One has come back, or here is the denial.
@@ -47,16 +50,16 @@ impl<C: Clock + Sync> Sharded<C> {
 
     /// Takes tokens until the hand has `permits`, or as many as this shard and the root
     /// have; or if these have none, what another has. If it drew, what there is now.
-    fn fill(&self, hand: &mut Hand<'_>, permits: u64) -> Option<Outlook> {
+    fn fill(&self, hand: &mut InTransit<'_>, permits: u64) -> Option<Forecast> {
         hand.take(hand.index());
-        let mut outlook = None;
+        let mut forecast = None;
         if hand.tokens < permits {
             // The clock is read after the room is in hand, as for any draw.
             let now_nanos = self.clock().now_nanos();
             let there = self.root.look_at(now_nanos).permits();
             let missing = there.min(permits - hand.tokens);
             if missing > 0 {
-                outlook = self.draw_into(hand, now_nanos, missing).map(|grant| grant.outlook);
+                forecast = self.draw_into(hand, now_nanos, missing).map(|grant| grant.forecast);
             }
         }
         for next in 1..self.shards.count() {
@@ -65,7 +68,7 @@ impl<C: Clock + Sync> Sharded<C> {
             }
             hand.take(hand.index().wrapping_add(next));
         }
-        outlook
+        forecast
     }
 
     /// Takes `permits` in such a way that they can be given back, if this shard and the
@@ -92,11 +95,11 @@ impl<C: Clock + Sync> Sharded<C> {
 }
 
 impl<C: Clock + Sync> PutBack for Sharded<C> {
-    fn put_back(&self, home: Home<'_>, tokens: u64) {
+    fn put_back(&self, home: ShardHome<'_>, tokens: u64) {
         self.root.end_lease(home.room);
         // If the burst was lowered, there is no place for all of them.
         let tokens = tokens.saturating_sub(self.root.overlent_since(home.limit));
-        let mut hand = Hand::with(&self.shards, home.index, home.room, tokens);
+        let mut hand = InTransit::with(&self.shards, home.index, home.room, tokens);
         self.close_now(&mut hand);
     }
 }

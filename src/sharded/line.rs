@@ -1,21 +1,19 @@
 //! One shard: a word on a cache line of its own.
 
 use crate::contention::Pauses;
-use crate::sync::{
-    AtomicWord,
-    Ordering::{AcqRel, Relaxed},
-};
+use crate::sync::AtomicWord;
+use crate::sync::Ordering::{AcqRel, Relaxed};
 
-use super::room::Room;
+use super::shard_word::ShardWord;
 
 #[derive(Debug)]
-pub(super) struct Line {
-    room: AtomicWord<Room>,
+pub(super) struct ShardLine {
+    room: AtomicWord<ShardWord>,
 }
 
-impl Line {
-    pub(super) fn new(room: Room) -> Line {
-        Line { room: AtomicWord::new(room) }
+impl ShardLine {
+    pub(super) fn new(room: ShardWord) -> ShardLine {
+        ShardLine { room: AtomicWord::new(room) }
     }
 
     /// Spends `permits` that are here; the permits left, or `None` if there are too few,
@@ -36,7 +34,7 @@ impl Line {
         Some(next.left())
     }
 
-    pub(super) fn look(&self) -> Room {
+    pub(super) fn look(&self) -> ShardWord {
         // ORDERING: Relaxed. A caller that finds too little here has looked at the root
         // before, by an Acquire load, and so not at this earlier.
         // MODEL: `a_denial_is_forgotten_when_tokens_come_back`,
@@ -45,13 +43,13 @@ impl Line {
     }
 
     /// Takes all there is: the room, and the tokens in it.
-    pub(super) fn take(&self) -> Room {
-        self.change(|_| Room::NONE)
+    pub(super) fn take(&self) -> ShardWord {
+        self.change(|_| ShardWord::NONE)
     }
 
     /// Takes the room that has nothing in it.
     pub(super) fn take_spare(&self) -> u64 {
-        self.change(Room::closed).spare()
+        self.change(ShardWord::closed).spare()
     }
 
     pub(super) fn put(&self, room: u64, tokens: u64) {
@@ -59,7 +57,7 @@ impl Line {
     }
 
     /// Puts what `next` makes of the word in its place, and returns what it was.
-    fn change(&self, next: impl Fn(Room) -> Room) -> Room {
+    fn change(&self, next: impl Fn(ShardWord) -> ShardWord) -> ShardWord {
         let mut pauses = Pauses::new();
         // ORDERING: Relaxed. Who takes nothing learns nothing; who does takes it by the CAS.
         // MODEL: `room_given_back_was_empty`, `empty_room_is_given_back_once`.

@@ -1,13 +1,11 @@
 //! The shards, and what they have in common.
 
-use crate::memory::Memory;
-use crate::sync::{
-    AtomicWord,
-    Ordering::{Acquire, Relaxed, Release},
-};
+use crate::decision::denial_cache::DenialCache;
+use crate::sync::AtomicWord;
+use crate::sync::Ordering::{Acquire, Relaxed, Release};
 
-use super::line::Line;
-use super::places::{Place, Places, Table};
+use super::line::ShardLine;
+use super::shard_slots::{ShardArray, ShardSlot, ShardSlots};
 
 /// The most tokens that a shard draws at once. What a draw costs, shared among so many
 /// permits, is a small part of a nanosecond; more would only be missing elsewhere.
@@ -27,7 +25,7 @@ const SHARE: u64 = 4;
 
 #[derive(Debug)]
 pub(super) struct Shards {
-    places: Places,
+    places: ShardSlots,
     /// How often the terms have changed. (How often tokens have come back is counted where
     /// the shards are.) What was refused before may be granted since.
     changes: AtomicWord<u64>,
@@ -44,26 +42,26 @@ struct Told {
 impl Shards {
     /// `count` of them, which is a power of two, with nothing in them.
     pub(super) fn new(count: usize) -> Shards {
-        Shards::of(Places::Now(Table::new(count)))
+        Shards::of(ShardSlots::Now(ShardArray::new(count)))
     }
 
     /// None, until callers get in each other's way; and then `count`, or if that is 0 as
     /// many as the machine runs threads at once.
     pub(super) fn later(count: usize) -> Shards {
-        Shards::of(Places::later(count))
+        Shards::of(ShardSlots::later(count))
     }
 
-    fn of(places: Places) -> Shards {
+    fn of(places: ShardSlots) -> Shards {
         let told = Told { limit: AtomicWord::new(0), fill_nanos: AtomicWord::new(0) };
         Shards { places, changes: AtomicWord::new(0), told }
     }
 
-    pub(super) fn places(&self) -> &Places {
+    pub(super) fn places(&self) -> &ShardSlots {
         &self.places
     }
 
     #[inline(always)]
-    fn list(&self) -> &[Place] {
+    fn list(&self) -> &[ShardSlot] {
         self.places.table().map_or(&[], |table| &table.list)
     }
 
@@ -73,20 +71,20 @@ impl Shards {
 
     /// The place at `index`, counted round; `None` as long as there are no shards.
     #[inline(always)]
-    fn place(&self, index: usize) -> Option<&Place> {
+    fn place(&self, index: usize) -> Option<&ShardSlot> {
         let list = self.list();
         list.get(index & list.len().wrapping_sub(1))
     }
 
     /// The shard at `index`, counted round; `None` as long as there are none.
     #[inline(always)]
-    pub(super) fn at(&self, index: usize) -> Option<&Line> {
+    pub(super) fn at(&self, index: usize) -> Option<&ShardLine> {
         self.place(index).map(|place| &*place.line)
     }
 
     /// What the shard at `index` last refused.
     #[inline(always)]
-    pub(super) fn memory(&self, index: usize) -> Option<&Memory> {
+    pub(super) fn memory(&self, index: usize) -> Option<&DenialCache> {
         self.place(index).map(|place| &*place.memory)
     }
 
@@ -121,10 +119,10 @@ impl Shards {
     /// How often something has come back.
     #[inline(always)]
     pub(super) fn returns(&self) -> u64 {
-        let Some(Table { returns, .. }) = self.places.table() else { return 0 };
+        let Some(ShardArray { returns, .. }) = self.places.table() else { return 0 };
         // ORDERING: Acquire. Who sees a return counted sees the tokens; and who does not
         // will find that the count has moved on. Pairs with `returned`. (The fence in
-        // `Memory::recall`, which comes next, would do as well.)
+        // `DenialCache::recall`, which comes next, would do as well.)
         // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
         let returns = returns.load(Acquire);
         // ORDERING: Acquire; the same, of `changed`.
@@ -135,7 +133,7 @@ impl Shards {
     /// Tokens are where they can be found, that were not there before.
     pub(super) fn returned(&self) {
         // Nobody remembers anything before there are shards.
-        let Some(Table { returns, .. }) = self.places.table() else { return };
+        let Some(ShardArray { returns, .. }) = self.places.table() else { return };
         // ORDERING: Release; pairs with `returns`.
         // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
         returns.fetch_add(1, Release);

@@ -1,9 +1,16 @@
 //! The public verbs.
 
-use crate::{Clock, Denied, Grant, Lease, Limiter, Quota, Receipt};
+use crate::config::quota::Quota;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::lease::Lease;
+use crate::decision::receipt::Receipt;
+use crate::limiter::Limiter;
+use crate::thread_index::thread_index;
+use crate::time::clock::Clock;
 
-use super::{Shard, Sharded};
-use crate::thread_number::thread_number;
+use super::Sharded;
+use super::handle::Shard;
 
 impl<C: Clock> Sharded<C> {
     /// Takes all of `permits`, or none if there are not enough.
@@ -40,7 +47,7 @@ impl<C: Clock> Sharded<C> {
     /// ```
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_at(thread_number(), permits)
+        self.acquire_at(thread_index(), permits)
     }
 
     /// Takes as many of `permits` as there are, at least one.
@@ -52,7 +59,7 @@ impl<C: Clock> Sharded<C> {
     /// [`Denied::Wait`] if there is not one permit; [`Denied::Leased`] if leases hold the room
     /// for all.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_up_to_at(thread_number(), permits)
+        self.acquire_up_to_at(thread_index(), permits)
     }
 
     /// The answer that [`try_acquire`](Sharded::try_acquire) would give now. Takes nothing.
@@ -69,14 +76,14 @@ impl<C: Clock> Sharded<C> {
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         let (outside, _) = self.shards.look();
         let reading = self.root.look_at(self.clock().now_nanos());
-        let outlook = reading.outlook().paid_off().with_more(outside as i64);
-        if permits > outlook.remaining()
+        let forecast = reading.forecast().paid_off().with_more(outside as i64);
+        if permits > forecast.remaining()
             && let Some(denied) = self.refusal(permits, reading)
         {
             return Err(denied);
         }
-        let outlook = outlook.with_more(0_i64.saturating_sub_unsigned(permits));
-        Ok(Grant { permits, outlook })
+        let forecast = forecast.with_more(0_i64.saturating_sub_unsigned(permits));
+        Ok(Grant { permits, forecast })
     }
 
     /// The limiter, by way of the shard at `index`, counted round.
@@ -142,7 +149,7 @@ impl<C: Clock + Sync> Sharded<C> {
     /// [`Denied::Wait`] if there is not one permit; [`Denied::Leased`] if leases hold the room
     /// for all.
     pub fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
-        self.lease_at(thread_number(), permits)
+        self.lease_at(thread_index(), permits)
     }
 
     /// As [`try_acquire`](Sharded::try_acquire), with a [`Receipt`] by which the permits
@@ -152,18 +159,18 @@ impl<C: Clock + Sync> Sharded<C> {
     ///
     /// As [`try_acquire`](Sharded::try_acquire).
     pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        self.acquire_revocable_at(thread_number(), permits)
+        self.acquire_revocable_at(thread_index(), permits)
     }
 }
 
 impl<C: Clock + Sync> Limiter for Sharded<C> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_at(thread_number(), permits)
+        self.acquire_at(thread_index(), permits)
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        self.acquire_up_to_at(thread_number(), permits)
+        self.acquire_up_to_at(thread_index(), permits)
     }
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
@@ -171,7 +178,7 @@ impl<C: Clock + Sync> Limiter for Sharded<C> {
     }
 
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        self.acquire_revocable_at(thread_number(), permits)
+        self.acquire_revocable_at(thread_index(), permits)
     }
 
     fn reset(&self) {

@@ -1,8 +1,10 @@
 //! A limit that can be changed while it is in use.
 
-use crate::sync::{AtomicWord, Ordering::Relaxed};
-use crate::time::NANOS_PER_SECOND;
-use crate::{ConfigError, Rate};
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+use crate::sync::AtomicWord;
+use crate::sync::Ordering::Relaxed;
+use crate::time::units::NANOS_PER_SECOND;
 
 /// Permits per window, from 1 to what the limiter's word can count.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Time in ticks: windows, or the slots of a window.
 
-use crate::accrual::Linear;
-use crate::time::SKEW_NANOS;
+use crate::bucket::accrual::linear::Linear;
+use crate::time::units::SKEW_NANOS;
 
 /// Stretches of one length, one after the other from the clock's origin.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ impl Ticks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::MAX_PERIOD_NANOS;
+    use crate::time::units::MAX_PERIOD_NANOS;
 
     #[test]
     fn a_moment_is_the_quotient_and_what_is_left_for_every_length() {

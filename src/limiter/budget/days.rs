@@ -4,26 +4,35 @@ use core::fmt;
 use core::ops::Range;
 use core::time::Duration;
 
-use crate::calendar::{Calendar, Schedule};
-use crate::decision::{Counted, Known, Outlook};
-use crate::tally::{ByCalendar, Tallied};
-use crate::time::NANOS_PER_SECOND;
-use crate::{CalendarError, Clock, Denied, Grant, History, Receipt, Shortfall};
+use crate::decision::counted::Counted;
+use crate::decision::denied::{Denied, Shortfall};
+use crate::decision::forecast::Forecast;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::known::Known;
+use crate::decision::receipt::Receipt;
+use crate::time::calendar::Calendar;
+use crate::time::calendar::error::CalendarError;
+use crate::time::calendar::schedule::Schedule;
+use crate::time::clock::Clock;
+use crate::time::units::NANOS_PER_SECOND;
+use crate::window::counter::CounterCore;
+use crate::window::counter::by_calendar::ByCalendar;
 
 /// How often a denial is looked at again.
 const MOST_TRIES: u32 = 3;
 
-/// Has the verbs of [`Tallied`], whose denials know of one window only: they say
+/// Has the verbs of [`CounterCore`], whose denials know of one window only: they say
 /// that a request is too large which has to wait for a day with a larger amount,
 /// and they do not know that the next day may have a smaller one.
 pub(super) struct Days<C> {
-    core: Tallied<ByCalendar<Schedule>, C>,
+    core: CounterCore<ByCalendar<Schedule>, C>,
 }
 
 impl<C: Clock> Days<C> {
     pub(super) fn new(amount: u64, zone: &str, clock: C) -> Result<Days<C>, CalendarError> {
         let tally = ByCalendar::with(Schedule::same(amount), Calendar::days(zone)?);
-        Ok(Days { core: Tallied::new(tally, clock) })
+        Ok(Days { core: CounterCore::new(tally, clock) })
     }
 
     pub(super) fn schedule(&self) -> &Schedule {
@@ -104,7 +113,7 @@ impl<C: Clock> Days<C> {
         let counted = match denied {
             // Any day will do.
             Denied::Wait(_) if permits <= self.schedule().least() => return Some(denied),
-            Denied::Wait(Shortfall { outlook: Outlook::Counted(counted), .. }) => counted,
+            Denied::Wait(Shortfall { forecast: Forecast::Counted(counted), .. }) => counted,
             _ => {
                 let most = self.schedule().most();
                 if permits > most {
@@ -134,14 +143,14 @@ impl<C: Clock> Days<C> {
                 .saturating_sub(now_nanos)
                 .max(1),
         };
-        let outlook = Outlook::Known(window);
-        Some(Denied::Wait(Shortfall { wanted: permits as i64, outlook, which: 0 }))
+        let forecast = Forecast::Known(window);
+        Some(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 }))
     }
 
     /// The counts of the present day.
     fn present(&self) -> Option<Counted> {
-        match self.core.peek(0).ok()?.outlook {
-            Outlook::Counted(counted) => Some(counted),
+        match self.core.peek(0).ok()?.forecast {
+            Forecast::Counted(counted) => Some(counted),
             _ => None,
         }
     }

@@ -3,11 +3,17 @@
 use core::ops::Range;
 use core::time::Duration;
 
-use super::days::Days;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
 use crate::limiter::window_verbs::window_verbs;
-use crate::tally::MOST_IN_DAYS;
-use crate::time;
-use crate::{CalendarError, Clock, Denied, Grant, UnixClock, Weekday};
+use crate::time::calendar::error::CalendarError;
+use crate::time::calendar::weekday::Weekday;
+use crate::time::clock::Clock;
+use crate::time::clock::unix::UnixClock;
+use crate::time::units;
+use crate::window::counter::by_calendar::MOST_IN_DAYS;
+
+use super::days::Days;
 
 /// Grants at most an amount of use, a [`Duration`], on each day of a time zone: so
 /// many minutes of screen time, of a machine, of calls.
@@ -109,7 +115,7 @@ impl<C: Clock> UsageBudget<C> {
     /// * [`Denied::TooLarge`] if no day has.
     #[inline]
     pub fn try_spend(&self, used: Duration) -> Result<Grant, Denied> {
-        self.core.try_acquire(time::nanos(used))
+        self.core.try_acquire(units::nanos(used))
     }
 
     /// Spends as much of `used` as there is left, and says how much that was. For
@@ -119,7 +125,7 @@ impl<C: Clock> UsageBudget<C> {
     ///
     /// [`Denied::Wait`] if nothing is left, [`Denied::TooLarge`] if no day has any.
     pub fn try_spend_up_to(&self, used: Duration) -> Result<Duration, Denied> {
-        let grant = self.core.try_acquire_up_to(time::nanos(used))?;
+        let grant = self.core.try_acquire_up_to(units::nanos(used))?;
         Ok(Duration::from_nanos(grant.permits()))
     }
 
@@ -168,7 +174,7 @@ fn checked(amount: Duration) -> Result<u64, CalendarError> {
     if amount > UsageBudget::MAX_AMOUNT {
         return Err(CalendarError::Usage { amount, max: UsageBudget::MAX_AMOUNT });
     }
-    Ok(time::nanos(amount))
+    Ok(units::nanos(amount))
 }
 
 window_verbs!(

@@ -1,0 +1,197 @@
+//! The level's word and its arithmetic. No atomics here.
+//!
+//! ```text
+//!  bit 63                                      1      0
+//!     +----------------------------------------+------+
+//!     |            UNITS spent (63 bits)       | SLOT |
+//!     +----------------------------------------+------+
+//! ```
+//!
+//! Everything is counted in half-units, in the whole word, modulo 2^64: a unit
+//! is 2. Accrued counts start from a base that carries the slot's bit, so in any
+//! difference of the two the bit cancels, and no mask is needed.
+//!
+//! | from  | `spend(cost)`                            | `successor()`             |
+//! |-------|------------------------------------------|---------------------------|
+//! | level | max(level, accrued - capacity) + cost    | level + 1: the other slot |
+//!
+//! The word only grows. (Modulo 2^64, which at the highest rate is 136 years: a
+//! value can come back only to a call that was suspended for that long.)
+
+use core::fmt;
+
+use crate::bits::Field;
+use crate::branch::guess;
+use crate::sync::Word;
+
+/// Which slot holds the terms that the level is counted in.
+const SLOT: Field = Field::low(1);
+
+/// Units spent, modulo 2^63.
+const UNITS: Field = SLOT.then(63);
+
+const _: () = assert!(UNITS.end() == u64::BITS, "the fields fill the word");
+
+/// The half-units that make one unit.
+pub(super) const UNIT: u64 = 1 << UNITS_SHIFT;
+const UNITS_SHIFT: u32 = u64::BITS - 63;
+
+macro_rules! level {
+    ($(#[$doc:meta])* $Level:ident, $word:ident, $signed:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        pub(crate) struct $Level($word);
+
+        impl $Level {
+            /// What may be spent, in half-units: less than 0 is a debt.
+            ///
+            /// Never above `capacity`: units that were not spent for longer than
+            /// it takes to fill the bucket are gone.
+            #[inline]
+            pub(crate) fn balance(self, accrued: $word, capacity: $word) -> $signed {
+                let unspent = accrued.wrapping_sub(self.0) as $signed;
+                if guess(unspent <= capacity as $signed) { unspent } else { capacity as $signed }
+            }
+
+            /// The level after `cost` is spent of the balance.
+            ///
+            /// Where nothing was clamped this is a plain sum, so that a processor
+            /// that guesses as much need not wait for `accrued` to go on.
+            #[inline]
+            pub(crate) fn spend(self, cost: $signed, accrued: $word, capacity: $word) -> $Level {
+                let unspent = accrued.wrapping_sub(self.0) as $signed;
+                if guess(unspent <= capacity as $signed) {
+                    $Level(self.0.wrapping_add(cost as $word))
+                } else {
+                    $Level(accrued.wrapping_sub(capacity).wrapping_add(cost as $word))
+                }
+            }
+        }
+    };
+}
+
+level!(
+    /// The word: units spent, and the slot of the terms they are counted in.
+    Level, u64, i64
+);
+
+impl Level {
+    /// Nothing spent, under the terms of slot 0.
+    pub(crate) const ZERO: Level = Level(0);
+
+    /// The next word up, which names the other slot.
+    pub(super) const fn successor(self) -> Level {
+        Level(self.0.wrapping_add(1))
+    }
+
+    /// The level that a smaller spending would have left, by `cost`.
+    pub(crate) const fn without(self, cost: u64) -> Level {
+        Level(self.0.wrapping_sub(cost))
+    }
+
+    /// The count accrued at the instant when this level leaves `balance`.
+    pub(super) const fn accrued_at(self, balance: i64) -> u64 {
+        self.0.wrapping_add(balance as u64)
+    }
+
+    /// The level that leaves `balance` of what is `accrued`.
+    #[cfg(feature = "keyed")]
+    pub(crate) const fn leaving(balance: i64, accrued: u64) -> Level {
+        Level(accrued.wrapping_sub(balance as u64))
+    }
+
+    /// The index of the slot that holds this level's terms.
+    #[inline]
+    pub(super) const fn slot(self) -> usize {
+        SLOT.get(self.0) as usize
+    }
+}
+
+impl Word for Level {
+    #[inline]
+    fn from_bits(bits: u64) -> Level {
+        Level(bits)
+    }
+
+    #[inline]
+    fn to_bits(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Debug for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Level")
+            .field("units", &UNITS.get(self.0))
+            .field("slot", &self.slot())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    level!(Tiny, u8, i8);
+
+    /// The half-circle: the largest difference of two words that has a sign.
+    const HALF: i32 = 128;
+
+    #[test]
+    fn a_balance_is_the_clamped_difference_wherever_the_circle_is_cut() {
+        for capacity in 0..=i8::MAX as u8 {
+            for level in 0..=u8::MAX {
+                for ahead in -HALF..HALF {
+                    let accrued = i32::from(level) + ahead;
+                    let balance = Tiny(level).balance(accrued as u8, capacity);
+                    assert_eq!(i32::from(balance), ahead.min(i32::from(capacity)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn admitting_raises_the_level_by_the_cost_or_more_and_never_past_what_is_accrued() {
+        for capacity in 0..=i8::MAX as u8 {
+            for level in 0..=u8::MAX {
+                for ahead in 0..HALF {
+                    let accrued = (i32::from(level) + ahead) as u8;
+                    let balance = Tiny(level).balance(accrued, capacity);
+                    for cost in 0..=balance {
+                        let next = Tiny(level).spend(cost, accrued, capacity);
+                        let rise = i32::from(next.0.wrapping_sub(level));
+                        assert!(rise >= i32::from(cost) && rise <= ahead);
+                        assert_eq!(next.balance(accrued, capacity), balance - cost);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_successor_is_the_other_slot_and_keeps_the_balance_it_is_given() {
+        for bits in [0, 1, 41, u64::MAX] {
+            let level = Level(bits);
+            let next = level.successor();
+            assert_ne!(level.slot(), next.slot());
+            for balance in [-8, 0, 2, 1_000] {
+                assert_eq!(next.balance(next.accrued_at(balance), 1_000), balance);
+            }
+        }
+    }
+
+    #[test]
+    fn a_level_is_its_word_and_shows_the_fields() {
+        for bits in [0, 1, 41, u64::MAX] {
+            assert_eq!(Level::from_bits(bits).to_bits(), bits);
+        }
+        assert_eq!(std::format!("{:?}", Level(41)), "Level { units: 20, slot: 1 }");
+        assert_eq!(UNIT, 2);
+    }
+
+    #[test]
+    fn a_level_without_a_cost_leaves_that_much_more() {
+        let level = Level(41);
+        assert_eq!(level.without(6).balance(50, 100), level.balance(50, 100) + 6);
+    }
+}

@@ -1,0 +1,136 @@
+//! The loop that changes the terms, and with them what is held.
+
+use crate::contention::Contender;
+use crate::decision::snapshot::Snapshot;
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::sync::{AtomicWord, Backoff};
+use crate::time::clock::Clock;
+
+use super::BucketCore;
+use super::carry::{Carry, Holding};
+use super::reserved::Lent;
+use super::terms::Terms;
+
+impl<C: Clock, L: Lent> BucketCore<C, L> {
+    pub(crate) fn reset(&self) {
+        self.change(|terms, holding| (*terms, holding.filled(terms)));
+    }
+
+    /// Enforces `new` from now on. `outside` are permits that were held elsewhere; they
+    /// are held here now.
+    pub(crate) fn reconfigure(&self, new: &Terms, carry: Carry, outside: u64) {
+        self.change(|old, holding| (*new, holding.plus(outside, old).carried(old, new, carry)));
+    }
+
+    pub(crate) fn restore(&self, snapshot: &Snapshot, away_nanos: u64) {
+        self.change(|terms, _| (*terms, Holding::restored(snapshot, away_nanos, terms)));
+    }
+
+    /// Puts the terms and the holding that `next` makes of the present ones in
+    /// force, at one instant.
+    fn change(&self, next: impl Fn(&Terms, Holding) -> (Terms, Holding)) {
+        let _changing = self.wait_for_turn();
+        self.change_locked(|terms, holding, _| Some(next(terms, holding)));
+    }
+
+    pub(crate) fn wait_for_turn(&self) -> Changing<'_> {
+        let backoff = Backoff::new();
+        loop {
+            match self.lock() {
+                Some(changing) => return changing,
+                None => backoff.snooze(),
+            }
+        }
+    }
+
+    /// As `change`, for the holder of the lock, with the time at hand. `None`
+    /// leaves all as it is.
+    fn change_locked(
+        &self,
+        next: impl Fn(&Terms, Holding, u64) -> Option<(Terms, Holding)>,
+    ) -> bool {
+        // It does not step back for others: changes are rare.
+        let mut contender = Contender::new(Some(&self.line.contention));
+        // ORDERING: Acquire, as in `spend`.
+        // MODEL: `terms_are_never_mixed`, `a_change_keeps_the_bound`.
+        let mut seen = self.line.word.load(Acquire);
+        loop {
+            // The clock is read after the level. With an earlier reading, what was
+            // admitted in between would look like a debt, and to clamp that would
+            // be to forgive it.
+            let now_nanos = self.clock.now_nanos();
+            let old = self.slots.named_by(seen);
+            let holding = Holding::of(seen, &old, self.capacity(&old), now_nanos);
+            let Some((terms, holding)) = next(&old, holding, now_nanos) else { return false };
+            let successor = seen.successor();
+            let terms = terms.succeeding(&old, holding, successor, now_nanos);
+            self.slots.prepare(successor, terms);
+            // ORDERING: Release publishes the slot's stores to whoever loads the
+            // successor. Acquire orders this before the stores of the next change,
+            // which go into the slot that is now out of force; see
+            // `TermSlots::named_by`. On failure Relaxed: the word is loaded again.
+            // MODEL: `terms_are_never_mixed`, `a_change_keeps_the_bound`.
+            if self.line.word.compare_exchange(seen, successor, AcqRel, Relaxed).is_ok() {
+                return true;
+            }
+            contender.lost_race();
+            seen = self.look_again();
+        }
+    }
+
+    /// Starts again from full if the level is further ahead of the clock than any
+    /// call can have put it. Whether it is worth asking again.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn heal(&self) -> bool {
+        // Somebody is changing the terms: the answer stands as it is.
+        let Some(_changing) = self.lock() else { return false };
+        // The caller read the clock before the level, and may have been held up
+        // in between, so what it saw may be legal. `change_locked` reads them in
+        // the order in which a level that is too far ahead is a fault.
+        let healed = self.change_locked(|terms, holding, now_nanos| {
+            terms.is_impossible(holding.balance, now_nanos).then(|| (*terms, holding.filled(terms)))
+        });
+        if healed {
+            // ORDERING: Relaxed, as in `healed`.
+            // MODEL: `an_impossible_level_is_healed_once`.
+            self.healed.fetch_add(1, Relaxed);
+        }
+        true
+    }
+
+    /// Returns whether no change of terms is under way. One that begins later reads the clock no
+    /// earlier than the caller has.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn is_unchanging(&self) -> bool {
+        // ORDERING: Release, and a CAS though it changes nothing, so that it has its place among
+        // those of `lock`. One that comes later takes over from it, by its Acquire, what the
+        // caller has read of the clock. If a change has ended, its store in `drop` is what is
+        // found here, and the fence of the caller's `still` takes over from that: the word has
+        // moved on. On failure Relaxed: that a change was under way says enough.
+        // MODEL: `room_given_back_beside_a_change_brings_nothing_back_that_the_new_terms_cut_off`.
+        self.changing.compare_exchange(0, 0, Release, Relaxed).is_ok()
+    }
+
+    fn lock(&self) -> Option<Changing<'_>> {
+        // ORDERING: Acquire, so that the stores of this change to a slot come
+        // after those of the last one. Pairs with the store in `drop`, and with
+        // `is_unchanging`.
+        // MODEL: `two_changes_leave_one_of_them`,
+        // `room_given_back_beside_a_change_brings_nothing_back_that_the_new_terms_cut_off`.
+        self.changing.compare_exchange(0, 1, Acquire, Relaxed).ok()?;
+        Some(Changing(&self.changing))
+    }
+}
+
+/// The right to change the terms, given back when dropped: a clock of the user's
+/// runs in between, and may panic.
+pub(crate) struct Changing<'a>(&'a AtomicWord<u64>);
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        // ORDERING: Release; pairs with the CAS in `lock`.
+        // MODEL: `two_changes_leave_one_of_them`.
+        self.0.store(0, Release);
+    }
+}

@@ -1,0 +1,321 @@
+//! The loop that spends: everything that raises the level by what it costs.
+
+use core::cell::Cell;
+
+use crate::contention::Contender;
+use crate::decision::denied::{Denied, Shortfall};
+use crate::decision::forecast::Forecast;
+use crate::decision::grant::Grant;
+use crate::decision::lease::Lease;
+use crate::decision::receipt::Receipt;
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::time::clock::Clock;
+
+use super::BucketCore;
+use super::level::{Level, UNIT};
+use super::reserved::Lent;
+use super::terms::Terms;
+
+/// What a verb makes of the terms and of what there is to spend.
+pub(crate) type Charge = Result<Spend, Refusal>;
+
+pub(crate) enum Spend {
+    /// Grant no permits and leave all as it is.
+    Nothing,
+    /// Spend `cost` half-units, which is more than none, and grant `permits`.
+    Some { permits: u64, cost: i64 },
+}
+
+pub(crate) enum Refusal {
+    /// Not until there are `wanted` half-units.
+    Wait { wanted: i64 },
+    /// Not ever: no more than `limit` permits.
+    TooLarge { limit: u64 },
+}
+
+/// What came of one attempt.
+enum Attempt {
+    Spent(Spent),
+    NotSpent(NotSpent),
+    /// The answer of a level or at a time that is impossible.
+    Impossible(Result<Spent, NotSpent>),
+    /// No answer; the next attempt starts from what was found.
+    Missed {
+        found: Level,
+        /// Whether a CAS failed.
+        has_lost: bool,
+    },
+}
+
+/// A grant, and the word before and after it.
+pub(crate) struct Spent {
+    pub(super) grant: Grant,
+    seen: Level,
+    written: Level,
+}
+
+/// A refusal, and the limiter as it stood.
+pub(crate) struct NotSpent {
+    pub(crate) refusal: Refusal,
+    pub(crate) forecast: Forecast,
+}
+
+impl<C: Clock, L: Lent> BucketCore<C, L> {
+    #[inline(always)]
+    pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend::<true>(move |terms, balance| all_of(permits, terms, balance)).map(Spent::grant)
+    }
+
+    pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        let granted = self.spend::<true>(move |terms, balance| all_of(permits, terms, balance))?;
+        let levels = (granted.seen, granted.written);
+        Ok(Receipt::of_level(granted.grant, &self.line.word, levels))
+    }
+
+    pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend::<false>(move |terms, balance| all_of(permits, terms, balance)).map(Spent::grant)
+    }
+
+    pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend::<true>(move |terms, balance| up_to(permits, terms, balance)).map(Spent::grant)
+    }
+
+    pub(crate) fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
+        let token = Cell::new(0);
+        let granted = self.spend::<true>(|terms, balance| {
+            token.set(terms.token);
+            up_to(permits, terms, balance)
+        })?;
+        let written = (granted.seen != granted.written).then_some(granted.written);
+        Ok(Lease::of_level(granted.grant, &self.line.word, written, token.get()))
+    }
+
+    pub(crate) fn force(&self, permits: u64) -> Result<Grant, Denied> {
+        let granted = self.spend::<true>(move |terms, balance| into_debt(permits, terms, balance));
+        granted.map(Spent::grant)
+    }
+
+    pub(crate) fn drain(&self) -> Grant {
+        let now_nanos = self.clock.now_nanos();
+        // ORDERING: Acquire, as in `spend`.
+        // MODEL: `never_admits_more_than_the_bound`, `terms_are_never_mixed`.
+        let seen = self.line.word.load(Acquire);
+        let drained = self.spend_from::<true>((seen, false), now_nanos, 0, |terms, balance| {
+            Ok(all_there_is(terms, balance))
+        });
+        match drained {
+            Ok(granted) => granted.grant,
+            Err(NotSpent { forecast, .. }) => Grant { permits: 0, forecast },
+        }
+    }
+
+    /// Spends what `charge` says, if `SPEND`. Inlined as far as the first
+    /// attempt, so that what a caller does not ask of the answer is not computed.
+    #[inline(always)]
+    pub(crate) fn spend<const SPEND: bool>(
+        &self,
+        charge: impl Fn(&Terms, i64) -> Charge,
+    ) -> Result<Spent, Denied> {
+        let now_nanos = self.clock.now_nanos();
+        // ORDERING: Acquire. The level names the slot of its terms; this makes
+        // the stores that filled the slot visible. Pairs with the CAS in
+        // `change_locked`. A stale level is harmless: the CAS in `attempt` fails on
+        // it, and a denial looks again.
+        // MODEL: `terms_are_never_mixed`.
+        let seen = self.line.word.load(Acquire);
+        match self.attempt::<SPEND>(seen, now_nanos, 0, &charge, None) {
+            Attempt::Spent(granted) => Ok(granted),
+            Attempt::NotSpent(refused) => Err(refused.into()),
+            Attempt::Impossible(answer) => answer.map_err(Denied::from),
+            Attempt::Missed { found, has_lost } => {
+                let missed = (found, has_lost);
+                self.spend_from::<SPEND>(missed, now_nanos, 0, charge).map_err(Denied::from)
+            }
+        }
+    }
+
+    /// The loop, which starts from the word as it was `seen`, by an attempt that `has_lost` a
+    /// race if there was one. `own` permits of the room
+    /// that is lent are the caller's, and new.
+    #[inline(never)]
+    pub(crate) fn spend_from<const SPEND: bool>(
+        &self,
+        (mut seen, has_lost): (Level, bool),
+        mut now_nanos: u64,
+        own: u64,
+        charge: impl Fn(&Terms, i64) -> Charge,
+    ) -> Result<Spent, NotSpent> {
+        let mut contender = Contender::new(Some(&self.line.contention));
+        if has_lost {
+            contender.lost_race();
+            seen = self.look_again();
+        }
+        let mut may_heal = true;
+        loop {
+            match self.attempt::<SPEND>(seen, now_nanos, own, &charge, Some(&mut contender)) {
+                Attempt::Spent(granted) => return Ok(granted),
+                Attempt::NotSpent(refused) => return Err(refused),
+                Attempt::Impossible(_) if may_heal && self.heal() => {
+                    may_heal = false;
+                    now_nanos = self.clock.now_nanos();
+                    // ORDERING: Acquire, as in `spend`.
+                    // MODEL: `a_change_right_after_a_healing_is_seen_whole`.
+                    seen = self.line.word.load(Acquire);
+                }
+                Attempt::Impossible(answer) => return answer,
+                // Decide again from what the winner left; the clock is not read again.
+                Attempt::Missed { found, has_lost } => {
+                    seen = found;
+                    // Readers do not contend, so only a lost race is worth a pause.
+                    if has_lost {
+                        contender.lost_race();
+                        seen = self.look_again();
+                    }
+                }
+            }
+        }
+    }
+
+    /// The word after a lost race or a step back: others have moved it on.
+    pub(super) fn look_again(&self) -> Level {
+        // ORDERING: Acquire, as in `spend`.
+        // MODEL: `a_caller_that_paused_is_told_of_the_terms_in_force`.
+        self.line.word.load(Acquire)
+    }
+
+    /// One attempt on the word as it was `seen`, by one CAS if there is something
+    /// to spend.
+    ///
+    /// The first, which is not a `contender` yet, leaves what is rare to the next: stepped
+    /// accrual, a clock that went back, a debt, a request that is too large, a starved
+    /// caller. Its code is then short enough to be inlined.
+    #[inline(always)]
+    fn attempt<const SPEND: bool>(
+        &self,
+        seen: Level,
+        now_nanos: u64,
+        own: u64,
+        charge: &impl Fn(&Terms, i64) -> Charge,
+        contender: Option<&mut Contender<'_>>,
+    ) -> Attempt {
+        let is_first = contender.is_none();
+        let terms = self.slots.named_by(seen);
+        let accrued = match terms.accrued_simply(now_nanos) {
+            Some(accrued) => accrued,
+            None if is_first => return Attempt::Missed { found: seen, has_lost: false },
+            None => terms.accrued(now_nanos),
+        };
+        let capacity = self.line.lent.left_of(&terms, own);
+        let balance = seen.balance(accrued, capacity);
+        let charged = charge(&terms, balance);
+        if let Ok(Spend::Some { permits, cost }) = charged
+            && SPEND
+        {
+            let others_first = match contender {
+                Some(contender) => contender.has_stepped_back(),
+                None => self.line.contention.is_announced(),
+            };
+            if others_first {
+                let found = if is_first { seen } else { self.look_again() };
+                return Attempt::Missed { found, has_lost: false };
+            }
+            let next = seen.spend(cost, accrued, capacity);
+            // ORDERING: AcqRel on success. Acquire and Release, so that what one
+            // admitted caller did before it asked is visible to the next one; and
+            // Release for the argument in `TermSlots::named_by`. The bound itself
+            // needs neither: the word's CASes have one order under any ordering.
+            // Relaxed on failure: the word is loaded again.
+            // MODEL: `never_admits_more_than_the_bound`, `terms_are_never_mixed`,
+            // `a_granted_caller_sees_what_those_before_it_did`.
+            return match self.line.word.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
+                Ok(_) => {
+                    let forecast = terms.forecast(balance - cost, now_nanos);
+                    let grant = Grant { permits, forecast };
+                    Attempt::Spent(Spent { grant, seen, written: next })
+                }
+                Err(found) => Attempt::Missed { found, has_lost: true },
+            };
+        }
+        if is_first && (balance < 0 || matches!(charged, Err(Refusal::TooLarge { .. }))) {
+            return Attempt::Missed { found: seen, has_lost: false };
+        }
+        // Nothing to write, so no CAS vouches for the terms.
+        if let Err(found) = self.still(seen) {
+            return Attempt::Missed { found, has_lost: false };
+        }
+        let (permits, cost) = match charged {
+            Ok(Spend::Nothing) | Err(_) => (0, 0),
+            Ok(Spend::Some { permits, cost }) => (permits, cost),
+        };
+        let forecast = terms.forecast(balance - cost, now_nanos);
+        let answer = match charged {
+            Ok(_) => Ok(Spent { grant: Grant { permits, forecast }, seen, written: seen }),
+            Err(refusal) => Err(NotSpent { refusal, forecast }),
+        };
+        match answer {
+            _ if !is_first && terms.is_impossible(balance, now_nanos) => {
+                Attempt::Impossible(answer)
+            }
+            Ok(granted) => Attempt::Spent(granted),
+            Err(refused) => Attempt::NotSpent(refused),
+        }
+    }
+}
+
+impl Spent {
+    #[inline(always)]
+    pub(crate) fn grant(self) -> Grant {
+        self.grant
+    }
+}
+
+/// All of `permits` or none.
+#[inline(always)]
+pub(crate) fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
+    if permits == 0 {
+        return Ok(Spend::Nothing);
+    }
+    match terms.cost(permits) {
+        Some(cost) if cost <= balance => Ok(Spend::Some { permits, cost }),
+        Some(wanted) if wanted <= terms.capacity as i64 => Err(Refusal::Wait { wanted }),
+        _ => Err(Refusal::TooLarge { limit: terms.capacity / terms.token }),
+    }
+}
+
+/// As many of `permits` as there are. If there is nothing, it is the first permit that is
+/// refused.
+pub(crate) fn up_to(permits: u64, terms: &Terms, balance: i64) -> Charge {
+    all_of(permits.min(terms.permits_in(balance).max(1)), terms, balance)
+}
+
+/// All of `permits`, if need be on credit.
+pub(crate) fn into_debt(permits: u64, terms: &Terms, balance: i64) -> Charge {
+    let deepest = terms.deepest();
+    let most = (terms.capacity as i64).saturating_sub(deepest);
+    match terms.cost(permits) {
+        Some(0) => Ok(Spend::Nothing),
+        Some(cost) if balance.saturating_sub(cost) >= deepest => Ok(Spend::Some { permits, cost }),
+        Some(cost) if cost <= most => Err(Refusal::Wait { wanted: deepest.saturating_add(cost) }),
+        _ => Err(Refusal::TooLarge { limit: most as u64 / terms.token }),
+    }
+}
+
+/// What there is, a part of a permit too.
+pub(crate) fn all_there_is(terms: &Terms, balance: i64) -> Spend {
+    match balance {
+        ..=0 => Spend::Nothing,
+        cost => Spend::Some { permits: terms.permits_in(balance), cost },
+    }
+}
+
+impl From<NotSpent> for Denied {
+    #[inline(always)]
+    fn from(NotSpent { refusal, forecast, .. }: NotSpent) -> Denied {
+        match refusal {
+            Refusal::Wait { wanted } => {
+                Denied::Wait(Shortfall { wanted: wanted / UNIT as i64, forecast, which: 0 })
+            }
+            Refusal::TooLarge { limit } => Denied::TooLarge { limit, which: 0 },
+        }
+    }
+}

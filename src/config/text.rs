@@ -1,0 +1,129 @@
+//! Rates and quotas as text, in the grammar of their literals.
+//!
+//! ```text
+//! rate   = permits "/" period          100 / second      500 / 15 minutes      0.5 / hour
+//! quota  = rate *( "," part )          500 / 15 minutes, burst 50, refill interval
+//! period = [ count ] unit
+//! unit   = ns us ms second minute hour day, or a plural of the last four
+//! part   = "burst" count | "refill" ( "smooth" | "interval" )
+//!        | "initial" count | "max_debt" count
+//! ```
+//!
+//! Digits may be in groups: `5_000`. Permits may have a decimal point, and nothing is rounded:
+//! `2.5 / second` is `5 / 2 seconds`.
+//!
+//! The displayed text of a rate or a quota parses to the same rate or quota.
+
+#[cfg(feature = "alloc")]
+mod number;
+#[cfg(feature = "alloc")]
+mod parse;
+#[cfg(feature = "alloc")]
+pub(crate) mod parse_error;
+#[cfg(all(feature = "alloc", feature = "serde"))]
+mod serde;
+
+use core::fmt;
+
+use crate::time::units::{NANOS_PER_DAY, NANOS_PER_HOUR, NANOS_PER_MINUTE, NANOS_PER_SECOND};
+
+use super::quota::Quota;
+use super::rate::Rate;
+use super::refill::Refill;
+
+/// A unit of time that text may name.
+struct Unit {
+    one: &'static str,
+    several: &'static str,
+    nanos: u64,
+}
+
+/// All units, the longest first. The last divides every period.
+const UNITS: [Unit; 7] = [
+    Unit { one: "day", several: "days", nanos: NANOS_PER_DAY },
+    Unit { one: "hour", several: "hours", nanos: NANOS_PER_HOUR },
+    Unit { one: "minute", several: "minutes", nanos: NANOS_PER_MINUTE },
+    Unit { one: "second", several: "seconds", nanos: NANOS_PER_SECOND },
+    Unit { one: "ms", several: "milliseconds", nanos: 1_000_000 },
+    Unit { one: "us", several: "microseconds", nanos: 1_000 },
+    Unit { one: "ns", several: "nanoseconds", nanos: 1 },
+];
+
+/// Returns the length of the unit that has this name, for one or for several.
+pub(crate) const fn nanos_per(name: &str) -> Option<u64> {
+    let mut at = 0;
+    while at < UNITS.len() {
+        let unit = &UNITS[at];
+        if is_same(name, unit.one) || is_same(name, unit.several) {
+            return Some(unit.nanos);
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Compares two texts where a constant is made, which `==` cannot.
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
+/// Displays the rate as its literal is written: `500 / 15 minutes`.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::rate;
+///
+/// assert_eq!(rate!(100 / second).to_string(), "100 / second");
+/// assert_eq!(rate!(1 / 1500 ms).to_string(), "1 / 1500 ms");
+/// ```
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.period_nanos();
+        let divides = |unit: &&Unit| nanos.is_multiple_of(unit.nanos);
+        let unit = UNITS.iter().find(divides).unwrap_or(&UNITS[UNITS.len() - 1]);
+        let is_abbreviated = unit.nanos < NANOS_PER_SECOND;
+        match nanos / unit.nanos {
+            1 => write!(f, "{} / {}", self.permits(), unit.one),
+            count if is_abbreviated => write!(f, "{} / {count} {}", self.permits(), unit.one),
+            count => write!(f, "{} / {count} {}", self.permits(), unit.several),
+        }
+    }
+}
+
+/// Displays the quota as its literal is written: `500 / 15 minutes, burst 50`. Parts that are
+/// as they would be anyway are left out.
+impl fmt::Display for Quota {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = Quota::new(self.rate());
+        write!(f, "{}", self.rate())?;
+        if self.burst() != plain.burst() {
+            write!(f, ", burst {}", self.burst())?;
+        }
+        if self.refill() != plain.refill() {
+            write!(f, ", refill {}", self.refill())?;
+        }
+        if self.initial() != self.burst() {
+            write!(f, ", initial {}", self.initial())?;
+        }
+        if self.max_debt() != self.burst().min(Quota::MAX_DEBT) {
+            write!(f, ", max_debt {}", self.max_debt())?;
+        }
+        Ok(())
+    }
+}
+
+/// Displays the word of the quota literal: `smooth` or `interval`.
+impl fmt::Display for Refill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refill::Smooth => "smooth",
+            Refill::Interval => "interval",
+        })
+    }
+}

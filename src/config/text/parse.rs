@@ -1,0 +1,146 @@
+//! Parses rates and quotas.
+
+use core::str::FromStr;
+use core::time::Duration;
+
+use crate::config::quota::Quota;
+use crate::config::rate::Rate;
+use crate::config::refill::Refill;
+
+use super::nanos_per;
+use super::number::{Decimal, whole};
+use super::parse_error::ParseError;
+
+/// Reads a rate as its literal is written; permits may have a decimal point, exactly.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Rate, rate};
+///
+/// assert_eq!("500 / 15 minutes".parse::<Rate>()?, rate!(500 / 15 minutes));
+/// assert_eq!("0.5/second".parse::<Rate>()?, rate!(1 / 2 seconds));
+///
+/// let error = "5 / fortnight".parse::<Rate>().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "period is \"fortnight\": must be ns, us, ms, second, minute, hour or day, \
+///      or a number of them, such as 15 minutes",
+/// );
+/// # Ok::<(), sluicegate::ParseError>(())
+/// ```
+impl FromStr for Rate {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Rate, ParseError> {
+        let Some((permits, period)) = text.split_once('/') else {
+            return Err(ParseError::value("rate", text));
+        };
+        let Some(Decimal { digits, scale }) = Decimal::of(permits) else {
+            return Err(ParseError::value("permits", permits));
+        };
+        let period_nanos = period_of(period)?.as_nanos() * u128::from(scale);
+        let period = crate::time::units::duration(period_nanos);
+        Ok(Rate::new(digits, period)?)
+    }
+}
+
+/// Reads a quota as its literal is written.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Quota, Refill, quota};
+///
+/// let quota: Quota = "500 / 15 minutes, burst 50".parse()?;
+/// assert_eq!(quota, quota!(500 / 15 minutes, burst 50));
+/// assert_eq!(quota.to_string(), "500 / 15 minutes, burst 50");
+///
+/// let stepped: Quota = "1_000 / hour, refill interval".parse()?;
+/// assert_eq!(stepped.refill(), Refill::Interval);
+///
+/// let error = "5 / second, burst 0".parse::<Quota>().unwrap_err();
+/// assert_eq!(error.to_string(), "burst is 0: must be from 1 to 2^32");
+/// # Ok::<(), sluicegate::ParseError>(())
+/// ```
+impl FromStr for Quota {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Quota, ParseError> {
+        let mut parts = text.split(',');
+        let rate: Rate = parts.next().unwrap_or(text).parse()?;
+        let mut given = Parts::default();
+        for part in parts {
+            given.read(part)?;
+        }
+        given.quota(rate)
+    }
+}
+
+/// Reads `smooth` or `interval`.
+impl FromStr for Refill {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Refill, ParseError> {
+        match text.trim() {
+            "smooth" => Ok(Refill::Smooth),
+            "interval" => Ok(Refill::Interval),
+            _ => Err(ParseError::value("refill", text)),
+        }
+    }
+}
+
+/// The parts of a quota that are given beside its rate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Parts {
+    pub(super) burst: Option<u64>,
+    pub(super) refill: Option<Refill>,
+    pub(super) initial: Option<u64>,
+    pub(super) max_debt: Option<u64>,
+}
+
+impl Parts {
+    fn read(&mut self, part: &str) -> Result<(), ParseError> {
+        let part = part.trim();
+        let (name, value) = part.split_once(char::is_whitespace).unwrap_or((part, ""));
+        let count = |name| whole(value).ok_or_else(|| ParseError::value(name, value));
+        let (name, is_second) = match name {
+            "burst" => ("burst", self.burst.replace(count("burst")?).is_some()),
+            "refill" => ("refill", self.refill.replace(value.parse()?).is_some()),
+            "initial" => ("initial", self.initial.replace(count("initial")?).is_some()),
+            "max_debt" => ("max_debt", self.max_debt.replace(count("max_debt")?).is_some()),
+            _ => return Err(ParseError::part(part)),
+        };
+        if is_second { Err(ParseError::twice(name)) } else { Ok(()) }
+    }
+
+    /// Returns the quota of this rate with these parts.
+    pub(super) fn quota(self, rate: Rate) -> Result<Quota, ParseError> {
+        let mut quota = Quota::new(rate);
+        if let Some(burst) = self.burst {
+            quota = quota.with_burst(burst)?;
+        }
+        if let Some(refill) = self.refill {
+            quota = quota.with_refill(refill);
+        }
+        if let Some(initial) = self.initial {
+            quota = quota.with_initial(initial)?;
+        }
+        if let Some(max_debt) = self.max_debt {
+            quota = quota.with_max_debt(max_debt)?;
+        }
+        Ok(quota)
+    }
+}
+
+/// Reads a period such as `15 minutes` or `hour`. One that does not fit is the longest that does.
+pub(super) fn period_of(text: &str) -> Result<Duration, ParseError> {
+    let text = text.trim();
+    let end = text.find(|digit: char| !digit.is_ascii_digit() && digit != '_');
+    let (count, unit) = text.split_at(end.unwrap_or(text.len()));
+    let count = if count.is_empty() { Some(1) } else { whole(count) };
+    match (count, nanos_per(unit.trim_start())) {
+        (Some(count), Some(nanos)) => Ok(Duration::from_nanos(count.saturating_mul(nanos))),
+        _ => Err(ParseError::value("period", text)),
+    }
+}

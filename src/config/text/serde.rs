@@ -1,0 +1,143 @@
+//! Rates and quotas in files: as text, as a table of their parts, or as numbers where nobody
+//! reads them.
+
+use alloc::string::String;
+use core::fmt;
+use core::marker::PhantomData;
+use core::str::FromStr;
+use core::time::Duration;
+
+use ::serde::de::value::MapAccessDeserializer;
+use ::serde::de::{Error, MapAccess, Visitor};
+use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::config::quota::Quota;
+use crate::config::rate::Rate;
+use crate::config::refill::Refill;
+
+use super::parse::{Parts, period_of};
+use super::parse_error::ParseError;
+
+/// The parts of a rate, by name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RateParts {
+    permits: u64,
+    #[serde(deserialize_with = "period_of_text")]
+    period: Duration,
+}
+
+fn period_of_text<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    period_of(&String::deserialize(from)?).map_err(D::Error::custom)
+}
+
+impl TryFrom<RateParts> for Rate {
+    type Error = ParseError;
+
+    fn try_from(RateParts { permits, period }: RateParts) -> Result<Rate, ParseError> {
+        Ok(Rate::new(permits, period)?)
+    }
+}
+
+/// The parts of a quota, by name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QuotaParts {
+    rate: Rate,
+    burst: Option<u64>,
+    refill: Option<Refill>,
+    initial: Option<u64>,
+    max_debt: Option<u64>,
+}
+
+impl TryFrom<QuotaParts> for Quota {
+    type Error = ParseError;
+
+    fn try_from(parts: QuotaParts) -> Result<Quota, ParseError> {
+        let QuotaParts { rate, burst, refill, initial, max_debt } = parts;
+        Parts { burst, refill, initial, max_debt }.quota(rate)
+    }
+}
+
+/// Reads a `T` from text, or from its `P`arts by name.
+struct Written<T, P> {
+    example: &'static str,
+    parts: PhantomData<(T, P)>,
+}
+
+impl<'de, T, P> Visitor<'de> for Written<T, P>
+where
+    T: FromStr<Err = ParseError> + TryFrom<P, Error = ParseError>,
+    P: Deserialize<'de>,
+{
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.example)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        let parts = P::deserialize(MapAccessDeserializer::new(map))?;
+        T::try_from(parts).map_err(A::Error::custom)
+    }
+}
+
+/// As text, such as `"500 / 15 minutes"`; in formats that nobody reads, as permits and
+/// nanoseconds.
+impl Serialize for Rate {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() {
+            return to.collect_str(self);
+        }
+        (self.permits(), self.period_nanos()).serialize(to)
+    }
+}
+
+/// From text, from a table of `permits` and `period`, or as it was serialized.
+impl<'de> Deserialize<'de> for Rate {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Rate, D::Error> {
+        if from.is_human_readable() {
+            let example = "a rate, such as \"500 / 15 minutes\"";
+            let written = Written::<Rate, RateParts> { example, parts: PhantomData };
+            return from.deserialize_any(written);
+        }
+        let (permits, period_nanos) = Deserialize::deserialize(from)?;
+        Rate::new(permits, Duration::from_nanos(period_nanos)).map_err(D::Error::custom)
+    }
+}
+
+/// As text, such as `"500 / 15 minutes, burst 50"`; in formats that nobody reads, as numbers.
+impl Serialize for Quota {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if to.is_human_readable() {
+            return to.collect_str(self);
+        }
+        let is_interval = self.refill() == Refill::Interval;
+        (self.rate(), self.burst(), is_interval, self.initial(), self.max_debt()).serialize(to)
+    }
+}
+
+/// From text, from a table of `rate`, `burst`, `refill`, `initial` and `max_debt`, of which only
+/// the rate has to be there, or as it was serialized.
+impl<'de> Deserialize<'de> for Quota {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Quota, D::Error> {
+        if from.is_human_readable() {
+            let example = "a quota, such as \"500 / 15 minutes, burst 50\"";
+            let written = Written::<Quota, QuotaParts> { example, parts: PhantomData };
+            return from.deserialize_any(written);
+        }
+        let (rate, burst, is_interval, initial, max_debt) = Deserialize::deserialize(from)?;
+        let refill = if is_interval { Refill::Interval } else { Refill::Smooth };
+        let parts = Parts {
+            burst: Some(burst),
+            refill: Some(refill),
+            initial: Some(initial),
+            max_debt: Some(max_debt),
+        };
+        parts.quota(rate).map_err(D::Error::custom)
+    }
+}

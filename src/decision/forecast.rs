@@ -1,0 +1,259 @@
+//! A limiter as it stood at one decision, and what time alone will do to it.
+
+use core::time::Duration;
+
+use crate::config::refill::Refill;
+use crate::time::units;
+
+use super::counted::Counted;
+#[cfg(feature = "alloc")]
+use super::known::Known;
+
+/// What a decision tells of its limiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Forecast {
+    Accrued(Accrued),
+    Counted(Counted),
+    #[cfg(feature = "alloc")]
+    Known(Known),
+}
+
+/// Of a limiter that earns.
+///
+/// In units of the limiter, as they were when it decided; everything that takes
+/// a division waits until somebody asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Accrued {
+    /// What was there to spend after the decision; less than 0 is a debt.
+    pub(crate) balance: i64,
+    pub(crate) capacity: u64,
+    pub(crate) token: u64,
+    /// Units that one period earns.
+    pub(crate) gain: u64,
+    pub(crate) period_nanos: u64,
+    /// Time since the accrual's origin, phase included.
+    pub(crate) time_nanos: u64,
+    pub(crate) refill: Refill,
+    /// True if the clock read before the accrual's origin. Nothing is earned until then, so
+    /// the rest is as it will be at the origin.
+    pub(crate) is_early: bool,
+    /// Time until the origin if it `is_early`; if not, time since the decision, which was
+    /// then remembered.
+    pub(crate) apart_nanos: u64,
+}
+
+impl Forecast {
+    /// Whole permits there to take.
+    pub(crate) fn remaining(&self) -> u64 {
+        match self {
+            Forecast::Accrued(accrued) => {
+                u64::try_from(accrued.balance).unwrap_or(0) / accrued.token
+            }
+            Forecast::Counted(counted) => counted.limit.saturating_sub(counted.used()),
+            #[cfg(feature = "alloc")]
+            Forecast::Known(window) => window.limit.saturating_sub(window.used),
+        }
+    }
+
+    /// The most that can be granted at once.
+    pub(crate) fn limit(&self) -> u64 {
+        match self {
+            Forecast::Accrued(accrued) => accrued.capacity / accrued.token,
+            Forecast::Counted(counted) => counted.limit,
+            #[cfg(feature = "alloc")]
+            Forecast::Known(window) => window.limit,
+        }
+    }
+
+    /// How long until the limiter is full.
+    pub(crate) fn reset_after(&self) -> Duration {
+        match self {
+            Forecast::Accrued(accrued) => accrued.wait_for(accrued.capacity as i64),
+            Forecast::Counted(counted) => Duration::from_nanos(counted.wait_nanos(counted.limit)),
+            #[cfg(feature = "alloc")]
+            Forecast::Known(window) => Duration::from_nanos(window.reset_nanos),
+        }
+    }
+
+    /// How long it takes to earn all of it.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn fill_nanos(&self) -> u64 {
+        let Forecast::Accrued(accrued) = self else { return 0 };
+        let empty = Forecast::Accrued(Accrued { balance: 0, apart_nanos: 0, ..*accrued });
+        units::nanos(empty.reset_after())
+    }
+
+    /// How long until a debt is repaid. A window knows none.
+    pub(crate) fn ready_after(&self) -> Duration {
+        match self {
+            Forecast::Accrued(accrued) => accrued.wait_for(0),
+            Forecast::Counted(_) => Duration::ZERO,
+            #[cfg(feature = "alloc")]
+            Forecast::Known(_) => Duration::ZERO,
+        }
+    }
+
+    /// How long until there is what was `wanted`: a balance, or permits.
+    pub(crate) fn retry_after(&self, wanted: i64) -> Duration {
+        match self {
+            Forecast::Accrued(accrued) => accrued.wait_for(wanted),
+            Forecast::Counted(counted) => Duration::from_nanos(counted.wait_nanos(wanted as u64)),
+            #[cfg(feature = "alloc")]
+            Forecast::Known(window) => Duration::from_nanos(window.retry_nanos),
+        }
+    }
+
+    /// The same, with so many more permits there, or fewer. (Only what earns can have some
+    /// of its permits elsewhere.)
+    #[cfg(feature = "alloc")]
+    pub(crate) fn with_more(self, permits: i64) -> Forecast {
+        let Forecast::Accrued(accrued) = self else { return self };
+        let more = permits.saturating_mul(accrued.token as i64);
+        let balance = accrued.balance.saturating_add(more).min(accrued.capacity as i64);
+        Forecast::Accrued(Accrued { balance, ..accrued })
+    }
+
+    /// The same, with nothing where there is a debt: the part elsewhere is there anyway.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn paid_off(self) -> Forecast {
+        match self {
+            Forecast::Accrued(accrued) => {
+                Forecast::Accrued(Accrued { balance: accrued.balance.max(0), ..accrued })
+            }
+            other => other,
+        }
+    }
+
+    /// What it takes for `permits` to be granted, as the forecast counts.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn wanted_for(&self, permits: u64) -> i64 {
+        match self {
+            Forecast::Accrued(accrued) => (permits as i64).saturating_mul(accrued.token as i64),
+            Forecast::Counted(_) | Forecast::Known(_) => permits as i64,
+        }
+    }
+
+    /// How many permits are missing to what was `wanted`, a part of one counted
+    /// whole.
+    pub(crate) fn missing(&self, wanted: i64) -> u64 {
+        match self {
+            Forecast::Accrued(accrued) => accrued.missing_to(wanted).div_ceil(accrued.token),
+            Forecast::Counted(counted) => {
+                counted.used().saturating_add(wanted as u64).saturating_sub(counted.limit)
+            }
+            #[cfg(feature = "alloc")]
+            Forecast::Known(window) => {
+                window.used.saturating_add(wanted as u64).saturating_sub(window.limit)
+            }
+        }
+    }
+}
+
+impl Accrued {
+    /// The least wait after which the balance is `wanted` or more, if nobody
+    /// else takes any.
+    fn wait_for(&self, wanted: i64) -> Duration {
+        let missing = u128::from(self.missing_to(wanted));
+        if missing == 0 {
+            return Duration::ZERO;
+        }
+        let (gain, period) = (u128::from(self.gain), u128::from(self.period_nanos));
+        let now = u128::from(self.time_nanos);
+        // No product here reaches 2^127: times and gains are below 2^64, what is
+        // missing and a period below 2^62.
+        let wait = match self.refill {
+            // Of the unit that comes next, `pending / period` is there already.
+            Refill::Smooth => {
+                let pending = now % period * gain % period;
+                (missing * period - pending).div_ceil(gain)
+            }
+            Refill::Interval => (now / period + missing.div_ceil(gain)) * period - now,
+        };
+        let apart = u128::from(self.apart_nanos);
+        units::duration(if self.is_early { wait + apart } else { wait.saturating_sub(apart) })
+    }
+
+    /// The reading of the clock at which this is as it says, if it was found at `now_nanos`.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn holds_from(&self, now_nanos: u64) -> u64 {
+        if self.is_early { now_nanos.saturating_add(self.apart_nanos) } else { now_nanos }
+    }
+
+    /// Some nanoseconds less than the least wait from then on, found in a few instead of a
+    /// hundred: for as long the balance is certain not to be `wanted`.
+    #[cfg(feature = "alloc")]
+    #[expect(clippy::cast_precision_loss, reason = "what is lost is made up for")]
+    pub(crate) fn certain_wait(&self, wanted: i64) -> u64 {
+        let missing = self.missing_to(wanted);
+        match self.refill {
+            Refill::Smooth => {
+                // Six roundings, each by no more than a part in 2^53; a conversion saturates.
+                const LESS: f64 = 1.0 - 1.0 / (1_u64 << 50) as f64;
+                let whole = missing.saturating_sub(1) as f64 * LESS;
+                (whole * self.period_nanos as f64 / self.gain as f64) as u64
+            }
+            Refill::Interval => {
+                let steps = missing.div_ceil(self.gain);
+                let next = (self.time_nanos / self.period_nanos).saturating_add(steps);
+                next.saturating_mul(self.period_nanos).saturating_sub(self.time_nanos)
+            }
+        }
+    }
+
+    fn missing_to(&self, wanted: i64) -> u64 {
+        u64::try_from(i128::from(wanted) - i128::from(self.balance)).unwrap_or(0)
+    }
+}
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests {
+    use super::*;
+
+    const SOME: Accrued = Accrued {
+        balance: 3,
+        capacity: 10,
+        token: 1,
+        gain: 2,
+        period_nanos: 100,
+        time_nanos: 0,
+        refill: Refill::Smooth,
+        is_early: false,
+        apart_nanos: 0,
+    };
+
+    #[test]
+    fn to_fill_takes_as_long_for_a_clock_that_is_behind_the_origin() {
+        for refill in [Refill::Smooth, Refill::Interval] {
+            let accrued = Accrued { refill, ..SOME };
+            assert_eq!(Forecast::Accrued(accrued).fill_nanos(), 500);
+            let early = Accrued { is_early: true, apart_nanos: 77, ..accrued };
+            assert_eq!(Forecast::Accrued(early).fill_nanos(), 500);
+            let waits = [early, accrued].map(|accrued| Forecast::Accrued(accrued).reset_after());
+            assert_eq!(waits[0], waits[1] + Duration::from_nanos(77));
+        }
+    }
+
+    #[test]
+    fn what_is_paid_off_owes_nothing_and_has_no_more_than_before() {
+        for (balance, after) in [(i64::MIN, 0), (-1, 0), (0, 0), (1, 1), (3, 3)] {
+            let forecast = Forecast::Accrued(Accrued { balance, ..SOME });
+            let expected = Forecast::Accrued(Accrued { balance: after, ..SOME });
+            assert_eq!(forecast.paid_off(), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_wanted_is_in_units_where_units_are_earned() {
+        let forecast = Forecast::Accrued(Accrued { token: 7, ..SOME });
+        assert_eq!([0, 1, 3].map(|permits| forecast.wanted_for(permits)), [0, 7, 21]);
+        assert_eq!(forecast.wanted_for(1 << 62), i64::MAX);
+    }
+
+    #[test]
+    fn an_outlook_holds_from_now_on_or_from_the_origin_if_that_is_to_come() {
+        let late = Accrued { apart_nanos: 77, ..SOME };
+        assert_eq!([0, 50, u64::MAX].map(|now| late.holds_from(now)), [0, 50, u64::MAX]);
+        let early = Accrued { is_early: true, ..late };
+        assert_eq!([0, 50, u64::MAX].map(|now| early.holds_from(now)), [77, 127, u64::MAX]);
+    }
+}

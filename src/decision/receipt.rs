@@ -1,0 +1,219 @@
+//! Grants that can be given back.
+
+use core::fmt;
+
+use crate::bucket::level::Level;
+use crate::sync::Ordering::Relaxed;
+use crate::sync::{AtomicWord, Word};
+
+use super::grant::Grant;
+#[cfg(feature = "alloc")]
+use super::lease::Lease;
+
+/// A grant that its limiter may still take back.
+///
+/// To take a charge back exactly, the limiter must be as it would have been
+/// without it. That is certain in one case only: **if nothing has happened to it
+/// since**. Every other rule that was tried (to subtract what was added, to
+/// subtract unless the bucket was full in between) admits more than the bound in
+/// some history, because what happened since was decided with the charge in it.
+///
+/// So [`give_back`](Receipt::give_back) succeeds if the limiter's word still is what
+/// the grant made it, and otherwise the permits stay spent: never too many are
+/// admitted, and at most the permits of the receipt are lost.
+///
+/// A window that is one word (`FixedWindow`, `WindowFromFirst`, `SlidingCounter`,
+/// `CalendarWindow` and the budgets) may come to hold that word again: after a
+/// `reset`, or after its clock was set back and came forward, when as much has been
+/// granted again. To give back a receipt from before is then to forget that too, at
+/// most the permits of the receipt. Buckets and sliding windows tell the two apart
+/// (unless a ring's count goes round within one tick, by resets).
+///
+/// So may the word of a key in a `KeyTable`, after the key was removed or reset; what comes
+/// back then is what the key had when the permits were granted, which in a table of several
+/// tiers may be more than the permits of the receipt.
+///
+/// A `Sharded` limiter keeps room for what may come back, as long as the receipt lives, so
+/// it can be given back whatever has happened. That room is missing from the burst: **no
+/// more than the burst can be under receipts and leases at a time.** (A grant for which
+/// the shard and the root had too little, so that others had to be asked, cannot be given
+/// back.)
+///
+/// To drop a receipt is to keep the grant.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Limiter, ManualClock, TokenBucket, quota};
+///
+/// let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+/// let receipt = bucket.try_acquire_revocable(4)?;
+/// assert_eq!(receipt.grant().remaining(), 6);
+/// assert!(receipt.give_back());
+/// assert_eq!(bucket.peek(0)?.remaining(), 10);
+///
+/// let late = bucket.try_acquire_revocable(4)?;
+/// bucket.try_acquire(1)?;
+/// assert!(!late.give_back());
+/// assert_eq!(bucket.peek(0)?.remaining(), 5);
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
+#[must_use = "to drop a receipt is to keep the grant"]
+pub struct Receipt<'a> {
+    grant: Grant,
+    undo: Undo<'a>,
+}
+
+/// How a grant is taken back.
+enum Undo<'a> {
+    /// Nothing was taken.
+    Nothing,
+    /// By putting the word back to the first of these, if it still is the second.
+    Level(&'a AtomicWord<Level>, Level, Level),
+    /// The same.
+    Word(&'a AtomicWord<u64>, u64, u64),
+    /// By the store that a key is in: the slot held the first of these, and then the second.
+    #[cfg(feature = "alloc")]
+    Slot(&'a dyn TakeBack, &'a dyn Slot, u64, u64),
+    /// By one limiter after the other, the last first.
+    #[cfg(feature = "alloc")]
+    Each(alloc::vec::Vec<Receipt<'a>>),
+    /// By dropping it.
+    #[cfg(feature = "alloc")]
+    Lease(Kept<'a>),
+    /// Not at all.
+    Never,
+}
+
+/// A store of keys that takes a grant back by a rule of its own.
+#[cfg(feature = "alloc")]
+pub(crate) trait TakeBack: Sync {
+    /// Puts back what `slot` held `before`, or what that is worth by now, if the slot still is as
+    /// it was `after` the grant. Returns whether it did.
+    fn take_back(&self, slot: &dyn Slot, before: u64, after: u64) -> bool;
+}
+
+/// The word of a key in a store.
+#[cfg(feature = "alloc")]
+pub(crate) trait Slot: Sync {
+    /// Puts `next` where `seen` is, if it still is; returns whether it did.
+    fn replace(&self, seen: u64, next: u64) -> bool;
+}
+
+/// A lease whose permits are spent, unless it is taken out of here.
+#[cfg(feature = "alloc")]
+struct Kept<'a>(Option<Lease<'a>>);
+
+#[cfg(feature = "alloc")]
+impl Drop for Kept<'_> {
+    fn drop(&mut self) {
+        if let Some(lease) = &mut self.0 {
+            lease.spend_all();
+        }
+    }
+}
+
+impl<'a> Receipt<'a> {
+    /// A grant that moved the level `word` from the first of `levels` to the second.
+    pub(crate) fn of_level(
+        grant: Grant,
+        word: &'a AtomicWord<Level>,
+        (seen, written): (Level, Level),
+    ) -> Receipt<'a> {
+        let undo = if seen == written { Undo::Nothing } else { Undo::Level(word, seen, written) };
+        Receipt { grant, undo }
+    }
+
+    /// A grant that moved `word` from the first of `words` to the second.
+    pub(crate) fn of_word(
+        grant: Grant,
+        word: &'a AtomicWord<u64>,
+        (seen, written): (u64, u64),
+    ) -> Receipt<'a> {
+        let undo = if seen == written { Undo::Nothing } else { Undo::Word(word, seen, written) };
+        Receipt { grant, undo }
+    }
+
+    /// A grant that `store` takes back, and that moved `slot` from the first of `words` to the
+    /// second.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn of_slot(
+        grant: Grant,
+        store: &'a dyn TakeBack,
+        slot: &'a dyn Slot,
+        (before, after): (u64, u64),
+    ) -> Receipt<'a> {
+        Receipt { grant, undo: Undo::Slot(store, slot, before, after) }
+    }
+
+    /// The permits of a lease.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn of_lease(lease: Lease<'a>) -> Receipt<'a> {
+        Receipt { grant: lease.grant(), undo: Undo::Lease(Kept(Some(lease))) }
+    }
+
+    /// A grant that was made of `parts`.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn each(grant: Grant, parts: alloc::vec::Vec<Receipt<'a>>) -> Receipt<'a> {
+        Receipt { grant, undo: Undo::Each(parts) }
+    }
+
+    /// A grant that cannot be given back: what a limiter returns that has no way
+    /// to.
+    pub fn spent(grant: Grant) -> Receipt<'a> {
+        Receipt { grant, undo: if grant.permits() == 0 { Undo::Nothing } else { Undo::Never } }
+    }
+
+    /// What was granted.
+    #[must_use]
+    pub fn grant(&self) -> Grant {
+        self.grant
+    }
+
+    /// Gives the permits back, if nothing has happened to the limiter since, and
+    /// says whether it did. If not, they stay spent.
+    ///
+    /// Lock-free; does not allocate; reads no clock, but for a key of a `KeyTable`. Of several
+    /// limiters (see `All`) each is asked, and the answer is whether all did.
+    #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
+    pub fn give_back(self) -> bool {
+        match self.undo {
+            Undo::Nothing => true,
+            Undo::Level(word, seen, written) => put_back(word, seen, written),
+            Undo::Word(word, seen, written) => put_back(word, seen, written),
+            #[cfg(feature = "alloc")]
+            Undo::Slot(store, slot, before, after) => store.take_back(slot, before, after),
+            #[cfg(feature = "alloc")]
+            Undo::Each(parts) => {
+                let mut is_all = true;
+                for part in parts.into_iter().rev() {
+                    is_all &= part.give_back();
+                }
+                is_all
+            }
+            #[cfg(feature = "alloc")]
+            Undo::Lease(mut kept) => {
+                drop(kept.0.take());
+                true
+            }
+            Undo::Never => false,
+        }
+    }
+}
+
+/// Puts `word` back to what was `seen`, if it still is what was `written`.
+fn put_back<W: Word>(word: &AtomicWord<W>, seen: W, written: W) -> bool {
+    // ORDERING: Relaxed. The CAS puts back what was there, and reads nothing by it.
+    // Whoever acquires what is put back still synchronizes with the CAS that first
+    // wrote it: a read-modify-write goes on with the release sequence that it finds.
+    // Of a ring: no boundary can have been written since, because that takes a seal,
+    // and no word from before a seal comes back.
+    // MODEL: `a_grant_given_back_was_never_there`.
+    word.compare_exchange(written, seen, Relaxed, Relaxed).is_ok()
+}
+
+impl fmt::Debug for Receipt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receipt").field("grant", &self.grant).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,403 @@
+//! Token buckets of one quota, or of a few, with 8 bytes of state for each key.
+//!
+//! The terms are the shard's. A key's state is a [`Level`], as in the one-word core; the
+//! bit that names a slot there is 0, because terms change under the lock of the shard,
+//! when nobody is between reading them and spending.
+//!
+//! A key that is not known has a level too, `unknown`, the same one for all of them. It is
+//! carried through changes of the quota like that of any other key. So a key that was full
+//! and is forgotten does not gain by a larger burst what it would not have been given had
+//! it been kept.
+
+mod idle;
+pub(crate) mod reconfigure;
+mod spend;
+pub(crate) mod tiers;
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::time::Duration;
+
+use crate::bucket::carry::Holding;
+use crate::bucket::level::Level;
+use crate::bucket::spend::{Spend, all_of, all_there_is, into_debt, up_to};
+use crate::bucket::terms::Terms;
+use crate::config::error::ConfigError;
+use crate::config::quota::Quota;
+use crate::decision::forecast::Forecast;
+use crate::keyed::prepay::PrepayRequest;
+use crate::sync::AtomicWord;
+use crate::sync::Ordering::Relaxed;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+use crate::time::units::SKEW_NANOS;
+
+use super::per_key::{Answer, Engine, Settled};
+
+use self::spend::{spend, spend_alone};
+use self::tiers::{Number, OneTier, Tier, Tiers};
+
+/// A token bucket for each key, as a [`TokenBucket`](crate::TokenBucket): one quota for
+/// all, or one for each tier of keys.
+///
+/// 8 bytes of state for a key (16 if there are tiers), beside the key. A quota can be
+/// changed at any time; see [`Keyed::reconfigure`](crate::Keyed::reconfigure).
+///
+/// # Accuracy
+///
+/// That of a [`TokenBucket`](crate::TokenBucket), for each key. Steps of an interval refill
+/// come at the same times for all keys, counted from the store's beginning.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Buckets, Keyed, quota};
+///
+/// // The tier of a key is a function of it.
+/// let quotas = [quota!(10 / second), quota!(1_000 / second)];
+/// let buckets = Buckets::tiered(quotas, |key: &String| usize::from(key.starts_with("paid:")))?;
+/// let keyed = Keyed::with(buckets)?;
+/// assert_eq!(keyed.try_acquire("free:ada", 1)?.remaining(), 9);
+/// assert_eq!(keyed.try_acquire("paid:bob", 1)?.remaining(), 999);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Buckets<C = DefaultClock, T = OneTier> {
+    clock: C,
+    terms: Arc<[Common]>,
+    tier: T,
+}
+
+/// What the keys of a tier have in common.
+#[derive(Clone, Debug)]
+pub struct Common {
+    terms: Terms,
+    /// The level of each key that is not known.
+    unknown: Level,
+}
+
+/// What is a key's own.
+#[derive(Debug)]
+pub struct State<N> {
+    level: AtomicWord<Level>,
+    tier: N,
+}
+
+impl Buckets {
+    /// A bucket of `quota` for each key.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::KeyInitial`] if the quota starts with less than its burst: a key that
+    /// is full is forgotten, so one that is not known must be full.
+    pub fn new(quota: Quota) -> Result<Buckets, ConfigError> {
+        Buckets::with_clock(quota, DefaultClock::default())
+    }
+}
+
+impl<C: Clock> Buckets<C> {
+    /// A bucket of `quota` for each key, on `clock`. Reads the clock once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Buckets::new`].
+    pub fn with_clock(quota: Quota, clock: C) -> Result<Buckets<C>, ConfigError> {
+        Buckets::build([quota], OneTier, clock)
+    }
+}
+
+impl<F> Buckets<DefaultClock, Tiers<F>> {
+    /// A bucket of one of `quotas` for each key: that whose number `tier` makes of the key,
+    /// from 0. A number that is too large is that of the last.
+    ///
+    /// `tier` is asked once, when a key becomes known; see
+    /// [`Keyed::reassign`](crate::Keyed::reassign).
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Count`] if there are no quotas or more than 64, and as
+    /// [`Buckets::new`].
+    pub fn tiered<K>(
+        quotas: impl IntoIterator<Item = Quota>,
+        tier: F,
+    ) -> Result<Buckets<DefaultClock, Tiers<F>>, ConfigError>
+    where
+        F: Fn(&K) -> usize,
+    {
+        Buckets::tiered_with_clock(quotas, tier, DefaultClock::default())
+    }
+}
+
+impl<C: Clock, F> Buckets<C, Tiers<F>> {
+    /// As [`Buckets::tiered`], on `clock`.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn tiered_with_clock<K>(
+        quotas: impl IntoIterator<Item = Quota>,
+        tier: F,
+        clock: C,
+    ) -> Result<Buckets<C, Tiers<F>>, ConfigError>
+    where
+        F: Fn(&K) -> usize,
+    {
+        Buckets::build(quotas, Tiers(tier), clock)
+    }
+}
+
+impl<C: Clock, T> Buckets<C, T> {
+    /// The most tiers.
+    const MAX_TIERS: usize = 64;
+
+    fn build(
+        quotas: impl IntoIterator<Item = Quota>,
+        tier: T,
+        clock: C,
+    ) -> Result<Buckets<C, T>, ConfigError> {
+        let now_nanos = clock.now_nanos();
+        let terms: Result<Arc<[Common]>, ConfigError> =
+            quotas.into_iter().map(|quota| Common::new(quota, now_nanos)).collect();
+        let terms = terms?;
+        match terms.len() {
+            1..=Self::MAX_TIERS => Ok(Buckets { clock, terms, tier }),
+            count => Err(ConfigError::Count { count }),
+        }
+    }
+
+    /// Of the terms of a shard, those of `number`.
+    #[inline(always)]
+    pub(super) fn common<N: Number>(terms: &[Common], number: N) -> &Common {
+        // There is always a last one, so this is only for the compiler.
+        terms.get(number.place()).unwrap_or_else(|| &terms[terms.len() - 1])
+    }
+}
+
+impl<C: Clock, T> Buckets<C, T> {
+    pub(super) fn force<N: Number>(
+        terms: &Arc<[Common]>,
+        state: &State<N>,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = move |terms: &Terms, balance| into_debt(permits, terms, balance);
+        spend::<true>(&common.terms, &state.level, now_nanos, charge)
+    }
+
+    /// Some permits for a hot key, if it has as many to spare.
+    pub(super) fn draw<N: Number>(
+        terms: &Arc<[Common]>,
+        state: &State<N>,
+        want: PrepayRequest,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = |terms: &Terms, balance| {
+            let charged = want.charge(balance, terms.capacity as i64, terms.token as i64);
+            Ok(charged.map_or(Spend::Nothing, |(permits, cost)| Spend::Some { permits, cost }))
+        };
+        spend::<true>(&common.terms, &state.level, now_nanos, charge)
+    }
+
+    pub(super) fn drain<N: Number>(
+        terms: &Arc<[Common]>,
+        state: &State<N>,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = |terms: &Terms, balance| Ok(all_there_is(terms, balance));
+        spend::<true>(&common.terms, &state.level, now_nanos, charge)
+    }
+}
+
+/// `quota`, if it is one for keys.
+pub(super) fn terms_of(quota: Quota) -> Result<Terms, ConfigError> {
+    if quota.initial() < quota.burst() {
+        return Err(ConfigError::KeyInitial { initial: quota.initial(), burst: quota.burst() });
+    }
+    Ok(Terms::of_quota(quota))
+}
+
+impl Common {
+    fn new(quota: Quota, now_nanos: u64) -> Result<Common, ConfigError> {
+        let terms = terms_of(quota)?.starting(now_nanos);
+        let unknown = full(&terms, now_nanos);
+        Ok(Common { terms, unknown })
+    }
+
+    fn holding(&self, level: Level, now_nanos: u64) -> Holding {
+        Holding::of(level, &self.terms, self.terms.capacity, now_nanos)
+    }
+
+    /// The level of a key that becomes known. Clamped then: later, others may read an
+    /// earlier time.
+    fn fresh(&self, now_nanos: u64) -> Level {
+        let accrued = self.terms.accrued(now_nanos);
+        Level::leaving(self.unknown.balance(accrued, self.terms.capacity), accrued)
+    }
+
+    fn forecast(&self, level: Level, now_nanos: u64) -> Forecast {
+        self.terms.forecast(self.holding(level, now_nanos).balance, now_nanos)
+    }
+}
+
+/// The level of a bucket that is full.
+fn full(terms: &Terms, now_nanos: u64) -> Level {
+    Level::leaving(terms.capacity as i64, terms.accrued(now_nanos))
+}
+
+impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
+    type Clock = C;
+    type Terms = Arc<[Common]>;
+    type State = State<T::Number>;
+
+    fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    fn terms(&self) -> Arc<[Common]> {
+        Arc::clone(&self.terms)
+    }
+
+    #[inline]
+    fn now_nanos(&self) -> u64 {
+        self.clock.now_nanos()
+    }
+
+    fn fresh(&self, terms: &Arc<[Common]>, key: &K, now_nanos: u64) -> State<T::Number> {
+        let tier = self.tier.of(key, terms.len());
+        let common = Self::common(terms, tier);
+        State { level: AtomicWord::new(common.fresh(now_nanos)), tier }
+    }
+
+    #[inline(always)]
+    fn ask<const SPEND: bool>(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
+        spend::<SPEND>(&common.terms, &state.level, now_nanos, charge)
+    }
+
+    fn ask_alone(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
+        spend_alone(&common.terms, &state.level, now_nanos, charge)
+    }
+
+    fn ask_up_to(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Answer {
+        let common = Self::common(terms, state.tier);
+        let charge = move |terms: &Terms, balance| up_to(permits, terms, balance);
+        spend::<true>(&common.terms, &state.level, now_nanos, charge)
+    }
+
+    fn is_begun(&self, terms: &Arc<[Common]>, state: &State<T::Number>, now_nanos: u64) -> bool {
+        !self.is_idle(terms, state, now_nanos)
+    }
+
+    fn is_idle(&self, terms: &Arc<[Common]>, state: &State<T::Number>, now_nanos: u64) -> bool {
+        // ORDERING: Relaxed. Under the lock of the shard, which orders it.
+        // MODEL: `a_removed_key_has_no_second_burst`.
+        Self::common(terms, state.tier).idleness(now_nanos).is_of(state.level.load(Relaxed))
+    }
+
+    #[inline]
+    fn idle_at<'a>(
+        &'a self,
+        terms: &'a Arc<[Common]>,
+        now_nanos: u64,
+    ) -> impl Fn(&State<T::Number>) -> bool + 'a {
+        let first = terms[0].idleness(now_nanos);
+        move |state| {
+            // ORDERING: Relaxed, as in `is_idle`.
+            // MODEL: `a_removed_key_has_no_second_burst`.
+            let level = state.level.load(Relaxed);
+            match state.tier.place() {
+                0 => first.is_of(level),
+                _ => Self::common(terms, state.tier).idleness(now_nanos).is_of(level),
+            }
+        }
+    }
+
+    fn idle_after(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        now_nanos: u64,
+    ) -> Duration {
+        let common = Self::common(terms, state.tier);
+        // ORDERING: Relaxed, as in `is_idle`.
+        // MODEL: none; an estimate.
+        common.forecast(state.level.load(Relaxed), now_nanos).reset_after()
+    }
+
+    fn fill(&self, terms: &Arc<[Common]>, state: &mut State<T::Number>, now_nanos: u64) {
+        let common = Self::common(terms, state.tier);
+        state.level = AtomicWord::new(full(&common.terms, now_nanos));
+    }
+
+    fn is_impossible(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        now_nanos: u64,
+    ) -> bool {
+        let common = Self::common(terms, state.tier);
+        // ORDERING: Relaxed, as in `is_idle`.
+        // MODEL: none; what it is for has no race.
+        !common.is_possible(state.level.load(Relaxed), now_nanos)
+    }
+
+    fn is_out_of_range(
+        &self,
+        terms: &Arc<[Common]>,
+        state: &State<T::Number>,
+        now_nanos: u64,
+    ) -> bool {
+        Self::common(terms, state.tier).terms.is_out_of_range(now_nanos)
+    }
+
+    fn settled(
+        &self,
+        terms: &Arc<[Common]>,
+        horizon_nanos: u64,
+        now_nanos: u64,
+    ) -> Option<Settled<Arc<[Common]>>> {
+        let is_behind = horizon_nanos.saturating_sub(now_nanos) > SKEW_NANOS;
+        if !is_behind && terms.iter().all(|common| common.is_possible(common.unknown, now_nanos)) {
+            return None;
+        }
+        let mut has_healed = false;
+        let settled = terms.iter().map(|common| {
+            let settled = common.settled(horizon_nanos, now_nanos);
+            has_healed |= settled.has_healed;
+            settled.terms
+        });
+        Some(Settled { terms: settled.collect(), has_healed })
+    }
+}
+
+impl<C: fmt::Debug, T> fmt::Debug for Buckets<C, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buckets")
+            .field("clock", &self.clock)
+            .field("terms", &self.terms)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,141 @@
+//! What a change of a quota does to the keys of a shard. It happens under the lock.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::bucket::carry::{Carry, Holding};
+use crate::bucket::level::Level;
+use crate::bucket::terms::Terms;
+use crate::decision::snapshot::Snapshot;
+use crate::keyed::exact::per_key::Settled;
+use crate::sync::AtomicWord;
+use crate::sync::Ordering::Relaxed;
+
+use super::{Common, State, full};
+
+impl Common {
+    /// What `new` terms make of these and of the levels of `states`, all of this tier.
+    pub(in crate::keyed::exact) fn changed<'a, N: 'a>(
+        &self,
+        new: &Terms,
+        carry: Carry,
+        now_nanos: u64,
+        states: impl Iterator<Item = &'a mut State<N>>,
+    ) -> Common {
+        let accrued = self.terms.accrued(now_nanos);
+        let carried =
+            |level: Level| self.holding(level, now_nanos).carried(&self.terms, new, carry);
+        let holding = carried(self.unknown);
+        let unknown = Level::leaving(holding.balance, accrued);
+        let terms = new.succeeding(&self.terms, holding, unknown, now_nanos);
+        for state in states {
+            // ORDERING: Relaxed. The lock of the shard is held to write.
+            // MODEL: none; there is nobody to race with.
+            let level = carried(state.level.load(Relaxed));
+            state.level = AtomicWord::new(Level::leaving(level.balance, accrued));
+        }
+        Common { terms, unknown }
+    }
+
+    /// Whether the terms can tell the time, and some call can have left `level`.
+    #[inline]
+    pub(super) fn is_possible(&self, level: Level, now_nanos: u64) -> bool {
+        let balance = level.balance(self.terms.accrued(now_nanos), self.terms.capacity);
+        // Only a debt can be too deep; that is the cheaper question.
+        !self.terms.is_out_of_range(now_nanos)
+            && (balance >= 0 || !self.terms.is_impossible(balance, now_nanos))
+    }
+
+    /// The same to go on with from `now_nanos` on, without regard to the horizon: a key
+    /// that is not known has the level with which it would have been put in then.
+    ///
+    /// Such a level may look like a debt now, as would that of a key that had been kept. If
+    /// it is deeper than any call can have left it, the clock has gone back (or so far ahead
+    /// that the word has come round): then all that are not known start again from full.
+    pub(super) fn settled(&self, horizon_nanos: u64, now_nanos: u64) -> Settled<Common> {
+        if self.terms.is_out_of_range(now_nanos) {
+            return Settled { terms: self.restarted(now_nanos), has_healed: true };
+        }
+        let unknown = self.fresh(horizon_nanos.max(now_nanos));
+        let has_healed = !self.is_possible(unknown, now_nanos);
+        let unknown = if has_healed { full(&self.terms, now_nanos) } else { unknown };
+        Settled { terms: Common { terms: self.terms, unknown }, has_healed }
+    }
+
+    /// The same terms from now on, for keys none of which is known.
+    fn restarted(&self, now_nanos: u64) -> Common {
+        let holding = self.holding(self.unknown, now_nanos).filled(&self.terms);
+        let unknown = Level::ZERO;
+        let terms = self.terms.succeeding(&self.terms, holding, unknown, now_nanos);
+        Common { unknown: full(&terms, now_nanos), terms }
+    }
+
+    pub(in crate::keyed::exact) fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    pub(in crate::keyed::exact) fn snapshot<N>(
+        &self,
+        state: &State<N>,
+        now_nanos: u64,
+    ) -> Snapshot {
+        // ORDERING: Relaxed. The lock of the shard orders it; nothing is decided by it.
+        // MODEL: none.
+        self.holding(state.level.load(Relaxed), now_nanos).snapshot(&self.terms)
+    }
+
+    pub(in crate::keyed::exact) fn restore<N>(
+        &self,
+        state: &mut State<N>,
+        snapshot: &Snapshot,
+        away_nanos: u64,
+        now_nanos: u64,
+    ) {
+        let holding = Holding::restored(snapshot, away_nanos, &self.terms);
+        let accrued = self.terms.accrued(now_nanos);
+        state.level = AtomicWord::new(Level::leaving(holding.balance, accrued));
+    }
+}
+
+impl<N: Copy> State<N> {
+    pub(in crate::keyed::exact) fn tier(&self) -> N {
+        self.tier
+    }
+}
+
+/// `commons` with that of `tier` replaced.
+pub(in crate::keyed::exact) fn replaced(
+    commons: &[Common],
+    tier: usize,
+    common: &Common,
+) -> Arc<[Common]> {
+    let mut commons: Vec<Common> = commons.to_vec();
+    if let Some(place) = commons.get_mut(tier) {
+        place.clone_from(common);
+    }
+    commons.into()
+}
+
+impl<C: crate::Clock, T> super::Buckets<C, T> {
+    /// Asks for the tier of the key again, and carries its tokens there.
+    pub(in crate::keyed::exact) fn move_to_tier<K>(
+        &self,
+        commons: &[Common],
+        key: &K,
+        state: &mut State<T::Number>,
+        carry: Carry,
+        now_nanos: u64,
+    ) where
+        T: super::tiers::Tier<K>,
+    {
+        let old = Self::common(commons, state.tier);
+        let tier = self.tier.of(key, commons.len());
+        let new = Self::common(commons, tier);
+        // ORDERING: Relaxed. The lock of the shard is held to write.
+        // MODEL: none; there is nobody to race with.
+        let holding = old.holding(state.level.load(Relaxed), now_nanos);
+        let holding = holding.carried(&old.terms, &new.terms, carry);
+        let level = Level::leaving(holding.balance, new.terms.accrued(now_nanos));
+        *state = State { level: AtomicWord::new(level), tier };
+    }
+}

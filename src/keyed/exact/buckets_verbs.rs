@@ -1,0 +1,242 @@
+//! What only buckets can be asked: debts, drains, changes of quota, snapshots.
+
+use alloc::borrow::ToOwned;
+use core::borrow::Borrow;
+use core::hash::{BuildHasher, Hash};
+use core::time::Duration;
+
+use crate::bucket::carry::Carry;
+use crate::config::error::ConfigError;
+use crate::config::quota::Quota;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::snapshot::Snapshot;
+use crate::keyed::exact::buckets::reconfigure::replaced;
+use crate::keyed::exact::buckets::tiers::{Number, OneTier, Tier, Tiers};
+use crate::keyed::observe::Observe;
+use crate::keyed::space::Request;
+use crate::time::clock::Clock;
+use crate::time::units;
+
+use super::Keyed;
+use super::buckets::{Buckets, terms_of};
+use super::per_key::Engine;
+
+impl<K, C, T, S, O> Keyed<K, Buckets<C, T>, S, O>
+where
+    K: Hash + Eq,
+    C: Clock,
+    T: Tier<K>,
+    S: BuildHasher,
+{
+    /// Takes all of `permits` for the key, on credit if need be, down to the quota's debt.
+    ///
+    /// In all else as [`try_acquire`](Keyed::try_acquire).
+    ///
+    /// # Errors
+    ///
+    /// As [`TokenBucket::force`](crate::TokenBucket::force), and [`Denied::Full`].
+    pub fn force<Q>(&self, key: &Q, permits: u64) -> Result<Grant, Denied>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        O: Observe<Q>,
+    {
+        self.spend(
+            key,
+            Request::All(permits),
+            |_, terms, state, now_nanos| Buckets::<C, T>::force(terms, state, permits, now_nanos),
+            |_, terms, state, now_nanos| Buckets::<C, T>::force(terms, state, permits, now_nanos),
+        )
+    }
+
+    /// Takes all there is for the key, a part of a permit too; grants the whole ones.
+    ///
+    /// Leaves a debt as it is. In all else as [`try_acquire`](Keyed::try_acquire).
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Full`].
+    pub fn drain<Q>(&self, key: &Q) -> Result<Grant, Denied>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        O: Observe<Q>,
+    {
+        self.spend(
+            key,
+            Request::UpTo(0),
+            |_, terms, state, now_nanos| Buckets::<C, T>::drain(terms, state, now_nanos),
+            |_, terms, state, now_nanos| Buckets::<C, T>::drain(terms, state, now_nanos),
+        )
+    }
+
+    /// The state of the key, to be restored elsewhere; `None` if it is not known.
+    pub fn snapshot_of<Q>(&self, key: &Q) -> Option<Snapshot>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let place = self.place(key);
+        self.store.has(place, key).then(|| {
+            self.store.look(place, key, |terms, state, now_nanos| {
+                Buckets::<C, T>::common(terms, state.tier()).snapshot(state, now_nanos)
+            })
+        })
+    }
+
+    /// All keys that are known and what they hold, to be restored elsewhere.
+    ///
+    /// One shard after the other: each key as it was at some time between the call and the
+    /// end of the iteration, but a key that is put in meanwhile may be missed. Clones the
+    /// keys of one shard at a time; no lock is held while they are handed out.
+    pub fn snapshot(&self) -> impl Iterator<Item = (K, Snapshot)>
+    where
+        K: Clone,
+    {
+        self.collected(|terms, state, now_nanos| {
+            Buckets::<C, T>::common(terms, state.tier()).snapshot(state, now_nanos)
+        })
+    }
+
+    /// Each of the keys holds what its snapshot held, and what was earned at the present
+    /// quota in the time it was `away`. Says how many found no room.
+    ///
+    /// Where the time away is not known, `Duration::ZERO` is the safe answer. Of a period
+    /// of interval refill, the part that had passed is lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::*;
+    ///
+    /// let old = Keyed::<String>::new(quota!(10 / hour))?;
+    /// old.try_acquire("ada", 7)?;
+    /// let new = Keyed::<String>::new(quota!(10 / hour))?;
+    /// assert_eq!(new.restore(old.snapshot(), Duration::ZERO), 0);
+    /// assert_eq!(new.peek("ada", 0)?.remaining(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use = "keys that found no room are not restored"]
+    pub fn restore(
+        &self,
+        snapshots: impl IntoIterator<Item = (K, Snapshot)>,
+        away: Duration,
+    ) -> usize {
+        let away_nanos = units::nanos(away);
+        let found_room = snapshots.into_iter().map(|(key, snapshot)| {
+            let place = self.place(&key);
+            self.store.put(place, key, |terms, state, now_nanos| {
+                let common = Buckets::<C, T>::common(terms, state.tier());
+                common.restore(state, &snapshot, away_nanos, now_nanos);
+            })
+        });
+        found_room.filter(|found_room| !found_room).count()
+    }
+
+    /// Puts `quota` in force for the keys of one tier.
+    fn change_tier(&self, tier: usize, quota: Quota, carry: Carry) -> Result<(), ConfigError> {
+        let new = terms_of(quota)?;
+        for shard in self.store.shards() {
+            let shard = &mut *shard.write();
+            let now_nanos = self.store.limiter.now_nanos();
+            self.store.settle(shard, now_nanos);
+            // Not before a key was forgotten: or what it would have earned since then, it
+            // would be given once more.
+            let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
+            let states = shard.table.iter_mut().map(|entry| &mut entry.state);
+            let states = states.filter(|state| state.tier().place() == tier);
+            let Some(common) = shard.terms.get(tier) else { continue };
+            let common = common.changed(&new, carry, now_nanos, states);
+            shard.terms = replaced(&shard.terms, tier, &common);
+        }
+        Ok(())
+    }
+}
+
+impl<K, C, S, O> Keyed<K, Buckets<C, OneTier>, S, O>
+where
+    K: Hash + Eq,
+    C: Clock,
+    S: BuildHasher,
+{
+    /// Enforces `quota` from now on; `carry` says what becomes of the tokens of each key,
+    /// also of those that are not known.
+    ///
+    /// Live: a call for a key is decided by all of the old quota or all of the new one. Never
+    /// retroactive. Goes through the keys, one shard after the other: calls for keys of that
+    /// shard wait for it, 20 to 50 ns for each of its keys. Two changes at once leave each
+    /// shard with one of the two.
+    ///
+    /// # Errors
+    ///
+    /// As [`Buckets::new`]. Nothing is changed then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::*;
+    ///
+    /// let keyed = Keyed::<u64>::new(quota!(10 / hour))?;
+    /// keyed.try_acquire(&7, 5)?;
+    /// keyed.reconfigure(quota!(100 / hour), Carry::Scale)?;
+    /// assert_eq!(keyed.peek(&7, 0)?.remaining(), 50);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reconfigure(&self, quota: Quota, carry: Carry) -> Result<(), ConfigError> {
+        self.change_tier(0, quota, carry)
+    }
+
+    /// The quota in force.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.store.terms_in_force(|terms| Buckets::<C>::common(terms, ()).terms().quota())
+    }
+}
+
+impl<K, C, F, S, O> Keyed<K, Buckets<C, Tiers<F>>, S, O>
+where
+    K: Hash + Eq,
+    C: Clock,
+    F: Fn(&K) -> usize,
+    S: BuildHasher,
+{
+    /// Enforces `quota` for the keys of `tier` from now on, as
+    /// [`reconfigure`](Keyed::reconfigure).
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Which`] if there is no such tier, and as [`Buckets::new`]. Nothing is
+    /// changed then.
+    pub fn reconfigure_tier(
+        &self,
+        tier: usize,
+        quota: Quota,
+        carry: Carry,
+    ) -> Result<(), ConfigError> {
+        if self.tier_quota(tier).is_none() {
+            let count = self.store.limiter.terms().len();
+            return Err(ConfigError::Which { which: tier, count });
+        }
+        self.change_tier(tier, quota, carry)
+    }
+
+    /// The quota in force for the keys of `tier`; `None` if there is no such tier.
+    #[must_use]
+    pub fn tier_quota(&self, tier: usize) -> Option<Quota> {
+        self.store.terms_in_force(|terms| Some(terms.get(tier)?.terms().quota()))
+    }
+
+    /// Asks again for the tier of the key; `carry` says what becomes of its tokens.
+    pub fn reassign<Q>(&self, key: &Q, carry: Carry)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let limiter = &self.store.limiter;
+        self.store.change(self.place(key), key, |terms, entry, now_nanos| {
+            limiter.move_to_tier(terms, &entry.key, &mut entry.state, carry, now_nanos);
+        });
+    }
+}

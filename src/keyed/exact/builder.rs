@@ -1,0 +1,112 @@
+//! How a keyed limiter is set up.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::config::error::ConfigError;
+use crate::keyed::space::{Overflow, WhenFull};
+
+use super::per_key::PerKey;
+use super::store::Store;
+use super::{Hasher, Keyed};
+
+/// What a [`Keyed`] limiter is to be.
+///
+/// | part | default | |
+/// |---|---|---|
+/// | [`max_keys`](KeyedBuilder::max_keys) | 2^32 | the most keys that are known at a time |
+/// | [`when_full`](KeyedBuilder::when_full) | [`WhenFull::Deny`] | the answer to one more |
+/// | [`hasher`](KeyedBuilder::hasher) | the standard library's, of a secret seed | |
+/// | [`observer`](KeyedBuilder::observer) | none | who is told of each decision |
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Buckets, Keyed, WhenFull, quota};
+///
+/// let keyed: Keyed<String> = Keyed::builder(Buckets::new(quota!(10 / second))?)
+///     .max_keys(100_000)
+///     .when_full(WhenFull::Share(quota!(1_000 / second)))
+///     .build()?;
+/// assert!(keyed.try_acquire("ada", 1).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a builder builds nothing until it is told to"]
+pub struct KeyedBuilder<K, L, S = Hasher, O = ()> {
+    limiter: L,
+    hasher: S,
+    observer: O,
+    max_keys: usize,
+    when_full: WhenFull,
+    keys: PhantomData<fn(&K)>,
+}
+
+impl<K, L: PerKey<K>> KeyedBuilder<K, L> {
+    pub(super) fn new(limiter: L) -> KeyedBuilder<K, L> {
+        KeyedBuilder {
+            limiter,
+            hasher: Hasher::default(),
+            observer: (),
+            max_keys: usize::try_from(1_u64 << 32).unwrap_or(usize::MAX),
+            when_full: WhenFull::Deny,
+            keys: PhantomData,
+        }
+    }
+}
+
+impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
+    /// The most keys that are known at a time: a hard bound, whatever threads do.
+    ///
+    /// In a full store a new key looks for one that is full again, among a few hundred: to be
+    /// refused takes some microseconds, and the locks of other shards one after the other.
+    pub fn max_keys(self, max_keys: usize) -> Self {
+        KeyedBuilder { max_keys, ..self }
+    }
+
+    /// What to do with a key for which there is no room.
+    pub fn when_full(self, when_full: WhenFull) -> Self {
+        KeyedBuilder { when_full, ..self }
+    }
+
+    /// Hashes keys by `hasher`: a faster one, where nobody chooses the keys to do harm.
+    ///
+    /// Keys whose hashes collide have buckets of their own, but take longer to be found, under
+    /// a lock. The default is `SipHash` of a secret seed, for which nobody can find such keys. See
+    /// the page on [keys](crate::docs::keyed).
+    pub fn hasher<T>(self, hasher: T) -> KeyedBuilder<K, L, T, O> {
+        let KeyedBuilder { limiter, observer, max_keys, when_full, keys, .. } = self;
+        KeyedBuilder { limiter, hasher, observer, max_keys, when_full, keys }
+    }
+
+    /// Tells `observer` of each decision, once it is made.
+    pub fn observer<P>(self, observer: P) -> KeyedBuilder<K, L, S, P> {
+        let KeyedBuilder { limiter, hasher, max_keys, when_full, keys, .. } = self;
+        KeyedBuilder { limiter, hasher, observer, max_keys, when_full, keys }
+    }
+
+    /// The limiter.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Keys`] if it is to know no key.
+    pub fn build(self) -> Result<Keyed<K, L, S, O>, ConfigError>
+    where
+        L::Clock: Clone,
+    {
+        let KeyedBuilder { limiter, hasher, observer, max_keys, when_full, .. } = self;
+        if max_keys == 0 {
+            return Err(ConfigError::Keys { keys: max_keys });
+        }
+        let overflow = Overflow::new(when_full, limiter.clock().clone());
+        Ok(Keyed { store: Store::new(limiter, max_keys), hasher, overflow, observer })
+    }
+}
+
+impl<K, L, S, O> fmt::Debug for KeyedBuilder<K, L, S, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyedBuilder")
+            .field("max_keys", &self.max_keys)
+            .field("when_full", &self.when_full)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,137 @@
+//! Any limiter, one for each key.
+
+use alloc::boxed::Box;
+use core::fmt;
+use core::marker::PhantomData;
+use core::time::Duration;
+
+use crate::limiter::Limiter;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+
+use super::per_key::{Answer, Engine, Settled};
+
+/// A limiter of its own for each key, made by a function of the key.
+///
+/// For windows, GCRA, limiters of several windows, and quotas that differ from key to key.
+/// A key's limiter is in memory of its own, which is allocated when the key becomes known.
+/// It may be forgotten when it [is idle](Limiter::is_idle).
+///
+/// The limiters should read the same clock.
+///
+/// # Accuracy
+///
+/// That of the limiter, for each key. If the clocks of threads disagree, a key that was
+/// forgotten by one that is ahead and comes back to one that is behind may have the
+/// difference in time twice.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Each, Keyed, SlidingLog, rate};
+///
+/// // At most 3 in any minute, exactly.
+/// let each = Each::new(|_key: &u64| SlidingLog::new(rate!(3 / minute)).expect("a small limit"));
+/// let keyed = Keyed::with(each)?;
+/// for _ in 0..3 {
+///     assert!(keyed.try_acquire(&7, 1).is_ok());
+/// }
+/// assert!(keyed.try_acquire(&7, 1).is_err());
+/// assert!(keyed.try_acquire(&8, 1).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Each<L, F, C = DefaultClock> {
+    make: F,
+    clock: C,
+    limiters: PhantomData<fn() -> L>,
+}
+
+impl<L: Limiter, F> Each<L, F> {
+    /// A limiter made by `make` for each key.
+    pub fn new<K>(make: F) -> Each<L, F>
+    where
+        F: Fn(&K) -> L,
+    {
+        Each::with_clock(make, DefaultClock::default())
+    }
+}
+
+impl<L: Limiter, F, C: Clock> Each<L, F, C> {
+    /// As [`Each::new`], with a clock for what is not a key's: the bucket of
+    /// [`WhenFull::Share`](crate::WhenFull::Share).
+    pub fn with_clock<K>(make: F, clock: C) -> Each<L, F, C>
+    where
+        F: Fn(&K) -> L,
+    {
+        Each { make, clock, limiters: PhantomData }
+    }
+}
+
+impl<K, L, F, C> Engine<K> for Each<L, F, C>
+where
+    L: Limiter + Send + Sync,
+    F: Fn(&K) -> L,
+    C: Clock,
+{
+    type Clock = C;
+    type Terms = ();
+    type State = Box<L>;
+
+    fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    fn terms(&self) {}
+
+    #[inline(always)]
+    fn now_nanos(&self) -> u64 {
+        0
+    }
+
+    fn fresh(&self, (): &(), key: &K, _: u64) -> Box<L> {
+        Box::new((self.make)(key))
+    }
+
+    #[inline]
+    fn ask<const SPEND: bool>(&self, (): &(), state: &Box<L>, permits: u64, _: u64) -> Answer {
+        Answer::Said(if SPEND { state.try_acquire(permits) } else { state.peek(permits) })
+    }
+
+    fn ask_up_to(&self, (): &(), state: &Box<L>, permits: u64, _: u64) -> Answer {
+        Answer::Said(state.try_acquire_up_to(permits))
+    }
+
+    fn is_begun(&self, (): &(), _: &Box<L>, _: u64) -> bool {
+        false
+    }
+
+    fn is_idle(&self, (): &(), state: &Box<L>, _: u64) -> bool {
+        state.is_idle()
+    }
+
+    fn idle_after(&self, (): &(), state: &Box<L>, _: u64) -> Duration {
+        state.peek(0).map_or(Duration::ZERO, |grant| grant.reset_after())
+    }
+
+    fn fill(&self, (): &(), state: &mut Box<L>, _: u64) {
+        state.reset();
+    }
+
+    fn is_impossible(&self, (): &(), _: &Box<L>, _: u64) -> bool {
+        false
+    }
+
+    fn is_out_of_range(&self, (): &(), _: &Box<L>, _: u64) -> bool {
+        false
+    }
+
+    fn settled(&self, (): &(), _: u64, _: u64) -> Option<Settled<()>> {
+        None
+    }
+}
+
+impl<L, F, C: fmt::Debug> fmt::Debug for Each<L, F, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Each").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,73 @@
+//! A store of buckets as what [hot keys](crate::HotKeys) draw from.
+
+use alloc::borrow::ToOwned;
+use core::borrow::Borrow;
+use core::cell::Cell;
+use core::hash::{BuildHasher, Hash};
+
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::keyed::exact::buckets::tiers::Tier;
+use crate::keyed::observe::Observe;
+use crate::keyed::prepay::{Prepaid, Prepay, PrepayRequest};
+use crate::keyed::space::Request;
+use crate::time::clock::Clock;
+
+use super::Keyed;
+use super::buckets::Buckets;
+use super::per_key::Engine;
+use super::store::KeyPlace;
+
+impl<K, Q, C, T, S, O> Prepay<Q> for Keyed<K, Buckets<C, T>, S, O>
+where
+    K: Hash + Eq + Borrow<Q>,
+    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    C: Clock,
+    T: Tier<K>,
+    S: BuildHasher,
+    O: Observe<Q>,
+{
+    type Clock = C;
+
+    #[inline(always)]
+    fn clock(&self) -> &C {
+        self.store.limiter.clock()
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &Q) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    #[inline(always)]
+    fn ask(&self, hash: u64, key: &Q, permits: u64) -> Result<Grant, Denied> {
+        // Two of them, as in `try_acquire`.
+        self.spend_at(
+            KeyPlace::of_hash(hash),
+            key,
+            Request::All(permits),
+            move |limiter, terms, state, now_nanos| {
+                limiter.ask::<true>(terms, state, permits, now_nanos)
+            },
+            move |limiter, terms, state, now_nanos| {
+                limiter.ask_alone(terms, state, permits, now_nanos)
+            },
+        )
+    }
+
+    fn draw(&self, hash: u64, key: &Q, want: PrepayRequest) -> Option<Prepaid> {
+        let at_nanos = Cell::new(0);
+        let drawn =
+            self.store.spend_known(KeyPlace::of_hash(hash), key, |_, terms, state, now_nanos| {
+                at_nanos.set(now_nanos);
+                Buckets::<C, T>::draw(terms, state, want, now_nanos)
+            });
+        let grant = drawn.ok()?.ok().filter(|grant| grant.permits() > 0)?;
+        Some(Prepaid { grant, at_nanos: at_nanos.get() })
+    }
+
+    #[inline(always)]
+    fn tell(&self, key: &Q, permits: u64, is_granted: bool) {
+        self.observer.decided(key, permits, is_granted);
+    }
+}

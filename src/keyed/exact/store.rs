@@ -1,0 +1,376 @@
+//! The shards, and what a call does in them: find, decide, put in. Who leaves them is in
+//! `room`.
+
+mod evict;
+pub(crate) mod group;
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use core::borrow::Borrow;
+use core::time::Duration;
+
+use crossbeam_utils::CachePadded;
+
+use crate::bits::Field;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::sync::Ordering::Relaxed;
+use crate::sync::{AtomicWord, SharedLock};
+
+use super::group_map::{GroupMap, KeyEntry};
+use super::per_key::{Answer, Engine};
+use super::slots::GroupHome;
+
+use self::evict::GRACE_NANOS;
+
+/// How many shards there are. A shard is locked to put a key in, and then the others are
+/// free; and the time to make one larger is a part of the whole in so many. (Two under loom:
+/// each lock is one more thing for it to follow.)
+const SHARDS: usize = 1 << SHARD_BITS;
+const SHARD_BITS: u32 = if cfg!(sluicegate_loom) { 1 } else { 7 };
+
+// Where a key belongs, from the top of its hash, which is multiplied first: the hasher may
+// be a weak one.
+const HOME: Field = Field::low(64 - SHARD_BITS - 32).then(32);
+const SHARD: Field = HOME.then(SHARD_BITS);
+const _: () = assert!(SHARD.end() == u64::BITS);
+
+/// Where a key belongs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeyPlace {
+    shard: usize,
+    home: GroupHome,
+}
+
+impl KeyPlace {
+    #[inline]
+    pub(super) fn of_hash(hash: u64) -> KeyPlace {
+        let mixed = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        KeyPlace { shard: SHARD.get(mixed) as usize, home: GroupHome::new(HOME.get(mixed) as u32) }
+    }
+}
+
+/// Some of the keys, under one lock.
+pub(super) struct KeyShard<K, L: Engine<K>> {
+    pub(super) table: GroupMap<K, L::State>,
+    pub(super) terms: L::Terms,
+    /// The latest time at which a key that was forgotten was idle. A key that is put in
+    /// starts from then, if its caller's clock is behind.
+    horizon_nanos: u64,
+}
+
+type Locked<K, L> = CachePadded<SharedLock<KeyShard<K, L>>>;
+
+/// All keys.
+pub(super) struct Store<K, L: Engine<K>> {
+    shards: Box<[Locked<K, L>]>,
+    pub(super) limiter: L,
+    max_keys: u64,
+    /// Keys that are in, or being put in.
+    keys: AtomicWord<u64>,
+    /// The shard in which room is looked for next.
+    search: AtomicWord<u64>,
+    healed: AtomicWord<u64>,
+}
+
+/// A key for which there is no room.
+pub(super) struct NoRoom {
+    /// How it would stand.
+    pub(super) fresh: Grant,
+    pub(super) retry_after: Duration,
+}
+
+impl<K, L: Engine<K>> Store<K, L> {
+    pub(super) fn new(limiter: L, max_keys: usize) -> Store<K, L> {
+        let shard =
+            || KeyShard { table: GroupMap::new(), terms: limiter.terms(), horizon_nanos: 0 };
+        let shards = (0..SHARDS).map(|_| CachePadded::new(SharedLock::new(shard()))).collect();
+        Store {
+            shards,
+            limiter,
+            max_keys: max_keys as u64,
+            keys: AtomicWord::new(0),
+            search: AtomicWord::new(0),
+            healed: AtomicWord::new(0),
+        }
+    }
+
+    pub(super) fn max_keys(&self) -> u64 {
+        self.max_keys
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        // ORDERING: Relaxed. A count; nothing is decided by it.
+        // MODEL: none.
+        self.keys.load(Relaxed)
+    }
+
+    pub(super) fn healed(&self) -> u64 {
+        // ORDERING: Relaxed, as in `len`.
+        // MODEL: none.
+        self.healed.load(Relaxed)
+    }
+
+    pub(super) fn shards(&self) -> impl Iterator<Item = &SharedLock<KeyShard<K, L>>> {
+        self.shards.iter().map(|shard| &**shard)
+    }
+
+    /// What `look` makes of the terms of the shard to which a change comes last.
+    pub(super) fn terms_in_force<T>(&self, look: impl Fn(&L::Terms) -> T) -> T {
+        look(&self.shards[SHARDS - 1].read().terms)
+    }
+
+    #[inline]
+    fn shard_of(&self, place: KeyPlace) -> &SharedLock<KeyShard<K, L>> {
+        &self.shards[place.shard % SHARDS]
+    }
+
+    /// Asks the key by `ask`, if it is known and its state is one that can be; else says
+    /// by what reading of the clock a key may be put in, if by any from before the lock.
+    #[inline(always)]
+    pub(super) fn spend_known<Q>(
+        &self,
+        place: KeyPlace,
+        key: &Q,
+        ask: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
+    ) -> Result<Result<Grant, Denied>, Option<u64>>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        // Before the lock, which is held the shorter. A key that is in has a level that is
+        // not lowered by an early reading; only what is put in needs a later one.
+        let now_nanos = self.limiter.now_nanos();
+        let shard = self.shard_of(place).read();
+        let Some(entry) = shard.table.find(place.home, key) else {
+            // It will be swept when this key is put in.
+            shard.table.fetch_next_group();
+            return Err(Some(now_nanos));
+        };
+        match ask(&self.limiter, &shard.terms, &entry.state, now_nanos) {
+            Answer::Said(answer) => Ok(answer),
+            Answer::Impossible(_) => Err(None),
+        }
+    }
+
+    /// Asks the key by `ask`, and puts it in if something is granted to it. It alone
+    /// has the state then. The reading of the clock that the caller made before is used where
+    /// it is as good as another.
+    pub(super) fn spend<Q>(
+        &self,
+        place: KeyPlace,
+        key: &Q,
+        reading_nanos: Option<u64>,
+        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
+    ) -> Result<Result<Grant, Denied>, NoRoom>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let mut searched = 0;
+        loop {
+            {
+                let shard = &mut *self.shard_of(place).write();
+                let early_nanos = reading_nanos.filter(|&reading_nanos| {
+                    searched == 0 && self.is_late_enough(shard, place, key, reading_nanos)
+                });
+                let now_nanos = if let Some(early_nanos) = early_nanos {
+                    early_nanos
+                } else {
+                    let now_nanos = self.limiter.now_nanos();
+                    self.heal(shard, place, key, now_nanos);
+                    if let Some(entry) = shard.table.find(place.home, key) {
+                        let answer = ask(&self.limiter, &shard.terms, &entry.state, now_nanos);
+                        let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
+                        return Ok(answer);
+                    }
+                    shard.no_earlier_than_forgotten(now_nanos)
+                };
+                let key = key.to_owned();
+                let state = self.limiter.fresh(&shard.terms, &key, now_nanos);
+                let answer = ask(&self.limiter, &shard.terms, &state, now_nanos);
+                let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
+                let fresh = match answer {
+                    // What was taken has to be remembered, be it less than a permit.
+                    Ok(grant)
+                        if grant.permits() > 0
+                            || self.limiter.is_begun(&shard.terms, &state, now_nanos) =>
+                    {
+                        grant
+                    }
+                    answer => return Ok(answer),
+                };
+                shard.table.shrink_in_turn();
+                if shard.table.is_turn_to_sweep() {
+                    let found = self.sweep_group(shard, now_nanos.saturating_sub(GRACE_NANOS));
+                    shard.table.swept(found);
+                }
+                if let Some(reserved) = self.has_room(shard, &mut searched) {
+                    if shard.table.is_full() {
+                        // All would be moved anyway, so first see who need not be.
+                        self.sweep_shard(shard, now_nanos.saturating_sub(GRACE_NANOS));
+                        shard.table.make_room();
+                    }
+                    shard.table.insert(place.home, key, state);
+                    reserved.keep();
+                    return Ok(Ok(fresh));
+                }
+                if searched >= self.search() {
+                    let retry_after = shard.soonest(&self.limiter, now_nanos);
+                    return Err(NoRoom { fresh, retry_after });
+                }
+            }
+            self.search_elsewhere(&mut searched);
+        }
+    }
+
+    /// Says whether the key can be put in by a reading of the clock from before the lock: if it is
+    /// not there, and if no key was forgotten by a later reading. Else it is not as good as a
+    /// reading made under the lock. It may be from long before, for the caller may have been
+    /// held up since: a state that others have left meanwhile would look like one from ahead of
+    /// the clock, and be started again from full; and a key that was forgotten meanwhile would
+    /// come back with more than it had then.
+    #[inline]
+    fn is_late_enough<Q>(
+        &self,
+        shard: &KeyShard<K, L>,
+        place: KeyPlace,
+        key: &Q,
+        reading_nanos: u64,
+    ) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let KeyShard { table, terms, horizon_nanos } = shard;
+        reading_nanos >= *horizon_nanos
+            && table.find(place.home, key).is_none()
+            && self.limiter.settled(terms, *horizon_nanos, reading_nanos).is_none()
+    }
+
+    /// Forgets the key, whatever its state.
+    pub(super) fn remove<Q>(&self, place: KeyPlace, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        self.take_out(&mut self.shard_of(place).write(), place, key)
+    }
+
+    /// What `look` makes of the key under the lock; of a fresh state if it is not known.
+    pub(super) fn look<Q, T>(
+        &self,
+        place: KeyPlace,
+        key: &Q,
+        look: impl Fn(&L::Terms, &L::State, u64) -> T,
+    ) -> T
+    where
+        K: Borrow<Q>,
+        Q: Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        {
+            let shard = &*self.shard_of(place).read();
+            let now_nanos = self.limiter.now_nanos();
+            let entry = shard.table.find(place.home, key);
+            let KeyShard { terms, horizon_nanos, .. } = shard;
+            let has_to_heal = match entry {
+                Some(entry) => self.limiter.is_impossible(terms, &entry.state, now_nanos),
+                None => self.limiter.settled(terms, *horizon_nanos, now_nanos).is_some(),
+            };
+            if !has_to_heal {
+                return self.look_in(shard, entry, key, now_nanos, look);
+            }
+        }
+        let shard = &mut *self.shard_of(place).write();
+        let now_nanos = self.limiter.now_nanos();
+        self.heal(shard, place, key, now_nanos);
+        let entry = shard.table.find(place.home, key);
+        self.look_in(shard, entry, key, now_nanos, look)
+    }
+
+    fn look_in<Q, T>(
+        &self,
+        shard: &KeyShard<K, L>,
+        entry: Option<&KeyEntry<K, L::State>>,
+        key: &Q,
+        now_nanos: u64,
+        look: impl Fn(&L::Terms, &L::State, u64) -> T,
+    ) -> T
+    where
+        K: Borrow<Q>,
+        Q: ToOwned<Owned = K> + ?Sized,
+    {
+        if let Some(entry) = entry {
+            return look(&shard.terms, &entry.state, now_nanos);
+        }
+        let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
+        let state = self.limiter.fresh(&shard.terms, &key.to_owned(), now_nanos);
+        look(&shard.terms, &state, now_nanos)
+    }
+
+    /// Whether the key is known.
+    pub(super) fn has<Q>(&self, place: KeyPlace, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        self.shard_of(place).read().table.find(place.home, key).is_some()
+    }
+
+    /// Changes the state of a key that is known.
+    pub(super) fn change<Q>(
+        &self,
+        place: KeyPlace,
+        key: &Q,
+        change: impl FnOnce(&L::Terms, &mut KeyEntry<K, L::State>, u64),
+    ) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let shard = &mut *self.shard_of(place).write();
+        let now_nanos = self.limiter.now_nanos();
+        let found = shard.table.find_mut(place.home, key);
+        found.map(|entry| change(&shard.terms, entry, now_nanos)).is_some()
+    }
+
+    /// Puts a key in with the state that `change` makes of a fresh one, or of the one that
+    /// is there. Whether there was room.
+    pub(super) fn put(
+        &self,
+        place: KeyPlace,
+        key: K,
+        change: impl Fn(&L::Terms, &mut L::State, u64),
+    ) -> bool
+    where
+        K: Eq,
+    {
+        let mut searched = 0;
+        loop {
+            {
+                let shard = &mut *self.shard_of(place).write();
+                let now_nanos = self.limiter.now_nanos();
+                self.settle(shard, now_nanos);
+                if let Some(entry) = shard.table.find_mut(place.home, &key) {
+                    change(&shard.terms, &mut entry.state, now_nanos);
+                    return true;
+                }
+                let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
+                let mut state = self.limiter.fresh(&shard.terms, &key, now_nanos);
+                change(&shard.terms, &mut state, now_nanos);
+                if self.limiter.is_idle(&shard.terms, &state, now_nanos) {
+                    return true;
+                }
+                if let Some(reserved) = self.has_room(shard, &mut searched) {
+                    shard.table.insert(place.home, key, state);
+                    reserved.keep();
+                    return true;
+                }
+                if searched >= self.search() {
+                    return false;
+                }
+            }
+            self.search_elsewhere(&mut searched);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What a call does that its seat has too little for, and who gets a seat.
+
+use crate::decision::denial_cache::CachedDenial;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::keyed::prepay::{Prepay, PrepayRequest};
+use crate::sync::Ordering::Acquire;
+use crate::time::clock::Clock;
+use crate::time::units;
+
+use super::HotKeys;
+use super::seat::{ClosedSeat, Seat, SeatLook};
+use super::seat_word::SeatWord;
+
+/// Who asks.
+pub(super) struct Caller<'a, K: ?Sized> {
+    pub(super) key: &'a K,
+    pub(super) hash: u64,
+    /// Where, counted round.
+    pub(super) index: usize,
+}
+
+/// Looks at a seat that others change too before a call does without it.
+const TRIES: usize = 4;
+
+/// What there was at other places.
+enum Elsewhere {
+    Taken(Grant),
+    Nothing,
+    /// A seat was just being changed: perhaps something.
+    Unsure,
+}
+
+impl<S> HotKeys<S> {
+    /// Takes `permits` for a key that has the seat, in which there was too little, or for too
+    /// short a time.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn ask<K: ?Sized>(
+        &self,
+        caller: &Caller<'_, K>,
+        (seat, seen): (&Seat, SeatWord),
+        permits: u64,
+        now_nanos: u64,
+    ) -> Result<Grant, Denied>
+    where
+        S: Prepay<K>,
+    {
+        if permits == 0 || seat.is_ahead(now_nanos) {
+            // Nothing is to be taken from the seat, or not by this clock.
+            return self.store.ask(caller.hash, caller.key, permits);
+        }
+        // ORDERING: Acquire, before anything else is looked at; pairs with `change`. What was
+        // refused before a change is not refused by memory after it.
+        // MODEL: `a_change_takes_back_what_was_drawn`.
+        let changes = self.changes.load(Acquire);
+        // Nor what was refused to another key that sat here: both only ever grow.
+        let changes = changes.wrapping_add(seat.sittings());
+        let memory = self.at(caller.index).memory(caller.hash);
+        if let Some(last) = memory.recall(permits, changes) {
+            match last.at(now_nanos) {
+                Some(denied) if seat.is_still(seen) => return Err(denied),
+                // The clock has gone back, and perhaps the store has started again.
+                None if last.is_after(now_nanos) => memory.clear(),
+                _ => {}
+            }
+        }
+        if seen.left() == 0 && seat.is_dry() {
+            return self.ask_store(caller, None, permits, (changes, now_nanos));
+        }
+        let Some(mut hand) = close(seat, seen, caller.hash) else {
+            return self.store.ask(caller.hash, caller.key, permits);
+        };
+        hand.give_first_to(caller.hash);
+        let (left, drawn) = hand.left_and_drawn(now_nanos);
+        if permits > hand.limit() && left > 0 {
+            // Perhaps more than the key can ever have: the store knows.
+            return self.store.ask(caller.hash, caller.key, permits);
+        }
+        if permits <= left {
+            hand.keep(left - permits);
+            return Ok(hand.grant_of(permits));
+        }
+        // What is left, and what comes to it from the store, are granted at one reading: by a later
+        // one than this, what is left may not be good any more.
+        let more = PrepayRequest::after(drawn, hand.found());
+        let want = PrepayRequest { least: permits, more, places: self.places() as u64 };
+        if let Some(drawn) = self.store.draw(caller.hash, caller.key, want) {
+            let left = if hand.is_good(drawn.at_nanos) { left } else { 0 };
+            // Of what was left nothing is kept: what is, is of one draw.
+            hand.keep_drawn(&drawn, left + drawn.grant.permits - permits);
+            return Ok(hand.grant_of(permits));
+        }
+        let hand = (left > 0).then_some(hand);
+        self.ask_store(caller, hand, permits, (changes, now_nanos))
+    }
+
+    /// Takes `permits` from the store, with those that are in hand if they are good; or else from
+    /// another place.
+    fn ask_store<K: ?Sized>(
+        &self,
+        caller: &Caller<'_, K>,
+        mut hand: Option<ClosedSeat<'_>>,
+        permits: u64,
+        (changes, now_nanos): (u64, u64),
+    ) -> Result<Grant, Denied>
+    where
+        S: Prepay<K>,
+    {
+        let left = good(&mut hand, now_nanos).map_or(0, |hand| hand.found());
+        let shortfall = match self.store.ask(caller.hash, caller.key, permits - left) {
+            Ok(grant) if left == 0 => return Ok(grant),
+            Ok(grant) => {
+                if let Some(hand) = good(&mut hand, self.store.clock().now_nanos()) {
+                    hand.keep(0);
+                    return Ok(Grant { permits, ..grant });
+                }
+                // So late that what was left is lost, and what was granted to go with it.
+                return self.store.ask(caller.hash, caller.key, permits);
+            }
+            Err(Denied::Wait(shortfall)) => shortfall,
+            Err(other) => return Err(other),
+        };
+        let later_nanos = self.store.clock().now_nanos();
+        let mut hand = good(&mut hand, later_nanos);
+        let left = hand.as_ref().map_or(0, |hand| hand.found());
+        let elsewhere = self.take_elsewhere(caller, permits - left, later_nanos);
+        if let Elsewhere::Taken(grant) = elsewhere {
+            if let Some(hand) = &mut hand {
+                hand.keep(0);
+            }
+            return Ok(Grant { permits, ..grant });
+        }
+        let with_left = shortfall.of_all(permits, left);
+        let wait_nanos = units::nanos(with_left.retry_after());
+        // If it will be lost by then, what is left is of no use.
+        let is_of_use = hand.is_some_and(|hand| hand.lasts(later_nanos, wait_nanos));
+        let denied = if is_of_use { with_left } else { shortfall.of_all(permits, 0) };
+        if matches!(elsewhere, Elsewhere::Nothing) {
+            // What is told of it later counts from after the store's reading of the clock, and it
+            // holds as if it counted from before.
+            let most = denied.limit();
+            let last = CachedDenial::new(permits, most, changes, later_nanos, &denied);
+            let place = self.at(caller.index);
+            place.seat(caller.hash).found_nothing();
+            place.memory(caller.hash).note(&last.for_less(later_nanos.saturating_sub(now_nanos)));
+        }
+        Err(Denied::Wait(denied))
+    }
+
+    /// Takes `permits` from the key's seat at another place, if one has so many.
+    fn take_elsewhere<K: ?Sized>(
+        &self,
+        caller: &Caller<'_, K>,
+        permits: u64,
+        now_nanos: u64,
+    ) -> Elsewhere {
+        let mut outcome = Elsewhere::Nothing;
+        for next in 1..self.places() {
+            let seat = self.at(caller.index.wrapping_add(next)).seat(caller.hash);
+            match seat.look(caller.hash) {
+                SeatLook::Own(seen) => match seat.take(caller.hash, seen, permits, now_nanos) {
+                    Some(grant) => return Elsewhere::Taken(grant),
+                    // Not yet, or somebody closed it first.
+                    None if seen.left() >= permits
+                        && (seat.is_ahead(now_nanos) || !seat.is_still(seen)) =>
+                    {
+                        outcome = Elsewhere::Unsure;
+                    }
+                    None => {}
+                },
+                SeatLook::Other(_) => {}
+                SeatLook::Closed => outcome = Elsewhere::Unsure,
+            }
+        }
+        outcome
+    }
+}
+
+/// What is in hand, if it is good at `now_nanos`.
+fn good<'h, 'a>(
+    hand: &'h mut Option<ClosedSeat<'a>>,
+    now_nanos: u64,
+) -> Option<&'h mut ClosedSeat<'a>> {
+    hand.as_mut().filter(|hand| hand.is_good(now_nanos))
+}
+
+/// Closes the seat of the key with `hash`, which was `seen` open.
+fn close(seat: &Seat, mut seen: SeatWord, hash: u64) -> Option<ClosedSeat<'_>> {
+    for _ in 0..TRIES {
+        if let Some(hand) = seat.close(seen) {
+            return Some(hand);
+        }
+        match seat.look(hash) {
+            SeatLook::Own(found) => seen = found,
+            SeatLook::Other(_) | SeatLook::Closed => return None,
+        }
+    }
+    None
+}

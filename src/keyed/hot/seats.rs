@@ -1,0 +1,49 @@
+//! The seats of one place, in which callers of one thread look.
+
+use crossbeam_utils::CachePadded;
+
+use crate::decision::denial_cache::DenialCache;
+
+use super::seat::Seat;
+
+/// Seats of a place. A key can sit in one of them: so two hot keys may want the same one, and
+/// the hotter has it.
+const SEATS: usize = 1 << SEAT_BITS;
+const SEAT_BITS: u32 = if cfg!(sluicegate_loom) { 0 } else { 3 };
+
+/// On lines that other places do not touch.
+#[derive(Debug)]
+pub(super) struct SeatBlock {
+    seats: [CachePadded<Seat>; SEATS],
+    /// What was last refused to the key of each seat.
+    memories: [CachePadded<DenialCache>; SEATS],
+}
+
+impl SeatBlock {
+    pub(super) fn new() -> SeatBlock {
+        SeatBlock {
+            seats: core::array::from_fn(|_| CachePadded::new(Seat::new())),
+            memories: core::array::from_fn(|_| CachePadded::new(DenialCache::new())),
+        }
+    }
+
+    /// Where the key with `hash` would sit.
+    #[inline(always)]
+    pub(super) fn seat(&self, hash: u64) -> &Seat {
+        &self.seats[index(hash)]
+    }
+
+    pub(super) fn memory(&self, hash: u64) -> &DenialCache {
+        &self.memories[index(hash)]
+    }
+
+    pub(super) fn seats(&self) -> impl Iterator<Item = &Seat> {
+        self.seats.iter().map(|seat| &**seat)
+    }
+}
+
+/// The hash is multiplied first: the hasher may be a weak one.
+#[inline(always)]
+fn index(hash: u64) -> usize {
+    (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(SEAT_BITS) as usize) % SEATS
+}

@@ -1,0 +1,162 @@
+//! What can be asked of keys, hot or not.
+
+use core::fmt;
+
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::keyed::prepay::KeyStore;
+use crate::sync::Ordering::Release;
+use crate::thread_index::thread_index;
+use crate::time::clock::Clock;
+
+use super::HotKeys;
+use super::acquire::Caller;
+use super::seat::{Seat, SeatLook};
+use super::seats::SeatBlock;
+
+impl<S> HotKeys<S> {
+    /// Takes all of `permits` for the key, or none.
+    ///
+    /// From the key's seat: lock-free; does not allocate; reads the clock once. If that has too
+    /// little, or the key has none, as of the store, and once or twice more the clock. The
+    /// store's observer is told, as of the store.
+    ///
+    /// # Errors
+    ///
+    /// As of the store.
+    #[inline(always)]
+    pub fn try_acquire<K: ?Sized>(&self, key: &K, permits: u64) -> Result<Grant, Denied>
+    where
+        S: KeyStore<K>,
+    {
+        self.place(thread_index()).try_acquire(key, permits)
+    }
+
+    /// Whether the key has a seat, at any of the places.
+    #[must_use]
+    pub fn is_hot<K: ?Sized>(&self, key: &K) -> bool
+    where
+        S: KeyStore<K>,
+    {
+        let hash = self.store.hash(key);
+        let is_own = |seat: &Seat| matches!(seat.look(hash), SeatLook::Own(_));
+        self.places
+            .iter()
+            .map(|place| place.seat(hash))
+            .any(|seat| is_own(seat) && seat.sittings() > 0)
+    }
+
+    /// Changes the store, and takes back what was drawn from it before.
+    ///
+    /// For what makes a key full again or gives it other terms: `reset`, `remove`, `restore`,
+    /// `reconfigure`, `reconfigure_tier`, `reassign`. Once this is done, nothing that was drawn
+    /// before can be taken any more, of any key; calls that are under way may still take of it.
+    /// Goes over all places; lock-free, if the change is. (If there are several `HotKeys` around one
+    /// table, each has its own seats, and each has to be told.)
+    ///
+    /// `drain` and `force` need no change, but leave what is in seats.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{HotKeys, Keyed, quota};
+    ///
+    /// let limiter = HotKeys::new(Keyed::<u64>::new(quota!(1_000 / hour))?);
+    /// while limiter.try_acquire(&7, 1).is_ok() {}
+    /// limiter.change(|keyed| keyed.reset(&7));
+    /// assert!(limiter.try_acquire(&7, 1).is_ok());
+    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// ```
+    pub fn change<T>(&self, change: impl FnOnce(&S) -> T) -> T {
+        // After the change, even if it panics half way.
+        let _drawn = TakeBackOnDrop(self);
+        change(&self.store)
+    }
+
+    /// The place at `index`, counted round: for programs that know better than the number of a
+    /// thread who works beside whom.
+    #[must_use]
+    #[inline(always)]
+    pub fn place(&self, index: usize) -> HotPlace<'_, S> {
+        HotPlace { keys: self, index }
+    }
+}
+
+/// Takes back what was drawn, when this is dropped.
+struct TakeBackOnDrop<'a, S>(&'a HotKeys<S>);
+
+impl<S> Drop for TakeBackOnDrop<'_, S> {
+    fn drop(&mut self) {
+        self.0.places.iter().flat_map(SeatBlock::seats).for_each(Seat::empty);
+        // ORDERING: Release; pairs with the load in `ask`: what is refused by a caller that
+        // has seen this was refused after the change.
+        // MODEL: `a_change_takes_back_what_was_drawn`.
+        self.0.changes.fetch_add(1, Release);
+    }
+}
+
+/// A place of [`HotKeys`], by number.
+pub struct HotPlace<'a, S> {
+    keys: &'a HotKeys<S>,
+    index: usize,
+}
+
+impl<S> HotPlace<'_, S> {
+    /// As [`HotKeys::try_acquire`], at this place.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    #[inline(always)]
+    pub fn try_acquire<K: ?Sized>(&self, key: &K, permits: u64) -> Result<Grant, Denied>
+    where
+        S: KeyStore<K>,
+    {
+        let HotPlace { keys, index } = *self;
+        let hash = keys.store.hash(key);
+        let seat = keys.at(index).seat(hash);
+        let answer = match seat.look(hash) {
+            SeatLook::Own(seen) => {
+                let now_nanos = keys.store.clock().now_nanos();
+                let taken = match permits {
+                    0 => None,
+                    _ => seat.take(hash, seen, permits, now_nanos),
+                };
+                match taken {
+                    Some(grant) => Ok(grant),
+                    None => {
+                        keys.ask(&Caller { key, hash, index }, (seat, seen), permits, now_nanos)
+                    }
+                }
+            }
+            SeatLook::Other(seen) => {
+                if seat.vote(hash, seen)
+                    && let Some(mut hand) = seat.close(seen)
+                {
+                    hand.give_to(hash);
+                }
+                keys.store.ask(hash, key, permits)
+            }
+            SeatLook::Closed => keys.store.ask(hash, key, permits),
+        };
+        match &answer {
+            Ok(grant) => keys.store.tell(key, grant.permits(), true),
+            Err(_) => keys.store.tell(key, permits, false),
+        }
+        answer
+    }
+}
+
+impl<S> Clone for HotPlace<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for HotPlace<'_, S> {}
+
+impl<S> fmt::Debug for HotPlace<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HotPlace").field("index", &self.index).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,244 @@
+//! Where the permits of a hot key come from, how many at a time, and for how long they are
+//! good. No atomics here.
+
+use crate::decision::denied::Denied;
+use crate::decision::forecast::Forecast;
+use crate::decision::grant::Grant;
+use crate::time::clock::Clock;
+
+/// A store whose hot keys can have seats: a [`KeyTable`](crate::KeyTable) or a tier of it, or
+/// a `Keyed` of `Buckets`; or a reference to one. It cannot be
+/// implemented elsewhere.
+pub trait KeyStore<K: ?Sized>: Prepay<K> {}
+
+impl<K: ?Sized, S: Prepay<K> + ?Sized> KeyStore<K> for S {}
+
+/// A store of token buckets, one for each key.
+pub trait Prepay<K: ?Sized> {
+    type Clock: Clock;
+
+    fn clock(&self) -> &Self::Clock;
+
+    fn hash(&self, key: &K) -> u64;
+
+    /// All of `permits` for the key with `hash`, or none. Nobody is told of it.
+    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied>;
+
+    /// Some permits for the key, if it is known, and if it has as many to spare.
+    fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid>;
+
+    /// Tells the store's observer.
+    fn tell(&self, key: &K, permits: u64, is_granted: bool);
+}
+
+/// A store that others have too.
+impl<K: ?Sized, S: Prepay<K> + ?Sized> Prepay<K> for &S {
+    type Clock = S::Clock;
+
+    #[inline(always)]
+    fn clock(&self) -> &S::Clock {
+        (**self).clock()
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &K) -> u64 {
+        (**self).hash(key)
+    }
+
+    #[inline(always)]
+    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+        (**self).ask(hash, key, permits)
+    }
+
+    fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid> {
+        (**self).draw(hash, key, want)
+    }
+
+    #[inline(always)]
+    fn tell(&self, key: &K, permits: u64, is_granted: bool) {
+        (**self).tell(key, permits, is_granted);
+    }
+}
+
+/// The most permits that are drawn at once for the calls to come. What a draw costs, shared
+/// among so many, is a small part of a nanosecond.
+pub(super) const MAX_DRAW: u64 = 1_024;
+
+/// What is drawn first; and each time twice what was used.
+const FIRST_DRAW: u64 = if cfg!(sluicegate_loom) { 2 } else { 16 };
+
+/// Less is not worth a draw.
+const MIN_DRAW: u64 = if cfg!(sluicegate_loom) { 1 } else { 4 };
+
+/// Of what the key has, all places together draw at most one in so many, each time that all
+/// of them draw once.
+const SHARE: u64 = 4;
+
+/// Of the burst, one part in so many is passed over where a bucket is full: for as long as
+/// it takes to earn that, what is drawn is good.
+const PASSED_OVER: i64 = 8;
+
+/// What somebody would draw.
+#[derive(Clone, Copy, Debug)]
+pub struct PrepayRequest {
+    /// What is needed now.
+    pub(super) least: u64,
+    /// What is wanted besides.
+    pub(super) more: u64,
+    pub(super) places: u64,
+}
+
+impl PrepayRequest {
+    /// What is worth having besides, if so much was drawn the last time, and `left` of it
+    /// was not used.
+    pub(super) fn after(drawn: u64, left: u64) -> u64 {
+        (2 * drawn.saturating_sub(left)).clamp(FIRST_DRAW, MAX_DRAW)
+    }
+
+    /// How many permits are drawn from a `balance`, and what that costs with all that is
+    /// passed over. All is even if the amounts are.
+    pub(crate) fn charge(self, balance: i64, capacity: i64, token: i64) -> Option<(u64, i64)> {
+        let start = balance.min(capacity - capacity / (2 * PASSED_OVER) * 2);
+        let held = u64::try_from(start).ok()? / token as u64;
+        let permits = self.least.saturating_add(self.more).min(held / (SHARE * self.places));
+        let is_enough = permits >= self.least.saturating_add(MIN_DRAW);
+        is_enough.then(|| (permits, balance - start + permits as i64 * token))
+    }
+}
+
+/// What was drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepaid {
+    pub(crate) grant: Grant,
+    /// The reading of the clock by which it was.
+    pub(crate) at_nanos: u64,
+}
+
+impl Prepaid {
+    /// For how long it is good: until the bucket would be full again had it not been drawn,
+    /// or a little less.
+    pub(super) fn lasts_nanos(&self) -> u64 {
+        let Grant { permits, forecast } = self.grant;
+        match forecast.with_more(permits as i64) {
+            // At most half of all times, so that one before the draw is not taken for one after.
+            Forecast::Accrued(accrued) => {
+                accrued.certain_wait(accrued.capacity as i64).min(i64::MAX as u64)
+            }
+            Forecast::Counted(_) | Forecast::Known(_) => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::refill::Refill;
+    use crate::decision::forecast::Accrued;
+
+    fn want(least: u64, more: u64, places: u64) -> PrepayRequest {
+        PrepayRequest { least, more, places }
+    }
+
+    #[test]
+    fn a_draw_is_a_share_of_what_is_there_and_none_where_that_is_little() {
+        let all = |balance: i64| want(1, 1_024, 2).charge(balance * 10, 1_000 * 10, 10);
+        // An eighth is passed over, and an eighth of the rest is drawn.
+        assert_eq!(all(1_000), Some((109, 1_250 + 1_090)));
+        assert_eq!(all(800), Some((100, 1_000)));
+        assert_eq!(all(40), Some((5, 50)));
+        assert_eq!(all(39), None);
+        assert_eq!(all(-5), None);
+        assert_eq!(want(100, 16, 2).charge(8_000, 10_000, 10), None);
+        assert_eq!(want(u64::MAX, u64::MAX, 2).charge(8_000, 10_000, 10), None);
+    }
+
+    #[test]
+    fn who_uses_all_draws_twice_as_much_and_who_uses_little_draws_little() {
+        assert_eq!(PrepayRequest::after(0, 0), 16);
+        assert_eq!(PrepayRequest::after(16, 0), 32);
+        assert_eq!(PrepayRequest::after(1_000, 0), 1_024);
+        assert_eq!(PrepayRequest::after(1_000, 970), 60);
+    }
+
+    /// From the first tick of what is drawn to the last reading at which it is good: see
+    /// `hot_keys` for what rests on it.
+    fn span(accrued: Accrued, want: PrepayRequest) -> Option<i128> {
+        let Accrued { balance, capacity, token, gain, period_nanos, time_nanos, .. } = accrued;
+        let (permits, cost) = want.charge(balance, capacity as i64, token as i64)?;
+        assert!(cost <= balance);
+        let forecast = Forecast::Accrued(Accrued { balance: balance - cost, ..accrued });
+        let lasts_nanos = Prepaid { grant: Grant { permits, forecast }, at_nanos: 0 }.lasts_nanos();
+        let earned = |nanos: u64| match accrued.refill {
+            Refill::Smooth => u128::from(nanos) * u128::from(gain) / u128::from(period_nanos),
+            Refill::Interval => u128::from(nanos / period_nanos) * u128::from(gain),
+        };
+        let first =
+            earned(time_nanos) as i128 - i128::from(balance - cost + (permits * token) as i64);
+        let last = earned(time_nanos.saturating_add(lasts_nanos.checked_sub(1)?)) as i128;
+        Some(last - first)
+    }
+
+    /// The multiplications of it are not exact, and are not to be too long for that.
+    #[test]
+    fn a_certain_wait_is_no_longer_than_what_is_missing_takes_and_hardly_shorter() {
+        let mut bits = 1_u64;
+        let mut next = |most: u32| {
+            bits = bits.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            let size = 1 + (bits >> 32) as u32 % most;
+            (bits ^ bits >> 29) >> (u64::BITS - size) | 1
+        };
+        for _ in 0..100_000 {
+            let (missing, gain, period_nanos) = (next(62), next(40), next(61));
+            let accrued = Accrued {
+                balance: 0,
+                capacity: missing,
+                token: 2,
+                gain,
+                period_nanos,
+                time_nanos: 0,
+                refill: Refill::Smooth,
+                is_early: false,
+                apart_nanos: 0,
+            };
+            let wait = accrued.certain_wait(missing as i64);
+            // One of them may have been earned all but a part already.
+            let longest = u128::from(missing - 1) * u128::from(period_nanos) / u128::from(gain);
+            assert!(u128::from(wait) <= longest, "{accrued:?}: {wait} of {longest}");
+            let shortest = longest - longest / (1 << 48);
+            let is_long = wait == u64::MAX || u128::from(wait) + 1 >= shortest;
+            assert!(is_long, "{accrued:?}: {wait} of {longest}");
+        }
+    }
+
+    #[test]
+    fn a_draw_is_good_for_no_longer_than_its_ticks_fit_into_the_burst() {
+        let mut good = 0;
+        for (gain, period_nanos) in [(1, 1), (3, 7), (5, 2), (2, 1_000_000_007), (1 << 40, 9)] {
+            for (burst, token) in [(40, 1), (64, 3), (100, 2), (1_000_000, 1 << 30)] {
+                for (refill, places) in [(Refill::Smooth, 1), (Refill::Interval, 2)] {
+                    for (time, part) in
+                        (0..20).flat_map(|time| (0..=40).map(move |part| (time, part)))
+                    {
+                        let capacity = burst * token;
+                        let accrued = Accrued {
+                            balance: (capacity / 40 * part) as i64,
+                            capacity,
+                            token,
+                            gain,
+                            period_nanos,
+                            time_nanos: period_nanos / 3 * time,
+                            refill,
+                            is_early: false,
+                            apart_nanos: 0,
+                        };
+                        if let Some(span) = span(accrued, want(1, 16, places)) {
+                            assert!(span <= i128::from(capacity), "{accrued:?} {span}");
+                            good += 1;
+                        }
+                    }
+                }
+            }
+        }
+        assert!(good > 10_000, "{good}");
+    }
+}

@@ -1,0 +1,210 @@
+//! The word of one key, and what may become of it. No atomics here.
+//!
+//! ```text
+//!  bit 63               40   39   38                                     0
+//!     +-------------------+--------+--------------------------------------+
+//!     |  PRINT (24 bits)  | MARKED |            LEVEL (39 bits)           |
+//!     +-------------------+--------+--------------------------------------+
+//! ```
+//!
+//! | print | marked | the word is | and its level is |
+//! |-------|--------|-------------|------------------|
+//! | 0     | 0      | empty: the place was never taken | 0 |
+//! | f     | 0      | *charged*: the state of the key with this print | the ticks that the key has spent |
+//! | f     | 1      | a *marker*: a place that is being taken for the key | below what the key will be charged |
+//! | 0     | 1      | a *tombstone*: a marker was taken back here, or a key swept away | that of any marker before, or more |
+//!
+//! | from      | charge, hit        | burial, sweep         | marker of another key       |
+//! |-----------|--------------------|-----------------------|-----------------------------|
+//! | charged   | level + cost       | tombstone, if expired | if expired: a new level     |
+//! | marker    | charged, from full | tombstone             | if left behind: a new level |
+//! | tombstone |                    | tombstone, if expired | level + 1, or a new level   |
+//! | empty     |                    |                       | a new level                 |
+//!
+//! (And a charged word is made full, by a removal or a receipt.)
+//!
+//! The levels of the markers of a place only rise, so **no marker comes back**: who took a
+//! place, or saw it taken, and finds the marker still there knows that nothing happened to
+//! the place in between.
+
+use core::fmt;
+
+use crate::bits::Field;
+use crate::sync::Word;
+
+/// The bits of a level.
+pub(super) const LEVEL_BITS: u32 = 39;
+
+/// Ticks spent, modulo 2^39.
+const LEVEL: Field = Field::low(LEVEL_BITS);
+
+/// Whether the key is still to come.
+const MARKED: Field = LEVEL.then(1);
+
+/// What is left of the key: 24 bits of its hash, never 0.
+const PRINT: Field = MARKED.then(24);
+
+const _: () = assert!(PRINT.end() == u64::BITS, "the fields fill the word");
+
+/// What is left of a key besides the places that it may be in: from 1 to 2^24 - 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fingerprint(u32);
+
+impl Fingerprint {
+    /// From the lowest bits of a hash.
+    #[inline]
+    pub(super) fn of_hash(hash: u64) -> Fingerprint {
+        // No print is 0: that one's keys go with those of 1.
+        Fingerprint((hash & PRINT.max()).max(1) as u32)
+    }
+
+    #[inline]
+    pub(super) fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// The word of one place. The default is an empty one.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct KeyWord(u64);
+
+/// What a word is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Empty,
+    Charged,
+    Marker,
+    Tombstone,
+}
+
+impl KeyWord {
+    #[inline]
+    pub(super) fn charged(print: Fingerprint, level: u64) -> KeyWord {
+        KeyWord(PRINT.put(u64::from(print.0)) | LEVEL.wrap(level))
+    }
+
+    #[inline]
+    pub(super) fn marker(print: Fingerprint, level: u64) -> KeyWord {
+        KeyWord(PRINT.put(u64::from(print.0)) | MARKED.put(1) | LEVEL.wrap(level))
+    }
+
+    #[inline]
+    pub(super) fn tombstone(level: u64) -> KeyWord {
+        KeyWord(MARKED.put(1) | LEVEL.wrap(level))
+    }
+
+    #[inline]
+    pub(super) fn level(self) -> u64 {
+        LEVEL.get(self.0)
+    }
+
+    /// The same word of another level.
+    #[inline]
+    pub(super) fn with_level(self, level: u64) -> KeyWord {
+        KeyWord(self.0 & !LEVEL.put(LEVEL.max()) | LEVEL.wrap(level))
+    }
+
+    /// Whether this is the state of the key with `print`, expired or not.
+    #[inline]
+    pub(super) fn is_charged(self, print: Fingerprint) -> bool {
+        self.0 >> MARKED.start() == u64::from(print.0) << 1
+    }
+
+    /// Whether this is a marker of the key with `print`.
+    #[inline]
+    pub(super) fn is_marker(self, print: Fingerprint) -> bool {
+        self.0 >> MARKED.start() == u64::from(print.0) << 1 | 1
+    }
+
+    /// Whether this is a marker or a tombstone.
+    #[inline]
+    pub(super) fn is_marked(self) -> bool {
+        MARKED.get(self.0) != 0
+    }
+
+    /// Whether this is of no key.
+    #[inline]
+    pub(super) fn is_vacant(self) -> bool {
+        PRINT.get(self.0) == 0
+    }
+
+    /// Whether this is the key's, in one way or the other.
+    #[inline]
+    pub(super) fn is_of(self, print: Fingerprint) -> bool {
+        self.0 >> PRINT.start() == u64::from(print.0)
+    }
+
+    #[inline]
+    pub(super) fn print(self) -> u32 {
+        PRINT.get(self.0) as u32
+    }
+
+    #[inline]
+    pub(super) fn kind(self) -> Kind {
+        match (PRINT.get(self.0), MARKED.get(self.0)) {
+            (0, 0) => Kind::Empty,
+            (0, _) => Kind::Tombstone,
+            (_, 0) => Kind::Charged,
+            _ => Kind::Marker,
+        }
+    }
+}
+
+impl Word for KeyWord {
+    #[inline]
+    fn from_bits(bits: u64) -> KeyWord {
+        KeyWord(bits)
+    }
+
+    #[inline]
+    fn to_bits(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Debug for KeyWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            Kind::Empty => write!(f, "empty"),
+            Kind::Charged => write!(f, "{:06x} at {}", self.print(), self.level()),
+            Kind::Marker => write!(f, "marker of {:06x} at {}", self.print(), self.level()),
+            Kind::Tombstone => write!(f, "tombstone at {}", self.level()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_four_kinds_are_told_apart_and_keep_their_parts() {
+        let (print, most) = (Fingerprint::of_hash(u64::MAX), LEVEL.max());
+        let other = Fingerprint::of_hash(7);
+        let words = [
+            (KeyWord::default(), Kind::Empty, 0, 0),
+            (KeyWord::charged(print, most), Kind::Charged, 0xff_ffff, most),
+            (KeyWord::charged(other, 0), Kind::Charged, 7, 0),
+            (KeyWord::marker(print, 0), Kind::Marker, 0xff_ffff, 0),
+            (KeyWord::marker(other, most), Kind::Marker, 7, most),
+            (KeyWord::tombstone(0), Kind::Tombstone, 0, 0),
+            (KeyWord::tombstone(most), Kind::Tombstone, 0, most),
+        ];
+        for (word, kind, print, level) in words {
+            assert_eq!((word.kind(), word.print(), word.level()), (kind, print, level));
+            for key in [Fingerprint::of_hash(u64::MAX), other] {
+                let is_of_key = word.print() == key.get();
+                assert_eq!(word.is_charged(key), is_of_key && kind == Kind::Charged);
+                assert_eq!(word.is_marker(key), is_of_key && kind == Kind::Marker);
+            }
+            assert_eq!(KeyWord::from_bits(word.to_bits()), word);
+        }
+    }
+
+    #[test]
+    fn levels_wrap_and_no_print_is_that_of_an_empty_word() {
+        assert_eq!(KeyWord::charged(Fingerprint::of_hash(1), LEVEL.max() + 3).level(), 2);
+        assert_eq!(Fingerprint::of_hash(0), Fingerprint::of_hash(1));
+        assert_eq!(Fingerprint::of_hash(PRINT.max() + 1), Fingerprint::of_hash(1));
+    }
+}

@@ -1,0 +1,375 @@
+//! The lines, and the call that finds its key in them.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crossbeam_utils::CachePadded;
+
+use crate::bucket::accrual::linear::Linear;
+use crate::contention::Pauses;
+use crate::sync::AtomicWord;
+use crate::sync::Ordering::{Acquire, Relaxed, Release};
+use crate::time::clock::Clock;
+
+use super::home::KeyHome;
+use super::key_word::{Fingerprint, KeyWord, LEVEL_BITS};
+use super::line::{ChargedSlot, KeyLines, Line, load, replace};
+use super::pages;
+use super::ticks::{LevelTicks, NEAR};
+use super::tier::{TierList, TierTerms};
+
+/// A verb's judgement of what a key has to spend: what it costs, which is more than nothing,
+/// or what would be enough.
+pub(super) type Judgement = Result<i64, i64>;
+
+/// Places for keys, and the time that their levels count.
+pub(super) struct LineTable<C> {
+    lines: Box<[Line]>,
+    pub(super) ticks: LevelTicks,
+    accrual: Linear,
+    /// The reading from which time is counted: long before the table was made, so that it goes
+    /// on as ever if the clock goes back to before that. (Modulo 2^64, so it may be one that is
+    /// never made.)
+    origin_nanos: u64,
+    clock: C,
+    /// The latest time by which something was decided, or one not much earlier.
+    latest: CachePadded<AtomicWord<u64>>,
+    counts: CachePadded<TableCounts>,
+}
+
+/// The words that calls write besides the lines: few, and seldom.
+pub(super) struct TableCounts {
+    /// Lines that were swept on the way.
+    pub(super) swept: AtomicWord<u64>,
+    /// Calls that found no room.
+    full: AtomicWord<u64>,
+    /// States that no call can have left.
+    healed: AtomicWord<u64>,
+}
+
+/// A reading of the clock, and the ticks until then.
+#[derive(Clone, Copy)]
+pub(super) struct TableTime {
+    pub(super) reading_nanos: u64,
+    pub(super) elapsed_nanos: u64,
+    pub(super) now: u64,
+}
+
+/// A key that was charged.
+pub(super) struct Hit<'a> {
+    pub(super) cost: i64,
+    /// What is left.
+    pub(super) balance: i64,
+    pub(super) elapsed_nanos: u64,
+    pub(super) charged: ChargedSlot<'a>,
+}
+
+/// A key that was not.
+pub(super) enum Miss {
+    /// It has less than was wanted.
+    Short { wanted: i64, balance: i64, elapsed_nanos: u64 },
+    /// There is no place for it, until so many ticks have passed.
+    Full { ticks: i64 },
+}
+
+pub(super) type HitOrMiss<'a> = Result<Hit<'a>, Miss>;
+
+impl<C: Clock> LineTable<C> {
+    /// A table of so many empty lines, of which there is one at least, if there is memory
+    /// for them.
+    pub(super) fn new(
+        tiers: &TierList,
+        ticks: LevelTicks,
+        lines: usize,
+        clock: C,
+    ) -> Option<LineTable<C>> {
+        let mut all = Vec::new();
+        all.try_reserve_exact(lines).ok()?;
+        pages::enlarge(all.spare_capacity_mut());
+        all.extend((0..lines).map(|_| Line::new()));
+        let (accrual, before_nanos) = (tiers.accrual(), tiers.before_nanos());
+        Some(LineTable {
+            lines: all.into_boxed_slice(),
+            ticks,
+            accrual,
+            origin_nanos: clock.now_nanos().wrapping_sub(before_nanos),
+            clock,
+            latest: CachePadded::new(AtomicWord::new(accrual.units(before_nanos))),
+            counts: CachePadded::new(TableCounts {
+                swept: AtomicWord::new(0),
+                full: AtomicWord::new(0),
+                healed: AtomicWord::new(0),
+            }),
+        })
+    }
+
+    #[inline]
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    pub(super) fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    pub(super) fn counts(&self) -> &TableCounts {
+        &self.counts
+    }
+
+    /// Where the key with `hash` may be.
+    #[inline]
+    pub(super) fn place(&self, hash: u64) -> KeyHome {
+        KeyHome::of_hash(hash, self.lines.len())
+    }
+
+    /// Both its lines.
+    pub(super) fn pair(&self, place: KeyHome) -> KeyLines<'_> {
+        KeyLines::of(&self.lines, place.home, place.other(self.lines.len()))
+    }
+
+    /// Asks for the other line of a key.
+    #[inline]
+    pub(super) fn fetch_other(&self, place: KeyHome) {
+        self.lines[place.other(self.lines.len())].fetch();
+    }
+
+    /// Reads the clock: after the words whose levels it is to be compared with.
+    #[inline]
+    pub(super) fn moment(&self) -> TableTime {
+        let reading_nanos = self.clock.now_nanos();
+        // Time does not end, and has no beginning: it comes round.
+        let elapsed_nanos = reading_nanos.wrapping_sub(self.origin_nanos) & Linear::MAX_ELAPSED;
+        let now = self.accrual.units_within(elapsed_nanos);
+        TableTime { reading_nanos, elapsed_nanos, now }
+    }
+
+    /// Reads the clock, after the words that are to be judged by it; and the table's time, which
+    /// is that of the reading, but no earlier than that of any call whose words were found: by
+    /// no more than a slack.
+    ///
+    /// If the clock has gone back by more than it may, the table's time goes back with it, and
+    /// that is counted.
+    #[inline]
+    pub(super) fn time(&self) -> (TableTime, u64) {
+        self.time_of(self.moment())
+    }
+
+    /// The same, of a reading that may be old.
+    #[inline]
+    pub(super) fn time_of(&self, moment: TableTime) -> (TableTime, u64) {
+        // ORDERING: Relaxed. Whoever found a word that was written by some time sees what
+        // `latest` was then, or a later one: `catch_up` comes before that CAS, and this load
+        // after the Acquire load of the word.
+        // MODEL: `a_step_back_brings_no_key_back_fuller`.
+        let latest = self.latest.load(Relaxed);
+        match moment.now.wrapping_sub(latest) as i64 {
+            since if since < -self.ticks.ahead || since > self.ticks.slack => self.catch_up(moment),
+            since if since < 0 => (moment, latest),
+            _ => (moment, moment.now),
+        }
+    }
+
+    /// Sets `latest` to what the clock reads, if it was not so late by more than a slack, or is
+    /// ahead of it by more than a clock may step back.
+    #[cold]
+    fn catch_up(&self, mut moment: TableTime) -> (TableTime, u64) {
+        // ORDERING: Acquire, here and below: if it is ahead, the clock is read once more, and then
+        // not before whoever put it there had.
+        // MODEL: `a_clock_that_others_are_ahead_of_has_not_gone_back`.
+        let mut latest = self.latest.load(Acquire);
+        let mut has_read = false;
+        loop {
+            let since = moment.now.wrapping_sub(latest) as i64;
+            let has_gone_back = since < -self.ticks.ahead;
+            if has_gone_back && !has_read {
+                (moment, has_read) = (self.moment(), true);
+                continue;
+            }
+            if !has_gone_back && since <= self.ticks.slack {
+                return (moment, if since < 0 { latest } else { moment.now });
+            }
+            // ORDERING: Release; pairs with the loads here. (That it comes before the word that
+            // is written next is that CAS's doing.)
+            // MODEL: `a_clock_that_others_are_ahead_of_has_not_gone_back`.
+            match self.latest.compare_exchange(latest, moment.now, Release, Acquire) {
+                Ok(_) => {
+                    if has_gone_back {
+                        self.count_healed();
+                    }
+                    return (moment, moment.now);
+                }
+                Err(found) => (latest, has_read) = (found, false),
+            }
+        }
+    }
+
+    /// Says whether a reading can be compared with any level that was found: none is ahead of it by
+    /// half a wrap, so that it would seem to be behind.
+    ///
+    /// The clock may have jumped forward since the reading. Whoever writes a level by a
+    /// reading first has `latest` be near it.
+    #[inline(always)]
+    fn is_near(&self, now: u64) -> bool {
+        // ORDERING: Relaxed, after the load of the word, as in `time_of`.
+        // MODEL: `a_reading_from_before_a_jump_forward_is_made_again`.
+        let latest = self.latest.load(Relaxed);
+        now.wrapping_sub(latest).wrapping_add(NEAR as u64) <= 2 * NEAR as u64
+    }
+
+    /// Charges the key at `place` what `charge` says.
+    ///
+    /// The clock is read first, while the hash is still being made: a reading that a level is
+    /// not ahead of is as good as a later one, and it leaves less time between the load and
+    /// the CAS, in which another thread's could come. (If the level is ahead, it could be taken
+    /// for one that is a wrap older: then the clock is read again. So it is if the clock has since
+    /// jumped so far that a level that is ahead could seem to be behind.)
+    #[inline(always)]
+    pub(super) fn ask(
+        &self,
+        place: KeyHome,
+        tier: &TierTerms,
+        charge: impl Fn(i64) -> Judgement,
+    ) -> HitOrMiss<'_> {
+        let home = &self.lines[place.home];
+        // Not by the loads, which come after the clock: a processor that waits for one call's line
+        // looks ahead as far as here in the next call, and seldom as far as there.
+        home.fetch();
+        let moment = self.moment();
+        let found = home.find_any(place.print);
+        self.ask_at(found, (place, moment), tier, &charge)
+    }
+
+    /// The same, by a reading of the clock, where a word of the key was found, if one was in its
+    /// home.
+    #[inline(always)]
+    pub(super) fn ask_at<'a>(
+        &'a self,
+        found: Option<&'a AtomicWord<KeyWord>>,
+        (place, moment): (KeyHome, TableTime),
+        tier: &TierTerms,
+        charge: &impl Fn(i64) -> Judgement,
+    ) -> HitOrMiss<'a> {
+        let Some(word) = found.or_else(|| self.find_elsewhere(place)) else {
+            return self.ask_new((place, moment), tier, charge);
+        };
+        let mut seen = load(word);
+        let mut pauses = Pauses::new();
+        while seen.is_charged(place.print)
+            && let Some(age) = LevelTicks::<LEVEL_BITS>::age_behind(moment.now, seen.level())
+            && self.is_near(moment.now)
+        {
+            if let Some(answer) = hit((word, seen, place.print), (age, moment), tier, charge) {
+                return answer;
+            }
+            pauses.lost_race();
+            seen = load(word);
+        }
+        self.ask_both(place, tier, charge)
+    }
+
+    /// Charges a key whose word others write too, and whatever has become of it.
+    #[inline(never)]
+    pub(super) fn ask_both(
+        &self,
+        place: KeyHome,
+        tier: &TierTerms,
+        charge: &impl Fn(i64) -> Judgement,
+    ) -> HitOrMiss<'_> {
+        let pair = self.pair(place);
+        let mut pauses = Pauses::new();
+        loop {
+            if let Some(answer) = self.attempt(&pair, place.print, tier, charge) {
+                return answer;
+            }
+            // Somebody else's call went on: a little later, so that it can finish.
+            pauses.lost_race();
+        }
+    }
+
+    /// What the key at `place` could spend now: all, if it is nowhere.
+    pub(super) fn look(&self, place: KeyHome, tier: &TierTerms) -> (i64, TableTime) {
+        let found = self.find(place);
+        let moment = self.moment();
+        let balance = found.map_or(tier.capacity, |(.., seen)| {
+            self.ticks.age(moment.now, seen.level()).min(tier.capacity)
+        });
+        (balance, moment)
+    }
+
+    /// The key's state, in one line or the other.
+    pub(super) fn find(&self, place: KeyHome) -> Option<(&AtomicWord<KeyWord>, KeyWord)> {
+        let state = |line: usize| {
+            let word = self.lines[line].find(place.print)?;
+            let seen = load(word);
+            seen.is_charged(place.print).then_some((word, seen))
+        };
+        state(place.home).or_else(|| state(place.other(self.lines.len())))
+    }
+
+    /// A word of the key in its other line.
+    #[inline(never)]
+    fn find_elsewhere(&self, place: KeyHome) -> Option<&AtomicWord<KeyWord>> {
+        self.lines[place.other(self.lines.len())].find_any(place.print)
+    }
+
+    /// Counts a call that found no room.
+    pub(super) fn count_full(&self) {
+        // ORDERING: Relaxed. A statistic; nothing is decided by it.
+        // MODEL: none; no decision depends on it.
+        self.counts.full.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a state that no call can have left.
+    pub(super) fn count_healed(&self) {
+        // ORDERING: Relaxed, as in `count_full`.
+        // MODEL: none; no decision depends on it.
+        self.counts.healed.fetch_add(1, Relaxed);
+    }
+
+    /// How often there was one.
+    pub(super) fn healed(&self) -> u64 {
+        // ORDERING: Relaxed, as in `count_full`.
+        // MODEL: none; no decision depends on it.
+        self.counts.healed.load(Relaxed)
+    }
+
+    /// How often there was no place for a key.
+    pub(super) fn full(&self) -> u64 {
+        // ORDERING: Relaxed, as above.
+        // MODEL: none; no decision depends on it.
+        self.counts.full.load(Relaxed)
+    }
+}
+
+/// Charges the key whose state was `seen` in `word` and is so old at the moment, unless the
+/// word has changed since, and then says what it is.
+#[inline(always)]
+pub(super) fn hit<'a>(
+    (word, seen, print): (&'a AtomicWord<KeyWord>, KeyWord, Fingerprint),
+    (age, TableTime { elapsed_nanos, now, .. }): (i64, TableTime),
+    tier: &TierTerms,
+    charge: &impl Fn(i64) -> Judgement,
+) -> Option<HitOrMiss<'a>> {
+    let balance = age.min(tier.capacity);
+    let cost = match charge(balance) {
+        Ok(cost) => cost,
+        Err(wanted) => return Some(Err(Miss::Short { wanted, balance, elapsed_nanos })),
+    };
+    let balance = balance - cost;
+    let after = KeyWord::charged(print, LevelTicks::<LEVEL_BITS>::level(now, balance));
+    if !replace(word, seen, after) {
+        return None;
+    }
+    let charged = ChargedSlot { word, before: seen, after };
+    Some(Ok(Hit { cost, balance, elapsed_nanos, charged }))
+}
+
+impl<C> fmt::Debug for LineTable<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineTable")
+            .field("lines", &self.lines.len())
+            .field("ticks", &self.ticks)
+            .finish_non_exhaustive()
+    }
+}

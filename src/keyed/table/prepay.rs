@@ -1,0 +1,119 @@
+//! A table as what [hot keys](crate::HotKeys) draw from.
+
+use core::hash::{BuildHasher, Hash};
+
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::keyed::observe::Observe;
+use crate::keyed::prepay::{Prepaid, Prepay, PrepayRequest};
+use crate::time::clock::Clock;
+
+use super::KeyTable;
+use super::home::KeyHome;
+use super::key_word::LEVEL_BITS;
+use super::lines::{LineTable, hit};
+use super::ticks::LevelTicks;
+use super::tier::TierTerms;
+use super::verbs::TableTier;
+
+impl<C: Clock> LineTable<C> {
+    /// Some permits for a key that is there, if it has as many to spare.
+    fn draw(&self, place: KeyHome, tier: &TierTerms, want: PrepayRequest) -> Option<Prepaid> {
+        let charge = |balance: i64| {
+            let charge = want.charge(balance, tier.capacity, tier.cost);
+            // How much would have been enough is of no interest.
+            charge.map(|(_, cost)| cost).ok_or(0)
+        };
+        let (found, seen) = self.find(place)?;
+        // After the word, so its level is ahead of it only if the clock has gone back.
+        let (moment, _) = self.time();
+        let age = self.ticks.age(moment.now, seen.level());
+        if LevelTicks::<LEVEL_BITS>::is_lost(age) {
+            // Who asks for the key starts it again, and counts that.
+            return None;
+        }
+        let granted = hit((found, seen, place.print), (age, moment), tier, &charge)?.ok()?;
+        let before = granted.balance + granted.cost;
+        let (permits, _) = want.charge(before, tier.capacity, tier.cost)?;
+        let forecast = tier.forecast(granted.balance, granted.elapsed_nanos);
+        Some(Prepaid { grant: Grant { permits, forecast }, at_nanos: moment.reading_nanos })
+    }
+}
+
+impl<K, S, C, O> Prepay<K> for TableTier<'_, K, S, C, O>
+where
+    K: Hash + ?Sized,
+    S: BuildHasher,
+    C: Clock,
+    O: Observe<K>,
+{
+    type Clock = C;
+
+    #[inline(always)]
+    fn clock(&self) -> &C {
+        self.table.clock()
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &K) -> u64 {
+        self.table.hasher.hash_one(key)
+    }
+
+    #[inline(always)]
+    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+        match self.charge(permits) {
+            Ok(charge) => {
+                let place = self.table.table.place(hash);
+                self.say(permits, self.table.table.ask(place, self.tier, charge))
+            }
+            Err(_) if permits == 0 => self.peek(key, 0),
+            Err(denied) => Err(denied),
+        }
+    }
+
+    fn draw(&self, hash: u64, _: &K, want: PrepayRequest) -> Option<Prepaid> {
+        self.table.table.draw(self.table.table.place(hash), self.tier, want)
+    }
+
+    #[inline(always)]
+    fn tell(&self, key: &K, permits: u64, is_granted: bool) {
+        // As a table does not tell of a look.
+        if permits > 0 {
+            self.table.observer.decided(key, permits, is_granted);
+        }
+    }
+}
+
+impl<K, S, C, O> Prepay<K> for KeyTable<K, S, C, O>
+where
+    K: Hash + ?Sized,
+    S: BuildHasher,
+    C: Clock,
+    O: Observe<K>,
+{
+    type Clock = C;
+
+    #[inline(always)]
+    fn clock(&self) -> &C {
+        self.table.clock()
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &K) -> u64 {
+        self.first_tier().hash(key)
+    }
+
+    #[inline(always)]
+    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.first_tier().ask(hash, key, permits)
+    }
+
+    fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid> {
+        self.first_tier().draw(hash, key, want)
+    }
+
+    #[inline(always)]
+    fn tell(&self, key: &K, permits: u64, is_granted: bool) {
+        self.first_tier().tell(key, permits, is_granted);
+    }
+}

@@ -1,0 +1,89 @@
+//! Places that are given back: by a removal, by a sweep.
+
+use crate::decision::receipt::{Slot, TakeBack};
+use crate::sync::Ordering::Relaxed;
+use crate::sync::Word;
+use crate::time::clock::Clock;
+
+use super::home::KeyHome;
+use super::key_word::{Fingerprint, KeyWord, Kind, LEVEL_BITS};
+use super::line::{Line, PLACES, replace};
+use super::lines::LineTable;
+use super::ticks::LevelTicks;
+
+/// One new key in so many sweeps a line, so that a table in use goes round long before its
+/// levels do.
+const SELDOM: u32 = 16;
+
+impl<C: Clock + Sync> TakeBack for LineTable<C> {
+    fn take_back(&self, slot: &dyn Slot, before: u64, after: u64) -> bool {
+        let before = KeyWord::from_bits(before);
+        // A state that is full by now goes back no further than a removal would have it: an
+        // older one could be below what the place has had of markers since.
+        let (_, now) = self.time();
+        let is_full = self.ticks.is_full(now, before.level());
+        let full = || before.with_level(self.ticks.full(now));
+        let restored = if is_full { full() } else { before };
+        slot.replace(after, restored.to_bits())
+    }
+}
+
+impl<C: Clock> LineTable<C> {
+    /// Makes the key at `place` full; whether it was not. It keeps its place until another key
+    /// takes it.
+    pub(super) fn remove(&self, place: KeyHome) -> bool {
+        while let Some((word, seen)) = self.find(place) {
+            let (_, now) = self.time();
+            if self.ticks.is_full(now, seen.level()) {
+                return false;
+            }
+            if replace(word, seen, KeyWord::charged(place.print, self.ticks.full(now))) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Clears the places of one line that hold nothing worth keeping, and have been so since
+    /// `least` ticks ago; says how many keys there were.
+    pub(super) fn sweep(&self, line: &Line, least: i64) -> usize {
+        let words = line.words();
+        // After the words, as always: not the reading by which the caller found its place.
+        let (_, now) = self.time();
+        let is_idle = |word: KeyWord| {
+            let age = self.ticks.age(now, word.level());
+            word.kind() != Kind::Empty && age >= self.ticks.span + self.ticks.margin + least
+        };
+        // Never to an empty word again: whoever saw the place empty long ago and now places its
+        // marker there would place one that may have been there. A tombstone of this moment
+        // is above all that was there, and as good as empty to those who come.
+        let tombstone = KeyWord::tombstone(LevelTicks::<LEVEL_BITS>::level(now, self.ticks.span));
+        let swept = |&at: &usize| is_idle(words[at]) && line.replace(at, words[at], tombstone);
+        let is_key = |&at: &usize| words[at].kind() == Kind::Charged;
+        let count_lost = |&at: &usize| {
+            if LevelTicks::<LEVEL_BITS>::is_lost(self.ticks.age(now, words[at].level())) {
+                self.count_healed();
+            }
+        };
+        (0..PLACES).filter(swept).filter(is_key).inspect(count_lost).count()
+    }
+
+    /// Sweeps a line now and then, for a key that has just found a place. Only of what has
+    /// been idle for long: a key that comes back soon finds its place more quickly than it
+    /// would get a new one.
+    #[inline]
+    pub(super) fn sweep_on_the_way(&self, print: Fingerprint) {
+        if print.get().is_multiple_of(SELDOM) {
+            self.sweep_next();
+        }
+    }
+
+    #[cold]
+    fn sweep_next(&self) {
+        // ORDERING: Relaxed. Only spreads the lines over the calls.
+        // MODEL: `a_sweep_takes_no_live_key`.
+        let turn = self.counts().swept.fetch_add(1, Relaxed);
+        let line = (turn % self.lines().len() as u64) as usize;
+        self.sweep(&self.lines()[line], LevelTicks::<LEVEL_BITS>::WRAP / 4);
+    }
+}

@@ -1,0 +1,83 @@
+//! What is in a table: place by place, and counted.
+
+use core::time::Duration;
+
+use crate::time::clock::Clock;
+
+use super::key_word::Kind;
+use super::line::PLACES;
+use super::lines::LineTable;
+
+/// What the places of a [`KeyTable`](super::KeyTable) hold.
+///
+/// Of a table in use, the places are not of one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Occupancy {
+    /// All places.
+    pub places: usize,
+    /// Keys that are not full: the ones that there must be room for.
+    pub live: usize,
+    /// Keys that have become full since, and make room for others when it is needed: two skews
+    /// of the clock after they did.
+    pub expired: usize,
+    /// Places that are being taken, or were when their caller was held up.
+    pub pending: usize,
+}
+
+/// A key of a [`KeyTable`](super::KeyTable), as far as the table knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableEntry {
+    pub(super) print: u32,
+    pub(super) full_after: Duration,
+}
+
+impl TableEntry {
+    /// What the table keeps of the key: 24 bits of its hash.
+    #[must_use]
+    pub fn print(&self) -> u32 {
+        self.print
+    }
+
+    /// How long until the key is full, if it is not asked for again. (Of a table of several
+    /// tiers: in the slowest one.)
+    #[must_use]
+    pub fn full_after(&self) -> Duration {
+        self.full_after
+    }
+}
+
+impl<C: Clock> LineTable<C> {
+    /// The keys that are not full: their prints, and the ticks that they could spend if
+    /// they were of the slowest tier.
+    pub(super) fn live(&self) -> impl Iterator<Item = (u32, i64)> {
+        self.lines().iter().flat_map(move |line| {
+            let words = line.words();
+            let now = self.moment().now;
+            words.into_iter().filter_map(move |word| {
+                let age = self.ticks.age(now, word.level());
+                let is_live = word.kind() == Kind::Charged && age < self.ticks.span;
+                is_live.then_some((word.print(), age))
+            })
+        })
+    }
+
+    pub(super) fn occupancy(&self) -> Occupancy {
+        let mut found = Occupancy { places: self.lines().len() * PLACES, ..Occupancy::default() };
+        for line in self.lines() {
+            let words = line.words();
+            let now = self.moment().now;
+            for word in words {
+                match word.kind() {
+                    Kind::Charged if self.ticks.age(now, word.level()) < self.ticks.span => {
+                        found.live += 1;
+                    }
+                    Kind::Charged => found.expired += 1,
+                    Kind::Marker => found.pending += 1,
+                    Kind::Empty | Kind::Tombstone => {}
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,309 @@
+//! The verbs of a table, and of its tiers.
+
+use alloc::vec::Vec;
+use core::borrow::Borrow;
+use core::fmt;
+use core::hash::{BuildHasher, Hash};
+use core::time::Duration;
+
+use crate::decision::denied::{Denied, Shortfall};
+use crate::decision::forecast::Forecast;
+use crate::decision::grant::Grant;
+use crate::decision::receipt::Receipt;
+use crate::keyed::observe::Observe;
+use crate::time::clock::Clock;
+
+use super::KeyTable;
+use super::lines::{Hit, HitOrMiss, Judgement, Miss};
+use super::tier::TierTerms;
+
+/// One of the quotas of a [`KeyTable`], to ask for keys in.
+///
+/// A key that is asked for in several tiers has one level, in time: what it spends in one
+/// is spent in all.
+pub struct TableTier<'a, K: ?Sized, S, C, O = ()> {
+    pub(super) table: &'a KeyTable<K, S, C, O>,
+    pub(super) tier: &'a TierTerms,
+}
+
+impl<'a, K, S, C, O> TableTier<'a, K, S, C, O>
+where
+    K: Hash + ?Sized,
+    S: BuildHasher,
+    C: Clock,
+    O: Observe<K>,
+{
+    /// As [`KeyTable::try_acquire`], in this tier.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    #[inline(always)]
+    pub fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        match self.charge(permits) {
+            Ok(charge) => {
+                let place = self.table.place(key);
+                self.answer(key, permits, self.table.table.ask(place, self.tier, charge))
+            }
+            Err(denied) => self.peek_or(key, permits, denied),
+        }
+    }
+
+    /// As [`KeyTable::try_acquire_up_to`], in this tier.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        if permits == 0 {
+            return self.peek(key, 0);
+        }
+        let most = permits.min(self.tier.burst) as i64;
+        let cost = self.tier.cost;
+        let charge = move |balance: i64| {
+            let wanted = (balance / cost).clamp(1, most) * cost;
+            if balance >= wanted { Ok(wanted) } else { Err(wanted) }
+        };
+        let asked = self.table.table.ask(self.table.place(key), self.tier, charge);
+        let answer = match asked {
+            Ok(Hit { cost: spent, .. }) => self.say((spent / cost) as u64, asked),
+            Err(Miss::Short { .. }) => self.say(1, asked),
+            Err(Miss::Full { ticks }) => {
+                let (fresh, retry_after) = self.if_there_was_room(most as u64, ticks);
+                self.table.overflow.answer_up_to(most as u64, fresh, retry_after)
+            }
+        };
+        let told = answer.map_or(permits, |grant| grant.permits());
+        self.table.observer.decided(key, told, answer.is_ok());
+        answer
+    }
+
+    /// As [`KeyTable::try_acquire_revocable`], in this tier.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'a>, Denied>
+    where
+        C: Sync,
+    {
+        let charge = match self.charge(permits) {
+            Ok(charge) => charge,
+            Err(denied) => return self.peek_or(key, permits, denied).map(Receipt::spent),
+        };
+        let table = &self.table.table;
+        let asked = table.ask(self.table.place(key), self.tier, charge);
+        let charged = asked.as_ref().ok().map(|granted| granted.charged);
+        let grant = self.answer(key, permits, asked)?;
+        Ok(match charged {
+            Some(charged) => charged.receipt(grant, table),
+            None => Receipt::spent(grant),
+        })
+    }
+
+    /// As [`KeyTable::peek`], in this tier.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        if permits > self.tier.burst {
+            return Err(self.too_large());
+        }
+        let (balance, moment) = self.table.table.look(self.table.place(key), self.tier);
+        let wanted = permits as i64 * self.tier.cost;
+        if permits == 0 || balance >= wanted {
+            let forecast = self.tier.forecast(balance - wanted, moment.elapsed_nanos);
+            return Ok(Grant { permits, forecast });
+        }
+        Err(self.short(wanted, balance, moment.elapsed_nanos))
+    }
+
+    /// As [`KeyTable::try_acquire_batch`], in this tier.
+    pub fn try_acquire_batch<Q: Borrow<K>>(
+        &self,
+        keys: &[Q],
+        permits: u64,
+    ) -> Vec<Result<Grant, Denied>> {
+        let mut answers = Vec::with_capacity(keys.len().min(1 << 16));
+        self.try_acquire_batch_with(keys, permits, |_, answer| answers.push(answer));
+        answers
+    }
+
+    /// What the key is to be charged, if it is something that it can ever have.
+    #[inline(always)]
+    pub(super) fn charge(
+        &self,
+        permits: u64,
+    ) -> Result<impl Fn(i64) -> Judgement + use<K, S, C, O>, Denied> {
+        if permits.wrapping_sub(1) >= self.tier.burst {
+            return Err(self.too_large());
+        }
+        let wanted = permits as i64 * self.tier.cost;
+        Ok(move |balance| if balance >= wanted { Ok(wanted) } else { Err(wanted) })
+    }
+
+    /// The answer to a request for none, or for too many.
+    #[cold]
+    fn peek_or(&self, key: &K, permits: u64, denied: Denied) -> Result<Grant, Denied> {
+        if permits == 0 {
+            return self.peek(key, 0);
+        }
+        self.table.observer.decided(key, permits, false);
+        Err(denied)
+    }
+
+    fn too_large(&self) -> Denied {
+        Denied::TooLarge { limit: self.tier.burst, which: 0 }
+    }
+
+    fn short(&self, wanted: i64, balance: i64, elapsed_nanos: u64) -> Denied {
+        let forecast = self.tier.forecast(balance, elapsed_nanos);
+        Denied::Wait(Shortfall { wanted, forecast, which: 0 })
+    }
+
+    /// What is said of what came out, and told to the observer.
+    #[inline(always)]
+    pub(super) fn answer(
+        &self,
+        key: &K,
+        permits: u64,
+        asked: HitOrMiss<'_>,
+    ) -> Result<Grant, Denied> {
+        let answer = self.say(permits, asked);
+        self.table.observer.decided(key, permits, answer.is_ok());
+        answer
+    }
+
+    /// What is said of what came out.
+    #[inline(always)]
+    pub(super) fn say(&self, permits: u64, asked: HitOrMiss<'_>) -> Result<Grant, Denied> {
+        match asked {
+            Ok(granted) => {
+                let forecast = self.tier.forecast(granted.balance, granted.elapsed_nanos);
+                Ok(Grant { permits, forecast })
+            }
+            Err(Miss::Short { wanted, balance, elapsed_nanos }) => {
+                Err(self.short(wanted, balance, elapsed_nanos))
+            }
+            Err(Miss::Full { ticks }) => {
+                let (fresh, retry_after) = self.if_there_was_room(permits, ticks);
+                self.table.overflow.answer(permits, fresh, retry_after)
+            }
+        }
+    }
+
+    /// How a key would stand for which there is no place until so many ticks have passed, and
+    /// how long that is.
+    #[cold]
+    fn if_there_was_room(&self, permits: u64, ticks: i64) -> (Forecast, Duration) {
+        let left = self.tier.capacity - permits as i64 * self.tier.cost;
+        (self.tier.forecast(left, 0), self.table.tiers.time(ticks.max(0) as u64))
+    }
+}
+
+impl<K, S, C, O> KeyTable<K, S, C, O>
+where
+    K: Hash + ?Sized,
+    S: BuildHasher,
+    C: Clock,
+    O: Observe<K>,
+{
+    /// Takes all of `permits` for the key, or none.
+    ///
+    /// Lock-free; does not allocate; reads the clock once, once more if the key's level is ahead of
+    /// that; for a new key twice, once more if places are scarce, and once more if it sweeps a
+    /// line. A denial writes nothing, but that [`Denied::Full`] is counted. A request for no permits
+    /// is granted, and leaves no trace.
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if the key has not so many now;
+    /// * [`Denied::TooLarge`] if they are more than the burst;
+    /// * [`Denied::Full`] if there is no place for the key, and that is what
+    ///   [`WhenFull`](crate::WhenFull) says (or that of the bucket that such keys share).
+    #[inline(always)]
+    pub fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.first_tier().try_acquire(key, permits)
+    }
+
+    /// Takes as many of `permits` for the key as it has.
+    ///
+    /// Otherwise as [`try_acquire`](KeyTable::try_acquire). If there is no place for the key,
+    /// [`WhenFull::Admit`](crate::WhenFull::Admit) grants all of them, up to the burst.
+    ///
+    /// # Errors
+    ///
+    /// As `try_acquire` of one permit.
+    pub fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.first_tier().try_acquire_up_to(key, permits)
+    }
+
+    /// As [`try_acquire`](KeyTable::try_acquire), with a [`Receipt`] by which the permits can
+    /// be given back, if nothing has happened to the key since. (What came by way of
+    /// [`WhenFull`](crate::WhenFull) cannot be.) To give back reads the clock.
+    ///
+    /// # Errors
+    ///
+    /// As `try_acquire`.
+    pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'_>, Denied>
+    where
+        C: Sync,
+    {
+        self.first_tier().try_acquire_revocable(key, permits)
+    }
+
+    /// What [`try_acquire`](KeyTable::try_acquire) would answer, if there was a place for the
+    /// key. Lock-free; does not allocate; reads the clock once; writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As `try_acquire`, but for [`Denied::Full`].
+    pub fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.first_tier().peek(key, permits)
+    }
+
+    /// Takes `permits` for each of the keys, and calls `answer` with the place of each among
+    /// `keys` and with what came of it, in their order.
+    ///
+    /// As many calls of [`try_acquire`](KeyTable::try_acquire), one after the other; but the
+    /// clock is read once for every 16, and their lines are fetched side by side: several times
+    /// as fast where the table is larger than the processor's caches. A key may come more
+    /// than once. Does not allocate.
+    ///
+    /// `answer` is called while other keys of its 16 are still to be decided, by a reading of the
+    /// clock from before: it should be quick.
+    #[inline]
+    pub fn try_acquire_batch_with<Q: Borrow<K>>(
+        &self,
+        keys: &[Q],
+        permits: u64,
+        answer: impl FnMut(usize, Result<Grant, Denied>),
+    ) {
+        self.first_tier().try_acquire_batch_with(keys, permits, answer);
+    }
+
+    /// As [`try_acquire_batch_with`](KeyTable::try_acquire_batch_with), with the answers in a
+    /// vector: allocates once.
+    pub fn try_acquire_batch<Q: Borrow<K>>(
+        &self,
+        keys: &[Q],
+        permits: u64,
+    ) -> Vec<Result<Grant, Denied>> {
+        self.first_tier().try_acquire_batch(keys, permits)
+    }
+}
+
+impl<K: ?Sized, S, C, O> Clone for TableTier<'_, K, S, C, O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K: ?Sized, S, C, O> Copy for TableTier<'_, K, S, C, O> {}
+
+impl<K: ?Sized, S, C, O> fmt::Debug for TableTier<'_, K, S, C, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TableTier").field(self.tier).finish()
+    }
+}

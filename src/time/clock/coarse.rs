@@ -1,0 +1,122 @@
+//! A word that a thread keeps up to date.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
+
+use crate::sync::AtomicWord;
+use crate::sync::Ordering::Relaxed;
+
+use super::Clock;
+use super::quanta::QuantaClock;
+
+/// The time as a background thread last noted it: one load, up to one step old.
+///
+/// All coarse clocks of a process share one thread, at the step that the first
+/// of them asked for, whatever the others ask for. The thread ends with the last
+/// of them.
+///
+/// What a limiter admits is bounded in the time that its clock shows. Against
+/// the true time it may be up to one step late to grant; and right after a step
+/// it may grant, on top of what that instant allows, what the step has earned (up
+/// to the burst): in any true span of `t`, at most `burst + rate * (t + step)`.
+///
+/// The thread reads what [`QuantaClock`] reads. (It is not quanta's own upkeep,
+/// whose readings have to be taken apart on every call: that costs as much again
+/// as the load.)
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{CoarseClock, TokenBucket, quota};
+///
+/// let clock = CoarseClock::start(Duration::from_millis(1))?;
+/// let bucket = TokenBucket::with_clock(quota!(1_000 / second), clock);
+/// assert!(bucket.try_acquire(1).is_ok());
+/// # Ok::<(), sluicegate::ClockError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CoarseClock {
+    noted: Arc<CachePadded<AtomicWord<u64>>>,
+}
+
+/// What the thread of the process notes, while any clock needs it.
+static NOTED: Mutex<Weak<CachePadded<AtomicWord<u64>>>> = Mutex::new(Weak::new());
+
+impl CoarseClock {
+    /// A clock that is noted every `step`. Starts the thread if none runs yet;
+    /// steps below a microsecond are a microsecond.
+    ///
+    /// # Errors
+    ///
+    /// [`ClockError`] if the thread cannot be started.
+    pub fn start(step: Duration) -> Result<CoarseClock, ClockError> {
+        // The lock guards one pointer, which no panic can leave half written.
+        let mut running = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(noted) = running.upgrade() {
+            return Ok(CoarseClock { noted });
+        }
+        let clock = QuantaClock::new();
+        let noted = Arc::new(CachePadded::new(AtomicWord::new(clock.now_nanos())));
+        let theirs = Arc::downgrade(&noted);
+        thread::Builder::new()
+            .name("sluicegate-clock".into())
+            .spawn(move || keep_up(&theirs, &clock, step.max(Duration::from_micros(1))))
+            .map_err(ClockError)?;
+        *running = Arc::downgrade(&noted);
+        Ok(CoarseClock { noted })
+    }
+}
+
+/// Notes the time every `step` until no clock is left to read it.
+fn keep_up(noted: &Weak<CachePadded<AtomicWord<u64>>>, clock: &QuantaClock, step: Duration) {
+    while let Some(noted) = noted.upgrade() {
+        // ORDERING: Relaxed. A reading is a number and publishes nothing.
+        // MODEL: `the_clock_may_move_at_any_time`, with a manual clock.
+        noted.store(clock.now_nanos(), Relaxed);
+        drop(noted);
+        thread::sleep(step);
+    }
+}
+
+impl Clock for CoarseClock {
+    #[inline]
+    fn now_nanos(&self) -> u64 {
+        // ORDERING: Relaxed, as above: a limiter's bound holds for any reading.
+        // MODEL: `the_clock_may_move_at_any_time`, with a manual clock.
+        self.noted.load(Relaxed)
+    }
+}
+
+/// The thread of a [`CoarseClock`] could not be started.
+#[derive(Debug)]
+pub struct ClockError(std::io::Error);
+
+impl fmt::Display for ClockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the coarse clock's thread could not be started: {}", self.0)
+    }
+}
+
+impl std::error::Error for ClockError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_coarse_clocks_read_what_one_thread_notes() {
+        let start =
+            || CoarseClock::start(Duration::from_millis(1)).expect("a thread can be started");
+        let (one, other) = (start(), start());
+        assert!(Arc::ptr_eq(&one.noted, &other.noted));
+    }
+}

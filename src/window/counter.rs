@@ -1,0 +1,382 @@
+//! The tally: what fixed windows, the sliding counter and calendar windows share.
+//!
+//! Their whole state is one word: the number of a window, and what was granted in
+//! it (and, for some, in the one before). A [`WindowCounter`] is the pure part that reads
+//! and writes such words; [`CounterCore`] is the loop.
+//!
+//! ```text
+//! word'  = word brought forward to the window of now
+//! admit n   iff used(word') + n <= limit, by CAS: word -> word' plus n
+//! ```
+//!
+//! **Theorem.** In each window, the permits granted are at most the limit, as long as
+//! the limiter is not reset or healed.
+//!
+//! *Proof.* A decision depends on nothing but the word, the limit and a reading
+//! of the clock, and a grant takes effect only if its CAS finds the word that was
+//! decided on. So the grants of a window are those of its CASes one after the
+//! other, and each leaves `used <= limit`. The number of the window never goes
+//! back: a caller whose clock is behind counts in the window that it finds. ∎
+//!
+//! It does not matter to a decision if a word comes back that was there before (a
+//! grant that was given back, a reset): it means again what it meant then. To a
+//! receipt it does; see [`Receipt`].
+//!
+//! # A clock that goes back
+//!
+//! The window that a caller finds may be the next one to its own clock, or as far
+//! ahead as threads' clocks are apart; it counts in that one, so nothing is
+//! granted twice, and nobody waits longer than two windows. If it is further ahead,
+//! the clock was set back. The counts are then moved to the window of now: what was
+//! granted still counts, and nobody waits longer than a window. If the clock then
+//! comes forward again, that is a jump forward, and a window that it was in before
+//! begins anew. `healed()` counts it.
+//!
+//! Progress: lock-free. Memory: 256 bytes, the clock included. Cost: a denial 1
+//! load of the shared word and no write; an admission 1 load and 1 CAS of it.
+
+pub(crate) mod aligned;
+#[cfg(feature = "calendar")]
+pub(crate) mod by_calendar;
+pub(crate) mod from_first;
+mod outcome;
+pub(crate) mod sliding;
+
+use core::fmt;
+
+use crate::config::error::ConfigError;
+use crate::contention::{Contender, HotWord};
+use crate::decision::counted::Counted;
+use crate::decision::denied::Denied;
+use crate::decision::forecast::Forecast;
+use crate::decision::grant::Grant;
+#[cfg(feature = "alloc")]
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
+use crate::sync::AtomicWord;
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::time::clock::Clock;
+
+use super::limit::Limit;
+
+use self::from_first::FromFirst;
+use self::outcome::{Attempt, Granted, Miss, refused};
+
+/// The reading and writing of words. No atomics, but for the limit.
+pub(crate) trait WindowCounter {
+    /// A time, as the tally sees it; computed once per call.
+    type Now: Copy;
+
+    fn now(&self, now_nanos: u64) -> Self::Now;
+
+    /// The word of a limiter that has granted nothing.
+    fn empty(&self, now: &Self::Now) -> u64;
+
+    /// `word`, brought forward to the window of now; `None` if it is further ahead
+    /// of the clock than any caller can have left it.
+    fn at(&self, word: u64, now: &Self::Now) -> Option<u64>;
+
+    /// The meaning of `word`, brought forward.
+    fn counted(&self, word: u64, now: &Self::Now) -> Counted;
+
+    /// `word`, brought forward, with `permits` more, which are within the limit.
+    fn plus(&self, word: u64, permits: u64, now: &Self::Now) -> u64;
+
+    /// The counts of `word`, in the window of now.
+    fn moved(&self, word: u64, now: &Self::Now) -> u64;
+
+    /// The permits that count, and how long ago, at the latest, they were granted.
+    #[cfg(feature = "alloc")]
+    fn history(&self, word: u64, now: &Self::Now) -> History;
+
+    /// A word that counts `spent`: ages in nanoseconds, and permits.
+    #[cfg(feature = "alloc")]
+    fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Self::Now) -> u64;
+}
+
+/// A tally with the same limit for every window, and windows of one length.
+pub(crate) trait OneLimit: WindowCounter {
+    fn limit(&self) -> &Limit;
+
+    fn window_nanos(&self) -> u64;
+}
+
+/// A limiter whose state is a word of a `T`.
+pub(crate) struct CounterCore<T, C> {
+    word: HotWord<u64>,
+    tally: T,
+    clock: C,
+    healed: AtomicWord<u64>,
+}
+
+impl<T: OneLimit, C> CounterCore<T, C> {
+    pub(crate) fn limit(&self) -> &Limit {
+        self.tally.limit()
+    }
+
+    pub(crate) fn window_nanos(&self) -> u64 {
+        self.tally.window_nanos()
+    }
+}
+
+impl<C: Clock> CounterCore<FromFirst, C> {
+    /// The same with room for limits up to `max_limit`, and nothing granted.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if that is less than the limit, or too much.
+    pub(crate) fn with_max_limit(
+        self,
+        max_limit: u64,
+    ) -> Result<CounterCore<FromFirst, C>, ConfigError> {
+        Ok(CounterCore::new(self.tally.with_max_limit(max_limit)?, self.clock))
+    }
+
+    /// By less than this a window is too long.
+    pub(crate) fn resolution_nanos(&self) -> u64 {
+        self.tally.tick_nanos()
+    }
+}
+
+impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
+    pub(crate) fn new(tally: T, clock: C) -> CounterCore<T, C> {
+        let now = tally.now(clock.now_nanos());
+        CounterCore {
+            word: HotWord::new(tally.empty(&now)),
+            tally,
+            clock,
+            healed: AtomicWord::new(0),
+        }
+    }
+
+    #[cfg(feature = "calendar")]
+    pub(crate) fn tally(&self) -> &T {
+        &self.tally
+    }
+
+    pub(crate) fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    pub(crate) fn healed(&self) -> u64 {
+        // ORDERING: Relaxed. A statistic; nothing is decided by it.
+        // MODEL: `a_window_too_far_ahead_is_moved_once`.
+        self.healed.load(Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend::<true>(|_| permits).map(|granted| granted.grant)
+    }
+
+    pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend::<false>(|_| permits).map(|granted| granted.grant)
+    }
+
+    pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        // If there is nothing, it is the first permit that is refused.
+        let there = |counted: &Counted| counted.limit.saturating_sub(counted.used()).max(1);
+        self.spend::<true>(|counted| permits.min(there(counted))).map(|granted| granted.grant)
+    }
+
+    pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        let Granted { grant, seen, written } = self.spend::<true>(|_| permits)?;
+        Ok(Receipt::of_word(grant, &self.word, (seen, written)))
+    }
+
+    /// The permits that count now.
+    pub(crate) fn count(&self) -> u64 {
+        let (word, now) = self.look();
+        self.tally.counted(word, &now).used()
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(crate) fn snapshot(&self) -> History {
+        let (word, now) = self.look();
+        self.tally.history(word, &now)
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
+        let now = self.tally.now(self.clock.now_nanos());
+        self.put(self.tally.restored(history.after(away_nanos), &now));
+    }
+
+    /// The word, brought forward to the time at hand, and that time.
+    fn look(&self) -> (u64, T::Now) {
+        let now = self.tally.now(self.clock.now_nanos());
+        // ORDERING: Relaxed. The word is all there is to see, and names no other
+        // memory.
+        // MODEL: `a_window_admits_no_more_than_its_limit`.
+        let seen = self.word.load(Relaxed);
+        self.tally.at(seen, &now).map_or_else(|| self.heal(), |word| (word, now))
+    }
+
+    /// Forgets what was granted.
+    pub(crate) fn reset(&self) {
+        let now = self.tally.now(self.clock.now_nanos());
+        self.put(self.tally.empty(&now));
+    }
+
+    /// Makes `word` the state, whatever it was.
+    fn put(&self, word: u64) {
+        let mut contender = self.word.contender();
+        // ORDERING: Relaxed. Only for the CAS to compare with.
+        // MODEL: `a_reset_forgets_and_keeps_the_order`.
+        let mut seen = self.word.load(Relaxed);
+        loop {
+            // ORDERING: as in `spend`; not a plain store, so that grants before and
+            // after it stay in order.
+            // MODEL: `a_reset_forgets_and_keeps_the_order`.
+            if self.word.compare_exchange_weak(seen, word, AcqRel, Relaxed).is_ok() {
+                return;
+            }
+            contender.lost_race();
+            // ORDERING: Relaxed, as above.
+            // MODEL: `a_reset_forgets_and_keeps_the_order`.
+            seen = self.word.load(Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn load(&self) -> u64 {
+        // ORDERING: Acquire, for the limit: who finds what was granted under a new
+        // one must not decide by the old one. Pairs with the CAS in `spend`. The counts
+        // do not need it: the word is all of them. An admission from a stale one
+        // fails in its CAS; a denial from a stale one is the answer of a moment at
+        // which the window was full.
+        // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`,
+        // `a_caller_that_paused_is_told_of_the_limit_in_force`.
+        self.word.load(Acquire)
+    }
+
+    /// Spends what `ask` makes of the counts, if `SPEND`. Inlined as far as the first
+    /// attempt.
+    #[inline(always)]
+    fn spend<const SPEND: bool>(&self, ask: impl Fn(&Counted) -> u64) -> Result<Granted, Denied> {
+        let now = self.tally.now(self.clock.now_nanos());
+        let seen = self.load();
+        match self.attempt::<SPEND>(seen, &now, &ask, None) {
+            Attempt::Answered(answer) => answer,
+            Attempt::Missed(missed) => self.spend_from::<SPEND>(missed, now, ask),
+        }
+    }
+
+    /// The loop, after an attempt that `missed`.
+    #[inline(never)]
+    fn spend_from<const SPEND: bool>(
+        &self,
+        mut missed: Miss,
+        mut now: T::Now,
+        ask: impl Fn(&Counted) -> u64,
+    ) -> Result<Granted, Denied> {
+        let mut contender = self.word.contender();
+        loop {
+            let seen = match missed {
+                Miss::TooFarAhead => {
+                    let (seen, later) = self.heal();
+                    now = later;
+                    seen
+                }
+                // Decide again from what the winner left; the clock is not read again.
+                Miss::LostRace => {
+                    contender.lost_race();
+                    self.load()
+                }
+                Miss::OthersFirst => self.load(),
+            };
+            match self.attempt::<SPEND>(seen, &now, &ask, Some(&mut contender)) {
+                Attempt::Answered(answer) => return answer,
+                Attempt::Missed(next) => missed = next,
+            }
+        }
+    }
+
+    /// One attempt on the word as it was `seen`, by one CAS if there is something to spend.
+    #[inline(always)]
+    fn attempt<const SPEND: bool>(
+        &self,
+        seen: u64,
+        now: &T::Now,
+        ask: &impl Fn(&Counted) -> u64,
+        contender: Option<&mut Contender<'_>>,
+    ) -> Attempt {
+        let Some(word) = self.tally.at(seen, now) else {
+            return Attempt::Missed(Miss::TooFarAhead);
+        };
+        let counted = self.tally.counted(word, now);
+        let permits = ask(&counted);
+        let after = Counted { current: counted.current.saturating_add(permits), ..counted };
+        let grant = Grant { permits, forecast: Forecast::Counted(after) };
+        if permits == 0 {
+            return Attempt::Answered(Ok(Granted { grant, seen, written: seen }));
+        }
+        if !counted.fits(permits) {
+            return Attempt::Answered(Err(refused(permits, counted)));
+        }
+        if !SPEND {
+            return Attempt::Answered(Ok(Granted { grant, seen, written: seen }));
+        }
+        let others_first = match contender {
+            Some(contender) => contender.has_stepped_back(),
+            // The step back itself is left to the loop.
+            None => self.word.contention().is_announced(),
+        };
+        if others_first {
+            return Attempt::Missed(Miss::OthersFirst);
+        }
+        let written = self.tally.plus(word, permits, now);
+        // ORDERING: AcqRel on success, so that what one admitted caller did
+        // before it asked is visible to the next one. The bound needs neither:
+        // the word's CASes have one order under any ordering. Relaxed on
+        // failure: the word is loaded again.
+        // MODEL: `a_window_admits_no_more_than_its_limit`,
+        // `what_was_done_before_a_grant_is_seen_after_the_next`.
+        match self.word.compare_exchange_weak(seen, written, AcqRel, Relaxed) {
+            Ok(_) => Attempt::Answered(Ok(Granted { grant, seen, written })),
+            Err(_) => Attempt::Missed(Miss::LostRace),
+        }
+    }
+
+    /// The state and the time, after the counts were moved to the window of now if
+    /// they were too far ahead of it.
+    #[cold]
+    #[inline(never)]
+    fn heal(&self) -> (u64, T::Now) {
+        // ORDERING: Acquire, so that the clock is read after the word: with an
+        // earlier reading, a window that began in between would look like a fault.
+        // Pairs with the Release of the CAS that began it.
+        // MODEL: `a_window_that_began_in_between_is_not_moved`.
+        let mut seen = self.word.load(Acquire);
+        loop {
+            let now = self.tally.now(self.clock.now_nanos());
+            if let Some(word) = self.tally.at(seen, &now) {
+                return (word, now);
+            }
+            let moved = self.tally.moved(seen, &now);
+            // ORDERING: as in `spend` on success, so that grants stay in order
+            // across the move; Acquire on failure, as for the load.
+            // MODEL: `a_window_too_far_ahead_is_moved_once`,
+            // `a_window_that_began_while_another_was_moved_is_not`.
+            match self.word.compare_exchange(seen, moved, AcqRel, Acquire) {
+                Ok(_) => {
+                    // ORDERING: Relaxed, as in `healed`.
+                    // MODEL: `a_window_too_far_ahead_is_moved_once`.
+                    self.healed.fetch_add(1, Relaxed);
+                    return (moved, now);
+                }
+                Err(found) => seen = found,
+            }
+        }
+    }
+}
+
+impl<T: fmt::Debug, C> fmt::Debug for CounterCore<T, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CounterCore")
+            .field("word", &self.word)
+            .field("tally", &self.tally)
+            .field("healed", &self.healed)
+            .finish_non_exhaustive()
+    }
+}

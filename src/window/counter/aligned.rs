@@ -1,0 +1,186 @@
+//! Windows of one length that follow each other from the clock's origin.
+//!
+//! ```text
+//!  bit 63                           0
+//!     +-------------------+---------+
+//!     |      WINDOW       |  COUNT  |
+//!     +-------------------+---------+
+//! ```
+//!
+//! `WINDOW` has the bits that number the windows of 146 years, or what the limit
+//! leaves of the word. If it wraps, or after half a circle of it in which nothing
+//! was granted, old counts may stand for one window more.
+
+use crate::bits::Field;
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+use crate::decision::counted::Counted;
+#[cfg(feature = "alloc")]
+use crate::decision::history::History;
+use crate::window::limit::Limit;
+use crate::window::ticks::{Moment, Ticks};
+
+use super::{OneLimit, WindowCounter};
+
+#[derive(Debug)]
+pub(crate) struct Aligned {
+    ticks: Ticks,
+    count: Field,
+    window: Field,
+    limit: Limit,
+}
+
+impl Aligned {
+    /// # Errors
+    ///
+    /// [`ConfigError::Limit`] if the word has not the bits for it.
+    pub(crate) fn new(limit: Rate) -> Result<Aligned, ConfigError> {
+        let ticks = Ticks::new(limit.period_nanos());
+        let count = Field::low(count_bits(limit.permits(), 1, &ticks));
+        Ok(Aligned {
+            count,
+            window: count.then(u64::BITS - count.end()),
+            limit: Limit::new(limit.permits(), Rate::MAX_PERMITS.min(count.max()))?,
+            ticks,
+        })
+    }
+}
+
+/// The bits for each of `counts` counts up to `permits`: as many as the numbers of
+/// the windows leave, or as are needed. At most those of the largest limit.
+pub(super) fn count_bits(permits: u64, counts: u32, ticks: &Ticks) -> u32 {
+    let needed = u64::BITS - permits.leading_zeros();
+    let left = (u64::BITS - ticks.bits()) / counts;
+    let most = u64::BITS - Rate::MAX_PERMITS.leading_zeros();
+    left.clamp(needed, most.max(needed))
+}
+
+impl OneLimit for Aligned {
+    fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    fn window_nanos(&self) -> u64 {
+        self.ticks.length_nanos()
+    }
+}
+
+impl WindowCounter for Aligned {
+    type Now = Moment;
+
+    #[inline]
+    fn now(&self, now_nanos: u64) -> Moment {
+        self.ticks.moment(now_nanos)
+    }
+
+    fn empty(&self, now: &Moment) -> u64 {
+        self.window.wrap(now.tick)
+    }
+
+    #[inline]
+    fn at(&self, word: u64, now: &Moment) -> Option<u64> {
+        let ahead = self.window.ahead(self.window.get(word), now.tick);
+        if ahead < 0 {
+            Some(self.empty(now))
+        } else {
+            (ahead as u64 <= self.ticks.skew()).then_some(word)
+        }
+    }
+
+    #[inline]
+    fn counted(&self, word: u64, now: &Moment) -> Counted {
+        let ahead = self.window.ahead(self.window.get(word), now.tick) as u64;
+        let length_nanos = self.ticks.length_nanos();
+        Counted {
+            limit: self.limit.get(),
+            current: self.count.get(word),
+            previous: 0,
+            left_nanos: now.left_nanos.saturating_add(ahead.saturating_mul(length_nanos)),
+            length_nanos,
+            slides: false,
+        }
+    }
+
+    #[inline]
+    fn plus(&self, word: u64, permits: u64, _now: &Moment) -> u64 {
+        word + self.count.put(permits)
+    }
+
+    fn moved(&self, word: u64, now: &Moment) -> u64 {
+        self.window.wrap(now.tick) | self.count.put(self.count.get(word))
+    }
+
+    #[cfg(feature = "alloc")]
+    fn history(&self, word: u64, _now: &Moment) -> History {
+        History::of([(0, self.count.get(word))])
+    }
+
+    #[cfg(feature = "alloc")]
+    fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Moment) -> u64 {
+        let present = spent.filter(|&(age_nanos, _)| self.ticks.ago(age_nanos, now) == 0);
+        self.empty(now) | self.count.put(total(present).min(self.count.max()))
+    }
+}
+
+/// All permits of `spent`.
+#[cfg(feature = "alloc")]
+pub(super) fn total(spent: impl Iterator<Item = (u64, u64)>) -> u64 {
+    spent.fold(0, |sum, (_, permits)| sum.saturating_add(permits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate;
+    use crate::time::units::MAX_PERIOD_NANOS;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_window_before_the_present_one_is_forgotten_and_one_ahead_is_kept() {
+        let tally = Aligned::new(rate!(7 / second)).unwrap();
+        let at = |seconds| tally.now(seconds * SECOND + 1);
+        let word = tally.plus(tally.empty(&at(5)), 3, &at(5));
+        assert_eq!(tally.counted(word, &at(5)).current, 3);
+        assert_eq!(tally.at(word, &at(6)), Some(tally.empty(&at(6))));
+        assert_eq!(tally.at(word, &at(4)), Some(word));
+        assert_eq!(tally.counted(word, &at(4)).left_nanos, 2 * SECOND - 1);
+        assert_eq!(tally.at(word, &at(2)), None);
+        assert_eq!(tally.counted(tally.moved(word, &at(2)), &at(2)).current, 3);
+    }
+
+    #[test]
+    fn the_bits_fit_every_limit_to_every_window() {
+        for rate in [
+            rate!(1 / ns),
+            rate!(2 / ns),
+            rate!(2_147_483_648 / second),
+            rate!(4_294_967_296 / 36525 days),
+            rate!(1 / 36525 days),
+        ] {
+            let tally = Aligned::new(rate).unwrap();
+            assert_eq!(tally.window.end(), u64::BITS);
+            assert!(tally.count.max() >= rate.permits());
+            let now = tally.now(1 << 61);
+            let word = tally.plus(tally.empty(&now), rate.permits(), &now);
+            assert_eq!(tally.counted(word, &now).current, rate.permits());
+        }
+    }
+
+    #[test]
+    fn a_number_of_a_window_that_wraps_begins_a_new_window() {
+        let tally = Aligned::new(rate!(2 / ns)).unwrap();
+        let wrap = 1 << (64 - tally.count.end());
+        let (last, first) = (tally.now(wrap - 1), tally.now(wrap));
+        let word = tally.plus(tally.empty(&last), 2, &last);
+        assert_eq!(tally.at(word, &first), Some(tally.empty(&first)));
+    }
+
+    #[test]
+    fn a_count_has_the_bits_that_the_numbers_leave_but_no_more_than_the_largest_limit() {
+        let second = Ticks::new(SECOND);
+        assert_eq!([1, 2].map(|counts| count_bits(7, counts, &second)), [30, 15]);
+        assert_eq!(count_bits(1 << 31, 2, &second), 32);
+        assert_eq!(count_bits(1, 1, &Ticks::new(MAX_PERIOD_NANOS)), 33);
+    }
+}

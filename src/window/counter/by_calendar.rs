@@ -1,0 +1,261 @@
+//! Windows of a calendar.
+//!
+//! ```text
+//!  bit 63                                   0
+//!     +------------------+------------------+
+//!     |      WINDOW      |      COUNT       |
+//!     +------------------+------------------+
+//!            32                  32            minutes, hours: their first second
+//!            17                  47            days and above: their first day
+//! ```
+//!
+//! The number of the window wraps after 136 years, or 358. After half as many in
+//! which nothing was granted, old counts may stand for one window more.
+//!
+//! The hot path does not ask the calendar: the present window is in a [`Memo`]. It
+//! is asked once in each window, and while the clock is behind the word.
+
+use crate::bits::Field;
+use crate::config::error::ConfigError;
+use crate::decision::counted::Counted;
+use crate::decision::history::History;
+use crate::time::calendar::Calendar;
+use crate::time::calendar::memo::Memo;
+use crate::time::calendar::schedule::Schedule;
+use crate::time::calendar::span::CalendarSpan;
+use crate::time::calendar::weekday::Weekday;
+use crate::time::units::NANOS_PER_SECOND;
+use crate::window::limit::Limit;
+
+use super::WindowCounter;
+use super::aligned::total;
+
+/// Counts up to 39 hours in nanoseconds.
+const COUNT_OF_DAYS: Field = Field::low(47);
+const COUNT_OF_SECONDS: Field = Field::low(32);
+
+/// The most that a window of days can count.
+pub(crate) const MOST_IN_DAYS: u64 = COUNT_OF_DAYS.max();
+
+/// What may be granted in the window with a given number.
+pub(crate) trait Amounts {
+    fn in_window(&self, number: i64) -> u64;
+}
+
+impl Amounts for Limit {
+    #[inline]
+    fn in_window(&self, _number: i64) -> u64 {
+        self.get()
+    }
+}
+
+/// For windows of a day.
+impl Amounts for Schedule {
+    #[inline]
+    fn in_window(&self, number: i64) -> u64 {
+        self.on(Weekday::of(number))
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct ByCalendar<A> {
+    calendar: Calendar,
+    memo: Memo,
+    count: Field,
+    window: Field,
+    amounts: A,
+}
+
+/// A time, and the window that it is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now {
+    nanos: u64,
+    span: CalendarSpan,
+}
+
+impl ByCalendar<Limit> {
+    /// # Errors
+    ///
+    /// [`ConfigError::Limit`] if the word has not the bits for it.
+    pub(crate) fn new(limit: u64, calendar: Calendar) -> Result<ByCalendar<Limit>, ConfigError> {
+        Ok(ByCalendar::with(Limit::new(limit, count(&calendar).max())?, calendar))
+    }
+}
+
+/// Where the words of `calendar` have the count.
+fn count(calendar: &Calendar) -> Field {
+    if calendar.is_of_days() { COUNT_OF_DAYS } else { COUNT_OF_SECONDS }
+}
+
+impl<A: Amounts> ByCalendar<A> {
+    /// No amount is above what the word can count.
+    pub(crate) fn with(amounts: A, calendar: Calendar) -> ByCalendar<A> {
+        let count = count(&calendar);
+        let window = count.then(u64::BITS - count.end());
+        ByCalendar { calendar, memo: Memo::new(), count, window, amounts }
+    }
+
+    pub(crate) fn amounts(&self) -> &A {
+        &self.amounts
+    }
+
+    /// The window that the time `now_nanos` is in.
+    #[inline]
+    pub(crate) fn span(&self, now_nanos: u64) -> CalendarSpan {
+        let second = (now_nanos / NANOS_PER_SECOND) as i64;
+        let is_of_days = self.calendar.is_of_days();
+        self.memo.recall(second, is_of_days).unwrap_or_else(|| self.look_up(second, is_of_days))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&self, second: i64, is_of_days: bool) -> CalendarSpan {
+        let span = self.calendar.span(second);
+        self.memo.keep(&span, is_of_days);
+        span
+    }
+
+    /// The first window from the one that `now_nanos` is in, in which as many as
+    /// `permits` may be granted. Its start is in seconds.
+    ///
+    /// Looks at three weeks of windows of a day: each weekday is among them, even if
+    /// one was skipped by its zone.
+    pub(crate) fn first_with(&self, permits: u64, now_nanos: u64) -> Option<i64> {
+        let mut second = (now_nanos / NANOS_PER_SECOND) as i64;
+        (0..21).find_map(|_| {
+            let span = self.calendar.span(second);
+            second = span.end;
+            (self.amounts.in_window(span.number) >= permits).then_some(span.start)
+        })
+    }
+
+    /// By how many the window of `word` is ahead of that of now; less than 0 if it
+    /// is behind.
+    #[inline]
+    fn ahead(&self, word: u64, now: &Now) -> i64 {
+        self.window.ahead(self.window.get(word), now.span.number as u64)
+    }
+
+    /// The window that is `ahead` of that of now.
+    #[cold]
+    fn later(&self, ahead: i64, now: &Now) -> CalendarSpan {
+        self.calendar.numbered(now.span.number + ahead)
+    }
+}
+
+impl<A: Amounts> WindowCounter for ByCalendar<A> {
+    type Now = Now;
+
+    #[inline]
+    fn now(&self, now_nanos: u64) -> Now {
+        Now { nanos: now_nanos, span: self.span(now_nanos) }
+    }
+
+    fn empty(&self, now: &Now) -> u64 {
+        self.window.wrap(now.span.number as u64)
+    }
+
+    #[inline]
+    fn at(&self, word: u64, now: &Now) -> Option<u64> {
+        match self.ahead(word, now) {
+            0 => Some(word),
+            ..0 => Some(self.empty(now)),
+            // The next window, in which also a clock may be that is right: no window
+            // is shorter than a second, by which threads' clocks may differ.
+            ahead => (self.later(ahead, now).start <= now.span.end).then_some(word),
+        }
+    }
+
+    #[inline]
+    fn counted(&self, word: u64, now: &Now) -> Counted {
+        let ahead = self.ahead(word, now);
+        let span = if ahead == 0 { now.span } else { self.later(ahead, now) };
+        // In seconds first: the end may be beyond what nanoseconds hold.
+        let left = span.end as u64 - now.nanos / NANOS_PER_SECOND;
+        Counted {
+            limit: self.amounts.in_window(span.number),
+            current: self.count.get(word),
+            previous: 0,
+            left_nanos: left * NANOS_PER_SECOND - now.nanos % NANOS_PER_SECOND,
+            length_nanos: (span.end - span.start) as u64 * NANOS_PER_SECOND,
+            slides: false,
+        }
+    }
+
+    #[inline]
+    fn plus(&self, word: u64, permits: u64, _now: &Now) -> u64 {
+        word + self.count.put(permits)
+    }
+
+    fn moved(&self, word: u64, now: &Now) -> u64 {
+        self.empty(now) | self.count.put(self.count.get(word))
+    }
+
+    fn history(&self, word: u64, _now: &Now) -> History {
+        History::of([(0, self.count.get(word))])
+    }
+
+    fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Now) -> u64 {
+        let start_nanos = i128::from(now.span.start) * i128::from(NANOS_PER_SECOND);
+        let into_nanos = i128::from(now.nanos) - start_nanos;
+        let present = spent.filter(|&(age_nanos, _)| i128::from(age_nanos) <= into_nanos);
+        self.empty(now) | self.count.put(total(present).min(self.count.max()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: u64 = 24 * 60 * 60 * NANOS_PER_SECOND;
+
+    fn days(limit: u64) -> ByCalendar<Limit> {
+        ByCalendar::new(limit, Calendar::days("UTC").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_window_before_the_present_one_is_forgotten_and_the_next_one_is_kept() {
+        let tally = days(7);
+        let at = |days| tally.now(days * DAY + 1);
+        let word = tally.plus(tally.empty(&at(5)), 3, &at(5));
+        assert_eq!(tally.counted(word, &at(5)).current, 3);
+        assert_eq!(tally.at(word, &at(6)), Some(tally.empty(&at(6))));
+        assert_eq!(tally.at(word, &at(4)), Some(word));
+        assert_eq!(tally.counted(word, &at(4)).left_nanos, 2 * DAY - 1);
+        assert_eq!(tally.at(word, &at(3)), None);
+        assert_eq!(tally.counted(tally.moved(word, &at(3)), &at(3)).current, 3);
+    }
+
+    #[test]
+    fn the_word_holds_every_count_and_the_clocks_whole_range() {
+        let hours = Calendar::hours("America/New_York").unwrap();
+        let most = ByCalendar::new(COUNT_OF_SECONDS.max(), hours.clone()).unwrap();
+        let wide = days(MOST_IN_DAYS);
+        assert_eq!(
+            ByCalendar::new(1 << 32, hours).unwrap_err(),
+            ConfigError::Limit { limit: 1 << 32, max: (1 << 32) - 1 }
+        );
+        for nanos in [0, 1, DAY - 1, 1 << 62, u64::MAX - 1, u64::MAX] {
+            for tally in [&most, &wide] {
+                let now = tally.now(nanos);
+                let word = tally.plus(tally.empty(&now), tally.count.max(), &now);
+                assert_eq!(tally.at(word, &now), Some(word));
+                let counted = tally.counted(word, &now);
+                assert_eq!(counted.current, tally.count.max());
+                assert!((1..=counted.length_nanos).contains(&counted.left_nanos), "{counted:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_that_wraps_begins_a_new_window() {
+        let tally = days(3);
+        let wrap = 1 << 17;
+        let (last, first) = (tally.now((wrap - 1) * DAY), tally.now(wrap * DAY));
+        let word = tally.plus(tally.empty(&last), 2, &last);
+        assert_eq!(tally.at(word, &first), Some(tally.empty(&first)));
+        let word = tally.plus(tally.empty(&first), 2, &first);
+        assert_eq!(tally.at(word, &last), Some(word));
+        assert_eq!(tally.counted(word, &last).left_nanos, 2 * DAY);
+    }
+}

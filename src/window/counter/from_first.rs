@@ -1,0 +1,259 @@
+//! A window that begins with the first grant, and the next one with the first
+//! after its end.
+//!
+//! ```text
+//!  bit 63                           0
+//!     +-------------------+---------+
+//!     |       START       |  COUNT  |
+//!     +-------------------+---------+
+//! ```
+//!
+//! `START` is in ticks of a power of two of nanoseconds, rounded up, so a window
+//! may last up to a tick too long, and never too short: at a limit of 100 by 64
+//! ns, at a million by 524 us, at most by 2^-16 of the window. 146 years are the past,
+//! and as many to come; where the limit is so large that a tick would be longer than
+//! that part of the window, fewer, and after so many without a grant the last count may
+//! stand for one window more.
+
+use crate::bits::Field;
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+use crate::decision::counted::Counted;
+#[cfg(feature = "alloc")]
+use crate::decision::history::History;
+use crate::time::units::SKEW_NANOS;
+use crate::window::limit::{Limit, check_max};
+
+use super::{OneLimit, WindowCounter};
+
+/// The bits of a time in nanoseconds. Half of what they count is the past: 146 years.
+const TIME_BITS: u32 = 63;
+
+#[derive(Debug)]
+pub(crate) struct FromFirst {
+    length_nanos: u64,
+    /// A tick is `2^shift` ns.
+    shift: u32,
+    count: Field,
+    start: Field,
+    limit: Limit,
+}
+
+/// A time in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now(u64);
+
+impl FromFirst {
+    /// # Errors
+    ///
+    /// [`ConfigError::Limit`] if the word has not the bits for it.
+    pub(crate) fn new(limit: Rate) -> Result<FromFirst, ConfigError> {
+        FromFirst::sized(limit.permits(), limit.permits(), limit.period_nanos())
+    }
+
+    /// The same with room for limits up to `max_limit`.
+    pub(super) fn with_max_limit(&self, max_limit: u64) -> Result<FromFirst, ConfigError> {
+        let limit = self.limit.get();
+        check_max(max_limit, limit, self.length_nanos)?;
+        FromFirst::sized(limit, max_limit, self.length_nanos)
+    }
+
+    fn sized(limit: u64, max_limit: u64, length_nanos: u64) -> Result<FromFirst, ConfigError> {
+        let count = Field::low(u64::BITS - max_limit.leading_zeros());
+        let start = count.then(u64::BITS - count.end());
+        // Such that the years fit, but not at the price of the window.
+        let for_the_years = TIME_BITS.saturating_sub(u64::BITS - count.end());
+        let for_the_window = length_nanos.ilog2().saturating_sub(16);
+        Ok(FromFirst {
+            length_nanos,
+            shift: for_the_years.min(for_the_window),
+            count,
+            start,
+            limit: Limit::new(limit, Rate::MAX_PERMITS.min(count.max()))?,
+        })
+    }
+
+    /// The time since the window of `word` began; less than 0 for one that begins later.
+    #[inline]
+    fn age_nanos(&self, word: u64, now: Now) -> i64 {
+        let ticks = self.start.ahead(now.0 >> self.shift, self.start.get(word));
+        // Into the tick of now.
+        (ticks << self.shift) + (now.0 & (self.tick_nanos() - 1)) as i64
+    }
+
+    /// The length of a tick. A window is less than a tick too long.
+    pub(crate) fn tick_nanos(&self) -> u64 {
+        1 << self.shift
+    }
+}
+
+impl OneLimit for FromFirst {
+    fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    fn window_nanos(&self) -> u64 {
+        self.length_nanos
+    }
+}
+
+impl WindowCounter for FromFirst {
+    type Now = Now;
+
+    #[inline]
+    fn now(&self, now_nanos: u64) -> Now {
+        Now(now_nanos)
+    }
+
+    fn empty(&self, now: &Now) -> u64 {
+        self.start.wrap(now.0.div_ceil(self.tick_nanos()))
+    }
+
+    #[inline]
+    fn at(&self, word: u64, now: &Now) -> Option<u64> {
+        let age_nanos = self.age_nanos(word, *now);
+        // A window in which nothing was granted has not begun.
+        if self.count.get(word) == 0 || age_nanos >= self.length_nanos as i64 {
+            return Some(self.empty(now));
+        }
+        let most = (SKEW_NANOS + self.tick_nanos()) as i64;
+        (age_nanos >= -most).then_some(word)
+    }
+
+    #[inline]
+    fn counted(&self, word: u64, now: &Now) -> Counted {
+        let left_nanos = (self.length_nanos as i64).saturating_sub(self.age_nanos(word, *now));
+        let left_nanos = u64::try_from(left_nanos).unwrap_or(0);
+        Counted {
+            limit: self.limit.get(),
+            current: self.count.get(word),
+            previous: 0,
+            left_nanos,
+            length_nanos: self.length_nanos,
+            slides: false,
+        }
+    }
+
+    #[inline]
+    fn plus(&self, word: u64, permits: u64, _now: &Now) -> u64 {
+        word + self.count.put(permits)
+    }
+
+    fn moved(&self, word: u64, now: &Now) -> u64 {
+        self.empty(now) | self.count.put(self.count.get(word))
+    }
+
+    #[cfg(feature = "alloc")]
+    fn history(&self, word: u64, now: &Now) -> History {
+        let age_nanos = u64::try_from(self.age_nanos(word, *now)).unwrap_or(0);
+        History::of([(age_nanos, self.count.get(word))])
+    }
+
+    #[cfg(feature = "alloc")]
+    fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Now) -> u64 {
+        let (mut count, mut oldest) = (0_u64, 0);
+        for (age_nanos, permits) in spent.filter(|&(age, _)| age < self.length_nanos) {
+            count = count.saturating_add(permits);
+            oldest = oldest.max(age_nanos);
+        }
+        // Before the clock's origin the number wraps, and so does the age.
+        let start = now.0.wrapping_sub(oldest).div_ceil(self.tick_nanos());
+        self.start.wrap(start) | self.count.put(count.min(self.count.max()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_window_ends_its_length_after_the_first_grant_to_the_nanosecond() {
+        let tally = FromFirst::new(rate!(1 / minute)).unwrap();
+        assert_eq!(tally.tick_nanos(), 1);
+        let at = |nanos| tally.now(nanos);
+        let start = 17 * SECOND + 1;
+        let word = tally.plus(tally.empty(&at(start)), 1, &at(start));
+        let end = start + 60 * SECOND;
+        assert_eq!(tally.at(word, &at(end - 1)), Some(word));
+        assert_eq!(tally.counted(word, &at(end - 1)).left_nanos, 1);
+        assert_eq!(tally.at(word, &at(end)), Some(tally.empty(&at(end))));
+    }
+
+    #[test]
+    fn a_window_in_coarse_ticks_is_never_too_short() {
+        let tally = FromFirst::new(rate!(1_000_000 / minute)).unwrap();
+        let tick = tally.tick_nanos();
+        assert!(tick > 1 && tick < (60 * SECOND) >> 16);
+        for offset in [0, 1, tick - 1, tick, tick + 1] {
+            let start = tally.now(17 * SECOND + offset);
+            let word = tally.plus(tally.empty(&start), 1, &start);
+            let left = tally.counted(word, &start).left_nanos;
+            assert!((60 * SECOND..60 * SECOND + tick).contains(&left), "{left}");
+            let end = tally.now(start.0 + left);
+            assert_eq!(tally.at(word, &end), Some(tally.empty(&end)));
+            let before = tally.now(start.0 + left - 1);
+            assert_eq!(tally.at(word, &before), Some(word));
+        }
+    }
+
+    #[test]
+    fn a_start_far_ahead_of_the_clock_is_moved_to_it() {
+        let tally = FromFirst::new(rate!(3 / minute)).unwrap();
+        let at = |nanos| tally.now(nanos);
+        let word = tally.plus(tally.empty(&at(100 * SECOND)), 2, &at(100 * SECOND));
+        assert_eq!(tally.at(word, &at(99 * SECOND)), Some(word));
+        assert_eq!(tally.counted(word, &at(99 * SECOND)).left_nanos, 61 * SECOND);
+        assert_eq!(tally.at(word, &at(98 * SECOND)), None);
+        let moved = tally.moved(word, &at(98 * SECOND));
+        assert_eq!(tally.counted(moved, &at(98 * SECOND)).left_nanos, 60 * SECOND);
+    }
+
+    #[test]
+    fn the_largest_limit_and_the_shortest_window_fit() {
+        for rate in [rate!(2 / ns), rate!(2_147_483_648 / second), rate!(4_294_967_296 / 2 seconds)]
+        {
+            let tally = FromFirst::new(rate).unwrap();
+            let now = tally.now(5);
+            let word = tally.plus(tally.empty(&now), rate.permits(), &now);
+            assert_eq!(tally.counted(word, &now).current, rate.permits());
+        }
+    }
+
+    #[test]
+    fn the_longest_window_ends_whatever_the_limit() {
+        for rate in [
+            rate!(1 / 36525 days),
+            rate!(2 / 36525 days),
+            rate!(100 / 13343 days),
+            rate!(4_294_967_296 / 13343 days),
+            rate!(100 / 13344 days),
+            rate!(4_294_967_296 / 26690 days),
+            rate!(4_294_967_296 / 36525 days),
+        ] {
+            let tally = FromFirst::new(rate).unwrap();
+            let start = tally.now(5);
+            let word = tally.plus(tally.empty(&start), 1, &start);
+            let left = tally.counted(word, &start).left_nanos;
+            let (last, end) = (tally.now(4 + left), tally.now(5 + left));
+            assert_eq!(tally.at(word, &last), Some(word));
+            assert_eq!(tally.at(word, &end), Some(tally.empty(&end)));
+        }
+    }
+
+    #[cfg(feature = "alloc")]
+    #[test]
+    fn what_was_spent_a_whole_window_ago_is_no_part_of_what_is_restored() {
+        let tally = FromFirst::new(rate!(7 / minute)).unwrap();
+        let now = tally.now(1_000 * SECOND);
+        let restored = |oldest: u64| {
+            let spent = [(oldest, 3), (30 * SECOND, 2)];
+            let counted = tally.counted(tally.restored(spent.into_iter(), &now), &now);
+            (counted.current, counted.left_nanos)
+        };
+        assert_eq!(restored(60 * SECOND), (2, 30 * SECOND));
+        assert_eq!(restored(60 * SECOND - 8), (5, 8));
+    }
+}

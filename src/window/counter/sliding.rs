@@ -1,0 +1,178 @@
+//! The counts of two windows, of which the older counts in part.
+//!
+//! ```text
+//!  bit 63                                           0
+//!     +-------------------+------------+------------+
+//!     |      WINDOW       |  PREVIOUS  |  CURRENT   |
+//!     +-------------------+------------+------------+
+//! ```
+//!
+//! Else as [`Aligned`](super::aligned::Aligned).
+
+use crate::bits::Field;
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+use crate::decision::counted::Counted;
+#[cfg(feature = "alloc")]
+use crate::decision::history::History;
+use crate::window::limit::Limit;
+use crate::window::ticks::{Moment, Ticks};
+
+use super::aligned::count_bits;
+use super::{OneLimit, WindowCounter};
+
+/// The least bits for the number of a window. A limiter that was idle for half of
+/// what they count, 2^15 windows, may take old counts for new ones, once.
+const WINDOW_BITS: u32 = 16;
+
+#[derive(Debug)]
+pub(crate) struct Sliding {
+    ticks: Ticks,
+    current: Field,
+    previous: Field,
+    window: Field,
+    limit: Limit,
+}
+
+impl Sliding {
+    /// # Errors
+    ///
+    /// [`ConfigError::Limit`] if the word has not the bits for it twice.
+    pub(crate) fn new(limit: Rate) -> Result<Sliding, ConfigError> {
+        const MOST_BITS: u32 = (u64::BITS - WINDOW_BITS) / 2;
+        let ticks = Ticks::new(limit.period_nanos());
+        let current = Field::low(count_bits(limit.permits(), 2, &ticks).min(MOST_BITS));
+        let previous = current.then(current.end());
+        Ok(Sliding {
+            current,
+            previous,
+            window: previous.then(u64::BITS - previous.end()),
+            limit: Limit::new(limit.permits(), current.max())?,
+            ticks,
+        })
+    }
+}
+
+impl OneLimit for Sliding {
+    fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    fn window_nanos(&self) -> u64 {
+        self.ticks.length_nanos()
+    }
+}
+
+impl WindowCounter for Sliding {
+    type Now = Moment;
+
+    #[inline]
+    fn now(&self, now_nanos: u64) -> Moment {
+        self.ticks.moment(now_nanos)
+    }
+
+    fn empty(&self, now: &Moment) -> u64 {
+        self.window.wrap(now.tick)
+    }
+
+    #[inline]
+    fn at(&self, word: u64, now: &Moment) -> Option<u64> {
+        match self.window.ahead(self.window.get(word), now.tick) {
+            0 => Some(word),
+            -1 => Some(self.empty(now) | self.previous.put(self.current.get(word))),
+            ..-1 => Some(self.empty(now)),
+            ahead => (ahead as u64 <= self.ticks.skew()).then_some(word),
+        }
+    }
+
+    #[inline]
+    fn counted(&self, word: u64, now: &Moment) -> Counted {
+        let ahead = self.window.ahead(self.window.get(word), now.tick) as u64;
+        let length_nanos = self.ticks.length_nanos();
+        Counted {
+            limit: self.limit.get(),
+            current: self.current.get(word),
+            previous: self.previous.get(word),
+            left_nanos: now.left_nanos.saturating_add(ahead.saturating_mul(length_nanos)),
+            length_nanos,
+            slides: true,
+        }
+    }
+
+    #[inline]
+    fn plus(&self, word: u64, permits: u64, _now: &Moment) -> u64 {
+        word + self.current.put(permits)
+    }
+
+    fn moved(&self, word: u64, now: &Moment) -> u64 {
+        let counts = self.current.get(word) | self.previous.put(self.previous.get(word));
+        self.window.wrap(now.tick) | counts
+    }
+
+    #[cfg(feature = "alloc")]
+    fn history(&self, word: u64, now: &Moment) -> History {
+        // The end of the window before is the last moment that was not in this one.
+        let before = self.ticks.since_start(now).saturating_add(1);
+        History::of([(before, self.previous.get(word)), (0, self.current.get(word))])
+    }
+
+    #[cfg(feature = "alloc")]
+    fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Moment) -> u64 {
+        let (mut current, mut previous) = (0_u64, 0_u64);
+        for (age_nanos, permits) in spent {
+            match self.ticks.ago(age_nanos, now) {
+                0 => current = current.saturating_add(permits),
+                1 => previous = previous.saturating_add(permits),
+                _ => {}
+            }
+        }
+        self.empty(now)
+            | self.current.put(current.min(self.current.max()))
+            | self.previous.put(previous.min(self.previous.max()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_window_becomes_the_previous_one_and_then_nothing() {
+        let tally = Sliding::new(rate!(7 / second)).unwrap();
+        let at = |seconds| tally.now(seconds * SECOND);
+        let word = tally.plus(tally.empty(&at(5)), 3, &at(5));
+        let counts = |word: Option<u64>, seconds| {
+            let counted = tally.counted(word.unwrap(), &at(seconds));
+            (counted.current, counted.previous, counted.left_nanos)
+        };
+        assert_eq!(counts(tally.at(word, &at(5)), 5), (3, 0, SECOND));
+        assert_eq!(counts(tally.at(word, &at(6)), 6), (0, 3, SECOND));
+        assert_eq!(counts(tally.at(word, &at(7)), 7), (0, 0, SECOND));
+        assert_eq!(counts(tally.at(word, &at(4)), 4), (3, 0, 2 * SECOND));
+        assert_eq!(tally.at(word, &at(2)), None);
+        assert_eq!(counts(Some(tally.moved(word, &at(2))), 2), (3, 0, SECOND));
+    }
+
+    #[test]
+    fn both_counts_are_moved_if_the_clock_was_set_back() {
+        let tally = Sliding::new(rate!(7 / second)).unwrap();
+        let at = |seconds| tally.now(seconds * SECOND);
+        let word = tally.plus(tally.empty(&at(5)), 3, &at(5));
+        let word = tally.plus(tally.at(word, &at(6)).unwrap(), 2, &at(6));
+        let moved = tally.moved(word, &at(2));
+        let counted = tally.counted(moved, &at(2));
+        assert_eq!((counted.current, counted.previous), (2, 3));
+        assert_eq!(tally.at(moved, &at(2)), Some(moved));
+    }
+
+    #[test]
+    fn the_limits_that_two_counts_leave_room_for_are_allowed_and_others_named() {
+        assert!(Sliding::new(rate!(16_777_215 / 100 ms)).is_ok());
+        let error = Sliding::new(rate!(16_777_216 / 100 ms)).unwrap_err();
+        let text = "limit is 16777216: must be from 1 to 16777215 for this window";
+        assert_eq!(error.to_string(), text);
+    }
+}

@@ -1,0 +1,181 @@
+//! The times of entries. No atomics here.
+
+use crate::bits::Field;
+use crate::time::units::SKEW_NANOS;
+
+/// The bits of a time in nanoseconds. Half of what they count is the past: 146 years.
+const TIME: Field = Field::low(63);
+
+/// The dates of entries: in ticks of a power of two of nanoseconds, modulo the
+/// size of a field.
+///
+/// All times here are in nanoseconds, modulo what [`TIME`] counts; only a field is in
+/// ticks. An entry is dated up to a tick, and nothing else is rounded, so nothing leaves
+/// the window early, and nothing as late as a tick.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dates {
+    field: Field,
+    /// A tick is `2^shift` ns.
+    shift: u32,
+    window_nanos: u64,
+}
+
+impl Dates {
+    /// Dates in `field` for a window of `window_nanos`. The ticks are such that the
+    /// field counts as far as [`TIME`].
+    pub(super) fn new(field: Field, window_nanos: u64) -> Dates {
+        let shift = TIME.bits().saturating_sub(field.bits());
+        // A window of a nanosecond lasts two: dates may run ahead of the clock, by a tick
+        // for each reset in one of its steps, and a window of one would then be none.
+        // (Longer ticks are judged by the one before; see `judged`.)
+        let least = if shift == 0 { 2 } else { 1 };
+        Dates { field, shift, window_nanos: window_nanos.max(least) }
+    }
+
+    /// The length of a window.
+    pub(super) fn window_nanos(&self) -> u64 {
+        self.window_nanos
+    }
+
+    /// The length of a tick. A date is less than a tick later than the time that it is for.
+    pub(super) fn tick_nanos(&self) -> u64 {
+        1 << self.shift
+    }
+
+    /// The date of `entry`.
+    #[inline]
+    pub(super) fn of(&self, entry: u64) -> u64 {
+        self.field.get(entry) << self.shift
+    }
+
+    /// The part of an entry that is the date of `now_nanos`; or `last`, the date of
+    /// the entry before, if that is later; or the tick after `over`, the date of the
+    /// entry that it is written over.
+    #[inline]
+    pub(super) fn entry(&self, now_nanos: u64, last: u64, over: u64) -> u64 {
+        let later = |a: u64, b: u64| if TIME.ahead(a, b) >= 0 { a } else { b };
+        let now = self.up(now_nanos) << self.shift;
+        let date = later(later(now, last), over.wrapping_add(self.tick_nanos()));
+        self.field.wrap(date >> self.shift)
+    }
+
+    /// The part of an entry that is the date of `now_nanos`.
+    pub(super) fn first(&self, now_nanos: u64) -> u64 {
+        self.field.wrap(self.up(now_nanos))
+    }
+
+    /// The same for the tick before, which the first entry may be written over.
+    pub(super) fn before(&self, now_nanos: u64) -> u64 {
+        self.field.wrap(self.up(now_nanos).wrapping_sub(1))
+    }
+
+    /// The tick that `now_nanos` is dated up to.
+    #[inline]
+    fn up(&self, now_nanos: u64) -> u64 {
+        now_nanos.div_ceil(self.tick_nanos())
+    }
+
+    /// The time at which a caller that reads `now_nanos` judges the log: that of the
+    /// last entry if its own is earlier, because the last entry is no longer ago
+    /// than its date says.
+    #[inline]
+    pub(super) fn judged(&self, now_nanos: u64, last: u64) -> u64 {
+        // Where ticks are longer than a nanosecond, dates are rounded up.
+        let last = last.wrapping_sub(self.tick_nanos() & !1);
+        if TIME.ahead(now_nanos, last) >= 0 { now_nanos } else { last }
+    }
+
+    /// Says if what was dated `at` has left the window at the time `judged`.
+    #[inline]
+    pub(super) fn is_gone(&self, at: u64, judged: u64) -> bool {
+        TIME.ahead(judged, at) >= self.window_nanos as i64
+    }
+
+    /// The time after `now_nanos` in which what was dated `at` leaves the window.
+    pub(super) fn left_nanos(&self, at: u64, now_nanos: u64) -> u64 {
+        // A window is below 2^62 ns, and so is an age that is less.
+        let left = (self.window_nanos as i64).saturating_sub(TIME.ahead(now_nanos, at));
+        u64::try_from(left).unwrap_or(0)
+    }
+
+    /// The age at `now_nanos` of what was dated `at`.
+    pub(super) fn age_nanos(at: u64, now_nanos: u64) -> u64 {
+        u64::try_from(TIME.ahead(now_nanos, at)).unwrap_or(0)
+    }
+
+    /// By how much `at` is further ahead of `now_nanos` than threads' clocks are
+    /// apart; 0 if it is not.
+    #[inline]
+    pub(super) fn excess_nanos(&self, at: u64, now_nanos: u64) -> u64 {
+        let ahead = TIME.ahead(now_nanos, at).min(0).unsigned_abs();
+        if ahead <= SKEW_NANOS + self.tick_nanos() {
+            return 0;
+        }
+        // Where dates are rounded up, time stood in the tick before, at its beginning
+        // or later.
+        ahead - (self.tick_nanos() & !1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::units::MAX_PERIOD_NANOS;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn nothing_leaves_the_window_early_or_a_tick_late_for_any_tick() {
+        for bits in [63, 62, 55, 40, 30] {
+            let tick = 1 << (63 - bits);
+            for window in [1, 1_000, SECOND, 3_600 * SECOND] {
+                let dates = Dates::new(Field::low(bits), window);
+                let window = dates.window_nanos();
+                for at in [0, 1, tick - 1, tick, 17 * SECOND + 3, u64::MAX - 3 * tick - window] {
+                    let date = dates.of(dates.first(at));
+                    let left = dates.left_nanos(date, at);
+                    assert!((window..window + tick).contains(&left), "{bits} {window} {at}");
+                    let is_gone = |now| dates.is_gone(date, dates.judged(now, date));
+                    assert!(is_gone(at + left) && !is_gone(at + left - 1));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_date_never_goes_back_and_is_never_that_of_the_entry_written_over() {
+        let dates = Dates::new(Field::low(63), SECOND);
+        let last = dates.of(dates.first(5 * SECOND));
+        assert_eq!(dates.of(dates.entry(4 * SECOND, last, 7)), last);
+        assert_eq!(dates.of(dates.entry(4 * SECOND, last, last)), last + 1);
+        assert_eq!(dates.of(dates.entry(6 * SECOND, last, last)), 6 * SECOND);
+        assert_eq!(dates.excess_nanos(last, 4 * SECOND), 0);
+        assert_eq!(dates.excess_nanos(last, 2 * SECOND), 3 * SECOND);
+    }
+
+    #[test]
+    fn what_is_146_years_old_is_past_and_what_is_as_far_ahead_is_not() {
+        const YEARS: u64 = 1 << 62;
+        for bits in [63, 58, 40] {
+            let dates = Dates::new(Field::low(bits), SECOND);
+            let date = dates.of(dates.first(YEARS));
+            assert!(dates.is_gone(date, 2 * YEARS - 1), "{bits}");
+            assert_eq!(Dates::age_nanos(date, 2 * YEARS - 1), YEARS - 1, "{bits}");
+            assert!(!dates.is_gone(date, 0), "{bits}");
+            assert_eq!(dates.excess_nanos(date, 1), YEARS - 1 - (dates.tick_nanos() & !1));
+        }
+    }
+
+    #[test]
+    fn the_longest_window_fits_the_coarsest_ticks_and_ends() {
+        for bits in [63, 62, 30] {
+            for window in [1 << 60, (1 << 60) + 1, 1 << 61, MAX_PERIOD_NANOS] {
+                let dates = Dates::new(Field::low(bits), window);
+                let date = dates.of(dates.first(0));
+                let is_gone = |now| dates.is_gone(date, dates.judged(now, date));
+                assert!(!is_gone(window / 2 - 1) && !is_gone(window - 1), "{bits} {window}");
+                assert!(is_gone(dates.left_nanos(date, 0)), "{bits} {window}");
+            }
+        }
+    }
+}

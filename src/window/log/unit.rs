@@ -1,0 +1,315 @@
+//! The log of single permits: exact to the nanosecond.
+//!
+//! ```text
+//!  bit 63                         1     0
+//!     +---------------------------+-----+
+//!     |       TIME (63 bits)      | LAP |
+//!     +---------------------------+-----+
+//! ```
+//!
+//! **Theorem.** In any span `(t - W, t]` of the time in which permits are dated, no more
+//! than the limit are admitted.
+//!
+//! *Proof.* An entry is admitted only if the one `limit` before it is at least `W`
+//! older (or was reset). Times do not go back along the log, so of more than
+//! `limit` entries in a span, some entry and the one `limit` before it would both
+//! be in it. ∎
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::iter::repeat_n;
+
+use crate::bits::Field;
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+use crate::decision::denied::{Denied, Shortfall};
+use crate::decision::forecast::Forecast;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::known::Known;
+use crate::decision::receipt::Receipt;
+use crate::time::clock::Clock;
+use crate::window::limit::{Limit, check_between};
+
+use super::dates::Dates;
+use super::entry_ring::{EntryRing, Head, LAP};
+use super::{MAX_PLACES, check_capacity};
+
+const TIME: Field = LAP.then(63);
+
+/// A log whose every entry is one permit.
+pub(crate) struct UnitLog<C> {
+    tape: EntryRing<C>,
+    limit: Limit,
+    window_nanos: u64,
+    dates: Dates,
+}
+
+/// The log as a call sees it.
+struct View {
+    head: Head,
+    /// The first entry that was not reset.
+    start: u64,
+    limit: u64,
+    now_nanos: u64,
+    /// The date of the last entry.
+    last: u64,
+    /// The time at which the log is judged.
+    judged: u64,
+    /// The newest entry that does not count.
+    gone: u64,
+}
+
+impl View {
+    /// The number of entries that count.
+    fn used(&self) -> u64 {
+        self.head.number - 1 - self.gone
+    }
+}
+
+impl<C: Clock> UnitLog<C> {
+    pub(crate) fn new(limit: Rate, capacity: u64, clock: C) -> Result<UnitLog<C>, ConfigError> {
+        check_capacity(capacity, limit.permits(), MAX_PLACES)?;
+        UnitLog::sized(limit.permits(), capacity, limit.period_nanos(), clock)
+    }
+
+    /// The same with room for limits up to `max_limit`, and nothing granted.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if that is less than the limit, or too much.
+    pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<UnitLog<C>, ConfigError> {
+        let limit = self.limit.get();
+        check_between(max_limit, limit, MAX_PLACES)?;
+        UnitLog::sized(limit, max_limit, self.window_nanos, self.tape.into_clock())
+    }
+
+    fn sized(
+        limit: u64,
+        capacity: u64,
+        window_nanos: u64,
+        clock: C,
+    ) -> Result<UnitLog<C>, ConfigError> {
+        let dates = Dates::new(TIME, window_nanos);
+        Ok(UnitLog {
+            tape: EntryRing::new(capacity, |now_nanos| dates.before(now_nanos), clock),
+            limit: Limit::new(limit, capacity)?,
+            window_nanos,
+            dates,
+        })
+    }
+
+    pub(crate) fn clock(&self) -> &C {
+        self.tape.clock()
+    }
+
+    pub(crate) fn healed(&self) -> u64 {
+        self.tape.healed()
+    }
+
+    pub(crate) fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    pub(crate) fn window_nanos(&self) -> u64 {
+        self.window_nanos
+    }
+
+    #[inline]
+    pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        match permits {
+            0 => self.peek(0),
+            1 => self.append(),
+            _ => Err(TOO_LARGE),
+        }
+    }
+
+    pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire(permits).map(Receipt::spent)
+    }
+
+    /// One after the other, until there are no more. At most the limit, because
+    /// time goes on meanwhile and makes room for more.
+    pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        let permits = permits.min(self.limit.get());
+        let mut grant = self.try_acquire(permits.min(1))?;
+        while grant.permits < permits {
+            match self.append() {
+                Ok(next) => grant = Grant { permits: grant.permits + 1, ..next },
+                Err(_) => break,
+            }
+        }
+        Ok(grant)
+    }
+
+    pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        if permits > 1 {
+            return Err(TOO_LARGE);
+        }
+        self.read(|view| {
+            if permits == 1 && self.is_full(view) {
+                return Err(self.denied(view));
+            }
+            Ok(self.granted(permits, view))
+        })
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.read(View::used)
+    }
+
+    pub(crate) fn reset(&self) {
+        self.tape.reset();
+    }
+
+    pub(crate) fn snapshot(&self) -> History {
+        self.read(|view| {
+            let first = view.gone + 1;
+            let age = |number| Dates::age_nanos(self.at(number), view.now_nanos);
+            History::of((first..view.head.number).map(|number| (age(number), 1)))
+        })
+    }
+
+    pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
+        // The latest are those that count for longest.
+        let places = self.tape.places() as usize;
+        let mut ages: Vec<u64> = history
+            .after(away_nanos)
+            .rev()
+            .take_while(|&(age_nanos, _)| age_nanos < self.dates.window_nanos())
+            .flat_map(|(age, permits)| repeat_n(age, permits.min(places as u64) as usize))
+            .take(places)
+            .collect();
+        ages.reverse();
+        let now_nanos = self.tape.now_nanos();
+        let date = |age_nanos: u64| self.dates.first(now_nanos.wrapping_sub(age_nanos));
+        let entries: Vec<_> = ages.iter().map(|&age_nanos| date(age_nanos)).collect();
+        let oldest = ages.first().copied().unwrap_or(0);
+        let before = self.dates.before(now_nanos.wrapping_sub(oldest));
+        self.tape.rewrite(before, entries.into_iter());
+    }
+
+    /// Takes one permit.
+    #[inline]
+    fn append(&self) -> Result<Grant, Denied> {
+        let mut now_nanos = self.tape.now_nanos();
+        let mut contender = self.tape.contender();
+        loop {
+            let view = self.view(now_nanos);
+            if self.is_behind(&view) {
+                now_nanos = self.heal();
+                continue;
+            }
+            if self.is_full(&view) {
+                let denied = self.denied(&view);
+                if self.tape.still(view.head) {
+                    return Err(denied);
+                }
+            } else {
+                if contender.has_stepped_back() {
+                    continue;
+                }
+                let grant = self.granted(1, &view);
+                if self.tape.append(view.head, self.dated(&view)) {
+                    self.tape.remember(view.gone);
+                    return Ok(grant);
+                }
+                contender.lost_race();
+            }
+        }
+    }
+
+    /// The value that `read` makes of the log at one moment.
+    fn read<T>(&self, read: impl Fn(&View) -> T) -> T {
+        let mut now_nanos = self.tape.now_nanos();
+        loop {
+            let view = self.view(now_nanos);
+            if self.is_behind(&view) {
+                now_nanos = self.heal();
+                continue;
+            }
+            let value = read(&view);
+            if self.tape.still(view.head) {
+                return value;
+            }
+        }
+    }
+
+    #[inline]
+    fn view(&self, now_nanos: u64) -> View {
+        let head = self.tape.head();
+        let last = self.at(head.number - 1);
+        let judged = self.dates.judged(now_nanos, last);
+        // What came before the start was reset. It may be ahead of the head that was
+        // seen; then the place at the head has been written, and all this is for
+        // nothing.
+        let start = self.tape.start();
+        let first = start.max(head.number - self.tape.places()).min(head.number) - 1;
+        let is_gone = |number| self.dates.is_gone(self.at(number), judged);
+        let gone = self.tape.newest_gone(first, head.number, is_gone);
+        View { head, start, limit: self.limit.get(), now_nanos, last, judged, gone }
+    }
+
+    #[inline]
+    fn at(&self, number: u64) -> u64 {
+        self.dates.of(self.tape.entry(number))
+    }
+
+    /// The entry that comes next.
+    #[inline]
+    fn dated(&self, view: &View) -> u64 {
+        self.dates.entry(view.now_nanos, view.last, self.dates.of(view.head.seen))
+    }
+
+    #[inline]
+    fn is_behind(&self, view: &View) -> bool {
+        self.dates.excess_nanos(view.last, view.now_nanos) > 0
+    }
+
+    #[cold]
+    fn heal(&self) -> u64 {
+        self.tape.heal(|entry, now| self.dates.excess_nanos(self.dates.of(entry), now))
+    }
+
+    /// The entry that has to leave the window for another one.
+    #[inline]
+    fn oldest(view: &View) -> Option<u64> {
+        let number = view.head.number - view.limit;
+        (number >= view.start).then_some(number)
+    }
+
+    #[inline]
+    fn is_full(&self, view: &View) -> bool {
+        Self::oldest(view).is_some_and(|number| !self.dates.is_gone(self.at(number), view.judged))
+    }
+
+    fn granted(&self, permits: u64, view: &View) -> Grant {
+        let last = if permits > 0 { self.dates.of(self.dated(view)) } else { view.last };
+        Grant { permits, forecast: self.forecast(view.used() + permits, last, 0, view) }
+    }
+
+    #[cold]
+    fn denied(&self, view: &View) -> Denied {
+        let left = |number| self.dates.left_nanos(self.at(number), view.now_nanos);
+        let retry_nanos = Self::oldest(view).map_or(0, left);
+        let forecast = self.forecast(view.used(), view.last, retry_nanos, view);
+        Denied::Wait(Shortfall { wanted: 1, forecast, which: 0 })
+    }
+
+    fn forecast(&self, used: u64, last: u64, retry_nanos: u64, view: &View) -> Forecast {
+        let reset_nanos = if used == 0 { 0 } else { self.dates.left_nanos(last, view.now_nanos) };
+        Forecast::Known(Known { limit: view.limit, used, reset_nanos, retry_nanos })
+    }
+}
+
+/// An entry is one permit.
+const TOO_LARGE: Denied = Denied::TooLarge { limit: 1, which: 0 };
+
+impl<C> fmt::Debug for UnitLog<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnitLog")
+            .field("limit", &self.limit)
+            .field("tape", &self.tape)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,394 @@
+//! The log of requests of any size.
+//!
+//! ```text
+//!  bit 63                                         1     0
+//!     +---------------------+---------------------+-----+
+//!     |        TIME         |        COUNT        | LAP |
+//!     +---------------------+---------------------+-----+
+//! ```
+//!
+//! `COUNT` is cumulative, up to and with the entry, and has a bit more than the
+//! limit, so that a difference of counts is a difference although they wrap. `TIME`
+//! is in ticks of a power of two of nanoseconds, such that 146 years are the past and
+//! as many to come; an entry is dated up to a tick, and so leaves the window less than a
+//! tick late and never early.
+//!
+//! **Theorem.** In any span `(t - W, t]` of the time in which requests are dated, no more
+//! than the limit is admitted.
+//!
+//! *Proof.* A request is admitted only if the count with it, less the count of the
+//! newest entry that is at least `W` older, is at most the limit. Times do not go
+//! back along the log, so all entries after that one, and only those, can be in a
+//! span that ends with the new one. ∎
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::bits::Field;
+use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+use crate::decision::denied::{Denied, Shortfall};
+use crate::decision::forecast::Forecast;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::known::Known;
+use crate::decision::receipt::Receipt;
+use crate::time::clock::Clock;
+use crate::window::limit::{Limit, check_between, check_max};
+
+use super::dates::Dates;
+use super::entry_ring::{EntryRing, Head, LAP};
+use super::{MAX_PLACES, check_capacity};
+
+/// Places besides those of the requests that count: for the newest that does not,
+/// and for the one at the head.
+const MORE: u64 = 2;
+
+/// A log whose entries are requests.
+pub(crate) struct WeightedLog<C> {
+    tape: EntryRing<C>,
+    /// The requests that it was asked to remember.
+    capacity: u64,
+    limit: Limit,
+    window_nanos: u64,
+    count: Field,
+    dates: Dates,
+}
+
+/// The log as a call sees it.
+struct View {
+    head: Head,
+    /// Set if there is no room for another entry: with it, the oldest that can be
+    /// looked at would count.
+    is_full: bool,
+    /// The newest entry that does not count.
+    gone: u64,
+    /// The permits that count.
+    used: u64,
+    limit: u64,
+    now_nanos: u64,
+    /// The count up to the last entry, and its date.
+    count: u64,
+    last: u64,
+}
+
+impl View {
+    /// The permits that there are to take; where no place is left, none.
+    fn room(&self) -> u64 {
+        if self.is_full { 0 } else { self.limit.saturating_sub(self.used) }
+    }
+}
+
+impl<C: Clock> WeightedLog<C> {
+    pub(crate) fn new(limit: Rate, capacity: u64, clock: C) -> Result<WeightedLog<C>, ConfigError> {
+        check_capacity(capacity, 1, MAX_PLACES - MORE)?;
+        let permits = limit.permits();
+        WeightedLog::sized(permits, permits, limit.period_nanos(), capacity, clock)
+    }
+
+    /// The same with room for limits up to `max_limit`, and nothing granted; for as many
+    /// requests, if there was room for as many as the limit.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if that is less than the limit, or too much.
+    pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<WeightedLog<C>, ConfigError> {
+        let limit = self.limit.get();
+        check_max(max_limit, limit, self.window_nanos)?;
+        let capacity = if self.capacity < limit {
+            self.capacity
+        } else {
+            let most = MAX_PLACES - MORE;
+            check_between(max_limit, limit, most)?;
+            self.capacity.max(max_limit)
+        };
+        let clock = self.tape.into_clock();
+        WeightedLog::sized(limit, max_limit, self.window_nanos, capacity, clock)
+    }
+
+    fn sized(
+        limit: u64,
+        max_limit: u64,
+        window_nanos: u64,
+        capacity: u64,
+        clock: C,
+    ) -> Result<WeightedLog<C>, ConfigError> {
+        let count = LAP.then(u64::BITS - max_limit.leading_zeros() + 1);
+        let dates = Dates::new(count.then(u64::BITS - count.end()), window_nanos);
+        Ok(WeightedLog {
+            tape: EntryRing::new(capacity + MORE, |now_nanos| dates.before(now_nanos), clock),
+            capacity,
+            limit: Limit::new(limit, Rate::MAX_PERMITS.min(count.max() >> 1))?,
+            window_nanos,
+            count,
+            dates,
+        })
+    }
+
+    pub(crate) fn clock(&self) -> &C {
+        self.tape.clock()
+    }
+
+    pub(crate) fn healed(&self) -> u64 {
+        self.tape.healed()
+    }
+
+    pub(crate) fn limit(&self) -> &Limit {
+        &self.limit
+    }
+
+    pub(crate) fn window_nanos(&self) -> u64 {
+        self.window_nanos
+    }
+
+    /// By less than this a request leaves the window late.
+    pub(crate) fn resolution_nanos(&self) -> u64 {
+        self.dates.tick_nanos()
+    }
+
+    #[inline]
+    pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.append(|_| permits)
+    }
+
+    pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire(permits).map(Receipt::spent)
+    }
+
+    pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        // If there is nothing, it is the first permit that is refused.
+        self.append(|room| permits.min(room.max(1)))
+    }
+
+    pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.read(|view| self.decide(permits, view))
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.read(|view| view.used)
+    }
+
+    pub(crate) fn reset(&self) {
+        self.tape.reset();
+    }
+
+    pub(crate) fn snapshot(&self) -> History {
+        self.read(|view| {
+            let mut before = self.counted(view.gone);
+            let spent = (view.gone + 1..view.head.number).map(|number| {
+                let permits = self.difference(self.counted(number), before);
+                before = self.counted(number);
+                (Dates::age_nanos(self.at(number), view.now_nanos), permits)
+            });
+            History::of(spent.collect::<Vec<_>>())
+        })
+    }
+
+    pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
+        let spent: Vec<_> = history
+            .after(away_nanos)
+            .filter(|&(age_nanos, _)| age_nanos < self.window_nanos)
+            .collect();
+        // Those for which there is no room are counted with the next ones.
+        let room = self.tape.places() as usize - 2;
+        let (early, late) = spent.split_at(spent.len().saturating_sub(room));
+        let early = early.iter().fold(0, |sum: u64, &(_, permits)| sum.saturating_add(permits));
+        // Of more than can be counted, the latest are those that count for longest.
+        let mut most = self.count.max() >> 1;
+        let mut counted: Vec<_> = late
+            .iter()
+            .rev()
+            .map(|&(age_nanos, permits)| {
+                let permits = permits.min(most);
+                most -= permits;
+                (age_nanos, permits)
+            })
+            .collect();
+        counted.reverse();
+        let now_nanos = self.tape.now_nanos();
+        let date = |age_nanos: u64| self.dates.first(now_nanos.wrapping_sub(age_nanos));
+        let mut sum = early.min(most);
+        let entries: Vec<_> = counted
+            .iter()
+            .map(|&(age_nanos, permits)| {
+                sum += permits;
+                date(age_nanos) | self.count.wrap(sum)
+            })
+            .collect();
+        let oldest = late.first().map_or(0, |&(age_nanos, _)| age_nanos);
+        let before = self.dates.before(now_nanos.wrapping_sub(oldest));
+        self.tape.rewrite(before, entries.into_iter());
+    }
+
+    /// Takes what `ask` makes of the room that there is.
+    #[inline]
+    fn append(&self, ask: impl Fn(u64) -> u64) -> Result<Grant, Denied> {
+        let mut now_nanos = self.tape.now_nanos();
+        let mut contender = self.tape.contender();
+        loop {
+            let view = self.view(now_nanos);
+            if self.dates.excess_nanos(view.last, now_nanos) > 0 {
+                now_nanos = self.heal();
+                continue;
+            }
+            let permits = ask(view.room());
+            let decision = self.decide(permits, &view);
+            if permits == 0 || decision.is_err() {
+                if self.tape.still(view.head) {
+                    return decision;
+                }
+            } else {
+                if contender.has_stepped_back() {
+                    continue;
+                }
+                let count = self.count.wrap(view.count.wrapping_add(permits));
+                if self.tape.append(view.head, self.dated(&view) | count) {
+                    self.tape.remember(view.gone);
+                    return decision;
+                }
+                contender.lost_race();
+            }
+        }
+    }
+
+    /// The value that `read` makes of the log at one moment.
+    fn read<T>(&self, read: impl Fn(&View) -> T) -> T {
+        let mut now_nanos = self.tape.now_nanos();
+        loop {
+            let view = self.view(now_nanos);
+            if self.dates.excess_nanos(view.last, now_nanos) > 0 {
+                now_nanos = self.heal();
+                continue;
+            }
+            let value = read(&view);
+            if self.tape.still(view.head) {
+                return value;
+            }
+        }
+    }
+
+    #[cold]
+    fn heal(&self) -> u64 {
+        self.tape.heal(|entry, now| self.dates.excess_nanos(self.dates.of(entry), now))
+    }
+
+    #[inline]
+    fn view(&self, now_nanos: u64) -> View {
+        let head = self.tape.head();
+        let last = self.tape.entry(head.number - 1);
+        let (count, last) = (self.count.get(last), self.dates.of(last));
+        let judged = self.dates.judged(now_nanos, last);
+        let is_gone = |number| self.dates.is_gone(self.at(number), judged);
+        // What came before the start was reset. It may be ahead of the head that was
+        // seen; then the place at the head has been written, and all this is for
+        // nothing.
+        let start = self.tape.start() - 1;
+        // The oldest that can be looked at does not count: an entry is written only if
+        // the one after it does not.
+        let oldest = head.number - (self.tape.places() - 1);
+        let first = start.max(oldest).min(head.number - 1);
+        let gone = self.tape.newest_gone(first, head.number, is_gone);
+        View {
+            head,
+            is_full: start <= oldest && gone == first,
+            gone,
+            used: self.difference(count, self.counted(gone)),
+            limit: self.limit.get(),
+            now_nanos,
+            count,
+            last,
+        }
+    }
+
+    /// All of `permits` or none.
+    fn decide(&self, permits: u64, view: &View) -> Result<Grant, Denied> {
+        let used = view.used.max(view.limit - view.room());
+        let forecast = |used, last: u64, retry_nanos| {
+            let left_nanos = self.dates.left_nanos(last, view.now_nanos);
+            let reset_nanos = if used == 0 { 0 } else { left_nanos };
+            Forecast::Known(Known { limit: view.limit, used, reset_nanos, retry_nanos })
+        };
+        if permits > view.limit {
+            return Err(Denied::TooLarge { limit: view.limit, which: 0 });
+        }
+        let after = used.saturating_add(permits);
+        if permits > 0 && (after > view.limit || view.is_full) {
+            let retry_nanos = self.wait_nanos(permits, view);
+            let forecast = forecast(used, view.last, retry_nanos);
+            return Err(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 }));
+        }
+        let last = if permits > 0 { self.dates.of(self.dated(view)) } else { view.last };
+        Ok(Grant { permits, forecast: forecast(after, last, 0) })
+    }
+
+    /// The date of the entry that comes next.
+    #[inline]
+    fn dated(&self, view: &View) -> u64 {
+        self.dates.entry(view.now_nanos, view.last, self.dates.of(view.head.seen))
+    }
+
+    /// The least wait after which `permits`, at most the limit, can be granted.
+    #[cold]
+    fn wait_nanos(&self, permits: u64, view: &View) -> u64 {
+        let room = view.limit - permits;
+        let fits = |gone| self.difference(view.count, self.counted(gone)) <= room;
+        // The least entry that has to be gone; with the last one, all are. One more is
+        // needed at least, and before what is gone the counts may have wrapped.
+        let (mut too_few, mut enough) = (view.gone, view.head.number - 1);
+        while enough.saturating_sub(too_few) > 1 {
+            let middle = too_few.midpoint(enough);
+            if fits(middle) { enough = middle } else { too_few = middle }
+        }
+        self.dates.left_nanos(self.at(enough), view.now_nanos)
+    }
+
+    #[inline]
+    fn counted(&self, number: u64) -> u64 {
+        self.count.get(self.tape.entry(number))
+    }
+
+    #[inline]
+    fn difference(&self, to: u64, from: u64) -> u64 {
+        to.wrapping_sub(from) & self.count.max()
+    }
+
+    /// The date of an entry.
+    #[inline]
+    fn at(&self, number: u64) -> u64 {
+        self.dates.of(self.tape.entry(number))
+    }
+}
+
+impl<C> fmt::Debug for WeightedLog<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeightedLog")
+            .field("limit", &self.limit)
+            .field("tape", &self.tape)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use super::*;
+    use crate::rate;
+    use crate::time::clock::manual::ManualClock;
+
+    /// It has lost no race: it wants nothing of the word but a look.
+    #[test]
+    fn a_caller_that_is_refused_while_others_are_granted_announces_itself_to_nobody() {
+        const LOOKS: u64 = 20;
+        let log = WeightedLog::new(rate!(100 / hour), 50, ManualClock::new()).unwrap();
+        let looks = core::cell::Cell::new(0);
+        let denied = log.append(|_| {
+            assert!(std::format!("{log:?}").contains("heeded: 0"), "after {} looks", looks.get());
+            if looks.get() < LOOKS {
+                looks.set(looks.get() + 1);
+                log.append(|_| 1).unwrap();
+            }
+            100
+        });
+        assert!(denied.is_err());
+        assert_eq!((looks.get(), log.append(|_| 100 - LOOKS).is_ok()), (LOOKS, true));
+    }
+}

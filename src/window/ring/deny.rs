@@ -1,0 +1,128 @@
+//! The usual denial, which overloaded callers get most: the word is open, in the tick of
+//! now or an earlier one, and no window counts a slot in part.
+//!
+//! It says what the general path in `spend` says, with one look at each window instead of
+//! one for each part of the answer.
+
+use crate::decision::denied::{Denied, Shortfall};
+use crate::decision::forecast::Forecast;
+use crate::decision::known::Known;
+use crate::sync::Ordering::Relaxed;
+use crate::time::clock::Clock;
+
+use super::plan::Cover;
+use super::slots::WindowSlots;
+use super::words::{Hot, STATE_BITS, State};
+use super::{Line, Now, Ring};
+
+impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
+    /// The denial of `permits` by the word as it was `seen`; `None` if there is none, or if
+    /// it is not as simple as that.
+    #[inline(never)]
+    pub(super) fn deny_at_once(&self, permits: u64, seen: u64, now: Now) -> Option<Denied> {
+        let (hot, state) = self.core.layout.read(seen);
+        let is_simple = state == State::Open
+            && permits > 0
+            && self.core.layout.tick.ahead(now.moment.tick, hot.tick) >= 0;
+        if !is_simple {
+            return None;
+        }
+        // Of those that refuse, the first that has to be waited for longest.
+        let mut longest: Option<(usize, Known)> = None;
+        for (which, window) in self.windows().iter().enumerate() {
+            let limit = window.limit().get();
+            // More than the limit is another denial.
+            let room = limit.checked_sub(permits)?;
+            let in_view = InView::new(window, seen, hot, now)?;
+            if in_view.used() <= room {
+                continue;
+            }
+            let retry_nanos = in_view.wait_nanos(room);
+            if longest.is_none_or(|(_, known)| retry_nanos > known.retry_nanos) {
+                let known = Known { limit, used: in_view.used(), reset_nanos: 0, retry_nanos };
+                longest = Some((which, known));
+            }
+        }
+        let (which, known) = longest?;
+        let mut reset_nanos = 0;
+        for window in self.windows() {
+            reset_nanos = reset_nanos.max(InView::new(window, seen, hot, now)?.wait_nanos(0));
+        }
+        // Nothing to write, so no CAS vouches for the boundaries.
+        self.still(seen).ok()?;
+        let forecast = Forecast::Known(Known { reset_nanos, ..known });
+        Some(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which }))
+    }
+}
+
+/// The slots of a window that count now, as a word tells that is not ahead of now.
+struct InView<'a> {
+    window: &'a WindowSlots,
+    word: u64,
+    now: Now,
+    /// The slot before the first that counts.
+    oldest: u64,
+    /// How many slots after that one the slot of the word is; 0 if nothing counts. The
+    /// boundaries before it are there, and after it nothing was counted.
+    known: u64,
+    /// The permits that count, at the place of the count in a word.
+    used: u64,
+}
+
+impl InView<'_> {
+    /// `None` for a window that counts a slot in part.
+    #[inline(always)]
+    fn new(window: &WindowSlots, word: u64, hot: Hot, now: Now) -> Option<InView<'_>> {
+        if window.cover() == Cover::Interpolated {
+            return None;
+        }
+        let present = window.slot_of(now.moment.tick);
+        let oldest = present.wrapping_sub(window.slots());
+        let known = window.slots().saturating_sub(window.slots_since(hot, present));
+        let in_view = InView { window, word, now, oldest, known, used: 0 };
+        let used = if known > 0 { in_view.since(0) } else { 0 };
+        Some(InView { used, ..in_view })
+    }
+
+    /// What was counted since the end of the slot that is so many after the oldest, fewer
+    /// than are known; at the place of the count.
+    #[inline(always)]
+    fn since(&self, slots: u64) -> u64 {
+        let boundary = self.window.boundary(self.oldest.wrapping_add(slots));
+        // ORDERING: Relaxed, as in `WindowSlots::since_ended`; the word is looked at again in
+        // `still`, after a fence.
+        // MODEL: `a_denial_is_of_a_moment_at_which_the_window_was_full`.
+        self.word.wrapping_sub(boundary.load(Relaxed)) & self.window.count_mask()
+    }
+
+    /// The permits that count.
+    #[inline(always)]
+    fn used(&self) -> u64 {
+        self.used >> STATE_BITS
+    }
+
+    /// How long until no more than `room` count.
+    #[inline(always)]
+    fn wait_nanos(&self, room: u64) -> u64 {
+        let room = room << STATE_BITS;
+        if self.used <= room {
+            return 0;
+        }
+        // The least number of slots that have to go. Mostly the first will do, or all have
+        // to go that are known.
+        let (mut too_few, mut enough) = (0, self.known);
+        if enough > 1 {
+            if self.since(1) <= room {
+                enough = 1;
+            } else if self.since(enough - 1) > room {
+                too_few = enough - 1;
+            }
+        }
+        while enough - too_few > 1 {
+            let middle = too_few.midpoint(enough);
+            if self.since(middle) <= room { enough = middle } else { too_few = middle }
+        }
+        let end = self.oldest.wrapping_add(enough).wrapping_add(self.window.slots());
+        self.window.until_later(end, self.now)
+    }
+}

@@ -1,0 +1,118 @@
+//! The turn of the ring to a new tick, and a reset.
+
+use crate::sync::Ordering::{AcqRel, Acquire, Release};
+use crate::time::clock::Clock;
+
+use super::slots::WindowSlots;
+use super::words::{Hot, State};
+use super::{Line, Ring};
+
+impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
+    /// Turns the word, which is open and was `seen`, to `tick`, and what it then
+    /// is.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn turn(&self, seen: u64, tick: u64) -> u64 {
+        let (hot, _) = self.core.layout.read(seen);
+        let sealed = self.core.layout.word(Hot { tick, ..hot }, State::Turning);
+        // ORDERING: AcqRel. Acquire orders the boundaries that are written next after
+        // the admissions of the old tick, whose CASes are Releases; see
+        // `WindowSlots::since`. Release, so that who sees the seal sees the boundaries that
+        // were written before. Acquire on failure, as in `spend`.
+        // MODEL: `no_window_admits_more_than_its_limit`.
+        match self.hot.word().compare_exchange(seen, sealed, AcqRel, Acquire) {
+            Ok(_) => self.help(sealed),
+            Err(found) => found,
+        }
+    }
+
+    /// Forgets what was granted: every boundary becomes the count as it is.
+    ///
+    /// The count goes up by one, so that no word from before comes back: a grant
+    /// could be given back that counts no more.
+    pub(crate) fn reset(&self) {
+        // ORDERING: Acquire, as in `spend`.
+        // MODEL: `a_reset_forgets_what_was_before_and_nothing_after`.
+        let mut seen = self.hot.word().load(Acquire);
+        loop {
+            let (hot, state) = self.core.layout.read(seen);
+            if state != State::Open {
+                seen = self.help(seen);
+                continue;
+            }
+            let hot = Hot { count: hot.count.wrapping_add(1), ..hot };
+            let sealed = self.core.layout.word(hot, State::Resetting);
+            // ORDERING: as in `turn`.
+            // MODEL: `a_reset_forgets_what_was_before_and_nothing_after`.
+            match self.hot.word().compare_exchange(seen, sealed, AcqRel, Acquire) {
+                Ok(_) => {
+                    self.help(sealed);
+                    return;
+                }
+                Err(found) => seen = found,
+            }
+        }
+    }
+
+    /// Writes the boundaries that are missing to the `sealed` word and opens it; the
+    /// word as it then is.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn help(&self, sealed: u64) -> u64 {
+        for window in self.windows() {
+            if let Err(found) = self.fill(window, sealed) {
+                return found;
+            }
+        }
+        let (hot, _) = self.core.layout.read(sealed);
+        let open = self.core.layout.word(hot, State::Open);
+        // ORDERING: AcqRel. Release publishes the boundaries, the others' too: they
+        // were written here or seen with Acquire. Acquire on failure, as in `spend`.
+        // MODEL: `no_window_admits_more_than_its_limit`.
+        match self.hot.word().compare_exchange(sealed, open, AcqRel, Acquire) {
+            Ok(_) => open,
+            Err(found) => found,
+        }
+    }
+
+    /// Writes the boundaries of `window` that are missing to the `sealed` word, in
+    /// order; the word as it is now if that is another.
+    fn fill(&self, window: &WindowSlots, sealed: u64) -> Result<(), u64> {
+        let (hot, state) = self.core.layout.read(sealed);
+        let present = window.slot_of(hot.tick);
+        let slot = |ago: u64| present.wrapping_sub(ago);
+        // ORDERING: Acquire. What others wrote is published by the CAS that opens the
+        // word, whoever does it. Pairs with the CAS below.
+        // MODEL: `no_window_admits_more_than_its_limit`.
+        let load = |ago: u64| window.boundary(slot(ago)).load(Acquire);
+        // A turn misses the latest ones, a reset writes all.
+        let missing = match state {
+            State::Resetting => window.slots(),
+            State::Open | State::Turning => (1..=window.slots())
+                .find(|&ago| window.is_of(load(ago), slot(ago)))
+                .map_or(window.slots(), |ago| ago - 1),
+        };
+        for ago in (1..=missing).rev() {
+            let ended = window.word(slot(ago), hot.count);
+            let seen = load(ago);
+            if seen == ended {
+                continue;
+            }
+            // ORDERING: Acquire, for who goes on with what is found. It comes after
+            // the load of the boundary, which is an Acquire: a boundary from after
+            // the word was opened brings the word of that time with it.
+            // MODEL: `a_helper_that_was_held_up_spoils_no_later_boundary`.
+            let found = self.hot.word().load(Acquire);
+            if found != sealed {
+                return Err(found);
+            }
+            // ORDERING: Release, for `Ring::still` and for the load above: who sees
+            // this boundary sees the seal. Acquire on failure: somebody else wrote
+            // it, and it is published by who opens the word.
+            // MODEL: `no_window_admits_more_than_its_limit`,
+            // `a_denial_is_of_a_moment_at_which_the_window_was_full`.
+            let _ = window.boundary(slot(ago)).compare_exchange(seen, ended, Release, Acquire);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,289 @@
+//! The loop that spends: everything that raises the count.
+
+use crate::contention::{Contender, Contention};
+use crate::decision::denied::{Denied, Shortfall};
+use crate::decision::forecast::Forecast;
+use crate::decision::grant::Grant;
+use crate::decision::known::Known;
+use crate::decision::receipt::Receipt;
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::time::clock::Clock;
+
+use super::slots::WindowSlots;
+use super::words::{Hot, State};
+use super::{Line, Now, Ring};
+
+/// A grant, and the word before and after it.
+struct RingGrant {
+    grant: Grant,
+    seen: u64,
+    written: u64,
+}
+
+/// The room in all windows together.
+#[derive(Clone, Copy)]
+struct RingLook {
+    limit: u64,
+    used: u64,
+    /// Until what is granted now counts no more in any of them.
+    forgotten_nanos: u64,
+}
+
+impl RingLook {
+    #[inline]
+    fn room(self) -> u64 {
+        self.limit.saturating_sub(self.used)
+    }
+
+    /// The least limit and the least room of both.
+    #[inline(always)]
+    fn and(self, other: RingLook) -> RingLook {
+        let limit = self.limit.min(other.limit);
+        let used = limit.saturating_sub(self.room().min(other.room()));
+        RingLook { limit, used, forgotten_nanos: self.forgotten_nanos.max(other.forgotten_nanos) }
+    }
+}
+
+impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
+    #[inline]
+    pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.spend(permits).map(|granted| granted.grant)
+    }
+
+    pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        let now = self.now();
+        self.spend_from::<false>(self.load(), now, false, |_| permits).map(|granted| granted.grant)
+    }
+
+    pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        let now = self.now();
+        // If there is nothing, it is the first permit that is refused.
+        self.spend_from::<true>(self.load(), now, false, |look| permits.min(look.room().max(1)))
+            .map(|granted| granted.grant)
+    }
+
+    pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        let RingGrant { grant, seen, written } = self.spend(permits)?;
+        Ok(Receipt::of_word(grant, self.hot.word(), (seen, written)))
+    }
+
+    #[inline]
+    fn load(&self) -> u64 {
+        // ORDERING: Acquire. The tick names the boundaries that count; this makes
+        // them visible. Pairs with the CAS that opened the word in `help`.
+        // MODEL: `no_window_admits_more_than_its_limit`.
+        self.hot.word().load(Acquire)
+    }
+
+    /// Spends `permits`. Inlined as far as the usual case: the word is open in the
+    /// tick of now, there is room, and nobody else is at it.
+    #[inline(always)]
+    fn spend(&self, permits: u64) -> Result<RingGrant, Denied> {
+        let now = self.now();
+        let seen = self.load();
+        if self.core.layout.is_open_at(seen, now.moment.tick)
+            && permits > 0
+            && let Some(look) = self.look_at_once(seen, now)
+            && permits <= look.room()
+            && !self.hot.contention().is_some_and(Contention::is_announced)
+        {
+            let (hot, _) = self.core.layout.read(seen);
+            return match self.admit(permits, seen, hot, look, now) {
+                Some(granted) => Ok(granted),
+                None => self.spend_from::<true>(seen, now, true, |_| permits),
+            };
+        }
+        if let Some(denied) = self.deny_at_once(permits, seen, now) {
+            return Err(denied);
+        }
+        self.spend_from::<true>(seen, now, false, |_| permits)
+    }
+
+    /// The loop, which starts from the word as it was `seen`, or anew if the caller
+    /// `has_lost` a race for that; spends what `ask` makes of what there is, if `SPEND`.
+    #[inline(never)]
+    fn spend_from<const SPEND: bool>(
+        &self,
+        mut seen: u64,
+        mut now: Now,
+        has_lost: bool,
+        ask: impl Fn(RingLook) -> u64,
+    ) -> Result<RingGrant, Denied> {
+        let mut contender = Contender::new(self.hot.contention());
+        if has_lost {
+            contender.lost_race();
+            seen = self.load();
+        }
+        loop {
+            let (hot, state) = self.core.layout.read(seen);
+            if state != State::Open {
+                seen = self.help(seen);
+                continue;
+            }
+            if self.is_behind(hot, now) {
+                seen = self.heal(&mut now);
+                continue;
+            }
+            let look = self.look(hot, now);
+            let permits = ask(look);
+            if permits == 0 || permits > look.room() || !SPEND {
+                let answer = self.answer(permits, hot, look, now);
+                // Nothing to write, so no CAS vouches for the boundaries.
+                match (self.still(seen), answer) {
+                    (Ok(()), Some(answer)) => {
+                        return answer.map(|grant| RingGrant { grant, seen, written: seen });
+                    }
+                    (Ok(()), None) => {}
+                    (Err(found), _) => seen = found,
+                }
+                continue;
+            }
+            if self.core.layout.tick.ahead(now.moment.tick, hot.tick) > 0 {
+                seen = self.turn(seen, now.moment.tick);
+                continue;
+            }
+            if contender.has_stepped_back() {
+                seen = self.load();
+                continue;
+            }
+            if let Some(granted) = self.admit(permits, seen, hot, look, now) {
+                return Ok(granted);
+            }
+            // Decide again from what the winner left; the clock is not read again.
+            contender.lost_race();
+            seen = self.load();
+        }
+    }
+
+    /// Takes `permits`, for which there is room; `None` if the word is no more as it was
+    /// `seen`.
+    #[inline(always)]
+    fn admit(
+        &self,
+        permits: u64,
+        seen: u64,
+        hot: Hot,
+        look: RingLook,
+        now: Now,
+    ) -> Option<RingGrant> {
+        let written = self.core.layout.plus(seen, permits);
+        // ORDERING: AcqRel on success. Release for the argument in `WindowSlots::since`;
+        // both, so that what one admitted caller did before it asked is visible to
+        // the next one. Relaxed on failure: the word is loaded again.
+        // MODEL: `no_window_admits_more_than_its_limit`,
+        // `what_was_done_before_a_grant_is_seen_after_the_next_of_a_ring`.
+        self.hot.word().compare_exchange_weak(seen, written, AcqRel, Relaxed).ok()?;
+        Some(RingGrant { grant: self.granted(permits, hot, look, now), seen, written })
+    }
+
+    #[inline]
+    fn look(&self, hot: Hot, now: Now) -> RingLook {
+        let look = |window: &WindowSlots| {
+            let counted = window.counted(hot, now);
+            let forgotten_nanos = window.forgotten_nanos(hot, now);
+            RingLook { limit: counted.limit, used: counted.used(), forgotten_nanos }
+        };
+        let none = RingLook { limit: 0, used: 0, forgotten_nanos: 0 };
+        self.windows().iter().map(look).reduce(RingLook::and).unwrap_or(none)
+    }
+
+    /// The same for a word that is open in the tick of now, if that is simple.
+    #[inline(always)]
+    fn look_at_once(&self, seen: u64, now: Now) -> Option<RingLook> {
+        let (first, others) = self.windows().split_first()?;
+        let look = |window: &WindowSlots| {
+            let used = window.held(seen, now.moment.tick)?;
+            let forgotten_nanos = window.forgotten_at_once_nanos(now);
+            Some(RingLook { limit: window.limit().get(), used, forgotten_nanos })
+        };
+        others.iter().try_fold(look(first)?, |least, window| Some(least.and(look(window)?)))
+    }
+
+    /// The answer to a request for `permits` that takes none; `None` if a limit was
+    /// raised meanwhile, so that there is room for them.
+    fn answer(
+        &self,
+        permits: u64,
+        hot: Hot,
+        look: RingLook,
+        now: Now,
+    ) -> Option<Result<Grant, Denied>> {
+        if permits == 0 || permits <= look.room() {
+            return Some(Ok(self.granted(permits, hot, look, now)));
+        }
+        let limits = self.windows().iter().map(|window| window.limit().get()).enumerate();
+        if let Some((which, limit)) = limits.min_by_key(|&(_, limit)| limit)
+            && permits > limit
+        {
+            return Some(Err(Denied::TooLarge { limit, which }));
+        }
+        // Of those that refuse, the first that has to be waited for longest.
+        let waits = self.windows().iter().map(|window| window.wait_nanos(permits, hot, now));
+        let (which, retry_nanos) = waits.enumerate().rev().max_by_key(|&(_, wait)| wait)?;
+        let counted = self.windows()[which].counted(hot, now);
+        let forecast = Forecast::Known(Known {
+            limit: counted.limit,
+            used: counted.used(),
+            reset_nanos: self.reset_nanos(hot, now),
+            retry_nanos,
+        });
+        (retry_nanos > 0).then_some(Err(Denied::Wait(Shortfall {
+            wanted: permits as i64,
+            forecast,
+            which,
+        })))
+    }
+
+    /// The grant of `permits`, as all windows together tell of it.
+    #[inline(always)]
+    fn granted(&self, permits: u64, hot: Hot, look: RingLook, now: Now) -> Grant {
+        let reset_nanos =
+            if permits == 0 { self.reset_nanos(hot, now) } else { look.forgotten_nanos };
+        let used = look.used.saturating_add(permits);
+        let forecast =
+            Forecast::Known(Known { limit: look.limit, used, reset_nanos, retry_nanos: 0 });
+        Grant { permits, forecast }
+    }
+
+    /// Until nothing counts any more, in any window.
+    #[inline(never)]
+    fn reset_nanos(&self, hot: Hot, now: Now) -> u64 {
+        let empty = |window: &WindowSlots| window.empty_nanos(hot, now);
+        self.windows().iter().map(empty).max().unwrap_or(0)
+    }
+}
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use core::cell::Cell;
+
+    use super::*;
+    use crate::limiter::sliding_window::Padded;
+    use crate::time::clock::manual::ManualClock;
+    use crate::window::ring::plan::Cover;
+    use crate::window::ring::plan::Plan;
+
+    /// The permits that others are granted, one after the other, before a caller announces
+    /// itself that loses a race to each of them.
+    fn losses(has_lost: bool) -> u64 {
+        let plan =
+            Plan { limit: 100, window_nanos: 3_600_000_000_000, slots: 1, cover: Cover::Strict };
+        let ring: Ring<Padded, [WindowSlots; 1], _> =
+            Ring::new(&[plan], ManualClock::new()).unwrap();
+        let others = Cell::new(0);
+        let granted = ring.spend_from::<true>(ring.load(), ring.now(), has_lost, |_| {
+            if !ring.hot.contention().is_some_and(Contention::is_announced) {
+                others.set(others.get() + 1);
+                ring.spend_from::<true>(ring.load(), ring.now(), false, |_| 1).map(drop).unwrap();
+            }
+            1
+        });
+        assert!(granted.is_ok());
+        others.get()
+    }
+
+    #[test]
+    fn the_race_that_is_lost_before_the_loop_counts_as_those_in_it_do() {
+        assert_eq!(losses(true) + 1, losses(false));
+    }
+}
