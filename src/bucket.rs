@@ -56,6 +56,7 @@
 
 pub(crate) mod accrual;
 pub(crate) mod carry;
+mod give_back;
 pub(crate) mod level;
 mod reconfigure;
 pub(crate) mod reserved;

@@ -9,6 +9,7 @@ use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
 use crate::decision::receipt::Receipt;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::sync::Word;
 use crate::time::clock::Clock;
 
 use super::BucketCore;
@@ -68,8 +69,8 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let granted = self.spend::<true>(move |terms, balance| all_of(permits, terms, balance))?;
-        let levels = (granted.seen, granted.written);
-        Ok(Receipt::of_level(granted.grant, &self.line.word, levels))
+        let levels = (granted.seen.to_bits(), granted.written.to_bits());
+        Ok(Receipt::of_word(granted.grant, &self.line.word, levels))
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
@@ -86,8 +87,8 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
             token.set(terms.token);
             up_to(permits, terms, balance)
         })?;
-        let written = (granted.seen != granted.written).then_some(granted.written);
-        Ok(Lease::of_level(granted.grant, &self.line.word, written, token.get()))
+        let written = (granted.seen != granted.written).then_some(granted.written.to_bits());
+        Ok(Lease::of_word(granted.grant, &self.line.word, written, token.get()))
     }
 
     pub(crate) fn force(&self, permits: u64) -> Result<Grant, Denied> {

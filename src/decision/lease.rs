@@ -2,10 +2,6 @@
 
 use core::fmt;
 
-use crate::bucket::level::Level;
-use crate::sync::AtomicWord;
-use crate::sync::Ordering::Relaxed;
-
 use super::grant::Grant;
 
 /// Permits taken from a limiter at once, for its holder to spend one by one.
@@ -57,7 +53,7 @@ enum LeaseOrigin<'a> {
     /// Nowhere.
     Spent,
     /// Off the level of `word`, if that still is what was `written`.
-    Level { word: &'a AtomicWord<Level>, written: Level, token: u64 },
+    Word { word: &'a dyn LeasedWord, written: u64, token: u64 },
     /// Into a shard, with its room.
     #[cfg(feature = "alloc")]
     Shard(ShardHome<'a>),
@@ -81,19 +77,25 @@ pub(crate) struct ShardHome<'a> {
     pub(crate) limit: u64,
 }
 
+/// A word that permits were taken from, to be held by a lease.
+pub(crate) trait LeasedWord: Sync {
+    /// Takes `unspent` units off what was `written`, if nothing has happened to the word since.
+    fn give_back(&self, written: u64, unspent: u64);
+}
+
 impl<'a> Lease<'a> {
     /// The most that one lease holds.
     pub const MAX: u64 = (1 << 31) - 1;
 
     /// Of a word that was `written`, if it was, at `token` half-units per permit.
-    pub(crate) fn of_level(
+    pub(crate) fn of_word(
         grant: Grant,
-        word: &'a AtomicWord<Level>,
-        written: Option<Level>,
+        word: &'a dyn LeasedWord,
+        written: Option<u64>,
         token: u64,
     ) -> Lease<'a> {
         let source = match written {
-            Some(written) => LeaseOrigin::Level { word, written, token },
+            Some(written) => LeaseOrigin::Word { word, written, token },
             None => LeaseOrigin::Spent,
         };
         Lease { left: grant.permits(), grant, source }
@@ -146,15 +148,10 @@ impl<'a> Lease<'a> {
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
         match self.source {
-            LeaseOrigin::Level { word, written, token } if self.left > 0 => {
-                let less = written.without(self.left.saturating_mul(token));
-                // ORDERING: Relaxed, as where a receipt is given back: the CAS makes of
-                // the grant one of what was used, at the same instant, and
-                // goes on with the release sequence that it finds.
-                // MODEL: `a_lease_given_back_was_for_what_was_used`.
-                let _ = word.compare_exchange(written, less, Relaxed, Relaxed);
+            LeaseOrigin::Word { word, written, token } if self.left > 0 => {
+                word.give_back(written, self.left.saturating_mul(token));
             }
-            LeaseOrigin::Spent | LeaseOrigin::Level { .. } => {}
+            LeaseOrigin::Spent | LeaseOrigin::Word { .. } => {}
             #[cfg(feature = "alloc")]
             LeaseOrigin::Shard(home) => home.limiter.put_back(home, self.left),
         }

@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use crate::bucket::level::Level;
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicWord, Word};
 
@@ -69,12 +68,10 @@ enum Undo<'a> {
     /// Nothing was taken.
     Nothing,
     /// By putting the word back to the first of these, if it still is the second.
-    Level(&'a AtomicWord<Level>, Level, Level),
-    /// The same.
-    Word(&'a AtomicWord<u64>, u64, u64),
+    Word(&'a dyn Slot, u64, u64),
     /// By the store that a key is in: the slot held the first of these, and then the second.
     #[cfg(feature = "alloc")]
-    Slot(&'a dyn TakeBack, &'a dyn Slot, u64, u64),
+    Store(&'a dyn TakeBack, &'a dyn Slot, u64, u64),
     /// By one limiter after the other, the last first.
     #[cfg(feature = "alloc")]
     Each(alloc::vec::Vec<Receipt<'a>>),
@@ -93,8 +90,7 @@ pub(crate) trait TakeBack: Sync {
     fn take_back(&self, slot: &dyn Slot, before: u64, after: u64) -> bool;
 }
 
-/// The word of a key in a store.
-#[cfg(feature = "alloc")]
+/// A word that a grant has changed.
 pub(crate) trait Slot: Sync {
     /// Puts `next` where `seen` is, if it still is; returns whether it did.
     fn replace(&self, seen: u64, next: u64) -> bool;
@@ -114,20 +110,10 @@ impl Drop for Kept<'_> {
 }
 
 impl<'a> Receipt<'a> {
-    /// A grant that moved the level `word` from the first of `levels` to the second.
-    pub(crate) fn of_level(
-        grant: Grant,
-        word: &'a AtomicWord<Level>,
-        (seen, written): (Level, Level),
-    ) -> Receipt<'a> {
-        let undo = if seen == written { Undo::Nothing } else { Undo::Level(word, seen, written) };
-        Receipt { grant, undo }
-    }
-
     /// A grant that moved `word` from the first of `words` to the second.
     pub(crate) fn of_word(
         grant: Grant,
-        word: &'a AtomicWord<u64>,
+        word: &'a dyn Slot,
         (seen, written): (u64, u64),
     ) -> Receipt<'a> {
         let undo = if seen == written { Undo::Nothing } else { Undo::Word(word, seen, written) };
@@ -143,7 +129,7 @@ impl<'a> Receipt<'a> {
         slot: &'a dyn Slot,
         (before, after): (u64, u64),
     ) -> Receipt<'a> {
-        Receipt { grant, undo: Undo::Slot(store, slot, before, after) }
+        Receipt { grant, undo: Undo::Store(store, slot, before, after) }
     }
 
     /// The permits of a lease.
@@ -179,10 +165,9 @@ impl<'a> Receipt<'a> {
     pub fn give_back(self) -> bool {
         match self.undo {
             Undo::Nothing => true,
-            Undo::Level(word, seen, written) => put_back(word, seen, written),
-            Undo::Word(word, seen, written) => put_back(word, seen, written),
+            Undo::Word(word, seen, written) => word.replace(written, seen),
             #[cfg(feature = "alloc")]
-            Undo::Slot(store, slot, before, after) => store.take_back(slot, before, after),
+            Undo::Store(store, slot, before, after) => store.take_back(slot, before, after),
             #[cfg(feature = "alloc")]
             Undo::Each(parts) => {
                 let mut is_all = true;
@@ -201,8 +186,14 @@ impl<'a> Receipt<'a> {
     }
 }
 
+impl Slot for AtomicWord<u64> {
+    fn replace(&self, seen: u64, next: u64) -> bool {
+        put_back(self, next, seen)
+    }
+}
+
 /// Puts `word` back to what was `seen`, if it still is what was `written`.
-fn put_back<W: Word>(word: &AtomicWord<W>, seen: W, written: W) -> bool {
+pub(crate) fn put_back<W: Word>(word: &AtomicWord<W>, seen: W, written: W) -> bool {
     // ORDERING: Relaxed. The CAS puts back what was there, and reads nothing by it.
     // Whoever acquires what is put back still synchronizes with the CAS that first
     // wrote it: a read-modify-write goes on with the release sequence that it finds.

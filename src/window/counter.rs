@@ -181,7 +181,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let Granted { grant, seen, written } = self.spend::<true>(|_| permits)?;
-        Ok(Receipt::of_word(grant, &self.word, (seen, written)))
+        Ok(Receipt::of_word(grant, &*self.word, (seen, written)))
     }
 
     /// The permits that count now.
