@@ -1,58 +1,54 @@
-//! The one-word core: what a token bucket, a GCRA and a leaky bucket share.
+//! The core of the token bucket, the GCRA and the leaky bucket: all their state is one word.
 //!
-//! The state is one [`Level`]: the units spent since the origin, clamped so that
-//! no more than the capacity can be unspent. [`Terms`] say how units are earned
-//! (the accrual `A`) and what a token costs. To admit is to raise the level:
+//! The state is one [`Level`]: the units spent since the origin, clamped so that the unspent units
+//! never exceed the capacity. [`Terms`] say how units are earned (the accrual `A`) and how many a
+//! token costs. Admitting a request raises the level:
 //!
 //! ```text
 //! balance = min(A(now) - level, capacity)
 //! admit n   iff balance >= n * token, by CAS: level = A(now) - (balance - n * token)
 //! ```
 //!
-//! Progress: lock-free; a CAS is repeated only because another call's succeeded
-//! (or, on some processors, failed for no reason). Changes wait for each other.
-//! Memory: 384 bytes on x86-64, the clock included. Cost: a denial 2 loads of the shared word
-//! and no write; an admission 2 loads and 1 CAS of its line.
+//! Progress: lock-free; a CAS is retried only because another call's CAS succeeded (or because it
+//! failed spuriously, as it may on some processors). Changes of the terms wait for each other.
+//! Memory: 384 bytes on x86-64, including the clock. Cost: a denial does 2 loads of the shared word
+//! and no write; an admission does 2 loads and 1 CAS on its line.
 //!
 //! # Why the bound holds
 //!
-//! **Theorem.** For any interleaving, and whatever value each call reads from the
-//! clock between its start and its end, the units admitted in any span (s, t] of
-//! the clock are at most `capacity + A(t) - A(s)`, and `max_debt` more if debt is
-//! forced, as long as the limiter is not reset or healed.
+//! **Theorem.** For any interleaving, and whatever value each call reads from the clock between its
+//! start and its end, the units admitted in any span (s, t] of the clock are at most
+//! `capacity + A(t) - A(s)`, and `max_debt` more if debt is forced, as long as the limiter is not
+//! reset or healed.
 //!
-//! *Proof.* Leave out every grant that was given back, and the CAS that gave it
-//! back: they stood next to each other, and the second put back what the first
-//! found. (Of a lease a part is given back: the two make one smaller grant.) The other successful CASes have one order, the word's. (1) In that order
-//! the level never falls, and rises by at least the cost of each admission: the new
-//! level is `max(level, A(now) - capacity) + cost`. (2) The first admission of
-//! the span starts from a level of at least `A(now) - capacity >= A(s) -
-//! capacity`. (3) The last ends at a level of at most `A(now) <= A(t)`, or
-//! `max_debt` above it. The costs add up to no more than (3) - (2). ∎
+//! *Proof.* Leave out every grant that was given back, together with the CAS that gave it back: the
+//! two were adjacent, and the second restored what the first had found. (A lease gives back a part
+//! of its grant: the two CASes count as one smaller grant.) The other successful CASes have one
+//! order, that of the word. (1) In that order the level never falls, and rises by at least the cost
+//! of each admission: the new level is `max(level, A(now) - capacity) + cost`. (2) The first
+//! admission of the span starts from a level of at least `A(now) - capacity >= A(s) - capacity`.
+//! (3) The last ends at a level of at most `A(now) <= A(t)`, or `max_debt` above it. The costs add
+//! up to no more than (3) - (2). ∎
 //!
-//! Clocks of different threads need not agree, and the clock may be read before
-//! the word: (2) and (3) ask only that each reading lies in (s, t].
+//! The clocks of different threads need not agree, and the clock may be read before the word: (2)
+//! and (3) require only that each reading lies in (s, t].
 //!
 //! # Live changes of the terms
 //!
-//! The terms are eight words, and a caller must not see some old and some new.
-//! There are two slots for them, and **the lowest bit of the level names the slot
-//! in force**. A change writes the other slot, and then adds one to the word: the
-//! bit flips, and every CAS that was decided under the old terms fails. A balance
-//! is carried over by choosing where the new accrual starts; if it earns as the
-//! old one did, that one goes on, and not even a part of a unit is lost.
+//! The terms are eight words, and a caller must never see a mixture of old and new ones. They have
+//! two slots, and **the lowest bit of the level names the slot in force**. A change writes the
+//! other slot, then adds one to the word: the bit flips, and every CAS decided under the old terms
+//! fails. A balance is carried over by choosing where the new accrual starts. If the new terms earn
+//! as the old ones did, the old accrual continues, and not even a fraction of a unit is lost.
 //!
-//! **Theorem.** No admission, and no denial that is returned, comes from a
-//! mixture of terms.
+//! **Theorem.** No admission, and no denial that is returned, is decided under a mixture of terms.
 //!
-//! *Proof.* The word only ever grows, but for a grant that is given back, or a part of it,
-//! which puts back the word just before it, or one in between; and no word from before a
-//! change comes back. So a
-//! CAS that succeeds found the word as it was loaded, with no change in between. A
-//! slot is written only while the word names the other one. So from the load to the
-//! CAS, the slot that was read was not written. A denial does no CAS; it looks at the
-//! word once more instead. (Where the orderings come in is argued at each
-//! operation.) ∎
+//! *Proof.* The word only ever grows, except when a grant is given back, in whole or in part: that
+//! restores the word just before the grant, or one between the two. No word from before a change
+//! comes back. So a CAS that succeeds found the word as it was loaded, with no change in between. A
+//! slot is written only while the word names the other one. So the slot that was read was not
+//! written between the load and the CAS. A denial does no CAS; it loads the word a second time
+//! instead. (The orderings are argued at each operation.) ∎
 
 pub(crate) mod accrual;
 pub(crate) mod carry;
@@ -80,18 +76,17 @@ use self::reserved::{Lent, NothingReserved};
 use self::term_slots::TermSlots;
 use self::terms::Terms;
 
-/// A limiter whose state is one word; of its capacity, `L` may be lent.
+/// A limiter whose state is one word; `L` counts the part of its capacity that is reserved.
 pub(crate) struct BucketCore<C, L = NothingReserved> {
     pub(crate) line: CachePadded<ContendedLine<L>>,
     pub(crate) slots: TermSlots,
     pub(crate) clock: C,
-    /// 1 while a call changes the terms: the others wait for it. No other verb
-    /// looks at it.
+    /// 1 while a call changes the terms: other changes wait for it. No other operation reads it.
     pub(crate) changing: AtomicWord<u64>,
     healed: AtomicWord<u64>,
 }
 
-/// What callers write, on a line of its own.
+/// The contended fields, padded to their own cache line.
 pub(crate) struct ContendedLine<L> {
     pub(crate) word: AtomicWord<Level>,
     pub(crate) lent: L,
@@ -99,7 +94,7 @@ pub(crate) struct ContendedLine<L> {
 }
 
 impl<C: Clock, L: Lent> BucketCore<C, L> {
-    /// A limiter on `terms` that holds `initial` tokens.
+    /// Creates a limiter on `terms` that holds `initial` tokens.
     pub(crate) fn new(terms: Terms, initial: u64, clock: C) -> BucketCore<C, L> {
         let balance = initial.saturating_mul(terms.token).min(terms.capacity) as i64;
         let terms = Terms {
@@ -124,14 +119,14 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         &self.clock
     }
 
-    /// How often an impossible level was healed.
+    /// Number of times that an impossible level was healed.
     pub(crate) fn healed(&self) -> u64 {
-        // ORDERING: Relaxed. A statistic; nothing is decided by it.
+        // ORDERING: Relaxed. A statistic; no decision depends on it.
         // MODEL: `an_impossible_level_is_healed_once`.
         self.healed.load(Relaxed)
     }
 
-    /// What is held, with so many permits more that are held `outside`.
+    /// Returns what is held, plus the permits held `outside`.
     pub(crate) fn snapshot(&self, outside: u64) -> Snapshot {
         let (terms, holding) = self.look();
         holding.plus(outside, &terms).snapshot(&terms)
@@ -141,13 +136,13 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         self.look().0
     }
 
-    /// The tokens that are missing to full, a part of one counted whole.
+    /// Tokens missing to full; a fraction counts as a whole token.
     pub(crate) fn level(&self) -> u64 {
         let (terms, holding) = self.look();
         terms.capacity.saturating_add_signed(holding.balance.saturating_neg()).div_ceil(terms.token)
     }
 
-    /// The terms in force and what is held under them.
+    /// Returns the terms in force and what is held under them.
     fn look(&self) -> (Terms, Holding) {
         let mut may_heal = true;
         // ORDERING: Acquire, as in `spend`.
@@ -171,24 +166,23 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         }
     }
 
-    /// What the word may hold: all of the capacity but what is lent. To be asked after
-    /// the word was loaded.
+    /// The most that the word may hold: the capacity that is not reserved. Must be called after the
+    /// word was loaded.
     #[inline(always)]
     pub(crate) fn capacity(&self, terms: &Terms) -> u64 {
         self.line.lent.left_of(terms, 0)
     }
 
-    /// Whether the word is still `seen`, so that the terms it named are not a
-    /// mixture; the word as it is now if not.
+    /// Checks that the word is still `seen`, so that the terms it named are not a mixture;
+    /// otherwise returns the word found.
     #[inline]
     pub(crate) fn still(&self, seen: Level) -> Result<(), Level> {
-        // ORDERING: an Acquire fence, so that the look at the word comes after
-        // the loads of the terms. Pairs with the Release stores in
-        // `TermSlots::prepare`: had one of them been seen, so would be the CAS before
-        // them that moved the word on.
+        // ORDERING: an Acquire fence, so that the second load of the word comes after the loads of
+        // the terms. Pairs with the Release stores in `TermSlots::prepare`: if a load saw one of
+        // them, the second load would also see the CAS before that store, which moved the word on.
         // MODEL: `a_denial_is_never_from_mixed_terms`.
         fence(Acquire);
-        // ORDERING: Acquire, because the caller goes on with the level found.
+        // ORDERING: Acquire, because the caller continues with the level found.
         // MODEL: `a_denial_is_never_from_mixed_terms`.
         let found = self.line.word.load(Acquire);
         if found == seen { Ok(()) } else { Err(found) }

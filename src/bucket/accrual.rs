@@ -1,13 +1,13 @@
-//! Accrual: how many units a limiter has earned since its origin.
+//! Accrual: the units that a limiter has earned since its origin.
 //!
-//! Everything that limiters on the word differ in is this function, `A(t)`. The
-//! bound needs only that it never decreases.
+//! Limiters on the word differ only in this function, `A(t)`. The bound requires only that it never
+//! decreases.
 //!
 //! * [`Linear`]: `A(t) = floor(t * gain / period)`.
 //! * [`Stepped`]: `A(t) = gain * floor((t + phase) / period)`.
 //!
-//! `gain` is what one period earns, in units. Neither loses a remainder: `A` is
-//! taken from the origin each time, not from the last call.
+//! `gain` is the number of units that one period earns. Neither function loses a remainder: `A` is
+//! computed from the origin each time, not from the last call.
 
 pub(crate) mod linear;
 pub(crate) mod stepped;

@@ -1,4 +1,4 @@
-//! Grants and leases that are given back to the word that they came from.
+//! Giving grants and leases back to the word they came from.
 
 use crate::decision::lease::LeasedWord;
 use crate::decision::receipt::{Slot, put_back};

@@ -7,16 +7,16 @@
 //!     +----------------------------------------+------+
 //! ```
 //!
-//! Everything is counted in half-units, in the whole word, modulo 2^64: a unit
-//! is 2. Accrued counts start from a base that carries the slot's bit, so in any
-//! difference of the two the bit cancels, and no mask is needed.
+//! Amounts are counted in half-units, in the whole word, modulo 2^64: a unit is 2. Accrued counts
+//! start from a base that carries the slot's bit, so the bit cancels in any difference of the two,
+//! and no mask is needed.
 //!
 //! | from  | `spend(cost)`                            | `successor()`             |
 //! |-------|------------------------------------------|---------------------------|
 //! | level | max(level, accrued - capacity) + cost    | level + 1: the other slot |
 //!
-//! The word only grows. (Modulo 2^64, which at the highest rate is 136 years: a
-//! value can come back only to a call that was suspended for that long.)
+//! The word only grows. (It wraps modulo 2^64, after 136 years at the highest rate: only a call
+//! that was suspended for that long can meet a value again.)
 
 use core::fmt;
 
@@ -24,7 +24,7 @@ use crate::bits::Field;
 use crate::branch::guess;
 use crate::sync::Word;
 
-/// Which slot holds the terms that the level is counted in.
+/// The slot that holds the terms of the level.
 const SLOT: Field = Field::low(1);
 
 /// Units spent, modulo 2^63.
@@ -32,7 +32,7 @@ const UNITS: Field = SLOT.then(63);
 
 const _: () = assert!(UNITS.end() == u64::BITS, "the fields fill the word");
 
-/// The half-units that make one unit.
+/// Half-units in one unit.
 pub(super) const UNIT: u64 = 1 << UNITS_SHIFT;
 const UNITS_SHIFT: u32 = u64::BITS - 63;
 
@@ -43,20 +43,20 @@ macro_rules! level {
         pub(crate) struct $Level($word);
 
         impl $Level {
-            /// What may be spent, in half-units: less than 0 is a debt.
+            /// Returns the balance that may be spent, in half-units; negative for a debt.
             ///
-            /// Never above `capacity`: units that were not spent for longer than
-            /// it takes to fill the bucket are gone.
+            /// Never above `capacity`: units that stay unspent for longer than it takes to fill the
+            /// bucket are lost.
             #[inline]
             pub(crate) fn balance(self, accrued: $word, capacity: $word) -> $signed {
                 let unspent = accrued.wrapping_sub(self.0) as $signed;
                 if guess(unspent <= capacity as $signed) { unspent } else { capacity as $signed }
             }
 
-            /// The level after `cost` is spent of the balance.
+            /// Returns the level after `cost` is spent from the balance.
             ///
-            /// Where nothing was clamped this is a plain sum, so that a processor
-            /// that guesses as much need not wait for `accrued` to go on.
+            /// Without a clamp this is a plain sum, so a processor that predicts that branch need
+            /// not wait for `accrued`.
             #[inline]
             pub(crate) fn spend(self, cost: $signed, accrued: $word, capacity: $word) -> $Level {
                 let unspent = accrued.wrapping_sub(self.0) as $signed;
@@ -71,36 +71,36 @@ macro_rules! level {
 }
 
 level!(
-    /// The word: units spent, and the slot of the terms they are counted in.
+    /// The state word: units spent, and the slot of the terms they are counted in.
     Level, u64, i64
 );
 
 impl Level {
-    /// Nothing spent, under the terms of slot 0.
+    /// The level with nothing spent, under the terms of slot 0.
     pub(crate) const ZERO: Level = Level(0);
 
-    /// The next word up, which names the other slot.
+    /// Returns the next value of the word, which names the other slot.
     pub(super) const fn successor(self) -> Level {
         Level(self.0.wrapping_add(1))
     }
 
-    /// The level that a smaller spending would have left, by `cost`.
+    /// Returns the level that a spending smaller by `cost` would have left.
     pub(crate) const fn without(self, cost: u64) -> Level {
         Level(self.0.wrapping_sub(cost))
     }
 
-    /// The count accrued at the instant when this level leaves `balance`.
+    /// Returns the accrued count at which this level leaves `balance`.
     pub(super) const fn accrued_at(self, balance: i64) -> u64 {
         self.0.wrapping_add(balance as u64)
     }
 
-    /// The level that leaves `balance` of what is `accrued`.
+    /// Returns the level that leaves `balance` of the count `accrued`.
     #[cfg(feature = "keyed")]
     pub(crate) const fn leaving(balance: i64, accrued: u64) -> Level {
         Level(accrued.wrapping_sub(balance as u64))
     }
 
-    /// The index of the slot that holds this level's terms.
+    /// Returns the index of the slot that holds this level's terms.
     #[inline]
     pub(super) const fn slot(self) -> usize {
         SLOT.get(self.0) as usize
@@ -134,7 +134,7 @@ mod tests {
 
     level!(Tiny, u8, i8);
 
-    /// The half-circle: the largest difference of two words that has a sign.
+    /// Half the circle: the largest difference of two words that has a sign.
     const HALF: i32 = 128;
 
     #[test]

@@ -1,4 +1,4 @@
-//! The loop that changes the terms, and with them what is held.
+//! The loop that changes the terms, and carries the balance over to them.
 
 use crate::contention::Contender;
 use crate::decision::snapshot::Snapshot;
@@ -16,8 +16,8 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         self.change(|terms, holding| (*terms, holding.filled(terms)));
     }
 
-    /// Enforces `new` from now on. `outside` are permits that were held elsewhere; they
-    /// are held here now.
+    /// Enforces `new` from now on. Adds the `outside` permits that were held elsewhere; from now on
+    /// they are held here.
     pub(crate) fn reconfigure(&self, new: &Terms, carry: Carry, outside: u64) {
         self.change(|old, holding| (*new, holding.plus(outside, old).carried(old, new, carry)));
     }
@@ -26,8 +26,8 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         self.change(|terms, _| (*terms, Holding::restored(snapshot, away_nanos, terms)));
     }
 
-    /// Puts the terms and the holding that `next` makes of the present ones in
-    /// force, at one instant.
+    /// Puts the terms and the holding that `next` makes from the present ones in force, at one
+    /// instant.
     fn change(&self, next: impl Fn(&Terms, Holding) -> (Terms, Holding)) {
         let _changing = self.wait_for_turn();
         self.change_locked(|terms, holding, _| Some(next(terms, holding)));
@@ -43,21 +43,20 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         }
     }
 
-    /// As `change`, for the holder of the lock, with the time at hand. `None`
-    /// leaves all as it is.
+    /// Does the same as `change` for the holder of the lock, and passes the time to `next`. If
+    /// `next` returns `None`, nothing changes.
     fn change_locked(
         &self,
         next: impl Fn(&Terms, Holding, u64) -> Option<(Terms, Holding)>,
     ) -> bool {
-        // It does not step back for others: changes are rare.
+        // A change does not step back for others: changes are rare.
         let mut contender = Contender::new(Some(&self.line.contention));
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `terms_are_never_mixed`, `a_change_keeps_the_bound`.
         let mut seen = self.line.word.load(Acquire);
         loop {
-            // The clock is read after the level. With an earlier reading, what was
-            // admitted in between would look like a debt, and to clamp that would
-            // be to forgive it.
+            // The clock is read after the level. With an earlier reading, admissions made in
+            // between would look like a debt, and clamping that debt would forgive it.
             let now_nanos = self.clock.now_nanos();
             let old = self.slots.named_by(seen);
             let holding = Holding::of(seen, &old, self.capacity(&old), now_nanos);
@@ -65,10 +64,10 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
             let successor = seen.successor();
             let terms = terms.succeeding(&old, holding, successor, now_nanos);
             self.slots.prepare(successor, terms);
-            // ORDERING: Release publishes the slot's stores to whoever loads the
-            // successor. Acquire orders this before the stores of the next change,
-            // which go into the slot that is now out of force; see
-            // `TermSlots::named_by`. On failure Relaxed: the word is loaded again.
+            // ORDERING: Release publishes the slot's stores to every caller that loads the
+            // successor. Acquire orders this before the stores of the next change, which go into
+            // the slot that is now out of force; see `TermSlots::named_by`. On failure Relaxed: the
+            // word is loaded again.
             // MODEL: `terms_are_never_mixed`, `a_change_keeps_the_bound`.
             if self.line.word.compare_exchange(seen, successor, AcqRel, Relaxed).is_ok() {
                 return true;
@@ -78,16 +77,16 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         }
     }
 
-    /// Starts again from full if the level is further ahead of the clock than any
-    /// call can have put it. Whether it is worth asking again.
+    /// Starts again from full if the level is further ahead of the clock than any call can have put
+    /// it. Returns whether the caller should decide again.
     #[cold]
     #[inline(never)]
     pub(crate) fn heal(&self) -> bool {
-        // Somebody is changing the terms: the answer stands as it is.
+        // Another call is changing the terms: the answer stands.
         let Some(_changing) = self.lock() else { return false };
-        // The caller read the clock before the level, and may have been held up
-        // in between, so what it saw may be legal. `change_locked` reads them in
-        // the order in which a level that is too far ahead is a fault.
+        // The caller read the clock before the level, and may have been delayed in between, so what
+        // it saw may be legal. `change_locked` reads the level first: in that order, a level that
+        // is too far ahead is a fault.
         let healed = self.change_locked(|terms, holding, now_nanos| {
             terms.is_impossible(holding.balance, now_nanos).then(|| (*terms, holding.filled(terms)))
         });
@@ -99,23 +98,23 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         true
     }
 
-    /// Returns whether no change of terms is under way. One that begins later reads the clock no
-    /// earlier than the caller has.
+    /// Returns whether no change of terms is in progress. A change that begins later reads the
+    /// clock no earlier than the caller has.
     #[cfg(feature = "alloc")]
     pub(crate) fn is_unchanging(&self) -> bool {
-        // ORDERING: Release, and a CAS though it changes nothing, so that it has its place among
-        // those of `lock`. One that comes later takes over from it, by its Acquire, what the
-        // caller has read of the clock. If a change has ended, its store in `drop` is what is
-        // found here, and the fence of the caller's `still` takes over from that: the word has
-        // moved on. On failure Relaxed: that a change was under way says enough.
+        // ORDERING: Release, and a CAS although it changes nothing, so that it has its place among
+        // the CASes of `lock`. A later `lock` synchronizes with it, by its Acquire, and so comes
+        // after the caller's reading of the clock. If a change has ended, its store in `drop` is
+        // the value found here, and the fence of the caller's `still` synchronizes with that: the
+        // word has moved on. On failure Relaxed: it is enough to know that a change was in
+        // progress.
         // MODEL: `room_given_back_beside_a_change_brings_nothing_back_that_the_new_terms_cut_off`.
         self.changing.compare_exchange(0, 0, Release, Relaxed).is_ok()
     }
 
     fn lock(&self) -> Option<Changing<'_>> {
-        // ORDERING: Acquire, so that the stores of this change to a slot come
-        // after those of the last one. Pairs with the store in `drop`, and with
-        // `is_unchanging`.
+        // ORDERING: Acquire, so that this change's stores to a slot come after those of the
+        // previous change. Pairs with the store in `drop`, and with `is_unchanging`.
         // MODEL: `two_changes_leave_one_of_them`,
         // `room_given_back_beside_a_change_brings_nothing_back_that_the_new_terms_cut_off`.
         self.changing.compare_exchange(0, 1, Acquire, Relaxed).ok()?;
@@ -123,8 +122,8 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
     }
 }
 
-/// The right to change the terms, given back when dropped: a clock of the user's
-/// runs in between, and may panic.
+/// The lock on changes of the terms. Released when dropped, because a user's clock runs while it is
+/// held, and may panic.
 pub(crate) struct Changing<'a>(&'a AtomicWord<u64>);
 
 impl Drop for Changing<'_> {

@@ -1,22 +1,22 @@
-//! What is lent of a word's capacity.
+//! Capacity of a word that is reserved for use elsewhere.
 //!
-//! A token that is spent elsewhere than from the word (by a shard, under a lease) must
-//! have room there, and **that room is not the word's as long as it is lent**: the word
-//! holds at most its capacity less what is lent. So all that can be spent at once, in the
-//! word and outside, is never more than the capacity.
+//! A token that is spent outside the word (by a shard, under a lease) needs capacity there, and
+//! **that capacity is not the word's as long as it is reserved**: the word holds at most its
+//! capacity less what is reserved. So the tokens that can be spent at once, in the word and
+//! outside, never exceed the capacity.
 
 use super::terms::Terms;
 
-/// How much room is lent.
+/// A count of the capacity that is reserved.
 pub(crate) trait Lent {
     fn none() -> Self;
 
-    /// What `terms` leave to the word, if `own` permits of the room that is lent need not
-    /// be counted: their owner has only just borrowed them, and there is nothing in them.
+    /// Returns the capacity that `terms` leave to the word. The caller's `own` permits of the
+    /// reserved capacity are not counted: it has only just reserved them, and they hold no tokens.
     fn left_of(&self, terms: &Terms, own: u64) -> u64;
 }
 
-/// Nothing is ever lent: all of the capacity is the word's.
+/// Reserves nothing: all of the capacity is the word's.
 #[derive(Debug)]
 pub(crate) struct NothingReserved;
 

@@ -1,4 +1,4 @@
-//! The loop that spends: everything that raises the level by what it costs.
+//! The loop that spends: all operations that raise the level by a cost.
 
 use core::cell::Cell;
 
@@ -17,33 +17,33 @@ use super::level::{Level, UNIT};
 use super::reserved::Lent;
 use super::terms::Terms;
 
-/// What a verb makes of the terms and of what there is to spend.
+/// The decision of an operation, given the terms and the balance.
 pub(crate) type Charge = Result<Spend, Refusal>;
 
 pub(crate) enum Spend {
-    /// Grant no permits and leave all as it is.
+    /// Grants no permits and leaves everything unchanged.
     Nothing,
-    /// Spend `cost` half-units, which is more than none, and grant `permits`.
+    /// Spends `cost` half-units, which is more than 0, and grants `permits`.
     Some { permits: u64, cost: i64 },
 }
 
 pub(crate) enum Refusal {
-    /// Not until there are `wanted` half-units.
+    /// Refused until there are `wanted` half-units.
     Wait { wanted: i64 },
-    /// Not ever: no more than `limit` permits.
+    /// Refused for ever: more than `limit` permits are never granted.
     TooLarge { limit: u64 },
 }
 
-/// What came of one attempt.
+/// The result of one attempt.
 enum Attempt {
     Spent(Spent),
     NotSpent(NotSpent),
-    /// The answer of a level or at a time that is impossible.
+    /// An answer from an impossible level, or at an impossible time.
     Impossible(Result<Spent, NotSpent>),
-    /// No answer; the next attempt starts from what was found.
+    /// No answer; the next attempt starts from the word found.
     Missed {
         found: Level,
-        /// Whether a CAS failed.
+        /// True if a CAS failed.
         has_lost: bool,
     },
 }
@@ -55,7 +55,7 @@ pub(crate) struct Spent {
     written: Level,
 }
 
-/// A refusal, and the limiter as it stood.
+/// A refusal, and the limiter's state at that moment.
 pub(crate) struct NotSpent {
     pub(crate) refusal: Refusal,
     pub(crate) forecast: Forecast,
@@ -110,18 +110,17 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         }
     }
 
-    /// Spends what `charge` says, if `SPEND`. Inlined as far as the first
-    /// attempt, so that what a caller does not ask of the answer is not computed.
+    /// Spends what `charge` decides, if `SPEND`. Inlined up to the first attempt, so that parts of
+    /// the answer that the caller does not use are not computed.
     #[inline(always)]
     pub(crate) fn spend<const SPEND: bool>(
         &self,
         charge: impl Fn(&Terms, i64) -> Charge,
     ) -> Result<Spent, Denied> {
         let now_nanos = self.clock.now_nanos();
-        // ORDERING: Acquire. The level names the slot of its terms; this makes
-        // the stores that filled the slot visible. Pairs with the CAS in
-        // `change_locked`. A stale level is harmless: the CAS in `attempt` fails on
-        // it, and a denial looks again.
+        // ORDERING: Acquire. The level names the slot of its terms; this makes the stores that
+        // filled the slot visible. Pairs with the CAS in `change_locked`. A stale level is
+        // harmless: the CAS in `attempt` fails on it, and a denial loads the word again.
         // MODEL: `terms_are_never_mixed`.
         let seen = self.line.word.load(Acquire);
         match self.attempt::<SPEND>(seen, now_nanos, 0, &charge, None) {
@@ -135,9 +134,8 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         }
     }
 
-    /// The loop, which starts from the word as it was `seen`, by an attempt that `has_lost` a
-    /// race if there was one. `own` permits of the room
-    /// that is lent are the caller's, and new.
+    /// The retry loop. Starts from the word as it was `seen` by an attempt, which `has_lost` a race
+    /// or not. The caller's `own` permits of the reserved capacity have only just been reserved.
     #[inline(never)]
     pub(crate) fn spend_from<const SPEND: bool>(
         &self,
@@ -164,7 +162,7 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
                     seen = self.line.word.load(Acquire);
                 }
                 Attempt::Impossible(answer) => return answer,
-                // Decide again from what the winner left; the clock is not read again.
+                // Decide again from the word that the winner left; the clock is not read again.
                 Attempt::Missed { found, has_lost } => {
                     seen = found;
                     // Readers do not contend, so only a lost race is worth a pause.
@@ -177,19 +175,18 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         }
     }
 
-    /// The word after a lost race or a step back: others have moved it on.
+    /// Loads the word again after a lost race or a step back: others have moved it on.
     pub(super) fn look_again(&self) -> Level {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `a_caller_that_paused_is_told_of_the_terms_in_force`.
         self.line.word.load(Acquire)
     }
 
-    /// One attempt on the word as it was `seen`, by one CAS if there is something
-    /// to spend.
+    /// Makes one attempt on the word as it was `seen`, with one CAS if there is anything to spend.
     ///
-    /// The first, which is not a `contender` yet, leaves what is rare to the next: stepped
-    /// accrual, a clock that went back, a debt, a request that is too large, a starved
-    /// caller. Its code is then short enough to be inlined.
+    /// The first attempt has no `contender` yet, and leaves rare cases to the next one: stepped
+    /// accrual, a clock that went back, a debt, a request that is too large, a starved caller. That
+    /// keeps its code short enough to be inlined.
     #[inline(always)]
     fn attempt<const SPEND: bool>(
         &self,
@@ -221,11 +218,10 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
                 return Attempt::Missed { found, has_lost: false };
             }
             let next = seen.spend(cost, accrued, capacity);
-            // ORDERING: AcqRel on success. Acquire and Release, so that what one
-            // admitted caller did before it asked is visible to the next one; and
-            // Release for the argument in `TermSlots::named_by`. The bound itself
-            // needs neither: the word's CASes have one order under any ordering.
-            // Relaxed on failure: the word is loaded again.
+            // ORDERING: AcqRel on success. Acquire and Release, so that the actions of one admitted
+            // caller before its request are visible to the next one; and Release for the argument
+            // in `TermSlots::named_by`. The bound itself needs neither: the word's CASes have one
+            // order under any ordering. Relaxed on failure: the word is loaded again.
             // MODEL: `never_admits_more_than_the_bound`, `terms_are_never_mixed`,
             // `a_granted_caller_sees_what_those_before_it_did`.
             return match self.line.word.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
@@ -240,7 +236,7 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         if is_first && (balance < 0 || matches!(charged, Err(Refusal::TooLarge { .. }))) {
             return Attempt::Missed { found: seen, has_lost: false };
         }
-        // Nothing to write, so no CAS vouches for the terms.
+        // No CAS follows to validate the terms, so re-check the word.
         if let Err(found) = self.still(seen) {
             return Attempt::Missed { found, has_lost: false };
         }
@@ -270,7 +266,7 @@ impl Spent {
     }
 }
 
-/// All of `permits` or none.
+/// Decides on all of `permits` or none.
 #[inline(always)]
 pub(crate) fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
     if permits == 0 {
@@ -283,13 +279,13 @@ pub(crate) fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
     }
 }
 
-/// As many of `permits` as there are. If there is nothing, it is the first permit that is
+/// Decides on as many of `permits` as the balance covers. With none, the first permit is the one
 /// refused.
 pub(crate) fn up_to(permits: u64, terms: &Terms, balance: i64) -> Charge {
     all_of(permits.min(terms.permits_in(balance).max(1)), terms, balance)
 }
 
-/// All of `permits`, if need be on credit.
+/// Decides on all of `permits`, on credit if need be.
 pub(crate) fn into_debt(permits: u64, terms: &Terms, balance: i64) -> Charge {
     let deepest = terms.deepest();
     let most = (terms.capacity as i64).saturating_sub(deepest);
@@ -301,7 +297,7 @@ pub(crate) fn into_debt(permits: u64, terms: &Terms, balance: i64) -> Charge {
     }
 }
 
-/// What there is, a part of a permit too.
+/// Decides on the whole balance, including a fraction of a permit.
 pub(crate) fn all_there_is(terms: &Terms, balance: i64) -> Spend {
     match balance {
         ..=0 => Spend::Nothing,

@@ -1,20 +1,19 @@
-//! The terms of a limiter: how units are earned, and what a token costs in them.
+//! The terms of a limiter: how it earns units, and how many a token costs.
 //!
 //! # Units
 //!
-//! A token is a whole number of units, chosen once per set of terms:
+//! A token is a whole number of units, chosen once for each set of terms:
 //!
-//! * **Exact:** where the rate in lowest terms is one or two permits per period,
-//!   a token is that period in nanoseconds. Each nanosecond then earns one or two
-//!   whole units, and nothing is ever rounded.
-//! * **Binary:** otherwise a token is `2^F`, with the largest `F` that keeps the
-//!   rate at or below 2^31 units per second (so that a hundred years fit the word)
-//!   and the burst and the debt together at or below 2^60 units. A unit is then
-//!   about half a nanosecond's worth. `A(t)` is the exact count rounded down, once
-//!   from the origin, so the error is below one unit for ever.
+//! * **Exact:** if the rate in lowest terms is one or two permits per period, a token is that
+//!   period in nanoseconds. Each nanosecond then earns one or two whole units, and nothing is ever
+//!   rounded.
+//! * **Binary:** otherwise a token is `2^F`, with the largest `F` that keeps the rate at or below
+//!   2^31 units per second (so that a hundred years fit the word) and the burst and the debt
+//!   together at or below 2^60 units. A unit is then worth about half a nanosecond. `A(t)` is the
+//!   exact count rounded down, once from the origin, so the error always stays below one unit.
 //!
-//! All amounts here are in half-units (see [`Level`](super::level::Level)), but
-//! for `gain`, which is in units.
+//! All amounts here are in half-units (see [`Level`](super::level::Level)), except `gain`, which is
+//! in units.
 
 use core::time::Duration;
 
@@ -31,37 +30,37 @@ use crate::time::units::{MAX_PERIOD_NANOS, NANOS_PER_SECOND, SKEW_NANOS};
 use super::accrual::Accrual;
 use super::level::UNIT;
 
-/// The most that burst and debt may take together, in units. Leaves two bits of
-/// the half-circle to the differences between threads' clocks.
+/// The maximum of burst and debt together, in units. It leaves two bits of the half-circle for
+/// differences between threads' clocks.
 const BUDGET: u64 = 1 << 60;
 
-/// What a limiter enforces, ready for use.
+/// The rules that a limiter enforces, in the form its arithmetic uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terms {
-    /// When `base` was accrued.
+    /// Time at which `base` was accrued.
     pub(crate) origin_nanos: u64,
-    /// The count accrued at the origin. Its lowest bit is the slot's index.
+    /// Count accrued at the origin. Its lowest bit is the slot's index.
     pub(super) base: u64,
     pub(super) accrual: Accrual,
-    /// What one token costs.
+    /// Cost of one token.
     pub(crate) token: u64,
-    /// The most that can be unspent.
+    /// Most that can be unspent.
     pub(crate) capacity: u64,
     pub(crate) rate: Rate,
-    /// The most debt, in tokens.
+    /// Most debt, in tokens.
     pub(crate) max_debt: u64,
 }
 
 impl Terms {
-    /// The terms of `quota`, with the origin still open.
+    /// Returns the terms of `quota`, with the origin not yet set.
     pub(crate) fn of_quota(quota: Quota) -> Terms {
         let token = units_per_token(quota.rate(), quota.burst() + quota.max_debt());
         let capacity = quota.burst() * token * UNIT;
         Terms::new(quota.rate(), quota.refill(), token, capacity, quota.max_debt())
     }
 
-    /// The terms of a GCRA that spaces cells at `rate`, one per period, and takes
-    /// each up to `tolerance_nanos` early. Its capacity need not be whole tokens.
+    /// Returns the terms of a GCRA that spaces cells at `rate`, one per period, and admits each up
+    /// to `tolerance_nanos` early. Its capacity need not be whole tokens.
     pub(crate) fn of_cells(rate: Rate, tolerance_nanos: u64) -> Terms {
         debug_assert!(rate.permits() == 1);
         let interval_nanos = rate.period_nanos();
@@ -78,8 +77,8 @@ impl Terms {
         let accrual = match refill {
             Refill::Smooth => Accrual::Linear(Linear::new(gain, period_nanos)),
             Refill::Interval => Accrual::Stepped(Stepped {
-                // One step fills the bucket from its deepest debt; more would
-                // only use up the word.
+                // One step fills the bucket from its deepest debt; more would only use up the range
+                // of the word.
                 gain: gain.min(BUDGET),
                 period_nanos,
                 phase_nanos: 0,
@@ -88,14 +87,14 @@ impl Terms {
         Terms { origin_nanos: 0, base: 0, accrual, token: token * UNIT, capacity, rate, max_debt }
     }
 
-    /// The same, which earn from `origin_nanos` on.
+    /// Returns the same terms, earning from `origin_nanos` on.
     #[cfg(feature = "keyed")]
     pub(crate) fn starting(self, origin_nanos: u64) -> Terms {
         Terms { origin_nanos, ..self }
     }
 
-    /// Whether the clock is at a time that these terms cannot tell: further before
-    /// the origin than threads' clocks are apart, or beyond all that is accrued.
+    /// Returns whether `now_nanos` is a time for which these terms have no count: further before
+    /// the origin than threads' clocks may differ, or beyond all that is accrued.
     pub(crate) fn is_out_of_range(&self, now_nanos: u64) -> bool {
         let is_past_the_end = match self.accrual {
             Accrual::Linear(_) => self.elapsed(now_nanos) > Linear::MAX_ELAPSED,
@@ -104,22 +103,22 @@ impl Terms {
         is_past_the_end || self.origin_nanos.saturating_sub(now_nanos) > SKEW_NANOS
     }
 
-    /// Whether no call can have left `balance` to be found at `now_nanos`, by a
-    /// caller that read the clock after the level.
+    /// Returns whether no legal call can have left `balance` at `now_nanos`, for a caller that read
+    /// the clock after the level.
     #[cold]
     #[inline(never)]
     pub(crate) fn is_impossible(&self, balance: i64, now_nanos: u64) -> bool {
         balance < self.floor() || self.is_out_of_range(now_nanos)
     }
 
-    /// Where terms start that take the place of these at `now_nanos`: never
-    /// before these, or a thread whose clock is a little behind would let the
-    /// time in between be earned again.
+    /// Returns the origin of terms that replace these at `now_nanos`. It is never before the origin
+    /// of these: otherwise a thread whose clock is slightly behind would let the time in between be
+    /// earned again.
     pub(super) fn next_origin(&self, now_nanos: u64) -> u64 {
         if self.is_out_of_range(now_nanos) { now_nanos } else { now_nanos.max(self.origin_nanos) }
     }
 
-    /// The count accrued at `now_nanos`. Time before the origin is the origin.
+    /// Returns the count accrued at `now_nanos`. A time before the origin counts as the origin.
     #[inline]
     pub(crate) fn accrued(&self, now_nanos: u64) -> u64 {
         let units = self.accrual.units(self.elapsed(now_nanos));
@@ -131,7 +130,8 @@ impl Terms {
         now_nanos.saturating_sub(self.origin_nanos)
     }
 
-    /// As [`accrued`](Terms::accrued), or `None` where that is not simply linear.
+    /// Returns the same as [`accrued`](Terms::accrued), or `None` unless the accrual is linear and
+    /// the time is in its range.
     #[inline]
     pub(crate) fn accrued_simply(&self, now_nanos: u64) -> Option<u64> {
         let elapsed_nanos = now_nanos.checked_sub(self.origin_nanos)?;
@@ -144,24 +144,24 @@ impl Terms {
         }
     }
 
-    /// What `permits` cost, or `None` if that is more than any balance.
+    /// Returns the cost of `permits`, or `None` if that exceeds every balance.
     #[inline]
     pub(super) fn cost(&self, permits: u64) -> Option<i64> {
         i64::try_from(permits).ok()?.checked_mul(self.token as i64)
     }
 
-    /// The whole permits that `balance` pays for.
+    /// Returns the whole permits that `balance` covers.
     pub(crate) fn permits_in(&self, balance: i64) -> u64 {
         u64::try_from(balance).unwrap_or(0) / self.token
     }
 
-    /// The deepest balance that `force` may leave.
+    /// Returns the deepest balance that `force` may leave.
     pub(super) fn deepest(&self) -> i64 {
         0_i64.wrapping_sub_unsigned(self.max_debt.wrapping_mul(self.token))
     }
 
-    /// The deepest balance that a call can see although every call is legal: the
-    /// debt, and what another thread's clock may be ahead by.
+    /// Returns the deepest balance that a call can see although every call is legal: the debt, plus
+    /// what is earned in the time that another thread's clock may be ahead.
     pub(super) fn floor(&self) -> i64 {
         let skew = match self.accrual {
             Accrual::Linear(linear) => linear.units(SKEW_NANOS).saturating_add(1),
@@ -172,8 +172,8 @@ impl Terms {
         self.deepest().saturating_sub_unsigned(skew.saturating_mul(UNIT))
     }
 
-    /// What time will do to `balance`, which was left at `now_nanos`; that may be before the
-    /// origin, from which on time counts.
+    /// Forecasts `balance`, which was left at `now_nanos`. That may be before the origin, at which
+    /// accrual starts.
     #[inline]
     pub(crate) fn forecast(&self, balance: i64, now_nanos: u64) -> Forecast {
         let elapsed_nanos = self.elapsed(now_nanos);
@@ -198,19 +198,19 @@ impl Terms {
         })
     }
 
-    /// The quota that these are the terms of, as far as it is in force.
+    /// Returns the quota of these terms, as far as it is in force.
     pub(crate) fn quota(&self) -> Quota {
         Quota::in_force(self.rate, self.capacity / self.token, self.refill(), self.max_debt)
     }
 
-    /// The tolerance of a GCRA: what its capacity has beyond one cell.
+    /// Returns the tolerance of a GCRA: its capacity beyond one cell.
     pub(crate) fn tolerance(&self) -> Duration {
         let spare = u128::from(self.capacity.saturating_sub(self.token));
         let nanos = (spare * u128::from(self.rate.period_nanos())).div_ceil(u128::from(self.token));
         units::duration(nanos)
     }
 
-    /// How the tokens of a period arrive.
+    /// Returns the way in which the tokens of a period arrive.
     pub(crate) fn refill(&self) -> Refill {
         match self.accrual {
             Accrual::Linear(_) => Refill::Smooth,
@@ -219,7 +219,7 @@ impl Terms {
     }
 }
 
-/// How many units make a token, such that `tokens` of them are in the budget.
+/// Returns the number of units in a token, chosen so that `tokens` of them fit the budget.
 const fn units_per_token(rate: Rate, tokens: u64) -> u64 {
     let divisor = gcd(rate.permits(), rate.period_nanos());
     let (permits, period_nanos) = (rate.permits() / divisor, rate.period_nanos() / divisor);
@@ -240,14 +240,13 @@ const fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-// What the arithmetic relies on: at one unit per token the largest burst and
-// debt are in the budget; a period is one that `Linear` divides by exactly; and
-// a gain is below four units per nanosecond.
+// The arithmetic relies on these: at one unit per token the largest burst and debt are in the
+// budget; `Linear` divides exactly by every period; and a gain is below four units per nanosecond.
 const _: () = assert!(Quota::MAX_BURST + Quota::MAX_DEBT <= BUDGET);
 const _: () = assert!(MAX_PERIOD_NANOS <= Linear::MAX_PERIOD);
 const _: () = assert!(Rate::MAX_PER_SECOND < 4 * NANOS_PER_SECOND);
 
-/// How many words [`Terms`] take.
+/// Number of words that [`Terms`] take.
 pub(super) const WORDS: usize = 8;
 
 // Layout of the last two words.
@@ -261,7 +260,7 @@ const _: () = assert!(PERMITS_LESS_ONE.max() == Rate::MAX_PERMITS - 1);
 const _: () = assert!(STEPPED.end() == u64::BITS && PERIOD.max() >= MAX_PERIOD_NANOS);
 
 impl Terms {
-    /// The terms as the words of a slot.
+    /// Returns the terms as the words of a slot.
     pub(super) fn to_words(self) -> [u64; WORDS] {
         let (first, second, stepped) = match self.accrual {
             Accrual::Linear(linear) => (linear.high, linear.low, 0),
@@ -279,8 +278,8 @@ impl Terms {
         ]
     }
 
-    /// The terms in the words of a slot. Words of different terms make nonsense,
-    /// but never a panic: whoever read them finds out and tries again.
+    /// Reads the terms from the words of a slot. Words of different terms give nonsense, but never
+    /// a panic: the reader finds out and retries.
     #[inline]
     pub(super) fn from_words(words: [u64; WORDS]) -> Terms {
         let [origin_nanos, base, first, second, token, capacity, counts, shape] = words;

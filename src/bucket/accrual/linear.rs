@@ -1,21 +1,20 @@
 //! Accrual in proportion to time, exact and without a division.
 //!
-//! A division by the period is a multiplication by its reciprocal, rounded up:
-//! `M = ceil(gain * 2^126 / period)`, 128 bits in two words, and
-//! `A(t) = floor(t * M / 2^126)`.
+//! Dividing by the period is multiplying by its reciprocal, rounded up:
+//! `M = ceil(gain * 2^126 / period)`, 128 bits in two words, and `A(t) = floor(t * M / 2^126)`.
 //!
 //! **Theorem.** `floor(t * M / 2^126) = floor(t * gain / period)` for every
 //! `t < 2^62`, if `period <= 2^62` and `gain < 4 * period`.
 //!
 //! *Proof.* Let `M = (gain * 2^126 + e) / period` with `0 <= e < period`. Then
-//! `t * M / 2^126 = t * gain / period + t * e / (period * 2^126)`. The first term
-//! is at least `1 / period` below the next integer. The second is less than
-//! `1 / period`, because `t * e < 2^62 * 2^62`. So the sum has the same floor.
-//! `gain < 4 * period` is what makes `M` fit 128 bits. ∎
+//! `t * M / 2^126 = t * gain / period + t * e / (period * 2^126)`. The first term is at least
+//! `1 / period` below the next integer. The second is less than `1 / period`, because
+//! `t * e < 2^62 * 2^62`. So the sum has the same floor. `gain < 4 * period` makes `M` fit 128
+//! bits. ∎
 //!
-//! After Granlund and Montgomery, "Division by Invariant Integers using
-//! Multiplication" (PLDI 1994), with the numerator folded in. The same text is
-//! also compiled for a word of 8 bits, where the test tries every value.
+//! After Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (PLDI
+//! 1994), with the numerator folded in. The same source is also compiled for a word of 8 bits, so
+//! that a test can try every value.
 
 macro_rules! linear {
     ($(#[$doc:meta])* $Linear:ident, $word:ident, $double:ident) => {
@@ -29,19 +28,19 @@ macro_rules! linear {
         }
 
         impl $Linear {
-            /// The bits of `M` below the point.
+            /// Number of bits of `M` below the binary point.
             const SHIFT: u32 = 2 * $word::BITS - 2;
 
-            /// As many of them as one step of a long division yields.
+            /// Number of those bits that one step of a long division yields.
             const HALF: u32 = Self::SHIFT / 2;
 
-            /// The longest time that earns.
+            /// Longest time that earns.
             pub(crate) const MAX_ELAPSED: $word = $word::MAX >> 2;
 
-            /// The longest period.
+            /// Longest period.
             pub(crate) const MAX_PERIOD: $word = 1 << ($word::BITS - 2);
 
-            /// Earns `gain` units in each `period`.
+            /// Creates an accrual of `gain` units in each `period`.
             pub(crate) const fn new(gain: $word, period: $word) -> $Linear {
                 debug_assert!(period > 0 && period <= Self::MAX_PERIOD);
                 debug_assert!(gain / 4 < period);
@@ -61,8 +60,8 @@ macro_rules! linear {
                 $Linear { high: (quotient >> $word::BITS) as $word, low: quotient as $word }
             }
 
-            /// Units earned in `elapsed`, modulo the word; times beyond
-            /// [`MAX_ELAPSED`](Self::MAX_ELAPSED) earn no more.
+            /// Returns the units earned in `elapsed`, modulo the word; time beyond
+            /// [`MAX_ELAPSED`](Self::MAX_ELAPSED) earns nothing more.
             #[inline]
             pub(crate) const fn units(self, elapsed: $word) -> $word {
                 self.units_within(if elapsed > Self::MAX_ELAPSED {
@@ -72,12 +71,12 @@ macro_rules! linear {
                 })
             }
 
-            /// The same, for a time that is known to be in range.
+            /// Returns the same for a time that is known to be in range.
             #[inline]
             pub(crate) const fn units_within(self, elapsed: $word) -> $word {
                 debug_assert!(elapsed <= Self::MAX_ELAPSED);
-                // With the two bits that SHIFT lacks of two words moved to here,
-                // the result is the upper of the product's three words.
+                // SHIFT is two bits short of two words. Shifting the time by those two bits makes
+                // the result the upper of the product's three words.
                 let elapsed = (elapsed << 2) as $double;
                 let low = elapsed * self.low as $double;
                 let product = (elapsed * self.high as $double) + (low >> $word::BITS);
@@ -88,7 +87,7 @@ macro_rules! linear {
 }
 
 linear!(
-    /// `A(t) = floor(t * gain / period)`, as its reciprocal.
+    /// `A(t) = floor(t * gain / period)`, stored as a reciprocal.
     Linear, u64, u128
 );
 

@@ -1,4 +1,4 @@
-//! Accrual in whole steps: nothing, and then a period's worth at its end.
+//! Accrual in whole steps: a period earns nothing until its end, and then everything at once.
 
 /// `A(t) = gain * floor((t + phase) / period)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,31 +7,30 @@ pub(crate) struct Stepped {
     pub(crate) gain: u64,
     /// Never 0.
     pub(crate) period_nanos: u64,
-    /// How far into a period the origin was.
+    /// Time into a period at the origin.
     pub(crate) phase_nanos: u64,
 }
 
 impl Stepped {
-    /// Units earned in `elapsed_nanos`, modulo 2^64.
+    /// Returns the units earned in `elapsed_nanos`, modulo 2^64.
     #[inline]
     pub(crate) const fn units(self, elapsed_nanos: u64) -> u64 {
         steps(elapsed_nanos, self.phase_nanos, self.period_nanos).wrapping_mul(self.gain)
     }
 
-    /// Time into a period, `elapsed_nanos` after the origin.
+    /// Returns the time into a period, `elapsed_nanos` after the origin.
     pub(crate) const fn phase(self, elapsed_nanos: u64) -> u64 {
         let time = elapsed_nanos as u128 + self.phase_nanos as u128;
         (time % self.period_nanos as u128) as u64
     }
 }
 
-/// Whole periods in a time and a phase, modulo 2^64.
+/// Returns the whole periods in a time plus a phase, modulo 2^64.
 ///
 /// Out of line: its divisions would crowd the linear path beside it.
 #[inline(never)]
 const fn steps(elapsed_nanos: u64, phase_nanos: u64, period_nanos: u64) -> u64 {
-    // The sum rarely needs 65 bits, and a 128-bit division is several times as
-    // slow.
+    // The sum rarely needs 65 bits, and a 128-bit division is several times slower.
     match elapsed_nanos.checked_add(phase_nanos) {
         Some(time) => time / period_nanos,
         None => ((elapsed_nanos as u128 + phase_nanos as u128) / period_nanos as u128) as u64,

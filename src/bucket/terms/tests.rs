@@ -52,7 +52,7 @@ fn every_quota_is_in_the_budget_and_every_gain_in_reach_of_the_reciprocal() {
     }
 }
 
-/// Terms with steps, and without, that earn from `origin_nanos` on.
+/// Stepped and smooth terms that earn from `origin_nanos` on.
 fn stepped_and_smooth(origin_nanos: u64) -> [Terms; 2] {
     [Refill::Interval, Refill::Smooth].map(|refill| {
         let quota = quota!(3 / 400 ms, burst 5).with_max_debt(2).unwrap();
@@ -97,7 +97,7 @@ fn the_short_way_to_the_count_is_taken_wherever_it_leads_to_the_same() {
 
 #[test]
 fn the_floor_of_terms_with_steps_is_the_debt_and_each_step_that_a_clock_may_be_ahead_by() {
-    // A clock that is a second ahead is ahead by three steps of 400 ms if it has just seen
+    // A clock that is one second ahead can be ahead by three steps of 400 ms, if it has just seen
     // the last of them: 9 tokens.
     assert_eq!(SKEW_NANOS, 1_000_000_000);
     let [stepped, _] = stepped_and_smooth(0);
