@@ -8,44 +8,44 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// The field made of the `bits` lowest bits.
+    /// Returns the field made of the `bits` lowest bits.
     pub(crate) const fn low(bits: u32) -> Field {
         assert!(bits > 0 && bits <= u64::BITS);
         Field { shift: 0, bits }
     }
 
-    /// The field of `bits` bits directly above this one.
+    /// Returns the field of `bits` bits directly above this one.
     pub(crate) const fn then(self, bits: u32) -> Field {
         let shift = self.end();
         assert!(bits > 0 && shift + bits <= u64::BITS, "the fields overflow the word");
         Field { shift, bits }
     }
 
-    /// The largest value the field holds.
+    /// Returns the largest value that the field holds.
     #[inline]
     pub(crate) const fn max(self) -> u64 {
         u64::MAX >> (u64::BITS - self.bits)
     }
 
-    /// How many bits it has.
+    /// Returns the number of bits in the field.
     #[cfg(feature = "alloc")]
     pub(crate) const fn bits(self) -> u32 {
         self.bits
     }
 
-    /// The position of the field's lowest bit.
+    /// Returns the position of the field's lowest bit.
     #[cfg(feature = "alloc")]
     pub(crate) const fn start(self) -> u32 {
         self.shift
     }
 
-    /// The position just above the field's highest bit.
+    /// Returns the position just above the field's highest bit.
     pub(crate) const fn end(self) -> u32 {
         self.shift + self.bits
     }
 
-    /// How far the value `to` is ahead of `from`, both modulo the field's size; less
-    /// than 0 if it is nearer backwards.
+    /// Returns the distance from `from` forward to `to`, both modulo the field's size; negative if
+    /// the way back is shorter.
     #[inline]
     pub(crate) const fn ahead(self, to: u64, from: u64) -> i64 {
         let unused = u64::BITS - self.bits;
@@ -58,13 +58,13 @@ impl Field {
         (word >> self.shift) & self.max()
     }
 
-    /// `value`, modulo the field's size, moved to where the field is in a word.
+    /// Returns `value`, modulo the field's size, shifted to the field's position in a word.
     #[inline]
     pub(crate) const fn wrap(self, value: u64) -> u64 {
         (value & self.max()) << self.shift
     }
 
-    /// `value`, moved to where the field is in a word.
+    /// Returns `value` shifted to the field's position in a word.
     #[inline]
     pub(crate) const fn put(self, value: u64) -> u64 {
         debug_assert!(value <= self.max());

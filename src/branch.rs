@@ -1,7 +1,7 @@
-//! A word to the compiler about branches.
+//! A hint to the compiler about branches.
 
-/// `condition`, in a branch that the compiler must not turn into a conditional
-/// move: the processor is to guess it and go on, not to wait for it.
+/// Returns `condition` through a branch that the compiler must not turn into a conditional move, so
+/// that the processor predicts it instead of waiting for it.
 #[inline(always)]
 pub(crate) fn guess(condition: bool) -> bool {
     if !condition {
@@ -10,6 +10,6 @@ pub(crate) fn guess(condition: bool) -> bool {
     condition
 }
 
-/// A call that is never worth a place in the straight path.
+/// A cold call, which the compiler keeps out of the straight path.
 #[cold]
 fn unlikely() {}

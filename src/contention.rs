@@ -1,43 +1,43 @@
 //! Fairness between the callers of one hot word.
 //!
-//! A core that holds the word's cache line can win one race after the other, for
-//! milliseconds, while a caller elsewhere loses all of its own. So a caller that has lost
-//! [`LOSSES`] races in one call is *announced*: it adds itself to a count on the same
-//! line. A caller that finds somebody announced steps back once, for longer than the line
-//! takes to come over, before its own first compare-and-swap.
+//! A core that holds the word's cache line can win race after race for milliseconds, while a caller
+//! on another core loses all of its own. So a caller that has lost [`LOSSES`] races in one call is
+//! *announced*: it adds itself to a count on the same line. A caller that finds another one
+//! announced steps back once before its own first compare-and-swap, for longer than the line takes
+//! to move between cores.
 //!
 //! ```text
 //! call    if nobody is announced and one CAS succeeds: done
-//! loop    at first, if somebody is announced: step back, look at the word again
-//!         CAS   success      take the own announcement back; done
+//! loop    at first, if another caller is announced: step back, load the word again
+//!         CAS   success      withdraw the own announcement; done
 //!               failure      for the LOSSES-th time: announce; from then on no pauses
-//!                            before that: pause, look at the word again
+//!                            before that: pause, load the word again
 //! ```
 //!
-//! The line then moves once for `LOSSES` lost races and not once per call. It costs a
-//! caller that meets nobody one more load of a line that it needs anyway.
+//! The line then moves once for `LOSSES` lost races instead of once per call. A caller that is not
+//! contended pays one more load, of a line that it needs anyway.
 //!
 //! # Progress
 //!
-//! Lock-free, as the loops are without it: nobody waits *for* an announced caller, only a
-//! bounded time. A thread that is suspended while it is announced is not known from one
-//! that is about to try, so what it costs has a bound:
+//! The loops stay lock-free: a caller never waits *for* an announced one, only for a bounded time.
+//! A thread that is suspended while announced cannot be told from one that is about to retry, so
+//! the cost of an announcement has a bound:
 //!
-//! **Theorem.** The callers of a word step back, all of them together, at most
-//! [`PATIENCE`] times for each announcement, however long that lasts.
+//! **Theorem.** The callers of a word step back, all of them together, at most [`PATIENCE`] times
+//! for each announcement, however long it lasts.
 //!
-//! *Proof.* Callers step back only while somebody is heeded. Each step back is counted; at
-//! the `PATIENCE`th all who are heeded are written off, and the count begins at 0. Only an
-//! announcement makes the number of the heeded larger, so there is one for each time the
-//! count begins. ∎
+//! *Proof.* Callers step back only while some caller is heeded. Each step back is counted; at the
+//! `PATIENCE`th, all that are heeded are written off, and the count restarts at 0. Only an
+//! announcement increases the number of heeded callers, so each start of the count has an
+//! announcement of its own. ∎
 //!
-//! An [`Announced`] takes its announcement back when it is dropped, so on every way out
-//! of a call: a grant, a denial, a change of the terms, a panic of a user's clock.
+//! An [`Announced`] withdraws its announcement when it is dropped, so on every way out of a call: a
+//! grant, a denial, a change of the terms, a panic in a user's clock.
 //!
-//! Limiters of a single word have one, on the padded line of that word. Words of which
-//! there are many (keys, shards, compact rings) have not: there is no room for a second
-//! word beside each, and callers seldom meet at one of them. Their callers only make the
-//! same [`Pauses`].
+//! Limiters of a single word have a [`Contention`], on the padded line of that word. Words of which
+//! there are many (keys, shards, compact rings) have none: there is no space for a second word
+//! beside each, and callers seldom meet at one of them. Their callers only make the same
+//! [`Pauses`].
 
 mod starved;
 
@@ -51,25 +51,25 @@ use crate::sync::{AtomicWord, Word, pause};
 
 use self::starved::Starved;
 
-/// A caller that has lost so many races is announced.
+/// Lost races after which a caller is announced.
 const LOSSES: u32 = if cfg!(sluicegate_loom) { 2 } else { 4 };
 
-/// The length of a step back, in pause instructions: longer than a cache line takes from one
-/// core to another. (A pause is 10 to 140 cycles, by the processor.)
+/// Length of a step back in pause instructions: longer than a cache line takes from one core to
+/// another. (A pause is 10 to 140 cycles, depending on the processor.)
 const STEP_PAUSES: u32 = 64;
 
-/// The number of times that callers step back, together, before they write off who is announced. One step
-/// is enough for a thread that runs; a suspended one costs so many, once.
+/// Number of times that callers, together, step back before they write off the announced ones. One
+/// step is enough for a thread that runs; a suspended one costs this many, once.
 const PATIENCE: u64 = if cfg!(sluicegate_loom) { 2 } else { 64 };
 
-/// The first pause after a lost race is of `2^SHORTEST` instructions: in that time the
-/// winner makes tens of calls, and the line moves once for all of them.
+/// Exponent of the first pause after a lost race, which is `2^SHORTEST` instructions: in that time
+/// the winner makes tens of calls, and the line moves once for all of them.
 const SHORTEST: u32 = 5;
 
-/// The longest is of `2^LONGEST`.
+/// Exponent of the longest pause, which is `2^LONGEST` instructions.
 const LONGEST: u32 = 6;
 
-/// The announced callers of one hot word. To be kept on the word's own cache line.
+/// The announced callers of one hot word. Belongs on the word's own cache line.
 pub(crate) struct Contention {
     starved: AtomicWord<Starved>,
 }
@@ -87,21 +87,21 @@ impl Contention {
 
     #[inline(always)]
     fn load(&self) -> Starved {
-        // ORDERING: Relaxed, here and below. Nothing is published by the count, and nothing
-        // that a limiter admits depends on it. Read-modify-writes see each other under
-        // any ordering, so none of them is lost.
+        // ORDERING: Relaxed, here and below. The count publishes nothing, and no decision of a
+        // limiter depends on it. Read-modify-writes see each other under any ordering, so none of
+        // them is lost.
         // MODEL: `an_announcement_is_taken_back_whatever_comes_of_the_call`.
         self.starved.load(Relaxed)
     }
 
-    /// Announces the caller; `None` if the count is at its end.
+    /// Announces the caller. Returns `None` if the count is at its maximum.
     #[cold]
     #[inline(never)]
     fn announce(&self) -> Option<Announced<'_>> {
         self.change(Starved::announced).then_some(Announced(self))
     }
 
-    /// Steps back, if somebody is announced; whether it did.
+    /// Steps back if a caller is announced. Returns whether it did.
     #[cold]
     #[inline(never)]
     fn step_back(&self) -> bool {
@@ -112,7 +112,7 @@ impl Contention {
         is_heeded
     }
 
-    /// Puts what `next` makes of the count in its place; whether it made anything.
+    /// Replaces the count by `next` of it. Returns false if `next` gives `None`.
     fn change(&self, next: impl Fn(Starved) -> Option<Starved>) -> bool {
         let mut seen = self.load();
         while let Some(next) = next(seen) {
@@ -134,7 +134,7 @@ impl fmt::Debug for Contention {
     }
 }
 
-/// A hot word, and beside it who is starved of it, on a cache line of their own.
+/// A hot word and the count of callers that are starved of it, on a cache line of their own.
 #[derive(Debug)]
 pub(crate) struct HotWord<W: Word + fmt::Debug>(CachePadded<(AtomicWord<W>, Contention)>);
 
@@ -163,7 +163,7 @@ impl<W: Word + fmt::Debug> Deref for HotWord<W> {
     }
 }
 
-/// The announcement of one caller, taken back when dropped.
+/// The announcement of one caller, withdrawn when dropped.
 struct Announced<'a>(&'a Contention);
 
 impl Drop for Announced<'_> {
@@ -172,9 +172,9 @@ impl Drop for Announced<'_> {
     }
 }
 
-/// A call on its way through the loop of a hot word.
+/// A call in the loop of a hot word.
 pub(crate) struct Contender<'a> {
-    /// `None` for a word without: its callers only pause.
+    /// `None` for a word without announcements: its callers only pause.
     contention: Option<&'a Contention>,
     announced: Option<Announced<'a>>,
     has_looked: bool,
@@ -187,8 +187,9 @@ impl<'a> Contender<'a> {
         Contender { contention, announced: None, has_looked: false, pauses: Pauses::new() }
     }
 
-    /// Steps back if somebody is announced, but only the first time that it is asked. To be
-    /// asked before each compare-and-swap; after a step back the word is to be looked at again.
+    /// Steps back if a caller is announced, but only on the first call. Returns whether it did.
+    ///
+    /// To be called before each compare-and-swap; after a step back the word must be loaded again.
     #[inline(always)]
     #[must_use = "the word has moved on"]
     pub(crate) fn has_stepped_back(&mut self) -> bool {
@@ -199,10 +200,10 @@ impl<'a> Contender<'a> {
         }
     }
 
-    /// Pauses after a lost race, so that the winner can go on; an announced caller is to try
-    /// again at once.
+    /// Pauses after a lost race, so that the winner can proceed. An announced caller does not
+    /// pause: it is to retry at once.
     ///
-    /// Afterwards the word is to be looked at again: what the lost race found is of the past,
+    /// Afterwards the word must be loaded again: the value that the lost race found is out of date,
     /// and a compare-and-swap with it would take the cache line and fail.
     #[inline(always)]
     pub(crate) fn lost_race(&mut self) {
@@ -220,7 +221,7 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// The pauses of one caller after lost races.
+/// The pauses of one caller after its lost races.
 pub(crate) struct Pauses {
     lost: u32,
 }
@@ -233,9 +234,9 @@ impl Pauses {
 
     /// Pauses after a lost race. After every [`LOSSES`]th it returns true at once instead.
     ///
-    /// The pauses after that are short again: the caller that has lost most often would else
-    /// wait longest, for as long as it loses. The word is to be looked at again afterwards, as
-    /// after [`Contender::lost_race`].
+    /// The pauses after that are short again: otherwise the caller that has lost most often would
+    /// wait longest, for as long as it loses. Afterwards the word must be loaded again, as after
+    /// [`Contender::lost_race`].
     #[cold]
     #[inline(never)]
     pub(crate) fn lost_race(&mut self) -> bool {

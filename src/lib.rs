@@ -79,7 +79,7 @@ pub use crate::limiter::*;
 pub use crate::sharded::Sharded;
 #[cfg(feature = "alloc")]
 pub use crate::sharded::handle::Shard;
-/// For the `costs` report only: how many atomic operations a thread has done.
+/// Counts of atomic operations per thread; only for the `costs` report.
 #[cfg(feature = "count-atomics")]
 #[doc(hidden)]
 pub use crate::sync::count;
@@ -91,7 +91,7 @@ pub use crate::time::calendar::weekday::Weekday;
 pub use crate::time::calendar::{Calendar, CalendarUnit};
 pub use crate::time::clock::*;
 
-/// For `loom-tests` only: the atomics that this build is really using.
+/// The atomics that this build uses; only for `loom-tests`.
 #[cfg(sluicegate_loom)]
 #[doc(hidden)]
 pub mod model {

@@ -1,12 +1,12 @@
-//! Memory that is asked for before it is needed.
+//! Prefetching of memory.
 
 #![allow(unsafe_code, reason = "the processor's hint is an unsafe function")]
 
-/// Asks the processor to have `item` near. Where it cannot be asked, nothing.
+/// Prefetches the cache line of `item`. Does nothing where there is no such instruction.
 #[inline(always)]
 pub(crate) fn prefetch<T>(item: &T) {
     #[cfg(all(target_arch = "x86_64", not(miri), not(sluicegate_loom)))]
-    // SAFETY: a hint, that reads nothing and faults on no address; every x86-64 has it.
+    // SAFETY: a hint that reads nothing and faults on no address; every x86-64 has it.
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(item).cast());

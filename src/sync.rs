@@ -1,8 +1,7 @@
-//! The facade: the only file in the crate that names atomics or loom.
+//! The atomics facade: the only file in the crate that names atomics or loom.
 //!
-//! Everything else works on [`AtomicWord`], so `--cfg sluicegate_loom` swaps
-//! every atomic at once, and `count-atomics` counts every one.
-//! `ci/lint.sh` checks that no other file goes around it.
+//! All other code uses [`AtomicWord`], so `--cfg sluicegate_loom` swaps every atomic at once, and
+//! `count-atomics` counts every one. `ci/lint.sh` checks that no other file names them.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -39,8 +38,8 @@ impl Word for u64 {
 
 /// An atomic `W`.
 ///
-/// The orderings are the caller's and mean what they mean in `core`. Callers
-/// explain each of them beside the operation; this file adds nothing.
+/// The caller chooses the orderings, which mean what they mean in `core`, and explains each of them
+/// beside the operation; this file adds none.
 pub(crate) struct AtomicWord<W> {
     cell: Cell,
     holds: PhantomData<W>,
@@ -78,7 +77,7 @@ impl<W: Word> AtomicWord<W> {
             .map_err(W::from_bits)
     }
 
-    /// May fail although the word holds `seen`. Only for loops.
+    /// Like `compare_exchange`, but may fail although the word holds `seen`; only for loops.
     #[inline]
     pub(crate) fn compare_exchange_weak(
         &self,
@@ -112,7 +111,7 @@ impl AtomicWord<u64> {
 
 impl<W: Word + fmt::Debug> fmt::Debug for AtomicWord<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // ORDERING: Relaxed. The value is only shown.
+        // ORDERING: Relaxed. The value is only displayed.
         // MODEL: none; no decision depends on it.
         self.load(Ordering::Relaxed).fmt(f)
     }
@@ -128,10 +127,10 @@ use loom::sync as locks;
 #[cfg(all(feature = "keyed", not(sluicegate_loom)))]
 use std::sync as locks;
 
-/// A lock that many may hold to read, or one to write.
+/// A lock held by any number of readers or by one writer.
 ///
-/// A panic does not spoil it: whoever writes under it leaves what it guards whole at
-/// every point at which a user's code runs.
+/// A panic does not poison it: a writer leaves the guarded value consistent at every point at which
+/// user code runs.
 #[cfg(feature = "keyed")]
 pub(crate) struct SharedLock<T>(locks::RwLock<T>);
 
@@ -146,7 +145,7 @@ impl<T> SharedLock<T> {
         self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// `None` if it would have to wait.
+    /// Returns `None` if it would have to wait.
     #[inline]
     pub(crate) fn try_read(&self) -> Option<locks::RwLockReadGuard<'_, T>> {
         match self.0.try_read() {
@@ -161,8 +160,8 @@ impl<T> SharedLock<T> {
     }
 }
 
-/// Passes the time of so many pause instructions. None under loom: a model has no time,
-/// and tries every order without it.
+/// Spins for `times` pause instructions. Under loom it does nothing: a model has no time, and
+/// explores every order anyway.
 #[inline]
 pub(crate) fn pause(times: u32) {
     let times = if cfg!(sluicegate_loom) { 0 } else { times };
@@ -171,7 +170,7 @@ pub(crate) fn pause(times: u32) {
     }
 }
 
-/// Lets another thread run, where there are threads.
+/// Yields to another thread, where there are threads.
 fn yield_now() {
     #[cfg(sluicegate_loom)]
     loom::thread::yield_now();
@@ -181,13 +180,13 @@ fn yield_now() {
     core::hint::spin_loop();
 }
 
-/// Paces the tries of a loop that can only go on once another thread has.
+/// Paces the retries of a loop that can only succeed once another thread has made progress.
 pub(crate) struct Backoff {
     pauses: core::cell::Cell<u32>,
 }
 
 impl Backoff {
-    /// The longest pause is of `2^LONGEST` instructions.
+    /// Exponent of the longest pause, which is `2^LONGEST` instructions.
     const LONGEST: u32 = 6;
 
     #[inline]
@@ -195,11 +194,11 @@ impl Backoff {
         Backoff { pauses: core::cell::Cell::new(0) }
     }
 
-    /// Another thread must make progress before a next try can succeed.
+    /// Waits a little for another thread, without whose progress the next try cannot succeed.
     pub(crate) fn snooze(&self) {
         let pauses = self.pauses.get();
-        // A model must let the other thread run at once: each turn without is one more
-        // to explore.
+        // A model must let the other thread run at once: each retry without it is one more to
+        // explore.
         if pauses <= Self::LONGEST && !cfg!(sluicegate_loom) {
             pause(1 << pauses);
             self.pauses.set(pauses + 1);
@@ -209,12 +208,12 @@ impl Backoff {
     }
 }
 
-/// Counts of atomic operations by the calling thread.
+/// Counts of the atomic operations by the calling thread.
 #[cfg(feature = "count-atomics")]
 pub mod count {
     use std::cell::Cell;
 
-    /// Atomic operations, by kind.
+    /// Numbers of atomic operations, by kind.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Counts {
         /// Plain atomic loads.
@@ -249,7 +248,7 @@ pub mod count {
         change(|counts| counts.rmws += 1);
     }
 
-    /// What the calling thread has done since it last asked.
+    /// Returns the calling thread's counts since it last called this.
     #[must_use]
     pub fn take() -> Counts {
         COUNTS.with(Cell::take)
@@ -266,7 +265,7 @@ mod count {
     pub(super) fn rmw() {}
 }
 
-/// What the canary of the models is made of: the facade's own cell.
+/// Exposes the facade's own cell to the canary of the models.
 #[cfg(sluicegate_loom)]
 pub(crate) mod model {
     pub use loom::sync::atomic::AtomicU64 as Atomic;

@@ -1,11 +1,11 @@
-//! A small number for each thread, so that threads of one time have different ones.
+//! A small number for each thread; threads that run at the same time have different ones.
 //!
-//! The lowest that is free in this process, taken when a thread first asks, and free again
-//! when it ends. So after thousands of short threads the next still has a low one. Who
-//! has fewer places than numbers counts round.
+//! A thread takes the lowest number that is free in this process when it first asks for one, and
+//! frees it when it ends. So even after thousands of short-lived threads the next one gets a low
+//! number. Callers with fewer slots than threads wrap the number.
 //!
-//! Without `std` there are no threads to be told apart: their number is 0. So it is under
-//! loom, whose models name the places themselves.
+//! Without `std`, threads cannot be told apart and every number is 0. The same holds under loom,
+//! where the models choose the slots themselves.
 
 #[cfg(all(feature = "std", not(sluicegate_loom)))]
 mod numbers;
@@ -13,11 +13,11 @@ mod numbers;
 #[cfg(all(feature = "std", not(sluicegate_loom)))]
 pub(crate) use self::numbers::thread_index;
 
-/// The most places that threads are spread over.
+/// The largest number of slots that threads are spread over.
 pub(crate) const MAX_PLACES: usize = 256;
 
-/// So many places, or as many more as make a power of two; for 0 as many as the machine runs
-/// threads at once.
+/// Returns `count` rounded up to a power of two, at most [`MAX_PLACES`]. If `count` is 0, starts
+/// from the number of threads that the machine runs at once.
 pub(crate) fn places(count: usize) -> usize {
     let count = match count {
         #[cfg(feature = "std")]

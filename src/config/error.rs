@@ -1,14 +1,14 @@
-//! What is wrong with a set-up.
+//! Errors in a configuration.
 
 use core::fmt;
 use core::time::Duration;
 
 use super::refill::Refill;
 
-/// A set-up that no limiter can be built from.
+/// Invalid configuration.
 ///
-/// Each variant is one field. Its [`Display`](fmt::Display) text names the
-/// field, the value that was given and the range that is allowed.
+/// Each variant is about one field. Its [`Display`](fmt::Display) text names the field, the value
+/// that was given and the allowed range.
 ///
 /// # Examples
 ///
@@ -22,163 +22,162 @@ use super::refill::Refill;
 pub enum ConfigError {
     /// The permits of a [`Rate`](crate::Rate) are not from 1 to [`Rate::MAX_PERMITS`](crate::Rate::MAX_PERMITS).
     Permits {
-        /// The value that was given.
+        /// The given permits.
         permits: u64,
     },
     /// The period of a [`Rate`](crate::Rate) is not from 1 ns to [`Rate::MAX_PERIOD`](crate::Rate::MAX_PERIOD).
     Period {
-        /// What was given.
+        /// The given period.
         period: Duration,
     },
-    /// The [`Rate`](crate::Rate) is above [`Rate::MAX_PER_SECOND`](crate::Rate::MAX_PER_SECOND): the word has no bits left
-    /// for a hundred years of it.
+    /// The [`Rate`](crate::Rate) is above [`Rate::MAX_PER_SECOND`](crate::Rate::MAX_PER_SECOND):
+    /// the word would have too few bits for a hundred years of it.
     TooFast {
-        /// The permits that were given.
+        /// The given permits.
         permits: u64,
-        /// The period that was given.
+        /// The given period.
         period: Duration,
     },
     /// The burst of a [`Quota`](crate::Quota) is not from 1 to [`Quota::MAX_BURST`](crate::Quota::MAX_BURST).
     Burst {
-        /// What was given.
+        /// The given burst.
         burst: u64,
     },
     /// A [`Quota`](crate::Quota) starts with more tokens than its burst.
     Initial {
-        /// What was given.
+        /// The given initial tokens.
         initial: u64,
         /// The quota's burst.
         burst: u64,
     },
     /// The debt of a [`Quota`](crate::Quota) is above [`Quota::MAX_DEBT`](crate::Quota::MAX_DEBT).
     MaxDebt {
-        /// What was given.
+        /// The given debt.
         max_debt: u64,
     },
     /// The emission interval of a [`Gcra`](crate::Gcra) is not from 1 ns to
     /// [`Rate::MAX_PERIOD`](crate::Rate::MAX_PERIOD).
     EmissionInterval {
-        /// What was given.
+        /// The given interval.
         interval: Duration,
     },
     /// The tolerance of a [`Gcra`](crate::Gcra) is above [`Rate::MAX_PERIOD`](crate::Rate::MAX_PERIOD), or
     /// is 2^32 emission intervals or more.
     Tolerance {
-        /// What was given.
+        /// The given tolerance.
         tolerance: Duration,
-        /// The emission interval it was given for.
+        /// The emission interval.
         interval: Duration,
     },
-    /// The limit of a window is not from 1 to what its word can count beside the
-    /// number of the window: the shorter the window, the less.
+    /// The limit of a window is not from 1 to the most that its word can count beside the number of
+    /// the window: the shorter the window, the less.
     Limit {
-        /// What was given.
+        /// The given limit.
         limit: u64,
-        /// The most that this window can count.
+        /// The largest limit that this window can count.
         max: u64,
     },
-    /// The largest limit that a window is to have room for is less than its limit, or more
-    /// than it can count.
+    /// The largest limit that a window is to have space for is less than its limit, or more than it
+    /// can count.
     MaxLimit {
-        /// What was given.
+        /// The given largest limit.
         max_limit: u64,
         /// The limit.
         least: u64,
-        /// The most there may be.
+        /// The largest value allowed.
         most: u64,
     },
     /// The slots of a sliding window are not from 1 to 65,536.
     Slots {
-        /// What was given.
+        /// The given number of slots.
         slots: u32,
     },
-    /// A `MultiWindow` has no window at this place.
+    /// A `MultiWindow` has no window with this index.
     Which {
-        /// What was given.
+        /// The given index.
         which: usize,
-        /// How many there are.
+        /// The number of windows.
         count: usize,
     },
-    /// The longest window has too many of the shortest one's slots for a word to
-    /// number them.
+    /// The longest window spans too many of the shortest window's slots for a word to number them.
     Apart {
-        /// The shortest slot.
+        /// The length of the shortest slot.
         slot: Duration,
-        /// The longest window.
+        /// The length of the longest window.
         window: Duration,
     },
-    /// The shards of a `Sharded` limiter, or the places of a `Sticky` one, are not from 1
-    /// to 256.
+    /// The shards of a `Sharded` limiter, or the places of a `Sticky` or a `HotKeys`, are not
+    /// from 1 to 256.
     Shards {
-        /// What was given.
+        /// The given number.
         shards: usize,
     },
-    /// A limiter of several has none, or more than 64.
+    /// A limiter of several limiters or windows has none, or more than 64.
     Count {
-        /// How many were given.
+        /// The given number.
         count: usize,
     },
-    /// The entries of a log are too few for its limit, or more than 2^24.
+    /// The capacity of a log is less than its limit, or more than 2^24 entries.
     Capacity {
-        /// What was given.
+        /// The given capacity.
         capacity: u64,
-        /// The least that would do.
+        /// The smallest value allowed.
         least: u64,
-        /// The most there may be.
+        /// The largest value allowed.
         most: u64,
     },
     /// The burst of a key in a `KeyTable` is above 2^25.
     KeyBurst {
-        /// What was given.
+        /// The given burst.
         burst: u64,
     },
     /// The rate of a key in a `KeyTable` is above 2^27 permits per second.
     KeyRate {
-        /// The permits that were given.
+        /// The given permits.
         permits: u64,
-        /// The period that was given.
+        /// The given period.
         period: Duration,
     },
-    /// The keys of a keyed limiter start with less than the burst: one that is not asked for
-    /// is forgotten once it is full, so a new key must be a full one.
+    /// The keys of a keyed limiter start with less than the burst. An idle key is forgotten once it
+    /// is full, so a new key must start full.
     KeyInitial {
-        /// What was given.
+        /// The given initial tokens.
         initial: u64,
         /// The quota's burst.
         burst: u64,
     },
-    /// The keys of a `KeyTable` refill in steps, which it cannot.
+    /// The keys of a `KeyTable` have an interval refill, which it does not support.
     KeyRefill {
-        /// What was given.
+        /// The given refill.
         refill: Refill,
     },
-    /// The rates of the tiers of a `KeyTable`, up to this one, have no unit in common that
-    /// is small enough for the one and large enough for the other.
+    /// The rates of the tiers of a `KeyTable`, up to this one, have no common unit of time that is
+    /// fine enough for one and coarse enough for another.
     Tier {
-        /// The place of the tier.
+        /// The index of the tier.
         which: usize,
     },
-    /// The bytes of a `KeyTable` are less than a line, or more than can be had.
+    /// The bytes of a `KeyTable` are less than a cache line, or more than can be allocated.
     Memory {
-        /// What was given.
+        /// The given number of bytes.
         bytes: usize,
     },
-    /// The keys of a keyed limiter are none, or more than memory can be had for.
+    /// The number of keys of a keyed limiter is 0, or more than memory can be allocated for.
     Keys {
-        /// What was given.
+        /// The given number of keys.
         keys: usize,
     },
-    /// The clocks of a `KeyTable`'s threads may be too far apart for the bits of a level.
+    /// The clocks of a `KeyTable`'s threads may be further apart than the bits of a level allow.
     Skew {
-        /// What was given.
+        /// The given skew.
         skew: Duration,
-        /// The most there may be, with these quotas.
+        /// The largest skew allowed with these quotas.
         most: Duration,
     },
 }
 
 impl ConfigError {
-    /// The name of the field that is wrong.
+    /// Returns the name of the invalid field.
     #[must_use]
     pub const fn field(&self) -> &'static str {
         match self {
@@ -206,7 +205,8 @@ impl ConfigError {
         }
     }
 
-    /// What is wrong with a literal, for a compiler that cannot format.
+    /// Returns the rule that a literal breaks, with the name of its field: a constant panic message
+    /// cannot be formatted.
     pub(crate) const fn literal(&self) -> &'static str {
         match self {
             ConfigError::Permits { .. } => "permits must be from 1 to 2^32",
@@ -219,7 +219,7 @@ impl ConfigError {
         }
     }
 
-    /// What the field must be.
+    /// Returns the rule that the field must satisfy.
     #[must_use]
     pub const fn rule(&self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! The literals [`rate!`](super::rate) and [`quota!`](super::quota), and the functions behind
-//! them, which run when they are compiled.
+//! The literals [`rate!`](super::rate) and [`quota!`](super::quota), and the functions behind them,
+//! which run at compile time.
 
 use core::time::Duration;
 
@@ -9,12 +9,12 @@ use super::rate::Rate;
 use super::refill::Refill;
 use super::text::nanos_per;
 
-/// Makes a [`Rate`] literal, checked when it is compiled, also by `cargo check`.
+/// Makes a [`Rate`] literal, checked at compile time, by `cargo check` too.
 ///
-/// Permits `/` a period: a unit, or a count of it. The units are `ns`, `us`, `ms`, `second`,
-/// `minute`, `hour`, `day`, and the plurals of the last four. The permits may be a constant; a
-/// count of units is a literal. The same words can be read at run time: see [`Rate`]'s
-/// `FromStr`.
+/// The syntax is permits `/` a period, where a period is a unit or a number of units. The units are
+/// `ns`, `us`, `ms`, `second`, `minute`, `hour`, `day`, and the plurals of the last four. The
+/// permits may be a constant; the number of units must be a literal. Text in the same syntax can be
+/// parsed at run time: see [`Rate`]'s `FromStr`.
 ///
 /// # Examples
 ///
@@ -26,13 +26,13 @@ use super::text::nanos_per;
 /// let tick = rate!(1 / 250 ms);
 /// ```
 ///
-/// A rate that is out of range does not build:
+/// A rate that is out of range does not compile:
 ///
 /// ```compile_fail
 /// let never = sluicegate::rate!(0 / second);
 /// ```
 ///
-/// Nor does a unit that is none:
+/// Nor does an unknown unit:
 ///
 /// ```compile_fail
 /// let often = sluicegate::rate!(5 / fortnight);
@@ -43,7 +43,7 @@ macro_rules! rate {
         $crate::rate!($permits / 1 $unit)
     };
     ($permits:tt / $count:literal $unit:ident) => {{
-        // A constant with a name, as `cargo check` does not look at others.
+        // A named constant, because `cargo check` does not evaluate unnamed ones.
         const __SLUICEGATE_RATE: $crate::Rate = $crate::literal::rate(
             $permits,
             $count,
@@ -58,10 +58,10 @@ macro_rules! rate {
     }};
 }
 
-/// Makes a [`Quota`] literal, checked when it is compiled, also by `cargo check`.
+/// Makes a [`Quota`] literal, checked at compile time, by `cargo check` too.
 ///
-/// A rate as in [`rate!`](super::rate), then any of these parts, each after a comma. What is left
-/// out is as [`Quota::new`] says:
+/// The syntax is a rate as in [`rate!`](super::rate), then any of these parts, each after a comma.
+/// Parts left out have the defaults of [`Quota::new`]:
 ///
 /// | part | |
 /// |---|---|
@@ -70,7 +70,7 @@ macro_rules! rate {
 /// | `initial 5` | [`with_initial`](Quota::with_initial) |
 /// | `max_debt 0` | [`with_max_debt`](Quota::with_max_debt) |
 ///
-/// The same words can be read at run time: see [`Quota`]'s `FromStr`.
+/// Text in the same syntax can be parsed at run time: see [`Quota`]'s `FromStr`.
 ///
 /// # Examples
 ///
@@ -82,13 +82,13 @@ macro_rules! rate {
 /// assert_eq!(hourly.burst(), 5_000);
 /// ```
 ///
-/// A part that is out of range does not build:
+/// A part that is out of range does not compile:
 ///
 /// ```compile_fail
 /// let quota = sluicegate::quota!(100 / second, burst 0);
 /// ```
 ///
-/// Nor does one that is none:
+/// Nor does an unknown part:
 ///
 /// ```compile_fail
 /// let quota = sluicegate::quota!(100 / second, bust 20);
@@ -99,7 +99,7 @@ macro_rules! quota {
         $crate::quota!($permits / 1 $unit $(, $part $value)*)
     };
     ($permits:tt / $count:literal $unit:ident $(, $part:ident $value:expr)* $(,)?) => {{
-        // A constant with a name, as `cargo check` does not look at others.
+        // A named constant, because `cargo check` does not evaluate unnamed ones.
         const __SLUICEGATE_QUOTA: $crate::Quota = {
             #[allow(unused_imports, reason = "only a part `refill` needs them")]
             use $crate::literal::{interval, smooth};
@@ -111,7 +111,7 @@ macro_rules! quota {
     }};
 }
 
-/// A quota with one part given, for [`quota!`](super::quota).
+/// Sets one part of a quota, for [`quota!`](super::quota).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __quota_part {
@@ -136,20 +136,20 @@ macro_rules! __quota_part {
     };
 }
 
-/// The word of a quota's part `refill`.
+/// The word `interval` in `refill interval`.
 #[expect(non_upper_case_globals, reason = "it is a word of the literal")]
 pub const interval: Refill = Refill::Interval;
 
-/// The word of a quota's part `refill`.
+/// The word `smooth` in `refill smooth`.
 #[expect(non_upper_case_globals, reason = "it is a word of the literal")]
 pub const smooth: Refill = Refill::Smooth;
 
-/// The rate of so many permits per so many units.
+/// Returns the rate of `permits` per `count` units.
 ///
 /// # Panics
 ///
-/// If it is out of range, with the rule that it breaks; if no unit has that name, with the text
-/// that is given for this.
+/// Panics if the rate is out of range, with the rule that it breaks; or if no unit has the name
+/// `unit`, with the text `no_such_unit`.
 #[must_use]
 pub const fn rate(permits: u64, count: u64, unit: &str, no_such_unit: &str) -> Rate {
     let Some(nanos_per_unit) = nanos_per(unit) else { panic!("{}", no_such_unit) };
@@ -159,11 +159,11 @@ pub const fn rate(permits: u64, count: u64, unit: &str, no_such_unit: &str) -> R
     }
 }
 
-/// The quota, if it is one.
+/// Returns the quota if it is valid.
 ///
 /// # Panics
 ///
-/// If it is none, with the rule that it breaks.
+/// Panics if it is not, with the rule that it breaks.
 #[must_use]
 pub const fn quota(checked: Result<Quota, ConfigError>) -> Quota {
     match checked {

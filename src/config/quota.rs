@@ -1,4 +1,4 @@
-//! How fast, and how much at once.
+//! Quotas: a rate and a burst.
 
 use core::hash::{Hash, Hasher};
 
@@ -6,12 +6,10 @@ use super::error::ConfigError;
 use super::rate::Rate;
 use super::refill::Refill;
 
-/// What a bucket is asked to enforce: a [`Rate`], and the burst that may be
-/// admitted at one instant.
+/// The quota that a bucket enforces: a [`Rate`], and the burst that may be admitted at one instant.
 ///
-/// A literal is easiest through [`quota!`](self), which checks it when
-/// it is compiled. Text in the same words is read by `parse`, and what `to_string` gives is such
-/// a text.
+/// Write a literal with [`quota!`](self), which checks it at compile time. `parse` reads the same
+/// syntax, and `to_string` writes it.
 ///
 /// | part | default | range |
 /// |---|---|---|
@@ -37,9 +35,9 @@ pub struct Quota {
     rate: Rate,
     burst: u64,
     refill: Refill,
-    /// As the burst, if not given.
+    /// Initial tokens; the burst if `None`.
     initial: Option<u64>,
-    /// As the burst, if not given.
+    /// Largest debt; if `None` the burst, at most [`Quota::MAX_DEBT`].
     max_debt: Option<u64>,
 }
 
@@ -50,54 +48,54 @@ impl Quota {
     /// The largest debt.
     pub const MAX_DEBT: u64 = (1 << 32) - 1;
 
-    /// A quota of `rate` with a burst of one period's permits.
+    /// Creates a quota of `rate` with a burst of one period's permits.
     #[must_use]
     pub const fn new(rate: Rate) -> Quota {
         Quota { rate, burst: rate.permits(), refill: Refill::Smooth, initial: None, max_debt: None }
     }
 
-    /// `permits` per second, all of which may come at once.
+    /// Creates a quota of `permits` per second, all of which may be taken at once.
     ///
     /// # Errors
     ///
-    /// As [`Rate::new`].
+    /// The same as for [`Rate::new`].
     pub const fn per_second(permits: u64) -> Result<Quota, ConfigError> {
         Quota::of(Rate::per_second(permits))
     }
 
-    /// `permits` per minute, all of which may come at once.
+    /// Creates a quota of `permits` per minute, all of which may be taken at once.
     ///
     /// # Errors
     ///
-    /// As [`Rate::new`].
+    /// The same as for [`Rate::new`].
     pub const fn per_minute(permits: u64) -> Result<Quota, ConfigError> {
         Quota::of(Rate::per_minute(permits))
     }
 
-    /// `permits` per hour, all of which may come at once.
+    /// Creates a quota of `permits` per hour, all of which may be taken at once.
     ///
     /// # Errors
     ///
-    /// As [`Rate::new`].
+    /// The same as for [`Rate::new`].
     pub const fn per_hour(permits: u64) -> Result<Quota, ConfigError> {
         Quota::of(Rate::per_hour(permits))
     }
 
-    /// `permits` per day of 24 hours, all of which may come at once.
+    /// Creates a quota of `permits` per day of 24 hours, all of which may be taken at once.
     ///
     /// # Errors
     ///
-    /// As [`Rate::new`].
+    /// The same as for [`Rate::new`].
     pub const fn per_day(permits: u64) -> Result<Quota, ConfigError> {
         Quota::of(Rate::per_day(permits))
     }
 
-    /// One permit at a time: `rate` with no burst.
+    /// Creates a quota of `rate` with a burst of 1: one permit at a time.
     pub(crate) const fn one_at_a_time(rate: Rate) -> Quota {
         Quota { burst: 1, ..Quota::new(rate) }
     }
 
-    /// The quota of a limiter's terms, all of which were checked before.
+    /// Creates the quota of a limiter's terms, all of which were checked before.
     pub(crate) const fn in_force(rate: Rate, burst: u64, refill: Refill, max_debt: u64) -> Quota {
         let quota = Quota { rate, burst, refill, initial: None, max_debt: None };
         let is_default = quota.max_debt() == max_debt;
@@ -112,12 +110,12 @@ impl Quota {
         }
     }
 
-    /// The same with the burst given.
+    /// Returns the quota with this burst.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Burst`] unless it is from 1 to 2^32, and
-    /// [`ConfigError::Initial`] if more initial tokens were asked for before.
+    /// [`ConfigError::Burst`] unless it is from 1 to 2^32, and [`ConfigError::Initial`] if more
+    /// initial tokens were set before.
     pub const fn with_burst(self, burst: u64) -> Result<Quota, ConfigError> {
         if burst == 0 || burst > Self::MAX_BURST {
             return Err(ConfigError::Burst { burst });
@@ -128,13 +126,13 @@ impl Quota {
         }
     }
 
-    /// The same with tokens arriving as `refill` says.
+    /// Returns the quota with tokens arriving as `refill` says.
     #[must_use]
     pub const fn with_refill(self, refill: Refill) -> Quota {
         Quota { refill, ..self }
     }
 
-    /// The same for a limiter that starts with `initial` tokens.
+    /// Returns the quota with `initial` tokens for a new limiter to start with.
     ///
     /// # Errors
     ///
@@ -146,7 +144,7 @@ impl Quota {
         Ok(Quota { initial: Some(initial), ..self })
     }
 
-    /// The same with a bound on what `force` may run up.
+    /// Returns the quota with `max_debt` tokens as the most that `force` may run up.
     ///
     /// # Errors
     ///
@@ -158,25 +156,25 @@ impl Quota {
         Ok(Quota { max_debt: Some(max_debt), ..self })
     }
 
-    /// The rate.
+    /// Returns the rate.
     #[must_use]
     pub const fn rate(self) -> Rate {
         self.rate
     }
 
-    /// The most that may be admitted at one instant.
+    /// Returns the largest number of permits that may be admitted at one instant.
     #[must_use]
     pub const fn burst(self) -> u64 {
         self.burst
     }
 
-    /// When the tokens of a period arrive.
+    /// Returns when the tokens of a period arrive.
     #[must_use]
     pub const fn refill(self) -> Refill {
         self.refill
     }
 
-    /// The tokens a new limiter holds.
+    /// Returns the tokens that a new limiter holds.
     #[must_use]
     pub const fn initial(self) -> u64 {
         match self.initial {
@@ -185,7 +183,7 @@ impl Quota {
         }
     }
 
-    /// The debt that `force` may run up, in tokens.
+    /// Returns the debt that `force` may run up, in tokens.
     #[must_use]
     pub const fn max_debt(self) -> u64 {
         match self.max_debt {
@@ -197,7 +195,7 @@ impl Quota {
 }
 
 impl Quota {
-    /// The parts, whether given or not.
+    /// Returns all parts, with the defaults of those that were not given.
     fn parts(&self) -> (Rate, u64, Refill, u64, u64) {
         (self.rate, self.burst, self.refill, self.initial(), self.max_debt())
     }

@@ -1,4 +1,4 @@
-//! How fast: permits per period.
+//! Rates: permits per period.
 
 use core::time::Duration;
 
@@ -11,12 +11,11 @@ use super::error::ConfigError;
 
 /// Permits per period.
 ///
-/// Kept as the two numbers it was made of, so nothing is rounded: a limiter
-/// accrues exactly `permits` tokens in every `period`, for a hundred years.
+/// Holds the two numbers that it was made of, so nothing is rounded: a limiter accrues exactly
+/// `permits` tokens in every `period`, for a hundred years.
 ///
-/// A literal is easiest through [`rate!`](self), which checks it when it
-/// is compiled. Text in the same words is read by `parse`, and what `to_string` gives is such
-/// a text.
+/// Write a literal with [`rate!`](self), which checks it at compile time. `parse` reads the same
+/// syntax, and `to_string` writes it.
 ///
 /// # Examples
 ///
@@ -35,7 +34,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// The most permits in one period.
+    /// The largest number of permits in one period.
     pub const MAX_PERMITS: u64 = 1 << 32;
 
     /// The longest period: 100 Julian years.
@@ -44,12 +43,12 @@ impl Rate {
     /// The highest rate, in permits per second.
     pub const MAX_PER_SECOND: u64 = 1 << 31;
 
-    /// `permits` per `period`.
+    /// Creates a rate of `permits` per `period`.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Permits`], [`ConfigError::Period`] or
-    /// [`ConfigError::TooFast`], each with its value and the range allowed.
+    /// [`ConfigError::Permits`], [`ConfigError::Period`] or [`ConfigError::TooFast`] if the
+    /// permits, the period or the rate is out of range; each names the value and the range.
     pub const fn new(permits: u64, period: Duration) -> Result<Rate, ConfigError> {
         if permits == 0 || permits > Self::MAX_PERMITS {
             return Err(ConfigError::Permits { permits });
@@ -58,7 +57,7 @@ impl Rate {
         if period_nanos == 0 || period_nanos > MAX_PERIOD_NANOS {
             return Err(ConfigError::Period { period });
         }
-        // permits / period_nanos <= MAX_PER_SECOND / NANOS_PER_SECOND, crosswise.
+        // permits / period_nanos <= MAX_PER_SECOND / NANOS_PER_SECOND, cross-multiplied.
         if permits as u128 * NANOS_PER_SECOND as u128
             > Self::MAX_PER_SECOND as u128 * period_nanos as u128
         {
@@ -67,58 +66,58 @@ impl Rate {
         Ok(Rate { permits, period_nanos })
     }
 
-    /// `permits` per second.
+    /// Creates a rate of `permits` per second.
     ///
     /// # Errors
     ///
-    /// As [`new`](Rate::new).
+    /// The same as for [`new`](Rate::new).
     pub const fn per_second(permits: u64) -> Result<Rate, ConfigError> {
         Rate::new(permits, Duration::from_nanos(NANOS_PER_SECOND))
     }
 
-    /// `permits` per minute.
+    /// Creates a rate of `permits` per minute.
     ///
     /// # Errors
     ///
-    /// As [`new`](Rate::new).
+    /// The same as for [`new`](Rate::new).
     pub const fn per_minute(permits: u64) -> Result<Rate, ConfigError> {
         Rate::new(permits, Duration::from_nanos(NANOS_PER_MINUTE))
     }
 
-    /// `permits` per hour.
+    /// Creates a rate of `permits` per hour.
     ///
     /// # Errors
     ///
-    /// As [`new`](Rate::new).
+    /// The same as for [`new`](Rate::new).
     pub const fn per_hour(permits: u64) -> Result<Rate, ConfigError> {
         Rate::new(permits, Duration::from_nanos(NANOS_PER_HOUR))
     }
 
-    /// `permits` per day of 24 hours.
+    /// Creates a rate of `permits` per day of 24 hours.
     ///
     /// # Errors
     ///
-    /// As [`new`](Rate::new).
+    /// The same as for [`new`](Rate::new).
     pub const fn per_day(permits: u64) -> Result<Rate, ConfigError> {
         Rate::new(permits, Duration::from_nanos(NANOS_PER_DAY))
     }
 
-    /// One permit per `interval`.
+    /// Creates a rate of one permit per `interval`.
     ///
     /// # Errors
     ///
-    /// As [`new`](Rate::new).
+    /// The same as for [`new`](Rate::new).
     pub const fn every(interval: Duration) -> Result<Rate, ConfigError> {
         Rate::new(1, interval)
     }
 
-    /// The permits of one period.
+    /// Returns the permits of one period.
     #[must_use]
     pub const fn permits(self) -> u64 {
         self.permits
     }
 
-    /// The period that the permits are for.
+    /// Returns the length of the period.
     #[must_use]
     pub const fn period(self) -> Duration {
         Duration::from_nanos(self.period_nanos)
@@ -128,7 +127,7 @@ impl Rate {
         self.period_nanos
     }
 
-    /// A rate that was checked when it was first made.
+    /// Creates a rate from numbers that were checked before.
     pub(crate) const fn trusted(permits: u64, period_nanos: u64) -> Rate {
         Rate { permits, period_nanos }
     }

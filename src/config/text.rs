@@ -1,4 +1,4 @@
-//! Rates and quotas as text, in the grammar of their literals.
+//! The text form of rates and quotas, in the grammar of their literals.
 //!
 //! ```text
 //! rate   = permits "/" period          100 / second      500 / 15 minutes      0.5 / hour
@@ -9,8 +9,8 @@
 //!        | "initial" count | "max_debt" count
 //! ```
 //!
-//! Digits may be in groups: `5_000`. Permits may have a decimal point, and nothing is rounded:
-//! `2.5 / second` is `5 / 2 seconds`.
+//! Digits may be grouped: `5_000`. Permits may have a decimal point, and nothing is rounded: `2.5 /
+//! second` is `5 / 2 seconds`.
 //!
 //! The displayed text of a rate or a quota parses to the same rate or quota.
 
@@ -31,7 +31,7 @@ use super::quota::Quota;
 use super::rate::Rate;
 use super::refill::Refill;
 
-/// A unit of time that text may name.
+/// A unit of time with its names.
 struct Unit {
     one: &'static str,
     several: &'static str,
@@ -49,7 +49,7 @@ const UNITS: [Unit; 7] = [
     Unit { one: "ns", several: "nanoseconds", nanos: 1 },
 ];
 
-/// Returns the length of the unit that has this name, for one or for several.
+/// Returns the length of the unit with this name, singular or plural.
 pub(crate) const fn nanos_per(name: &str) -> Option<u64> {
     let mut at = 0;
     while at < UNITS.len() {
@@ -62,7 +62,7 @@ pub(crate) const fn nanos_per(name: &str) -> Option<u64> {
     None
 }
 
-/// Compares two texts where a constant is made, which `==` cannot.
+/// Compares two texts in a constant expression, where `==` cannot be used.
 const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;
@@ -72,7 +72,7 @@ const fn is_same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// Displays the rate as its literal is written: `500 / 15 minutes`.
+/// Displays the rate in the syntax of its literal: `500 / 15 minutes`.
 ///
 /// # Examples
 ///
@@ -96,8 +96,8 @@ impl fmt::Display for Rate {
     }
 }
 
-/// Displays the quota as its literal is written: `500 / 15 minutes, burst 50`. Parts that are
-/// as they would be anyway are left out.
+/// Displays the quota in the syntax of its literal: `500 / 15 minutes, burst 50`. Parts that have
+/// their default value are left out.
 impl fmt::Display for Quota {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = Quota::new(self.rate());

@@ -13,10 +13,10 @@
 //! | (s, w, h), s + 1 < PATIENCE  | (s, w, h + 1) | (s + 1, w, h)                     | (s, w, h - 1)        |
 //! | (s, w, h), s + 1 = PATIENCE  | (s, w, h + 1) | (0, w + h, 0)                     | (s, w, h - 1)        |
 //!
-//! When nobody is heeded any more, STEPS is 0 again. Announced callers are all alike: one
-//! that was written off and comes back may count as the one that is heeded. What is left
-//! is then written off though it runs, and has to win without help; never the other
-//! way round, so no announcement is worth more than PATIENCE steps back.
+//! When nobody is heeded any more, STEPS is 0 again. Announced callers cannot be told apart: if one
+//! that was written off withdraws, a heeded one may be discounted in its place. That one is then
+//! written off although it runs, and has to win without help. The opposite cannot happen, so no
+//! announcement costs more than PATIENCE steps back.
 
 use core::fmt;
 
@@ -28,16 +28,16 @@ use super::PATIENCE;
 /// Announced callers that others step back for.
 const HEEDED: Field = Field::low(24);
 
-/// Announced callers that others have stepped back for in vain.
+/// Announced callers for which others have stepped back in vain.
 const WRITTEN_OFF: Field = HEEDED.then(24);
 
-/// Steps back since somebody was heeded first.
+/// Steps back since HEEDED was last 0.
 const STEPS: Field = WRITTEN_OFF.then(16);
 
 const _: () = assert!(STEPS.end() == u64::BITS, "the fields fill the word");
 const _: () = assert!(PATIENCE <= STEPS.max(), "steps back are counted");
 
-/// The announced callers of a word.
+/// The counts of the announced callers of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Starved(u64);
 
@@ -49,13 +49,13 @@ impl Starved {
         HEEDED.get(self.0) != 0
     }
 
-    /// With one announced caller more; `None` if there is no room to count it.
+    /// Returns the counts with one announced caller more, or `None` if the fields cannot count it.
     pub(super) fn announced(self) -> Option<Starved> {
         let all = HEEDED.get(self.0) + WRITTEN_OFF.get(self.0);
         (all < HEEDED.max()).then(|| Starved(self.0 + HEEDED.put(1)))
     }
 
-    /// With one step back more; `None` if there is nobody to step back for.
+    /// Returns the counts with one step back more, or `None` if nobody is heeded.
     pub(super) fn stepped_back(self) -> Option<Starved> {
         if !self.is_heeded() {
             return None;
@@ -68,7 +68,7 @@ impl Starved {
         Some(Starved(WRITTEN_OFF.put(all)))
     }
 
-    /// With one announced caller less; `None` if there is none.
+    /// Returns the counts with one announced caller less, or `None` if there is none.
     pub(super) fn withdrawn(self) -> Option<Starved> {
         match (HEEDED.get(self.0), WRITTEN_OFF.get(self.0)) {
             (0, 0) => None,
@@ -107,7 +107,7 @@ mod tests {
 
     type Step = fn(Starved) -> Option<Starved>;
 
-    /// Every history of a few announcements, each with any steps back after it.
+    /// Tries every history of a few announcements, each with any steps back after it.
     #[test]
     fn an_announcement_is_worth_so_many_steps_back_and_no_more() {
         for history in 0..3_u32.pow(7) {
@@ -174,7 +174,7 @@ mod tests {
         };
         let two = (0..2).fold(Starved::NONE, |starved, _| write_off(starved.announced().unwrap()));
         assert_eq!(two, Starved(WRITTEN_OFF.put(2)));
-        // Both take theirs back; the one that is heeded beside them keeps its own.
+        // The two that were written off withdraw; the third announcement stays, as written off.
         let heeded = two.announced().unwrap();
         let back = heeded.withdrawn().and_then(Starved::withdrawn).unwrap();
         assert_eq!(back, Starved(WRITTEN_OFF.put(1)));

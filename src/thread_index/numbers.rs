@@ -1,25 +1,25 @@
-//! Numbers for threads, given out and taken back.
+//! Allocation of thread numbers.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::{Mutex, PoisonError};
 
-/// The numbers that no thread has.
+/// The numbers that no thread holds.
 struct Free {
     returned: BinaryHeap<Reverse<usize>>,
-    /// From this one on nobody ever had one.
+    /// The lowest number that has never been taken; nor has any above it.
     next: usize,
 }
 
 static FREE: Mutex<Free> = Mutex::new(Free { returned: BinaryHeap::new(), next: 0 });
 
-/// The right to a number, until its thread ends.
+/// A number held by one thread until it ends.
 struct Number(usize);
 
 impl Number {
     fn take() -> Number {
-        // Nothing that is done under the lock panics half way.
+        // No code under the lock panics half way.
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Reverse(number)) = free.returned.pop() {
             return Number(number);
@@ -40,11 +40,11 @@ const UNKNOWN: usize = usize::MAX;
 
 std::thread_local! {
     static OWNED: Number = Number::take();
-    /// The same number once more, where it costs one load.
+    /// A copy of the number that is read with one load.
     static NUMBER: Cell<usize> = const { Cell::new(UNKNOWN) };
 }
 
-/// The number of this thread.
+/// Returns the number of the calling thread.
 #[inline(always)]
 pub(crate) fn thread_index() -> usize {
     let number = NUMBER.get();
@@ -54,7 +54,7 @@ pub(crate) fn thread_index() -> usize {
 #[cold]
 #[inline(never)]
 fn assign() -> usize {
-    // A thread that is about to end may have given its number back; any will do then.
+    // A thread that is ending may have returned its number already; any number will do then.
     OWNED.try_with(|owned| owned.0).inspect(|number| NUMBER.set(*number)).unwrap_or(0)
 }
 

@@ -1,20 +1,20 @@
-//! Numbers as text: digits, in groups if that is easier to read.
+//! Numbers as text: digits, which may be grouped.
 
-/// Digits that may follow a decimal point: a rate has no more, as its period would be beyond a
-/// hundred years.
+/// The largest number of digits after a decimal point. With more, the period of a rate would exceed
+/// a hundred years.
 const MAX_FRACTION: usize = 18;
 
 /// The number `digits / scale`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     pub(super) digits: u64,
-    /// No larger than it has to be.
+    /// The denominator, in lowest terms.
     pub(super) scale: u64,
 }
 
 impl Decimal {
-    /// Reads a number with or without a decimal point; `None` if it is none, or has more digits
-    /// than can be counted.
+    /// Reads a number with or without a decimal point. Returns `None` if it is not a number or has
+    /// too many digits.
     pub(super) fn of(text: &str) -> Option<Decimal> {
         let text = text.trim();
         let Some((whole_part, fraction)) = text.split_once('.') else {
@@ -30,7 +30,7 @@ impl Decimal {
     }
 }
 
-/// Reads a whole number; `None` if it is none, or more than 2^64 - 1.
+/// Reads a whole number. Returns `None` if it is not one, or is more than 2^64 - 1.
 pub(super) fn whole(text: &str) -> Option<u64> {
     let text = text.trim();
     let is_grouped = !text.starts_with('_') && !text.ends_with('_') && !text.contains("__");
@@ -43,7 +43,7 @@ pub(super) fn whole(text: &str) -> Option<u64> {
     })
 }
 
-/// The greatest number that divides both, of which `b` is not 0.
+/// Returns the greatest common divisor of `a` and `b`, where `b` is not 0.
 fn common_divisor(mut a: u64, mut b: u64) -> u64 {
     while a != 0 {
         (a, b) = (b % a, a);

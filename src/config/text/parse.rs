@@ -11,7 +11,8 @@ use super::nanos_per;
 use super::number::{Decimal, whole};
 use super::parse_error::ParseError;
 
-/// Reads a rate as its literal is written; permits may have a decimal point, exactly.
+/// Reads a rate in the syntax of its literal; the permits may also have a decimal point, and are
+/// not rounded.
 ///
 /// # Examples
 ///
@@ -45,7 +46,7 @@ impl FromStr for Rate {
     }
 }
 
-/// Reads a quota as its literal is written.
+/// Reads a quota in the syntax of its literal.
 ///
 /// # Examples
 ///
@@ -90,7 +91,7 @@ impl FromStr for Refill {
     }
 }
 
-/// The parts of a quota that are given beside its rate.
+/// The parts that are given after a quota's rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Parts {
     pub(super) burst: Option<u64>,
@@ -114,7 +115,7 @@ impl Parts {
         if is_second { Err(ParseError::twice(name)) } else { Ok(()) }
     }
 
-    /// Returns the quota of this rate with these parts.
+    /// Returns the quota of `rate` with these parts.
     pub(super) fn quota(self, rate: Rate) -> Result<Quota, ParseError> {
         let mut quota = Quota::new(rate);
         if let Some(burst) = self.burst {
@@ -133,7 +134,7 @@ impl Parts {
     }
 }
 
-/// Reads a period such as `15 minutes` or `hour`. One that does not fit is the longest that does.
+/// Reads a period such as `15 minutes` or `hour`, at most the longest that fits.
 pub(super) fn period_of(text: &str) -> Result<Duration, ParseError> {
     let text = text.trim();
     let end = text.find(|digit: char| !digit.is_ascii_digit() && digit != '_');

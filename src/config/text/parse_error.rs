@@ -1,4 +1,4 @@
-//! A text that is no rate or quota.
+//! The error of parsing a rate or quota.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -6,10 +6,10 @@ use core::fmt;
 
 use crate::config::error::ConfigError;
 
-/// A text that is no [`Rate`](crate::Rate) or [`Quota`](crate::Quota).
+/// The error of parsing a [`Rate`](crate::Rate) or a [`Quota`](crate::Quota).
 ///
-/// Its [`Display`](fmt::Display) text names the part that is wrong, repeats what was written, and
-/// says what could be.
+/// Its [`Display`](fmt::Display) text names the invalid part, repeats its text, and says what is
+/// allowed.
 ///
 /// # Examples
 ///
@@ -34,14 +34,14 @@ enum Problem {
         field: &'static str,
         text: String,
     },
-    /// There is no part of this name.
+    /// No part has this name.
     Part {
         text: String,
     },
     Twice {
         field: &'static str,
     },
-    /// It can be read, but is out of range.
+    /// The text can be read, but a value is out of range.
     Config(ConfigError),
 }
 
@@ -58,8 +58,8 @@ impl ParseError {
         ParseError(Problem::Twice { field })
     }
 
-    /// Returns the name of the part that is wrong: `rate`, `permits`, `period`, `burst`,
-    /// `refill`, `initial`, `max_debt`, or `quota` for a part that has none of these names.
+    /// Returns the name of the invalid part: `rate`, `permits`, `period`, `burst`, `refill`,
+    /// `initial`, `max_debt`, or `quota` for a part that has none of these names.
     #[must_use]
     pub fn field(&self) -> &'static str {
         match &self.0 {

@@ -1,5 +1,5 @@
-//! Rates and quotas in files: as text, as a table of their parts, or as numbers where nobody
-//! reads them.
+//! Serialization of rates and quotas: as text or as a table of their parts in human-readable
+//! formats, as numbers in all others.
 
 use alloc::string::String;
 use core::fmt;
@@ -86,8 +86,8 @@ where
     }
 }
 
-/// As text, such as `"500 / 15 minutes"`; in formats that nobody reads, as permits and
-/// nanoseconds.
+/// Serializes as text, such as `"500 / 15 minutes"`; in formats that are not human-readable, as
+/// permits and nanoseconds.
 impl Serialize for Rate {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         if to.is_human_readable() {
@@ -97,7 +97,8 @@ impl Serialize for Rate {
     }
 }
 
-/// From text, from a table of `permits` and `period`, or as it was serialized.
+/// Deserializes from text, from a table of `permits` and `period`, or from the form in which it was
+/// serialized.
 impl<'de> Deserialize<'de> for Rate {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Rate, D::Error> {
         if from.is_human_readable() {
@@ -110,7 +111,8 @@ impl<'de> Deserialize<'de> for Rate {
     }
 }
 
-/// As text, such as `"500 / 15 minutes, burst 50"`; in formats that nobody reads, as numbers.
+/// Serializes as text, such as `"500 / 15 minutes, burst 50"`; in formats that are not
+/// human-readable, as numbers.
 impl Serialize for Quota {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         if to.is_human_readable() {
@@ -121,8 +123,8 @@ impl Serialize for Quota {
     }
 }
 
-/// From text, from a table of `rate`, `burst`, `refill`, `initial` and `max_debt`, of which only
-/// the rate has to be there, or as it was serialized.
+/// Deserializes from text, from a table of `rate`, `burst`, `refill`, `initial` and `max_debt` (all
+/// but the rate are optional), or from the form in which it was serialized.
 impl<'de> Deserialize<'de> for Quota {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Quota, D::Error> {
         if from.is_human_readable() {
