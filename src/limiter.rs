@@ -13,12 +13,12 @@
 //! | [`SlidingLog`] | a ring of times | its limit in any window | nothing |
 //! | [`WeightedLog`] | a ring of times and counts | its limit in any window | nothing |
 //! | `CalendarWindow`, `Budget` | one word | its limit in each day, month ... | nothing |
-//! | [`Sharded`](crate::Sharded) | one word, and one for each shard | burst + what `t` earns | nothing, once it is remembered |
-//! | [`Sticky`](crate::Sticky) | another, and a memory for each thread | what that admits | what is remembered, once |
+//! | [`Sharded`](crate::Sharded) | one word, and one for each shard | burst + what `t` earns | nothing, once the denial is cached |
+//! | [`Sticky`](crate::Sticky) | another, and a denial cache for each thread | what that admits | the cached denial, once |
 //! | [`All`] | others | what each of them admits | nothing |
 //!
-//! Windows are of the time that permits are dated by: where threads' clocks differ by `d`,
-//! a bound for a window `W` is one for `W - d` of true time.
+//! Windows are measured in the time by which permits are dated. If threads' clocks differ by
+//! `d`, a bound for a window `W` holds for `W - d` of true time.
 
 #[cfg(feature = "alloc")]
 mod all;
@@ -66,11 +66,11 @@ pub use self::token_bucket::TokenBucket;
 #[cfg(feature = "calendar")]
 pub use crate::limiter::budget::usage::UsageBudget;
 
-/// What every limiter can do, whatever its algorithm.
+/// The operations that every limiter supports, whatever its algorithm.
 ///
-/// A method of a limiter's own does the same as the verb of its name here. The trait is needed to
-/// be generic over limiters, and for the verbs that a limiter has not by itself. It can be made
-/// into an object.
+/// A limiter's own method does the same as the trait method of that name. Use the trait for code
+/// that is generic over limiters, and for operations that a limiter lacks as its own methods. The
+/// trait is dyn-compatible.
 ///
 /// # Examples
 ///
@@ -92,50 +92,50 @@ pub trait Limiter {
     ///
     /// # Errors
     ///
-    /// [`Denied`] says whether and when to come back.
+    /// [`Denied`] tells whether to retry and when.
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied>;
 
-    /// Takes as many of `permits` as there are, at least one. Never blocks.
+    /// Takes as many of `permits` as are available, at least one. Never blocks.
     ///
     /// # Errors
     ///
-    /// [`Denied`] if there is not one.
+    /// [`Denied`] if not even one permit is available.
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied>;
 
-    /// What [`try_acquire`](Limiter::try_acquire) would answer. Takes nothing.
+    /// Returns the answer that [`try_acquire`](Limiter::try_acquire) would give. Takes nothing.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`try_acquire`](Limiter::try_acquire).
     fn peek(&self, permits: u64) -> Result<Grant, Denied>;
 
-    /// As [`try_acquire`](Limiter::try_acquire), with a [`Receipt`] by which the
-    /// permits can be given back as long as nothing else has happened.
+    /// Does the same as [`try_acquire`](Limiter::try_acquire), and returns a [`Receipt`] that
+    /// can give the permits back as long as nothing else has happened to the limiter.
     ///
-    /// What a limiter returns that does not override this cannot be given back.
+    /// Receipts of the default implementation cannot give anything back.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`try_acquire`](Limiter::try_acquire).
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.try_acquire(permits).map(Receipt::spent)
     }
 
-    /// Makes the limiter full again. May wait for other changes of this limiter
-    /// that are under way.
+    /// Makes the limiter full again. May wait for other changes of this limiter in progress
+    /// (such as a reconfiguration).
     fn reset(&self);
 
-    /// Whether the limiter is as one that was never asked: nothing that was granted counts
-    /// any more. One that is may be dropped, and made anew when it is needed.
+    /// Returns true if the limiter is in the state of a new one: no earlier grant counts any
+    /// more. An idle limiter may be dropped and recreated when it is needed.
     ///
-    /// If not overridden: whether [`peek`](Limiter::peek) of nothing says so.
+    /// The default implementation decides by [`peek`](Limiter::peek) of 0 permits.
     fn is_idle(&self) -> bool {
         self.peek(0)
             .is_ok_and(|grant| grant.remaining() == grant.limit() && grant.reset_after().is_zero())
     }
 }
 
-/// Hands every verb on to what a pointer points to.
+/// Forwards every method to the limiter behind a pointer.
 macro_rules! through {
     ($(#[$attribute:meta])* $Pointer:ty) => {
         $(#[$attribute])*

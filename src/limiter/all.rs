@@ -10,43 +10,42 @@ use crate::decision::receipt::Receipt;
 
 use super::Limiter;
 
-/// Grants what all of several limiters have room for, or nothing.
+/// Grants a request only if each of several limiters can grant it.
 ///
 /// For limiters of different kinds, or that are shared with others: a bucket for
-/// the user and a window for everybody. (Windows over the same traffic are better
-/// one [`MultiWindow`](crate::MultiWindow), which is a single step.)
+/// the user and a window for everybody. (For windows over the same traffic, one
+/// [`MultiWindow`](crate::MultiWindow) is better: it decides in a single step.)
 ///
-/// It looks at all of them first, without taking anything, and refuses if one would.
+/// It first peeks at all of them, without taking anything, and denies if one would.
 /// Then it takes from each, from the one with the least left to the one with the
-/// most. If somebody else took the rest of one in between, what was taken from the
-/// others is given back by the one rule that is exact; see [`Receipt`].
+/// most. If another caller took the rest of one in the meantime, the permits taken from
+/// the others are given back by the one rule that is exact; see [`Receipt`].
 ///
 /// # Accuracy
 ///
-/// The bound of each of the limiters holds. What is lost: if a request is refused
+/// The bound of each limiter holds. Permits can be lost: if a request is denied
 /// *after* it has taken from some limiters, and others have changed one of these
 /// since, its permits stay spent there: at most the permits of the request in each,
 /// once for each race that was lost. A [`SlidingLog`](crate::SlidingLog) and a
-/// [`WeightedLog`](crate::WeightedLog) cannot give back at all. A request that is
-/// refused by the first look loses nothing. Two requests that meet may both be
-/// refused where one could have been granted.
+/// [`WeightedLog`](crate::WeightedLog) cannot take permits back at all. A request
+/// denied by the first look loses nothing. Two concurrent requests may both be
+/// denied where one could have been granted.
 ///
-/// Each limiter should be in it once. One that is in it twice has to grant twice,
-/// which it may never be able to; its denial does not know.
+/// Each limiter should be in it once. A limiter that is in it twice has to grant twice,
+/// which it may never be able to; its denial does not account for that.
 ///
-/// The denial names the limiter that refused, by
-/// [`which`](crate::Denied::which): the one that has to be waited for longest; one that
-/// can never grant so many before one whose leases hold them. So
-/// its `retry_after` suffices for all of them, if nobody else takes any (and no
-/// budget of another day is smaller).
+/// A denial names the limiter that denied, by [`which`](crate::Denied::which): the one
+/// with the longest wait. A limiter that can never grant so many precedes one whose
+/// leases hold them. So `retry_after` suffices for all of the limiters, if nobody else
+/// takes any (and no budget of another day is smaller).
 ///
 /// # Fairness
 ///
-/// None: whoever asks when there are permits gets them.
+/// None: a caller that asks when there are permits gets them.
 ///
 /// # Memory ordering
 ///
-/// As that of its limiters.
+/// That of its limiters.
 ///
 /// # Examples
 ///
@@ -73,11 +72,11 @@ pub struct All<L> {
     limiters: Box<[L]>,
 }
 
-/// The most limiters.
+/// Maximum number of limiters.
 const MAX: usize = 64;
 
 impl<L: Limiter> All<L> {
-    /// All of `limiters`, which may also be used apart.
+    /// Combines `limiters`, which may also be used separately.
     ///
     /// # Errors
     ///
@@ -90,7 +89,7 @@ impl<L: Limiter> All<L> {
         Ok(All { limiters })
     }
 
-    /// The limiters, in the order of [`Denied::which`](crate::Denied::which).
+    /// Returns the limiters, in the order of [`Denied::which`](crate::Denied::which).
     #[must_use]
     pub fn limiters(&self) -> &[L] {
         &self.limiters
@@ -103,7 +102,7 @@ impl<L: Limiter> All<L> {
     ///
     /// # Errors
     ///
-    /// As the limiter that refuses; [`Denied::which`](crate::Denied::which) says
+    /// The error of the limiter that denies; [`Denied::which`](crate::Denied::which) says
     /// which one.
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         let scarcity = self.look(permits)?;
@@ -114,54 +113,53 @@ impl<L: Limiter> All<L> {
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](All::try_acquire), if there is not one.
+    /// The same as for [`try_acquire`](All::try_acquire), if not even one is available.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         let mut wanted = permits;
         let mut refused = None;
         loop {
             let there = match self.look(permits.min(1)) {
-                // What would remain after one, and that one.
+                // The permits that would remain after one, and that one.
                 Ok(scarcity) => scarcity.grant.remaining().saturating_add(permits.min(1)),
                 Err(denied) => return Err(denied),
             };
             wanted = wanted.min(there);
             if refused == Some(wanted) {
-                // There are no fewer than were refused: a limiter is here twice, or
-                // others take and give back. Neither must keep this from ending.
+                // At least as many as were denied: a limiter is here twice, or others
+                // take and give back. The loop must end in either case.
                 wanted = wanted.div_ceil(2);
             }
             match self.try_acquire(wanted) {
-                // If leases hold all of it, there may be one permit by the next look.
+                // If leases hold all of it, one permit may be available at the next look.
                 Err(Denied::TooLarge { limit, .. } | Denied::Leased { limit, .. })
                     if limit.max(1) < wanted =>
                 {
                     wanted = limit.max(1);
                 }
-                // Somebody took some since: what is left may be fewer.
+                // Another caller took some in the meantime: fewer may be left.
                 Err(_) if wanted > 1 => refused = Some(wanted),
                 answer => return answer,
             }
         }
     }
 
-    /// The answer that [`try_acquire`](All::try_acquire) would give now. Takes nothing.
+    /// Returns the answer that [`try_acquire`](All::try_acquire) would give now. Takes nothing.
     ///
-    /// The grant is that of the limiter with the least left; of several with as much left, that
-    /// of the first.
+    /// The grant is that of the limiter with the least left; among equals, that of the first.
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](All::try_acquire).
+    /// The same as for [`try_acquire`](All::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         self.look(permits).map(|scarcity| scarcity.grant)
     }
 
-    /// As [`try_acquire`](All::try_acquire), with a [`Receipt`] for all of them.
-    /// Allocates.
+    /// Does the same as [`try_acquire`](All::try_acquire), and returns a [`Receipt`] for all
+    /// of the limiters. Allocates.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`try_acquire`](All::try_acquire).
     pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let scarcity = self.look(permits)?;
         let mut receipts = Vec::with_capacity(self.limiters.len());
@@ -185,8 +183,8 @@ impl<L: Limiter> All<L> {
         }
     }
 
-    /// The grants that each limiter would make, or the refusal that has to be waited for
-    /// longest.
+    /// Returns the grants that the limiters would make, or the denial with the longest
+    /// wait.
     fn look(&self, permits: u64) -> Result<Scarcity, Denied> {
         let mut looks =
             self.limiters.iter().zip(0..).map(|(limiter, which)| (limiter.peek(permits), which));
@@ -205,8 +203,8 @@ impl<L: Limiter> All<L> {
         })
     }
 
-    /// Takes `permits` from the limiters of `order`. The receipts are on the stack,
-    /// one in each call of this.
+    /// Takes `permits` from the limiters of `order`. It recurses, and each call keeps one
+    /// receipt on the stack.
     fn take(
         &self,
         permits: u64,
@@ -227,12 +225,12 @@ impl<L: Limiter> All<L> {
     }
 }
 
-/// The limiters by what is left in them.
+/// The limiters, ordered by the permits left in them.
 struct Scarcity {
-    /// The permits that are left, and whose they are; the least first.
+    /// Permits left and the index of their limiter, least first.
     left: [(u64, u8); MAX],
     count: usize,
-    /// The grant of the scarcest.
+    /// Grant of the scarcest limiter.
     grant: Grant,
 }
 
@@ -253,19 +251,19 @@ impl Scarcity {
         self
     }
 
-    /// The limiters, scarcest first.
+    /// Returns the limiters, scarcest first.
     fn order(&self) -> impl ExactSizeIterator<Item = u8> + Clone + '_ {
         self.left[..self.count].iter().map(|&(_, which)| which)
     }
 }
 
-/// The one of two refusals that has to be waited for longer; of two that no wait
-/// will do for, the one that nothing else will do for either; of two of a kind, the one
-/// with the lower limit.
+/// Returns the denial with the longer wait; one that no wait can lift counts as longest. Of two
+/// such, one that nothing can lift precedes one that something else can (a lease that ends); of
+/// two of a kind, the one with the lower limit.
 fn worse(one: Denied, other: Denied) -> Denied {
     match (one.retry_after(), other.retry_after()) {
         (None, None) => {
-            // What leases hold comes back.
+            // Permits held by leases come back.
             let ends = |denied: &Denied| match denied {
                 Denied::TooLarge { limit, .. } => (false, *limit),
                 Denied::Leased { limit, .. } => (true, *limit),
@@ -307,7 +305,8 @@ impl<L: Limiter> Limiter for All<L> {
         All::reset(self);
     }
 
-    // Of all: a look tells of the one with the least left, and another may have more to wait for.
+    // Asks every limiter: a peek describes only the one with the least left, and another may be
+    // further from idle.
     fn is_idle(&self) -> bool {
         self.limiters.iter().all(Limiter::is_idle)
     }

@@ -1,4 +1,4 @@
-//! An amount for each day: the same for all days, or by the day of the week.
+//! An amount for each day: the same on all days, or by the day of the week.
 
 mod days;
 pub(crate) mod usage;
@@ -20,41 +20,41 @@ use self::days::Days;
 /// days, or by the day of the week.
 ///
 /// A day begins at midnight in its zone, as in a [`Calendar`](crate::Calendar) of
-/// days. What was not spent by then is not carried over. For a budget of time, so
-/// many minutes of use a day, there is [`UsageBudget`].
+/// days. Permits not spent by then are not carried over. For a budget of time, such
+/// as minutes of use per day, there is [`UsageBudget`].
 ///
-/// A day may have an amount of 0: then nothing is granted on it, and requests are
-/// told to come back on the next day that has enough. The same goes for a request
-/// that is larger than the present day's amount. Only one that is larger than
-/// every day's is [`TooLarge`](crate::Denied::TooLarge).
+/// A day may have an amount of 0. Then nothing is granted on it, and a denial gives the
+/// wait until the next day that has enough. The same applies to a request
+/// larger than the present day's amount. Only a request larger than
+/// every day's amount is [`TooLarge`](crate::Denied::TooLarge).
 ///
 /// # Accuracy
 ///
 /// Exact in each day, however long it is. A span that is no longer than any day it
-/// touches admits up to the amounts of two days; one of 24 hours that holds a whole
+/// touches admits up to the amounts of two days; one of 24 hours that contains a whole
 /// day of 23, of three.
 ///
-/// Days and spans are of the time that permits are dated by: their caller's clock, or the
-/// day that others have found, if that is later. If threads' clocks differ by `d`, at most a
-/// second, read a span as `d` shorter in true time.
+/// Days and spans are measured in the time by which permits are dated: their caller's
+/// clock, or the latest day that any thread has reached, if that is later. If threads'
+/// clocks differ by `d`, at most a second, a span is shorter by `d` in true time.
 ///
 /// If the clock is set back into the day before, the day that has begun goes on,
 /// and ends when it would have: nothing is granted twice. If it is set back
-/// further, what was spent moves to the day of now, and counts there.
+/// further, the count moves to the day of the new time, and counts there.
 ///
-/// The calendar is asked once a day, by calls whose clock is behind the day that
-/// counts, and by denials of more than the least amount of any day, once for each
-/// day to wait: less than a microsecond each time. All other calls find its answer
+/// The calendar is consulted once a day, by calls whose clock is behind the day that
+/// counts, and by denials of more than the smallest amount of any day (once for each
+/// day to wait): less than a microsecond each time. All other calls find its answer
 /// in a word.
 ///
 /// # Fairness
 ///
-/// None: whoever asks when there are permits gets them.
+/// None: a caller that asks when there are permits gets them.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// # Examples
 ///
@@ -82,7 +82,7 @@ impl Budget {
     /// The largest amount of a day: 2^47 - 1.
     pub const MAX_AMOUNT: u64 = MOST_IN_DAYS;
 
-    /// `amount` permits a day in the time zone with the name `zone`, by the
+    /// Creates a budget of `amount` permits a day in the time zone named `zone`, on the
     /// system's clock.
     ///
     /// # Errors
@@ -96,17 +96,17 @@ impl Budget {
 }
 
 impl<C: Clock> Budget<C> {
-    /// `amount` permits a day on `clock`, which is read once and must count from
-    /// the Unix epoch, as a [`UnixClock`] does.
+    /// Creates a budget of `amount` permits a day on `clock`, which is read once and must
+    /// count from the Unix epoch, as a [`UnixClock`] does.
     ///
     /// # Errors
     ///
-    /// As [`daily`](Budget::daily).
+    /// The same as for [`daily`](Budget::daily).
     pub fn with_clock(amount: u64, zone: &str, clock: C) -> Result<Budget<C>, CalendarError> {
         Ok(Budget { core: Days::new(checked(amount)?, zone, clock)? })
     }
 
-    /// The same budget with `amount` permits on each `weekday`.
+    /// Returns the same budget with `amount` permits on each `weekday`.
     ///
     /// # Errors
     ///
@@ -117,13 +117,13 @@ impl<C: Clock> Budget<C> {
         Ok(self)
     }
 
-    /// The amount of each `weekday`.
+    /// Returns the amount of each `weekday`.
     #[must_use]
     pub fn amount(&self, weekday: Weekday) -> u64 {
         self.core.schedule().on(weekday)
     }
 
-    /// The permits that were granted in the present day.
+    /// Returns the permits that were granted in the present day.
     ///
     /// Lock-free; does not allocate; reads the clock; writes nothing.
     #[must_use]
@@ -131,14 +131,14 @@ impl<C: Clock> Budget<C> {
         self.core.count()
     }
 
-    /// Whole permits that are left of the present day's. Lock-free; does not
-    /// allocate; reads the clock; writes nothing.
+    /// Returns the whole permits that are left of the present day's amount. Lock-free;
+    /// does not allocate; reads the clock; writes nothing.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.core.remaining()
     }
 
-    /// When the present day began and when it ends, since the Unix epoch. Reads the
+    /// Returns the start and the end of the present day, since the Unix epoch. Reads the
     /// clock.
     #[must_use]
     pub fn day(&self) -> Range<Duration> {
@@ -147,14 +147,14 @@ impl<C: Clock> Budget<C> {
 
     /// Grants `amount` permits on each `weekday` from now on.
     ///
-    /// Live: what was granted stays counted, and a call that is under way is
-    /// decided by one of the two amounts, as if it had come before the change or
-    /// after it. Each weekday changes on its own. Lock-free; does not allocate.
+    /// Live: earlier grants stay counted, and a concurrent call is decided by one of
+    /// the two amounts, as if it had come before the change or after it. Each weekday
+    /// changes on its own. Lock-free; does not allocate.
     ///
     /// # Errors
     ///
     /// [`CalendarError::Amount`] if the amount is above
-    /// [`MAX_AMOUNT`](Budget::MAX_AMOUNT). Nothing is changed then.
+    /// [`MAX_AMOUNT`](Budget::MAX_AMOUNT). The budget is then unchanged.
     pub fn reconfigure(&self, weekday: Weekday, amount: u64) -> Result<(), CalendarError> {
         self.core.schedule().set(weekday, checked(amount)?);
         Ok(())

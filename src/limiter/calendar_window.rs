@@ -17,38 +17,38 @@ use super::window_verbs::window_verbs;
 /// time zone.
 ///
 /// The windows are those of a [`Calendar`]: days of 23 and 25 hours where clocks
-/// are changed, months as long as they are. A limit that differs by weekday has
+/// change, months of their own lengths. For a limit that differs by weekday there is
 /// [`Budget`](crate::Budget).
 ///
 /// # Accuracy
 ///
 /// Exact in each of its windows, whatever its length. A span that is no longer than
 /// any window it touches admits up to **twice the limit**: all of one window at its
-/// end, all of the next at its beginning. One that holds a whole shorter window (a
-/// span of 31 days, and a February) admits up to three times the limit.
+/// end, all of the next at its beginning. A span that contains a whole shorter window (31
+/// days that include a February) admits up to three times the limit.
 ///
-/// Windows and spans are of the time that permits are dated by: their caller's clock, or
-/// the window that others have found, if that is later. If threads' clocks differ by `d`,
-/// at most a second, read a span as `d` shorter in true time.
+/// Windows and spans are measured in the time by which permits are dated: their caller's
+/// clock, or the latest window that any thread has reached, if that is later. If threads'
+/// clocks differ by `d`, at most a second, a span is shorter by `d` in true time.
 ///
 /// If the clock is set back into the window before the present one, the present
 /// one goes on, and ends when it would have: nothing is granted twice. If it is set
-/// back further, what was counted moves to the window of now, and counts there.
+/// back further, the count moves to the window of the new time, and counts there.
 ///
-/// The calendar is asked once in each window, and by calls whose clock is behind
-/// the window that counts, in less than a microsecond. All other calls find its
+/// The calendar is consulted once in each window, and by calls whose clock is behind
+/// the window that counts; that takes less than a microsecond. All other calls find its
 /// answer in a word.
 ///
 /// # Fairness
 ///
-/// No order of asking: whoever asks when there are permits gets them. A caller that has
-/// lost several races for the same word goes before those that come after; they step back
-/// for it once, a bounded time.
+/// Not first come, first served: a caller that asks when there are permits gets them. After
+/// several lost races for the same word, a caller has priority over later ones, which back
+/// off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// # Examples
 ///
@@ -66,7 +66,7 @@ pub struct CalendarWindow<C = UnixClock> {
 }
 
 impl CalendarWindow {
-    /// `limit` permits in each window of `calendar`, by the system's clock.
+    /// Creates windows of `calendar` with `limit` permits each, on the system's clock.
     ///
     /// # Errors
     ///
@@ -78,15 +78,15 @@ impl CalendarWindow {
 }
 
 impl<C: Clock> CalendarWindow<C> {
-    /// `limit` permits in each window of `calendar` on `clock`, which is read once.
+    /// Creates windows of `calendar` with `limit` permits each on `clock`, which is read once.
     ///
-    /// The clock must count from the Unix epoch, as a [`UnixClock`] does; for tests,
-    /// a [`ManualClock`](crate::ManualClock) that is set so. On any other the
-    /// windows are those of another time.
+    /// The clock must count from the Unix epoch, as a [`UnixClock`] does; in tests, use
+    /// a [`ManualClock`](crate::ManualClock) set to such a time. With any other clock the
+    /// windows are at the wrong times.
     ///
     /// # Errors
     ///
-    /// As [`new`](CalendarWindow::new).
+    /// The same as for [`new`](CalendarWindow::new).
     pub fn with_clock(
         limit: u64,
         calendar: Calendar,
@@ -95,13 +95,13 @@ impl<C: Clock> CalendarWindow<C> {
         Ok(CalendarWindow { core: CounterCore::new(ByCalendar::new(limit, calendar)?, clock) })
     }
 
-    /// The most permits in one window.
+    /// Returns the maximum number of permits in one window.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.core.tally().amounts().get()
     }
 
-    /// The permits that were granted in the present window.
+    /// Returns the permits that were granted in the present window.
     ///
     /// Lock-free; does not allocate; reads the clock; writes nothing, unless the clock was set
     /// back, so that the window has to heal.
@@ -110,9 +110,9 @@ impl<C: Clock> CalendarWindow<C> {
         self.core.count()
     }
 
-    /// When the present window began and when it ends, since the Unix epoch.
+    /// Returns the start and the end of the present window, since the Unix epoch.
     ///
-    /// Reads the clock. After that was set back, the window that still counts may
+    /// Reads the clock. If the clock was set back, the window that still counts may
     /// be the next one.
     ///
     /// # Examples
@@ -133,15 +133,14 @@ impl<C: Clock> CalendarWindow<C> {
 
     /// Enforces `limit` permits per window from now on.
     ///
-    /// Live: what was granted stays counted, and a call that is under way is
-    /// decided by one of the two limits, as if it had come before the change or
-    /// after it. Lock-free; does not allocate. The calendar is the limiter's for
-    /// life.
+    /// Live: earlier grants stay counted, and a concurrent call is decided by one of
+    /// the two limits, as if it had come before the change or after it. Lock-free;
+    /// does not allocate. The calendar cannot be changed after construction.
     ///
     /// # Errors
     ///
     /// [`ConfigError::Limit`], with the largest limit that this limiter can count
-    /// to. Nothing is changed then.
+    /// to. The limiter is then unchanged.
     pub fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
         self.core.tally().amounts().set(limit)
     }

@@ -1,4 +1,4 @@
-//! At most a limit in each window of time, the windows one after the other.
+//! At most a limit in each window of time, one window after the other.
 
 use core::time::Duration;
 
@@ -15,35 +15,35 @@ use super::window_verbs::{one_limit, window_verbs};
 /// Grants at most a limit of permits in each window. Windows follow each other
 /// from the clock's origin.
 ///
-/// On a `UnixClock` that is the epoch, so windows of a minute
+/// On a `UnixClock` the origin is the epoch, so windows of a minute
 /// are those of UTC. [`WindowFromFirst`](crate::WindowFromFirst) begins a window
 /// with a request instead; for hours, days and months of a time zone there is
 /// `CalendarWindow`, in the feature `calendar`.
 ///
 /// # Accuracy
 ///
-/// **Each of its windows admits at most the limit.** In other spans of the same length it
-/// admits up to twice the limit: all of one window at its end, all of the next at its
+/// **Each of its windows admits at most the limit.** Other spans of the same length may
+/// admit up to twice the limit: all of one window at its end, all of the next at its
 /// beginning. If that matters, take a `SlidingWindow`.
 ///
-/// Windows and spans are of the time that permits are dated by: their caller's clock, or
-/// the window that others have found, if that is later. If threads' clocks differ by `d`,
-/// at most a second, read a span as `d` shorter in true time.
+/// Windows and spans are measured in the time by which permits are dated: their caller's
+/// clock, or the latest window that any thread has reached, if that is later. If threads'
+/// clocks differ by `d`, at most a second, a span is shorter by `d` in true time.
 ///
-/// Where the limit leaves too few bits to number the windows of 146 years twice, after an
-/// idle time of half of those that it can number old permits may count for one window
-/// more (and [`healed`](FixedWindow::healed) counts it).
+/// If the limit leaves too few bits to number the windows of 146 years twice, then after an
+/// idle time of half the windows that it can number, old permits may count for one window
+/// more (and [`healed`](FixedWindow::healed) counts that).
 ///
 /// # Fairness
 ///
-/// No order of asking: whoever asks when there are permits gets them. A caller that has
-/// lost several races for the same word goes before those that come after; they step back
-/// for it once, a bounded time.
+/// Not first come, first served: a caller that asks when there are permits gets them. After
+/// several lost races for the same word, a caller has priority over later ones, which back
+/// off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// # Examples
 ///
@@ -62,18 +62,18 @@ pub struct FixedWindow<C = DefaultClock> {
 
 #[cfg(feature = "std")]
 impl FixedWindow {
-    /// Windows of `limit`'s period on a clock of their own.
+    /// Creates windows of `limit`'s period on a clock of their own.
     ///
     /// # Errors
     ///
-    /// As [`with_clock`](FixedWindow::with_clock).
+    /// The same as for [`with_clock`](FixedWindow::with_clock).
     pub fn new(limit: Rate) -> Result<FixedWindow, ConfigError> {
         FixedWindow::with_clock(limit, DefaultClock::default())
     }
 }
 
 impl<C: Clock> FixedWindow<C> {
-    /// Windows of `limit`'s period on `clock`, which is read once.
+    /// Creates windows of `limit`'s period on `clock`, which is read once.
     ///
     /// # Errors
     ///
@@ -90,34 +90,35 @@ one_limit!(FixedWindow<C>);
 /// Grants at most a limit of permits in a window that begins with the first of
 /// them: "100 in the 60 minutes after the first".
 ///
-/// After its end there is no window until the next grant.
+/// When the window has ended, there is none until the next grant.
 ///
 /// # Accuracy
 ///
-/// **Each of its windows admits at most the limit.** It lasts its length, and less than
+/// **Each of its windows admits at most the limit.** A window lasts its length, and less than
 /// [`resolution`](WindowFromFirst::resolution) longer: a request exactly one length after
-/// the first may still count in its window. That is `min(2^(b - 1) ns, length / 2^16)` for
-/// a [`max_limit`](WindowFromFirst::max_limit) of b bits, rounded down to a power of two of nanoseconds: 64 ns at 100, 16 us at
-/// 20,000, 0.5 ms at a million. In other spans of the same length it admits up to twice
-/// the limit, less one: the first of a window is at its beginning.
+/// the first may still count in its window. The resolution is
+/// `min(2^(b - 1) ns, length / 2^16)` for a [`max_limit`](WindowFromFirst::max_limit) of b
+/// bits, rounded down to a power of two of nanoseconds: 64 ns at 100, 16 us at
+/// 20,000, 0.5 ms at a million. Other spans of the same length may admit up to twice
+/// the limit, less one: the first permit of a window is at its beginning.
 ///
-/// Spans are of the time that permits are dated by: their caller's clock. If threads'
-/// clocks differ by `d`, at most a second, read a span as `d` shorter in true time.
+/// Spans are measured in the time by which permits are dated: their caller's clock. If
+/// threads' clocks differ by `d`, at most a second, a span is shorter by `d` in true time.
 ///
-/// Where `length / 2^16` is the less of the two, its word has not the bits for 146 years:
-/// after an idle time of half of what it has bits for, old permits may count for one window
-/// more (and [`healed`](WindowFromFirst::healed) counts it).
+/// If `length / 2^16` is the smaller of the two, its word has too few bits for 146 years:
+/// after an idle time of half of what its bits can count, old permits may count for one window
+/// more (and [`healed`](WindowFromFirst::healed) counts that).
 ///
 /// # Fairness
 ///
-/// No order of asking: whoever asks when there are permits gets them. A caller that has
-/// lost several races for the same word goes before those that come after; they step back
-/// for it once, a bounded time.
+/// Not first come, first served: a caller that asks when there are permits gets them. After
+/// several lost races for the same word, a caller has priority over later ones, which back
+/// off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// # Examples
 ///
@@ -141,36 +142,36 @@ pub struct WindowFromFirst<C = DefaultClock> {
 
 #[cfg(feature = "std")]
 impl WindowFromFirst {
-    /// A window of `limit`'s period on a clock of its own.
+    /// Creates a window of `limit`'s period on a clock of its own.
     ///
     /// # Errors
     ///
-    /// As [`with_clock`](WindowFromFirst::with_clock).
+    /// The same as for [`with_clock`](WindowFromFirst::with_clock).
     pub fn new(limit: Rate) -> Result<WindowFromFirst, ConfigError> {
         WindowFromFirst::with_clock(limit, DefaultClock::default())
     }
 }
 
 impl<C: Clock> WindowFromFirst<C> {
-    /// A window of `limit`'s period on `clock`, which is read once.
+    /// Creates a window of `limit`'s period on `clock`, which is read once.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the word has not the bits for it.
+    /// [`ConfigError::Limit`] if the word has too few bits for it.
     pub fn with_clock(limit: Rate, clock: C) -> Result<WindowFromFirst<C>, ConfigError> {
         Ok(WindowFromFirst { core: CounterCore::new(FromFirst::new(limit)?, clock) })
     }
 
     /// Makes room for limits up to `max_limit`, so that
-    /// [`reconfigure`](WindowFromFirst::reconfigure) can raise the limit later. For a new
-    /// limiter: what was granted before is forgotten.
+    /// [`reconfigure`](WindowFromFirst::reconfigure) can raise the limit later. Meant for a new
+    /// limiter: earlier grants are forgotten.
     ///
-    /// Without it, the most is one less than the next power of two. The more, the longer is
+    /// Without it, the maximum is one less than the next power of two. A larger maximum lengthens
     /// the [`resolution`](WindowFromFirst::resolution).
     ///
     /// # Errors
     ///
-    /// [`ConfigError::MaxLimit`] if that is less than the limit, above
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, above
     /// [`Rate::MAX_PERMITS`], or faster than [`Rate::MAX_PER_SECOND`].
     ///
     /// # Examples
@@ -187,8 +188,8 @@ impl<C: Clock> WindowFromFirst<C> {
         Ok(WindowFromFirst { core: self.core.with_max_limit(max_limit)? })
     }
 
-    /// By less than this a window lasts longer than its length: the ticks in which its
-    /// beginning is kept.
+    /// Returns the length of the ticks in which a window's beginning is kept. A window lasts
+    /// longer than its length by less than this.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! The Generic Cell Rate Algorithm, for people who think in cells.
+//! The Generic Cell Rate Algorithm, in terms of cells.
 
 use core::time::Duration;
 
@@ -14,30 +14,30 @@ use crate::time::units::MAX_PERIOD_NANOS;
 
 use super::verbs::verbs;
 
-/// Lets a cell pass every emission interval, and each up to a tolerance early.
+/// Lets one cell pass per emission interval, and each up to a tolerance early.
 ///
-/// `GCRA(T, tau)` of ITU-T I.371: a cell conforms if it comes no more than the
+/// `GCRA(T, tau)` of ITU-T I.371: a cell conforms if it arrives no more than the
 /// tolerance before its theoretical arrival time. A limiter that has been idle
 /// passes `1 + tolerance / interval` cells at once, rounded down, so a tolerance
 /// of zero is a plain minimum distance.
 ///
 /// # Accuracy
 ///
-/// Exact to the nanosecond, as long as interval, tolerance and debt stay below 36
-/// years together; beyond that as [`TokenBucket`](crate::TokenBucket). In any span
+/// Exact to the nanosecond, as long as the sum of interval, tolerance and debt is below
+/// 36 years; beyond that as a [`TokenBucket`](crate::TokenBucket). In any span
 /// of `t` it admits at most `1 + (tolerance + t) / interval` cells, whatever
 /// threads and clocks do.
 ///
 /// # Fairness
 ///
-/// No order of asking: whoever asks when a cell conforms passes. A caller that has
-/// lost several races for the same word goes before those that come after; they step back
-/// for it once, a bounded time.
+/// Not first come, first served: a caller that asks when a cell conforms passes. After
+/// several lost races for the same word, a caller has priority over later ones, which back
+/// off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// # Examples
 ///
@@ -61,24 +61,24 @@ pub struct Gcra<C = DefaultClock> {
 
 #[cfg(feature = "std")]
 impl Gcra {
-    /// As [`with_clock`](Gcra::with_clock), on a clock of its own.
+    /// Creates the limiter of [`with_clock`](Gcra::with_clock), on a clock of its own.
     ///
     /// # Errors
     ///
-    /// As [`with_clock`](Gcra::with_clock).
+    /// The same as for [`with_clock`](Gcra::with_clock).
     pub fn new(interval: Duration, tolerance: Duration) -> Result<Gcra, ConfigError> {
         Gcra::with_clock(interval, tolerance, DefaultClock::default())
     }
 }
 
 impl<C: Clock> Gcra<C> {
-    /// Lets a cell pass every `interval`, up to `tolerance` early. Reads `clock`
-    /// once.
+    /// Creates a limiter that lets a cell pass every `interval`, up to `tolerance` early.
+    /// Reads `clock` once.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::EmissionInterval`] or [`ConfigError::Tolerance`], each with
-    /// its value and the range allowed.
+    /// [`ConfigError::EmissionInterval`] or [`ConfigError::Tolerance`], each with the
+    /// rejected value and the allowed range.
     pub fn with_clock(
         interval: Duration,
         tolerance: Duration,
@@ -87,14 +87,14 @@ impl<C: Clock> Gcra<C> {
         Ok(Gcra { core: BucketCore::new(terms(interval, tolerance)?, u64::MAX, clock) })
     }
 
-    /// Enforces `interval` and `tolerance` from now on; `carry` says what becomes
-    /// of the cells that could have passed.
+    /// Enforces `interval` and `tolerance` from now on; `carry` decides what happens to
+    /// the cells that could have passed.
     ///
-    /// As [`TokenBucket::reconfigure`](crate::TokenBucket::reconfigure).
+    /// Otherwise the same as [`TokenBucket::reconfigure`](crate::TokenBucket::reconfigure).
     ///
     /// # Errors
     ///
-    /// As [`with_clock`](Gcra::with_clock); the limiter is then as it was.
+    /// The same as for [`with_clock`](Gcra::with_clock); the limiter is then unchanged.
     pub fn reconfigure(
         &self,
         interval: Duration,
@@ -105,14 +105,14 @@ impl<C: Clock> Gcra<C> {
         Ok(())
     }
 
-    /// The emission interval in force.
+    /// Returns the emission interval in force.
     #[must_use]
     pub fn interval(&self) -> Duration {
         self.core.terms().rate.period()
     }
 
-    /// The tolerance in force; within a unit of it where intervals and tolerance
-    /// are beyond what is exact.
+    /// Returns the tolerance in force; within one unit of it if interval and tolerance
+    /// are beyond the exact range.
     #[must_use]
     pub fn tolerance(&self) -> Duration {
         self.core.terms().tolerance()

@@ -14,30 +14,30 @@ use super::verbs::verbs;
 /// overflow.
 ///
 /// The same bound as a [`TokenBucket`](crate::TokenBucket), seen from the other
-/// side: what the bucket holds is what the level has left to rise. Two shapes:
+/// side: the tokens of that bucket are the headroom of this one. Two shapes:
 ///
 /// * [`meter`](LeakyBucket::meter_with_clock): overflows at the quota's burst.
 /// * [`min_interval`](LeakyBucket::min_interval_with_clock): overflows at one permit, so
 ///   that permits are at least `period / permits` apart and idle time earns
-///   nothing. Where that is no whole number of nanoseconds, an interval may be
+///   nothing. If that is not a whole number of nanoseconds, an interval may be
 ///   short by less than one; the mean never is.
 ///
-/// The leaky bucket that queues its callers is another limiter.
+/// This is not the variant that queues its callers.
 ///
 /// # Accuracy
 ///
-/// As [`TokenBucket`](crate::TokenBucket).
+/// The same as for [`TokenBucket`](crate::TokenBucket).
 ///
 /// # Fairness
 ///
-/// No order of asking: whoever asks when there is room gets it. A caller that has
-/// lost several races for the same word goes before those that come after; they step back
-/// for it once, a bounded time.
+/// Not first come, first served: a caller that asks when there is room gets it. After
+/// several lost races for the same word, a caller has priority over later ones, which back
+/// off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// The algorithm is the continuous-state leaky bucket of ITU-T I.371, annex A.
 ///
@@ -63,13 +63,13 @@ pub struct LeakyBucket<C = DefaultClock> {
 
 #[cfg(feature = "std")]
 impl LeakyBucket {
-    /// A meter of `quota` on a clock of its own.
+    /// Creates a meter of `quota` on a clock of its own.
     #[must_use]
     pub fn meter(quota: Quota) -> LeakyBucket {
         LeakyBucket::meter_with_clock(quota, DefaultClock::default())
     }
 
-    /// A minimum interval of `period / permits`, on a clock of its own.
+    /// Creates a minimum interval of `period / permits`, on a clock of its own.
     #[must_use]
     pub fn min_interval(rate: Rate) -> LeakyBucket {
         LeakyBucket::min_interval_with_clock(rate, DefaultClock::default())
@@ -77,20 +77,20 @@ impl LeakyBucket {
 }
 
 impl<C: Clock> LeakyBucket<C> {
-    /// A meter of `quota` on `clock`, which is read once. Empty unless the quota
-    /// starts with fewer tokens than its burst.
+    /// Creates a meter of `quota` on `clock`, which is read once. The bucket is empty
+    /// unless the quota starts with fewer tokens than its burst.
     #[must_use]
     pub fn meter_with_clock(quota: Quota, clock: C) -> LeakyBucket<C> {
         LeakyBucket { core: BucketCore::new(Terms::of_quota(quota), quota.initial(), clock) }
     }
 
-    /// A minimum interval of `period / permits` on `clock`, which is read once.
+    /// Creates a minimum interval of `period / permits` on `clock`, which is read once.
     #[must_use]
     pub fn min_interval_with_clock(rate: Rate, clock: C) -> LeakyBucket<C> {
         LeakyBucket::meter_with_clock(Quota::one_at_a_time(rate), clock)
     }
 
-    /// The permits that have not leaked out yet, a part of one counted whole.
+    /// Returns the permits that have not leaked out yet, with a fraction rounded up.
     ///
     /// Lock-free; does not allocate; reads the clock; writes nothing, unless it heals the
     /// limiter: see [`Clock`](crate::Clock).
@@ -99,15 +99,15 @@ impl<C: Clock> LeakyBucket<C> {
         self.core.level()
     }
 
-    /// Enforces `quota` from now on; `carry` says what becomes of the room that
-    /// was left.
+    /// Enforces `quota` from now on; `carry` decides what happens to the remaining
+    /// headroom.
     ///
-    /// As [`TokenBucket::reconfigure`](crate::TokenBucket::reconfigure).
+    /// Otherwise the same as [`TokenBucket::reconfigure`](crate::TokenBucket::reconfigure).
     pub fn reconfigure(&self, quota: Quota, carry: Carry) {
         self.core.reconfigure(&Terms::of_quota(quota), carry, 0);
     }
 
-    /// The quota in force.
+    /// Returns the quota in force.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.core.terms().quota()

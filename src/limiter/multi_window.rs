@@ -15,34 +15,34 @@ use crate::window::ring::slots::WindowSlots;
 use super::sliding_window::{Coverage, Padded};
 use super::window_verbs::window_verbs;
 
-/// Grants what all of several windows have room for, or nothing: "10 a second, 500
-/// a minute and 10,000 a day".
+/// Grants a request only if each of several windows can: "10 a second, 500 a minute and
+/// 10,000 a day".
 ///
-/// The windows look at the same count of the same traffic, so one CAS is an
-/// admission to all of them; there is nothing to roll back, and no moment at which
-/// one has counted a permit and another has not.
+/// All windows read one count of the same traffic, so one CAS admits a request to all
+/// of them. There is nothing to roll back, and at no moment has one window counted a
+/// permit and another not.
 ///
 /// # Accuracy
 ///
-/// Each window as a strict [`SlidingWindow`](crate::SlidingWindow): none of its
-/// length admits more than its limit, by the time that permits are dated by (`W - d` in
-/// true time, for threads' clocks that differ by `d`). A denial tells of the window that
-/// refused, a grant of the least limit and the least room. Idle times as with a
-/// `SlidingWindow` (and [`healed`](MultiWindow::healed) counts them as that does), by the
-/// largest limit and the shortest slot. The slots of all windows are a power of two
-/// of the shortest one's; each window has as many as were asked for, or up to twice
-/// as many.
+/// Each window is as exact as a strict [`SlidingWindow`](crate::SlidingWindow): none of its
+/// length admits more than its limit, in the time by which permits are dated (`W - d` in
+/// true time, if threads' clocks differ by `d`). A denial describes the window that
+/// refused; a grant reports the smallest limit and the fewest remaining permits. Idle times
+/// are handled as by a `SlidingWindow` (and counted in [`healed`](MultiWindow::healed)), for
+/// the largest limit and the shortest slot. The length of each window's slots is the shortest
+/// slot times a power of two, so a window has as many slots as requested, or up to twice as
+/// many.
 ///
 /// # Fairness
 ///
-/// No order of asking: whoever asks when there are permits gets them. A caller that has
-/// lost several races for the same word goes before those that come after; they step back
-/// for it once, a bounded time.
+/// Not first come, first served: a caller that asks when there are permits gets them. After
+/// several lost races for the same word, a caller has priority over later ones, which back
+/// off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// # Examples
 ///
@@ -69,30 +69,30 @@ pub struct MultiWindow<C = DefaultClock> {
 
 #[cfg(feature = "std")]
 impl MultiWindow {
-    /// Windows of the periods of `limits`, in 60 slots each, on a clock of their
+    /// Creates windows with the periods of `limits`, in 60 slots each, on a clock of their
     /// own.
     ///
     /// # Errors
     ///
-    /// As [`with_clock`](MultiWindow::with_clock).
+    /// The same as for [`with_clock`](MultiWindow::with_clock).
     pub fn new(limits: impl IntoIterator<Item = Rate>) -> Result<MultiWindow, ConfigError> {
         MultiWindow::with_clock(limits, MultiWindow::SLOTS, DefaultClock::default())
     }
 
-    /// How many slots [`new`](MultiWindow::new) divides each window into.
+    /// Number of slots into which [`new`](MultiWindow::new) divides each window.
     pub const SLOTS: u32 = 60;
 }
 
 impl<C: Clock> MultiWindow<C> {
-    /// Windows of the periods of `limits`, in at least `slots` slots each, on
+    /// Creates windows with the periods of `limits`, in at least `slots` slots each, on
     /// `clock`, which is read once.
     ///
     /// # Errors
     ///
     /// * [`ConfigError::Count`] if there are no limits, or more than 64.
-    /// * [`ConfigError::Slots`] if they are not from 1 to 65,536.
-    /// * [`ConfigError::Limit`] if the word has not the bits for the largest limit
-    ///   beside the numbers of the slots, [`ConfigError::Apart`] if not for any.
+    /// * [`ConfigError::Slots`] if `slots` is not from 1 to 65,536.
+    /// * [`ConfigError::Limit`] if the word has too few bits for the largest limit beside
+    ///   the slot numbers, [`ConfigError::Apart`] if it has none left for any limit.
     pub fn with_clock(
         limits: impl IntoIterator<Item = Rate>,
         slots: u32,
@@ -108,8 +108,8 @@ impl<C: Clock> MultiWindow<C> {
         Ok(MultiWindow { core: Ring::new(&plans, clock)? })
     }
 
-    /// The limit and the length of each window, in the order in which they were
-    /// given, which is that of [`Denied::which`](crate::Denied::which).
+    /// Returns the limit and the length of each window, in the order in which they were
+    /// given, which is the order of [`Denied::which`](crate::Denied::which).
     pub fn windows(&self) -> impl ExactSizeIterator<Item = (u64, Duration)> + '_ {
         self.core
             .windows()
@@ -117,7 +117,7 @@ impl<C: Clock> MultiWindow<C> {
             .map(|window| (window.limit().get(), Duration::from_nanos(window.window_nanos())))
     }
 
-    /// The permits that count now in the window at `which`; 0 if there is none.
+    /// Returns the permits that count now in the window at `which`; 0 if there is none.
     ///
     /// Lock-free; does not allocate; reads the clock; writes nothing, unless the clock was set
     /// back, so that the window has to heal.
@@ -128,8 +128,8 @@ impl<C: Clock> MultiWindow<C> {
 
     /// Enforces `limit` permits from now on in the window at `which`.
     ///
-    /// As [`SlidingWindow::reconfigure`](crate::SlidingWindow::reconfigure). Limits
-    /// that are to change together change one after the other.
+    /// Otherwise the same as [`SlidingWindow::reconfigure`](crate::SlidingWindow::reconfigure).
+    /// To change several limits, change them one after the other.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A sliding window estimated from two fixed ones.
+//! A sliding window, estimated from two fixed ones.
 
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
@@ -9,8 +9,8 @@ use crate::window::counter::sliding::Sliding;
 
 use super::window_verbs::{one_limit, window_verbs};
 
-/// Grants at most a limit of permits by the count of the present window, and that
-/// of the one before in proportion to what a sliding window still covers of it.
+/// Grants at most a limit of permits, counting the present window in full and the
+/// previous one in proportion to the part that a sliding window still covers.
 ///
 /// ```text
 /// used = current + previous * (1 - elapsed / window)
@@ -18,38 +18,38 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// # Accuracy
 ///
-/// The formula is evaluated exactly, in integers; nothing is rounded to decide.
-/// What is approximate is the formula, which takes the previous window's permits
-/// to be spread evenly over it. With `f = elapsed / window`, its estimate is off
+/// The formula is evaluated exactly, in integers; no decision depends on rounding.
+/// The formula itself is the approximation: it assumes that the previous window's
+/// permits are spread evenly over it. With `f = elapsed / window`, its estimate is off
 /// from the true count of the sliding window by at most `previous * max(f, 1 - f)`:
 ///
 /// * too low by at most `previous * f` (if they were all granted at the end), so
 ///   some window of that length may admit up to, and never, twice the limit;
 /// * too high by at most `previous * (1 - f)` (if at the beginning), so a request
-///   may be refused that an exact window would grant.
+///   may be denied that an exact window would grant.
 ///
 /// The larger the limit, the fewer windows the word can number: at 2^24 - 1 it is
-/// 2^16 of them. After an idle time of half as many old permits may count for some
-/// windows more (and [`healed`](SlidingCounter::healed) counts it).
+/// 2^16 of them. After an idle time of half as many, old permits may count for some
+/// windows more (and [`healed`](SlidingCounter::healed) counts that).
 ///
-/// Windows are of the time that permits are dated by: their caller's clock, or the window
-/// that others have found, if that is later. If threads' clocks differ by `d`, at most a
-/// second, read a window as `d` shorter in true time.
+/// Windows are measured in the time by which permits are dated: their caller's clock, or
+/// the latest window that any thread has reached, if that is later. If threads' clocks
+/// differ by `d`, at most a second, a window is shorter by `d` in true time.
 ///
-/// For traffic that is even over a window it is right to the permit. For a bound
-/// that holds for any traffic take a `SlidingWindow`; this
-/// one is for where a word is all the memory there is.
+/// For traffic that is even over a window the count is exact. For a bound that holds
+/// for any traffic take a `SlidingWindow`; use this limiter if one word is all the
+/// memory that you can spend.
 ///
 /// # Fairness
 ///
-/// No order of asking: whoever asks when there are permits gets them. A caller that has
-/// lost several races for the same word goes before those that come after; they step back
-/// for it once, a bounded time.
+/// Not first come, first served: a caller that asks when there are permits gets them. After
+/// several lost races for the same word, a caller has priority over later ones, which back
+/// off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// # Examples
 ///
@@ -72,23 +72,23 @@ pub struct SlidingCounter<C = DefaultClock> {
 
 #[cfg(feature = "std")]
 impl SlidingCounter {
-    /// A counter of windows of `limit`'s period on a clock of its own.
+    /// Creates a counter with windows of `limit`'s period, on a clock of its own.
     ///
     /// # Errors
     ///
-    /// As [`with_clock`](SlidingCounter::with_clock).
+    /// The same as for [`with_clock`](SlidingCounter::with_clock).
     pub fn new(limit: Rate) -> Result<SlidingCounter, ConfigError> {
         SlidingCounter::with_clock(limit, DefaultClock::default())
     }
 }
 
 impl<C: Clock> SlidingCounter<C> {
-    /// A counter of windows of `limit`'s period on `clock`, which is read once.
+    /// Creates a counter with windows of `limit`'s period on `clock`, which is read once.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the limit is above 2^24 - 1: the word counts two
-    /// windows.
+    /// [`ConfigError::Limit`] if the limit is above 2^24 - 1: the word holds the counts of
+    /// two windows.
     pub fn with_clock(limit: Rate, clock: C) -> Result<SlidingCounter<C>, ConfigError> {
         Ok(SlidingCounter { core: CounterCore::new(Sliding::new(limit)?, clock) })
     }

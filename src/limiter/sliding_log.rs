@@ -11,33 +11,33 @@ use crate::window::log::weighted::WeightedLog as Weighted;
 
 use super::window_verbs::{one_limit, window_verbs};
 
-/// Grants single permits, at most a limit in any window of a length, exact to the
+/// Grants single permits, at most a limit in any window of a given length, exact to the
 /// nanosecond: it remembers when each was granted.
 ///
-/// A request is for one permit; more are [`TooLarge`](crate::Denied::TooLarge), but
-/// [`try_acquire_up_to`](SlidingLog::try_acquire_up_to) takes one after the other.
+/// A request is for one permit. Larger ones are [`TooLarge`](crate::Denied::TooLarge), but
+/// [`try_acquire_up_to`](SlidingLog::try_acquire_up_to) takes permits one by one.
 /// For requests of any size there is [`WeightedLog`].
 ///
 /// # Accuracy
 ///
-/// **No span `(t - W, t]` admits more than the limit, and no request is refused for
-/// which there is room**, to the nanosecond. (A window of one nanosecond lasts two.) A
-/// permit that is exactly one window old counts no more. That is so for 146 years.
+/// **No span `(t - W, t]` admits more than the limit, and no request that fits is
+/// denied**, to the nanosecond. (A window of one nanosecond lasts two.) A
+/// permit that is exactly one window old no longer counts. This holds for 146 years.
 ///
-/// Spans are of the time that permits are dated by: their caller's clock, or the latest
-/// date before, if that is later. If threads' clocks differ by `d`, at most a second, no
-/// `W - d` of true time admits more than the limit.
+/// Spans are measured in the time by which permits are dated: their caller's clock, or the
+/// latest earlier date, if that is later. If threads' clocks differ by `d`, at most a
+/// second, no `W - d` of true time admits more than the limit.
 ///
 /// # Fairness
 ///
-/// No order of asking: whoever asks when there are permits gets them. A caller that has
-/// lost several races for the same word goes before those that come after; they step back
-/// for it once, a bounded time.
+/// Not first come, first served: a caller that asks when there are permits gets them. After
+/// several lost races for the same word, a caller has priority over later ones, which back
+/// off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// The log is the "sliding window log" of the literature, as a ring of timestamps.
 ///
@@ -62,19 +62,19 @@ pub struct SlidingLog<C = DefaultClock> {
 
 #[cfg(feature = "std")]
 impl SlidingLog {
-    /// A log of windows of `limit`'s period on a clock of its own.
+    /// Creates a log with windows of `limit`'s period, on a clock of its own.
     ///
     /// # Errors
     ///
-    /// As [`with_clock`](SlidingLog::with_clock).
+    /// The same as for [`with_clock`](SlidingLog::with_clock).
     pub fn new(limit: Rate) -> Result<SlidingLog, ConfigError> {
         SlidingLog::with_clock(limit, DefaultClock::default())
     }
 }
 
 impl<C: Clock> SlidingLog<C> {
-    /// A log of windows of `limit`'s period on `clock`. Allocates eight bytes for
-    /// each permit of the limit, rounded up to a power of two.
+    /// Creates a log with windows of `limit`'s period on `clock`. Allocates eight bytes
+    /// for each permit of the limit, rounded up to a power of two.
     ///
     /// # Errors
     ///
@@ -83,12 +83,12 @@ impl<C: Clock> SlidingLog<C> {
         SlidingLog::with_capacity(limit, limit.permits(), clock)
     }
 
-    /// The same, with room for limits up to `capacity`, for
+    /// Creates the same log with room for limits up to `capacity`, for
     /// [`reconfigure`](SlidingLog::reconfigure).
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Capacity`] if that is less than the limit or above 2^24.
+    /// [`ConfigError::Capacity`] if `capacity` is less than the limit or above 2^24.
     pub fn with_capacity(
         limit: Rate,
         capacity: u64,
@@ -97,14 +97,14 @@ impl<C: Clock> SlidingLog<C> {
         Ok(SlidingLog { core: UnitLog::new(limit, capacity, clock)? })
     }
 
-    /// The same as [`with_capacity`](SlidingLog::with_capacity), for a log that is made
-    /// otherwise: makes room for limits up to `max_limit`, so that
-    /// [`reconfigure`](SlidingLog::reconfigure) can raise the limit later. Allocates anew;
-    /// what was granted before is forgotten.
+    /// Makes room for limits up to `max_limit`, so that
+    /// [`reconfigure`](SlidingLog::reconfigure) can raise the limit later. Does what
+    /// [`with_capacity`](SlidingLog::with_capacity) does, for a log from another constructor.
+    /// Allocates anew; earlier grants are forgotten.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::MaxLimit`] if that is less than the limit or above 2^24.
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit or above 2^24.
     ///
     /// # Examples
     ///
@@ -128,40 +128,40 @@ impl<C: Clock> SlidingLog<C> {
 window_verbs!(SlidingLog<C>, "SlidingLog::with_clock(rate!(2 / minute), &clock)?");
 one_limit!(SlidingLog<C>);
 
-/// Grants requests of any size, at most a limit of permits in any window of a
+/// Grants requests of any size, at most a limit of permits in any window of a given
 /// length: it remembers when each request was granted, and how large it was.
 ///
 /// # Accuracy
 ///
 /// **No span `(t - W, t]` admits more than the limit**, for 146 years. A request leaves the
-/// window less than its [`resolution`](WeightedLog::resolution) late, and never early: one
-/// exactly one window old may still count. That is 2^(b + 1) ns for a
+/// window late by less than its [`resolution`](WeightedLog::resolution), and never early: one
+/// exactly one window old may still count. The resolution is 2^(b + 1) ns for a
 /// [`max_limit`](WeightedLog::max_limit) of b bits: 256 ns at 100, 66 us at 20,000, 2 ms at a
 /// million, 34 ms at ten million (bytes, say).
 ///
-/// **It is for windows that are long beside that.** What leaves late is missing: a window of
-/// a second that is asked for twice its limit grants 0.98 of a limit of ten million, 0.86 of
-/// a hundred million (268 ms late), and 0.47 of a thousand million (2.1 s late). Count such
-/// amounts in larger units: kibibytes, not bytes.
+/// **Use it for windows much longer than that.** Requests that leave late cost throughput: a
+/// window of a second under a load of twice its limit grants 0.98 of a limit of ten million,
+/// 0.86 of a hundred million (268 ms late), and 0.47 of a thousand million (2.1 s late). Count
+/// such amounts in larger units: kibibytes, not bytes.
 ///
-/// It remembers as many requests as its capacity, by default the limit, which is all that
-/// can be in a window; with fewer, it refuses more requests while that many are in the
-/// window.
+/// It remembers as many requests as its capacity. By default that is the limit, so that all
+/// requests that fit into a window can be remembered; with a smaller capacity, it denies
+/// further requests while that many are in the window.
 ///
-/// Spans are of the time that permits are dated by: their caller's clock, or the latest
-/// date before, if that is later. If threads' clocks differ by `d`, at most a second, no
-/// `W - d` of true time admits more than the limit.
+/// Spans are measured in the time by which permits are dated: their caller's clock, or the
+/// latest earlier date, if that is later. If threads' clocks differ by `d`, at most a
+/// second, no `W - d` of true time admits more than the limit.
 ///
 /// # Fairness
 ///
-/// No order of asking: whoever asks when there are permits gets them. A caller that has
-/// lost several races for the same word goes before those that come after; they step back
-/// for it once, a bounded time.
+/// Not first come, first served: a caller that asks when there are permits gets them. After
+/// several lost races for the same word, a caller has priority over later ones, which back
+/// off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// # Examples
 ///
@@ -185,19 +185,19 @@ pub struct WeightedLog<C = DefaultClock> {
 
 #[cfg(feature = "std")]
 impl WeightedLog {
-    /// A log of windows of `limit`'s period on a clock of its own.
+    /// Creates a log with windows of `limit`'s period, on a clock of its own.
     ///
     /// # Errors
     ///
-    /// As [`with_clock`](WeightedLog::with_clock).
+    /// The same as for [`with_clock`](WeightedLog::with_clock).
     pub fn new(limit: Rate) -> Result<WeightedLog, ConfigError> {
         WeightedLog::with_clock(limit, DefaultClock::default())
     }
 }
 
 impl<C: Clock> WeightedLog<C> {
-    /// A log of windows of `limit`'s period on `clock`. Allocates eight bytes for
-    /// each permit of the limit and two more, rounded up to a power of two.
+    /// Creates a log with windows of `limit`'s period on `clock`. Allocates eight bytes
+    /// for each permit of the limit and two more, rounded up to a power of two.
     ///
     /// # Errors
     ///
@@ -206,11 +206,11 @@ impl<C: Clock> WeightedLog<C> {
         WeightedLog::with_capacity(limit, limit.permits(), clock)
     }
 
-    /// The same, remembering up to `capacity` requests.
+    /// Creates the same log with room for `capacity` requests.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Capacity`] if that is 0 or above 2^24 - 2.
+    /// [`ConfigError::Capacity`] if `capacity` is 0 or above 2^24 - 2.
     pub fn with_capacity(
         limit: Rate,
         capacity: u64,
@@ -220,18 +220,18 @@ impl<C: Clock> WeightedLog<C> {
     }
 
     /// Makes room for limits up to `max_limit`, so that
-    /// [`reconfigure`](WeightedLog::reconfigure) can raise the limit later. For a new log:
-    /// what was granted before is forgotten.
+    /// [`reconfigure`](WeightedLog::reconfigure) can raise the limit later. Meant for a new log:
+    /// earlier grants are forgotten.
     ///
-    /// Without it, the most is one less than the next power of two. The more, the longer is
+    /// Without it, the maximum is one less than the next power of two. A larger maximum lengthens
     /// the [`resolution`](WeightedLog::resolution). A log that remembers as many requests as
-    /// its limit will remember as many as `max_limit`; one of a smaller capacity keeps that. It
-    /// is the limit in force that counts: a log whose limit was raised above its capacity by
-    /// `reconfigure` keeps its capacity, too. Allocates anew.
+    /// its limit will remember as many as `max_limit`; one with a smaller capacity keeps that. The
+    /// limit in force decides: a log whose limit `reconfigure` raised above its capacity
+    /// keeps its capacity, too. Allocates anew.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::MaxLimit`] if that is less than the limit, above
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, above
     /// [`Rate::MAX_PERMITS`], faster than [`Rate::MAX_PER_SECOND`], or more requests than a
     /// log can remember: 2^24 - 2.
     ///
@@ -251,8 +251,8 @@ impl<C: Clock> WeightedLog<C> {
         Ok(WeightedLog { core: self.core.with_max_limit(max_limit)? })
     }
 
-    /// By less than this a request leaves the window late: the ticks in which requests are
-    /// dated.
+    /// Returns the length of the ticks in which requests are dated. A request leaves the window
+    /// late by less than this.
     ///
     /// # Examples
     ///

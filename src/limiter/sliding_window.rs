@@ -12,24 +12,24 @@ use crate::window::ring::{Line, Ring};
 
 use super::window_verbs::{one_limit, window_verbs};
 
-/// Which slots a sliding window counts, and so what it guarantees.
+/// The slots that a sliding window counts, which decides what it guarantees.
 ///
-/// With slots of length `w` in a window of length `W`, of the time that permits are dated
-/// by (if threads' clocks differ by `d`, read `W - d` for `W` in true time):
+/// For slots of length `w` in a window of length `W`, in the time by which permits are
+/// dated (if threads' clocks differ by `d`, read `W - d` for `W` in true time):
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Coverage {
-    /// All slots that a window can touch wherever it begins. **No window of length
-    /// `W` admits more than the limit**; a permit counts for `W` to `W + w` (`w`
-    /// longer than a part of `W` where that is no whole number of nanoseconds: then
-    /// to the end of as many slots and one).
+    /// All slots that a window can touch, wherever it begins. **No window of length
+    /// `W` admits more than the limit**. A permit counts for `W` to `W + w`. (If the slots
+    /// do not divide `W` into whole nanoseconds, `w` is rounded up, and a permit counts to
+    /// the end of that many slots and one.)
     #[default]
     Strict,
-    /// As many slots as make up the window. A permit counts for `W - w` to `W`; a
-    /// window of length `W - w` never admits more than the limit.
+    /// As many slots as make up the window. A permit counts for `W - w` to `W`; no
+    /// window of length `W - w` admits more than the limit.
     Aligned,
-    /// As aligned, and of the slot before them the part that the window still
-    /// covers. Closer to the true count where traffic is even; a window of length
-    /// `W` may admit more than the limit, by at most what was granted in one slot.
+    /// As `Aligned`, plus the part of the preceding slot that the window still
+    /// covers. Closer to the true count if traffic is even; a window of length
+    /// `W` may exceed the limit, by at most the permits granted in one slot.
     Interpolated,
 }
 
@@ -43,15 +43,15 @@ impl From<Coverage> for Cover {
     }
 }
 
-/// Where a [`SlidingWindow`] has its hot word: on cache lines of its own
-/// ([`Padded`]), or beside the rest ([`Compact`]). Nobody else can implement it.
+/// The placement of a [`SlidingWindow`]'s hot word: on its own cache lines
+/// ([`Padded`]), or beside the rest ([`Compact`]). This trait is sealed.
 pub trait Placement: Line {}
 
-/// The hot word has its cache lines to itself. For a limiter that threads share.
+/// Keeps the hot word on its own cache lines, for a limiter that threads share.
 #[derive(Debug)]
 pub struct Padded(HotWord<u64>);
 
-/// The hot word is beside the rest. For many limiters of which each is used
+/// Keeps the hot word beside the rest, for many limiters that are each used
 /// little, such as one per key.
 #[derive(Debug)]
 pub struct Compact(AtomicWord<u64>);
@@ -88,19 +88,19 @@ impl Line for Compact {
         &self.0
     }
 
-    /// None: it would make each of many rings larger, and they are used little.
+    /// None: it would enlarge each of many rings, and they are used little.
     #[inline]
     fn contention(&self) -> Option<&Contention> {
         None
     }
 }
 
-/// Grants at most a limit of permits in any window of a length, wherever it
+/// Grants at most a limit of permits in any window of a given length, wherever it
 /// begins.
 ///
-/// Time is divided into slots, by default 60 to a window: the window moves on by a
+/// Time is divided into slots, by default 60 to a window, and the window advances one
 /// slot at a time. More slots follow the true window more closely and take eight
-/// bytes each; none of them is touched by an admission but in a new slot.
+/// bytes each; an admission touches none of them except in a new slot.
 ///
 /// # Accuracy
 ///
@@ -110,24 +110,25 @@ impl Line for Compact {
 /// up to a nanosecond), so at least `slots / (slots + 1)` of the limit gets
 /// through. See [`Coverage`] for the others.
 ///
-/// Windows are of the time that permits are dated by: the slot of their caller's clock, or
-/// the one that others have found, if that is later. If threads' clocks differ by `d`, at
-/// most a second, no `W - d` of true time admits more than the limit.
+/// Windows are measured in the time by which permits are dated: the slot of their caller's
+/// clock, or the latest slot that any thread has reached, if that is later. If threads'
+/// clocks differ by `d`, at most a second, no `W - d` of true time admits more than the limit.
 ///
-/// If the limit is so large that its word has not the bits to number the slots of
-/// 146 years twice, the numbers come back sooner; after an idle time of half as long old
-/// permits may count for one window more (and [`healed`](SlidingWindow::healed) counts it).
+/// If the limit is so large that its word has too few bits to number the slots of
+/// 146 years twice, the numbers repeat sooner. After an idle time of half as long, old
+/// permits may count for one window more (and [`healed`](SlidingWindow::healed) counts that).
 ///
 /// # Fairness
 ///
-/// No order of asking: whoever asks when there are permits gets them. In a [`Padded`] window
-/// a caller that has lost several races for the same word goes before those that come
-/// after; they step back for it once, a bounded time. In a [`Compact`] one it does not.
+/// Not first come, first served: a caller that asks when there are permits gets them. In a
+/// [`Padded`] window, after several lost races for the same word, a caller has priority
+/// over later ones, which back off for it once, for a bounded time. In a [`Compact`] one it
+/// has no priority.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// # Examples
 ///
@@ -150,37 +151,37 @@ pub struct SlidingWindow<C = DefaultClock, P: Placement = Padded> {
 
 #[cfg(feature = "std")]
 impl SlidingWindow {
-    /// A strict window of `limit`'s period, in 60 slots, on a clock of its own.
+    /// Creates a strict window of `limit`'s period, in 60 slots, on a clock of its own.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the word has not the bits for it.
+    /// [`ConfigError::Limit`] if the word has too few bits for it.
     pub fn new(limit: Rate) -> Result<SlidingWindow, ConfigError> {
         SlidingWindow::with_clock(limit, SlidingWindow::SLOTS, DefaultClock::default())
     }
 
-    /// How many slots [`new`](SlidingWindow::new) divides a window into.
+    /// Number of slots into which [`new`](SlidingWindow::new) divides a window.
     pub const SLOTS: u32 = 60;
 }
 
 impl<C: Clock> SlidingWindow<C> {
-    /// A strict window of `limit`'s period in `slots` slots on `clock`, which is read
-    /// once. Allocates eight bytes for each of `slots + 1`, rounded up to a power of
+    /// Creates a strict window of `limit`'s period in `slots` slots on `clock`, which is
+    /// read once. Allocates eight bytes for each of `slots + 1`, rounded up to a power of
     /// two.
     ///
     /// # Errors
     ///
-    /// * [`ConfigError::Slots`] if they are not from 1 to 65,536.
-    /// * [`ConfigError::Limit`] if the word has not the bits for it.
+    /// * [`ConfigError::Slots`] if `slots` is not from 1 to 65,536.
+    /// * [`ConfigError::Limit`] if the word has too few bits for the limit.
     pub fn with_clock(limit: Rate, slots: u32, clock: C) -> Result<SlidingWindow<C>, ConfigError> {
         SlidingWindow::with_coverage(limit, slots, Coverage::Strict, clock)
     }
 
-    /// The same, with another coverage.
+    /// Creates the window of [`with_clock`](SlidingWindow::with_clock) with another coverage.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`with_clock`](SlidingWindow::with_clock).
     pub fn with_coverage(
         limit: Rate,
         slots: u32,
@@ -192,12 +193,12 @@ impl<C: Clock> SlidingWindow<C> {
 }
 
 impl<C: Clock> SlidingWindow<C, Compact> {
-    /// The same, with the hot word not padded: for many limiters of which each is
+    /// Creates a window without padding around the hot word, for many limiters that are each
     /// used little.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`with_clock`](SlidingWindow::with_clock).
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! Any limiter, with its denials remembered.
+//! Any limiter, with a cache of its denials.
 
 use core::fmt;
 
@@ -18,27 +18,28 @@ use crate::time::clock::Clock;
 
 use super::Limiter;
 
-/// Any limiter, with its last denial remembered by each thread until it can change.
+/// Wraps a limiter so that each thread caches its last denial until it can change.
 ///
-/// Under a flood nearly every call is refused, for the same reason as the one before. Then
-/// there is no need to look again: a `Sticky` answers from a cache line of the thread's
-/// own, and of what other threads write it reads nothing. That saves what the limiter's
-/// lines cost while others are being admitted; and it saves a
+/// Under a flood nearly every call is denied, for the same reason as the one before, so
+/// there is no need to ask the limiter again. A `Sticky` answers from a cache line of the
+/// thread's own and reads nothing that admissions write. That saves the cost of the
+/// limiter's contended lines while other requests are being admitted; and it saves a
 /// [`SlidingWindow`](crate::SlidingWindow) or an [`All`](crate::All) the search for the
-/// least wait. ([`Sharded`](crate::Sharded) remembers by itself.)
+/// shortest wait. ([`Sharded`](crate::Sharded) caches denials by itself.)
 ///
-/// A denial is remembered for the number of permits that were asked for. It tells what was
+/// A denial is cached for the number of permits that were requested. It repeats what was
 /// true when it was first given, less the time that has passed.
 ///
 /// # Accuracy
 ///
-/// That of the limiter: it is asked for each permit that is granted. A denial is repeated
-/// only before the instant at which the limiter said that it could change by time alone.
-/// What changes it sooner has to be told: [`reset`](Sticky::reset) by way of the `Sticky`
-/// is; a receipt that is given back, a limit that was raised, a restored history, or a level
-/// that was healed is not, until [`forget`](Sticky::forget) is called.
+/// That of the limiter, which is asked for each permit that is granted. A denial is repeated
+/// only before the instant at which the limiter said that time alone could change it.
+/// Anything that changes it sooner has to be reported. [`reset`](Sticky::reset) called on the
+/// `Sticky` reports itself. A receipt that is given back, a limit that was raised, a restored
+/// history, or a level that was healed does not: call [`forget`](Sticky::forget).
 ///
-/// It is for floods. A call that is granted pays for a look at the memory, a few
+/// Use it for floods. A call that is granted pays a few nanoseconds to check the cache,
+/// and the first denial of a kind asks the limiter twice.
 /// nanoseconds; and the first denial of a kind asks the limiter twice.
 ///
 /// # Fairness
@@ -71,14 +72,14 @@ pub struct Sticky<L, C = crate::DefaultClock> {
     limiter: L,
     clock: C,
     memories: Box<[CachePadded<DenialCache>]>,
-    /// The number of times that everything was forgotten.
+    /// Number of times that all denials were forgotten.
     forgotten: CachePadded<AtomicWord<u64>>,
 }
 
 #[cfg(feature = "std")]
 impl<L: Limiter> Sticky<L> {
-    /// `limiter`, with a memory for each thread that the machine runs at once, on a clock
-    /// of its own: for a limiter on a clock that runs as that does.
+    /// Wraps `limiter`, with a cache for each thread that the machine runs at once, on a clock
+    /// of its own. The limiter's clock must advance as that one does.
     #[must_use]
     pub fn new(limiter: L) -> Sticky<L> {
         Sticky::with_clock(limiter, crate::DefaultClock::default())
@@ -86,8 +87,8 @@ impl<L: Limiter> Sticky<L> {
 }
 
 impl<L: Limiter, C: Clock> Sticky<L, C> {
-    /// `limiter`, with a memory for each thread that the machine runs at once, on `clock`,
-    /// which is to be the limiter's.
+    /// Wraps `limiter`, with a cache for each thread that the machine runs at once, on `clock`,
+    /// which should be the limiter's.
     #[cfg(feature = "std")]
     #[must_use]
     pub fn with_clock(limiter: L, clock: C) -> Sticky<L, C> {
@@ -95,12 +96,12 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
         Sticky::of(limiter, threads.min(MAX_PLACES), clock)
     }
 
-    /// `limiter`, with so many `places` for a memory, or as many more as make a power of
-    /// two, on `clock`, which is to be the limiter's.
+    /// Wraps `limiter`, with the number of caches in `places`, rounded up to a power of
+    /// two, on `clock`, which should be the limiter's.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Shards`] if they are not from 1 to 256.
+    /// [`ConfigError::Shards`] if `places` is not from 1 to 256.
     pub fn with_places(limiter: L, places: usize, clock: C) -> Result<Sticky<L, C>, ConfigError> {
         if !(1..=MAX_PLACES).contains(&places) {
             return Err(ConfigError::Shards { shards: places });
@@ -118,33 +119,33 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
         }
     }
 
-    /// The limiter.
+    /// Returns the wrapped limiter.
     #[must_use]
     pub fn limiter(&self) -> &L {
         &self.limiter
     }
 
-    /// Forgets all denials: after a change of the limiter by which some of it may come
-    /// back before its time.
+    /// Forgets all cached denials. Call it after a change by which permits may become
+    /// available before their time.
     pub fn forget(&self) {
-        // ORDERING: Release, so that who sees this sees the change; pairs with the load
-        // in `ask`.
+        // ORDERING: Release, so that a thread that sees this sees the change; pairs with the
+        // load in `ask`.
         // MODEL: `a_sticky_denial_is_forgotten_when_it_is_said_so`.
         self.forgotten.fetch_add(1, Release);
     }
 
-    /// The answer of `ask` to a request for `permits`, or its last one.
+    /// Returns the answer of `ask` to a request for `permits`, or the cached denial.
     #[inline]
     fn ask<T>(&self, permits: u64, ask: impl FnOnce() -> Result<T, Denied>) -> Result<T, Denied> {
         let memory = &self.memories[thread_index() & (self.memories.len() - 1)];
-        // ORDERING: Acquire; pairs with `forget`. Before the limiter is asked, so that a
-        // denial from before a change counts as one.
+        // ORDERING: Acquire; pairs with `forget`. It precedes the call to the limiter, so that a
+        // denial from before a change is stored with the count from before it.
         // MODEL: `a_sticky_denial_of_before_a_change_is_not_remembered_after_it`.
         let forgotten = self.forgotten.load(Acquire);
         if let Some(remembered) = memory.recall(permits, forgotten) {
             match remembered.at(self.clock.now_nanos()) {
                 Some(denied) => return Err(denied),
-                // Or every grant to come would read the clock here.
+                // Otherwise every later grant would read the clock here.
                 None => memory.clear(),
             }
         }
@@ -155,65 +156,65 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
         answer
     }
 
-    /// Remembers what the limiter says to a request for `permits`.
+    /// Caches the limiter's denial of a request for `permits`.
     ///
-    /// It is asked once more: its first answer is from some instant before now, which may
-    /// be late by what this thread was held up; the clock is to be read before the answer.
+    /// It asks the limiter once more: the clock must be read before the answer, and the first
+    /// answer may be stale by any time for which this thread was suspended.
     #[cold]
     fn remember(&self, memory: &DenialCache, permits: u64, forgotten: u64) {
         let now_nanos = self.clock.now_nanos();
         if let Err(Denied::Wait(shortfall)) = self.limiter.peek(permits) {
-            // For no more permits than were asked for: of several limiters another may be the
-            // one that has too few of them.
+            // For no more permits than were requested: among several limiters, a larger
+            // request may be denied by another one.
             memory.note(&CachedDenial::new(permits, permits, forgotten, now_nanos, &shortfall));
         }
     }
 }
 
-/// The verbs. What they do besides, such as to block or to allocate, is what the limiter
-/// does; but the first call of a thread takes a lock of the process, to get it a number.
+/// The limiter's methods. They block or allocate as the limiter does, except that the
+/// first call of a thread takes a process-wide lock to get a number.
 impl<L: Limiter, C: Clock> Sticky<L, C> {
     /// Takes all of `permits` or none, as the limiter does. Reads the clock if a denial is
-    /// remembered, and to remember one.
+    /// cached, and to cache one.
     ///
     /// # Errors
     ///
-    /// As that of the limiter, or as it was last time.
+    /// The limiter's error, or the cached one.
     #[inline]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.ask(permits, || self.limiter.try_acquire(permits))
     }
 
-    /// Takes as many of `permits` as there are, as the limiter does. A denial is that of
-    /// one permit.
+    /// Takes as many of `permits` as are available, as the limiter does. A denial is that of
+    /// a request for one permit.
     ///
     /// # Errors
     ///
-    /// As that of the limiter, or as it was last time.
+    /// The limiter's error, or the cached one.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         self.ask(permits.min(1), || self.limiter.try_acquire_up_to(permits))
     }
 
-    /// The answer that the limiter would give. Remembers nothing.
+    /// Returns the answer that the limiter would give. Caches nothing.
     ///
     /// # Errors
     ///
-    /// As that of the limiter.
+    /// The limiter's error.
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.peek(permits)
     }
 
-    /// As [`try_acquire`](Sticky::try_acquire), with a [`Receipt`]. What is given back by it
-    /// is not known here: see [`forget`](Sticky::forget).
+    /// Does the same as [`try_acquire`](Sticky::try_acquire), and returns a [`Receipt`].
+    /// The cache does not learn of permits that it gives back: see [`forget`](Sticky::forget).
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](Sticky::try_acquire).
+    /// The same as for [`try_acquire`](Sticky::try_acquire).
     pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.ask(permits, || self.limiter.try_acquire_revocable(permits))
     }
 
-    /// Makes the limiter full again, and forgets all denials.
+    /// Makes the limiter full again, and forgets all cached denials.
     pub fn reset(&self) {
         self.limiter.reset();
         self.forget();

@@ -12,33 +12,32 @@ use super::verbs::verbs;
 /// Earns tokens at the quota's rate, holds at most its burst, and spends one per
 /// permit.
 ///
-/// A new bucket is full unless the quota says otherwise. Smooth refill earns by
-/// the nanosecond; interval refill earns a period's tokens at its end.
+/// A new bucket is full unless the quota says otherwise. Smooth refill earns
+/// continuously, to the nanosecond; interval refill earns a period's tokens at its end.
 ///
 /// # Accuracy
 ///
-/// In any span of time it admits at most the burst and what was earned in it,
-/// whatever threads and clocks do. What has been earned is the exact product of
-/// rate and time since the limiter began. It is a whole number of units, so that
-/// nothing is rounded, where the rate in lowest terms is one or two permits per
+/// In any span of time it admits at most the burst plus the tokens earned in it,
+/// whatever threads and clocks do. The tokens earned are the exact product of the
+/// rate and the time since the limiter began. The product is a whole number of units,
+/// and nothing is rounded, if the rate in lowest terms is one or two permits per
 /// period: 1/s, 1000/s, 1 per 15 minutes. For other rates it is rounded down to
-/// the unit, less than a nanosecond's worth (2^-27 of a token where the burst is
+/// the unit, less than a nanosecond's worth (2^-27 of a token if the burst is
 /// too large for that); the tokens of a span may then be off by less than one
-/// unit. Nothing adds up, neither with the number of calls nor with the years.
+/// unit. Errors do not accumulate, neither with the number of calls nor with the years.
 ///
-/// A request is granted at the instant at which its tokens are there.
+/// A request can be granted from the very instant at which its tokens are earned.
 ///
 /// # Fairness
 ///
-/// No order of asking: whoever asks when there are tokens gets them. A large request can be
-/// overtaken by small ones for ever. A caller that has
-/// lost several races for the same word goes before those that come after; they step back
-/// for it once, a bounded time.
+/// Not first come, first served: a caller that asks when there are tokens gets them. Small
+/// requests can overtake a large one for ever. After several lost races for the same word,
+/// a caller has priority over later ones, which back off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted permits happens before what the
-/// callers granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// The algorithm is the virtual-scheduling form of the Generic Cell Rate
 /// Algorithm (ITU-T I.371, annex A), with the theoretical arrival time counted in
@@ -63,7 +62,7 @@ pub struct TokenBucket<C = DefaultClock> {
 
 #[cfg(feature = "std")]
 impl TokenBucket {
-    /// A bucket of `quota` on a clock of its own.
+    /// Creates a bucket of `quota` on a clock of its own.
     #[must_use]
     pub fn new(quota: Quota) -> TokenBucket {
         TokenBucket::with_clock(quota, DefaultClock::default())
@@ -71,21 +70,21 @@ impl TokenBucket {
 }
 
 impl<C: Clock> TokenBucket<C> {
-    /// A bucket of `quota` on `clock`. Reads the clock once.
+    /// Creates a bucket of `quota` on `clock`, which is read once.
     #[must_use]
     pub fn with_clock(quota: Quota, clock: C) -> TokenBucket<C> {
         TokenBucket { core: BucketCore::new(Terms::of_quota(quota), quota.initial(), clock) }
     }
 
-    /// Enforces `quota` from now on; `carry` says what becomes of the tokens.
+    /// Enforces `quota` from now on; `carry` decides what happens to the tokens.
     ///
-    /// Live: callers see all of the old quota or all of the new one. Never
-    /// retroactive: what was earned until now was earned at the old rate. Of a
-    /// period of interval refill, the part that has passed counts for the tokens
-    /// it was worth. The quota's initial tokens play no part.
+    /// Live: each call sees all of the old quota or all of the new one. Never
+    /// retroactive: the time until now earned at the old rate. In interval refill,
+    /// the part of the period that has passed counts for the tokens it was worth.
+    /// The quota's initial tokens are not used.
     ///
-    /// Waits for other changes of this limiter that are under way; no other verb
-    /// waits for it. Does not allocate.
+    /// Waits for other changes of this limiter in progress; nothing else waits for it.
+    /// Does not allocate.
     ///
     /// # Examples
     ///
@@ -105,7 +104,7 @@ impl<C: Clock> TokenBucket<C> {
         self.core.reconfigure(&Terms::of_quota(quota), carry, 0);
     }
 
-    /// The quota in force.
+    /// Returns the quota in force.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.core.terms().quota()

@@ -1,27 +1,27 @@
-//! The verbs of every limiter on the one-word core, as methods of its own.
+//! The methods of every limiter that is built on `BucketCore`.
 //!
-//! They are written once, so that the limiters cannot come to differ in them.
+//! A macro writes them once for all, so that the limiters cannot diverge.
 
-/// Implements the verbs for `$Limiter`, which has its core in the field `core`.
-/// `$two` makes one, in examples, that holds two permits and earns two a second.
+/// Implements the methods for `$Limiter`, whose field `core` holds its core. In examples,
+/// `$two` constructs one that holds two permits and earns two a second.
 macro_rules! verbs {
     ($Limiter:ident, $two:literal) => {
         impl<C: crate::Clock> $Limiter<C> {
-            /// Takes all of `permits`, or none if there are not enough.
+            /// Takes all of `permits`, or none if too few are available.
             ///
-            /// Lock-free; does not allocate; reads the clock once. Asking for 0
-            /// permits is always granted and changes nothing. A denial writes
-            /// nothing. (The exception to both is a clock that has gone back by more
-            /// than a second: a call that grants nothing then heals the limiter, which
-            /// writes, and reads the clock twice more, or oftener beside others. See
+            /// Lock-free; does not allocate; reads the clock once. A request for 0
+            /// permits is always granted and changes nothing. A denial writes nothing.
+            /// (The exception to both is a clock that has gone back by more than a
+            /// second: a call that grants nothing then heals the limiter, which writes,
+            /// and reads the clock twice more, or more often under contention. See
             /// [`Clock`](crate::Clock).)
             ///
             /// # Errors
             ///
             /// * [`Denied::Wait`](crate::Denied::Wait) if there are too few now. It
-            ///   knows the least wait that suffices.
-            /// * [`Denied::TooLarge`](crate::Denied::TooLarge) if there can never
-            ///   be that many.
+            ///   carries the shortest wait that suffices.
+            /// * [`Denied::TooLarge`](crate::Denied::TooLarge) if the limiter can never
+            ///   hold that many.
             ///
             /// # Examples
             ///
@@ -45,14 +45,14 @@ macro_rules! verbs {
                 self.core.try_acquire(permits)
             }
 
-            /// Takes as many of `permits` as there are, at least one.
+            /// Takes as many of `permits` as are available, at least one.
             ///
-            /// Lock-free; does not allocate; reads the clock once (but where it heals).
-            /// Asking for 0 permits is always granted and changes nothing.
+            /// Lock-free; does not allocate; reads the clock once (unless it heals the
+            /// limiter). A request for 0 permits is always granted and changes nothing.
             ///
             /// # Errors
             ///
-            /// [`Denied::Wait`](crate::Denied::Wait) if there is not one permit.
+            /// [`Denied::Wait`](crate::Denied::Wait) if not even one permit is available.
             ///
             /// # Examples
             ///
@@ -71,17 +71,17 @@ macro_rules! verbs {
                 self.core.try_acquire_up_to(permits)
             }
 
-            /// Takes as many of `permits` as there are, at least one, for the caller
+            /// Takes as many of `permits` as are available, at least one, for the caller
             /// to hold and spend: see [`Lease`](crate::Lease).
             ///
-            /// What is left of them goes back when the lease is dropped, if nothing
-            /// has happened to the limiter since; else it is lost. A lease of 0
-            /// permits is always granted. Lock-free; does not allocate; reads the
-            /// clock once (but where it heals).
+            /// Dropping the lease returns the unspent permits if the limiter has not
+            /// changed in the meantime; otherwise they are lost. A lease of 0 permits
+            /// is always granted. Lock-free; does not allocate; reads the clock once
+            /// (unless it heals the limiter).
             ///
             /// # Errors
             ///
-            /// [`Denied::Wait`](crate::Denied::Wait) if there is not one permit.
+            /// [`Denied::Wait`](crate::Denied::Wait) if not even one permit is available.
             ///
             /// # Examples
             ///
@@ -102,17 +102,17 @@ macro_rules! verbs {
                 self.core.lease(permits.min(crate::Lease::MAX))
             }
 
-            /// What [`try_acquire`](Self::try_acquire) would answer now. Takes
-            /// nothing.
+            /// Returns the answer that [`try_acquire`](Self::try_acquire) would give now,
+            /// without taking anything.
             ///
             /// The grant describes the limiter as it would be afterwards, so
-            /// `peek(0)` reads what is there. Lock-free; does not allocate; reads
+            /// `peek(0)` reads the current state. Lock-free; does not allocate; reads
             /// the clock once; writes nothing, unless it heals the limiter as
             /// [`try_acquire`](Self::try_acquire) does.
             ///
             /// # Errors
             ///
-            /// As [`try_acquire`](Self::try_acquire).
+            /// The same as for [`try_acquire`](Self::try_acquire).
             ///
             /// # Examples
             ///
@@ -132,22 +132,21 @@ macro_rules! verbs {
                 self.core.peek(permits)
             }
 
-            /// Takes `permits` whether or not they are there, running up a debt of
-            /// at most the quota's `max_debt`. (A [`Gcra`](crate::Gcra) allows as
-            /// many as may pass at once: `1 + tolerance / interval`.)
+            /// Takes `permits` even if they are not available, going into debt by at
+            /// most the quota's `max_debt`. (For a [`Gcra`](crate::Gcra) that is the
+            /// number of cells that may pass at once: `1 + tolerance / interval`.)
             ///
-            /// For work that has already been done, or that a caller will wait
-            /// for: [`Grant::ready_after`](crate::Grant::ready_after) says how
-            /// long. May take more than the burst. While there is a debt, the
-            /// other verbs deny. Lock-free; does not allocate; reads the clock
-            /// once (but where it heals).
+            /// Use it for work that is already done, or that the caller will delay by
+            /// [`Grant::ready_after`](crate::Grant::ready_after). It may take more than
+            /// the burst. While in debt, the other methods deny. Lock-free; does not
+            /// allocate; reads the clock once (unless it heals the limiter).
             ///
             /// # Errors
             ///
             /// * [`Denied::Wait`](crate::Denied::Wait) if the debt would be too
             ///   deep now.
-            /// * [`Denied::TooLarge`](crate::Denied::TooLarge) if it would be even
-            ///   from full; its limit is the burst and the debt together.
+            /// * [`Denied::TooLarge`](crate::Denied::TooLarge) if it would be too deep
+            ///   even from full; the limit it reports is burst plus debt.
             ///
             /// # Examples
             ///
@@ -167,10 +166,11 @@ macro_rules! verbs {
                 self.core.force(permits)
             }
 
-            /// Takes all there is, a part of a permit too; grants the whole ones.
+            /// Takes the whole balance, including a fraction of a permit, and grants the
+            /// whole permits.
             ///
-            /// Lock-free; does not allocate; reads the clock once (but where it
-            /// heals). Leaves a debt as it is.
+            /// Lock-free; does not allocate; reads the clock once (unless it heals the
+            /// limiter). Leaves a debt unchanged.
             ///
             /// # Examples
             ///
@@ -189,11 +189,11 @@ macro_rules! verbs {
                 self.core.drain()
             }
 
-            /// Makes the limiter full again and forgives a debt. The times of an
-            /// interval refill stay as they are.
+            /// Makes the limiter full again and forgives any debt. The schedule of an
+            /// interval refill is unchanged.
             ///
-            /// Waits for other changes of this limiter that are under way; no
-            /// other verb waits for it. Does not allocate.
+            /// Waits for other changes in progress (`reset`, `restore`, `reconfigure`,
+            /// healing); nothing else waits for it. Does not allocate.
             ///
             /// # Examples
             ///
@@ -213,7 +213,7 @@ macro_rules! verbs {
                 self.core.reset();
             }
 
-            /// What the limiter holds, to be restored elsewhere.
+            /// Returns the limiter's balance, to be restored elsewhere.
             ///
             /// Lock-free; does not allocate; reads the clock; writes nothing, unless
             /// it heals the limiter as [`try_acquire`](Self::try_acquire) does.
@@ -222,28 +222,28 @@ macro_rules! verbs {
                 self.core.snapshot(0)
             }
 
-            /// Holds what `snapshot` held, and what was earned at the present
-            /// quota in the time it was `away`.
+            /// Replaces the balance by that of `snapshot` plus what the present quota
+            /// earns in the time `away`.
             ///
-            /// What the limiter held before is forgotten. At most full, and never
-            /// deeper in debt than the quota allows. Where the time away is not
-            /// known, `Duration::ZERO` is the safe answer. Waits for other changes
-            /// of this limiter that are under way; no other verb waits for it.
+            /// The previous balance is forgotten. The result is at most full, and never
+            /// deeper in debt than the quota allows. If the time away is unknown,
+            /// `Duration::ZERO` is the safe choice. Waits for other changes in progress
+            /// (`reset`, `restore`, `reconfigure`, healing); nothing else waits for it.
             ///
             /// See [`Snapshot`](crate::Snapshot) for accuracy and an example.
             pub fn restore(&self, snapshot: &crate::Snapshot, away: core::time::Duration) {
                 self.core.restore(snapshot, crate::time::units::nanos(away));
             }
 
-            /// How often the limiter found its level impossibly far ahead of the
-            /// clock, and started again from full. See
-            /// [`Clock`](crate::Clock) for when that is.
+            /// Returns how many times the limiter found its level impossibly far ahead of
+            /// the clock and started again from full. See [`Clock`](crate::Clock) for the
+            /// conditions.
             #[must_use]
             pub fn healed(&self) -> u64 {
                 self.core.healed()
             }
 
-            /// The clock that the limiter reads.
+            /// Returns the clock that the limiter reads.
             #[must_use]
             pub fn clock(&self) -> &C {
                 self.core.clock()

@@ -1,27 +1,27 @@
-//! The verbs of every limiter of windows, as methods of its own.
+//! The methods of every limiter that counts in windows.
 //!
-//! They are written once, so that the limiters cannot come to differ in them.
+//! A macro writes them once for all, so that the limiters cannot diverge.
 
-/// Implements the verbs for `$Limiter`, which has its core in the field `core`.
-/// `$two` makes one, in examples, that grants two permits in a minute.
+/// Implements the methods for `$Limiter`, whose field `core` holds its core. In examples,
+/// `$two` constructs one that grants two permits a minute.
 macro_rules! window_verbs {
     ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $two:literal) => {
         impl<C: crate::Clock $(, $more: $bound)?> $Limiter<C $(, $more)?> {
-            /// Takes all of `permits`, or none if there are not enough.
+            /// Takes all of `permits`, or none if too few are available.
             ///
-            /// Lock-free; does not allocate; reads the clock once. Asking for 0
-            /// permits is always granted and changes nothing. A denial writes
-            /// nothing. (The exceptions are a clock that was set back, see
-            /// [`Clock`](crate::Clock); a ring that others are just turning to a new
-            /// slot, which every call helps with; and a budget that looks for a later
+            /// Lock-free; does not allocate; reads the clock once. A request for 0
+            /// permits is always granted and changes nothing. A denial writes nothing.
+            /// (The exceptions are a clock that was set back, see
+            /// [`Clock`](crate::Clock); a ring that other threads are rotating to a new
+            /// slot, which every call helps with; and a budget that searches for a later
             /// day.)
             ///
             /// # Errors
             ///
             /// * [`Denied::Wait`](crate::Denied::Wait) if there are too few now. It
-            ///   knows the least wait that suffices.
-            /// * [`Denied::TooLarge`](crate::Denied::TooLarge) if there can never
-            ///   be that many.
+            ///   carries the shortest wait that suffices.
+            /// * [`Denied::TooLarge`](crate::Denied::TooLarge) if the limiter can never
+            ///   grant that many.
             ///
             /// # Examples
             ///
@@ -43,15 +43,15 @@ macro_rules! window_verbs {
                 self.core.try_acquire(permits)
             }
 
-            /// Takes as many of `permits` as there are, at least one.
+            /// Takes as many of `permits` as are available, at least one.
             ///
             /// Lock-free; does not allocate; reads the clock once (a log of single
-            /// permits, once for each). Asking for 0 permits is always granted and
+            /// permits, once for each). A request for 0 permits is always granted and
             /// changes nothing.
             ///
             /// # Errors
             ///
-            /// [`Denied::Wait`](crate::Denied::Wait) if there is not one permit.
+            /// [`Denied::Wait`](crate::Denied::Wait) if not even one permit is available.
             ///
             /// # Examples
             ///
@@ -68,17 +68,17 @@ macro_rules! window_verbs {
                 self.core.try_acquire_up_to(permits)
             }
 
-            /// What [`try_acquire`](Self::try_acquire) would answer now. Takes
-            /// nothing.
+            /// Returns the answer that [`try_acquire`](Self::try_acquire) would give now,
+            /// without taking anything.
             ///
             /// The grant describes the limiter as it would be afterwards, so
-            /// `peek(0)` reads what is there. Lock-free; does not allocate; reads
+            /// `peek(0)` reads the current state. Lock-free; does not allocate; reads
             /// the clock once; writes nothing. (The exceptions to both are those of
             /// [`try_acquire`](Self::try_acquire).)
             ///
             /// # Errors
             ///
-            /// As [`try_acquire`](Self::try_acquire).
+            /// The same as for [`try_acquire`](Self::try_acquire).
             ///
             /// # Examples
             ///
@@ -95,13 +95,13 @@ macro_rules! window_verbs {
                 self.core.peek(permits)
             }
 
-            /// As [`try_acquire`](Self::try_acquire), with a
-            /// [`Receipt`](crate::Receipt) by which the permits can be given back as
-            /// long as nothing else has happened.
+            /// Does the same as [`try_acquire`](Self::try_acquire), and returns a
+            /// [`Receipt`](crate::Receipt) that can give the permits back as long as
+            /// nothing else has happened to the limiter.
             ///
             /// # Errors
             ///
-            /// The same.
+            /// The same as for [`try_acquire`](Self::try_acquire).
             pub fn try_acquire_revocable(
                 &self,
                 permits: u64,
@@ -109,8 +109,8 @@ macro_rules! window_verbs {
                 self.core.try_acquire_revocable(permits)
             }
 
-            /// Forgets what was granted. (What is granted while it runs may be
-            /// forgotten or not.) Lock-free; does not allocate; reads the clock.
+            /// Forgets all earlier grants. (A concurrent grant may be forgotten or
+            /// kept.) Lock-free; does not allocate; reads the clock.
             ///
             /// # Examples
             ///
@@ -128,24 +128,24 @@ macro_rules! window_verbs {
                 self.core.reset();
             }
 
-            /// What still counts, and how long ago it was granted: to be restored
-            /// elsewhere.
+            /// Returns the permits that still count, and how long ago they were granted,
+            /// to be restored elsewhere.
             ///
             /// Lock-free; allocates; reads the clock; writes nothing, unless the clock
-            /// was set back, so that the window has to heal. A log begins
-            /// again if something was granted meanwhile, so it is for quiet moments.
+            /// was set back, so that the window has to heal. In a log, a concurrent
+            /// grant makes it start again, so take snapshots at quiet moments.
             #[cfg(feature = "alloc")]
             #[must_use]
             pub fn snapshot(&self) -> crate::History {
                 self.core.snapshot()
             }
 
-            /// Counts what `history` counted, as it would after the time it was
-            /// `away`.
+            /// Replaces the counts by those of `history`, as they would be after the
+            /// time `away`.
             ///
-            /// What the limiter counted before is forgotten. Where the time away is
-            /// not known, `Duration::ZERO` is the safe answer. For the start of a
-            /// process, before the limiter is shared.
+            /// The previous counts are forgotten. If the time away is unknown,
+            /// `Duration::ZERO` is the safe choice. Meant for the start of a process,
+            /// before the limiter is shared.
             ///
             /// See [`History`](crate::History) for accuracy and an example.
             #[cfg(feature = "alloc")]
@@ -153,15 +153,15 @@ macro_rules! window_verbs {
                 self.core.restore(history, crate::time::units::nanos(away));
             }
 
-            /// How often the limiter found itself impossibly far ahead of the
-            /// clock, and went on from what it had counted. See
-            /// [`Clock`](crate::Clock) for when that is.
+            /// Returns how many times the limiter found itself impossibly far ahead of
+            /// the clock and went on from what it had counted. See
+            /// [`Clock`](crate::Clock) for the conditions.
             #[must_use]
             pub fn healed(&self) -> u64 {
                 self.core.healed()
             }
 
-            /// The clock that the limiter reads.
+            /// Returns the clock that the limiter reads.
             #[must_use]
             pub fn clock(&self) -> &C {
                 self.core.clock()
@@ -202,28 +202,28 @@ macro_rules! window_verbs {
     };
 }
 
-/// Implements what the limiters of one limit have besides.
+/// Implements the further methods of limiters with a single limit.
 macro_rules! one_limit {
     ($Limiter:ident<C $(, $more:ident: $bound:path)?>) => {
         impl<C: crate::Clock $(, $more: $bound)?> $Limiter<C $(, $more)?> {
-            /// The most permits in one window.
+            /// Returns the maximum number of permits in one window.
             #[must_use]
             pub fn limit(&self) -> u64 {
                 self.core.limit().get()
             }
 
-            /// The largest limit that [`reconfigure`](Self::reconfigure) takes: what its word
-            /// can count, or as many permits as a log of them remembers.
+            /// Returns the largest limit that [`reconfigure`](Self::reconfigure) accepts: the most
+            /// that the word can count, or the number of permits that a log can remember.
             ///
-            /// A word that numbers windows or slots counts with the bits that these leave: up
-            /// to 2^30 - 1 in a `FixedWindow` of a second, or 4,095 in a `SlidingWindow` of a
-            /// millisecond; or with as many as the limit at first needs, if those are more.
+            /// A word that numbers windows or slots counts with the remaining bits: up to
+            /// 2^30 - 1 in a `FixedWindow` of a second, or 4,095 in a `SlidingWindow` of a
+            /// millisecond. If the initial limit needs more bits than that, it gets them.
             #[must_use]
             pub fn max_limit(&self) -> u64 {
                 self.core.limit().max()
             }
 
-            /// The permits that count now, a part of one counted whole.
+            /// Returns the permits that count now, with a fraction rounded up.
             ///
             /// Lock-free; does not allocate; reads the clock; writes nothing, unless
             /// the clock was set back, so that the window has to heal.
@@ -232,7 +232,7 @@ macro_rules! one_limit {
                 self.core.count()
             }
 
-            /// The length of the window.
+            /// Returns the length of the window.
             #[must_use]
             pub fn window(&self) -> core::time::Duration {
                 core::time::Duration::from_nanos(self.core.window_nanos())
@@ -240,16 +240,16 @@ macro_rules! one_limit {
 
             /// Enforces `limit` permits per window from now on.
             ///
-            /// Live: what was granted stays counted, and a call that is under way
-            /// is decided by one of the two limits, as if it had come before the
-            /// change or after it. Lock-free; does not allocate. The length of the
-            /// window is the limiter's for life: counts of one length say nothing
-            /// exact of another.
+            /// Live: earlier grants stay counted, and a concurrent call is decided by
+            /// one of the two limits, as if it had come before the change or after it.
+            /// Lock-free; does not allocate. The length of the window cannot be changed
+            /// after construction: counts for one length do not translate exactly to
+            /// another.
             ///
             /// # Errors
             ///
-            /// [`ConfigError::Limit`](crate::ConfigError::Limit) if it is not from 1 to
-            /// [`max_limit`](Self::max_limit). Nothing is changed then.
+            /// [`ConfigError::Limit`](crate::ConfigError::Limit) if `limit` is not from 1 to
+            /// [`max_limit`](Self::max_limit). The limiter is then unchanged.
             pub fn reconfigure(&self, limit: u64) -> Result<(), crate::ConfigError> {
                 self.core.limit().set(limit)
             }

@@ -1,4 +1,4 @@
-//! The core of the budgets: a tally of days, and waits that may take several.
+//! The core of the budgets: a counter of days, and waits that may take several days.
 
 use core::fmt;
 use core::ops::Range;
@@ -19,12 +19,12 @@ use crate::time::units::NANOS_PER_SECOND;
 use crate::window::counter::CounterCore;
 use crate::window::counter::by_calendar::ByCalendar;
 
-/// How often a denial is looked at again.
+/// Number of times that a stale denial is retried.
 const MOST_TRIES: u32 = 3;
 
-/// Has the verbs of [`CounterCore`], whose denials know of one window only: they say
-/// that a request is too large which has to wait for a day with a larger amount,
-/// and they do not know that the next day may have a smaller one.
+/// Provides the methods of [`CounterCore`] and corrects its denials, which know one window
+/// only: they call a request too large that must wait for a day with a larger amount,
+/// and they ignore that the next day may have a smaller one.
 pub(super) struct Days<C> {
     core: CounterCore<ByCalendar<Schedule>, C>,
 }
@@ -53,7 +53,7 @@ impl<C: Clock> Days<C> {
     }
 
     pub(super) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        // If it is denied, then a single permit.
+        // A denial is then the denial of one permit.
         self.ask(permits.min(1), || self.core.try_acquire_up_to(permits))
     }
 
@@ -91,8 +91,8 @@ impl<C: Clock> Days<C> {
 
     #[inline]
     fn ask<T>(&self, permits: u64, verb: impl Fn() -> Result<T, Denied>) -> Result<T, Denied> {
-        // A day that has enough begins once between two readings. If it does more often,
-        // the clock is at fault.
+        // A day with enough permits begins at most once between two readings. If it happens
+        // more often, the clock is at fault.
         for _ in 0..MOST_TRIES {
             match verb() {
                 Ok(granted) => return Ok(granted),
@@ -106,12 +106,12 @@ impl<C: Clock> Days<C> {
         verb()
     }
 
-    /// `denied`, with the wait for a day that has enough; `None` if such a day has
-    /// begun since.
+    /// Returns `denied` with the wait for a day that has enough; `None` if such a day has
+    /// begun in the meantime.
     #[cold]
     fn over_days(&self, permits: u64, denied: Denied) -> Option<Denied> {
         let counted = match denied {
-            // Any day will do.
+            // Every day has enough.
             Denied::Wait(_) if permits <= self.schedule().least() => return Some(denied),
             Denied::Wait(Shortfall { forecast: Forecast::Counted(counted), .. }) => counted,
             _ => {
@@ -126,8 +126,8 @@ impl<C: Clock> Days<C> {
                 counted
             }
         };
-        // A reading that is later than the one that was decided by: the wait is for
-        // who comes to know of it. The end of the day that counts is before `next`.
+        // This reading is later than the one that decided, so the wait counts from when the
+        // caller gets to know it. The end of the day that counts is before `next`.
         let now_nanos = self.clock().now_nanos();
         let next_nanos = now_nanos.saturating_add(counted.left_nanos);
         let Some(start) = self.core.tally().first_with(permits, next_nanos) else {
@@ -137,7 +137,7 @@ impl<C: Clock> Days<C> {
             limit: counted.limit,
             used: counted.used(),
             reset_nanos: counted.wait_nanos(counted.limit),
-            // Some time it always takes, whatever the second reading was.
+            // At least a nanosecond, however late the second reading was.
             retry_nanos: (start.max(0) as u64)
                 .saturating_mul(NANOS_PER_SECOND)
                 .saturating_sub(now_nanos)
@@ -147,7 +147,7 @@ impl<C: Clock> Days<C> {
         Some(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 }))
     }
 
-    /// The counts of the present day.
+    /// Returns the counts of the present day.
     fn present(&self) -> Option<Counted> {
         match self.core.peek(0).ok()?.forecast {
             Forecast::Counted(counted) => Some(counted),

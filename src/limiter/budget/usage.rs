@@ -15,27 +15,27 @@ use crate::window::counter::by_calendar::MOST_IN_DAYS;
 
 use super::days::Days;
 
-/// Grants at most an amount of use, a [`Duration`], on each day of a time zone: so
-/// many minutes of screen time, of a machine, of calls.
+/// Grants at most an amount of use, a [`Duration`], on each day of a time zone, such
+/// as minutes of screen time, of a machine, of calls.
 ///
-/// A [`Budget`](crate::Budget) that counts nanoseconds, and all that is said there
-/// is true here. It is a type of its own so that permits and time cannot be taken
-/// for each other. Where only permits will do, as in the trait
+/// It is a [`Budget`](crate::Budget) that counts nanoseconds, and everything said there
+/// holds here. It is a type of its own so that permits and time cannot be confused.
+/// Where an interface needs permits, as in the trait
 /// [`Limiter`](crate::Limiter) and in a [`Grant`], **one permit is one
 /// nanosecond**.
 ///
 /// # Accuracy
 ///
-/// As [`Budget`](crate::Budget), to the nanosecond.
+/// The same as for [`Budget`](crate::Budget), to the nanosecond.
 ///
 /// # Fairness
 ///
-/// None: whoever asks when there is time left gets it.
+/// None: a caller that asks when there is time left gets it.
 ///
 /// # Memory ordering
 ///
-/// What a caller did before it was granted use happens before what the callers
-/// granted after it do. A denial orders nothing.
+/// A grant synchronizes with later grants: what a caller did before it was granted use
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// # Examples
 ///
@@ -65,8 +65,8 @@ impl UsageBudget {
     /// day has.
     pub const MAX_AMOUNT: Duration = Duration::from_nanos(MOST_IN_DAYS);
 
-    /// `amount` of use a day in the time zone with the name `zone`, by the system's
-    /// clock.
+    /// Creates a budget of `amount` of use a day in the time zone named `zone`, on the
+    /// system's clock.
     ///
     /// # Errors
     ///
@@ -79,12 +79,12 @@ impl UsageBudget {
 }
 
 impl<C: Clock> UsageBudget<C> {
-    /// `amount` of use a day on `clock`, which is read once and must count from the
-    /// Unix epoch, as a [`UnixClock`] does.
+    /// Creates a budget of `amount` of use a day on `clock`, which is read once and must
+    /// count from the Unix epoch, as a [`UnixClock`] does.
     ///
     /// # Errors
     ///
-    /// As [`daily`](UsageBudget::daily).
+    /// The same as for [`daily`](UsageBudget::daily).
     pub fn with_clock(
         amount: Duration,
         zone: &str,
@@ -93,7 +93,7 @@ impl<C: Clock> UsageBudget<C> {
         Ok(UsageBudget { core: Days::new(checked(amount)?, zone, clock)? })
     }
 
-    /// The same budget with `amount` of use on each `weekday`.
+    /// Returns the same budget with `amount` of use on each `weekday`.
     ///
     /// # Errors
     ///
@@ -104,22 +104,22 @@ impl<C: Clock> UsageBudget<C> {
         Ok(self)
     }
 
-    /// Spends all of `used`, or nothing if there is not as much left.
+    /// Spends all of `used`, or nothing if less than that is left.
     ///
-    /// As [`try_acquire`](UsageBudget::try_acquire).
+    /// The same as [`try_acquire`](UsageBudget::try_acquire) in nanoseconds.
     ///
     /// # Errors
     ///
-    /// * [`Denied::Wait`] if there is too little left today. It knows when the next
-    ///   day begins that has enough.
+    /// * [`Denied::Wait`] if too little is left today. It carries the time until the next
+    ///   day that has enough.
     /// * [`Denied::TooLarge`] if no day has.
     #[inline]
     pub fn try_spend(&self, used: Duration) -> Result<Grant, Denied> {
         self.core.try_acquire(units::nanos(used))
     }
 
-    /// Spends as much of `used` as there is left, and says how much that was. For
-    /// use that is known afterwards only.
+    /// Spends as much of `used` as is left, and returns how much that was. For use whose
+    /// length is known only afterwards.
     ///
     /// # Errors
     ///
@@ -129,27 +129,27 @@ impl<C: Clock> UsageBudget<C> {
         Ok(Duration::from_nanos(grant.permits()))
     }
 
-    /// What was spent today. Lock-free; does not allocate; reads the clock; writes
-    /// nothing.
+    /// Returns the use that was spent today. Lock-free; does not allocate; reads the clock;
+    /// writes nothing.
     #[must_use]
     pub fn spent(&self) -> Duration {
         Duration::from_nanos(self.core.count())
     }
 
-    /// What is left of today's amount. Lock-free; does not allocate; reads the
-    /// clock; writes nothing.
+    /// Returns the use that is left of today's amount. Lock-free; does not allocate; reads
+    /// the clock; writes nothing.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         Duration::from_nanos(self.core.remaining())
     }
 
-    /// The amount of each `weekday`.
+    /// Returns the amount of each `weekday`.
     #[must_use]
     pub fn amount(&self, weekday: Weekday) -> Duration {
         Duration::from_nanos(self.core.schedule().on(weekday))
     }
 
-    /// When the present day began and when it ends, since the Unix epoch. Reads the
+    /// Returns the start and the end of the present day, since the Unix epoch. Reads the
     /// clock.
     #[must_use]
     pub fn day(&self) -> Range<Duration> {
@@ -157,19 +157,19 @@ impl<C: Clock> UsageBudget<C> {
     }
 
     /// Grants `amount` of use on each `weekday` from now on. Live, as
-    /// [`Budget::reconfigure`](crate::Budget::reconfigure).
+    /// [`Budget::reconfigure`](crate::Budget::reconfigure) is.
     ///
     /// # Errors
     ///
     /// [`CalendarError::Usage`] if the amount is above
-    /// [`MAX_AMOUNT`](UsageBudget::MAX_AMOUNT). Nothing is changed then.
+    /// [`MAX_AMOUNT`](UsageBudget::MAX_AMOUNT). The budget is then unchanged.
     pub fn reconfigure(&self, weekday: Weekday, amount: Duration) -> Result<(), CalendarError> {
         self.core.schedule().set(weekday, checked(amount)?);
         Ok(())
     }
 }
 
-/// `amount` in nanoseconds.
+/// Converts `amount` to nanoseconds.
 fn checked(amount: Duration) -> Result<u64, CalendarError> {
     if amount > UsageBudget::MAX_AMOUNT {
         return Err(CalendarError::Usage { amount, max: UsageBudget::MAX_AMOUNT });
