@@ -112,7 +112,7 @@ pub enum ConfigError {
         /// The given number.
         shards: usize,
     },
-    /// A limiter of several limiters or windows has none, or more than 64.
+    /// The limiters, windows or tiers that a limiter is made of are none, or more than 64.
     Count {
         /// The given number.
         count: usize,

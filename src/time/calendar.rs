@@ -1,7 +1,7 @@
 //! Windows of a calendar: minutes, hours, days, weeks and months of a time zone.
 //!
-//! A [`Calendar`] is a pure function from a time to the window that it is in. The
-//! windows tile the time line: every second is in exactly one.
+//! A [`Calendar`] is a pure function from a time to the window that contains it. The windows tile
+//! the time line: every second is in exactly one.
 //!
 //! ```text
 //! minutes, hours   a window begins whenever the zone's clock shows a full minute
@@ -10,9 +10,9 @@
 //!                  is its first day or a later one
 //! ```
 //!
-//! So an hour that occurs twice is two windows, and a day has the 23 or 25 hours
-//! that its zone gives it. A date that was skipped is no window. A clock set back
-//! over midnight does not bring back the day before: the new day has begun.
+//! So an hour that occurs twice is two windows, and a day has the 23 or 25 hours that its zone
+//! gives it. A date that the zone skipped has no window. A clock set back over midnight does not
+//! bring back the day before: the new day has begun.
 //!
 //! All changes of all zones are at whole seconds, and so are all windows.
 
@@ -33,7 +33,7 @@ use super::units::NANOS_PER_SECOND;
 use self::error::CalendarError;
 use self::weekday::Weekday;
 
-/// How long the windows of a [`Calendar`] are.
+/// The length of the windows of a [`Calendar`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CalendarUnit {
@@ -43,10 +43,10 @@ pub enum CalendarUnit {
     Hour,
     /// From midnight to midnight.
     Day,
-    /// Seven days, from midnight before a Monday, unless
-    /// [`weeks_begin_on`](Calendar::weeks_begin_on) says otherwise.
+    /// Seven days, from the midnight before a Monday, unless
+    /// [`weeks_begin_on`](Calendar::weeks_begin_on) sets another day.
     Week,
-    /// From midnight before the first of one month to that of the next.
+    /// From the midnight before the first of one month to that of the next.
     Month,
 }
 
@@ -54,16 +54,15 @@ pub enum CalendarUnit {
 ///
 /// # Accuracy
 ///
-/// To the second, which is exact: no zone has changed its clocks at anything
-/// finer. Minutes and hours are those of the zone's own clock, also where it
-/// differs from UTC by a part of an hour. They begin anew when the zone changes
-/// its clocks, so the hour that occurs twice is two windows, and a change by half
-/// an hour makes one of half an hour. A day begins at midnight, or if there is none
-/// that day, at its first instant.
+/// Exact to the second: no zone has changed its clocks at anything finer. Minutes and hours are
+/// those of the zone's own clock, even if it differs from UTC by a fraction of an hour. They begin
+/// anew when the zone changes its clocks, so an hour that occurs twice is two windows, and a change
+/// by half an hour makes a window of half an hour. A day begins at midnight or, if it has none, at
+/// its first instant.
 ///
-/// A zone comes from the system's database, or if that does not have it, from the
-/// one that is built in. A calendar keeps the zone as it was when it was made: what
-/// the authorities decide later needs a new one.
+/// A zone comes from the system's database or, if that does not have it, from the built-in one. A
+/// calendar keeps the zone as it was when the calendar was made: later decisions of the authorities
+/// need a new calendar.
 ///
 /// # Examples
 ///
@@ -83,14 +82,14 @@ pub enum CalendarUnit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calendar {
     unit: CalendarUnit,
-    /// Of a week.
+    /// The day on which a week begins.
     first: Weekday,
     zone: TimeZone,
 }
 
 impl Calendar {
-    /// The windows of `unit` in the time zone with the name `zone`, such as
-    /// `"Europe/Berlin"` or `"UTC"`.
+    /// Creates the calendar of `unit` in the time zone named `zone`, such as `"Europe/Berlin"` or
+    /// `"UTC"`.
     ///
     /// # Errors
     ///
@@ -99,8 +98,8 @@ impl Calendar {
         Ok(Calendar::with_time_zone(unit, named(zone)?))
     }
 
-    /// The windows of `unit` in `zone`: for a zone that has no name, such as a
-    /// fixed offset or a POSIX rule, or the system's own.
+    /// Creates the calendar of `unit` in `zone`: for a zone that has no name, such as a fixed
+    /// offset, a POSIX rule or the system's own.
     ///
     /// # Examples
     ///
@@ -117,94 +116,93 @@ impl Calendar {
         Calendar { unit, first: Weekday::Monday, zone }
     }
 
-    /// The minutes of `zone`.
+    /// Creates the calendar of the minutes of `zone`.
     ///
     /// # Errors
     ///
-    /// As [`new`](Calendar::new).
+    /// The same as for [`new`](Calendar::new).
     pub fn minutes(zone: &str) -> Result<Calendar, CalendarError> {
         Calendar::new(CalendarUnit::Minute, zone)
     }
 
-    /// The hours of `zone`.
+    /// Creates the calendar of the hours of `zone`.
     ///
     /// # Errors
     ///
-    /// As [`new`](Calendar::new).
+    /// The same as for [`new`](Calendar::new).
     pub fn hours(zone: &str) -> Result<Calendar, CalendarError> {
         Calendar::new(CalendarUnit::Hour, zone)
     }
 
-    /// The days of `zone`.
+    /// Creates the calendar of the days of `zone`.
     ///
     /// # Errors
     ///
-    /// As [`new`](Calendar::new).
+    /// The same as for [`new`](Calendar::new).
     pub fn days(zone: &str) -> Result<Calendar, CalendarError> {
         Calendar::new(CalendarUnit::Day, zone)
     }
 
-    /// The weeks of `zone`, which begin with a Monday.
+    /// Creates the calendar of the weeks of `zone`, which begin on Mondays.
     ///
     /// # Errors
     ///
-    /// As [`new`](Calendar::new).
+    /// The same as for [`new`](Calendar::new).
     pub fn weeks(zone: &str) -> Result<Calendar, CalendarError> {
         Calendar::new(CalendarUnit::Week, zone)
     }
 
-    /// The months of `zone`.
+    /// Creates the calendar of the months of `zone`.
     ///
     /// # Errors
     ///
-    /// As [`new`](Calendar::new).
+    /// The same as for [`new`](Calendar::new).
     pub fn months(zone: &str) -> Result<Calendar, CalendarError> {
         Calendar::new(CalendarUnit::Month, zone)
     }
 
-    /// The same with weeks that begin with `first`. Matters to no other unit.
+    /// Returns the calendar with weeks that begin on `first`. Other units ignore it.
     #[must_use]
     pub fn weeks_begin_on(self, first: Weekday) -> Calendar {
         Calendar { first, ..self }
     }
 
-    /// How long the windows are.
+    /// Returns the unit of the windows.
     #[must_use]
     pub fn unit(&self) -> CalendarUnit {
         self.unit
     }
 
-    /// The name of the time zone, if it has one.
+    /// Returns the name of the time zone, if it has one.
     #[must_use]
     pub fn zone(&self) -> Option<&str> {
         self.zone.iana_name()
     }
 
-    /// The beginning and the end of the window that the time `since_epoch` is in,
-    /// as times since the Unix epoch too.
+    /// Returns the start and the end of the window that contains the time `since_epoch`. Like it,
+    /// they are times since the Unix epoch.
     ///
-    /// A beginning before the epoch is the epoch. Times after the middle of the year
-    /// 2554 are in the last window before it. Takes less than a microsecond; does not
-    /// allocate; reads no clock.
+    /// A start before the epoch is the epoch. Times after the middle of the year 2554 are in the
+    /// last window before it. Takes less than a microsecond; does not allocate; reads no clock.
     #[must_use]
     pub fn window(&self, since_epoch: Duration) -> Range<Duration> {
         self.span((units::nanos(since_epoch) / NANOS_PER_SECOND) as i64).durations()
     }
 
-    /// Whether windows are made of days, and not of seconds.
+    /// Returns whether windows consist of whole days rather than seconds.
     pub(crate) fn is_of_days(&self) -> bool {
         !matches!(self.unit, CalendarUnit::Minute | CalendarUnit::Hour)
     }
 }
 
-/// The time zone with the name `zone`.
+/// Returns the time zone named `zone`.
 fn named(zone: &str) -> Result<TimeZone, CalendarError> {
     // Known without any database.
     if zone.eq_ignore_ascii_case("UTC") {
         return Ok(TimeZone::UTC);
     }
-    // A system may have a database, and not all of it.
-    // The database also has a name for an unknown zone, which is none.
+    // The system's database may be incomplete. The database also has a name for an unknown zone,
+    // which is not a zone.
     TimeZone::get(zone)
         .or_else(|_| TimeZoneDatabase::bundled().get(zone))
         .ok()

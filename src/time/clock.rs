@@ -3,10 +3,10 @@
 //! | clock | reads | cost | suspend | needs |
 //! |---|---|---|---|---|
 //! | [`QuantaClock`] | the processor's counter | a few nanoseconds | not counted | `quanta` |
-//! | [`CoarseClock`] | a word that a thread keeps up | one load | not counted | `quanta` |
+//! | [`CoarseClock`] | a word that a background thread updates | one load | not counted | `quanta` |
 //! | [`MonotonicClock`] | the operating system | tens of nanoseconds | as the system says | `std` |
 //! | [`UnixClock`] | the operating system, since 1970 | tens of nanoseconds | counted | `std` |
-//! | [`ManualClock`] | what it was told | one load | | nothing |
+//! | [`ManualClock`] | the time that was set | one load | | nothing |
 
 pub(crate) mod default;
 pub(crate) mod manual;
@@ -35,27 +35,27 @@ pub use self::unix::UnixClock;
 
 /// A source of time.
 ///
-/// A limiter reads it once per call. Readings should not go back, but a limiter
-/// survives it if they do:
+/// A limiter reads it once per call. Readings should not go back, but a limiter copes if they do:
 ///
-/// * **Threads that disagree** (counters of two processors are rarely equal to
-///   the nanosecond): the bound holds for any reading, as long as each was taken
-///   during the call that uses it.
-/// * **A jump back, or a frozen clock:** nothing is earned until the clock has
-///   caught up. After a jump of more than a second a limiter may find its level
-///   further ahead of the clock than any call could have put it, or the clock
-///   before its own beginning. It then starts again from full, a new history, and
-///   counts that in `healed()`. Healing writes, waits for no other call, and reads
-///   the clock again.
-///   A window starts no new history: it goes on counting what it had counted, and
-///   nobody waits for longer than two of its lengths; that too is in `healed()`. When
-///   the clock comes forward again, that is a jump forward.
-/// * **A jump forward:** earns what the time would have earned, at most the
-///   burst, or the limit of a window. Beyond 146 years from its beginning a limiter starts
-///   again; a `KeyTable` does so where its 146 years come round, 73 of them at least after it
-///   was made and 36 before.
-/// * **Suspend:** whatever the clock says. One that does not count it earns
-///   nothing in it.
+/// * **Threads that disagree** (counters of two processors are rarely equal to the nanosecond): the
+///   bound holds for any reading, as long as each was taken during the call that uses it.
+/// * **A jump back, or a frozen clock:** nothing is earned until the clock has caught up. After a
+///   jump of more than a second, a limiter may find its level further ahead of the clock than any
+///   call could have put it, or the clock before the limiter's origin. It then starts a new history
+///   from full, and counts that in `healed()`. Healing writes, waits for no other call, and reads
+///   the clock again. A window starts no new history: it keeps its counts, and no caller waits
+///   longer than two window lengths; that too is counted in `healed()`. When the clock later
+///   returns to the right time, that is a jump forward.
+/// * **A jump forward:** earns what that time would have earned, at most the burst, or the limit of
+///   a window. More than 146 years from its origin, a limiter starts again. A `KeyTable` does so
+///   where its 146 years wrap, which is at least 73 years after and 36 years before the time at
+///   which it was made.
+/// * **Suspend:** depends on the clock. One that does not count suspended time earns nothing for
+///   it.
+///
+/// # Examples
+///
+/// Implement a clock of your own:
 ///
 /// # Examples
 ///
@@ -76,7 +76,7 @@ pub use self::unix::UnixClock;
 /// assert!(bucket.try_acquire(10).is_ok());
 /// ```
 pub trait Clock {
-    /// Nanoseconds since an origin that stays the same. Must not block.
+    /// Returns the nanoseconds since a fixed origin. Must not block.
     fn now_nanos(&self) -> u64;
 }
 

@@ -1,5 +1,5 @@
-//! Integer time. The only file that converts to and from [`Duration`], so every
-//! rounding of a time is decided here.
+//! Integer time. This is the only file that converts to and from [`Duration`], so every rounding of
+//! a time is decided here.
 //!
 //! The engine counts nanoseconds in a `u64`, which lasts 584 years.
 
@@ -13,18 +13,17 @@ pub(crate) const NANOS_PER_DAY: u64 = 24 * NANOS_PER_HOUR;
 /// The longest period, interval or tolerance: 100 Julian years.
 pub(crate) const MAX_PERIOD_NANOS: u64 = 36_525 * NANOS_PER_DAY;
 
-/// Threads' clocks are taken to agree to a second. What is further ahead of the
-/// clock than that was left by a clock that has since gone back.
+/// The largest difference assumed between the clocks of two threads: one second. A level that is
+/// further ahead of the clock was left by a clock that has since gone back.
 pub(crate) const SKEW_NANOS: u64 = NANOS_PER_SECOND;
 
-/// The whole of `duration` in nanoseconds, or the most that fits.
+/// Returns `duration` in nanoseconds, saturating at `u64::MAX`.
 pub(crate) const fn nanos(duration: Duration) -> u64 {
     let nanos = duration.as_nanos();
     if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 }
 }
 
-/// `nanos` as a [`Duration`], exact; times beyond what one holds are its
-/// maximum.
+/// Returns `nanos` as a [`Duration`], exactly; saturates at [`Duration::MAX`].
 pub(crate) fn duration(nanos: u128) -> Duration {
     let per_second = u128::from(NANOS_PER_SECOND);
     u64::try_from(nanos / per_second)

@@ -1,13 +1,13 @@
-//! What is wrong with a calendar or a budget.
+//! Errors in a calendar or a budget.
 
 use core::fmt;
 use core::time::Duration;
 use std::string::String;
 
-/// A calendar or a budget that cannot be.
+/// Invalid calendar or budget.
 ///
-/// Each variant is one field. Its [`Display`](fmt::Display) text names the
-/// field, the value that was given and what is allowed.
+/// Each variant is about one field. Its [`Display`](fmt::Display) text names the field, the value
+/// that was given and the allowed values.
 ///
 /// # Examples
 ///
@@ -24,29 +24,29 @@ use std::string::String;
 pub enum CalendarError {
     /// No database has a time zone of this name.
     TimeZone {
-        /// What was given.
+        /// The given name.
         name: String,
     },
     /// The amount of a [`Budget`](crate::Budget) is above
     /// [`Budget::MAX_AMOUNT`](crate::Budget::MAX_AMOUNT).
     Amount {
-        /// What was given.
+        /// The given amount.
         amount: u64,
-        /// The most that a budget can count.
+        /// The largest amount that a budget can count.
         max: u64,
     },
     /// The amount of a [`UsageBudget`](crate::UsageBudget) is above
     /// [`UsageBudget::MAX_AMOUNT`](crate::UsageBudget::MAX_AMOUNT).
     Usage {
-        /// What was given.
+        /// The given amount.
         amount: Duration,
-        /// The most that a budget can count.
+        /// The largest amount that a budget can count.
         max: Duration,
     },
 }
 
 impl CalendarError {
-    /// The name of the field that is wrong.
+    /// Returns the name of the invalid field.
     #[must_use]
     pub const fn field(&self) -> &'static str {
         match self {

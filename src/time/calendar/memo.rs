@@ -1,4 +1,4 @@
-//! The window that was asked for last, so that the calendar need not be.
+//! A cache of the calendar window that was looked up last.
 //!
 //! ```text
 //!  bit 63                                             0
@@ -7,8 +7,8 @@
 //!     +---------+------------------------+------------+
 //! ```
 //!
-//! `START` and `LENGTH` are in seconds. The number of a window of days is the UTC
-//! day of its start, give or take the days by which zones differ: `CARRY`.
+//! `START` and `LENGTH` are in seconds. The number of a window of days is the UTC day of its start
+//! plus `CARRY`, the days by which the zone differs.
 
 use crate::bits::Field;
 use crate::sync::AtomicWord;
@@ -16,15 +16,15 @@ use crate::sync::Ordering::Relaxed;
 
 use super::span::{CalendarSpan, SECONDS_PER_DAY};
 
-/// 48 days.
+/// Up to 48 days.
 const LENGTH: Field = Field::low(22);
-/// 1000 years before and after the epoch. As `CARRY`, in two's complement.
+/// Up to 1000 years before and after the epoch. Like `CARRY`, in two's complement.
 const START: Field = LENGTH.then(36);
 const CARRY: Field = START.then(6);
 
 const _: () = assert!(CARRY.end() == u64::BITS);
 
-/// One window, which any thread may replace by another.
+/// One cached window, which any thread may replace.
 #[derive(Debug)]
 pub(crate) struct Memo {
     word: AtomicWord<u64>,
@@ -32,15 +32,15 @@ pub(crate) struct Memo {
 
 impl Memo {
     pub(crate) fn new() -> Memo {
-        // Of length 0: no time is in it.
+        // A window of length 0 contains no time.
         Memo { word: AtomicWord::new(0) }
     }
 
-    /// The window that `second` is in, if it is this one.
+    /// Returns the cached window if it contains `second`.
     #[inline]
     pub(crate) fn recall(&self, second: i64, is_of_days: bool) -> Option<CalendarSpan> {
-        // ORDERING: Relaxed. The word is a whole window and names no other memory;
-        // it is one of the calendar, whoever stored it and when.
+        // ORDERING: Relaxed. The word is a whole window and refers to no other memory; it is a
+        // window of the calendar, no matter which thread stored it and when.
         // MODEL: `a_memo_of_the_calendar_is_whole`.
         let word = self.word.load(Relaxed);
         let start = START.ahead(START.get(word), 0);
@@ -56,18 +56,18 @@ impl Memo {
         Some(CalendarSpan { start, end, number })
     }
 
-    /// Remembers `span`.
+    /// Caches `span`.
     pub(crate) fn keep(&self, span: &CalendarSpan, is_of_days: bool) {
         let carry =
             if is_of_days { span.number - span.start.div_euclid(SECONDS_PER_DAY) } else { 0 };
         let length = (span.end - span.start) as u64;
-        // Whoever makes a zone of his own may make one in which a day takes months.
+        // In a time zone made by the user, a day may take months.
         if length > LENGTH.max() || !(-32..32).contains(&carry) {
             return;
         }
         let word = LENGTH.put(length) | START.wrap(span.start as u64) | CARRY.wrap(carry as u64);
-        // ORDERING: Relaxed, as in `recall`. Whose store is the last does not matter:
-        // whoever finds another window than it needs asks the calendar.
+        // ORDERING: Relaxed, as in `recall`. It does not matter which store is the last: a caller
+        // that finds a window other than the one it needs asks the calendar.
         // MODEL: `a_memo_of_the_calendar_is_whole`.
         self.word.store(word, Relaxed);
     }
@@ -87,7 +87,7 @@ mod tests {
             (day(213_503, 18_446_744_073, 18_446_800_000), true),
             (day(18_446_744_040, 18_446_744_040, 18_446_744_100), false),
             (day(-5, -5, 1), false),
-            // The longest.
+            // The longest window.
             (day(2, 2, (1 << 22) + 1), false),
         ] {
             let memo = Memo::new();

@@ -5,7 +5,7 @@ use crate::sync::Ordering::Relaxed;
 
 use super::weekday::Weekday;
 
-/// How much may be spent on each day of the week; may change while it is in use.
+/// The amount that may be spent on each day of the week; may be changed while in use.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     amounts: [AtomicWord<u64>; 7],
@@ -18,14 +18,14 @@ impl Schedule {
 
     #[inline]
     pub(crate) fn on(&self, weekday: Weekday) -> u64 {
-        // ORDERING: Relaxed. A decision reads the one amount that it goes by, once;
-        // if that changes meanwhile, the decision came before the change.
+        // ORDERING: Relaxed. A decision reads the one amount that it uses once; if the amount
+        // changes meanwhile, the decision came before the change.
         // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`.
         self.amounts[weekday as usize].load(Relaxed)
     }
 
     pub(crate) fn set(&self, weekday: Weekday, amount: u64) {
-        // ORDERING: Relaxed. Publishes nothing but itself.
+        // ORDERING: Relaxed. It publishes nothing but the amount.
         // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`.
         self.amounts[weekday as usize].store(amount, Relaxed);
     }

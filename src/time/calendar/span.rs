@@ -1,4 +1,4 @@
-//! The window that a second is in.
+//! The calendar window that contains a second.
 
 use core::ops::Range;
 use core::time::Duration;
@@ -12,18 +12,18 @@ use super::{Calendar, CalendarUnit};
 
 pub(crate) const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
-/// A window, in seconds since the epoch.
+/// A calendar window, in seconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CalendarSpan {
     pub(crate) start: i64,
     pub(crate) end: i64,
-    /// Grows from each window to the next. The start of a minute or an hour; of
+    /// A number that grows from each window to the next: the start of a minute or an hour; for
     /// windows of days, the number of the first day, where 0 is 1970-01-01.
     pub(crate) number: i64,
 }
 
 impl CalendarSpan {
-    /// The start and the end as times since the epoch, which are not before it.
+    /// Returns the start and the end as times since the epoch, or the epoch if before it.
     pub(crate) fn durations(&self) -> Range<Duration> {
         let since = |second| Duration::from_secs(u64::try_from(second).unwrap_or(0));
         since(self.start)..since(self.end)
@@ -31,7 +31,7 @@ impl CalendarSpan {
 }
 
 impl Calendar {
-    /// The window that `second` is in.
+    /// Returns the window that contains `second`.
     pub(crate) fn span(&self, second: i64) -> CalendarSpan {
         match self.unit {
             CalendarUnit::Minute => self.span_of_clock(second, 60),
@@ -40,7 +40,7 @@ impl Calendar {
         }
     }
 
-    /// The window with this number.
+    /// Returns the window with this number.
     pub(crate) fn numbered(&self, number: i64) -> CalendarSpan {
         if self.is_of_days() {
             let (start, end) = (self.begins(number), self.begins(self.next(number)));
@@ -49,11 +49,11 @@ impl Calendar {
         self.span(number)
     }
 
-    /// Between the full `length`s of the zone's clock, and the changes of its offset.
+    /// Returns the window between full `length`s of the zone's clock and changes of its offset.
     fn span_of_clock(&self, second: i64, length: i64) -> CalendarSpan {
         let offset = self.offset(second);
         let full = second - (second + offset).rem_euclid(length);
-        // Some transitions change the name of the offset only.
+        // Some transitions change only the name of the offset.
         let start = self
             .zone
             .preceding(timestamp(second + 1))
@@ -81,12 +81,12 @@ impl Calendar {
             if end > second {
                 return CalendarSpan { start, end, number };
             }
-            // The clock was set back over midnight, and shows the day before again.
+            // The clock was set back over midnight, and shows the previous day again.
             (number, start) = (next, end);
         }
     }
 
-    /// The first day of the window that `day` is in.
+    /// Returns the first day of the window that contains `day`.
     fn first(&self, day: i64) -> i64 {
         match self.unit {
             CalendarUnit::Week => day - (Weekday::of(day) as i64 - self.first as i64).rem_euclid(7),
@@ -95,7 +95,7 @@ impl Calendar {
         }
     }
 
-    /// The first day of the window after the one that begins with `day`.
+    /// Returns the first day of the window after the one that begins on `day`.
     fn next(&self, day: i64) -> i64 {
         match self.unit {
             CalendarUnit::Week => day + 7,
@@ -104,15 +104,15 @@ impl Calendar {
         }
     }
 
-    /// The first second at which the date is `day` or later.
+    /// Returns the first second at which the date is `day` or later.
     fn begins(&self, day: i64) -> i64 {
         let midnight = day * SECONDS_PER_DAY;
         let datetime = date(day).to_datetime(jiff::civil::Time::midnight());
         match self.zone.to_ambiguous_timestamp(datetime).offset() {
             AmbiguousOffset::Unambiguous { offset: before }
             | AmbiguousOffset::Fold { before, .. } => midnight - seconds(before),
-            // The change that left midnight out is the first instant after it, and
-            // need not show a full hour: it is at midnight, or was before.
+            // The day begins at the change that skipped midnight. That change need not be at a full
+            // hour: it is at midnight, or earlier.
             AmbiguousOffset::Gap { before, after } => self
                 .zone
                 .preceding(timestamp(midnight - seconds(before)))
@@ -132,7 +132,7 @@ fn seconds(offset: Offset) -> i64 {
     i64::from(offset.seconds())
 }
 
-/// The clocks' range, to the year 2554, is well within that of timestamps.
+/// Converts a second. The clocks' range, to the year 2554, is well within that of timestamps.
 fn timestamp(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
 }

@@ -1,8 +1,8 @@
 //! Days of the week.
 
 /// A day of the week.
-// Not jiff's: then a new major version of it concerns those alone who bring a time
-// zone of their own.
+// Not jiff's, so that a new major version of jiff concerns only callers that bring a time zone of
+// their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Weekday {
     /// The first day of a week, by ISO 8601.
@@ -22,7 +22,7 @@ pub enum Weekday {
 }
 
 impl Weekday {
-    /// All of them, from Monday on.
+    /// All days, starting with Monday.
     pub const ALL: [Weekday; 7] = [
         Weekday::Monday,
         Weekday::Tuesday,
@@ -33,7 +33,7 @@ impl Weekday {
         Weekday::Sunday,
     ];
 
-    /// That of the day with this number; day 0 is 1970-01-01.
+    /// Returns the weekday of the day with this number, where day 0 is 1970-01-01.
     pub(crate) fn of(day: i64) -> Weekday {
         // Day 0 was a Thursday.
         Weekday::ALL[(day + Weekday::Thursday as i64).rem_euclid(7) as usize]

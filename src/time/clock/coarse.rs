@@ -1,4 +1,4 @@
-//! A word that a thread keeps up to date.
+//! A clock that a background thread updates.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,20 +13,17 @@ use crate::sync::Ordering::Relaxed;
 use super::Clock;
 use super::quanta::QuantaClock;
 
-/// The time as a background thread last noted it: one load, up to one step old.
+/// A clock that reads the time last stored by a background thread: one load, up to one step old.
 ///
-/// All coarse clocks of a process share one thread, at the step that the first
-/// of them asked for, whatever the others ask for. The thread ends with the last
-/// of them.
+/// All coarse clocks of a process share one thread. Its step is that of the first clock; the steps
+/// of later clocks are ignored. The thread ends with the last clock.
 ///
-/// What a limiter admits is bounded in the time that its clock shows. Against
-/// the true time it may be up to one step late to grant; and right after a step
-/// it may grant, on top of what that instant allows, what the step has earned (up
-/// to the burst): in any true span of `t`, at most `burst + rate * (t + step)`.
+/// A limiter's bound holds in the time that its clock shows. In true time, the limiter may grant up to one
+/// step late; and right after a step it may grant, on top of what that instant allows, what the
+/// step has earned (up to the burst): in any true span of `t`, at most `burst + rate * (t + step)`.
 ///
-/// The thread reads what [`QuantaClock`] reads. (It is not quanta's own upkeep,
-/// whose readings have to be taken apart on every call: that costs as much again
-/// as the load.)
+/// The thread reads the same time as [`QuantaClock`]. (It is not quanta's own upkeep thread: its
+/// readings have to be unpacked on every call, which costs as much again as the load.)
 ///
 /// # Examples
 ///
@@ -44,12 +41,12 @@ pub struct CoarseClock {
     noted: Arc<CachePadded<AtomicWord<u64>>>,
 }
 
-/// What the thread of the process notes, while any clock needs it.
+/// The word that the thread updates, as long as any clock needs it.
 static NOTED: Mutex<Weak<CachePadded<AtomicWord<u64>>>> = Mutex::new(Weak::new());
 
 impl CoarseClock {
-    /// A clock that is noted every `step`. Starts the thread if none runs yet;
-    /// steps below a microsecond are a microsecond.
+    /// Returns a clock that is updated every `step`. Starts the thread if none runs yet; steps
+    /// below a microsecond are a microsecond.
     ///
     /// # Errors
     ///
@@ -72,7 +69,7 @@ impl CoarseClock {
     }
 }
 
-/// Notes the time every `step` until no clock is left to read it.
+/// Stores the time every `step` until no clock is left to read it.
 fn keep_up(noted: &Weak<CachePadded<AtomicWord<u64>>>, clock: &QuantaClock, step: Duration) {
     while let Some(noted) = noted.upgrade() {
         // ORDERING: Relaxed. A reading is a number and publishes nothing.
@@ -92,7 +89,7 @@ impl Clock for CoarseClock {
     }
 }
 
-/// The thread of a [`CoarseClock`] could not be started.
+/// The error of starting the thread of a [`CoarseClock`].
 #[derive(Debug)]
 pub struct ClockError(std::io::Error);
 

@@ -1,43 +1,44 @@
-//! The processor's counter, read in place.
+//! The processor's counter, read inline.
 //!
-//! quanta decides whether the counter can serve as a clock, and measures how long a tick is. Its
-//! own reading is a call through a table and a shift by a distance that is known at run time
-//! only, which costs up to half as much again as the instruction that it is about. Here the
-//! instruction is inlined, and one multiplication by quanta's scale follows: the same tick is
-//! the same nanosecond to both.
+//! quanta decides whether the counter can serve as a clock, and measures the length of a tick. Its
+//! own reading is a call through a table and a shift by a distance known only at run time, which
+//! costs up to half as much again as the instruction that reads the counter. Here that instruction
+//! is inlined, followed by one multiplication by quanta's scale: a tick is converted to the same
+//! nanosecond as by quanta.
 //!
-//! | processor | counter | a tick has to be |
+//! | processor | counter | a tick must be |
 //! |---|---|---|
 //! | x86-64 | time-stamp counter, `rdtsc` | shorter than 1 ns: faster than 1 GHz |
 //! | aarch64, except iOS | virtual counter, `cntvct_el0` | shorter than 1,024 ns: 1 MHz and faster |
 //! | others, and under Miri | none | |
 //!
-//! Where a tick is longer, or quanta reads something else, there is no [`Scale`], and
-//! `QuantaClock` asks quanta.
+//! Where a tick is longer, or quanta reads another clock, there is no [`Scale`], and `QuantaClock`
+//! reads through quanta.
 
 #![allow(unsafe_code, reason = "the instructions that read the counter are unsafe to name")]
 
 use core::num::NonZeroU64;
 
-/// The number of quanta's readings that are compared with the counter.
+/// Number of quanta's readings that are compared with the counter.
 const TRIALS: usize = 8;
 
 /// The length of a tick of this processor's counter.
 pub(super) type Scale = TickLength<{ arch::FRACTION_BITS }>;
 
-/// The length of a tick: nanoseconds, as a fixed-point number with so many bits of fraction.
+/// The length of a tick in nanoseconds, as a fixed-point number with `FRACTION_BITS` bits of
+/// fraction.
 ///
-/// The product with a number of ticks has 128 bits, and its fraction is cut off. What exceeds
-/// 64 bits is cut off, too, as by quanta: 584 years after it began, the time is 0 again, or
-/// earlier, if the counter itself wraps. To a limiter that is a jump back.
+/// The product with a number of ticks has 128 bits, and its fraction is cut off. Bits above 64 are
+/// cut off too, as by quanta: 584 years after the counter began, or earlier if the counter itself
+/// wraps, the time is 0 again. To a limiter that is a jump back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TickLength<const FRACTION_BITS: u32>(NonZeroU64);
 
 impl Scale {
-    /// Returns the scale of the counter, if that is what `clock` reads.
+    /// Returns the scale of the counter if `clock` reads the counter.
     ///
-    /// Where `clock` does not read it, the counter is not read here either, on x86-64: the
-    /// instruction may be forbidden.
+    /// On x86-64, if `clock` does not read it, this does not read it either: the instruction may be
+    /// forbidden.
     pub(super) fn of(clock: &quanta::Clock) -> Option<Scale> {
         if !arch::HAS_COUNTER {
             return None;
@@ -54,30 +55,33 @@ impl Scale {
 }
 
 impl<const FRACTION_BITS: u32> TickLength<FRACTION_BITS> {
-    /// Returns the length of a tick, where `nanos` scales a number of ticks. `None` if it has
-    /// too many bits before the fraction; on x86-64, a clock in nanoseconds has.
+    /// Returns the length of a tick, measured with `nanos`, which scales a number of ticks. Returns
+    /// `None` if it has too many bits before the fraction; on x86-64, the length has if the clock
+    /// counts nanoseconds.
     ///
-    /// Exact if `nanos` divides by at most 2 to the `FRACTION_BITS - 1`. quanta divides by the
-    /// number of ticks, rounded up to a power of two, for which it has calibrated: 2^30, or so.
+    /// The length is exact if `nanos` divides by at most 2 to the `FRACTION_BITS - 1`. quanta
+    /// divides by the number of ticks for which it has calibrated, rounded up to a power of two:
+    /// about 2^30.
     fn measured(nanos: impl Fn(u64) -> u64) -> Option<TickLength<FRACTION_BITS>> {
-        // The length times 2^32: does not overflow, unless a tick is seconds long.
+        // The length times 2^32, which does not overflow unless a tick is seconds long.
         let is_short = nanos(1 << 32) >> (96 - FRACTION_BITS) == 0;
-        // Twice the half, as 2^64 is no number of ticks.
+        // Twice the half, because 2^64 is too large for a number of ticks.
         let length = is_short.then(|| 2 * nanos(1 << (FRACTION_BITS - 1)))?;
         NonZeroU64::new(length).map(TickLength)
     }
 
-    /// Returns the nanoseconds of so many ticks, rounded down.
+    /// Returns the nanoseconds of `ticks`, rounded down.
     #[inline(always)]
     fn nanos(self, ticks: u64) -> u64 {
         ((u128::from(ticks) * u128::from(self.0.get())) >> FRACTION_BITS) as u64
     }
 }
 
-/// Returns whether `raw` reads the counter: its readings are between two of the counter's own.
+/// Returns whether `raw` reads the counter: its readings lie between two of the counter's own.
 ///
-/// Once in a while one is not, when the thread has moved to another processor meanwhile; and
-/// one of another clock is, by accident. Neither happens most times.
+/// A reading of the counter may lie outside if the thread has moved to another processor in
+/// between, and a reading of another clock may lie inside by accident. Both are rare, so the
+/// majority decides.
 fn is_counter(raw: impl Fn() -> u64) -> bool {
     let is_between = |_: &usize| {
         let before = arch::ticks();
@@ -91,7 +95,7 @@ fn is_counter(raw: impl Fn() -> u64) -> bool {
 mod arch {
     pub(super) const HAS_COUNTER: bool = true;
 
-    /// A whole word: the upper half of a product is the result, without a shift.
+    /// A whole word: the upper half of the product is the result, without a shift.
     pub(super) const FRACTION_BITS: u32 = 64;
 
     #[inline(always)]
@@ -112,9 +116,9 @@ mod arch {
     #[inline(always)]
     pub(super) fn ticks() -> u64 {
         let ticks: u64;
-        // SAFETY: reads a register that every aarch64 has, and quanta reads, too; writes no
-        // memory, no stack and no flags. Not `nomem`, so that the compiler does not move it past
-        // an access of memory.
+        // SAFETY: reads a register that every aarch64 has and that quanta reads too; writes no
+        // memory, no stack and no flags. Not `nomem`, so that the compiler does not move it past a
+        // memory access.
         unsafe {
             core::arch::asm!(
                 "mrs {}, cntvct_el0",
@@ -147,13 +151,13 @@ mod tests {
 
     use super::*;
 
-    /// Numbers of ticks of every size.
+    /// Yields numbers of ticks of every size.
     fn spans() -> impl Iterator<Item = u64> {
         let around = |bits: u32| [(1 << bits) - 1, 1 << bits, (1 << bits) + 12_345];
         (0..63).flat_map(around).chain([u64::MAX / 3, u64::MAX - 1, u64::MAX])
     }
 
-    /// A scaling as quanta has it, for ticks of `factor / 2^shift` nanoseconds.
+    /// Returns quanta's scaling for ticks of `factor / 2^shift` nanoseconds.
     fn scaling(factor: u64, shift: u32) -> impl Fn(u64) -> u64 {
         move |ticks| ((u128::from(ticks) * u128::from(factor)) >> shift) as u64
     }
@@ -178,7 +182,7 @@ mod tests {
             let length = TickLength::<64>::measured(&nanos).expect("shorter than 1 ns");
             spans().for_each(|ticks| assert_eq!(length.nanos(ticks), nanos(ticks), "{ticks}"));
         }
-        // 1 GHz, 62.5 MHz, 24 MHz, 1 MHz; the slower ones exceed 64 bits in the end.
+        // 1 GHz, 62.5 MHz, 24 MHz, 1 MHz; the slower ones eventually exceed 64 bits.
         let slower = [(1 << 28, 28), (1 << 27, 23), (349_525_333, 23), (125 << 21, 18)];
         for (factor, shift) in slower {
             let nanos = scaling(factor, shift);

@@ -1,4 +1,4 @@
-//! The clock of a limiter that was not given one.
+//! The default clock of a limiter.
 
 #[cfg(feature = "std")]
 use super::Clock;
@@ -7,17 +7,17 @@ use super::monotonic::MonotonicClock as Source;
 #[cfg(feature = "quanta")]
 use super::quanta::QuantaClock as Source;
 
-/// The clock of a limiter that was not given one.
+/// The default clock of a limiter.
 ///
-/// The processor's counter with the feature `quanta`, as `QuantaClock`; else the
-/// operating system's monotonic clock, as `MonotonicClock`. Without `std` there is
-/// no such clock: it cannot be made, and a limiter has to be given one.
+/// With the feature `quanta` it reads the processor's counter, like `QuantaClock`; otherwise the
+/// operating system's monotonic clock, like `MonotonicClock`. Without `std` there is no default
+/// clock: this type has no values, and every limiter must be given a clock.
 #[cfg(feature = "std")]
 #[derive(Clone, Debug, Default)]
 pub struct DefaultClock(Source);
 
-/// The clock of a limiter that was not given one. Without `std` there is no such
-/// clock: it cannot be made, and a limiter has to be given one.
+/// The default clock of a limiter. Without `std` there is none: this type has no values, and every
+/// limiter must be given a clock.
 #[cfg(not(feature = "std"))]
 #[derive(Clone, Debug)]
 pub enum DefaultClock {}

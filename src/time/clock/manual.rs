@@ -36,13 +36,13 @@ pub struct ManualClock {
 // limiter's bound holds for any reading taken during the call.
 // MODEL: every model that moves a clock, such as `the_clock_may_move_at_any_time`.
 impl ManualClock {
-    /// A clock at 0.
+    /// Creates a clock at 0.
     #[must_use]
     pub fn new() -> ManualClock {
         ManualClock::at(0)
     }
 
-    /// A clock at `nanos`.
+    /// Creates a clock at `nanos`.
     #[must_use]
     pub fn at(nanos: u64) -> ManualClock {
         ManualClock { nanos: AtomicWord::new(nanos) }
@@ -55,17 +55,17 @@ impl ManualClock {
 
     /// Moves the time forwards, at most to the end of its range.
     ///
-    /// For one thread at a time: of two moves at once, one may be lost.
+    /// For use by one thread at a time: of two concurrent moves, one may be lost.
     pub fn advance(&self, by: Duration) {
         self.advance_nanos(units::nanos(by));
     }
 
-    /// As [`advance`](ManualClock::advance), in nanoseconds.
+    /// Moves the time forwards like [`advance`](ManualClock::advance), by `nanos` nanoseconds.
     pub fn advance_nanos(&self, nanos: u64) {
         self.set_nanos(self.now_nanos().saturating_add(nanos));
     }
 
-    /// Moves the time backwards, at most to 0: what a clock should never do.
+    /// Moves the time backwards, at most to 0, which a real clock should never do.
     pub fn rewind(&self, by: Duration) {
         self.set_nanos(self.now_nanos().saturating_sub(units::nanos(by)));
     }

@@ -4,18 +4,17 @@ use std::time::Instant;
 
 use super::Clock;
 
-/// Reads [`std::time::Instant`]: the operating system's monotonic clock.
+/// A clock that reads [`std::time::Instant`], the operating system's monotonic clock.
 ///
-/// Slower than the processor's counter and immune to its faults: the system
-/// keeps processors in step, and the time never goes back. Time since the clock
-/// was made.
+/// It is slower than the processor's counter and immune to its faults: the system keeps the
+/// processors in step, and the time never goes back. The origin is the creation of the clock.
 #[derive(Clone, Copy, Debug)]
 pub struct MonotonicClock {
     origin: Instant,
 }
 
 impl MonotonicClock {
-    /// A clock that starts at 0 now.
+    /// Creates a clock that is at 0 now.
     #[must_use]
     pub fn new() -> MonotonicClock {
         MonotonicClock { origin: Instant::now() }

@@ -1,46 +1,46 @@
-//! The processor's own counter.
+//! A clock that reads the processor's counter.
 
 use std::sync::OnceLock;
 
 use super::Clock;
 use super::counter::Scale;
 
-/// The clock that all of a process are copies of, and its scale if it is the counter that it
-/// reads. To make one asks the processor what it can do, which takes microseconds in a virtual
-/// machine: too long for a limiter of each key.
+/// The quanta clock shared by the whole process, and its scale if it reads the counter. Making one
+/// queries the processor's features, which takes microseconds in a virtual machine: too long for
+/// one limiter per key.
 static CLOCK: OnceLock<(quanta::Clock, Option<Scale>)> = OnceLock::new();
 
-/// Reads the processor's counter: `rdtsc` on x86-64, `cntvct_el0` on aarch64.
+/// A clock that reads the processor's counter: `rdtsc` on x86-64, `cntvct_el0` on aarch64.
 ///
-/// [quanta] decides whether the counter runs at a constant rate, and measures how long a tick
-/// is. A reading is then one instruction and one multiplication, in place, and shows the same
-/// nanosecond as quanta's own of the same tick. Where the counter does not serve, each reading is
+/// [quanta] decides whether the counter runs at a constant rate, and measures the length of a tick.
+/// A reading is then one instruction and one multiplication, inlined, and converts a tick to the
+/// same nanosecond as quanta does. Where the counter cannot serve as a clock, each reading is
 /// quanta's: the operating system's monotonic clock.
 ///
-/// The first clock of a process measures the counter's rate, which takes up to 200 ms; later ones
-/// share the result, as do [`CoarseClock`](super::coarse::CoarseClock) and whatever else of the process
-/// uses the same version of quanta. The rate is not measured again: against the operating
-/// system's clock the time drifts by as much as was wrong then, some millionths.
+/// The first clock of a process measures the counter's rate, which takes up to 200 ms. Later clocks
+/// share the result, as do [`CoarseClock`](super::coarse::CoarseClock) and all other code in the
+/// process that uses the same version of quanta. The rate is not measured again: the error of that
+/// measurement, some millionths, is the drift against the operating system's clock.
 ///
-/// Time since an origin of the counter's own, mostly the machine's start. Time in suspend is not
-/// counted on most machines. Counters of different processors may differ a little, and a
-/// virtual machine that moves may see its counter jump; [`Clock`] says what that
-/// does to a limiter. Where it is a worry, use
-/// [`MonotonicClock`](super::monotonic::MonotonicClock). The time wraps to 0 where it exceeds 64 bits, 584
-/// years after the origin, or where the counter does, after 146 years at 4 GHz.
+/// The time counts from the counter's own origin, usually the start of the machine. Most machines
+/// do not count time in suspend. Counters of different processors may differ a little, and the
+/// counter of a virtual machine that migrates may jump; [`Clock`] describes the effect on a
+/// limiter. If that is a concern, use [`MonotonicClock`](super::monotonic::MonotonicClock). The
+/// time wraps to 0 when it exceeds 64 bits, 584 years after the origin, or when the counter does,
+/// after 146 years at 4 GHz.
 ///
-/// A reading neither blocks nor allocates. It is not fenced, nor is quanta's: the processor may
-/// read the counter some nanoseconds earlier or later than the program says.
+/// A reading neither blocks nor allocates. Like quanta's, it is not fenced: the processor may read
+/// the counter some nanoseconds earlier or later than program order says.
 ///
 /// [quanta]: https://docs.rs/quanta
 #[derive(Clone, Debug)]
 pub struct QuantaClock {
-    /// The length of the counter's tick; `None` where quanta reads something else.
+    /// The length of the counter's tick; `None` where quanta reads another clock.
     scale: Option<Scale>,
 }
 
 impl QuantaClock {
-    /// A clock on the processor's counter.
+    /// Creates a clock on the processor's counter.
     #[must_use]
     pub fn new() -> QuantaClock {
         let (_, scale) = CLOCK.get_or_init(|| {
@@ -52,11 +52,11 @@ impl QuantaClock {
     }
 }
 
-/// Returns what quanta reads, in nanoseconds.
+/// Returns the time that quanta reads, in nanoseconds.
 #[cold]
 #[inline(never)]
 fn read_by_quanta() -> u64 {
-    // There is one: `new` has made it.
+    // The clock exists: `new` has made it.
     CLOCK.get().map_or(0, |(clock, _)| clock.delta_as_nanos(0, clock.raw()))
 }
 
@@ -80,10 +80,11 @@ impl Clock for QuantaClock {
 mod tests {
     use super::*;
 
-    /// Threads may be moved to a processor whose counter is a little behind.
+    /// Tolerance for a thread that is moved to a processor whose counter is a little behind.
     const SLACK_NANOS: u64 = 1_000_000;
 
-    /// One that reads the counter, if there is one, and one that has to ask quanta.
+    /// Returns a clock that reads the counter, if there is one, and a clock that reads through
+    /// quanta.
     fn clocks() -> [QuantaClock; 2] {
         [QuantaClock::new(), QuantaClock { scale: None }]
     }
@@ -102,7 +103,7 @@ mod tests {
                 steps_back += u32::from(reading < last);
                 last = reading;
             }
-            // A few, at most, when the thread was moved.
+            // A few at most, if the thread was moved.
             assert!(steps_back <= 3, "{steps_back} steps back on one thread");
         }
     }
@@ -124,7 +125,7 @@ mod tests {
         let coarse = super::super::CoarseClock::start(std::time::Duration::from_micros(10));
         let coarse = coarse.expect("a thread can be started");
         let began = coarse.now_nanos();
-        // Another test's thread may have noted it, and been held up.
+        // The time may have been stored by another test's thread that was then held up.
         while coarse.now_nanos() <= began.max(before) {
             std::thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! Time since the Unix epoch, as the system's clock has it.
+//! Time since the Unix epoch, by the system's clock.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,11 +6,12 @@ use crate::time::units;
 
 use super::Clock;
 
-/// Nanoseconds since the Unix epoch, 1970-01-01 00:00 UTC, by the system's clock.
+/// A clock that reads nanoseconds since the Unix epoch, 1970-01-01 00:00 UTC, from the system's
+/// clock.
 ///
-/// For windows that are to begin with the hour or the day. It can be set, by a
-/// person or by a time server, so it may jump in both directions; see
-/// [`Clock`] for what a limiter does then. A time before the epoch is the epoch.
+/// For windows that begin on the hour or the day. The clock can be set, by a person or by a time
+/// server, so it may jump in both directions; [`Clock`] describes the effect on a limiter. Times
+/// before the epoch read as the epoch.
 ///
 /// # Examples
 ///
@@ -24,7 +25,7 @@ use super::Clock;
 pub struct UnixClock(());
 
 impl UnixClock {
-    /// The system's clock.
+    /// Creates a clock that reads the system's clock.
     #[must_use]
     pub fn new() -> UnixClock {
         UnixClock(())

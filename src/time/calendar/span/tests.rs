@@ -4,33 +4,33 @@ use std::vec::Vec;
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = SECONDS_PER_DAY;
 
-/// Zones, and a time at which something happens in each.
+/// Time zones, each with a time at which its clock changes, or a time to test it at.
 const TRANSITIONS: [(&str, &str); 20] = [
     ("Europe/Berlin", "2026-03-29T01:00Z"),
     ("Europe/Berlin", "2026-10-25T01:00Z"),
-    // Between midnights of UTC and of summer time.
+    // The change is between the midnights of UTC and of summer time.
     ("Europe/London", "2026-03-29T01:00Z"),
     ("America/New_York", "2026-03-08T07:00Z"),
     ("America/New_York", "2026-11-01T06:00Z"),
-    // By half an hour.
+    // A change by half an hour.
     ("Australia/Lord_Howe", "2026-04-04T15:00Z"),
     ("Australia/Lord_Howe", "2026-10-03T15:30Z"),
     // From +05:30 to +05:45.
     ("Asia/Kathmandu", "1985-12-31T18:30Z"),
     // 2011-12-30 was skipped.
     ("Pacific/Apia", "2011-12-30T10:00Z"),
-    // There was no midnight, and a month later two evenings.
+    // A day without a midnight, and a change at the end of summer that repeats an evening.
     ("America/Sao_Paulo", "2018-11-04T03:00Z"),
     ("America/Sao_Paulo", "2018-02-18T02:00Z"),
-    // At 00:01, back to 23:01.
+    // A change at 00:01, back to 23:01.
     ("America/St_Johns", "2010-11-07T02:31Z"),
     ("America/St_Johns", "2010-03-14T03:31Z"),
-    // By 44 minutes and 30 seconds.
+    // A change by 44 minutes and 30 seconds.
     ("Africa/Monrovia", "1972-01-07T00:44:30Z"),
     // A change of three hours.
     ("Antarctica/Casey", "2020-10-03T16:01Z"),
     ("Pacific/Kiritimati", "1994-12-31T10:40Z"),
-    // Seven hours were left out, midnight at the beginning of them.
+    // Seven hours were skipped, with midnight at their beginning.
     ("Antarctica/Vostok", "1994-11-01T00:00Z"),
     // The name of the offset changed, and the offset did not.
     ("Europe/Lisbon", "1992-09-27T01:00Z"),
@@ -50,7 +50,7 @@ fn second(text: &str) -> i64 {
     text.parse::<Timestamp>().unwrap().as_second()
 }
 
-/// The lengths of the windows from the one that `from` is in to that of `to`.
+/// Returns the lengths of the windows from the one that contains `from` up to `to`.
 fn lengths(calendar: &Calendar, from: i64, to: i64) -> Vec<i64> {
     let mut lengths = Vec::new();
     let mut at = from;
@@ -109,7 +109,7 @@ fn every_second_near_a_transition_is_in_one_window() {
     }
 }
 
-/// By the definition, second for second: slow, and with nothing but offsets.
+/// Compares with the definition, second by second: slow, and with nothing but offsets.
 #[test]
 fn the_windows_are_those_of_the_definition() {
     for (zone, at) in TRANSITIONS {
@@ -125,7 +125,7 @@ fn the_windows_are_those_of_the_definition() {
                 assert_eq!(calendar.span(second).start == second, begins, "{zone} {second}");
             }
         }
-        // The latest date that there was, so far.
+        // The latest date so far.
         let mut latest = date(at - 30 * HOUR);
         for second in at - 30 * HOUR..at + 30 * HOUR {
             if date(second) > latest {
@@ -155,12 +155,12 @@ fn days_are_as_long_as_their_zone_makes_them() {
         let found = lengths(&Calendar::days(zone).unwrap(), from, from + 2 * DAY + HOUR);
         assert_eq!(found, hours.map(|hours| hours * HOUR), "{zone} {before}");
     }
-    // Thursday the 29th and Saturday the 31st.
+    // Thursday the 29th and Saturday the 31st, with no window for the 30th.
     let apia = days("Pacific/Apia", "2011-12-30T09:59Z", "2011-12-30T10:01Z");
     assert_eq!(apia, [DAY, DAY]);
     let halves = days("Australia/Lord_Howe", "2026-04-04T14:00Z", "2026-04-04T14:01Z");
     assert_eq!(halves, [DAY + HOUR / 2]);
-    // The date went back for 59 minutes after it had been the 7th for one.
+    // The clock went back to the 6th for 59 minutes, after one minute of the 7th.
     let johns = days("America/St_Johns", "2010-11-07T02:29Z", "2010-11-07T02:31Z");
     assert_eq!(johns, [DAY, DAY + HOUR]);
 }
