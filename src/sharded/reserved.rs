@@ -1,60 +1,61 @@
-//! Counts of the room that is lent, and of how much of it leases hold.
+//! Counts of the reserved capacity, and of the part of it that leases hold.
 
 use crate::bucket::reserved::Lent;
 use crate::bucket::terms::Terms;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::{Relaxed, Release};
 
-/// Room that is lent, in permits.
+/// Reserved capacity, in permits.
 #[derive(Debug)]
 pub(crate) struct Reserved {
     lent: AtomicWord<u64>,
-    /// The part of it that leases and receipts hold: no call under way gives it back.
+    /// The part that leases and receipts hold: no call in progress releases it.
     leased: AtomicWord<u64>,
 }
 
 impl Reserved {
-    /// Counts room for `permits`, which is lent already, as that of a lease.
+    /// Counts `permits` of the reserved capacity as held by a lease.
     pub(crate) fn lease(&self, permits: u64) {
-        // ORDERING: Relaxed. It decides nothing but what a refusal is called.
-        // MODEL: none; it is only told.
+        // ORDERING: Relaxed. No bound depends on it: it only selects the denial that a refusal
+        // names, and whether a refusal releases empty capacity.
+        // MODEL: none; no bound depends on it.
         self.leased.fetch_add(permits, Relaxed);
     }
 
-    /// The opposite, before the room is anywhere else.
+    /// Ends the count of a lease's `permits`, before the capacity goes anywhere else.
     pub(crate) fn end_lease(&self, permits: u64) {
         // ORDERING: Relaxed, as in `lease`.
-        // MODEL: none; it is only told.
+        // MODEL: none; no bound depends on it.
         self.leased.fetch_sub(permits, Relaxed);
     }
 
-    /// The room that leases hold.
+    /// Returns the capacity that leases hold.
     pub(crate) fn leased(&self) -> u64 {
         // ORDERING: Relaxed, as in `lease`.
-        // MODEL: none; it is only told.
+        // MODEL: none; no bound depends on it.
         self.leased.load(Relaxed)
     }
 
-    /// Lends `permits` more. Before a token is put into them.
+    /// Reserves `permits` more. Must be called before any token is put into that capacity.
     pub(crate) fn lend(&self, permits: u64) {
-        // ORDERING: Relaxed. Whoever finds the word as the draw left it that filled this
-        // room must see the room too: the draw's CAS is a Release after this. Until then
-        // there is nothing in it, and nobody need know.
+        // ORDERING: Relaxed. A call that finds the word as left by the refill that filled this
+        // capacity must see the reservation too: the refill's CAS is a Release after this. Until
+        // then the capacity is empty, and no call needs to know of it.
         // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
         self.lent.fetch_add(permits, Relaxed);
     }
 
-    /// How much more is lent than `terms` have.
+    /// Returns by how many permits the reserved capacity exceeds the capacity of `terms`.
     pub(crate) fn beyond(&self, terms: &Terms) -> u64 {
         // ORDERING: Relaxed. After the load of the word, as in `left_of`.
         // MODEL: `a_lease_of_a_shard_gives_back_all_that_was_not_used`.
         self.lent.load(Relaxed).saturating_sub(terms.capacity / terms.token)
     }
 
-    /// Takes `permits` back that were lent, and have nothing in them.
+    /// Releases `permits` of reserved capacity that have no tokens in them.
     pub(crate) fn take_back(&self, permits: u64) {
-        // ORDERING: Release, so that it comes after the CAS or the look that settled the
-        // word, and after the CASes that took the room out of its shard.
+        // ORDERING: Release, so that it comes after the CAS or the load that settled the word, and
+        // after the CASes that took the capacity out of its shard.
         // MODEL: none; loom never moves a read-modify-write before what precedes it.
         self.lent.fetch_sub(permits, Release);
     }
@@ -67,10 +68,10 @@ impl Lent for Reserved {
 
     #[inline]
     fn left_of(&self, terms: &Terms, own: u64) -> u64 {
-        // ORDERING: Relaxed. After the Acquire load of the word, so all room is in it
-        // that was lent before the draws which that word counts. Room lent later has
-        // nothing in it, or the word has changed and the caller's CAS fails. To miss that
-        // some was given back is to hold less than one may.
+        // ORDERING: Relaxed. After the Acquire load of the word, so it includes all capacity that
+        // was reserved before the refills which that word counts. Capacity reserved later is empty,
+        // or the word has changed and the caller's CAS fails. Missing a release only means to hold
+        // less than is allowed.
         // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
         let lent = self.lent.load(Relaxed).saturating_sub(own);
         terms.capacity.saturating_sub(lent.saturating_mul(terms.token))

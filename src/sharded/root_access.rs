@@ -1,4 +1,4 @@
-//! What those do who spend elsewhere: look, lend room, draw tokens into it.
+//! Operations on the root used by `Sharded`: observe, reserve and release capacity, refill a shard.
 
 use core::cell::Cell;
 
@@ -19,33 +19,35 @@ pub(crate) struct Reading {
     pub(crate) now_nanos: u64,
     terms: Terms,
     balance: i64,
-    /// What the word had room for.
+    /// Most half-units that the word could hold.
     capacity: u64,
 }
 
 impl Reading {
-    /// The whole permits in the word.
+    /// Returns the whole permits in the word.
     pub(crate) fn permits(&self) -> u64 {
         self.terms.permits_in(self.balance)
     }
 
-    /// The most that a request may ask for.
+    /// Returns the largest request that may be granted.
     pub(crate) fn limit(&self) -> u64 {
         self.terms.capacity / self.terms.token
     }
 
-    /// The most permits that the word can hold, as long as as much is lent as was then.
+    /// Returns the most permits that the word can hold while no more capacity is reserved than
+    /// then.
     pub(crate) fn room(&self) -> u64 {
         self.capacity / self.terms.token
     }
 
-    /// What time will do to what is in the word.
+    /// Forecasts the balance in the word.
     pub(crate) fn forecast(&self) -> Forecast {
         self.terms.forecast(self.balance, self.now_nanos)
     }
 
-    /// The denial of `permits`, if so many more are elsewhere, and all of them too few; of
-    /// the limit, leases hold the room for so many as are `leased`.
+    /// Returns the denial of `permits`, given that `elsewhere` permits are outside the root, that
+    /// all together are too few, and that leases hold the capacity for `leased` permits of the
+    /// limit.
     pub(crate) fn denial(&self, permits: u64, elsewhere: u64, leased: u64) -> Denied {
         let limit = self.limit();
         if permits > limit {
@@ -63,8 +65,8 @@ impl Reading {
 }
 
 impl<C: Clock> BucketCore<C, Reserved> {
-    /// What there is at `now_nanos`. Writes nothing, but for a level that is impossible:
-    /// that is healed, and looked at again, by the clock as it is then.
+    /// Returns the state of the word at `now_nanos`. Writes nothing, except for a level that is
+    /// impossible: that is healed, and the word is loaded again, with a new reading of the clock.
     pub(crate) fn look_at(&self, mut now_nanos: u64) -> Reading {
         let mut may_heal = true;
         // ORDERING: Acquire, as in `spend`.
@@ -92,8 +94,8 @@ impl<C: Clock> BucketCore<C, Reserved> {
         }
     }
 
-    /// Takes all of `permits` or none, by a clock that was read at `now_nanos`. `own`
-    /// permits of the room that is lent are the caller's, and it borrowed them just now.
+    /// Takes all of `permits` or none, by a clock that was read at `now_nanos`. The caller's `own`
+    /// permits of the reserved capacity have only just been reserved.
     pub(crate) fn draw(&self, now_nanos: u64, own: u64, permits: u64) -> Result<Grant, Denied> {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
@@ -105,8 +107,8 @@ impl<C: Clock> BucketCore<C, Reserved> {
         drawn.map(Spent::grant).map_err(Denied::from)
     }
 
-    /// Takes all of `permits` or none; counts its `tries`. Of one that is granted, all but
-    /// the last lost a race for the word, or were put off for a caller that had lost some.
+    /// Takes all of `permits` or none, and counts its `tries`. For a grant, all tries but the last
+    /// lost a race for the word, or stepped back for a caller that had lost some.
     #[inline(always)]
     pub(crate) fn try_acquire_counting(
         &self,
@@ -120,45 +122,45 @@ impl<C: Clock> BucketCore<C, Reserved> {
         granted.map(Spent::grant)
     }
 
-    /// Lends room for `permits`: it is no longer the word's.
+    /// Reserves capacity for `permits`: it is no longer the word's.
     pub(crate) fn lend(&self, permits: u64) {
         self.line.lent.lend(permits);
     }
 
-    /// Room for `permits`, which is lent, is now a lease's.
+    /// Counts capacity for `permits`, which is reserved, as held by a lease.
     pub(crate) fn begin_lease(&self, permits: u64) {
         self.line.lent.lease(permits);
     }
 
-    /// It is a lease's no more, and about to be put back.
+    /// Ends that count; the capacity is about to be put back.
     pub(crate) fn end_lease(&self, permits: u64) {
         self.line.lent.end_lease(permits);
     }
 
-    /// The room that leases hold.
+    /// Returns the capacity that leases hold.
     pub(crate) fn leased(&self) -> u64 {
         self.line.lent.leased()
     }
 
-    /// Takes back room for `permits` of which nothing can have been cut off: it was lent
-    /// just now and never used, or what the word holds has been put in place of what it
-    /// held.
+    /// Releases capacity for `permits`, where nothing can have been cut off because of it: it was
+    /// only just reserved and never used, or the word's contents have been replaced since.
     pub(crate) fn take_back_simply(&self, permits: u64) {
         self.line.lent.take_back(permits);
     }
 
-    /// Takes back room for `permits` that was lent, if at `now_nanos` it was empty, and the
-    /// caller's alone. Whether it did: a clock that is behind cannot tell, nor can anybody
-    /// while the terms are being changed.
+    /// Releases capacity for `permits` if at `now_nanos` it was empty, and held by this caller
+    /// alone. Returns whether it did: it may not if the clock is behind, or if the terms are being
+    /// changed.
     ///
-    /// The word counts what it earns only when it is looked at, and cuts off what it has
-    /// no room for. With more room it would find some of that again, earned when there
-    /// were still tokens in this room; they would be spent twice. So what it
-    /// has cut off until `now_nanos` is first cut off for good.
+    /// The word counts what it earns only when it is read, and cuts off what exceeds its capacity.
+    /// With more capacity it would find some of that again, earned when there were still tokens in
+    /// the capacity released; those units would be spent twice. So what the word has cut off until
+    /// `now_nanos` is first cut off for good.
     ///
-    /// If that is nothing, nothing is written, and so no change of terms that is under way has
-    /// to read the clock again. Its terms earn from the earlier reading on, and by them
-    /// something may have been cut off. So while there is one, the room stays lent.
+    /// If there is nothing to cut off, nothing is written, and so a change of terms in progress
+    /// does not have to read the clock again. Its terms earn from its earlier reading on, and under
+    /// them something may have been cut off. So while a change is in progress, the capacity stays
+    /// reserved.
     pub(crate) fn take_back(&self, now_nanos: u64, permits: u64) -> bool {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `room_given_back_was_empty`.
@@ -174,8 +176,8 @@ impl<C: Clock> BucketCore<C, Reserved> {
                 let is_settled = balance >= 0 && self.is_unchanging();
                 self.still(seen).map(|()| is_settled)
             } else {
-                // ORDERING: AcqRel and Acquire, as the CAS of `attempt`: it is a spending
-                // of what the word has no room for.
+                // ORDERING: AcqRel and Acquire, as for the CAS of `attempt`: this spends what
+                // exceeds the word's capacity.
                 // MODEL: `room_given_back_was_empty`.
                 self.line.word.compare_exchange_weak(seen, next, AcqRel, Acquire).map(|_| true)
             };
@@ -190,13 +192,13 @@ impl<C: Clock> BucketCore<C, Reserved> {
         }
     }
 
-    /// The most that a request may ask for.
+    /// Returns the largest request that may be granted.
     pub(crate) fn limit(&self) -> u64 {
         self.now_in_force(|terms| terms.capacity / terms.token)
     }
 
-    /// By how many permits more is lent than a request may ask for, if that was lowered
-    /// from `limit`. (If it was not, what is lent beyond is only just borrowed.)
+    /// Returns by how many permits the reserved capacity exceeds the limit, if that was lowered
+    /// from `limit`. (If it was not, any excess has only just been reserved.)
     pub(crate) fn overlent_since(&self, limit: u64) -> u64 {
         self.now_in_force(|terms| {
             let is_lower = terms.capacity / terms.token < limit;
@@ -204,7 +206,7 @@ impl<C: Clock> BucketCore<C, Reserved> {
         })
     }
 
-    /// What `of` makes of the terms in force, which stay in force meanwhile.
+    /// Returns the result of `of` for the terms in force, which stay in force meanwhile.
     fn now_in_force<T>(&self, of: impl Fn(&Terms) -> T) -> T {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `a_lease_of_a_shard_beside_a_change_gives_back_all_of_it`.
@@ -218,7 +220,7 @@ impl<C: Clock> BucketCore<C, Reserved> {
         }
     }
 
-    /// Calls `publish` with the terms in force, while none can be put in their place.
+    /// Calls `publish` with the terms in force, while no call can replace them.
     pub(crate) fn publish(&self, publish: impl FnOnce(&Terms)) {
         let _changing = self.wait_for_turn();
         publish(&self.terms());
@@ -237,7 +239,7 @@ mod tests {
     fn nobody_changes_the_terms_while_they_are_published() {
         let terms = Terms::of_quota(quota!(7 / second));
         let root = BucketCore::<_, Reserved>::new(terms, 7, ManualClock::new());
-        // ORDERING: Relaxed. One thread looks at its own lock.
+        // ORDERING: Relaxed. One thread reads its own lock.
         // MODEL: none; there is no other thread.
         let is_changing = || root.changing.load(Relaxed) != 0;
         let mut published = 0;

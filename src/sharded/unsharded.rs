@@ -1,4 +1,4 @@
-//! What a call does as long as there are no shards: it asks the root.
+//! Calls while there are no shards: they ask the root.
 
 use core::cell::Cell;
 
@@ -9,8 +9,8 @@ use crate::time::clock::Clock;
 use super::Sharded;
 
 impl<C: Clock> Sharded<C> {
-    /// Takes `permits` of the root; or for a caller of the shard at `index`, if there are
-    /// shards by then and the root has too little.
+    /// Takes `permits` from the root. If the root has too few and there are shards by then, takes
+    /// them as a caller of the shard at `index`.
     #[inline(always)]
     pub(super) fn acquire_of_root(&self, index: usize, permits: u64) -> Result<Grant, Denied> {
         let tries = Cell::new(0);
@@ -25,7 +25,7 @@ impl<C: Clock> Sharded<C> {
         }
     }
 
-    /// What is lacking in the root may be in a shard that is new.
+    /// Retries if shards exist by now: they may hold the permits that the root lacks.
     #[cold]
     #[inline(never)]
     fn refused_by_root(&self, index: usize, permits: u64, denied: Denied) -> Result<Grant, Denied> {
@@ -35,7 +35,7 @@ impl<C: Clock> Sharded<C> {
         }
     }
 
-    /// The same, of as many as there are.
+    /// Does the same for as many of `permits` as there are.
     pub(super) fn acquire_up_to_of_root(
         &self,
         index: usize,
