@@ -1,11 +1,11 @@
-//! Who is told of the decisions about keys.
+//! Observers of the decisions about keys.
 
-/// Is told of each decision of a store of keys: to count, to log, to find the keys that
-/// take the most, as `TopKeys` does.
+/// An observer of each decision of a store of keys: to count, to log, or to find the keys
+/// that take the most, like `TopKeys`.
 ///
-/// It is called by the thread that asked, after the decision and before the answer: what
-/// it takes, the caller waits for. It should not block, and what it does to the store that
-/// called it, it does at its own risk. A call for several keys tells of each.
+/// It is called by the thread that made the request, after the decision and before the
+/// answer, so its time adds to that of the call. It should not block. Calls into the store
+/// that called it are at its own risk. A call for several keys reports each of them.
 ///
 /// # Examples
 ///
@@ -29,12 +29,12 @@
 /// assert_eq!(refused.0.into_inner(), 1);
 /// ```
 pub trait Observe<K: ?Sized>: Send + Sync {
-    /// `key` asked for `permits`, and was granted them or was not. (If it was granted fewer
-    /// than it asked for, these are the ones that it was granted.)
+    /// Notes that `key` asked for `permits`, and whether it was granted them. (If it was
+    /// granted fewer than it asked for, `permits` is the number granted.)
     fn decided(&self, key: &K, permits: u64, is_granted: bool);
 }
 
-/// Nobody.
+/// No observer.
 impl<K: ?Sized> Observe<K> for () {
     #[inline(always)]
     fn decided(&self, _key: &K, _permits: u64, _is_granted: bool) {}

@@ -1,4 +1,4 @@
-//! What becomes of a key for which a keyed store has no room.
+//! The answer for a key for which a keyed store has no space.
 
 use core::time::Duration;
 
@@ -10,31 +10,31 @@ use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
 use crate::time::clock::Clock;
 
-/// What a keyed store does with a key for which it has no room.
+/// The answer of a keyed store to a key for which it has no space.
 ///
-/// A key that is not full is never dropped to make room: it would come back with a fresh
-/// burst, and whoever floods the store with keys could bring that about.
+/// A key that is not full is never evicted to make space: it would come back with a fresh
+/// burst, and anyone who floods the store with keys could bring that about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenFull {
-    /// Refuse it: [`Denied::Full`]. Nobody is admitted beyond a limit.
+    /// Refuses the key: [`Denied::Full`]. No key is admitted beyond its limit.
     #[default]
     Deny,
-    /// Admit it, and keep no count of it. Fails open.
+    /// Admits the key, and keeps no count of it. Fails open.
     Admit,
-    /// Ask one bucket of this quota, which all such keys share. (A key that has had some of it
-    /// has its own burst besides, once there is room.) More than its burst is
-    /// [`Denied::Full`].
+    /// Asks one bucket of this quota, which all such keys share. (A key that has taken some
+    /// of it has its own burst besides, once there is space.) A request for more than its
+    /// burst is [`Denied::Full`].
     Share(Quota),
 }
 
-/// What was asked for.
+/// A request for permits.
 #[cfg(feature = "keyed")]
 #[derive(Clone, Copy)]
 pub(crate) enum Request {
-    /// So many permits or none.
+    /// This many permits or none.
     All(u64),
-    /// As many as there are, of so many.
+    /// Up to this many permits, as many as are available.
     UpTo(u64),
 }
 
@@ -47,7 +47,7 @@ impl Request {
     }
 }
 
-/// What [`WhenFull`] says, ready for use.
+/// A [`WhenFull`] that is set up, with the shared bucket.
 pub(crate) enum Overflow<C> {
     Deny,
     Admit,
@@ -66,8 +66,8 @@ impl<C: Clock> Overflow<C> {
         }
     }
 
-    /// The answer to a key that finds no room, and might after so long. `fresh` is how it
-    /// would stand after `permits` were granted to it as to a new one.
+    /// Returns the answer to a key for which there is no space, and may be some after
+    /// `retry_after`. `fresh` is the forecast after a grant of `permits` to a new key.
     #[cold]
     #[inline(never)]
     pub(crate) fn answer(
@@ -79,7 +79,8 @@ impl<C: Clock> Overflow<C> {
         match self {
             Overflow::Deny => Err(Denied::Full { retry_after }),
             Overflow::Admit => Ok(Grant { permits, forecast: fresh }),
-            // More than the bucket ever has may still be granted, once there is room.
+            // A request for more than the bucket can hold may still be granted, once there is
+            // space.
             Overflow::Share(bucket) => bucket.try_acquire(permits).map_err(|denied| match denied {
                 Denied::TooLarge { .. } => Denied::Full { retry_after },
                 denied => denied,
@@ -87,7 +88,7 @@ impl<C: Clock> Overflow<C> {
         }
     }
 
-    /// The same, to one that asks for as many as there are.
+    /// Returns the same for a request for as many permits as are available.
     pub(crate) fn answer_up_to(
         &self,
         permits: u64,

@@ -1,28 +1,29 @@
-//! The keys that take the most, and those that are refused most.
+//! The keys that take the most permits, and those that are denied most often.
 //!
-//! Each thread adds to a summary of its own place, by which it disturbs nobody; a look
-//! merges them. A summary is one of Metwally, Agrawal and El Abbadi (*Efficient Computation
-//! of Frequent and Top-k Elements in Data Streams*, 2005): `m` keys with a count each, and
-//! a key that is not among them takes the place of the one with the least.
+//! Each thread adds to a summary in a slot of its own, so threads do not contend; a query
+//! merges the summaries. They are those of Metwally, Agrawal and El Abbadi (*Efficient
+//! Computation of Frequent and Top-k Elements in Data Streams*, 2005): `m` keys with a count
+//! each. A key that is not among them replaces the one with the least count.
 //!
-//! Progress: a decision never waits (if its place is taken, and the next ones, it is not
-//! counted); a look waits for the decisions that are being counted. Memory: `m` entries,
-//! twice for each place. Cost of a decision: a hash, a lock that is free, a few steps in a
+//! Progress: a decision never waits (if its slot is in use, and the next ones too, it is not
+//! counted); a query waits for the decisions that are being counted. Memory: `m` entries,
+//! twice for each slot. Cost of a decision: a hash, an uncontended lock, a few steps in a
 //! heap.
 //!
 //! # Why the bounds hold
 //!
-//! Of one summary with all places taken, let `min` be the least count, `n` all that was
-//! added: the counts add up to `n`, so `min <= n / m`. A key that is not in it was added
-//! at most `min` times, for with each departure its count was the least, and the least
-//! never falls. So a newcomer starts from `min` at most too high, and that is its error.
+//! For one summary with all entries in use, let `min` be the least count, and `n` the sum of
+//! all that was added. The counts add up to `n`, so `min <= n / m`. A key that is not in it
+//! was added at most `min` times, because its count was the least whenever it was replaced,
+//! and the least never falls. So a new entry starts from `min`, which is too high by at most
+//! `min`: that is its error.
 //!
-//! Of several, let `M` be the sum of their `min` (0 for one that is not full), and `N` of
-//! their `n`. A key's merged count is its count in each, or the `min` where it is missing:
-//! never too low, and too high by no more than its errors and those `min`. Less `M`, all
-//! merged counts add up to `N - m * M`. If a key of more than `N / m` were not among the
-//! first `m`, then `m + 1` keys would each have more than `N / m - M` of that, which is more
-//! than all of it.
+//! For several summaries, let `M` be the sum of their `min` (0 for one that is not full), and
+//! `N` that of their `n`. A key's merged count is the sum of its count in each, or of `min`
+//! where it is missing: never too low, and too high by no more than its errors and those
+//! `min`. Less `M`, all merged counts add up to `N - m * M`. If a key of more than `N / m`
+//! were not among the first `m`, then `m + 1` keys would each have more than `N / m - M` of
+//! that, which is more than all of it.
 
 mod summary;
 
@@ -41,31 +42,31 @@ use super::observe::Observe;
 
 use self::summary::{Merged, Summary};
 
-/// How many places a decision tries before it is lost; and there are as many.
+/// Number of slots that a decision tries before it is lost, and the least number of slots.
 const TRIES: usize = 4;
 
-/// The keys that take the most permits, and those that are refused most often: found
-/// among any number of keys, in memory that does not grow.
+/// The keys that take the most permits, and those that are denied most often: found among any
+/// number of keys, in memory that does not grow.
 ///
-/// An observer of stores with keys. It counts the permits that each key is granted, and
-/// the requests that are refused, and keeps `m` keys of either kind, with the counts.
+/// An observer of stores with keys. It counts the permits that each key is granted, and the
+/// requests that are denied, and keeps `m` keys of either kind, with their counts.
 ///
 /// # Accuracy
 ///
-/// Of all that was counted of a kind, say `N`:
+/// For each kind, with `N` the sum of all that was counted:
 ///
-/// * **every key that has more than `N / m` is among them**, which are at most `m`;
+/// * **every key that has more than `N / m` is among those kept**, which are at most `m`;
 /// * a key's `count` is never too low, and `count - error` never too high;
 /// * no `error` is above `N / m`.
 ///
-/// A decision is not counted if the place of its thread and the next three are in use at
-/// that moment: by threads that were interrupted there, if there are more of them than the
-/// machine runs at once, or by a look. [`lost`](TopKeys::lost) says how many those were.
-/// Which they are does not depend on the key.
+/// A decision is not counted if the slot of its thread and the next three are in use at that
+/// moment: by threads that were interrupted there, if there are more of them than the machine
+/// runs at once, or by a query. [`lost`](TopKeys::lost) returns the number of such decisions.
+/// Which decisions are lost does not depend on the key.
 ///
 /// # Fairness
 ///
-/// No decision waits for another. A look waits for those that are being counted.
+/// No decision waits for another. A query waits for those that are being counted.
 ///
 /// # Examples
 ///
@@ -89,18 +90,18 @@ pub struct TopKeys<K: ?Sized + ToOwned, S = RandomState> {
     most: usize,
 }
 
-/// A key that is among those with the most.
+/// A key that is among those with the highest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopKey<O> {
     /// The key.
     pub key: O,
-    /// What was counted of it, or more.
+    /// The count of the key, or more.
     pub count: u64,
-    /// By how much `count` may be too high.
+    /// Amount by which `count` may be too high, at most.
     pub error: u64,
 }
 
-/// What the threads of one number write, and those that find theirs in use.
+/// A slot for the threads of one number, and for those that find their own in use.
 type Place<O> = Mutex<Kinds<O>>;
 
 struct Kinds<O> {
@@ -109,10 +110,11 @@ struct Kinds<O> {
 }
 
 impl<K: ?Sized + Hash + Eq + ToOwned> TopKeys<K> {
-    /// Keeps `keys` keys of either kind, from 1 to 2^20: of a number beyond, the nearest.
+    /// Creates an observer that keeps `keys` keys of either kind, from 1 to 2^20; a number
+    /// out of that range is clamped.
     ///
-    /// Allocates all its memory but that of the keys themselves: about 80 bytes for each
-    /// key of either kind, for each thread that the machine runs at once, and for 4 at least.
+    /// Allocates all its memory but that of the keys themselves: about 80 bytes for each key
+    /// of either kind, for each thread that the machine runs at once, and for at least 4.
     #[must_use]
     pub fn new(keys: usize) -> TopKeys<K> {
         TopKeys::with_hasher(keys, RandomState::new())
@@ -120,10 +122,10 @@ impl<K: ?Sized + Hash + Eq + ToOwned> TopKeys<K> {
 }
 
 impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
-    /// The most keys that can be kept.
+    /// Maximum number of keys that can be kept.
     pub const MAX: usize = 1 << 20;
 
-    /// As [`new`](TopKeys::new), with a `hasher` for the keys.
+    /// Does the same as [`new`](TopKeys::new), with a `hasher` for the keys.
     #[must_use]
     pub fn with_hasher(keys: usize, hasher: S) -> TopKeys<K, S> {
         let most = keys.clamp(1, Self::MAX);
@@ -136,7 +138,7 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
         TopKeys { places: (0..places).map(place).collect(), lost: AtomicWord::new(0), hasher, most }
     }
 
-    /// The keys that were granted most, the first the one with the most permits.
+    /// Returns the keys that were granted most permits, in descending order.
     ///
     /// Allocates; waits for decisions that are being counted.
     #[must_use]
@@ -144,7 +146,7 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
         self.merged(|kinds| &kinds.granted)
     }
 
-    /// The keys that were denied most, the first the one with the most denials.
+    /// Returns the keys that were denied most often, in descending order.
     ///
     /// Allocates; waits for decisions that are being counted.
     #[must_use]
@@ -152,15 +154,16 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
         self.merged(|kinds| &kinds.denied)
     }
 
-    /// How many decisions were not counted, because the places for them were in use.
+    /// Returns the number of decisions that were not counted, because the slots for them were
+    /// in use.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        // ORDERING: Relaxed. A statistic; nothing is decided by it.
-        // MODEL: none; it is only told.
+        // ORDERING: Relaxed. A statistic; no decision depends on it.
+        // MODEL: none; the value is only reported.
         self.lost.load(Relaxed)
     }
 
-    /// Forgets all keys and all counts.
+    /// Removes all keys and all counts.
     pub fn clear(&self) {
         for place in &self.places {
             let mut kinds = place.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,11 +171,11 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
             kinds.denied.clear();
         }
         // ORDERING: Relaxed, as in `lost`.
-        // MODEL: none; it is only told.
+        // MODEL: none; the value is only reported.
         self.lost.store(0, Relaxed);
     }
 
-    /// The place of this thread, or if that is in use one of the next: any will do.
+    /// Locks the slot of this thread, or one of the next if that is in use: any will do.
     #[inline]
     fn free_place(&self) -> Option<MutexGuard<'_, Kinds<K::Owned>>> {
         let own = thread_index();
@@ -180,14 +183,14 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
             let place = &self.places[own.wrapping_add(next) & (self.places.len() - 1)];
             match place.try_lock() {
                 Ok(kinds) => return Some(kinds),
-                // A key of the user's may panic where it is compared or cloned. The
+                // Comparing or cloning a key runs code of the user's, which may panic. The
                 // indices are in order at all times.
                 Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
                 Err(TryLockError::WouldBlock) => {}
             }
         }
         // ORDERING: Relaxed, as in `lost`.
-        // MODEL: none; it is only told.
+        // MODEL: none; the value is only reported.
         self.lost.fetch_add(1, Relaxed);
         None
     }
@@ -208,8 +211,8 @@ where
     K::Owned: Send,
     S: BuildHasher + Send + Sync,
 {
-    /// Counts a decision. Never waits; allocates nothing for a key that is among those
-    /// kept, and for another only what `clone_into` does.
+    /// Counts a decision. Never waits; allocates nothing for a key that is among those kept,
+    /// and for another only what `clone_into` allocates.
     fn decided(&self, key: &K, permits: u64, is_granted: bool) {
         let hash = self.hasher.hash_one(key);
         let Some(mut kinds) = self.free_place() else { return };

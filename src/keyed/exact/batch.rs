@@ -1,4 +1,4 @@
-//! Many keys at once: their lines are fetched side by side.
+//! Batches of keys, whose cache lines are fetched side by side.
 
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
@@ -22,17 +22,18 @@ where
     L: PerKey<K>,
     S: BuildHasher,
 {
-    /// Takes `permits` for each of the keys, one after the other; `answer` is given the
-    /// index of a key and what [`try_acquire`](Keyed::try_acquire) would have said of it.
+    /// Takes `permits` for each of the keys, one after the other; `answer` is given the index
+    /// of a key and the result that [`try_acquire`](Keyed::try_acquire) would have returned
+    /// for it.
     ///
-    /// Known keys are fetched into the processor's caches sixteen at a time, which is three
-    /// times as fast where there are more keys than the caches hold, and reads the clock once
-    /// for so many. A key may come more than once. Allocates where `try_acquire` does.
+    /// Known keys are fetched into the processor's caches sixteen at a time, with one clock
+    /// reading for each sixteen; this is three times as fast if there are more keys than the
+    /// caches hold. A key may occur more than once. Allocates where `try_acquire` does.
     ///
-    /// Holds up to sixteen locks at a time to read, so who puts in a key waits a little
-    /// longer. None is held while `answer` or the observer is called. Up to sixteen keys are
-    /// charged before `answer` is called for the first of them: if it panics, up to fifteen grants
-    /// are never told, and not given back.
+    /// Holds up to sixteen shared locks at a time, so a caller that inserts a key waits a
+    /// little longer. No lock is held while `answer` or the observer is called. Up to sixteen
+    /// keys are charged before `answer` is called for the first of them: if it panics, up to
+    /// fifteen grants are not reported, and not given back.
     ///
     /// # Examples
     ///
@@ -83,8 +84,8 @@ where
         }
     }
 
-    /// As [`try_acquire_batch_with`](Keyed::try_acquire_batch_with), with the answers in a
-    /// vector: allocates it.
+    /// Does the same as [`try_acquire_batch_with`](Keyed::try_acquire_batch_with), and
+    /// returns the answers in a vector, which it allocates.
     #[must_use = "without the answers, nobody knows what was granted"]
     pub fn try_acquire_batch<Q>(&self, keys: &[&Q], permits: u64) -> Vec<Result<Grant, Denied>>
     where

@@ -1,13 +1,12 @@
 //! Token buckets of one quota, or of a few, with 8 bytes of state for each key.
 //!
-//! The terms are the shard's. A key's state is a [`Level`], as in the one-word core; the
-//! bit that names a slot there is 0, because terms change under the lock of the shard,
-//! when nobody is between reading them and spending.
+//! The terms belong to the shard. A key's state is a [`Level`], as in `BucketCore`. The bit
+//! that names the slot of the terms there is 0 here, because terms change only under the
+//! exclusive lock of the shard, when no caller is between reading the terms and spending.
 //!
-//! A key that is not known has a level too, `unknown`, the same one for all of them. It is
-//! carried through changes of the quota like that of any other key. So a key that was full
-//! and is forgotten does not gain by a larger burst what it would not have been given had
-//! it been kept.
+//! Unknown keys have a level too, `unknown`, one for all of them. It is carried through
+//! changes of the quota like that of any other key. So a key that was full and evicted gains
+//! nothing from a larger burst that it would not have been given had it been kept.
 
 mod idle;
 pub(crate) mod reconfigure;
@@ -37,16 +36,16 @@ use super::per_key::{Answer, Engine, Settled};
 use self::spend::{spend, spend_alone};
 use self::tiers::{Number, OneTier, Tier, Tiers};
 
-/// A token bucket for each key, as a [`TokenBucket`](crate::TokenBucket): one quota for
-/// all, or one for each tier of keys.
+/// A token bucket for each key, like a [`TokenBucket`](crate::TokenBucket): one quota for all
+/// keys, or one for each tier of keys.
 ///
-/// 8 bytes of state for a key (16 if there are tiers), beside the key. A quota can be
+/// Takes 8 bytes of state for a key (16 if there are tiers), besides the key. A quota can be
 /// changed at any time; see [`Keyed::reconfigure`](crate::Keyed::reconfigure).
 ///
 /// # Accuracy
 ///
 /// That of a [`TokenBucket`](crate::TokenBucket), for each key. Steps of an interval refill
-/// come at the same times for all keys, counted from the store's beginning.
+/// come at the same times for all keys, counted from the creation of the store.
 ///
 /// # Examples
 ///
@@ -67,15 +66,15 @@ pub struct Buckets<C = DefaultClock, T = OneTier> {
     tier: T,
 }
 
-/// What the keys of a tier have in common.
+/// The state that the keys of a tier share.
 #[derive(Clone, Debug)]
 pub struct Common {
     terms: Terms,
-    /// The level of each key that is not known.
+    /// The level of each unknown key.
     unknown: Level,
 }
 
-/// What is a key's own.
+/// The state of one key.
 #[derive(Debug)]
 pub struct State<N> {
     level: AtomicWord<Level>,
@@ -83,38 +82,38 @@ pub struct State<N> {
 }
 
 impl Buckets {
-    /// A bucket of `quota` for each key.
+    /// Creates a bucket of `quota` for each key.
     ///
     /// # Errors
     ///
     /// [`ConfigError::KeyInitial`] if the quota starts with less than its burst: a key that
-    /// is full is forgotten, so one that is not known must be full.
+    /// is full may be evicted, so an unknown key must be full.
     pub fn new(quota: Quota) -> Result<Buckets, ConfigError> {
         Buckets::with_clock(quota, DefaultClock::default())
     }
 }
 
 impl<C: Clock> Buckets<C> {
-    /// A bucket of `quota` for each key, on `clock`. Reads the clock once.
+    /// Creates a bucket of `quota` for each key, on `clock`. Reads the clock once.
     ///
     /// # Errors
     ///
-    /// As [`Buckets::new`].
+    /// The same as for [`Buckets::new`].
     pub fn with_clock(quota: Quota, clock: C) -> Result<Buckets<C>, ConfigError> {
         Buckets::build([quota], OneTier, clock)
     }
 }
 
 impl<F> Buckets<DefaultClock, Tiers<F>> {
-    /// A bucket of one of `quotas` for each key: that whose number `tier` makes of the key,
-    /// from 0. A number that is too large is that of the last.
+    /// Creates a bucket of one of `quotas` for each key: the one whose index, from 0, `tier`
+    /// returns for the key. An index that is too large stands for the last quota.
     ///
-    /// `tier` is asked once, when a key becomes known; see
+    /// `tier` is called once, when a key becomes known; see
     /// [`Keyed::reassign`](crate::Keyed::reassign).
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Count`] if there are no quotas or more than 64, and as
+    /// [`ConfigError::Count`] if there are no quotas or more than 64, and the same as for
     /// [`Buckets::new`].
     pub fn tiered<K>(
         quotas: impl IntoIterator<Item = Quota>,
@@ -128,11 +127,11 @@ impl<F> Buckets<DefaultClock, Tiers<F>> {
 }
 
 impl<C: Clock, F> Buckets<C, Tiers<F>> {
-    /// As [`Buckets::tiered`], on `clock`.
+    /// Does the same as [`Buckets::tiered`], on `clock`.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`Buckets::tiered`].
     pub fn tiered_with_clock<K>(
         quotas: impl IntoIterator<Item = Quota>,
         tier: F,
@@ -146,7 +145,7 @@ impl<C: Clock, F> Buckets<C, Tiers<F>> {
 }
 
 impl<C: Clock, T> Buckets<C, T> {
-    /// The most tiers.
+    /// Maximum number of tiers.
     const MAX_TIERS: usize = 64;
 
     fn build(
@@ -164,10 +163,10 @@ impl<C: Clock, T> Buckets<C, T> {
         }
     }
 
-    /// Of the terms of a shard, those of `number`.
+    /// Returns the terms of tier `number`, out of a shard's terms.
     #[inline(always)]
     pub(super) fn common<N: Number>(terms: &[Common], number: N) -> &Common {
-        // There is always a last one, so this is only for the compiler.
+        // Never out of range; the fallback is only for the compiler.
         terms.get(number.place()).unwrap_or_else(|| &terms[terms.len() - 1])
     }
 }
@@ -184,7 +183,7 @@ impl<C: Clock, T> Buckets<C, T> {
         spend::<true>(&common.terms, &state.level, now_nanos, charge)
     }
 
-    /// Some permits for a hot key, if it has as many to spare.
+    /// Prepays some permits for a hot key, if it has enough to spare.
     pub(super) fn draw<N: Number>(
         terms: &Arc<[Common]>,
         state: &State<N>,
@@ -210,7 +209,7 @@ impl<C: Clock, T> Buckets<C, T> {
     }
 }
 
-/// `quota`, if it is one for keys.
+/// Returns the terms of `quota`, if it is valid for keys.
 pub(super) fn terms_of(quota: Quota) -> Result<Terms, ConfigError> {
     if quota.initial() < quota.burst() {
         return Err(ConfigError::KeyInitial { initial: quota.initial(), burst: quota.burst() });
@@ -229,8 +228,8 @@ impl Common {
         Holding::of(level, &self.terms, self.terms.capacity, now_nanos)
     }
 
-    /// The level of a key that becomes known. Clamped then: later, others may read an
-    /// earlier time.
+    /// Returns the level of a key that becomes known. It is clamped to the capacity now,
+    /// because other callers may read an earlier time later.
     fn fresh(&self, now_nanos: u64) -> Level {
         let accrued = self.terms.accrued(now_nanos);
         Level::leaving(self.unknown.balance(accrued, self.terms.capacity), accrued)
@@ -241,7 +240,7 @@ impl Common {
     }
 }
 
-/// The level of a bucket that is full.
+/// Returns the level of a full bucket.
 fn full(terms: &Terms, now_nanos: u64) -> Level {
     Level::leaving(terms.capacity as i64, terms.accrued(now_nanos))
 }
@@ -312,7 +311,7 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
     }
 
     fn is_idle(&self, terms: &Arc<[Common]>, state: &State<T::Number>, now_nanos: u64) -> bool {
-        // ORDERING: Relaxed. Under the lock of the shard, which orders it.
+        // ORDERING: Relaxed. The lock of the shard orders it.
         // MODEL: `a_removed_key_has_no_second_burst`.
         Self::common(terms, state.tier).idleness(now_nanos).is_of(state.level.load(Relaxed))
     }
@@ -343,7 +342,7 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
     ) -> Duration {
         let common = Self::common(terms, state.tier);
         // ORDERING: Relaxed, as in `is_idle`.
-        // MODEL: none; an estimate.
+        // MODEL: none; the result is an estimate.
         common.forecast(state.level.load(Relaxed), now_nanos).reset_after()
     }
 
@@ -360,7 +359,7 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
     ) -> bool {
         let common = Self::common(terms, state.tier);
         // ORDERING: Relaxed, as in `is_idle`.
-        // MODEL: none; what it is for has no race.
+        // MODEL: none; the fault that it detects involves no race.
         !common.is_possible(state.level.load(Relaxed), now_nanos)
     }
 

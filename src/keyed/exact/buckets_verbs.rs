@@ -1,4 +1,4 @@
-//! What only buckets can be asked: debts, drains, changes of quota, snapshots.
+//! The verbs of a store of buckets: debts, drains, changes of quota, snapshots.
 
 use alloc::borrow::ToOwned;
 use core::borrow::Borrow;
@@ -31,11 +31,12 @@ where
 {
     /// Takes all of `permits` for the key, on credit if need be, down to the quota's debt.
     ///
-    /// In all else as [`try_acquire`](Keyed::try_acquire).
+    /// In all else the same as [`try_acquire`](Keyed::try_acquire).
     ///
     /// # Errors
     ///
-    /// As [`TokenBucket::force`](crate::TokenBucket::force), and [`Denied::Full`].
+    /// The same as for [`TokenBucket::force`](crate::TokenBucket::force), and
+    /// [`Denied::Full`].
     pub fn force<Q>(&self, key: &Q, permits: u64) -> Result<Grant, Denied>
     where
         K: Borrow<Q>,
@@ -50,9 +51,10 @@ where
         )
     }
 
-    /// Takes all there is for the key, a part of a permit too; grants the whole ones.
+    /// Takes the whole balance of the key, including a fraction of a permit; grants the whole
+    /// permits.
     ///
-    /// Leaves a debt as it is. In all else as [`try_acquire`](Keyed::try_acquire).
+    /// Leaves a debt as it is. In all else the same as [`try_acquire`](Keyed::try_acquire).
     ///
     /// # Errors
     ///
@@ -71,7 +73,8 @@ where
         )
     }
 
-    /// The state of the key, to be restored elsewhere; `None` if it is not known.
+    /// Returns the state of the key, to be restored elsewhere, or `None` if the key is not
+    /// known.
     pub fn snapshot_of<Q>(&self, key: &Q) -> Option<Snapshot>
     where
         K: Borrow<Q>,
@@ -85,11 +88,11 @@ where
         })
     }
 
-    /// All keys that are known and what they hold, to be restored elsewhere.
+    /// Returns all known keys and their balances, to be restored elsewhere.
     ///
-    /// One shard after the other: each key as it was at some time between the call and the
-    /// end of the iteration, but a key that is put in meanwhile may be missed. Clones the
-    /// keys of one shard at a time; no lock is held while they are handed out.
+    /// Visits one shard after the other: each key is as it was at some time between the call
+    /// and the end of the iteration, but a key that is inserted meanwhile may be missed.
+    /// Clones the keys of one shard at a time; no lock is held while they are handed out.
     pub fn snapshot(&self) -> impl Iterator<Item = (K, Snapshot)>
     where
         K: Clone,
@@ -99,11 +102,11 @@ where
         })
     }
 
-    /// Each of the keys holds what its snapshot held, and what was earned at the present
-    /// quota in the time it was `away`. Says how many found no room.
+    /// Gives each key the balance of its snapshot, and what was earned at the present quota
+    /// in the time it was `away`. Returns the number of keys for which there was no space.
     ///
-    /// Where the time away is not known, `Duration::ZERO` is the safe answer. Of a period
-    /// of interval refill, the part that had passed is lost.
+    /// If the time away is not known, `Duration::ZERO` is the safe answer. Of a period of
+    /// interval refill, the part that had passed is lost.
     ///
     /// # Examples
     ///
@@ -142,8 +145,8 @@ where
             let shard = &mut *shard.write();
             let now_nanos = self.store.limiter.now_nanos();
             self.store.settle(shard, now_nanos);
-            // Not before a key was forgotten: or what it would have earned since then, it
-            // would be given once more.
+            // A time no earlier than the horizon: otherwise evicted keys would be given a
+            // second time what they have earned since.
             let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
             let states = shard.table.iter_mut().map(|entry| &mut entry.state);
             let states = states.filter(|state| state.tier().place() == tier);
@@ -162,16 +165,16 @@ where
     S: BuildHasher,
 {
     /// Enforces `quota` from now on; `carry` says what becomes of the tokens of each key,
-    /// also of those that are not known.
+    /// unknown keys included.
     ///
     /// Live: a call for a key is decided by all of the old quota or all of the new one. Never
-    /// retroactive. Goes through the keys, one shard after the other: calls for keys of that
-    /// shard wait for it, 20 to 50 ns for each of its keys. Two changes at once leave each
-    /// shard with one of the two.
+    /// retroactive. Goes through the keys, one shard after the other; calls for keys of that
+    /// shard wait meanwhile, 20 to 50 ns for each of its keys. Two concurrent changes leave
+    /// each shard with one of the two.
     ///
     /// # Errors
     ///
-    /// As [`Buckets::new`]. Nothing is changed then.
+    /// The same as for [`Buckets::new`]. Nothing is changed then.
     ///
     /// # Examples
     ///
@@ -188,7 +191,7 @@ where
         self.change_tier(0, quota, carry)
     }
 
-    /// The quota in force.
+    /// Returns the quota in force.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.store.terms_in_force(|terms| Buckets::<C>::common(terms, ()).terms().quota())
@@ -202,13 +205,13 @@ where
     F: Fn(&K) -> usize,
     S: BuildHasher,
 {
-    /// Enforces `quota` for the keys of `tier` from now on, as
+    /// Enforces `quota` for the keys of `tier` from now on, in the way of
     /// [`reconfigure`](Keyed::reconfigure).
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Which`] if there is no such tier, and as [`Buckets::new`]. Nothing is
-    /// changed then.
+    /// [`ConfigError::Which`] if there is no such tier, and the same as for [`Buckets::new`].
+    /// Nothing is changed then.
     pub fn reconfigure_tier(
         &self,
         tier: usize,
@@ -222,13 +225,13 @@ where
         self.change_tier(tier, quota, carry)
     }
 
-    /// The quota in force for the keys of `tier`; `None` if there is no such tier.
+    /// Returns the quota in force for the keys of `tier`, or `None` if there is no such tier.
     #[must_use]
     pub fn tier_quota(&self, tier: usize) -> Option<Quota> {
         self.store.terms_in_force(|terms| Some(terms.get(tier)?.terms().quota()))
     }
 
-    /// Asks again for the tier of the key; `carry` says what becomes of its tokens.
+    /// Determines the tier of the key again; `carry` says what becomes of its tokens.
     pub fn reassign<Q>(&self, key: &Q, carry: Carry)
     where
         K: Borrow<Q>,

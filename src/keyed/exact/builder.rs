@@ -1,4 +1,4 @@
-//! How a keyed limiter is set up.
+//! Configuration of a keyed limiter.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -10,14 +10,14 @@ use super::per_key::PerKey;
 use super::store::Store;
 use super::{Hasher, Keyed};
 
-/// What a [`Keyed`] limiter is to be.
+/// Configuration of a [`Keyed`] limiter.
 ///
 /// | part | default | |
 /// |---|---|---|
-/// | [`max_keys`](KeyedBuilder::max_keys) | 2^32 | the most keys that are known at a time |
-/// | [`when_full`](KeyedBuilder::when_full) | [`WhenFull::Deny`] | the answer to one more |
-/// | [`hasher`](KeyedBuilder::hasher) | the standard library's, of a secret seed | |
-/// | [`observer`](KeyedBuilder::observer) | none | who is told of each decision |
+/// | [`max_keys`](KeyedBuilder::max_keys) | 2^32 | the maximum number of keys that are known at a time |
+/// | [`when_full`](KeyedBuilder::when_full) | [`WhenFull::Deny`] | the answer to one more key |
+/// | [`hasher`](KeyedBuilder::hasher) | the standard library's, with a secret seed | |
+/// | [`observer`](KeyedBuilder::observer) | none | is told of each decision |
 ///
 /// # Examples
 ///
@@ -55,24 +55,25 @@ impl<K, L: PerKey<K>> KeyedBuilder<K, L> {
 }
 
 impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
-    /// The most keys that are known at a time: a hard bound, whatever threads do.
+    /// Sets the maximum number of keys that are known at a time: a hard bound under any
+    /// interleaving.
     ///
-    /// In a full store a new key looks for one that is full again, among a few hundred: to be
-    /// refused takes some microseconds, and the locks of other shards one after the other.
+    /// In a full store a new key searches a few hundred keys for one that is full again. So a
+    /// refusal takes some microseconds, and locks other shards one after the other.
     pub fn max_keys(self, max_keys: usize) -> Self {
         KeyedBuilder { max_keys, ..self }
     }
 
-    /// What to do with a key for which there is no room.
+    /// Sets the answer to a key for which there is no space.
     pub fn when_full(self, when_full: WhenFull) -> Self {
         KeyedBuilder { when_full, ..self }
     }
 
-    /// Hashes keys by `hasher`: a faster one, where nobody chooses the keys to do harm.
+    /// Hashes keys by `hasher`: a faster one, if nobody chooses keys to do harm.
     ///
-    /// Keys whose hashes collide have buckets of their own, but take longer to be found, under
-    /// a lock. The default is `SipHash` of a secret seed, for which nobody can find such keys. See
-    /// the page on [keys](crate::docs::keyed).
+    /// Keys whose hashes collide have buckets of their own, but take longer to be found,
+    /// under a lock. The default is `SipHash` with a secret seed, for which nobody can find
+    /// such keys. See the page on [keys](crate::docs::keyed).
     pub fn hasher<T>(self, hasher: T) -> KeyedBuilder<K, L, T, O> {
         let KeyedBuilder { limiter, observer, max_keys, when_full, keys, .. } = self;
         KeyedBuilder { limiter, hasher, observer, max_keys, when_full, keys }
@@ -84,11 +85,11 @@ impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
         KeyedBuilder { limiter, hasher, observer, max_keys, when_full, keys }
     }
 
-    /// The limiter.
+    /// Builds the limiter.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Keys`] if it is to know no key.
+    /// [`ConfigError::Keys`] if `max_keys` is 0.
     pub fn build(self) -> Result<Keyed<K, L, S, O>, ConfigError>
     where
         L::Clock: Clone,

@@ -13,17 +13,17 @@ use super::per_key::{Answer, Engine, Settled};
 
 /// A limiter of its own for each key, made by a function of the key.
 ///
-/// For windows, GCRA, limiters of several windows, and quotas that differ from key to key.
-/// A key's limiter is in memory of its own, which is allocated when the key becomes known.
-/// It may be forgotten when it [is idle](Limiter::is_idle).
+/// For windows, GCRA, limiters of several windows, and quotas that differ from key to key. A
+/// key's limiter lies in memory of its own, allocated when the key becomes known. The key may
+/// be evicted when the limiter [is idle](Limiter::is_idle).
 ///
 /// The limiters should read the same clock.
 ///
 /// # Accuracy
 ///
 /// That of the limiter, for each key. If the clocks of threads disagree, a key that was
-/// forgotten by one that is ahead and comes back to one that is behind may have the
-/// difference in time twice.
+/// evicted by a thread whose clock is ahead, and comes back on one whose clock is behind, may
+/// have the difference in time twice.
 ///
 /// # Examples
 ///
@@ -47,7 +47,7 @@ pub struct Each<L, F, C = DefaultClock> {
 }
 
 impl<L: Limiter, F> Each<L, F> {
-    /// A limiter made by `make` for each key.
+    /// Creates limiters by `make`, one for each key.
     pub fn new<K>(make: F) -> Each<L, F>
     where
         F: Fn(&K) -> L,
@@ -57,7 +57,7 @@ impl<L: Limiter, F> Each<L, F> {
 }
 
 impl<L: Limiter, F, C: Clock> Each<L, F, C> {
-    /// As [`Each::new`], with a clock for what is not a key's: the bucket of
+    /// Does the same as [`Each::new`], with a clock for what belongs to no key: the bucket of
     /// [`WhenFull::Share`](crate::WhenFull::Share).
     pub fn with_clock<K>(make: F, clock: C) -> Each<L, F, C>
     where

@@ -1,4 +1,4 @@
-//! All keys, one shard at a time.
+//! Iteration over all keys, one shard at a time.
 
 use alloc::vec::Vec;
 use core::hash::Hash;
@@ -9,11 +9,11 @@ use super::Keyed;
 use super::per_key::{Answer, PerKey};
 
 impl<K: Hash + Eq + Clone, L: PerKey<K>, S, O> Keyed<K, L, S, O> {
-    /// All keys that are known, each with what [`peek`](Keyed::peek) would say of it.
+    /// Returns all known keys, each with what [`peek`](Keyed::peek) would return for it.
     ///
-    /// One shard after the other: each key as it was at some time between the call and the
-    /// end of the iteration, but a key that is put in meanwhile may be missed. Clones the
-    /// keys of one shard at a time; no lock is held while they are handed out.
+    /// Visits one shard after the other: each key is as it was at some time between the call
+    /// and the end of the iteration, but a key that is inserted meanwhile may be missed.
+    /// Clones the keys of one shard at a time; no lock is held while they are handed out.
     ///
     /// # Examples
     ///

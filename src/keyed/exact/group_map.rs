@@ -1,8 +1,8 @@
-//! A map from keys to states that can be walked a piece at a time. No atomics here.
+//! A map from keys to states that can be walked a group at a time. No atomics here.
 //!
-//! Open addressing in groups of eight places. An entry is in the first group from its
-//! home on that had a place, and each full group that it passed by counts it: a search
-//! ends at a group that nobody passed by, and a removal leaves nothing behind.
+//! Open addressing in groups of eight slots. An entry is in the first group, from its home
+//! on, that had a free slot, and each full group that it probed past counts it. So a search
+//! ends at a group that no entry probed past, and a removal needs no tombstone.
 
 use core::borrow::Borrow;
 use core::mem;
@@ -10,7 +10,7 @@ use core::ops::Range;
 
 use super::slots::{GROUP, GroupHome, GroupIndex, Slots};
 
-/// A key that is in the table.
+/// A key in the table, and its state.
 #[derive(Debug)]
 pub(super) struct KeyEntry<K, V> {
     pub(super) key: K,
@@ -22,19 +22,19 @@ pub(super) struct KeyEntry<K, V> {
 pub(super) struct GroupMap<K, V> {
     slots: Slots<KeyEntry<K, V>>,
     len: usize,
-    /// The group that is to be swept next.
+    /// The group that is swept next.
     cursor: usize,
-    /// New keys that came, and are to come, between two sweeps: one for each sweep in a row
-    /// that found nobody, up to `MOST_SKIPPED`.
+    /// New keys that skip the sweep before one sweeps again, and those of them still to come:
+    /// one for each sweep in a row that found nothing, up to `MOST_SKIPPED`.
     skips: u32,
     skips_left: u32,
 }
 
-/// New keys that need not sweep between two that do, where sweeps find nobody. (None under
-/// loom, where each new key is to do what a few do.)
+/// Most new keys in a row that skip the sweep, while sweeps find nothing. (None under loom,
+/// where each new key has to do what a few do.)
 const MOST_SKIPPED: u32 = if cfg!(sluicegate_loom) { 0 } else { 2 };
 
-/// Groups up to which a table doubles: a larger one grows by half.
+/// Number of groups up to which a table doubles: a larger one grows by half.
 const SMALL: usize = 8;
 
 impl<K, V> GroupMap<K, V> {
@@ -50,12 +50,12 @@ impl<K, V> GroupMap<K, V> {
         self.slots.groups()
     }
 
-    /// The memory of all places.
+    /// Returns the memory of all slots, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.slots.bytes()
     }
 
-    /// The most entries before the table is made larger.
+    /// Returns the most entries that fit before the table grows.
     fn room(&self) -> usize {
         self.groups() * (GROUP - 1)
     }
@@ -77,19 +77,19 @@ impl<K, V> GroupMap<K, V> {
         self.slots.get(self.position(home, key)?)
     }
 
-    /// Asks for the tags that a search begins with.
+    /// Prefetches the tags with which a search begins.
     #[inline(always)]
     pub(super) fn fetch_tags(&self, home: GroupHome) {
         self.slots.fetch_tags(home.group(self.groups()));
     }
 
-    /// Asks for the entry that a search will look at first, once the tags are there.
+    /// Prefetches the entry that a search will look at first; the tags must have arrived.
     #[inline(always)]
     pub(super) fn fetch_entry(&self, home: GroupHome) {
         self.slots.fetch_match(home.group(self.groups()), home);
     }
 
-    /// Asks for the group that is to be swept, if it is for the next new key.
+    /// Prefetches the group that is swept next, if the next new key is to sweep it.
     #[inline(always)]
     pub(super) fn fetch_next_group(&self) {
         if self.skips_left == 0 {
@@ -118,7 +118,8 @@ impl<K, V> GroupMap<K, V> {
         }
         let mut group = home.group(groups);
         self.slots.fetch_first(group);
-        // Every group may have been passed by at some time, so no more of them than there are.
+        // Entries may have probed past every group at some time, so visit each group once at
+        // most.
         for _ in 0..groups {
             match self.slots.find(group, home, |entry| entry.key.borrow() == key) {
                 Ok(at) => return Some(at),
@@ -129,18 +130,18 @@ impl<K, V> GroupMap<K, V> {
         None
     }
 
-    /// The group after another: after the last, the first.
+    /// Returns the group after another; after the last, the first.
     #[inline(always)]
     fn after(&self, group: usize) -> usize {
         if group + 1 == self.groups() { 0 } else { group + 1 }
     }
 
-    /// Whether one more entry needs a larger table.
+    /// Returns whether one more entry needs a larger table.
     pub(super) fn is_full(&self) -> bool {
         self.len >= self.room()
     }
 
-    /// Makes the table larger if it is full, or so nearly that it is soon full again.
+    /// Grows the table if it is full, or so nearly that it would soon be full again.
     pub(super) fn make_room(&mut self) {
         if self.len >= self.room() / 4 * 3 {
             let groups = self.groups();
@@ -148,7 +149,7 @@ impl<K, V> GroupMap<K, V> {
         }
     }
 
-    /// Puts in a key that is not there.
+    /// Inserts a key that is not there.
     pub(super) fn insert(&mut self, home: GroupHome, key: K, state: V) {
         if self.is_full() {
             self.make_room();
@@ -166,7 +167,7 @@ impl<K, V> GroupMap<K, V> {
         }
     }
 
-    /// Moves all to so many groups, which are enough.
+    /// Moves all entries to a new array of `groups` groups, which must be enough.
     fn resize(&mut self, groups: usize) {
         let mut old = mem::replace(&mut self.slots, Slots::new(groups));
         self.cursor = 0;
@@ -200,12 +201,12 @@ impl<K, V> GroupMap<K, V> {
         Some(entry)
     }
 
-    /// All places, by the numbers of their groups.
+    /// Returns the range of all groups.
     pub(super) fn places(&self) -> Range<usize> {
         0..self.groups()
     }
 
-    /// The places of the next group, in turn, by its number.
+    /// Returns the next group to sweep, in rotation, as a range.
     pub(super) fn next_group(&mut self) -> Range<usize> {
         if self.groups() == 0 {
             return 0..0;
@@ -215,7 +216,7 @@ impl<K, V> GroupMap<K, V> {
         group..group + 1
     }
 
-    /// Says whether the next group is to be swept for the key that is put in now.
+    /// Returns whether the next group is to be swept for the key that is being inserted.
     #[inline(always)]
     pub(super) fn is_turn_to_sweep(&mut self) -> bool {
         let is_turn = self.skips_left == 0;
@@ -223,14 +224,15 @@ impl<K, V> GroupMap<K, V> {
         is_turn
     }
 
-    /// After a sweep for a new key that found so many: when the next one is.
+    /// Decides when the next sweep is, after a sweep for a new key that found `found` keys.
     #[inline(always)]
     pub(super) fn swept(&mut self, found: usize) {
         self.skips = if found > 0 { 0 } else { (self.skips + 1).min(MOST_SKIPPED) };
         self.skips_left = self.skips;
     }
 
-    /// Takes those out of the places of `groups` that are gone, and hands them to `removed`.
+    /// Takes the entries for which `is_gone` returns true out of `groups`, and hands them to
+    /// `removed`.
     pub(super) fn take_out(
         &mut self,
         groups: Range<usize>,
@@ -248,7 +250,7 @@ impl<K, V> GroupMap<K, V> {
         }
     }
 
-    /// Makes a table smaller that was almost empty all around.
+    /// Shrinks a table that is almost empty, once per rotation of the sweep.
     pub(super) fn shrink_in_turn(&mut self) {
         if self.cursor == 0 {
             self.shrink();
@@ -275,11 +277,11 @@ mod tests {
 
     use super::*;
 
-    /// Fewer under Miri, which takes a thousand times as long.
+    /// Number of steps; fewer under Miri, which takes a thousand times as long.
     const STEPS: usize = if cfg!(miri) { 30 } else { 400 };
     const KEYS: u64 = if cfg!(miri) { 1_000 } else { 30_000 };
 
-    /// Few homes, so that groups are full and passed by.
+    /// Gives keys few homes, so that groups are full and probed past.
     fn home(key: u16) -> GroupHome {
         GroupHome::new(u32::from(key % 5) << 28 | u32::from(key % 3))
     }

@@ -1,4 +1,4 @@
-//! A store of buckets as what [hot keys](crate::HotKeys) draw from.
+//! A store of buckets, from which the seats of [hot keys](crate::HotKeys) are prepaid.
 
 use alloc::borrow::ToOwned;
 use core::borrow::Borrow;
@@ -41,7 +41,7 @@ where
 
     #[inline(always)]
     fn ask(&self, hash: u64, key: &Q, permits: u64) -> Result<Grant, Denied> {
-        // Two of them, as in `try_acquire`.
+        // Two closures, as in `try_acquire`.
         self.spend_at(
             KeyPlace::of_hash(hash),
             key,

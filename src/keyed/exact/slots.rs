@@ -1,8 +1,8 @@
-//! Places for entries, in groups of eight, and what is known of them without a look at them.
+//! Slots for entries, in groups of eight, with tags that are read instead of the entries.
 //!
-//! A group's tags, a byte for each place, are one word and are looked at together. The entries
-//! lie in an array of their own, so that both can be on their way at the same time; so does the
-//! home of each, which is needed only when an entry comes or goes.
+//! The tags of a group, a byte for each slot, are one word and are compared together. The
+//! entries lie in an array of their own, so that tags and entries can be fetched at the same
+//! time. So do the homes, which are needed only when an entry is inserted or removed.
 
 #![allow(unsafe_code, reason = "what a place that is free holds is said by its tag, not twice")]
 
@@ -12,16 +12,16 @@ use core::mem::MaybeUninit;
 
 use crate::prefetch::prefetch;
 
-/// Places in a group.
+/// Slots in a group.
 pub(super) const GROUP: usize = 8;
 
 /// The lowest bit of each byte.
 const ONES: u64 = u64::MAX / 0xFF;
 
-/// The highest bit of each byte: of a tag, that the place is taken.
+/// The highest bit of each byte: set in the tag of a slot in use.
 const TAKEN: u64 = ONES << 7;
 
-/// Where a key belongs: a part of its hash.
+/// The home of a key: a part of its hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct GroupHome(u32);
 
@@ -30,8 +30,9 @@ impl GroupHome {
         GroupHome(hash)
     }
 
-    /// The first group that it may be in, of so many. They need not be a power of two; and
-    /// entries that were in order are so in a larger table too.
+    /// Returns the first group that the key may be in, in a table of `groups` groups. Their
+    /// number need not be a power of two, and entries that were in order are in order in a
+    /// larger table too.
     #[inline(always)]
     pub(super) fn group(self, groups: usize) -> usize {
         ((u64::from(self.0) * groups as u64) >> u32::BITS) as usize
@@ -39,27 +40,27 @@ impl GroupHome {
 
     #[inline(always)]
     fn tag(self) -> u64 {
-        // Of the bits that say little of the group.
+        // The low bits, which have little influence on the group.
         u64::from(self.0 & 0x7F | 0x80)
     }
 }
 
-/// All that is known of a group without a look at its entries.
+/// Metadata of a group: all that is read before its entries.
 #[derive(Clone, Copy, Debug, Default)]
 struct Group {
-    /// A byte for each place, 0 if it is free.
+    /// A byte for each slot, 0 if it is free.
     tags: u64,
-    /// Entries that found no place here, or before.
+    /// Entries with a home here or before that probed past this group because it was full.
     passed: u64,
 }
 
-/// The place of the lowest of `bits`.
+/// Returns the slot of the lowest of `bits`.
 #[inline(always)]
 fn place(bits: u64) -> usize {
     bits.trailing_zeros() as usize / 8
 }
 
-/// A place: the number of its group, and its own in there.
+/// A slot: the index of its group, and its own index in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GroupIndex {
     group: usize,
@@ -77,10 +78,10 @@ impl GroupIndex {
     }
 }
 
-/// Places for entries.
+/// Slots for entries.
 ///
-/// The arrays `homes` and `entries` are [`GROUP`] times as long as `groups`. The entry
-/// of a place is there if, and only if, the place's tag is not 0.
+/// The arrays `homes` and `entries` are [`GROUP`] times as long as `groups`. The entry of a
+/// slot is initialized if, and only if, the slot's tag is not 0.
 pub(super) struct Slots<T> {
     groups: Box<[Group]>,
     homes: Box<[GroupHome]>,
@@ -88,7 +89,7 @@ pub(super) struct Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// So many groups of places that are free.
+    /// Creates `groups` groups of free slots.
     pub(super) fn new(groups: usize) -> Slots<T> {
         Slots {
             groups: core::iter::repeat_n(Group::default(), groups).collect(),
@@ -102,12 +103,12 @@ impl<T> Slots<T> {
         self.groups.len()
     }
 
-    /// The memory of all places.
+    /// Returns the memory of all slots, in bytes.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.groups) + size_of_val(&*self.homes) + size_of_val(&*self.entries)
     }
 
-    /// Asks for the tags that a search begins with.
+    /// Prefetches the tags with which a search begins.
     #[inline(always)]
     pub(super) fn fetch_tags(&self, group: usize) {
         if let Some(group) = self.groups.get(group) {
@@ -115,7 +116,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Asks for the first entries of a group.
+    /// Prefetches the first entries of a group.
     #[inline(always)]
     pub(super) fn fetch_first(&self, group: usize) {
         if let Some(entry) = self.entries.get(group * GROUP) {
@@ -123,7 +124,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Asks for the entry that a search for `home` in the group looks at first.
+    /// Prefetches the entry that a search for `home` in the group looks at first.
     #[inline(always)]
     pub(super) fn fetch_match(&self, group: usize, home: GroupHome) {
         let Some(known) = self.groups.get(group) else { return };
@@ -135,7 +136,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Asks for a whole group.
+    /// Prefetches a whole group.
     #[inline(always)]
     pub(super) fn fetch_group(&self, group: usize) {
         self.fetch_tags(group);
@@ -147,8 +148,9 @@ impl<T> Slots<T> {
         }
     }
 
-    /// The place of the entry with that home that `is` it, in one group; `Err` if it is not
-    /// there, with whether entries of this home may be in the next one.
+    /// Returns the slot of the entry with that home for which `is` returns true, in one
+    /// group. If it is not there, returns `Err` with whether entries of this home may be in
+    /// the next group.
     #[inline(always)]
     pub(super) fn find(
         &self,
@@ -173,7 +175,7 @@ impl<T> Slots<T> {
         if !self.groups[at.group].is_taken(at.place) {
             return None;
         }
-        // SAFETY: the place is taken, so its entry is there.
+        // SAFETY: the slot is in use, so its entry is initialized.
         Some(unsafe { self.entries[at.index()].assume_init_ref() })
     }
 
@@ -182,18 +184,18 @@ impl<T> Slots<T> {
         if !self.groups[at.group].is_taken(at.place) {
             return None;
         }
-        // SAFETY: the place is taken, so its entry is there.
+        // SAFETY: the slot is in use, so its entry is initialized.
         Some(unsafe { self.entries[at.index()].assume_init_mut() })
     }
 
-    /// The home of what is at a place that is taken.
+    /// Returns the home of the entry in a slot in use.
     #[inline(always)]
     pub(super) fn home(&self, at: GroupIndex) -> GroupHome {
         self.homes[at.index()]
     }
 
-    /// Puts an entry into a group; hands it back if the group is full, which then remembers
-    /// that it was passed by.
+    /// Puts an entry into a group. Hands it back if the group is full, and counts it there as
+    /// one that probed past.
     #[inline(always)]
     pub(super) fn put(&mut self, group: usize, home: GroupHome, entry: T) -> Result<(), T> {
         let known = &mut self.groups[group];
@@ -203,14 +205,15 @@ impl<T> Slots<T> {
             return Err(entry);
         }
         let at = GroupIndex { group, place: place(free) };
-        // The entry first, and then that it is there. There is none to be dropped.
+        // The entry is written before its tag. The slot was free, so there is nothing to
+        // drop.
         self.entries[at.index()].write(entry);
         self.homes[at.index()] = home;
         known.tags |= home.tag() << (8 * at.place);
         Ok(())
     }
 
-    /// Takes out what is at a place.
+    /// Takes the entry out of a slot.
     #[inline(always)]
     pub(super) fn take(&mut self, at: GroupIndex) -> Option<T> {
         let known = &mut self.groups[at.group];
@@ -219,17 +222,17 @@ impl<T> Slots<T> {
         }
         let entry = &self.entries[at.index()];
         known.tags &= !(0xFF << (8 * at.place));
-        // SAFETY: the place was taken, so its entry was there; it is free now, so the entry is
-        // read once.
+        // SAFETY: the slot was in use, so its entry was initialized; it is free now, so the
+        // entry is read once.
         Some(unsafe { entry.assume_init_read() })
     }
 
-    /// An entry that passed a group by is no more.
+    /// Notes that an entry that had probed past the group is gone.
     pub(super) fn unpass(&mut self, group: usize) {
         self.groups[group].passed -= 1;
     }
 
-    /// The places of a group that are taken now.
+    /// Returns the slots of a group that are in use now.
     #[inline(always)]
     pub(super) fn taken(&self, group: usize) -> impl Iterator<Item = GroupIndex> + use<T> {
         let mut taken = self.groups[group].tags & TAKEN;
@@ -261,8 +264,8 @@ impl<T> Slots<T> {
 }
 
 impl Group {
-    /// A bit for each place that may hold an entry of this tag, of those that are taken. (Above
-    /// one that does, there may be one that does not.)
+    /// Returns a bit for each slot in use that may hold an entry of this tag. (Above a slot
+    /// that does, there may be one that does not.)
     #[inline(always)]
     fn matches(self, tag: u64) -> u64 {
         let differences = self.tags ^ (ONES * tag);
@@ -279,7 +282,7 @@ impl<T> Drop for Slots<T> {
     fn drop(&mut self) {
         if core::mem::needs_drop::<T>() {
             let mut rest = Rest { slots: self, group: 0 };
-            // If one panics, what is left is dropped with `rest`.
+            // If a drop panics, the remaining entries are dropped with `rest`.
             while rest.drop_next() {}
         }
     }
@@ -292,7 +295,7 @@ struct Rest<'a, T> {
 }
 
 impl<T> Rest<'_, T> {
-    /// Drops one of them, which is free before it is dropped. Whether there was one.
+    /// Drops one entry, after its slot was freed. Returns whether there was one.
     fn drop_next(&mut self) -> bool {
         while self.group < self.slots.groups() {
             let first = self.slots.taken(self.group).next();

@@ -1,5 +1,4 @@
-//! The shards, and what a call does in them: find, decide, put in. Who leaves them is in
-//! `room`.
+//! The shards, and the steps of a call in them: find, decide, insert. Eviction is in `evict`.
 
 mod evict;
 pub(crate) mod group;
@@ -23,19 +22,19 @@ use super::slots::GroupHome;
 
 use self::evict::GRACE_NANOS;
 
-/// How many shards there are. A shard is locked to put a key in, and then the others are
-/// free; and the time to make one larger is a part of the whole in so many. (Two under loom:
-/// each lock is one more thing for it to follow.)
+/// Number of shards. A shard is locked to insert a key, while the others stay free; and
+/// growing one takes that fraction of the time to grow the whole. (Two under loom, for which each lock
+/// adds to the states to explore.)
 const SHARDS: usize = 1 << SHARD_BITS;
 const SHARD_BITS: u32 = if cfg!(sluicegate_loom) { 1 } else { 7 };
 
-// Where a key belongs, from the top of its hash, which is multiplied first: the hasher may
-// be a weak one.
+// The place of a key, taken from the top of its hash. The hash is multiplied first, because
+// the hasher may be a weak one.
 const HOME: Field = Field::low(64 - SHARD_BITS - 32).then(32);
 const SHARD: Field = HOME.then(SHARD_BITS);
 const _: () = assert!(SHARD.end() == u64::BITS);
 
-/// Where a key belongs.
+/// The place of a key: its shard, and its home in the shard's table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyPlace {
     shard: usize,
@@ -54,8 +53,8 @@ impl KeyPlace {
 pub(super) struct KeyShard<K, L: Engine<K>> {
     pub(super) table: GroupMap<K, L::State>,
     pub(super) terms: L::Terms,
-    /// The latest time at which a key that was forgotten was idle. A key that is put in
-    /// starts from then, if its caller's clock is behind.
+    /// The latest time at which an evicted key was idle. A key that is inserted starts from
+    /// this time if its caller's clock is behind.
     horizon_nanos: u64,
 }
 
@@ -66,16 +65,16 @@ pub(super) struct Store<K, L: Engine<K>> {
     shards: Box<[Locked<K, L>]>,
     pub(super) limiter: L,
     max_keys: u64,
-    /// Keys that are in, or being put in.
+    /// Keys in the store, and those being inserted.
     keys: AtomicWord<u64>,
-    /// The shard in which room is looked for next.
+    /// The shard in which the next search for space begins.
     search: AtomicWord<u64>,
     healed: AtomicWord<u64>,
 }
 
-/// A key for which there is no room.
+/// The result for a key for which there is no space.
 pub(super) struct NoRoom {
-    /// How it would stand.
+    /// The grant that a new key would have received.
     pub(super) fresh: Grant,
     pub(super) retry_after: Duration,
 }
@@ -100,7 +99,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     }
 
     pub(super) fn len(&self) -> u64 {
-        // ORDERING: Relaxed. A count; nothing is decided by it.
+        // ORDERING: Relaxed. A count; no decision depends on it.
         // MODEL: none.
         self.keys.load(Relaxed)
     }
@@ -115,7 +114,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         self.shards.iter().map(|shard| &**shard)
     }
 
-    /// What `look` makes of the terms of the shard to which a change comes last.
+    /// Returns what `look` returns for the terms of the shard that a change reaches last.
     pub(super) fn terms_in_force<T>(&self, look: impl Fn(&L::Terms) -> T) -> T {
         look(&self.shards[SHARDS - 1].read().terms)
     }
@@ -125,8 +124,9 @@ impl<K, L: Engine<K>> Store<K, L> {
         &self.shards[place.shard % SHARDS]
     }
 
-    /// Asks the key by `ask`, if it is known and its state is one that can be; else says
-    /// by what reading of the clock a key may be put in, if by any from before the lock.
+    /// Spends for the key by `ask`, if it is known and its state is possible. Otherwise
+    /// returns the clock reading by which a key may be inserted, or `None` if that must be
+    /// made under the lock.
     #[inline(always)]
     pub(super) fn spend_known<Q>(
         &self,
@@ -138,12 +138,13 @@ impl<K, L: Engine<K>> Store<K, L> {
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        // Before the lock, which is held the shorter. A key that is in has a level that is
-        // not lowered by an early reading; only what is put in needs a later one.
+        // Reads the clock before taking the lock, to hold it for a shorter time. An early
+        // reading does not lower the level of a known key; only an insertion needs a later
+        // one.
         let now_nanos = self.limiter.now_nanos();
         let shard = self.shard_of(place).read();
         let Some(entry) = shard.table.find(place.home, key) else {
-            // It will be swept when this key is put in.
+            // Inserting this key will sweep that group.
             shard.table.fetch_next_group();
             return Err(Some(now_nanos));
         };
@@ -153,9 +154,9 @@ impl<K, L: Engine<K>> Store<K, L> {
         }
     }
 
-    /// Asks the key by `ask`, and puts it in if something is granted to it. It alone
-    /// has the state then. The reading of the clock that the caller made before is used where
-    /// it is as good as another.
+    /// Spends for the key by `ask`, and inserts the key if something is granted. A new state
+    /// is then this call's alone. Uses the caller's earlier clock reading where it is as good
+    /// as a new one.
     pub(super) fn spend<Q>(
         &self,
         place: KeyPlace,
@@ -191,7 +192,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 let answer = ask(&self.limiter, &shard.terms, &state, now_nanos);
                 let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
                 let fresh = match answer {
-                    // What was taken has to be remembered, be it less than a permit.
+                    // Anything taken has to be stored, even less than a permit.
                     Ok(grant)
                         if grant.permits() > 0
                             || self.limiter.is_begun(&shard.terms, &state, now_nanos) =>
@@ -207,7 +208,8 @@ impl<K, L: Engine<K>> Store<K, L> {
                 }
                 if let Some(reserved) = self.has_room(shard, &mut searched) {
                     if shard.table.is_full() {
-                        // All would be moved anyway, so first see who need not be.
+                        // All entries would be moved anyway, so first evict those that need
+                        // not be.
                         self.sweep_shard(shard, now_nanos.saturating_sub(GRACE_NANOS));
                         shard.table.make_room();
                     }
@@ -224,12 +226,12 @@ impl<K, L: Engine<K>> Store<K, L> {
         }
     }
 
-    /// Says whether the key can be put in by a reading of the clock from before the lock: if it is
-    /// not there, and if no key was forgotten by a later reading. Else it is not as good as a
-    /// reading made under the lock. It may be from long before, for the caller may have been
-    /// held up since: a state that others have left meanwhile would look like one from ahead of
-    /// the clock, and be started again from full; and a key that was forgotten meanwhile would
-    /// come back with more than it had then.
+    /// Returns whether the key can be inserted by a clock reading from before the lock: if
+    /// the key is not there, and no key was evicted by a later reading. Otherwise that
+    /// reading is not as good as one made under the lock. It may be from long before, because
+    /// the caller may have been suspended since. A state that others have left meanwhile
+    /// would then look like one from ahead of the clock, and would start again from full; and
+    /// a key that was evicted meanwhile would come back with more than it had then.
     #[inline]
     fn is_late_enough<Q>(
         &self,
@@ -248,7 +250,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             && self.limiter.settled(terms, *horizon_nanos, reading_nanos).is_none()
     }
 
-    /// Forgets the key, whatever its state.
+    /// Removes the key, whatever its state.
     pub(super) fn remove<Q>(&self, place: KeyPlace, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -257,7 +259,8 @@ impl<K, L: Engine<K>> Store<K, L> {
         self.take_out(&mut self.shard_of(place).write(), place, key)
     }
 
-    /// What `look` makes of the key under the lock; of a fresh state if it is not known.
+    /// Returns what `look` returns for the key under the lock, or for a fresh state if it is
+    /// unknown.
     pub(super) fn look<Q, T>(
         &self,
         place: KeyPlace,
@@ -308,7 +311,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         look(&shard.terms, &state, now_nanos)
     }
 
-    /// Whether the key is known.
+    /// Returns whether the key is known.
     pub(super) fn has<Q>(&self, place: KeyPlace, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -334,8 +337,8 @@ impl<K, L: Engine<K>> Store<K, L> {
         found.map(|entry| change(&shard.terms, entry, now_nanos)).is_some()
     }
 
-    /// Puts a key in with the state that `change` makes of a fresh one, or of the one that
-    /// is there. Whether there was room.
+    /// Inserts a key with the state that `change` makes of a fresh one, or changes the state
+    /// that is there. Returns whether there was space.
     pub(super) fn put(
         &self,
         place: KeyPlace,

@@ -1,4 +1,4 @@
-//! What can be asked of a key.
+//! The verbs of a store of keys with any limiter.
 
 use alloc::borrow::ToOwned;
 use core::borrow::Borrow;
@@ -21,18 +21,18 @@ where
 {
     /// Takes all of `permits` for the key, or none if there are not enough.
     ///
-    /// Finds the key under a lock that callers share; waits only while a new key is put
-    /// into the same one of 128 shards, or while that shard grows, is swept or is changed. Does not
-    /// allocate if the key is known. Reads the clock once; twice if the key is new and another
-    /// key of its shard was forgotten, or the same one put in, since the first reading; more often
-    /// where a store that is full is searched for room, or a state has to heal.
-    /// Asking for 0 permits is always granted and changes nothing. A denial writes nothing to the key's
-    /// state, and makes no key known.
+    /// Finds the key under a shared lock. Waits only while a new key is inserted into the
+    /// same one of 128 shards, or while that shard grows, is swept or is changed. Does not
+    /// allocate if the key is known. Reads the clock once; twice if the key is new and, since
+    /// the first reading, another key of its shard was evicted or the same key was inserted;
+    /// more often while a full store is searched for space, or a state has to heal. A request
+    /// for 0 permits is always granted and changes nothing. A denial writes nothing to the
+    /// key's state, and makes no key known.
     ///
     /// # Errors
     ///
-    /// * [`Denied::Wait`] and [`Denied::TooLarge`] as of a limiter without keys.
-    /// * [`Denied::Full`] if the key is not known and there is no room for it, if
+    /// * [`Denied::Wait`] and [`Denied::TooLarge`] as for a limiter without keys.
+    /// * [`Denied::Full`] if the key is not known and there is no space for it, if
     ///   [`WhenFull`](crate::WhenFull) says so.
     ///
     /// # Examples
@@ -57,7 +57,7 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        // The first is called from one place, so the compiler puts it there.
+        // The first has one call site, so the compiler inlines it.
         self.spend(
             key,
             Request::All(permits),
@@ -70,13 +70,13 @@ where
         )
     }
 
-    /// Takes as many of `permits` as there are for the key, at least one.
+    /// Takes as many of `permits` as are available for the key, at least one.
     ///
-    /// In all else as [`try_acquire`](Keyed::try_acquire).
+    /// In all else the same as [`try_acquire`](Keyed::try_acquire).
     ///
     /// # Errors
     ///
-    /// [`Denied::Wait`] if there is not one permit, and [`Denied::Full`].
+    /// [`Denied::Wait`] if less than one permit is available, and [`Denied::Full`].
     ///
     /// # Examples
     ///
@@ -99,11 +99,11 @@ where
         self.spend(key, Request::UpTo(permits), ask, ask)
     }
 
-    /// What [`try_acquire`](Keyed::try_acquire) would answer now, if there is room for the
-    /// key. Takes nothing, and makes no key known.
+    /// Returns what [`try_acquire`](Keyed::try_acquire) would return now, if there is space
+    /// for the key. Takes nothing, and makes no key known.
     ///
-    /// `peek(key, 0)` reads what is there. Clones a key that is not known; does not
-    /// allocate otherwise. Nobody is told of it.
+    /// `peek(key, 0)` reads what is available. Clones a key that is not known; does not
+    /// allocate otherwise. The observer is not told.
     ///
     /// # Errors
     ///
@@ -134,8 +134,8 @@ where
 
     /// Makes the key full again.
     ///
-    /// Does not allocate. What the key was granted before does not count any more. One that is
-    /// not known stays so.
+    /// Does not allocate. Permits granted to the key before no longer count. A key that is
+    /// not known stays unknown.
     ///
     /// # Examples
     ///
@@ -159,10 +159,10 @@ where
         });
     }
 
-    /// Forgets the key and what it was granted: it is again as one that was never asked
-    /// for. Whether it was known.
+    /// Removes the key and its state: it is again like a key that was never seen. Returns
+    /// whether it was known.
     ///
-    /// A call that is under way comes before it or after it.
+    /// A concurrent call for the key takes effect either before the removal or after it.
     ///
     /// # Examples
     ///
@@ -183,7 +183,7 @@ where
         self.store.remove(self.place(key), key)
     }
 
-    /// Whether the key is known. One that is not is full.
+    /// Returns whether the key is known. A key that is not known is full.
     pub fn contains<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -192,7 +192,8 @@ where
         self.store.has(self.place(key), key)
     }
 
-    /// Asks a key that is known by `first`, or any by `ask`, whose state nobody else has then.
+    /// Spends for a known key by `first`, or for any key by `ask`, which then has the state
+    /// to itself.
     #[inline(always)]
     pub(super) fn spend<Q>(
         &self,
@@ -211,7 +212,7 @@ where
         answer
     }
 
-    /// The same, of a key whose place is known. Nobody is told of it.
+    /// Does the same for a key whose place is known. The observer is not told.
     #[inline(always)]
     pub(super) fn spend_at<Q>(
         &self,
@@ -271,8 +272,8 @@ where
 }
 
 impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
-    /// How many keys are known: those that were granted something and were not full again
-    /// when somebody last looked. Exact when nobody is putting one in.
+    /// Returns the number of known keys: those that were granted something and were not full
+    /// again when they were last looked at. Exact while no key is being inserted.
     ///
     /// Reads one word.
     #[must_use]
@@ -280,33 +281,34 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
         self.store.len() as usize
     }
 
-    /// Whether no key is known.
+    /// Returns whether no key is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The most keys that are known at a time.
+    /// Returns the maximum number of keys that are known at a time.
     #[must_use]
     pub fn max_keys(&self) -> usize {
         self.store.max_keys() as usize
     }
 
-    /// The memory of the places of keys, in bytes; what keys and limiters keep elsewhere (the
-    /// text of a `String`, a limiter of [`Each`](crate::Each)) is not in it.
+    /// Returns the memory of the slots for keys, in bytes. Memory that keys and limiters hold
+    /// elsewhere (the text of a `String`, a limiter of [`Each`](crate::Each)) is not
+    /// included.
     ///
-    /// Locks one shard after the other, to read.
+    /// Takes the shared lock of one shard after the other.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.store.shards().map(|shard| shard.read().table.bytes()).sum()
     }
 
-    /// Forgets all keys that are full again, and gives memory back; says how many. So it does
-    /// those that no call can have left as they are, because the clock has gone back; they count
-    /// as [`healed`](Keyed::healed).
+    /// Removes all keys that are full again, gives memory back, and returns the number of
+    /// keys removed. Keys in a state that no call can have left, because the clock has gone
+    /// back, are removed too, and count as [`healed`](Keyed::healed).
     ///
-    /// Never needed to keep memory in bounds: new keys see to others. It is for a
-    /// store that is not given new keys any more. Locks one shard after the other.
+    /// Never needed to keep memory bounded, because new keys evict idle ones. Useful for a
+    /// store that receives no more new keys. Locks one shard after the other.
     pub fn sweep(&self) -> usize {
         let shards = self.store.shards().map(|shard| {
             let shard = &mut *shard.write();
@@ -318,21 +320,21 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
         shards.sum()
     }
 
-    /// How often a state was found that no call can have left, because the clock had gone
-    /// back, and was started again from full. (The keys of a shard that are not known have
-    /// one state.) See [`Clock`](crate::Clock) for when that is.
+    /// Returns how often a state was found that no call can have left, because the clock had
+    /// gone back, and was started again from full. (The unknown keys of a shard have one
+    /// state.) See [`Clock`](crate::Clock) for when that is.
     #[must_use]
     pub fn healed(&self) -> u64 {
         self.store.healed()
     }
 
-    /// The limiter of each key.
+    /// Returns the limiter of the keys.
     #[must_use]
     pub fn limiter(&self) -> &L {
         &self.store.limiter
     }
 
-    /// The clock.
+    /// Returns the clock.
     #[must_use]
     pub fn clock(&self) -> &L::Clock {
         self.store.limiter.clock()

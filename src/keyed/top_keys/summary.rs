@@ -1,13 +1,13 @@
 //! Counts of the most frequent keys of a stream. No atomics here.
 //!
-//! The entries stay where they are; two lists of their indices say where each is found:
-//! chains of those whose hashes are alike, and a heap with the least count on top.
+//! The entries stay where they are. Two lists of their indices find them: chains of entries
+//! whose hashes agree in the low bits, and a heap with the least count on top.
 
 use core::borrow::Borrow;
 
 use super::TopKey;
 
-/// No entry.
+/// The index of no entry.
 const NONE: u32 = u32::MAX;
 
 pub(super) struct Summary<O> {
@@ -22,14 +22,14 @@ struct Entry<O> {
     hash: u64,
     count: u64,
     error: u64,
-    /// The next of its chain.
+    /// The next entry of its chain.
     next: u32,
-    /// Where it is in the heap.
+    /// Index of the entry in the heap.
     place: u32,
 }
 
 impl<O> Summary<O> {
-    /// Of `most` keys at most.
+    /// Creates a summary of at most `most` keys.
     pub(super) fn new(most: usize) -> Summary<O> {
         Summary {
             entries: Vec::with_capacity(most),
@@ -49,7 +49,7 @@ impl<O> Summary<O> {
         self.entries.len() == self.most
     }
 
-    /// The most that was counted of any key that is not here.
+    /// Returns the most that can have been counted of a key that is not here.
     fn least(&self) -> u64 {
         match self.heap.first() {
             Some(&top) if self.is_full() => self.entries[top as usize].count,
@@ -57,7 +57,7 @@ impl<O> Summary<O> {
         }
     }
 
-    /// Counts `more` of `key`.
+    /// Counts `more` for `key`.
     pub(super) fn add<K>(&mut self, hash: u64, key: &K, more: u64)
     where
         K: ?Sized + Eq + ToOwned<Owned = O>,
@@ -86,7 +86,7 @@ impl<O> Summary<O> {
         K: ?Sized + ToOwned<Owned = O>,
     {
         let index = self.heap[0];
-        // What the user's code does comes first: it may panic.
+        // User code runs first, because it may panic.
         key.clone_into(&mut self.entries[index as usize].key);
         self.unlink(index);
         let entry = &mut self.entries[index as usize];
@@ -158,7 +158,7 @@ impl<O> Summary<O> {
         }
     }
 
-    /// The count at `place` has grown.
+    /// Restores the heap after the count at `place` has grown.
     fn sink(&mut self, mut place: usize) {
         loop {
             let below = [2 * place + 1, 2 * place + 2];
@@ -173,7 +173,7 @@ impl<O> Summary<O> {
         }
     }
 
-    /// The count at `place` is new.
+    /// Restores the heap after a new count was put at `place`.
     fn rise(&mut self, mut place: usize) {
         while place > 0 && self.count_at(place) < self.count_at((place - 1) / 2) {
             self.swap(place, (place - 1) / 2);
@@ -182,16 +182,17 @@ impl<O> Summary<O> {
     }
 }
 
-/// Several summaries in one. Of each key the `count` is kept less the least of each summary
-/// that has it, and as `error` what that least is above the key's own error there.
+/// Several summaries in one. The `count` of a key is kept less the least count of each
+/// summary that has it; its `error` is the amount by which that least count exceeds the key's
+/// own error there.
 pub(super) struct Merged<O> {
     keys: Summary<O>,
-    /// The sum of the least of all.
+    /// The sum of the least counts of all summaries.
     least: u64,
 }
 
 impl<O> Merged<O> {
-    /// Of `most` keys at most.
+    /// Creates a merged summary of at most `most` keys.
     pub(super) fn new(most: usize) -> Merged<O> {
         Merged { keys: Summary::new(most), least: 0 }
     }
@@ -216,7 +217,7 @@ impl<O> Merged<O> {
         }
     }
 
-    /// The first `most`, the one with the highest count first.
+    /// Returns the first `most` keys, the one with the highest count first.
     pub(super) fn top(self, most: usize) -> Vec<TopKey<O>> {
         let least = self.least;
         let mut top: Vec<_> = (self.keys.entries.into_iter())

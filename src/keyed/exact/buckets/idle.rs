@@ -1,11 +1,12 @@
-//! Idleness: which keys could be forgotten, found for many of them at one time.
+//! Idleness: tells which keys can be evicted, for many of them at one time.
 
 use crate::bucket::level::Level;
 
 use super::Common;
 
 impl Common {
-    /// By what an idle key is told: the balance of the keys that are not known.
+    /// Returns the test for idle keys at `now_nanos`: their balance is that of an unknown
+    /// key.
     #[inline]
     pub(super) fn idleness(&self, now_nanos: u64) -> Idleness {
         let accrued = self.terms.accrued(now_nanos);
@@ -14,7 +15,7 @@ impl Common {
     }
 }
 
-/// The units that have accrued by some time, and the balance of a key then that is not known.
+/// The units accrued by some time, and the balance that an unknown key has then.
 #[derive(Clone, Copy)]
 pub(super) struct Idleness {
     accrued: u64,

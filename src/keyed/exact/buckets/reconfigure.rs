@@ -1,4 +1,4 @@
-//! What a change of a quota does to the keys of a shard. It happens under the lock.
+//! Changes of the quota of a shard's keys, made under its exclusive lock.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,7 +14,8 @@ use crate::sync::Ordering::Relaxed;
 use super::{Common, State, full};
 
 impl Common {
-    /// What `new` terms make of these and of the levels of `states`, all of this tier.
+    /// Returns `new` terms as the successors of these, and carries the levels of `states`
+    /// over, which are all of this tier.
     pub(in crate::keyed::exact) fn changed<'a, N: 'a>(
         &self,
         new: &Terms,
@@ -29,29 +30,29 @@ impl Common {
         let unknown = Level::leaving(holding.balance, accrued);
         let terms = new.succeeding(&self.terms, holding, unknown, now_nanos);
         for state in states {
-            // ORDERING: Relaxed. The lock of the shard is held to write.
-            // MODEL: none; there is nobody to race with.
+            // ORDERING: Relaxed. The exclusive lock of the shard is held.
+            // MODEL: none; no other thread can race.
             let level = carried(state.level.load(Relaxed));
             state.level = AtomicWord::new(Level::leaving(level.balance, accrued));
         }
         Common { terms, unknown }
     }
 
-    /// Whether the terms can tell the time, and some call can have left `level`.
+    /// Returns whether the terms can tell the time, and some call can have left `level`.
     #[inline]
     pub(super) fn is_possible(&self, level: Level, now_nanos: u64) -> bool {
         let balance = level.balance(self.terms.accrued(now_nanos), self.terms.capacity);
-        // Only a debt can be too deep; that is the cheaper question.
+        // Only a debt can be too deep. The balance is the cheaper test.
         !self.terms.is_out_of_range(now_nanos)
             && (balance >= 0 || !self.terms.is_impossible(balance, now_nanos))
     }
 
-    /// The same to go on with from `now_nanos` on, without regard to the horizon: a key
-    /// that is not known has the level with which it would have been put in then.
+    /// Returns these terms to go on with from `now_nanos` on, without the horizon: an unknown
+    /// key has the level with which it would have been inserted then.
     ///
-    /// Such a level may look like a debt now, as would that of a key that had been kept. If
+    /// Such a level may look like a debt now, as that of a key that had been kept would. If
     /// it is deeper than any call can have left it, the clock has gone back (or so far ahead
-    /// that the word has come round): then all that are not known start again from full.
+    /// that the word has wrapped): then all unknown keys start again from full.
     pub(super) fn settled(&self, horizon_nanos: u64, now_nanos: u64) -> Settled<Common> {
         if self.terms.is_out_of_range(now_nanos) {
             return Settled { terms: self.restarted(now_nanos), has_healed: true };
@@ -62,7 +63,7 @@ impl Common {
         Settled { terms: Common { terms: self.terms, unknown }, has_healed }
     }
 
-    /// The same terms from now on, for keys none of which is known.
+    /// Returns the same terms from `now_nanos` on, if no key is known under them.
     fn restarted(&self, now_nanos: u64) -> Common {
         let holding = self.holding(self.unknown, now_nanos).filled(&self.terms);
         let unknown = Level::ZERO;
@@ -79,7 +80,7 @@ impl Common {
         state: &State<N>,
         now_nanos: u64,
     ) -> Snapshot {
-        // ORDERING: Relaxed. The lock of the shard orders it; nothing is decided by it.
+        // ORDERING: Relaxed. The lock of the shard orders it; no decision depends on it.
         // MODEL: none.
         self.holding(state.level.load(Relaxed), now_nanos).snapshot(&self.terms)
     }
@@ -103,7 +104,7 @@ impl<N: Copy> State<N> {
     }
 }
 
-/// `commons` with that of `tier` replaced.
+/// Returns `commons` with that of `tier` replaced.
 pub(in crate::keyed::exact) fn replaced(
     commons: &[Common],
     tier: usize,
@@ -117,7 +118,7 @@ pub(in crate::keyed::exact) fn replaced(
 }
 
 impl<C: crate::Clock, T> super::Buckets<C, T> {
-    /// Asks for the tier of the key again, and carries its tokens there.
+    /// Determines the tier of the key again, and carries its tokens over to it.
     pub(in crate::keyed::exact) fn move_to_tier<K>(
         &self,
         commons: &[Common],
@@ -131,8 +132,8 @@ impl<C: crate::Clock, T> super::Buckets<C, T> {
         let old = Self::common(commons, state.tier);
         let tier = self.tier.of(key, commons.len());
         let new = Self::common(commons, tier);
-        // ORDERING: Relaxed. The lock of the shard is held to write.
-        // MODEL: none; there is nobody to race with.
+        // ORDERING: Relaxed. The exclusive lock of the shard is held.
+        // MODEL: none; no other thread can race.
         let holding = old.holding(state.level.load(Relaxed), now_nanos);
         let holding = holding.carried(&old.terms, &new.terms, carry);
         let level = Level::leaving(holding.balance, new.terms.accrued(now_nanos));

@@ -1,4 +1,4 @@
-//! The loop that spends from the level of one key, under terms that stay.
+//! The loop that spends from the level of one key, under terms that cannot change meanwhile.
 
 use crate::bucket::level::Level;
 use crate::bucket::spend::{Charge, NotSpent, Spend};
@@ -10,7 +10,7 @@ use crate::keyed::exact::per_key::Answer;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Relaxed};
 
-/// Spends what `charge` says from `word`, if `SPEND`.
+/// Spends the cost that `charge` returns from `word` if `SPEND`; otherwise only evaluates it.
 #[inline(always)]
 pub(super) fn spend<const SPEND: bool>(
     terms: &Terms,
@@ -19,16 +19,17 @@ pub(super) fn spend<const SPEND: bool>(
     charge: impl Fn(&Terms, i64) -> Charge,
 ) -> Answer {
     spend_by::<SPEND>(terms, word, now_nanos, charge, |seen, next| {
-        // ORDERING: AcqRel, so that what one admitted caller did before it asked is
-        // visible to the next one. The bound needs neither: the word's CASes have one
-        // order under any ordering. Relaxed on failure, as the load of `spend_by`.
+        // ORDERING: AcqRel, so that what one admitted caller did before its call is visible
+        // to the next one. The bound does not need it: the word's CASes have one order under
+        // any ordering. Relaxed on failure, as for the load of `spend_by`.
         // MODEL: `a_known_key_has_one_burst`,
         // `what_was_done_before_a_grant_is_seen_after_the_next_of_a_key`.
         word.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok()
     })
 }
 
-/// The same of a word that nobody else has, for the lock of its shard is held alone.
+/// Spends from a word that no other thread has access to: its shard's lock is held
+/// exclusively.
 #[inline(always)]
 pub(super) fn spend_alone(
     terms: &Terms,
@@ -37,15 +38,16 @@ pub(super) fn spend_alone(
     charge: impl Fn(&Terms, i64) -> Charge,
 ) -> Answer {
     spend_by::<true>(terms, word, now_nanos, charge, |_, next| {
-        // ORDERING: Relaxed, and no CAS. The lock orders it, and shows the next caller what
-        // this one did before it asked.
+        // ORDERING: Relaxed, and no CAS. The lock orders the store, and shows the next caller
+        // what this one did before its call.
         // MODEL: `a_new_key_has_one_burst`.
         word.store(next, Relaxed);
         true
     })
 }
 
-/// Spends what `charge` says from `word`, if `SPEND`, by `replace`.
+/// Spends the cost that `charge` returns from `word`, writing by `replace`, if `SPEND`;
+/// otherwise only evaluates it.
 #[inline(always)]
 fn spend_by<const SPEND: bool>(
     terms: &Terms,
@@ -59,9 +61,9 @@ fn spend_by<const SPEND: bool>(
         None => terms.accrued(now_nanos),
     };
     let mut pauses = Pauses::new();
-    // ORDERING: Relaxed. The terms do not depend on the level, and the CAS fails on one
-    // that is old. A denial from it is one of a moment ago: the call had begun by then,
-    // for the lock of the shard showed it all that happened before.
+    // ORDERING: Relaxed. The terms do not depend on the level, and the CAS fails on a stale
+    // one. A denial decided on a stale level was right a moment ago, when this call had
+    // already begun: the lock of the shard showed it all that happened before the call.
     // MODEL: `a_known_key_has_one_burst`.
     let mut seen = word.load(Relaxed);
     loop {
@@ -95,7 +97,8 @@ fn spend_by<const SPEND: bool>(
     }
 }
 
-/// Only a debt can be too deep, and only with one is there nothing to grant.
+/// Marks an answer from an impossible balance. Only a debt can be too deep, and only with a
+/// debt is there nothing to grant.
 #[inline]
 fn or_impossible(
     terms: &Terms,
@@ -119,7 +122,7 @@ mod tests {
     use crate::bucket::spend::all_of;
     use crate::quota;
 
-    /// Another is granted seven while this one makes up its mind.
+    /// Another caller is granted seven permits between this caller's decision and its CAS.
     #[test]
     fn who_lost_a_race_is_granted_of_what_is_left_and_no_more() {
         let terms = Terms::of_quota(quota!(10 / second));

@@ -1,17 +1,17 @@
-//! Which of several quotas is a key's.
+//! The tier of a key: which of several quotas applies to it.
 
-/// How the tier of a key is found: [`OneTier`] or [`Tiers`]. It cannot be implemented
+/// A way to find the tier of a key: [`OneTier`] or [`Tiers`]. It cannot be implemented
 /// elsewhere.
 pub trait Tier<K>: Numbers<K> {}
 
 impl<K, T: Numbers<K>> Tier<K> for T {}
 
-/// What numbers the tier of a key.
+/// A function from keys to the numbers of their tiers.
 pub trait Numbers<K> {
-    /// What is kept of it in the key's state.
+    /// The part of the number that is kept in the key's state.
     type Number: Number;
 
-    /// The number of a key, of so many.
+    /// Returns the number of the key's tier, of `tiers`.
     fn of(&self, key: &K, tiers: usize) -> Self::Number;
 }
 
@@ -45,7 +45,7 @@ impl<K> Numbers<K> for OneTier {
     fn of(&self, _key: &K, _tiers: usize) {}
 }
 
-/// The quota whose number a function makes of the key.
+/// The quota whose number a function computes from the key.
 #[derive(Clone, Copy, Debug)]
 pub struct Tiers<F>(pub(super) F);
 
@@ -53,7 +53,7 @@ impl<K, F: Fn(&K) -> usize> Numbers<K> for Tiers<F> {
     type Number = u8;
 
     fn of(&self, key: &K, tiers: usize) -> u8 {
-        // At most 64 of them.
+        // There are at most 64 tiers.
         (self.0)(key).min(tiers - 1) as u8
     }
 }

@@ -1,4 +1,4 @@
-//! Who leaves a store, and the place of who comes: reserve, sweep, search, heal.
+//! Eviction of idle keys, and the bound on the number of keys: reserve, sweep, search, heal.
 
 use core::borrow::Borrow;
 use core::mem;
@@ -13,20 +13,20 @@ use crate::time::units::NANOS_PER_SECOND;
 
 use super::{KeyPlace, KeyShard, SHARDS, Store};
 
-/// Groups of places that a call looks at for an idle key, if there is no room: all of a store
-/// of so few keys, or a few of a larger one, where a key that is refused should cost little.
-/// (Of `FEW_KEYS` in 128 shards that is some 400 groups, and a lock counts as one. Fewer under
-/// loom: every look at a shard is one more turn of a lock.)
+/// Number of groups that a call searches for an idle key, if there is no space: all of a
+/// store of up to `FEW_KEYS` keys, or a few groups of a larger one, where refusing a key
+/// should be cheap. (`FEW_KEYS` in 128 shards are some 400 groups, and a lock counts as one
+/// group. Fewer under loom: every look at a shard adds a turn of a lock.)
 const SEARCH_ALL: usize = if cfg!(sluicegate_loom) { 3 } else { 1_024 };
 const SEARCH_SOME: usize = if cfg!(sluicegate_loom) { 3 } else { 32 };
 const FEW_KEYS: u64 = 1_000;
 
-/// A key that has just become full may well be asked for again soon, and would be put in
-/// anew: it is kept for so much longer, if there is room.
+/// Time for which an idle key is kept, if there is space. A key that has just become full may
+/// well be asked for again soon, and would have to be inserted again.
 pub(super) const GRACE_NANOS: u64 = NANOS_PER_SECOND / 10;
 
 impl<K, L: Engine<K>> Store<K, L> {
-    /// Takes a place for one key more; looks for idle keys in the shard if there is none.
+    /// Reserves space for one more key; if there is none, evicts idle keys of the shard.
     pub(super) fn has_room(
         &self,
         shard: &mut KeyShard<K, L>,
@@ -35,7 +35,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         if self.reserve() {
             return Some(Reserved(&self.keys));
         }
-        // Not by the caller's reading, which may be from before the lock.
+        // The caller's reading will not do; it may be from before the lock.
         let now_nanos = self.limiter.now_nanos();
         for _ in 0..shard.table.groups() {
             *searched += 1;
@@ -49,12 +49,12 @@ impl<K, L: Engine<K>> Store<K, L> {
         None
     }
 
-    /// Groups to look at before a key is refused.
+    /// Returns the number of groups to search before a key is refused.
     pub(super) fn search(&self) -> usize {
         if self.max_keys > FEW_KEYS { SEARCH_SOME } else { SEARCH_ALL }
     }
 
-    /// Looks for idle keys in other shards, until there is room. No other lock is held.
+    /// Evicts idle keys in other shards, until there is space. The caller holds no lock.
     pub(super) fn search_elsewhere(&self, searched: &mut usize) {
         while *searched < self.search() && self.len() >= self.max_keys {
             // ORDERING: Relaxed. Any shard will do.
@@ -63,7 +63,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             let shard = &mut *self.shards[number].write();
             let now_nanos = self.limiter.now_nanos();
             self.settle(shard, now_nanos);
-            // One for the lock.
+            // The lock counts as one group.
             *searched += 1;
             for _ in 0..shard.table.groups() {
                 *searched += 1;
@@ -74,10 +74,10 @@ impl<K, L: Engine<K>> Store<K, L> {
         }
     }
 
-    /// Takes a place for one key more, if there is one: never more than there are.
+    /// Reserves space for one more key if there is any; never exceeds the maximum.
     fn reserve(&self) -> bool {
-        // ORDERING: Relaxed, here and below. The count has one order under any ordering,
-        // and says nothing about other memory.
+        // ORDERING: Relaxed, here and below. The count has one order under any ordering, and
+        // publishes no other memory.
         // MODEL: `a_full_store_takes_no_more_keys`.
         let mut seen = self.keys.load(Relaxed);
         while seen < self.max_keys {
@@ -91,7 +91,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         false
     }
 
-    /// Gives back the places of keys that have been taken out.
+    /// Releases the space of keys that have been removed.
     fn release(&self, keys: usize) {
         if keys > 0 {
             // ORDERING: Relaxed, as in `reserve`.
@@ -100,29 +100,31 @@ impl<K, L: Engine<K>> Store<K, L> {
         }
     }
 
-    /// Forgets those keys of the shard's next group that were idle at `then_nanos`, now or
+    /// Evicts the keys of the shard's next group that were idle at `then_nanos`, now or
     /// earlier, and so still are.
     pub(super) fn sweep_group(&self, shard: &mut KeyShard<K, L>, then_nanos: u64) -> usize {
         let places = shard.table.next_group();
         self.take_idle(shard, places, then_nanos, |_, _| false)
     }
 
-    /// Forgets all keys of a shard that were idle at `then_nanos`, now or earlier.
+    /// Evicts all keys of a shard that were idle at `then_nanos`, now or earlier.
     pub(super) fn sweep_shard(&self, shard: &mut KeyShard<K, L>, then_nanos: u64) -> usize {
         let places = shard.table.places();
         self.take_idle(shard, places, then_nanos, |_, _| false)
     }
 
-    /// Forgets those keys of the shard's next group that are idle, or whose state no call can have
-    /// left: it would not be idle until the clock is where it was, and nobody else could have the
-    /// place until then. By a reading that was made under the lock: to an older one, what others
-    /// have left since could look like that.
+    /// Evicts the keys of the shard's next group that are idle, or whose state no call can
+    /// have left. Such a key would not become idle until the clock is back where it was, and
+    /// would keep its slot from others until then. The reading must have been made under the
+    /// lock: compared with an older one, a state that others have left since could look like
+    /// that.
     fn clear_group(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) -> usize {
         let places = shard.table.next_group();
         self.clear_places(shard, places, now_nanos)
     }
 
-    /// The same of a whole shard, and what it knows of those that are not in it.
+    /// Does the same for a whole shard, and for the level of its unknown keys. Returns the
+    /// number of keys removed.
     pub(in crate::keyed::exact) fn clear_shard(
         &self,
         shard: &mut KeyShard<K, L>,
@@ -150,8 +152,8 @@ impl<K, L: Engine<K>> Store<K, L> {
         })
     }
 
-    /// Forgets the keys that were idle at `then_nanos`, now or earlier, and those that are gone
-    /// anyhow.
+    /// Removes the keys that were idle at `then_nanos`, now or earlier, and those for which
+    /// `is_gone` returns true.
     fn take_idle(
         &self,
         shard: &mut KeyShard<K, L>,
@@ -190,34 +192,35 @@ impl<K, L: Engine<K>> Store<K, L> {
             self.limiter.is_impossible(&shard.terms, &entry.state, now_nanos)
         };
         if shard.table.find(place.home, key).is_some_and(is_impossible) {
-            // First, as the key's `Drop` may panic.
+            // Counted first, because the key's `Drop` may panic.
             self.count_healed();
             self.take_out(shard, place, key);
         }
     }
 
-    /// Has the terms of the shard tell what a key has that is not known, and its horizon
-    /// not be further ahead of the clock than clocks are apart. By a reading that was made
-    /// under the lock.
+    /// Brings the terms and the horizon of the shard up to date: the terms tell the level of
+    /// an unknown key, and the horizon is ahead of the clock by no more than clocks differ.
+    /// `now_nanos` must have been read under the lock.
     ///
-    /// A key that was forgotten was full at the horizon, or before. So it comes back as if
-    /// it had been kept if it starts from there; but who asks for it reads `now_nanos`.
+    /// An evicted key was full at the horizon, or before. So it comes back as if it had been
+    /// kept if it starts from the horizon; but a caller that asks for it reads `now_nanos`.
     ///
-    /// * If the horizon is ahead by no more than clocks are apart, another's clock may well
-    ///   show that time now: the key is put in, and asked, by that reading.
-    /// * If it is further ahead, that would be to grant what is not earned for long. So the
-    ///   level that the key would be put in with is kept for all that are not known,
-    ///   and they are asked by the clock as it is. It is no lower than the level that any
-    ///   of them had when it was forgotten, for levels do not fall as readings rise; so
+    /// * If the horizon is ahead by no more than clocks differ, another thread's clock may
+    ///   well show that time now: the key is inserted, and the call decided, by that
+    ///   reading.
+    /// * If it is further ahead, that would grant tokens long before they are earned. So the
+    ///   level with which the key would be inserted is kept for all unknown keys, and
+    ///   calls for them are decided by the clock as it is. That level is no lower than the level that any of
+    ///   them had when it was evicted, because levels do not fall as readings rise. So
     ///   nothing more has to be known of the horizon, and from here on it is `now_nanos`.
     /// * If at that level a key had a debt that no call can have left, the clock has gone
     ///   back for good. A key that had been kept would heal, and start again from full; so do
-    ///   those that are not known, and that is counted.
+    ///   the unknown keys, and that is counted.
     pub(in crate::keyed::exact) fn settle(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) {
         let KeyShard { table, terms, horizon_nanos } = shard;
         let Some(settled) = self.limiter.settled(terms, *horizon_nanos, now_nanos) else { return };
         if settled.has_healed {
-            // What these terms cannot tell the time of starts again with the new ones.
+            // States whose time the old terms cannot tell start again under the new terms.
             let is_lost = |entry: &KeyEntry<_, _>| {
                 self.limiter.is_out_of_range(terms, &entry.state, now_nanos)
             };
@@ -249,13 +252,13 @@ impl<K, L: Engine<K>> Store<K, L> {
     }
 }
 
-/// A place that was taken for one key more. It is given back if that is not put in after all,
-/// because what is the caller's own panics, such as the `Drop` of a key that leaves.
+/// Space reserved for one more key. It is released if the key is not inserted after all,
+/// because code of the caller's panics, such as the `Drop` of a key that is evicted.
 #[must_use = "the place is given back at once"]
 pub(super) struct Reserved<'a>(&'a AtomicWord<u64>);
 
 impl Reserved<'_> {
-    /// The key is in.
+    /// Keeps the reservation: the key has been inserted.
     pub(super) fn keep(self) {
         mem::forget(self);
     }
@@ -264,24 +267,25 @@ impl Reserved<'_> {
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
         // ORDERING: Relaxed, as in `Store::release`.
-        // MODEL: none; without a panic nothing is given back here.
+        // MODEL: none; without a panic nothing is released here.
         self.0.fetch_sub(1, Relaxed);
     }
 }
 
 impl<K, L: Engine<K>> KeyShard<K, L> {
-    /// `now_nanos`, but not before the last key was forgotten. In a shard that is settled
-    /// that is no more than clocks are apart.
+    /// Returns `now_nanos`, or the horizon if that is later. In a settled shard that is later
+    /// by no more than clocks differ.
     pub(in crate::keyed::exact) fn no_earlier_than_forgotten(&self, now_nanos: u64) -> u64 {
         now_nanos.max(self.horizon_nanos)
     }
 
-    /// How long until one of its keys is idle: of as many as are worth a look.
+    /// Returns the time until one of the shard's keys is idle, among as many as are worth a
+    /// look.
     pub(super) fn soonest(&self, limiter: &L, now_nanos: u64) -> Duration {
         let waits = self.table.iter().take(SEARCH_SOME);
         let waits = waits.map(|entry| limiter.idle_after(&self.terms, &entry.state, now_nanos));
-        // Of other shards nothing is known, and who is idle already was not come by: not at once,
-        // or a caller that obeys would spin.
+        // Nothing is known of other shards, and keys that are idle already were not reached
+        // by the search. So zero waits are left out, or a caller that obeys would spin.
         waits.filter(|wait| !wait.is_zero()).min().unwrap_or(Duration::from_nanos(GRACE_NANOS))
     }
 }

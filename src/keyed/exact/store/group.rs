@@ -9,16 +9,18 @@ use crate::keyed::exact::per_key::{Answer, Engine};
 
 use super::{KeyPlace, Store};
 
-/// How many keys are on their way at a time: about as many as a processor can fetch lines.
+/// Number of keys fetched at a time: about as many as a processor can fetch lines.
 pub(in crate::keyed::exact) const GROUP: usize = 16;
 
 impl<K, L: Engine<K>> Store<K, L> {
-    /// What `ask` makes of the first keys, as long as they are known and nobody holds their
-    /// locks alone: their lines are fetched side by side. `None` for the others.
+    /// Spends by `ask` for the first of the keys, up to one that is not known or whose lock
+    /// another thread holds exclusively; their lines are fetched side by side. Returns `None`
+    /// for the rest.
     ///
-    /// Who holds a lock must not wait for another, or two could wait for each other: so the
-    /// locks are only tried, and all are let go before the rest is asked for. (The rest is
-    /// all that follows, for a key may come twice.)
+    /// A caller that holds a lock must not wait for another one, or two callers could wait
+    /// for each other. So the locks are only tried, and all are released before the caller
+    /// asks for the rest. (The rest is everything that follows, because a key may occur
+    /// twice.)
     #[inline(always)]
     pub(in crate::keyed::exact) fn spend_known_group<Q>(
         &self,
@@ -34,7 +36,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         let mut holders = [0; GROUP];
         let mut held = 0;
         for (index, place) in places.iter().enumerate().take(keys.len()) {
-            // A thread is not to hold one lock twice.
+            // A thread must not take one lock twice.
             let holder = places[..index].iter().position(|other| other.shard == place.shard);
             let holder = holder.unwrap_or(index);
             if holder == index {
@@ -50,7 +52,7 @@ impl<K, L: Engine<K>> Store<K, L> {
             let Some(shard) = shard else { break };
             shard.table.fetch_entry(place.home);
         }
-        // One for all. As with a single key, it need not be made under the lock.
+        // One reading for all keys. As with a single key, it need not be made under the lock.
         let now_nanos = self.limiter.now_nanos();
         let mut answers = [const { None }; GROUP];
         let asked = iter::zip(iter::zip(shards, places), keys);
