@@ -1,13 +1,13 @@
-//! A limiter for each key.
+//! One limiter per key.
 //!
 //! | | |
 //! |---|---|
 //! | [`exact`](self::exact) | `Keyed`: keys of any type, under locks, none ever confused with another |
-//! | [`table`](self::table) | `KeyTable`: a fingerprint for each key, in memory that is chosen once, lock-free |
-//! | [`hot`](self::hot) | `HotKeys`: seats in front of either, for keys that all threads ask for |
-//! | [`prepay`](self::prepay) | the permits that a seat takes from a store at once |
-//! | [`space`](self::space) | answers for a key for which a store has no space |
-//! | [`observe`](self::observe), [`top_keys`](self::top_keys) | who is told of decisions; the keys that take the most |
+//! | [`table`](self::table) | `KeyTable`: a fingerprint for each key, in memory of a fixed size, lock-free |
+//! | [`hot`](self::hot) | `HotKeys`: per-thread seats in front of either, for contended keys |
+//! | [`prepay`](self::prepay) | the permits that a seat takes from a store in advance |
+//! | [`space`](self::space) | the answer for a key that a store has no space for |
+//! | [`observe`](self::observe), [`top_keys`](self::top_keys) | observers of decisions; the keys that take the most |
 
 #[cfg(feature = "keyed")]
 pub(crate) mod exact;

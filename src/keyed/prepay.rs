@@ -1,14 +1,13 @@
-//! Where the permits of a hot key come from, how many at a time, and for how long they are
-//! good. No atomics here.
+//! The stores that prepay permits for hot keys, the number of permits at a time, and the time for
+//! which they are good. No atomics here.
 
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
 use crate::time::clock::Clock;
 
-/// A store whose hot keys can have seats: a [`KeyTable`](crate::KeyTable) or a tier of it, or
-/// a `Keyed` of `Buckets`; or a reference to one. It cannot be
-/// implemented elsewhere.
+/// A store whose hot keys can have seats: a [`KeyTable`](crate::KeyTable) or a tier of it, a
+/// `Keyed` of `Buckets`, or a reference to one. It cannot be implemented elsewhere.
 pub trait KeyStore<K: ?Sized>: Prepay<K> {}
 
 impl<K: ?Sized, S: Prepay<K> + ?Sized> KeyStore<K> for S {}
@@ -21,17 +20,17 @@ pub trait Prepay<K: ?Sized> {
 
     fn hash(&self, key: &K) -> u64;
 
-    /// All of `permits` for the key with `hash`, or none. Nobody is told of it.
+    /// Takes all of `permits` for the key with `hash`, or none. Does not report to the observer.
     fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied>;
 
-    /// Some permits for the key, if it is known, and if it has as many to spare.
+    /// Takes some permits for the key in advance, if it is known, and if it has as many to spare.
     fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid>;
 
-    /// Tells the store's observer.
+    /// Reports a decision to the store's observer.
     fn tell(&self, key: &K, permits: u64, is_granted: bool);
 }
 
-/// A store that others have too.
+/// A shared store.
 impl<K: ?Sized, S: Prepay<K> + ?Sized> Prepay<K> for &S {
     type Clock = S::Clock;
 
@@ -60,43 +59,43 @@ impl<K: ?Sized, S: Prepay<K> + ?Sized> Prepay<K> for &S {
     }
 }
 
-/// The most permits that are drawn at once for the calls to come. What a draw costs, shared
+/// The most permits that are prepaid at once for later calls. The cost of a prepayment, shared
 /// among so many, is a small part of a nanosecond.
 pub(super) const MAX_DRAW: u64 = 1_024;
 
-/// What is drawn first; and each time twice what was used.
+/// The first prepayment; each later one is twice the permits that were used of the last.
 const FIRST_DRAW: u64 = if cfg!(sluicegate_loom) { 2 } else { 16 };
 
-/// Less is not worth a draw.
+/// The least that is worth a prepayment.
 const MIN_DRAW: u64 = if cfg!(sluicegate_loom) { 1 } else { 4 };
 
-/// Of what the key has, all places together draw at most one in so many, each time that all
-/// of them draw once.
+/// The part of a key's permits, one in so many, that all places together prepay at most, each time
+/// that all of them prepay once.
 const SHARE: u64 = 4;
 
-/// Of the burst, one part in so many is passed over where a bucket is full: for as long as
-/// it takes to earn that, what is drawn is good.
+/// The part of the burst, one in so many, that is passed over where a bucket is full: the prepaid
+/// permits are good for as long as it takes to earn that.
 const PASSED_OVER: i64 = 8;
 
-/// What somebody would draw.
+/// A request for a prepayment.
 #[derive(Clone, Copy, Debug)]
 pub struct PrepayRequest {
-    /// What is needed now.
+    /// Permits that are needed now.
     pub(super) least: u64,
-    /// What is wanted besides.
+    /// Permits that are wanted besides.
     pub(super) more: u64,
     pub(super) places: u64,
 }
 
 impl PrepayRequest {
-    /// What is worth having besides, if so much was drawn the last time, and `left` of it
-    /// was not used.
+    /// Returns how many permits are worth prepaying besides, if `drawn` were prepaid the last time,
+    /// and `left` of those were not used.
     pub(super) fn after(drawn: u64, left: u64) -> u64 {
         (2 * drawn.saturating_sub(left)).clamp(FIRST_DRAW, MAX_DRAW)
     }
 
-    /// How many permits are drawn from a `balance`, and what that costs with all that is
-    /// passed over. All is even if the amounts are.
+    /// Returns the number of permits to prepay from a `balance`, and their cost together with the
+    /// ticks passed over. The cost is even if the amounts are.
     pub(crate) fn charge(self, balance: i64, capacity: i64, token: i64) -> Option<(u64, i64)> {
         let start = balance.min(capacity - capacity / (2 * PASSED_OVER) * 2);
         let held = u64::try_from(start).ok()? / token as u64;
@@ -106,21 +105,22 @@ impl PrepayRequest {
     }
 }
 
-/// What was drawn.
+/// Prepaid permits.
 #[derive(Clone, Copy, Debug)]
 pub struct Prepaid {
     pub(crate) grant: Grant,
-    /// The reading of the clock by which it was.
+    /// The reading of the clock by which they were prepaid.
     pub(crate) at_nanos: u64,
 }
 
 impl Prepaid {
-    /// For how long it is good: until the bucket would be full again had it not been drawn,
-    /// or a little less.
+    /// Returns the time for which the permits are good: until the bucket would be full again
+    /// without the prepayment, or a little less.
     pub(super) fn lasts_nanos(&self) -> u64 {
         let Grant { permits, forecast } = self.grant;
         match forecast.with_more(permits as i64) {
-            // At most half of all times, so that one before the draw is not taken for one after.
+            // At most half of all times, so that a time before the prepayment is not taken for one
+            // after.
             Forecast::Accrued(accrued) => {
                 accrued.certain_wait(accrued.capacity as i64).min(i64::MAX as u64)
             }
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_draw_is_a_share_of_what_is_there_and_none_where_that_is_little() {
         let all = |balance: i64| want(1, 1_024, 2).charge(balance * 10, 1_000 * 10, 10);
-        // An eighth is passed over, and an eighth of the rest is drawn.
+        // An eighth is passed over, and an eighth of the rest is prepaid.
         assert_eq!(all(1_000), Some((109, 1_250 + 1_090)));
         assert_eq!(all(800), Some((100, 1_000)));
         assert_eq!(all(40), Some((5, 50)));
@@ -160,8 +160,8 @@ mod tests {
         assert_eq!(PrepayRequest::after(1_000, 970), 60);
     }
 
-    /// From the first tick of what is drawn to the last reading at which it is good: see
-    /// `hot_keys` for what rests on it.
+    /// Returns the ticks from the first of a prepayment to the last reading at which it is good:
+    /// the bound in [`hot`](crate::keyed::hot) rests on it.
     fn span(accrued: Accrued, want: PrepayRequest) -> Option<i128> {
         let Accrued { balance, capacity, token, gain, period_nanos, time_nanos, .. } = accrued;
         let (permits, cost) = want.charge(balance, capacity as i64, token as i64)?;
@@ -178,7 +178,7 @@ mod tests {
         Some(last - first)
     }
 
-    /// The multiplications of it are not exact, and are not to be too long for that.
+    /// The wait's multiplications are not exact, and must not make it too long.
     #[test]
     fn a_certain_wait_is_no_longer_than_what_is_missing_takes_and_hardly_shorter() {
         let mut bits = 1_u64;
@@ -201,7 +201,7 @@ mod tests {
                 apart_nanos: 0,
             };
             let wait = accrued.certain_wait(missing as i64);
-            // One of them may have been earned all but a part already.
+            // One of the missing units may have been earned already, all but a part.
             let longest = u128::from(missing - 1) * u128::from(period_nanos) / u128::from(gain);
             assert!(u128::from(wait) <= longest, "{accrued:?}: {wait} of {longest}");
             let shortest = longest - longest / (1 << 48);

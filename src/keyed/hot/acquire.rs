@@ -1,4 +1,4 @@
-//! What a call does that its seat has too little for, and who gets a seat.
+//! The slow path: calls that find too few permits in their seat, for a key that has it.
 
 use crate::decision::denial_cache::CachedDenial;
 use crate::decision::denied::Denied;
@@ -12,28 +12,28 @@ use super::HotKeys;
 use super::seat::{ClosedSeat, Seat, SeatLook};
 use super::seat_word::SeatWord;
 
-/// Who asks.
+/// The caller of an operation, and the key that it is for.
 pub(super) struct Caller<'a, K: ?Sized> {
     pub(super) key: &'a K,
     pub(super) hash: u64,
-    /// Where, counted round.
+    /// The place, by index, wrapping around.
     pub(super) index: usize,
 }
 
-/// Looks at a seat that others change too before a call does without it.
+/// Number of attempts to close a seat that others change too, before a call does without it.
 const TRIES: usize = 4;
 
-/// What there was at other places.
+/// The outcome of a search of the other places.
 enum Elsewhere {
     Taken(Grant),
     Nothing,
-    /// A seat was just being changed: perhaps something.
+    /// A seat was being changed, and may have had permits.
     Unsure,
 }
 
 impl<S> HotKeys<S> {
-    /// Takes `permits` for a key that has the seat, in which there was too little, or for too
-    /// short a time.
+    /// Takes `permits` for a key that has the seat, when the seat has too few, or they are good for
+    /// too short a time.
     #[cold]
     #[inline(never)]
     pub(super) fn ask<K: ?Sized>(
@@ -47,20 +47,21 @@ impl<S> HotKeys<S> {
         S: Prepay<K>,
     {
         if permits == 0 || seat.is_ahead(now_nanos) {
-            // Nothing is to be taken from the seat, or not by this clock.
+            // No permits are wanted, or those of the seat are not good yet by this clock.
             return self.store.ask(caller.hash, caller.key, permits);
         }
-        // ORDERING: Acquire, before anything else is looked at; pairs with `change`. What was
-        // refused before a change is not refused by memory after it.
+        // ORDERING: Acquire, before anything else is loaded; pairs with `change`. A denial cached
+        // before a change is not repeated after it.
         // MODEL: `a_change_takes_back_what_was_drawn`.
         let changes = self.changes.load(Acquire);
-        // Nor what was refused to another key that sat here: both only ever grow.
+        // The seat's count of keys is added, so that a denial cached for another key that sat here
+        // is not repeated either: both counts only ever grow.
         let changes = changes.wrapping_add(seat.sittings());
         let memory = self.at(caller.index).memory(caller.hash);
         if let Some(last) = memory.recall(permits, changes) {
             match last.at(now_nanos) {
                 Some(denied) if seat.is_still(seen) => return Err(denied),
-                // The clock has gone back, and perhaps the store has started again.
+                // The clock has gone back, and perhaps the store has started the key again.
                 None if last.is_after(now_nanos) => memory.clear(),
                 _ => {}
             }
@@ -74,20 +75,20 @@ impl<S> HotKeys<S> {
         hand.give_first_to(caller.hash);
         let (left, drawn) = hand.left_and_drawn(now_nanos);
         if permits > hand.limit() && left > 0 {
-            // Perhaps more than the key can ever have: the store knows.
+            // This may be more than the key can ever have: the store knows.
             return self.store.ask(caller.hash, caller.key, permits);
         }
         if permits <= left {
             hand.keep(left - permits);
             return Ok(hand.grant_of(permits));
         }
-        // What is left, and what comes to it from the store, are granted at one reading: by a later
-        // one than this, what is left may not be good any more.
+        // The permits left, and those that come to them from the store, are granted at one reading:
+        // by a later one than this, the permits left may no longer be good.
         let more = PrepayRequest::after(drawn, hand.found());
         let want = PrepayRequest { least: permits, more, places: self.places() as u64 };
         if let Some(drawn) = self.store.draw(caller.hash, caller.key, want) {
             let left = if hand.is_good(drawn.at_nanos) { left } else { 0 };
-            // Of what was left nothing is kept: what is, is of one draw.
+            // None of the permits left before are kept: those kept are all of one prepayment.
             hand.keep_drawn(&drawn, left + drawn.grant.permits - permits);
             return Ok(hand.grant_of(permits));
         }
@@ -95,8 +96,8 @@ impl<S> HotKeys<S> {
         self.ask_store(caller, hand, permits, (changes, now_nanos))
     }
 
-    /// Takes `permits` from the store, with those that are in hand if they are good; or else from
-    /// another place.
+    /// Takes `permits` from the store, combined with those of the closed seat if they are good; or
+    /// else from another place.
     fn ask_store<K: ?Sized>(
         &self,
         caller: &Caller<'_, K>,
@@ -115,7 +116,8 @@ impl<S> HotKeys<S> {
                     hand.keep(0);
                     return Ok(Grant { permits, ..grant });
                 }
-                // So late that what was left is lost, and what was granted to go with it.
+                // It took so long that the permits left are lost, and so are those granted to go
+                // with them.
                 return self.store.ask(caller.hash, caller.key, permits);
             }
             Err(Denied::Wait(shortfall)) => shortfall,
@@ -133,12 +135,12 @@ impl<S> HotKeys<S> {
         }
         let with_left = shortfall.of_all(permits, left);
         let wait_nanos = units::nanos(with_left.retry_after());
-        // If it will be lost by then, what is left is of no use.
+        // If the permits left will be lost by then, they are of no use.
         let is_of_use = hand.is_some_and(|hand| hand.lasts(later_nanos, wait_nanos));
         let denied = if is_of_use { with_left } else { shortfall.of_all(permits, 0) };
         if matches!(elsewhere, Elsewhere::Nothing) {
-            // What is told of it later counts from after the store's reading of the clock, and it
-            // holds as if it counted from before.
+            // The cached denial is told from after the store's reading of the clock, and holds as
+            // if it was told from before.
             let most = denied.limit();
             let last = CachedDenial::new(permits, most, changes, later_nanos, &denied);
             let place = self.at(caller.index);
@@ -148,7 +150,7 @@ impl<S> HotKeys<S> {
         Err(Denied::Wait(denied))
     }
 
-    /// Takes `permits` from the key's seat at another place, if one has so many.
+    /// Steals `permits` from the key's seat at another place, if one has as many.
     fn take_elsewhere<K: ?Sized>(
         &self,
         caller: &Caller<'_, K>,
@@ -161,7 +163,7 @@ impl<S> HotKeys<S> {
             match seat.look(caller.hash) {
                 SeatLook::Own(seen) => match seat.take(caller.hash, seen, permits, now_nanos) {
                     Some(grant) => return Elsewhere::Taken(grant),
-                    // Not yet, or somebody closed it first.
+                    // Not good yet, or another caller changed the seat first.
                     None if seen.left() >= permits
                         && (seat.is_ahead(now_nanos) || !seat.is_still(seen)) =>
                     {
@@ -177,7 +179,7 @@ impl<S> HotKeys<S> {
     }
 }
 
-/// What is in hand, if it is good at `now_nanos`.
+/// Returns the closed seat, if its permits are good at `now_nanos`.
 fn good<'h, 'a>(
     hand: &'h mut Option<ClosedSeat<'a>>,
     now_nanos: u64,

@@ -1,4 +1,4 @@
-//! The word of a seat: how much of what was drawn for its key is left. No atomics here.
+//! The word of a seat: the number of prepaid permits left. No atomics here.
 //!
 //! ```text
 //!  bit 63                              17     16     15                 0
@@ -10,9 +10,10 @@
 //! | from | take | close | open | empty |
 //! |---|---|---|---|---|
 //! | open | left - permits | closed, next turn | | nothing left, next turn |
-//! | closed | | | open, with what is put down | closed, next turn: the closer opens it with nothing |
+//! | closed | | | open, with the permits to keep | closed, next turn: the closer opens it with nothing |
 //!
-//! A turn's stock only gets less, so no stock is ever seen twice.
+//! The turn is a generation count: closing or emptying a seat starts the next one. Within a turn
+//! the permits left only get fewer, so no seat word is ever seen twice.
 
 use core::fmt;
 
@@ -20,14 +21,14 @@ use crate::bits::Field;
 use crate::keyed::prepay::MAX_DRAW;
 use crate::sync::Word;
 
-/// The permits that are left.
+/// Number of permits left.
 const LEFT: Field = Field::low(16);
 
-/// Whether somebody is just changing whose seat this is, or drawing for it.
+/// Set while a caller gives the seat to another key, or prepays for it.
 const CLOSED: Field = LEFT.then(1);
 
-/// How often the seat was closed or emptied. (At one a microsecond this takes four years to
-/// come round.)
+/// Number of times that the seat was closed or emptied. (At one a microsecond this takes four years
+/// to wrap.)
 const TURN: Field = CLOSED.then(47);
 
 const _: () = assert!(TURN.end() == u64::BITS, "the fields fill the word");
@@ -37,7 +38,7 @@ const MAX_LEFT: u64 = LEFT.max();
 
 const _: () = assert!(MAX_DRAW <= MAX_LEFT, "a seat has place for a draw");
 
-/// What is left in a seat, and whether it may be taken.
+/// The number of permits left in a seat, and whether it is closed.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SeatWord(u64);
 
@@ -52,24 +53,24 @@ impl SeatWord {
         CLOSED.get(self.0) != 0
     }
 
-    /// The same with so many fewer, of which there are enough.
+    /// Returns the word with `permits` fewer left, of which there are enough.
     #[inline]
     pub(super) fn less(self, permits: u64) -> SeatWord {
         debug_assert!(permits <= self.left());
         SeatWord(self.0 - permits)
     }
 
-    /// Closed, in the next turn.
+    /// Returns the word closed, in the next turn.
     pub(super) fn closed(self) -> SeatWord {
         SeatWord(self.next_turn() | CLOSED.put(1) | self.left())
     }
 
-    /// Open in the same turn, with so many left.
+    /// Returns the word open, in the same turn, with so many left.
     pub(super) fn open(self, left: u64) -> SeatWord {
         SeatWord(TURN.put(TURN.get(self.0)) | left.min(MAX_LEFT))
     }
 
-    /// With nothing left, in the next turn; closed if it was.
+    /// Returns the word with nothing left, in the next turn; closed if it was.
     pub(super) fn empty(self) -> SeatWord {
         SeatWord(self.next_turn() | CLOSED.put(CLOSED.get(self.0)))
     }

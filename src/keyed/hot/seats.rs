@@ -1,4 +1,4 @@
-//! The seats of one place, in which callers of one thread look.
+//! The seats of one place, used by the callers of one thread.
 
 use crossbeam_utils::CachePadded;
 
@@ -6,16 +6,16 @@ use crate::decision::denial_cache::DenialCache;
 
 use super::seat::Seat;
 
-/// Seats of a place. A key can sit in one of them: so two hot keys may want the same one, and
-/// the hotter has it.
+/// Number of seats of a place. Each key can sit in one of them only: of two hot keys that want the
+/// same seat, the hotter one has it.
 const SEATS: usize = 1 << SEAT_BITS;
 const SEAT_BITS: u32 = if cfg!(sluicegate_loom) { 0 } else { 3 };
 
-/// On lines that other places do not touch.
+/// The seats of one place, on cache lines that other places do not touch.
 #[derive(Debug)]
 pub(super) struct SeatBlock {
     seats: [CachePadded<Seat>; SEATS],
-    /// What was last refused to the key of each seat.
+    /// The last denial for the key of each seat.
     memories: [CachePadded<DenialCache>; SEATS],
 }
 
@@ -27,7 +27,7 @@ impl SeatBlock {
         }
     }
 
-    /// Where the key with `hash` would sit.
+    /// Returns the seat that the key with `hash` may sit in.
     #[inline(always)]
     pub(super) fn seat(&self, hash: u64) -> &Seat {
         &self.seats[index(hash)]
@@ -42,7 +42,7 @@ impl SeatBlock {
     }
 }
 
-/// The hash is multiplied first: the hasher may be a weak one.
+/// Returns the index of a seat. The hash is multiplied first, as the hasher may be a weak one.
 #[inline(always)]
 fn index(hash: u64) -> usize {
     (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(SEAT_BITS) as usize) % SEATS

@@ -1,4 +1,4 @@
-//! What can be asked of keys, hot or not.
+//! The operations on keys, hot or not.
 
 use core::fmt;
 
@@ -17,13 +17,13 @@ use super::seats::SeatBlock;
 impl<S> HotKeys<S> {
     /// Takes all of `permits` for the key, or none.
     ///
-    /// From the key's seat: lock-free; does not allocate; reads the clock once. If that has too
-    /// little, or the key has none, as of the store, and once or twice more the clock. The
-    /// store's observer is told, as of the store.
+    /// From the key's seat: lock-free; does not allocate; reads the clock once. If the seat has too
+    /// little, or the key has none: the same as for the store, and reads the clock once or twice
+    /// more. Reports to the store's observer, as the store does.
     ///
     /// # Errors
     ///
-    /// As of the store.
+    /// The same as for the store.
     #[inline(always)]
     pub fn try_acquire<K: ?Sized>(&self, key: &K, permits: u64) -> Result<Grant, Denied>
     where
@@ -32,7 +32,7 @@ impl<S> HotKeys<S> {
         self.place(thread_index()).try_acquire(key, permits)
     }
 
-    /// Whether the key has a seat, at any of the places.
+    /// Returns whether the key has a seat, at any of the places.
     #[must_use]
     pub fn is_hot<K: ?Sized>(&self, key: &K) -> bool
     where
@@ -46,15 +46,15 @@ impl<S> HotKeys<S> {
             .any(|seat| is_own(seat) && seat.sittings() > 0)
     }
 
-    /// Changes the store, and takes back what was drawn from it before.
+    /// Changes the store, and takes back the permits that were prepaid from it before.
     ///
-    /// For what makes a key full again or gives it other terms: `reset`, `remove`, `restore`,
-    /// `reconfigure`, `reconfigure_tier`, `reassign`. Once this is done, nothing that was drawn
-    /// before can be taken any more, of any key; calls that are under way may still take of it.
-    /// Goes over all places; lock-free, if the change is. (If there are several `HotKeys` around one
-    /// table, each has its own seats, and each has to be told.)
+    /// For calls that reset a key or give it other terms: `reset`, `remove`, `restore`,
+    /// `reconfigure`, `reconfigure_tier`, `reassign`. Once this returns, no permit that was prepaid
+    /// before can be taken any more, for any key; calls that are under way may still take some.
+    /// Goes over all places; lock-free, if the change is. (If there are several `HotKeys` around
+    /// one table, each has its own seats, and each needs its own `change`.)
     ///
-    /// `drain` and `force` need no change, but leave what is in seats.
+    /// `drain` and `force` need no `change`, but leave the permits that are in seats.
     ///
     /// # Examples
     ///
@@ -68,13 +68,13 @@ impl<S> HotKeys<S> {
     /// # Ok::<(), sluicegate::ConfigError>(())
     /// ```
     pub fn change<T>(&self, change: impl FnOnce(&S) -> T) -> T {
-        // After the change, even if it panics half way.
+        // Taken back after the change, even if it panics half way.
         let _drawn = TakeBackOnDrop(self);
         change(&self.store)
     }
 
-    /// The place at `index`, counted round: for programs that know better than the number of a
-    /// thread who works beside whom.
+    /// Returns the place at `index`, wrapping around: for programs that assign threads to places
+    /// better than thread numbers do.
     #[must_use]
     #[inline(always)]
     pub fn place(&self, index: usize) -> HotPlace<'_, S> {
@@ -82,14 +82,14 @@ impl<S> HotKeys<S> {
     }
 }
 
-/// Takes back what was drawn, when this is dropped.
+/// Takes back all prepaid permits when it is dropped.
 struct TakeBackOnDrop<'a, S>(&'a HotKeys<S>);
 
 impl<S> Drop for TakeBackOnDrop<'_, S> {
     fn drop(&mut self) {
         self.0.places.iter().flat_map(SeatBlock::seats).for_each(Seat::empty);
-        // ORDERING: Release; pairs with the load in `ask`: what is refused by a caller that
-        // has seen this was refused after the change.
+        // ORDERING: Release; pairs with the load in `ask`: a denial that is noted by a caller that
+        // has seen this was made after the change.
         // MODEL: `a_change_takes_back_what_was_drawn`.
         self.0.changes.fetch_add(1, Release);
     }
@@ -102,11 +102,11 @@ pub struct HotPlace<'a, S> {
 }
 
 impl<S> HotPlace<'_, S> {
-    /// As [`HotKeys::try_acquire`], at this place.
+    /// The same as [`HotKeys::try_acquire`], at this place.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`HotKeys::try_acquire`].
     #[inline(always)]
     pub fn try_acquire<K: ?Sized>(&self, key: &K, permits: u64) -> Result<Grant, Denied>
     where

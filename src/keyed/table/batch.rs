@@ -1,4 +1,4 @@
-//! Many keys at once: their lines are fetched side by side.
+//! Many keys at once: their lines are prefetched together.
 
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
@@ -11,7 +11,7 @@ use crate::time::clock::Clock;
 use super::home::KeyHome;
 use super::verbs::TableTier;
 
-/// How many keys are on their way at a time: about as many as a processor can fetch lines.
+/// Keys decided together: about as many as a processor can fetch lines at once.
 const GROUP: usize = 16;
 
 impl<K, S, C, O> TableTier<'_, K, S, C, O>
@@ -21,7 +21,8 @@ where
     C: Clock,
     O: Observe<K>,
 {
-    /// As [`try_acquire_batch_with`](super::KeyTable::try_acquire_batch_with), of the table.
+    /// The same as [`try_acquire_batch_with`](super::KeyTable::try_acquire_batch_with), in this
+    /// tier.
     pub fn try_acquire_batch_with<Q: Borrow<K>>(
         &self,
         keys: &[Q],
@@ -43,8 +44,9 @@ where
                 table.lines()[found.home].fetch();
                 *place = Some(found);
             }
-            // Before the loads: a processor that waits for the clock would wait for them too, with
-            // nothing else to do. A level that is ahead of it is seen, as in a single call.
+            // Read before the loads: a processor that waits for the clock would wait for the loads
+            // too, and have nothing else to do. A level that is ahead of the reading is noticed, as
+            // in a single call.
             let moment = table.moment();
             let places = places.iter().flatten().copied();
             let mut words = [None; GROUP];
@@ -55,7 +57,7 @@ where
                 }
             }
             for (index, (place, word)) in core::iter::zip(places, words).enumerate() {
-                // A key that comes twice may have been new the first time.
+                // A key that occurs twice may have been new the first time.
                 let word = word.or_else(|| table.lines()[place.home].find_any(place.print));
                 let asked = table.ask_at(word, (place, moment), self.tier, &charge);
                 answer(first + index, self.answer(keys[index].borrow(), permits, asked));

@@ -1,4 +1,4 @@
-//! How a table is set up.
+//! The builder of a table.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -16,20 +16,20 @@ use super::line::{Line, PLACES};
 use super::lines::LineTable;
 use super::tier::TierList;
 
-/// Of all places, the part that keys may take at the rated load, in 25ths: above it, places
-/// run short in some lines long before there are none.
+/// The part of all slots that keys may take at the rated load, in 25ths: above it some lines run
+/// out of slots long before the table does.
 const RATED: u128 = 17;
 
-/// What a [`KeyTable`] is to be.
+/// A builder of a [`KeyTable`].
 ///
 /// | part | default | |
 /// |---|---|---|
 /// | [`tier`](KeyTableBuilder::tier) | one, that of the quota | further quotas |
-/// | [`when_full`](KeyTableBuilder::when_full) | [`WhenFull::Deny`] | the answer to a key for which there is no place |
-/// | [`skew`](KeyTableBuilder::skew) | 1 ms | how far the clocks of threads are apart, as a rule |
-/// | [`hasher`](KeyTableBuilder::hasher) | the standard library's, of a secret seed | |
+/// | [`when_full`](KeyTableBuilder::when_full) | [`WhenFull::Deny`] | the answer to a key for which there is no slot |
+/// | [`skew`](KeyTableBuilder::skew) | 1 ms | the usual difference between the clocks of threads |
+/// | [`hasher`](KeyTableBuilder::hasher) | the standard library's, with a secret seed | |
 /// | [`clock`](KeyTableBuilder::clock) | the default clock | |
-/// | [`observer`](KeyTableBuilder::observer) | none | who is told of each decision, such as a `TopKeys` |
+/// | [`observer`](KeyTableBuilder::observer) | none | the observer of each decision, such as a `TopKeys` |
 ///
 /// # Examples
 ///
@@ -70,36 +70,37 @@ impl<K: ?Sized, S, C> KeyTableBuilder<K, S, C> {
 }
 
 impl<K: ?Sized, S, C, O> KeyTableBuilder<K, S, C, O> {
-    /// Adds a quota, for the keys that are asked for in the tier of its number.
+    /// Adds a quota: a tier with the next number.
     ///
-    /// All tiers count in one tick, of which a permit of each is a whole number, 16 at least,
-    /// and a burst at most 2^29: so fast permits and slow bursts do not always go together.
-    /// 10 a second and 1,000 a day do; 1,000 a second and 100,000 a day do not, as a permit of
-    /// the day takes 864 of the second. And every key has its place for as long as the
-    /// slowest tier takes to fill. Where that is too much, take a table for each.
+    /// All tiers count in one tick. A permit of each tier is a whole number of ticks, 16 at least,
+    /// and a burst is at most 2^29: so fast permits and slow bursts do not always go together. 10 a
+    /// second and 1,000 a day do; 1,000 a second and 100,000 a day do not, as a permit of the day
+    /// takes 864 of the second. And every key keeps its slot for as long as the slowest tier takes
+    /// to fill. Where that is too much, use one table for each tier.
     pub fn tier(mut self, quota: Quota) -> Self {
         self.quotas.push(quota);
         self
     }
 
-    /// What to do with a key for which there is no place.
+    /// Sets the answer to a key for which there is no slot.
     pub fn when_full(self, when_full: WhenFull) -> Self {
         KeyTableBuilder { when_full, ..self }
     }
 
-    /// Sets how exactly the table keeps the time by which places are given away, and how far ahead
-    /// of the clock a level may be, if that is more than a second: how far the readings of two
-    /// threads at one time are apart. A place is free again twice so much later. Less means that
-    /// new keys write a shared word more often, once each skew; and every call reads it.
+    /// Sets the skew: how far the readings of two threads at one time may differ. It is the
+    /// precision of the time by which slots are reused, and if it is more than a second, also how
+    /// far ahead of the clock a level may be. A slot is free again two skews later. With a smaller
+    /// skew, new keys write a shared word more often, once each skew; and every call reads that
+    /// word.
     pub fn skew(self, skew: Duration) -> Self {
         KeyTableBuilder { skew, ..self }
     }
 
-    /// Hashes keys by `hasher`: a faster one, where nobody chooses the keys to do harm.
+    /// Hashes keys with `hasher`: a faster one, where no adversary chooses the keys.
     ///
     /// Keys whose hashes collide share a bucket. They are granted no more than one key may be, but
-    /// whoever can find such keys can have another's refused. The default is `SipHash` of a
-    /// secret seed, which withstands that. See the page on [keys](crate::docs::keyed).
+    /// an attacker that can find such keys can have another's refused. The default is `SipHash`
+    /// with a secret seed, which withstands that. See the page on [keys](crate::docs::keyed).
     pub fn hasher<T>(self, hasher: T) -> KeyTableBuilder<K, T, C, O> {
         let KeyTableBuilder { quotas, when_full, skew, clock, observer, keys, .. } = self;
         KeyTableBuilder { quotas, when_full, skew, hasher, clock, observer, keys }
@@ -111,7 +112,7 @@ impl<K: ?Sized, S, C, O> KeyTableBuilder<K, S, C, O> {
         KeyTableBuilder { quotas, when_full, skew, hasher, clock, observer, keys }
     }
 
-    /// Tells `observer` of each decision, once it is made.
+    /// Reports each decision to `observer`, once it is made.
     pub fn observer<P>(self, observer: P) -> KeyTableBuilder<K, S, C, P> {
         let KeyTableBuilder { quotas, when_full, skew, hasher, clock, keys, .. } = self;
         KeyTableBuilder { quotas, when_full, skew, hasher, clock, observer, keys }
@@ -119,30 +120,30 @@ impl<K: ?Sized, S, C, O> KeyTableBuilder<K, S, C, O> {
 }
 
 impl<K: Hash + ?Sized, S, C: Clock + Clone, O> KeyTableBuilder<K, S, C, O> {
-    /// A table with places for so many keys that are not full, all at a time: 12 bytes each.
+    /// Builds a table with slots for `keys` live keys at a time: 12 bytes each.
     ///
-    /// At this load three keys in a million find no place; of a table for a hundred twenty, and of
-    /// one for ten a hundred and sixty (measured).
+    /// At this load three keys in a million find no slot; in a table for a hundred keys twenty, and
+    /// in one for ten a hundred and sixty (measured).
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Keys`] if there are none, or not the memory; else as
-    /// [`memory`](KeyTableBuilder::memory).
+    /// [`ConfigError::Keys`] if `keys` is 0 or the memory cannot be allocated; otherwise the same
+    /// as for [`memory`](KeyTableBuilder::memory).
     pub fn keys(self, keys: usize) -> Result<KeyTable<K, S, C, O>, ConfigError> {
         let error = ConfigError::Keys { keys };
         let lines = (keys as u128 * 25).div_ceil(RATED * PLACES as u128);
         self.build(usize::try_from(lines).map_err(|_| error)?, error)
     }
 
-    /// A table of so many bytes, in lines of 64.
+    /// Builds a table of `bytes` bytes, in lines of 64.
     ///
     /// # Errors
     ///
-    /// * [`ConfigError::Memory`] if that is not a line, or not to be had;
+    /// * [`ConfigError::Memory`] if that is less than a line, or cannot be allocated;
     /// * [`ConfigError::KeyBurst`], [`ConfigError::KeyRate`], [`ConfigError::KeyInitial`] or
-    ///   [`ConfigError::KeyRefill`] if a quota is none for a table;
+    ///   [`ConfigError::KeyRefill`] if a table cannot keep a quota;
     /// * [`ConfigError::Tier`] if the quotas have no tick in common;
-    /// * [`ConfigError::Skew`] if the clocks may be too far apart.
+    /// * [`ConfigError::Skew`] if the skew is too large for the quotas.
     pub fn memory(self, bytes: usize) -> Result<KeyTable<K, S, C, O>, ConfigError> {
         self.build(bytes / size_of::<Line>(), ConfigError::Memory { bytes })
     }

@@ -1,39 +1,39 @@
-//! Where a key may be: the line that its hash names, and one other. No atomics here.
+//! The lines that a key may be in: the one that its hash names, and one other. No atomics here.
 //!
-//! Of the two lines of a key either names the other, given its print:
+//! Each of a key's two lines gives the other, together with the fingerprint:
 //!
 //! ```text
 //! home + other = sum(print)   (modulo the number of lines)
 //! ```
 //!
-//! So two keys of one print that share one line share both, and are one key to the table;
-//! else one could be charged in a line of the other's and once more in one of its own. The
-//! number of lines need not be a power of two. (After Fan, Andersen, Kaminsky and
-//! Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", `CoNEXT` 2014, where it is
-//! an exclusive or, and does.)
+//! So two keys with one fingerprint that share one line share both, and are one key to the table.
+//! Otherwise one of them could be charged in a line of the other's and once more in one of its own.
+//! The number of lines need not be a power of two. (After Fan, Andersen, Kaminsky and Mitzenmacher,
+//! "Cuckoo Filter: Practically Better Than Bloom", `CoNEXT` 2014, where it is an exclusive or, and
+//! the number must be a power of two.)
 
 use super::key_word::Fingerprint;
 
-/// The lines and the print of one key.
+/// The home and the fingerprint of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeyHome {
-    /// The line that is looked at first.
+    /// The line that is searched first.
     pub(super) home: usize,
     pub(super) print: Fingerprint,
 }
 
 impl KeyHome {
-    /// Of a key with `hash`, in a table of so many lines.
+    /// Returns the home of a key with `hash`, in a table of so many lines.
     #[inline]
     pub(super) fn of_hash(hash: u64, lines: usize) -> KeyHome {
-        // The low bits are for the print, the high ones for the line. A hash that is poor in
+        // The low bits are for the fingerprint, the high ones for the line. A hash that is poor in
         // either is rich in the other: each goes into both.
         let mixed = (hash ^ (hash >> 32)).wrapping_mul(ODD);
         let mixed = mixed ^ (mixed >> 32);
         KeyHome { home: scale(mixed, lines), print: Fingerprint::of_hash(mixed) }
     }
 
-    /// The other line of the two; the same, for a few prints.
+    /// Returns the other line of the two; for a few fingerprints it is the same.
     #[inline]
     pub(super) fn other(self, lines: usize) -> usize {
         let sum = scale(u64::from(self.print.get()).wrapping_mul(ODD), lines);
@@ -41,10 +41,10 @@ impl KeyHome {
     }
 }
 
-/// 2^64 divided by the golden ratio: what is multiplied by it is spread over all bits.
+/// 2^64 divided by the golden ratio: multiplying by it spreads a number over all bits.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// `hash` as a fraction of 2^64, of `lines`.
+/// Scales `hash`, as a fraction of 2^64, to `lines`.
 #[inline]
 fn scale(hash: u64, lines: usize) -> usize {
     ((u128::from(hash) * lines as u128) >> u64::BITS) as usize

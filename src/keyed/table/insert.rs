@@ -1,43 +1,42 @@
-//! The marker protocol: how a key that is nowhere gets a place, and only one.
+//! The marker protocol: it gives a key that is nowhere a slot, and only one.
 //!
-//! A caller that does not find its key places a *marker*: the key's print, and no state. It
-//! then looks at all other places of the pair, and charges the marker if it found no other
-//! word of the key. Of two markers the lower one stays; callers *join* it and charge it for
-//! themselves, so nobody waits for whoever placed it.
+//! A caller that does not find its key places a *marker*: the key's fingerprint, and no state. It
+//! then looks at all other slots of the pair of lines, and charges the marker if it found no other
+//! word of the key. Of two markers the one in the lower slot stays; other callers for the key
+//! *join* it and charge it for themselves, so none waits for the caller that placed it.
 //!
-//! # Why a key has one place
+//! # Why a key has one slot
 //!
-//! **Theorem.** Of each print, at most one word of a pair is charged at any time, expired or
+//! **Theorem.** For each fingerprint, at most one word of a pair is charged at any time, expired or
 //! not.
 //!
-//! *Proof.* Two charged words of one print would come of two markers, at h and at i, charged
-//! by P and by Q. Each saw its own marker, had its fence, and then looked at the other's
-//! place. One of the fences is first: let it be P's. Then Q finds at h P's marker, or what
-//! came of it. If it is the marker, Q buries it, and P's charge fails, because no marker
-//! comes back ([ticks](super::ticks)); or Q turns to it and charges nothing at i. If it is
-//! charged, Q buries its own. If it is neither, the key at h has since expired and gone. In
-//! no case are both charged, and both there. ∎
+//! *Proof.* Two charged words of one fingerprint would come of two markers, at h and at i, charged
+//! by P and by Q. Each saw its own marker, had its fence, and then looked at the other's slot. One
+//! of the fences is first: let it be P's. Then Q finds at h P's marker, or what came of it. If it
+//! is the marker, Q replaces it by a tombstone, and P's charge fails, because no marker comes back
+//! ([ticks](super::ticks)); or Q turns to it and charges nothing at i. If it is charged, Q replaces
+//! its own by a tombstone. If it is neither, the key at h has since expired and gone. In no case
+//! are both charged, and both there. ∎
 //!
 //! # Why the bound holds
 //!
-//! **Theorem.** For any interleaving, if clocks are no further apart than the skew and no
-//! call is held up for longer than a wrap less the age of what it found: the permits of a key
-//! that are admitted in any span (s, t] of the clock cost at most `capacity + A(t) - A(s)`
-//! ticks, unless the key is removed. (Grants that are given back are left out.)
+//! **Theorem.** For any interleaving, if clocks differ by no more than the skew and no call is held
+//! up for longer than a wrap less the age of what it found: the permits of a key that are admitted
+//! in any span (s, t] of the clock cost at most `capacity + A(t) - A(s)` ticks, unless the key is
+//! removed. (Grants that are given back are left out.)
 //!
-//! *Proof.* The levels of a key only rise: a hit adds its cost to the level, or to `now -
-//! capacity` if that is more. (Its reading of the clock may be older than the word, if the
-//! level is not ahead of it; else it would be below the level by a wrap.) A word of the key
-//! that is gone was expired by the margin, by some reading of the clock; whoever charges
-//! the key anew saw it gone, and read the clock after that, so its `now - capacity` is no
-//! less than the level that is gone. So with one place for each key all its charges have
-//! one order, in which they stack up from `A(s) - capacity` at the lowest to `A(t)` at the
-//! highest: as for the [one word](crate::bucket). Keys that share a print and a pair
-//! share the level, so the sum of both is bounded. ∎
+//! *Proof.* The levels of a key only rise: a hit adds its cost to the level, or to `now - capacity`
+//! if that is more. (Its reading of the clock may be older than the word, if the level is not ahead
+//! of it; else it would be below the level by a wrap.) A word of the key that is gone was expired
+//! by the margin, by some reading of the clock; a caller that charges the key anew saw it gone, and
+//! read the clock after that, so its `now - capacity` is no less than the level that is gone. So
+//! with one slot for each key all its charges have one order, in which they stack up from `A(s) -
+//! capacity` at the lowest to `A(t)` at the highest: as for a [single bucket](crate::bucket). Keys
+//! that share a fingerprint and a pair share the level, so the sum of both is bounded. ∎
 //!
-//! Progress: lock-free. A marker is only taken away by one who saw a lower marker of the
-//! key, or saw it charged, or (after the grace) by a sweep or another key's caller that then
-//! goes on.
+//! Progress: lock-free. A marker is only taken away by a caller that saw a lower marker of the key,
+//! or saw the key charged; or, after the margin by a sweep, and after the grace by another key's
+//! caller, each of which then goes on.
 
 use crate::sync::Ordering::SeqCst;
 use crate::sync::fence;
@@ -50,13 +49,13 @@ use super::lines::{Hit, HitOrMiss, Judgement, LineTable, Miss, TableTime, hit};
 use super::ticks::LevelTicks;
 use super::tier::TierTerms;
 
-/// A line with more free places is roomy: below it, a key goes to its other line if that has
-/// more. At a higher bound, more keys are a line further away; at a lower one, lines fill
-/// less evenly, and some are full early.
+/// A line with more free slots is roomy: if a key's home is not, the key goes to its other line if
+/// that has more free slots. At a higher bound, more keys are a line further away; at a lower one,
+/// lines fill less evenly, and some are full early.
 const ROOMY: usize = if PLACES == 8 { 3 } else { 0 };
 
 impl<C: Clock> LineTable<C> {
-    /// Charges a key that was nowhere just now.
+    /// Charges a key that was nowhere a moment ago.
     #[inline(never)]
     pub(super) fn ask_new(
         &self,
@@ -66,8 +65,7 @@ impl<C: Clock> LineTable<C> {
     ) -> HitOrMiss<'_> {
         let pair = self.pair(place);
         let (_, now) = self.time_of(moment);
-        // It is not looked for once more: if it has come since, `choose` or the rescan
-        // finds it.
+        // The key is not searched for again: if it has come since, `choose` or the rescan finds it.
         let marked = match self.mark_empty(&pair, place.print, now) {
             Some(marked) => Some(marked),
             None => self.mark(&pair, place.print)?,
@@ -77,10 +75,11 @@ impl<C: Clock> LineTable<C> {
             .unwrap_or_else(|| self.ask_both(place, tier, charge))
     }
 
-    /// Places a marker of the key in its home, if that has room to spare that was never taken.
+    /// Places a marker of the key in its home, if that is roomy counting only slots that were never
+    /// taken.
     ///
-    /// By any time of the table, however old: there is no level that it is compared with, and as
-    /// nobody was there, no marker that this one may be below.
+    /// Any time of the table will do, however old: the marker is compared with no level, and as the
+    /// slot was never taken, there is no earlier marker that this one may be below.
     #[inline(always)]
     fn mark_empty(
         &self,
@@ -95,7 +94,7 @@ impl<C: Clock> LineTable<C> {
             .then_some((SlotIndex(home, at), marker))
     }
 
-    /// One attempt to charge a key, wherever it is; `None` if somebody else went on instead.
+    /// Makes one attempt to charge a key, wherever it is; `None` if another call went on instead.
     pub(super) fn attempt<'a>(
         &self,
         pair: &KeyLines<'a>,
@@ -104,9 +103,10 @@ impl<C: Clock> LineTable<C> {
         charge: &impl Fn(i64) -> Judgement,
     ) -> Option<HitOrMiss<'a>> {
         let marker = match found(pair, print) {
-            // Expired or not: it is the key's place until another key takes it.
+            // Expired or not, it is the key's slot until another key takes it.
             Some((at, state)) if state.is_charged(print) => {
-                // By the clock itself: a level is not lowered by a reading that is behind it.
+                // By the clock itself, not the table's time: a reading that is behind a level does
+                // not lower it.
                 let (moment, _) = self.time();
                 let age = self.ticks.age(moment.now, state.level());
                 let found = (pair.word(at), state, print);
@@ -125,7 +125,8 @@ impl<C: Clock> LineTable<C> {
         self.settle(pair, print, marker, (tier, charge))
     }
 
-    /// Places a marker of the key; `None` if somebody else was there first, or the key itself.
+    /// Places a marker of the key; `None` if another call took the slot first, or the key itself is
+    /// there.
     fn mark(
         &self,
         pair: &KeyLines<'_>,
@@ -135,7 +136,7 @@ impl<C: Clock> LineTable<C> {
         if !pair.replace(at, seen, marker) {
             return Ok(None);
         }
-        // The level of a key that has expired is below the marker's.
+        // The level of an expired key is below the marker's.
         let is_below = LevelTicks::<LEVEL_BITS>::age_behind(marker.level(), seen.level()).is_some();
         if seen.kind() == Kind::Charged && !is_below {
             self.count_healed();
@@ -155,8 +156,8 @@ impl<C: Clock> LineTable<C> {
         if !is_alone(pair, print, at, marker) {
             return None;
         }
-        // After the rescan: the key may have had a state since this call began, and have
-        // lost it again, and its next level must be above that one.
+        // Read after the rescan: the key may have had a state since this call began, and have lost
+        // it again, and its next level must be above that one.
         let (moment, now) = self.time();
         let elapsed_nanos = moment.elapsed_nanos;
         let cost = match charge(tier.capacity) {
@@ -184,8 +185,9 @@ impl<C: Clock> LineTable<C> {
         }))
     }
 
-    /// A place for a marker of the key, what was seen there, and the marker. `None` if there is
-    /// no place left, but the key has one: it was looked for before these words were loaded.
+    /// Chooses a slot for a marker of the key: returns the slot, the word seen there, and the
+    /// marker. `None` if there is no free slot, but the key has one: it was searched for before
+    /// these words were loaded.
     fn choose(
         &self,
         pair: &KeyLines<'_>,
@@ -201,7 +203,7 @@ impl<C: Clock> LineTable<C> {
                 (number, free) = (1 - number, there);
             }
         }
-        // A vacant place first, as an expired key may come back to its own.
+        // A vacant slot first, as an expired key may come back to its own.
         let at = first(free.vacant).or_else(|| first(free.all));
         let chosen = at.and_then(|at| {
             let seen = words[number][at];
@@ -214,20 +216,21 @@ impl<C: Clock> LineTable<C> {
         self.count_full();
         let wait = |word: &KeyWord| self.ticks.until_free(now, word.kind(), word.level());
         let waits = pair.lines().flat_map(|number| words[number].iter().map(wait));
-        // From the reading on, not from the table's time.
+        // Counted from the reading, not from the table's time.
         let behind = now.wrapping_sub(moment.now) as i64;
         Err(Miss::Full { ticks: waits.min().unwrap_or(0) + behind })
     }
 
-    /// The places of a line that a marker may take.
+    /// Returns the slots of a line that a marker may take.
     fn free(&self, now: u64, words: &Words) -> FreeSlot {
-        // One by one: the words were not loaded at one instant, so it need not be the last ones.
+        // Each slot is tested: the words were not loaded at one instant, so the empty ones need not
+        // be the last.
         let empty = places(words, |word| word == KeyWord::default());
         if is_roomy(empty) {
             return FreeSlot { vacant: empty, all: empty };
         }
         if !words.iter().fold(false, |any, word| any | word.is_marked()) {
-            // As most lines are: there are only empty words, and keys.
+            // The common case: there are only empty words, and keys.
             let expired = places(words, |word| self.ticks.is_free(now, word.level()));
             return FreeSlot { vacant: empty, all: empty | expired };
         }
@@ -237,22 +240,22 @@ impl<C: Clock> LineTable<C> {
     }
 }
 
-/// Places that may be taken, as bits.
+/// Slots that may be taken, as bits.
 #[derive(Clone, Copy)]
 struct FreeSlot {
-    /// Those that no key would come back to.
+    /// Slots that no key would come back to.
     vacant: u32,
     all: u32,
 }
 
-/// Whether a line with these places free is.
+/// Returns whether a line with these free slots is roomy.
 #[inline]
 fn is_roomy(free: u32) -> bool {
-    // Without the lowest of them as often: quicker than to count.
+    // Clears the lowest bit `ROOMY` times: quicker than a count.
     (0..ROOMY).fold(free, |free, _| free & free.wrapping_sub(1)) != 0
 }
 
-/// The key's state, or the lowest marker of it.
+/// Finds the key's state, or else its lowest marker.
 fn found(pair: &KeyLines<'_>, print: Fingerprint) -> Option<(SlotIndex, KeyWord)> {
     let words = [pair.words(0), pair.words(1)];
     let all = pair.places().map(|at| (at, words[at.0][at.1]));
@@ -261,14 +264,14 @@ fn found(pair: &KeyLines<'_>, print: Fingerprint) -> Option<(SlotIndex, KeyWord)
         .or_else(|| all.clone().find(|(_, word)| word.is_marker(print)))
 }
 
-/// Looks at all other places, and buries the markers of the key above this one. Whether it
-/// then was the key's only word; if not, another one is to be turned to.
+/// Looks at all other slots, and replaces the markers of the key above this one by tombstones.
+/// Returns whether this one then was the key's only word; if not, the caller turns to another one.
 #[inline(always)]
 fn is_alone(pair: &KeyLines<'_>, print: Fingerprint, at: SlotIndex, marker: KeyWord) -> bool {
-    // ORDERING: SeqCst, between the sight of the marker at `at` (placed here, or found) and
-    // the looks at all other places. Of two callers with two markers of one key, the one
-    // whose fence is second sees the other's marker, or what came of it: without a fence
-    // both may look past each other, each with its own write still on its way.
+    // ORDERING: SeqCst, between the load or the CAS that showed the marker at `at` and the loads of
+    // all other slots. Of two callers with two markers of one key, the one whose fence is second
+    // sees the other's marker, or what came of it. Without a fence both could miss the other's
+    // marker, each with its own write not yet visible.
     // MODEL: `a_new_key_has_one_place`.
     fence(SeqCst);
     pair.is_nowhere_but(at, print)
@@ -278,7 +281,7 @@ fn is_alone(pair: &KeyLines<'_>, print: Fingerprint, at: SlotIndex, marker: KeyW
             .all(|other| is_outdone(pair, print, (at, marker), other))
 }
 
-/// Whether the marker can go on in spite of what is at `other`.
+/// Returns whether the marker can be charged in spite of the word at `other`.
 #[cold]
 fn is_outdone(
     pair: &KeyLines<'_>,
@@ -289,7 +292,8 @@ fn is_outdone(
     loop {
         let found = pair.load(other);
         if found.is_charged(print) {
-            // This one is in nobody's way; if it stays, it is taken over in time.
+            // The result does not matter: this marker blocks no other call, and if it stays,
+            // another key takes its slot in time.
             pair.replace(at, marker, KeyWord::tombstone(marker.level()));
             return false;
         }
@@ -299,7 +303,7 @@ fn is_outdone(
         if other < at {
             return false;
         }
-        // If it is gone, it may have been charged: look again.
+        // If the CAS fails, the marker may have been charged: look again.
         if pair.replace(other, found, KeyWord::tombstone(found.level())) {
             return true;
         }

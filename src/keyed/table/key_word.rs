@@ -7,54 +7,54 @@
 //!     +-------------------+--------+--------------------------------------+
 //! ```
 //!
-//! | print | marked | the word is | and its level is |
+//! | fingerprint | marked | the word is | and its level is |
 //! |-------|--------|-------------|------------------|
-//! | 0     | 0      | empty: the place was never taken | 0 |
-//! | f     | 0      | *charged*: the state of the key with this print | the ticks that the key has spent |
-//! | f     | 1      | a *marker*: a place that is being taken for the key | below what the key will be charged |
+//! | 0     | 0      | empty: the slot was never taken | 0 |
+//! | f     | 0      | *charged*: the state of the key with this fingerprint | the ticks that the key has spent |
+//! | f     | 1      | a *marker*: a slot that is being taken for the key | below what the key will be charged |
 //! | 0     | 1      | a *tombstone*: a marker was taken back here, or a key swept away | that of any marker before, or more |
 //!
-//! | from      | charge, hit        | burial, sweep         | marker of another key       |
+//! | from      | charge, hit        | taken back, swept     | marker of another key       |
 //! |-----------|--------------------|-----------------------|-----------------------------|
 //! | charged   | level + cost       | tombstone, if expired | if expired: a new level     |
-//! | marker    | charged, from full | tombstone             | if left behind: a new level |
+//! | marker    | charged, from full | tombstone             | if abandoned: a new level   |
 //! | tombstone |                    | tombstone, if expired | level + 1, or a new level   |
 //! | empty     |                    |                       | a new level                 |
 //!
-//! (And a charged word is made full, by a removal or a receipt.)
+//! (And a removal makes a charged word idle; a receipt puts back the state before its grant.)
 //!
-//! The levels of the markers of a place only rise, so **no marker comes back**: who took a
-//! place, or saw it taken, and finds the marker still there knows that nothing happened to
-//! the place in between.
+//! The levels of the markers of a slot only rise, so **no marker comes back**: a caller that took a
+//! slot, or saw it taken, and finds the marker still there knows that nothing happened to the slot
+//! in between.
 
 use core::fmt;
 
 use crate::bits::Field;
 use crate::sync::Word;
 
-/// The bits of a level.
+/// Number of bits of a level.
 pub(super) const LEVEL_BITS: u32 = 39;
 
 /// Ticks spent, modulo 2^39.
 const LEVEL: Field = Field::low(LEVEL_BITS);
 
-/// Whether the key is still to come.
+/// Set in markers and tombstones.
 const MARKED: Field = LEVEL.then(1);
 
-/// What is left of the key: 24 bits of its hash, never 0.
+/// The key's fingerprint: 24 bits of its hash, never 0.
 const PRINT: Field = MARKED.then(24);
 
 const _: () = assert!(PRINT.end() == u64::BITS, "the fields fill the word");
 
-/// What is left of a key besides the places that it may be in: from 1 to 2^24 - 1.
+/// The part of a key's hash that its word stores: from 1 to 2^24 - 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint(u32);
 
 impl Fingerprint {
-    /// From the lowest bits of a hash.
+    /// Returns the fingerprint in the lowest bits of a hash.
     #[inline]
     pub(super) fn of_hash(hash: u64) -> Fingerprint {
-        // No print is 0: that one's keys go with those of 1.
+        // 0 stands for no key, so keys that would have it share fingerprint 1.
         Fingerprint((hash & PRINT.max()).max(1) as u32)
     }
 
@@ -64,11 +64,11 @@ impl Fingerprint {
     }
 }
 
-/// The word of one place. The default is an empty one.
+/// The word of one slot. The default is an empty one.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct KeyWord(u64);
 
-/// What a word is.
+/// The kinds of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Empty,
@@ -98,37 +98,37 @@ impl KeyWord {
         LEVEL.get(self.0)
     }
 
-    /// The same word of another level.
+    /// Returns the same word with another level.
     #[inline]
     pub(super) fn with_level(self, level: u64) -> KeyWord {
         KeyWord(self.0 & !LEVEL.put(LEVEL.max()) | LEVEL.wrap(level))
     }
 
-    /// Whether this is the state of the key with `print`, expired or not.
+    /// Returns whether this is the state of the key with `print`, expired or not.
     #[inline]
     pub(super) fn is_charged(self, print: Fingerprint) -> bool {
         self.0 >> MARKED.start() == u64::from(print.0) << 1
     }
 
-    /// Whether this is a marker of the key with `print`.
+    /// Returns whether this is a marker of the key with `print`.
     #[inline]
     pub(super) fn is_marker(self, print: Fingerprint) -> bool {
         self.0 >> MARKED.start() == u64::from(print.0) << 1 | 1
     }
 
-    /// Whether this is a marker or a tombstone.
+    /// Returns whether this is a marker or a tombstone.
     #[inline]
     pub(super) fn is_marked(self) -> bool {
         MARKED.get(self.0) != 0
     }
 
-    /// Whether this is of no key.
+    /// Returns whether this is empty or a tombstone.
     #[inline]
     pub(super) fn is_vacant(self) -> bool {
         PRINT.get(self.0) == 0
     }
 
-    /// Whether this is the key's, in one way or the other.
+    /// Returns whether this is the state or a marker of the key with `print`.
     #[inline]
     pub(super) fn is_of(self, print: Fingerprint) -> bool {
         self.0 >> PRINT.start() == u64::from(print.0)

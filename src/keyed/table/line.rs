@@ -1,4 +1,4 @@
-//! One cache line of places, and the two that a key may be in.
+//! One cache line of slots, and the two lines that a key may be in.
 
 use crate::decision::grant::Grant;
 use crate::decision::receipt::{Receipt, Slot, TakeBack};
@@ -8,7 +8,7 @@ use crate::sync::{AtomicWord, Word};
 
 use super::key_word::{Fingerprint, KeyWord};
 
-/// What a grant has done: the word of its key, before and after.
+/// The change that a grant has made: the word of its key, before and after.
 #[derive(Clone, Copy)]
 pub(super) struct ChargedSlot<'a> {
     pub(super) word: &'a AtomicWord<KeyWord>,
@@ -29,11 +29,11 @@ impl Slot for AtomicWord<KeyWord> {
     }
 }
 
-/// The places of one line.
+/// Number of slots of one line.
 #[cfg(not(sluicegate_loom))]
 pub(super) const PLACES: usize = 8;
 
-/// As many as a model needs: one, and one beside it.
+/// Number of slots that a model needs: one, and one beside it.
 #[cfg(sluicegate_loom)]
 pub(super) const PLACES: usize = 2;
 
@@ -46,51 +46,51 @@ pub(super) struct Line([AtomicWord<KeyWord>; PLACES]);
 const _: () = assert!(size_of::<Line>() == 64, "a line is a line of the cache");
 
 impl Line {
-    /// With nobody in it.
+    /// Creates an empty line.
     pub(super) fn new() -> Line {
         Line(core::array::from_fn(|_| AtomicWord::new(KeyWord::default())))
     }
 
-    /// What is at each place, one after the other.
+    /// Loads the word of each slot, one after the other.
     #[inline]
     pub(super) fn words(&self) -> Words {
-        // ORDERING: Acquire. Whoever finds a word must read the clock after it was written,
-        // or its level may seem ahead of the clock; and must see, in a rescan, what the
-        // writer of the word had seen. Pairs with the AcqRel CAS that wrote it. The words
-        // need not be of one instant: whatever is written on their account is a CAS.
+        // ORDERING: Acquire; pairs with the AcqRel CAS that wrote the word. A caller that finds a
+        // word must read the clock after the word was written, or its level may seem ahead of the
+        // clock; and in a rescan it must see what the writer of the word had seen. The words need
+        // not be of one instant: every write that follows from them is a CAS.
         // MODEL: `a_new_key_has_one_place`, `a_hit_and_a_takeover_never_exceed_the_bound`.
         self.0.each_ref().map(|word| word.load(Acquire))
     }
 
-    /// Has the line come near, for a look that follows soon.
+    /// Prefetches the line.
     #[inline]
     pub(super) fn fetch(&self) {
         prefetch(self);
     }
 
-    /// The place of the key's state, if it is here.
+    /// Returns the word that holds the key's state, if it is in this line.
     ///
-    /// All places are compared, and none by a branch: a processor that has guessed the place
-    /// wrong would not go on to the next call while this line is on its way. The word is then
-    /// to be loaded once more, which is quicker than to keep all eight.
+    /// Compares all slots without a branch: after a wrong guess of the slot a processor would not
+    /// go on to the next call while this line is on its way. The caller loads the word once more,
+    /// which is quicker than to keep all eight.
     #[inline(always)]
     pub(super) fn find(&self, print: Fingerprint) -> Option<&AtomicWord<KeyWord>> {
         first(places(&self.words(), |word| word.is_charged(print))).map(|at| &self.0[at])
     }
 
-    /// The lowest place with a word of the key, be it its state or a marker.
+    /// Returns the lowest word of the key, be it its state or a marker.
     #[inline(always)]
     pub(super) fn find_any(&self, print: Fingerprint) -> Option<&AtomicWord<KeyWord>> {
         first(self.places_of(print)).map(|at| &self.0[at])
     }
 
-    /// The places with a word of the key, as bits.
+    /// Returns the slots with a word of the key, as bits.
     #[inline(always)]
     fn places_of(&self, print: Fingerprint) -> u32 {
         places(&self.words(), |word| word.is_of(print))
     }
 
-    /// Puts `next` where `seen` is, if it still is.
+    /// Replaces `seen` by `next`, if the slot still holds `seen`.
     #[inline]
     pub(super) fn replace(&self, at: usize, seen: KeyWord, next: KeyWord) -> bool {
         replace(&self.0[at], seen, next)
@@ -100,34 +100,34 @@ impl Line {
 /// The lines that a key may be in: two, in the order of the table, or one.
 pub(super) struct KeyLines<'a> {
     low: &'a Line,
-    /// The same as the other, if there is one only.
+    /// The same as `low`, if there is only one.
     high: &'a Line,
     lines: usize,
-    /// Whether the home is the second.
+    /// True if the home is the second line.
     is_home_high: bool,
 }
 
-/// What was at the places of a line.
+/// The words of a line, as they were loaded.
 pub(super) type Words = [KeyWord; PLACES];
 
-/// The places whose word `is` such, as bits: found without a branch.
+/// Returns the slots whose words satisfy `is`, as bits: found without a branch.
 #[inline(always)]
 pub(super) fn places(words: &Words, is: impl Fn(KeyWord) -> bool) -> u32 {
     words.iter().enumerate().fold(0, |places, (at, &word)| places | u32::from(is(word)) << at)
 }
 
-/// The lowest of places.
+/// Returns the lowest of `places`.
 #[inline(always)]
 pub(super) fn first(places: u32) -> Option<usize> {
     (places != 0).then(|| places.trailing_zeros() as usize % PLACES)
 }
 
-/// A place of a pair: the number of its line, and of the place in it.
+/// A slot of a pair of lines: the number of its line, and its index there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SlotIndex(pub(super) usize, pub(super) usize);
 
 impl<'a> KeyLines<'a> {
-    /// The lines `home` and `other` of a table.
+    /// Returns the lines `home` and `other` of a table.
     pub(super) fn of(lines: &'a [Line], home: usize, other: usize) -> KeyLines<'a> {
         let is_home_high = home > other;
         let (low, high) = if is_home_high { (other, home) } else { (home, other) };
@@ -139,40 +139,41 @@ impl<'a> KeyLines<'a> {
         if number == 0 { self.low } else { self.high }
     }
 
-    /// The word of a place.
+    /// Returns the word of a slot.
     pub(super) fn word(&self, SlotIndex(line, at): SlotIndex) -> &'a AtomicWord<KeyWord> {
         &self.line(line).0[at]
     }
 
-    /// The numbers of the lines.
+    /// Returns the numbers of the lines.
     #[inline]
     pub(super) fn lines(&self) -> core::ops::Range<usize> {
         0..self.lines
     }
 
-    /// The number of the home.
+    /// Returns the number of the home.
     #[inline]
     pub(super) fn home(&self) -> usize {
         usize::from(self.is_home_high)
     }
 
-    /// All places, in the order of the table: whatever line is home to a caller, it is the
-    /// same.
+    /// Iterates over all slots, in the order of the table: it is the same whichever line is a
+    /// caller's home.
     pub(super) fn places(&self) -> impl Iterator<Item = SlotIndex> + Clone + use<> {
         (0..self.lines * PLACES).map(|at| SlotIndex(at / PLACES, at % PLACES))
     }
 
-    /// What is at the places of one line.
+    /// Loads the words of one line.
     #[inline]
     pub(super) fn words(&self, number: usize) -> Words {
         self.line(number).words()
     }
 
-    /// The lowest place of a line that was never taken, if there are more of them than so many.
+    /// Returns the lowest slot of a line that was never taken, if there are more than `more_than`
+    /// of them.
     ///
-    /// They are the last of the line, since it is always the lowest that is taken, and none is
-    /// ever empty again: so it is enough to look at one, and to count those below it that were
-    /// taken. (If some are taken meanwhile, the place may not be empty: who takes it finds out.)
+    /// These slots are the last of the line: the lowest is always taken first, and none becomes
+    /// empty again. So it is enough to look at one, and to count the taken slots below it. (If some
+    /// are taken meanwhile, the slot may not be empty: the CAS that takes it then fails.)
     #[inline]
     pub(super) fn first_empty(&self, number: usize, more_than: usize) -> Option<usize> {
         let line = self.line(number);
@@ -181,7 +182,7 @@ impl<'a> KeyLines<'a> {
         is_empty(last).then(|| (0..last).filter(|&at| !is_empty(at)).count())
     }
 
-    /// Whether no place of both lines but `own` has a word of the key.
+    /// Returns whether no slot of the lines except `own` has a word of the key.
     #[inline]
     pub(super) fn is_nowhere_but(&self, own: SlotIndex, print: Fingerprint) -> bool {
         let SlotIndex(line, at) = own;
@@ -206,7 +207,7 @@ impl<'a> KeyLines<'a> {
     }
 }
 
-/// What is in `word` now.
+/// Loads `word`.
 #[inline]
 pub(super) fn load(word: &AtomicWord<KeyWord>) -> KeyWord {
     // ORDERING: Acquire, as in `words`.
@@ -214,13 +215,13 @@ pub(super) fn load(word: &AtomicWord<KeyWord>) -> KeyWord {
     word.load(Acquire)
 }
 
-/// Puts `next` into `word` where `seen` is, if it still is.
+/// Replaces `seen` in `word` by `next`, if `word` still holds `seen`.
 #[inline]
 pub(super) fn replace(word: &AtomicWord<KeyWord>, seen: KeyWord, next: KeyWord) -> bool {
-    // ORDERING: AcqRel. Release, so that whoever finds `next` reads a clock that has come as
-    // far as the one that it was decided by, and sees what its caller had seen. Acquire, so
-    // that what one admitted caller did before it asked is visible to the next one of its
-    // key. Relaxed on failure: the word is loaded again.
+    // ORDERING: AcqRel. Release, so that a caller that finds `next` reads a clock that has come as
+    // far as the one by which it was decided, and sees what its writer had seen. Acquire, so that
+    // what one admitted caller did before its call is visible to the next one of its key. Relaxed
+    // on failure: the word is loaded again.
     // MODEL: `a_new_key_has_one_place`, `a_hit_and_a_takeover_never_exceed_the_bound`,
     // `a_key_is_charged_by_a_clock_that_its_level_is_not_ahead_of`.
     word.compare_exchange(seen, next, AcqRel, Relaxed).is_ok()

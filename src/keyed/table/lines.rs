@@ -1,4 +1,4 @@
-//! The lines, and the call that finds its key in them.
+//! The lines, and the calls that find their key in them.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -19,32 +19,32 @@ use super::pages;
 use super::ticks::{LevelTicks, NEAR};
 use super::tier::{TierList, TierTerms};
 
-/// A verb's judgement of what a key has to spend: what it costs, which is more than nothing,
-/// or what would be enough.
+/// An operation's judgement of a key's balance: the cost to charge, which is more than nothing, or
+/// else the balance that would be enough.
 pub(super) type Judgement = Result<i64, i64>;
 
-/// Places for keys, and the time that their levels count.
+/// The slots for keys, and the time that their levels count.
 pub(super) struct LineTable<C> {
     lines: Box<[Line]>,
     pub(super) ticks: LevelTicks,
     accrual: Linear,
-    /// The reading from which time is counted: long before the table was made, so that it goes
-    /// on as ever if the clock goes back to before that. (Modulo 2^64, so it may be one that is
-    /// never made.)
+    /// The reading from which time is counted: long before the table was made, so that time still
+    /// counts up if the clock goes back to before that. (Modulo 2^64, so the clock may never read
+    /// it.)
     origin_nanos: u64,
     clock: C,
-    /// The latest time by which something was decided, or one not much earlier.
+    /// The latest time by which a call decided something, or one at most a slack earlier.
     latest: CachePadded<AtomicWord<u64>>,
     counts: CachePadded<TableCounts>,
 }
 
 /// The words that calls write besides the lines: few, and seldom.
 pub(super) struct TableCounts {
-    /// Lines that were swept on the way.
+    /// Number of lines swept by new keys.
     pub(super) swept: AtomicWord<u64>,
-    /// Calls that found no room.
+    /// Number of calls that found no slot.
     full: AtomicWord<u64>,
-    /// States that no call can have left.
+    /// Number of states found that no call can have left.
     healed: AtomicWord<u64>,
 }
 
@@ -56,28 +56,27 @@ pub(super) struct TableTime {
     pub(super) now: u64,
 }
 
-/// A key that was charged.
+/// The outcome for a key that was charged.
 pub(super) struct Hit<'a> {
     pub(super) cost: i64,
-    /// What is left.
+    /// The balance after the charge.
     pub(super) balance: i64,
     pub(super) elapsed_nanos: u64,
     pub(super) charged: ChargedSlot<'a>,
 }
 
-/// A key that was not.
+/// The outcome for a key that was not charged.
 pub(super) enum Miss {
-    /// It has less than was wanted.
+    /// The key has less than was wanted.
     Short { wanted: i64, balance: i64, elapsed_nanos: u64 },
-    /// There is no place for it, until so many ticks have passed.
+    /// There is no slot for the key, until so many ticks have passed.
     Full { ticks: i64 },
 }
 
 pub(super) type HitOrMiss<'a> = Result<Hit<'a>, Miss>;
 
 impl<C: Clock> LineTable<C> {
-    /// A table of so many empty lines, of which there is one at least, if there is memory
-    /// for them.
+    /// Creates a table of so many empty lines, one at least; `None` if there is not enough memory.
     pub(super) fn new(
         tiers: &TierList,
         ticks: LevelTicks,
@@ -117,50 +116,50 @@ impl<C: Clock> LineTable<C> {
         &self.counts
     }
 
-    /// Where the key with `hash` may be.
+    /// Returns the lines that the key with `hash` may be in.
     #[inline]
     pub(super) fn place(&self, hash: u64) -> KeyHome {
         KeyHome::of_hash(hash, self.lines.len())
     }
 
-    /// Both its lines.
+    /// Returns both lines of a key.
     pub(super) fn pair(&self, place: KeyHome) -> KeyLines<'_> {
         KeyLines::of(&self.lines, place.home, place.other(self.lines.len()))
     }
 
-    /// Asks for the other line of a key.
+    /// Prefetches the other line of a key.
     #[inline]
     pub(super) fn fetch_other(&self, place: KeyHome) {
         self.lines[place.other(self.lines.len())].fetch();
     }
 
-    /// Reads the clock: after the words whose levels it is to be compared with.
+    /// Reads the clock. Called after loading the words whose levels it is compared with.
     #[inline]
     pub(super) fn moment(&self) -> TableTime {
         let reading_nanos = self.clock.now_nanos();
-        // Time does not end, and has no beginning: it comes round.
+        // Time is counted modulo its range.
         let elapsed_nanos = reading_nanos.wrapping_sub(self.origin_nanos) & Linear::MAX_ELAPSED;
         let now = self.accrual.units_within(elapsed_nanos);
         TableTime { reading_nanos, elapsed_nanos, now }
     }
 
-    /// Reads the clock, after the words that are to be judged by it; and the table's time, which
-    /// is that of the reading, but no earlier than that of any call whose words were found: by
-    /// no more than a slack.
+    /// Reads the clock, after the words that are to be judged by it; and the table's time. That is
+    /// the time of the reading, but at most a slack earlier than the time of any call whose words
+    /// were found.
     ///
-    /// If the clock has gone back by more than it may, the table's time goes back with it, and
-    /// that is counted.
+    /// If the clock has gone back by more than it may, the table's time goes back with it, and that
+    /// is counted.
     #[inline]
     pub(super) fn time(&self) -> (TableTime, u64) {
         self.time_of(self.moment())
     }
 
-    /// The same, of a reading that may be old.
+    /// The same as [`time`](LineTable::time), for a reading that may be old.
     #[inline]
     pub(super) fn time_of(&self, moment: TableTime) -> (TableTime, u64) {
-        // ORDERING: Relaxed. Whoever found a word that was written by some time sees what
-        // `latest` was then, or a later one: `catch_up` comes before that CAS, and this load
-        // after the Acquire load of the word.
+        // ORDERING: Relaxed. A caller that found a word that was written by some time sees `latest`
+        // as it was then, or a later value: `catch_up` comes before that CAS, and this load after
+        // the Acquire load of the word.
         // MODEL: `a_step_back_brings_no_key_back_fuller`.
         let latest = self.latest.load(Relaxed);
         match moment.now.wrapping_sub(latest) as i64 {
@@ -170,12 +169,12 @@ impl<C: Clock> LineTable<C> {
         }
     }
 
-    /// Sets `latest` to what the clock reads, if it was not so late by more than a slack, or is
-    /// ahead of it by more than a clock may step back.
+    /// Sets `latest` to the reading, if `latest` is behind it by more than a slack, or ahead of it
+    /// by more than a clock may step back.
     #[cold]
     fn catch_up(&self, mut moment: TableTime) -> (TableTime, u64) {
-        // ORDERING: Acquire, here and below: if it is ahead, the clock is read once more, and then
-        // not before whoever put it there had.
+        // ORDERING: Acquire, here and below: if `latest` is ahead, the clock is read once more, and
+        // that reading must come after the one by which `latest` was set.
         // MODEL: `a_clock_that_others_are_ahead_of_has_not_gone_back`.
         let mut latest = self.latest.load(Acquire);
         let mut has_read = false;
@@ -189,8 +188,8 @@ impl<C: Clock> LineTable<C> {
             if !has_gone_back && since <= self.ticks.slack {
                 return (moment, if since < 0 { latest } else { moment.now });
             }
-            // ORDERING: Release; pairs with the loads here. (That it comes before the word that
-            // is written next is that CAS's doing.)
+            // ORDERING: Release; pairs with the Acquire loads here. (The CAS on the next word
+            // orders this write before that word.)
             // MODEL: `a_clock_that_others_are_ahead_of_has_not_gone_back`.
             match self.latest.compare_exchange(latest, moment.now, Release, Acquire) {
                 Ok(_) => {
@@ -204,11 +203,11 @@ impl<C: Clock> LineTable<C> {
         }
     }
 
-    /// Says whether a reading can be compared with any level that was found: none is ahead of it by
-    /// half a wrap, so that it would seem to be behind.
+    /// Returns whether a reading can be compared with any level that was found: none is ahead of it
+    /// by half a wrap, which would make it seem to be behind.
     ///
-    /// The clock may have jumped forward since the reading. Whoever writes a level by a
-    /// reading first has `latest` be near it.
+    /// The clock may have jumped forward since the reading. A call that writes a level by a reading
+    /// first makes sure that `latest` is near that reading.
     #[inline(always)]
     fn is_near(&self, now: u64) -> bool {
         // ORDERING: Relaxed, after the load of the word, as in `time_of`.
@@ -217,13 +216,13 @@ impl<C: Clock> LineTable<C> {
         now.wrapping_sub(latest).wrapping_add(NEAR as u64) <= 2 * NEAR as u64
     }
 
-    /// Charges the key at `place` what `charge` says.
+    /// Charges the key at `place` the cost that `charge` returns.
     ///
-    /// The clock is read first, while the hash is still being made: a reading that a level is
-    /// not ahead of is as good as a later one, and it leaves less time between the load and
-    /// the CAS, in which another thread's could come. (If the level is ahead, it could be taken
-    /// for one that is a wrap older: then the clock is read again. So it is if the clock has since
-    /// jumped so far that a level that is ahead could seem to be behind.)
+    /// Reads the clock first, while the hash is still being computed: a reading is as good as a
+    /// later one if no level is ahead of it, and an early one leaves less time between the load and
+    /// the CAS, in which another thread's CAS could come. (A level that is ahead could be taken for
+    /// one that is a wrap older, so then the clock is read again. The same happens if the clock has
+    /// since jumped so far that a level that is ahead could seem to be behind.)
     #[inline(always)]
     pub(super) fn ask(
         &self,
@@ -232,16 +231,17 @@ impl<C: Clock> LineTable<C> {
         charge: impl Fn(i64) -> Judgement,
     ) -> HitOrMiss<'_> {
         let home = &self.lines[place.home];
-        // Not by the loads, which come after the clock: a processor that waits for one call's line
-        // looks ahead as far as here in the next call, and seldom as far as there.
+        // The loads would come too late: they follow the clock read. A processor that waits for one
+        // call's line often looks ahead as far as here in the next call, and seldom as far as the
+        // loads.
         home.fetch();
         let moment = self.moment();
         let found = home.find_any(place.print);
         self.ask_at(found, (place, moment), tier, &charge)
     }
 
-    /// The same, by a reading of the clock, where a word of the key was found, if one was in its
-    /// home.
+    /// The same as [`ask`](LineTable::ask), given a reading of the clock, and the word of the key
+    /// that was found in its home, if there was one.
     #[inline(always)]
     pub(super) fn ask_at<'a>(
         &'a self,
@@ -268,7 +268,7 @@ impl<C: Clock> LineTable<C> {
         self.ask_both(place, tier, charge)
     }
 
-    /// Charges a key whose word others write too, and whatever has become of it.
+    /// Charges a key whose word other threads write too, whatever state it is in.
     #[inline(never)]
     pub(super) fn ask_both(
         &self,
@@ -282,12 +282,12 @@ impl<C: Clock> LineTable<C> {
             if let Some(answer) = self.attempt(&pair, place.print, tier, charge) {
                 return answer;
             }
-            // Somebody else's call went on: a little later, so that it can finish.
+            // Another call made progress: back off so that it can finish.
             pauses.lost_race();
         }
     }
 
-    /// What the key at `place` could spend now: all, if it is nowhere.
+    /// Returns the balance of the key at `place`: the whole capacity, if it is nowhere.
     pub(super) fn look(&self, place: KeyHome, tier: &TierTerms) -> (i64, TableTime) {
         let found = self.find(place);
         let moment = self.moment();
@@ -297,7 +297,7 @@ impl<C: Clock> LineTable<C> {
         (balance, moment)
     }
 
-    /// The key's state, in one line or the other.
+    /// Finds the key's state, in one line or the other.
     pub(super) fn find(&self, place: KeyHome) -> Option<(&AtomicWord<KeyWord>, KeyWord)> {
         let state = |line: usize| {
             let word = self.lines[line].find(place.print)?;
@@ -307,15 +307,15 @@ impl<C: Clock> LineTable<C> {
         state(place.home).or_else(|| state(place.other(self.lines.len())))
     }
 
-    /// A word of the key in its other line.
+    /// Finds a word of the key in its other line.
     #[inline(never)]
     fn find_elsewhere(&self, place: KeyHome) -> Option<&AtomicWord<KeyWord>> {
         self.lines[place.other(self.lines.len())].find_any(place.print)
     }
 
-    /// Counts a call that found no room.
+    /// Counts a call that found no slot.
     pub(super) fn count_full(&self) {
-        // ORDERING: Relaxed. A statistic; nothing is decided by it.
+        // ORDERING: Relaxed. A statistic that no decision depends on.
         // MODEL: none; no decision depends on it.
         self.counts.full.fetch_add(1, Relaxed);
     }
@@ -327,14 +327,14 @@ impl<C: Clock> LineTable<C> {
         self.counts.healed.fetch_add(1, Relaxed);
     }
 
-    /// How often there was one.
+    /// Returns how often such a state was found.
     pub(super) fn healed(&self) -> u64 {
         // ORDERING: Relaxed, as in `count_full`.
         // MODEL: none; no decision depends on it.
         self.counts.healed.load(Relaxed)
     }
 
-    /// How often there was no place for a key.
+    /// Returns how often there was no slot for a key.
     pub(super) fn full(&self) -> u64 {
         // ORDERING: Relaxed, as above.
         // MODEL: none; no decision depends on it.
@@ -342,8 +342,8 @@ impl<C: Clock> LineTable<C> {
     }
 }
 
-/// Charges the key whose state was `seen` in `word` and is so old at the moment, unless the
-/// word has changed since, and then says what it is.
+/// Charges the key whose state was `seen` in `word`, at the given age. Returns `None` if the word
+/// has changed since.
 #[inline(always)]
 pub(super) fn hit<'a>(
     (word, seen, print): (&'a AtomicWord<KeyWord>, KeyWord, Fingerprint),

@@ -1,4 +1,4 @@
-//! What the models see of a table, and do to it, and its callers do not.
+//! Access to a table for the models only.
 
 use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash};
@@ -11,23 +11,23 @@ use super::key_word::{KeyWord, Kind};
 use super::line::{Line, SlotIndex};
 
 impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
-    /// The home of a key with `hash` in a table of so many lines, its other line, and its
-    /// print.
+    /// Returns the home of a key with `hash` in a table of so many lines, its other line, and its
+    /// fingerprint.
     #[must_use]
     pub fn place_of(hash: u64, lines: usize) -> (usize, usize, u32) {
         let place = KeyHome::of_hash(hash, lines);
         (place.home, place.other(lines), place.print.get())
     }
 
-    /// The prints of all charged words, expired or not.
+    /// Returns the fingerprints of all charged words, expired or not.
     #[must_use]
     pub fn charged(&self) -> Vec<u32> {
         let words = self.table.lines().iter().flat_map(Line::words);
         words.filter(|word| word.kind() == Kind::Charged).map(KeyWord::print).collect()
     }
 
-    /// Places a marker of a new key in an empty line, as does a call that is held up when it
-    /// has seen that nobody else is there. The marker's level, if the place was empty.
+    /// Places a marker of a new key in an empty line, like a call that is held up once it has seen
+    /// that no other word of the key is there. Returns the marker's level, if the slot was empty.
     #[must_use]
     pub fn mark(&self, key: &K) -> Option<u64> {
         let place = self.place(key);
@@ -39,8 +39,8 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
         pair.replace(at, KeyWord::default(), marker).then_some(marker.level())
     }
 
-    /// The rest of that call, for one permit, given the level of its marker: whether that was
-    /// still there.
+    /// Does the rest of that call, for one permit, given the level of its marker. Returns whether
+    /// the marker was still there.
     #[must_use]
     pub fn charge_marker(&self, key: &K, level: u64) -> bool {
         let place = self.place(key);

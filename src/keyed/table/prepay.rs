@@ -1,4 +1,4 @@
-//! A table as what [hot keys](crate::HotKeys) draw from.
+//! A table as the store that [hot keys](crate::HotKeys) prepay permits from.
 
 use core::hash::{BuildHasher, Hash};
 
@@ -17,19 +17,19 @@ use super::tier::TierTerms;
 use super::verbs::TableTier;
 
 impl<C: Clock> LineTable<C> {
-    /// Some permits for a key that is there, if it has as many to spare.
+    /// Takes some permits for a key that is in the table, if it has as many to spare.
     fn draw(&self, place: KeyHome, tier: &TierTerms, want: PrepayRequest) -> Option<Prepaid> {
         let charge = |balance: i64| {
             let charge = want.charge(balance, tier.capacity, tier.cost);
-            // How much would have been enough is of no interest.
+            // The caller does not use the cost that would have been enough.
             charge.map(|(_, cost)| cost).ok_or(0)
         };
         let (found, seen) = self.find(place)?;
-        // After the word, so its level is ahead of it only if the clock has gone back.
+        // Read after the word, so the word's level is ahead of it only if the clock has gone back.
         let (moment, _) = self.time();
         let age = self.ticks.age(moment.now, seen.level());
         if LevelTicks::<LEVEL_BITS>::is_lost(age) {
-            // Who asks for the key starts it again, and counts that.
+            // The next ordinary call for the key starts it again, and counts that.
             return None;
         }
         let granted = hit((found, seen, place.print), (age, moment), tier, &charge)?.ok()?;
@@ -77,7 +77,7 @@ where
 
     #[inline(always)]
     fn tell(&self, key: &K, permits: u64, is_granted: bool) {
-        // As a table does not tell of a look.
+        // A peek is not reported, as in a table itself.
         if permits > 0 {
             self.table.observer.decided(key, permits, is_granted);
         }

@@ -1,4 +1,4 @@
-//! Places that are given back: by a removal, by a sweep.
+//! Slots that are freed: by a removal, by a sweep.
 
 use crate::decision::receipt::{Slot, TakeBack};
 use crate::sync::Ordering::Relaxed;
@@ -11,15 +11,15 @@ use super::line::{Line, PLACES, replace};
 use super::lines::LineTable;
 use super::ticks::LevelTicks;
 
-/// One new key in so many sweeps a line, so that a table in use goes round long before its
-/// levels do.
+/// One new key in so many sweeps a line, so that a table in use is swept in full long before its
+/// levels wrap.
 const SELDOM: u32 = 16;
 
 impl<C: Clock + Sync> TakeBack for LineTable<C> {
     fn take_back(&self, slot: &dyn Slot, before: u64, after: u64) -> bool {
         let before = KeyWord::from_bits(before);
-        // A state that is full by now goes back no further than a removal would have it: an
-        // older one could be below what the place has had of markers since.
+        // A state that is idle by now goes back no further than a removal would put it: an older
+        // level could be below that of a marker that the slot has had since.
         let (_, now) = self.time();
         let is_full = self.ticks.is_full(now, before.level());
         let full = || before.with_level(self.ticks.full(now));
@@ -29,8 +29,8 @@ impl<C: Clock + Sync> TakeBack for LineTable<C> {
 }
 
 impl<C: Clock> LineTable<C> {
-    /// Makes the key at `place` full; whether it was not. It keeps its place until another key
-    /// takes it.
+    /// Resets the key at `place`, and returns whether it was live. It keeps its slot until another
+    /// key takes it.
     pub(super) fn remove(&self, place: KeyHome) -> bool {
         while let Some((word, seen)) = self.find(place) {
             let (_, now) = self.time();
@@ -44,19 +44,20 @@ impl<C: Clock> LineTable<C> {
         false
     }
 
-    /// Clears the places of one line that hold nothing worth keeping, and have been so since
-    /// `least` ticks ago; says how many keys there were.
+    /// Clears the slots of one line whose words have been expired by the margin for at least
+    /// `least` ticks, and returns how many keys there were.
     pub(super) fn sweep(&self, line: &Line, least: i64) -> usize {
         let words = line.words();
-        // After the words, as always: not the reading by which the caller found its place.
+        // Read after the words, as always: the reading by which the caller found its slot is too
+        // old.
         let (_, now) = self.time();
         let is_idle = |word: KeyWord| {
             let age = self.ticks.age(now, word.level());
             word.kind() != Kind::Empty && age >= self.ticks.span + self.ticks.margin + least
         };
-        // Never to an empty word again: whoever saw the place empty long ago and now places its
-        // marker there would place one that may have been there. A tombstone of this moment
-        // is above all that was there, and as good as empty to those who come.
+        // A swept slot never becomes empty again: a call that saw the slot empty long ago could now
+        // place there a marker that was there before. A tombstone of this moment is above all
+        // markers that were there, and a new key takes it like an empty slot.
         let tombstone = KeyWord::tombstone(LevelTicks::<LEVEL_BITS>::level(now, self.ticks.span));
         let swept = |&at: &usize| is_idle(words[at]) && line.replace(at, words[at], tombstone);
         let is_key = |&at: &usize| words[at].kind() == Kind::Charged;
@@ -68,9 +69,9 @@ impl<C: Clock> LineTable<C> {
         (0..PLACES).filter(swept).filter(is_key).inspect(count_lost).count()
     }
 
-    /// Sweeps a line now and then, for a key that has just found a place. Only of what has
-    /// been idle for long: a key that comes back soon finds its place more quickly than it
-    /// would get a new one.
+    /// Sweeps a line now and then, when a key has found a slot. Clears only slots that have been
+    /// idle for long: a key that comes back soon finds its old slot more quickly than it would get
+    /// a new one.
     #[inline]
     pub(super) fn sweep_on_the_way(&self, print: Fingerprint) {
         if print.get().is_multiple_of(SELDOM) {
@@ -80,7 +81,7 @@ impl<C: Clock> LineTable<C> {
 
     #[cold]
     fn sweep_next(&self) {
-        // ORDERING: Relaxed. Only spreads the lines over the calls.
+        // ORDERING: Relaxed. The count only spreads the lines over the calls.
         // MODEL: `a_sweep_takes_no_live_key`.
         let turn = self.counts().swept.fetch_add(1, Relaxed);
         let line = (turn % self.lines().len() as u64) as usize;

@@ -1,4 +1,4 @@
-//! What is in a table: place by place, and counted.
+//! Scans of a table: its live keys one by one, and counts of its slots.
 
 use core::time::Duration;
 
@@ -8,24 +8,24 @@ use super::key_word::Kind;
 use super::line::PLACES;
 use super::lines::LineTable;
 
-/// What the places of a [`KeyTable`](super::KeyTable) hold.
+/// Number of slots of a [`KeyTable`](super::KeyTable), by what they hold.
 ///
-/// Of a table in use, the places are not of one instant.
+/// The slots of a table in use are not all read at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Occupancy {
-    /// All places.
+    /// All slots.
     pub places: usize,
-    /// Keys that are not full: the ones that there must be room for.
+    /// Live keys: those that still owe permits and so need their slots.
     pub live: usize,
-    /// Keys that have become full since, and make room for others when it is needed: two skews
-    /// of the clock after they did.
+    /// Keys that have become idle since. Their slots are reused on demand, from two skews of the
+    /// clock after they did.
     pub expired: usize,
-    /// Places that are being taken, or were when their caller was held up.
+    /// Slots that are being taken, or were when their caller was held up.
     pub pending: usize,
 }
 
-/// A key of a [`KeyTable`](super::KeyTable), as far as the table knows it.
+/// A live key of a [`KeyTable`](super::KeyTable), as far as the table knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableEntry {
     pub(super) print: u32,
@@ -33,14 +33,14 @@ pub struct TableEntry {
 }
 
 impl TableEntry {
-    /// What the table keeps of the key: 24 bits of its hash.
+    /// Returns the key's fingerprint: 24 bits of its hash.
     #[must_use]
     pub fn print(&self) -> u32 {
         self.print
     }
 
-    /// How long until the key is full, if it is not asked for again. (Of a table of several
-    /// tiers: in the slowest one.)
+    /// Returns the time until the key's bucket is full, if no permits are taken. (In a table of
+    /// several tiers: in the slowest one.)
     #[must_use]
     pub fn full_after(&self) -> Duration {
         self.full_after
@@ -48,8 +48,8 @@ impl TableEntry {
 }
 
 impl<C: Clock> LineTable<C> {
-    /// The keys that are not full: their prints, and the ticks that they could spend if
-    /// they were of the slowest tier.
+    /// Iterates over the live keys: their fingerprints, and the ticks that they could spend if they
+    /// were of the slowest tier.
     pub(super) fn live(&self) -> impl Iterator<Item = (u32, i64)> {
         self.lines().iter().flat_map(move |line| {
             let words = line.words();

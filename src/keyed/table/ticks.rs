@@ -1,56 +1,57 @@
 //! Levels and ages, modulo 2^39 ticks, and what the age of a word allows. No atomics here.
 //!
-//! A tick is the unit of the levels: at `now` so many of them have passed since the origin of
-//! the table's time, and a word of `level` is `now - level` ticks old. One that is as old as the
-//! slowest tier takes to fill, its *span*, is *expired*: its key is full, like one that was
-//! never seen. Everything else makes up for clocks that disagree, and for callers that are
+//! A tick is the unit of a level. `now` is the number of ticks that have passed since the origin of
+//! the table's time, and a word of `level` is `now - level` ticks old. A key's word is *expired*
+//! once it is as old as the slowest tier takes to fill, its *span*: the key is idle, like one that
+//! was never seen. The other amounts make up for clocks that disagree, and for callers that are
 //! held up:
 //!
 //! | amount | ticks | makes up for |
 //! |---|---|---|
 //! | `ahead` | a second, or the skew if that is more | steps back of the clock: a level that is ahead of it by no more is a live one |
-//! | `slack` | the skew of clocks | the table's time is kept no more exactly |
+//! | `slack` | the skew of clocks | the precision of the table's time |
 //! | `band` | 15, less than a permit | markers that are taken back in one tick have levels of their own |
-//! | `margin` | two slacks and a band | a place goes to another key only when it is expired by every time of the table |
-//! | `grace` | a millisecond | a marker is taken over only when its caller had time to go on |
+//! | `margin` | two slacks and a band | a slot goes to another key only when it is expired by every time of the table |
+//! | `grace` | a millisecond | a marker is taken over only after its caller has had time to go on |
 //!
 //! # How far a clock may step back
 //!
-//! `ahead` is at most 2^31 ticks, which is the most that there are in a second, and the other
-//! amounts together at most 2^30. So of the 2^39 levels the 2^31 before `now` and those of a fill
-//! and the margin behind it are told apart, whatever the quota: **a step back of up to a second
-//! grants nothing anew**, in any table. A level that seems to be further ahead (by less than
-//! half a wrap) was left by a clock that has gone back further, or nobody asked for the key for half a
-//! wrap, and it was not swept: it counts as expired, and whoever takes it counts that.
+//! `ahead` is at most 2^31 ticks, the most that there are in a second, and the other amounts
+//! together are at most 2^30. So of the 2^39 levels the 2^31 that are ahead of `now`, and those of
+//! a fill and the margin behind it, are told apart, whatever the quota: **a step back of up to a
+//! second grants nothing anew**, in any table. A level that seems to be further ahead (by less than
+//! half a wrap) was left by a clock that has gone back further, or belongs to a key that was
+//! neither used nor swept for half a wrap: it counts as expired, and a caller that takes it counts
+//! that.
 //!
-//! A hit needs no more than that. Whatever else compares levels goes by the *table's time*,
+//! A hit needs no more than that. Every other comparison of levels goes by the *table's time*,
 //! which is that of the clock, but steps back by no more than a slack
-//! ([`LineTable::time`](super::lines::Table::time)). It is the `now` of what follows.
+//! ([`LineTable::time`](super::lines::LineTable::time)). It is the `now` of what follows.
 //!
 //! # Why no marker comes back
 //!
-//! The *floor* of a place is the highest level of any marker that was there, by any time of
-//! the table so far: at most `now - span + band + slack`. (1)
-//! A tombstone, and a marker, has a level of the floor at least: a burial keeps the marker's,
-//! and a sweep leaves one of `now - span` where the word was older than that by the margin.
-//! (Not an empty word: a marker over one knows nothing of the floor, so a place is empty only
-//! until it is first taken.) A key's state may be lower, by the margin at most: a charge keeps
-//! the marker's level or raises it, and a hit adds, but what is made full again goes back to
-//! `now - span - slack`. (2) A new marker is above the floor: over a state that is expired by
-//! the margin, or a marker left behind, it is `now - span + 1`; over a tombstone that is not
-//! so old it is one above its level, within the band. A marker is placed by a CAS of the whole
-//! word, so (2) holds at that instant even if `now` was read long before. (All modulo the
-//! wrap: [`KeyTable`](super::KeyTable) says what that asks of its callers.)
+//! The *floor* of a slot is the highest level of any marker that was there, by any time of the
+//! table so far: at most `now - span + band + slack`. (1) The level of a tombstone, and of a
+//! marker, is the floor at least: a tombstone over a marker keeps its level, and a sweep leaves a
+//! tombstone of `now - span` where the word was older than that by the margin. (A sweep does not
+//! leave an empty word: a marker over an empty word knows nothing of the floor, so a slot is empty
+//! only until it is first taken.) A key's state may be lower, by the margin at most: a charge keeps
+//! the marker's level or raises it, and a hit adds, but a key that is reset goes back to `now -
+//! span - slack`. (2) A new marker is above the floor: over a state that is expired by the margin,
+//! or an abandoned marker, it is `now - span + 1`; over a tombstone that is not so old it is one
+//! above its level, within the band. A marker is placed by a CAS of the whole word, so (2) holds at
+//! that instant even if `now` was read long before. (All modulo the wrap:
+//! [`KeyTable`](super::KeyTable) says what that asks of its callers.)
 
 use crate::bits::Field;
 
 use super::key_word::{Kind, LEVEL_BITS};
 
-/// The ticks that a reading may be from `latest`: an eighth of a wrap, so that what was
-/// written by any such reading is not ahead of another one by half a wrap.
+/// The ticks by which a reading may differ from `latest`: an eighth of a wrap, so that a level
+/// written by any such reading is not ahead of another such reading by half a wrap.
 pub(super) const NEAR: i64 = LevelTicks::<LEVEL_BITS>::WRAP / 8;
 
-/// The amounts of a table, whose levels have `BITS`.
+/// The amounts of a table whose levels have `BITS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LevelTicks<const BITS: u32 = LEVEL_BITS> {
     pub(super) span: i64,
@@ -62,47 +63,49 @@ pub(super) struct LevelTicks<const BITS: u32 = LEVEL_BITS> {
 }
 
 impl<const BITS: u32> LevelTicks<BITS> {
-    /// How many ticks there are before the levels begin again.
+    /// Number of ticks after which levels wrap around.
     pub(super) const WRAP: i64 = 1 << BITS;
 
     const LEVEL: Field = Field::low(BITS);
 
-    /// The age of a level; less than 0 if it is ahead of `now`, by what a clock may step back.
+    /// Returns the age of a level; it is negative if the level is ahead of `now`, by no more than a
+    /// clock may step back.
     #[inline]
     pub(super) fn age(&self, now: u64, level: u64) -> i64 {
         let shifted = now.wrapping_sub(level).wrapping_add(self.ahead as u64);
         Self::LEVEL.wrap(shifted) as i64 - self.ahead
     }
 
-    /// Says whether a level of this age was left by a clock that has gone back by more than that.
-    /// (Or it is older than half a wrap.)
+    /// Returns whether a level of this age was left by a clock that has gone back by more than
+    /// that. (Or it is older than half a wrap.)
     #[inline]
     pub(super) fn is_lost(age: i64) -> bool {
         age > Self::WRAP / 2
     }
 
-    /// The age of a level that is not ahead of `now`, however long ago that was read: it is taken
-    /// to be where it is nearer. (One that is older than half a wrap seems to be ahead.)
+    /// Returns the age of a level, `None` if it is ahead of `now`, however long ago `now` was read.
+    /// Of the two distances modulo the wrap it takes the shorter one. (So a level that is older
+    /// than half a wrap seems to be ahead.)
     #[inline]
     pub(super) fn age_behind(now: u64, level: u64) -> Option<i64> {
         let age = Self::LEVEL.ahead(now, level);
         (age >= 0).then_some(age)
     }
 
-    /// The level of a key that has so much left to spend.
+    /// Returns the level of a key that has `balance` left to spend.
     #[inline]
     pub(super) fn level(now: u64, balance: i64) -> u64 {
         Self::LEVEL.wrap(now.wrapping_sub(balance as u64))
     }
 
-    /// Whether a key has been expired for so long that its place may go to another one.
+    /// Returns whether a key has been expired for so long that another key may take its slot.
     #[inline]
     pub(super) fn is_free(&self, now: u64, level: u64) -> bool {
         self.age(now, level) >= self.span + self.margin
     }
 
-    /// The level of a marker that may take the place of a word: of another key's, or of
-    /// the same key's if that has expired or was left behind.
+    /// Returns the level of a marker that may replace a word: another key's, or the same key's if
+    /// that has expired or was abandoned. `None` if no marker may.
     #[inline]
     pub(super) fn marker_over(&self, now: u64, kind: Kind, level: u64) -> Option<u64> {
         let age = self.age(now, level);
@@ -110,41 +113,43 @@ impl<const BITS: u32> LevelTicks<BITS> {
         match kind {
             Kind::Charged if !self.is_free(now, level) => None,
             Kind::Marker if is_in_band && age < self.span + self.grace => None,
-            // The band is used up: not before the clock moves.
+            // The band is used up until the clock moves.
             Kind::Tombstone if is_in_band && age <= self.span - self.band => None,
             Kind::Tombstone if is_in_band && age < self.span => Some(Self::level(now, age - 1)),
             _ => Some(self.marker_over_nothing(now)),
         }
     }
 
-    /// The level of a marker where nobody ever was.
+    /// Returns the level of a marker in a slot that was never taken.
     #[inline]
     pub(super) fn marker_over_nothing(&self, now: u64) -> u64 {
         Self::level(now, self.span - 1)
     }
 
-    /// The level of a key that is charged `cost` where a marker of `level` is, and was full.
+    /// Returns the level of a key that was idle and is charged `cost` over a marker of `level`.
     pub(super) fn first(&self, now: u64, level: u64, (capacity, cost): (i64, i64)) -> u64 {
         let age = self.age(now, level);
-        // Never below the marker. (It is above only if it was placed by a clock that is ahead.)
+        // Never below the marker. (The marker is above only if it was placed by a clock that is
+        // ahead.)
         let is_above = age < capacity - cost && age >= self.span - self.band - self.slack;
         if is_above { level } else { Self::level(now, capacity - cost) }
     }
 
-    /// The level of a key that is full by every clock, and by no more than it need be: one
-    /// marker later the place has forgotten that it ever was so low.
+    /// Returns the level of a key that is idle by every clock, and no lower than that needs: after
+    /// the next marker nothing in the slot is as low.
     #[inline]
     pub(super) fn full(&self, now: u64) -> u64 {
         Self::level(now, self.span + self.slack)
     }
 
-    /// Whether the key is full by every clock.
+    /// Returns whether the key is idle by every clock.
     #[inline]
     pub(super) fn is_full(&self, now: u64, level: u64) -> bool {
         self.age(now, level) >= self.span + self.slack
     }
 
-    /// After how many ticks a marker may take the place of the word, if it is left alone.
+    /// Returns the number of ticks after which a marker may replace the word, if it does not
+    /// change.
     pub(super) fn until_free(&self, now: u64, kind: Kind, level: u64) -> i64 {
         let at = match kind {
             Kind::Charged => self.span + self.margin,
@@ -163,7 +168,8 @@ mod tests {
     const WRAP: i64 = 1 << BITS;
     const KINDS: [Kind; 4] = [Kind::Empty, Kind::Charged, Kind::Marker, Kind::Tombstone];
 
-    /// Every table of few bits whose amounts go together, each with a reading of the clock.
+    /// Calls `check` for tables of few bits whose amounts go together, each with all readings of
+    /// the clock.
     fn each(mut check: impl FnMut(LevelTicks<BITS>, i64, &dyn Fn(i64) -> u64)) {
         for span in [2, 5, 16] {
             for skew in [1, 3] {
@@ -198,7 +204,7 @@ mod tests {
     #[test]
     fn a_marker_is_above_whatever_it_replaces_and_below_whatever_is_charged() {
         each(|ticks, now, level| {
-            // The levels that can be at a place: a tombstone's is one of a marker's.
+            // The levels that can be in a slot: a tombstone's level is that of some marker.
             for age in -ticks.ahead..WRAP / 2 {
                 for kind in KINDS {
                     let is_marker = matches!(kind, Kind::Marker | Kind::Tombstone);
@@ -249,7 +255,7 @@ mod tests {
     #[test]
     fn a_marker_over_a_key_that_was_made_full_is_above_all_that_were_there() {
         each(|ticks, now, level| {
-            // Made full now, by a clock that may be behind the one that markers were placed by.
+            // Reset now, by a clock that may be behind the one that markers were placed by.
             let highest = ticks.span - ticks.band - ticks.slack;
             let full = ticks.full(now as u64);
             assert!(ticks.is_full(now as u64, full));

@@ -1,13 +1,13 @@
-//! What a key is allowed, in ticks. No atomics here.
+//! The quotas of a table, in ticks. No atomics here.
 //!
-//! All tiers of a table count in one tick, so that whoever looks for a place can tell
-//! whether it is expired without knowing the tier of the key in it. A permit of each is a
-//! whole number of ticks: nothing is rounded but the count of ticks itself, once, from the
-//! origin of the table's time, years before it was made.
+//! All tiers of a table count in one tick, so that a call can tell whether a slot's word is expired
+//! without knowing the tier of its key. A permit of each tier is a whole number of ticks: nothing
+//! is rounded but the count of ticks itself, once, from the origin of the table's time, years
+//! before the table was made.
 //!
-//! The tick is chosen such that the slowest tier fills in about 2^18 of them: with 24 bits
-//! of a key in the word, the odds that two keys are taken for one and the odds that a level
-//! is taken for one of another turn of the wrap are then about equal.
+//! The tick is chosen such that the slowest tier fills in about 2^18 of them: with 24 bits of a key
+//! in the word, the odds that two keys are taken for one and the odds that a level is taken for one
+//! of another wrap are then about equal.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -29,28 +29,27 @@ const MAX_BURST: u64 = 1 << 25;
 /// The highest rate of a key, in permits per second.
 const MAX_PER_SECOND: u64 = 1 << 27;
 
-/// The ticks of the cheapest permit, and one more than markers are told apart by.
+/// The ticks of the cheapest permit; the levels by which markers are told apart are one fewer.
 const LEAST_COST: u64 = 16;
 
-/// The most ticks of a span, for now and for good: as many as are worth having, and as many
-/// as the bits of a level bear.
+/// The most ticks of a span: as many as are worth having, and as many as the bits of a level allow.
 const ENOUGH: u64 = 1 << 18;
 const MAX_SPAN: u64 = 1 << 29;
 
-/// What span, margins and grace may take together.
+/// The most that span, margins and grace may take together.
 const MAX_RANGE: u64 = 1 << 30;
 
 /// The most ticks in a second.
 const MAX_PACE: u64 = Rate::MAX_PER_SECOND;
 
-/// By how much a clock may step back without a key's being full again for it.
+/// The time by which a clock may step back without making keys full again.
 const STEP: Duration = Duration::from_nanos(SKEW_NANOS);
 
-/// The longest time before the table is made from which it counts: half of what can be counted,
+/// The longest time, before the table is made, from which it counts: half of what can be counted,
 /// as a clock may be set back as well as forward.
 const BEFORE_NANOS: u64 = Linear::MAX_ELAPSED / 2;
 
-/// For how long a marker is left to whoever placed it.
+/// The time for which a marker is left to the caller that placed it.
 const GRACE: Duration = Duration::from_millis(1);
 
 const _: () = assert!(MAX_BURST * LEAST_COST == MAX_SPAN);
@@ -73,7 +72,7 @@ pub(super) struct TierTerms {
 }
 
 impl TierTerms {
-    /// How a key stands that has so much left to spend.
+    /// Returns the forecast of a key that has `balance` left to spend.
     #[inline]
     pub(super) fn forecast(&self, balance: i64, elapsed_nanos: u64) -> Forecast {
         Forecast::Accrued(Accrued {
@@ -89,20 +88,20 @@ impl TierTerms {
         })
     }
 
-    /// The quota that this is.
+    /// Returns the quota of this tier.
     pub(super) fn quota(&self) -> Quota {
         let max_debt = self.burst.min(Quota::MAX_DEBT);
         Quota::in_force(self.rate, self.burst, Refill::Smooth, max_debt)
     }
 
-    /// The ticks that this tier earns in a period of its own.
+    /// Returns the ticks that this tier earns in its period.
     #[inline]
     fn gain(&self) -> u64 {
         self.rate.permits() * self.cost as u64
     }
 }
 
-/// The tiers of a table, and how fast it ticks.
+/// The tiers of a table, and its rate of ticks.
 #[derive(Clone, Debug)]
 pub(super) struct TierList {
     pub(super) all: Vec<TierTerms>,
@@ -111,12 +110,13 @@ pub(super) struct TierList {
 }
 
 impl TierList {
-    /// The tiers of `quotas`, of which there is one at least.
+    /// Creates the tiers of `quotas`, of which there is one at least.
     pub(super) fn new(quotas: &[Quota]) -> Result<TierList, ConfigError> {
         for &quota in quotas {
             check(quota)?;
         }
-        // All that fit are a table of their own; the first that does not is named.
+        // Every prefix that fits could be a table of its own; the error names the first tier that
+        // does not.
         let mut common = Err(ConfigError::Tier { which: 0 });
         for last in 1..=quotas.len() {
             common = costs(&quotas[..last]).ok_or(ConfigError::Tier { which: last - 1 });
@@ -136,12 +136,12 @@ impl TierList {
         Ok(TierList { all: tiers, gain, period_nanos })
     }
 
-    /// The amounts of a table of these, on clocks that are no further apart than `skew`.
+    /// Returns the amounts of a table of these tiers, on clocks that differ by no more than `skew`.
     pub(super) fn ticks(&self, skew: Duration) -> Result<LevelTicks, ConfigError> {
         let span = self.all.iter().map(|tier| tier.capacity).max().unwrap_or(1);
         let band = LEAST_COST as i64 - 1;
         let grace = self.count(GRACE).clamp(1, span as u64) as i64;
-        // Of the skew there is one, and two in the margin.
+        // The skew counts three times: once as the slack, and twice in the margin.
         let spare = (MAX_RANGE as i64 - span - grace - band) / 3;
         let slack = i64::try_from(self.count(skew).max(1)).unwrap_or(i64::MAX);
         if slack > spare {
@@ -155,9 +155,9 @@ impl TierList {
         Linear::new(self.gain, self.period_nanos)
     }
 
-    /// For how long time has gone on when a table is made: for whole periods, so that a tick
-    /// begins then. (If the period is decades, for 36 years, so that more than the longest
-    /// period is left.)
+    /// Returns the table's time at the instant at which the table is made: whole periods, so that a
+    /// tick begins then. (If the period is decades, 36 years, so that more than the longest period
+    /// is left.)
     pub(super) fn before_nanos(&self) -> u64 {
         if self.period_nanos > BEFORE_NANOS / 2 {
             return BEFORE_NANOS / 2;
@@ -165,19 +165,19 @@ impl TierList {
         BEFORE_NANOS - BEFORE_NANOS % self.period_nanos
     }
 
-    /// How long so many ticks take, rounded up.
+    /// Returns the time that so many ticks take, rounded up.
     pub(super) fn time(&self, ticks: u64) -> Duration {
         let nanos = u128::from(ticks) * u128::from(self.period_nanos);
         units::duration(nanos.div_ceil(u128::from(self.gain)))
     }
 
-    /// The longest time that so many ticks suffice for.
+    /// Returns the longest time that so many ticks suffice for.
     fn time_within(&self, ticks: u64) -> Duration {
         let nanos = u128::from(ticks) * u128::from(self.period_nanos);
         units::duration(nanos / u128::from(self.gain))
     }
 
-    /// The ticks of a time, rounded up; one that is long is as long as it need be.
+    /// Returns the ticks of a time, rounded up, or `u64::MAX` if they are more.
     fn count(&self, time: Duration) -> u64 {
         let ticks = u128::from(units::nanos(time)) * u128::from(self.gain);
         let count = ticks.div_ceil(u128::from(self.period_nanos));
@@ -185,7 +185,7 @@ impl TierList {
     }
 }
 
-/// Whether a table can have `quota` for a tier.
+/// Checks that a table can have `quota` for a tier.
 fn check(quota: Quota) -> Result<(), ConfigError> {
     let (rate, burst) = (quota.rate(), quota.burst());
     let period_nanos = u128::from(rate.period_nanos());
@@ -206,7 +206,7 @@ fn check(quota: Quota) -> Result<(), ConfigError> {
     }
 }
 
-/// The ticks of a permit of each quota, if there is a tick that suits them all.
+/// Returns the ticks of a permit of each quota, if there is a tick that suits them all.
 fn costs(quotas: &[Quota]) -> Option<Vec<u64>> {
     let (first, _) = quotas.split_first()?;
     // A permit of quota i takes `up / down` times as long as one of the first.
@@ -227,7 +227,7 @@ fn costs(quotas: &[Quota]) -> Option<Vec<u64>> {
         .iter()
         .map(|&(up, down)| u64::try_from((unit / down).checked_mul(up)?).ok())
         .collect::<Option<Vec<_>>>()?;
-    // The permits need so many ticks; more are better, as far as they go.
+    // The permits need that many ticks; more are better, up to a limit.
     while costs.iter().any(|&cost| cost < LEAST_COST) {
         double(&mut costs)?;
     }
@@ -250,7 +250,7 @@ fn double(costs: &mut [u64]) -> Option<()> {
     })
 }
 
-/// Whether no burst takes more than `span`, and a second no more ticks than there may be.
+/// Returns whether no burst takes more than `span`, and no second more ticks than are allowed.
 fn is_within(costs: &[u64], quotas: &[Quota], span: u64) -> bool {
     core::iter::zip(costs, quotas).all(|(&cost, quota)| {
         let (cost, rate) = (u128::from(cost), quota.rate());
@@ -353,7 +353,7 @@ mod tests {
                 let ticks = tiers.ticks(Duration::from_millis(1)).unwrap();
                 let LevelTicks { span, ahead, slack, margin, grace, band } = ticks;
                 assert!(span + slack + margin + grace <= MAX_RANGE as i64 && band < span);
-                // The whole of a second, and no more than the most that there are in one.
+                // A whole second, and no more than the most ticks that there are in one.
                 assert!(tiers.time(ahead as u64) >= STEP && ahead <= MAX_PACE as i64);
                 assert!(band < tiers.all[0].cost && grace <= span && slack > 0, "{ticks:?}");
                 assert!(

@@ -1,4 +1,4 @@
-//! The verbs of a table, and of its tiers.
+//! The operations of a table, and of its tiers.
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -17,10 +17,10 @@ use super::KeyTable;
 use super::lines::{Hit, HitOrMiss, Judgement, Miss};
 use super::tier::TierTerms;
 
-/// One of the quotas of a [`KeyTable`], to ask for keys in.
+/// One of the quotas of a [`KeyTable`], and the operations on keys under it.
 ///
-/// A key that is asked for in several tiers has one level, in time: what it spends in one
-/// is spent in all.
+/// A key that is used in several tiers has one level, in time: permits spent in one tier count in
+/// all.
 pub struct TableTier<'a, K: ?Sized, S, C, O = ()> {
     pub(super) table: &'a KeyTable<K, S, C, O>,
     pub(super) tier: &'a TierTerms,
@@ -33,11 +33,11 @@ where
     C: Clock,
     O: Observe<K>,
 {
-    /// As [`KeyTable::try_acquire`], in this tier.
+    /// The same as [`KeyTable::try_acquire`], in this tier.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`KeyTable::try_acquire`].
     #[inline(always)]
     pub fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         match self.charge(permits) {
@@ -49,11 +49,11 @@ where
         }
     }
 
-    /// As [`KeyTable::try_acquire_up_to`], in this tier.
+    /// The same as [`KeyTable::try_acquire_up_to`], in this tier.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`KeyTable::try_acquire_up_to`].
     pub fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         if permits == 0 {
             return self.peek(key, 0);
@@ -78,11 +78,11 @@ where
         answer
     }
 
-    /// As [`KeyTable::try_acquire_revocable`], in this tier.
+    /// The same as [`KeyTable::try_acquire_revocable`], in this tier.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`KeyTable::try_acquire_revocable`].
     pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'a>, Denied>
     where
         C: Sync,
@@ -101,11 +101,11 @@ where
         })
     }
 
-    /// As [`KeyTable::peek`], in this tier.
+    /// The same as [`KeyTable::peek`], in this tier.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`KeyTable::peek`].
     pub fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         if permits > self.tier.burst {
             return Err(self.too_large());
@@ -119,7 +119,7 @@ where
         Err(self.short(wanted, balance, moment.elapsed_nanos))
     }
 
-    /// As [`KeyTable::try_acquire_batch`], in this tier.
+    /// The same as [`KeyTable::try_acquire_batch`], in this tier.
     pub fn try_acquire_batch<Q: Borrow<K>>(
         &self,
         keys: &[Q],
@@ -130,7 +130,8 @@ where
         answers
     }
 
-    /// What the key is to be charged, if it is something that it can ever have.
+    /// Returns the function that charges `permits` to a balance, unless they are none or more than
+    /// the burst.
     #[inline(always)]
     pub(super) fn charge(
         &self,
@@ -143,7 +144,7 @@ where
         Ok(move |balance| if balance >= wanted { Ok(wanted) } else { Err(wanted) })
     }
 
-    /// The answer to a request for none, or for too many.
+    /// Answers a request for no permits, or for more than the burst.
     #[cold]
     fn peek_or(&self, key: &K, permits: u64, denied: Denied) -> Result<Grant, Denied> {
         if permits == 0 {
@@ -162,7 +163,7 @@ where
         Denied::Wait(Shortfall { wanted, forecast, which: 0 })
     }
 
-    /// What is said of what came out, and told to the observer.
+    /// Turns an outcome into an answer, and reports it to the observer.
     #[inline(always)]
     pub(super) fn answer(
         &self,
@@ -175,7 +176,7 @@ where
         answer
     }
 
-    /// What is said of what came out.
+    /// Turns an outcome into an answer.
     #[inline(always)]
     pub(super) fn say(&self, permits: u64, asked: HitOrMiss<'_>) -> Result<Grant, Denied> {
         match asked {
@@ -193,8 +194,8 @@ where
         }
     }
 
-    /// How a key would stand for which there is no place until so many ticks have passed, and
-    /// how long that is.
+    /// Returns how a key that has no slot would stand if it had one, and the time that `ticks`
+    /// take, after which there may be a slot.
     #[cold]
     fn if_there_was_room(&self, permits: u64, ticks: i64) -> (Forecast, Duration) {
         let left = self.tier.capacity - permits as i64 * self.tier.cost;
@@ -211,17 +212,17 @@ where
 {
     /// Takes all of `permits` for the key, or none.
     ///
-    /// Lock-free; does not allocate; reads the clock once, once more if the key's level is ahead of
-    /// that; for a new key twice, once more if places are scarce, and once more if it sweeps a
-    /// line. A denial writes nothing, but that [`Denied::Full`] is counted. A request for no permits
-    /// is granted, and leaves no trace.
+    /// Lock-free; does not allocate; reads the clock once, and once more if the key's level is
+    /// ahead of that reading; for a new key twice, once more if slots are scarce, and once more if
+    /// it sweeps a line. A denial writes nothing, except that [`Denied::Full`] is counted. A
+    /// request for no permits is granted, and leaves no trace.
     ///
     /// # Errors
     ///
-    /// * [`Denied::Wait`] if the key has not so many now;
-    /// * [`Denied::TooLarge`] if they are more than the burst;
-    /// * [`Denied::Full`] if there is no place for the key, and that is what
-    ///   [`WhenFull`](crate::WhenFull) says (or that of the bucket that such keys share).
+    /// * [`Denied::Wait`] if the key has fewer than `permits` now;
+    /// * [`Denied::TooLarge`] if `permits` is more than the burst;
+    /// * [`Denied::Full`] if there is no slot for the key, and [`WhenFull`](crate::WhenFull) (or
+    ///   the bucket that such keys share) denies it.
     #[inline(always)]
     pub fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         self.first_tier().try_acquire(key, permits)
@@ -229,23 +230,24 @@ where
 
     /// Takes as many of `permits` for the key as it has.
     ///
-    /// Otherwise as [`try_acquire`](KeyTable::try_acquire). If there is no place for the key,
-    /// [`WhenFull::Admit`](crate::WhenFull::Admit) grants all of them, up to the burst.
+    /// Otherwise the same as [`try_acquire`](KeyTable::try_acquire). If there is no slot for the
+    /// key, [`WhenFull::Admit`](crate::WhenFull::Admit) grants all of them, up to the burst.
     ///
     /// # Errors
     ///
-    /// As `try_acquire` of one permit.
+    /// The same as for `try_acquire` of one permit.
     pub fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         self.first_tier().try_acquire_up_to(key, permits)
     }
 
-    /// As [`try_acquire`](KeyTable::try_acquire), with a [`Receipt`] by which the permits can
-    /// be given back, if nothing has happened to the key since. (What came by way of
-    /// [`WhenFull`](crate::WhenFull) cannot be.) To give back reads the clock.
+    /// Takes all of `permits` for the key, or none, like [`try_acquire`](KeyTable::try_acquire),
+    /// and returns a [`Receipt`] by which they can be given back, as long as nothing has happened
+    /// to the key since. (Permits granted by [`WhenFull`](crate::WhenFull) cannot be given back.)
+    /// Giving back reads the clock.
     ///
     /// # Errors
     ///
-    /// As `try_acquire`.
+    /// The same as for `try_acquire`.
     pub fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'_>, Denied>
     where
         C: Sync,
@@ -253,23 +255,23 @@ where
         self.first_tier().try_acquire_revocable(key, permits)
     }
 
-    /// What [`try_acquire`](KeyTable::try_acquire) would answer, if there was a place for the
-    /// key. Lock-free; does not allocate; reads the clock once; writes nothing.
+    /// Returns what [`try_acquire`](KeyTable::try_acquire) would answer, if there was a slot for
+    /// the key. Lock-free; does not allocate; reads the clock once; writes nothing.
     ///
     /// # Errors
     ///
-    /// As `try_acquire`, but for [`Denied::Full`].
+    /// The same as for `try_acquire`, except [`Denied::Full`].
     pub fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         self.first_tier().peek(key, permits)
     }
 
-    /// Takes `permits` for each of the keys, and calls `answer` with the place of each among
-    /// `keys` and with what came of it, in their order.
+    /// Takes `permits` for each of the keys, and calls `answer` with the index of each in `keys`
+    /// and with its outcome, in their order.
     ///
-    /// As many calls of [`try_acquire`](KeyTable::try_acquire), one after the other; but the
-    /// clock is read once for every 16, and their lines are fetched side by side: several times
-    /// as fast where the table is larger than the processor's caches. A key may come more
-    /// than once. Does not allocate.
+    /// Equivalent to one call of [`try_acquire`](KeyTable::try_acquire) after the other, except
+    /// that the clock is read once for every 16 keys, and their lines are fetched side by side:
+    /// several times as fast where the table is larger than the processor's caches. A key may occur
+    /// more than once. Does not allocate.
     ///
     /// `answer` is called while other keys of its 16 are still to be decided, by a reading of the
     /// clock from before: it should be quick.
@@ -283,7 +285,8 @@ where
         self.first_tier().try_acquire_batch_with(keys, permits, answer);
     }
 
-    /// As [`try_acquire_batch_with`](KeyTable::try_acquire_batch_with), with the answers in a
+    /// Takes `permits` for each of the keys, like
+    /// [`try_acquire_batch_with`](KeyTable::try_acquire_batch_with), and returns the answers in a
     /// vector: allocates once.
     pub fn try_acquire_batch<Q: Borrow<K>>(
         &self,
