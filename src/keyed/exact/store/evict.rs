@@ -209,9 +209,9 @@ impl<K, L: Engine<K>> Store<K, L> {
     ///   well show that time now: the key is inserted, and the call decided, by that
     ///   reading.
     /// * If it is further ahead, that would grant tokens long before they are earned. So the
-    ///   level with which the key would be inserted is kept for all unknown keys, and
-    ///   calls for them are decided by the clock as it is. That level is no lower than the level that any of
-    ///   them had when it was evicted, because levels do not fall as readings rise. So
+    ///   level with which the key would be inserted is kept for all unknown keys, and calls for
+    ///   them are decided by the clock as it is. That level is no lower than the level that any
+    ///   of them had when it was evicted, because levels do not fall as readings rise. So
     ///   nothing more has to be known of the horizon, and from here on it is `now_nanos`.
     /// * If at that level a key had a debt that no call can have left, the clock has gone
     ///   back for good. A key that had been kept would heal, and start again from full; so do
