@@ -35,11 +35,11 @@
 //! long as the limiter is not reset, restored or healed.
 //!
 //! *Proof.* Let `all = root + held`. By (*) it is at most the capacity at s, and it is never
-//! negative. So it remains to show that only what is earned in the span adds to it. (1) Spending, taking
-//! and putting move tokens, or remove them. (2) Tokens that leave the root, for a caller or in
-//! transit, are subtracted from its level as in the [single word](crate::bucket), at the instant of
-//! the reading: from then to the CAS the level is the same, and capacity that was in transit at the
-//! reading was already empty. The root never gives out what is above the clamp. (3) Reserving
+//! negative. So it remains to show that only what is earned in the span adds to it. (1) Spending,
+//! taking and putting move tokens, or remove them. (2) Tokens that leave the root, for a caller or
+//! in transit, are subtracted from its level as in the [single word](crate::bucket), at the instant
+//! of the reading: from then to the CAS the level is the same, and capacity that was in transit at
+//! the reading was already empty. The root never gives out what is above the clamp. (3) Reserving
 //! capacity lowers the clamp, and is counted before the CAS of the refill, so a call that finds the
 //! level as that refill left it finds the capacity reserved. Capacity that was never filled is
 //! released as if it had never been reserved. (4) Releasing capacity raises the clamp, and could

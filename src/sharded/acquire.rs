@@ -1,4 +1,5 @@
-//! What a call does that its shard has too few tokens for.
+//! Slow path, if a shard has too few tokens: refill from the root, steal from other shards, or
+//! deny.
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
@@ -8,18 +9,17 @@ use super::Sharded;
 use super::in_transit::InTransit;
 use super::root_access::Reading;
 
-/// What a call knows of its shard's memory.
+/// A call's knowledge of its shard's denial cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recalled {
-    /// How often tokens had come back. It was looked at before anything else, so what
-    /// comes back later is counted later.
+    /// Count of returns, read before anything else, so that later returns change it.
     pub(super) returns: u64,
-    /// The time, if it was read.
+    /// Time, if the clock was read.
     pub(super) now_nanos: Option<u64>,
 }
 
 impl<C: Clock> Sharded<C> {
-    /// The denial of the same request as the last that was refused, if it still holds.
+    /// Returns the cached denial as an error if it answers this request and still holds.
     #[inline(always)]
     pub(super) fn recall(&self, index: usize, permits: u64) -> Result<Recalled, Denied> {
         let returns = self.returns();
@@ -34,13 +34,13 @@ impl<C: Clock> Sharded<C> {
         }
     }
 
-    /// How often something has come back. A level that was healed has, too.
+    /// Returns the count of returns. Healing a level counts as a return.
     #[inline(always)]
     fn returns(&self) -> u64 {
         self.shards.returns().wrapping_add(self.root.healed())
     }
 
-    /// Takes `permits` for a caller of the shard at `index`.
+    /// Takes `permits` for a caller of the shard at `index`, or denies them.
     #[cold]
     #[inline(never)]
     pub(super) fn ask(
@@ -60,8 +60,8 @@ impl<C: Clock> Sharded<C> {
             return Ok(self.grant_of(permits, hand.tokens));
         }
         if hand.room > 0 {
-            // Again, now that the room is in hand: what the root has cut off until
-            // now, when there were tokens in that room, must not be drawn into it.
+            // Read again, now that the capacity is in transit: what the root has cut off until now,
+            // while there were tokens in that capacity, must not be drawn into it.
             reading = self.root.look_at(self.clock().now_nanos());
         }
         match self.draw(&mut hand, &reading, permits) {
@@ -70,8 +70,7 @@ impl<C: Clock> Sharded<C> {
         }
     }
 
-    /// Takes `permits`, and more for the calls to come, if the root holds enough for
-    /// both.
+    /// Takes `permits`, and a refill for later calls, if the root holds enough for both.
     fn draw(&self, hand: &mut InTransit<'_>, reading: &Reading, permits: u64) -> Option<Grant> {
         let wanted = self.shards.next_draw_of(reading.permits(), hand.room, permits);
         if wanted < permits || wanted <= hand.tokens {
@@ -83,8 +82,9 @@ impl<C: Clock> Sharded<C> {
         Some(Grant { permits, forecast: grant.forecast.with_more(hand.tokens as i64) })
     }
 
-    /// Draws `tokens` into the hand, with as much more room as that takes, by a clock that
-    /// was read after the room that it has was in hand. `None` if others were faster.
+    /// Takes `tokens` from the root into `hand`, and reserves the capacity that `hand` lacks for
+    /// them. The clock must have been read after the capacity in `hand` was taken. Returns `None`
+    /// if other callers were faster.
     pub(super) fn draw_into(
         &self,
         hand: &mut InTransit<'_>,
@@ -100,8 +100,8 @@ impl<C: Clock> Sharded<C> {
         if drawn.is_some() {
             hand.tokens += tokens;
         } else if own > 0 {
-            // Nothing was ever in this room; but it was missing from the root, and who
-            // was refused meanwhile may have been refused because of that.
+            // This capacity never held a token, but the root lacked it meanwhile, and callers may
+            // have been refused because of that.
             self.root.take_back_simply(own);
             hand.room -= own;
             self.shards.returned();
@@ -109,7 +109,7 @@ impl<C: Clock> Sharded<C> {
         drawn
     }
 
-    /// Takes `permits` from wherever there are any: the hand, the root, other shards.
+    /// Takes `permits` from anywhere: `hand`, the root, other shards.
     fn scrape(
         &self,
         mut hand: InTransit<'_>,
@@ -133,7 +133,7 @@ impl<C: Clock> Sharded<C> {
             if in_root + outside < permits {
                 let index = hand.index();
                 drop(hand);
-                // The room that was in hand may have to be closed, too. If there are as many
+                // The capacity in `hand` may have to be released, too. If there are enough permits
                 // by then, any wait will do.
                 let recalled = Recalled { returns: self.returns(), now_nanos: None };
                 let denied = Denied::Wait(shortfall.of_all(permits, outside));
@@ -148,8 +148,8 @@ impl<C: Clock> Sharded<C> {
         }
     }
 
-    /// Gives the room in hand that is empty back to the root, all but `keep`. It was in
-    /// hand at `now_nanos`, and as empty.
+    /// Releases the empty capacity in `hand` to the root, but keeps at least `keep`. It must have
+    /// been in `hand`, and as empty, at `now_nanos`.
     pub(super) fn close(&self, hand: &mut InTransit<'_>, now_nanos: u64, keep: u64) {
         let spare = hand.room.saturating_sub(keep.max(hand.tokens));
         if spare > 0 && self.root.take_back(now_nanos, spare) {
@@ -157,7 +157,7 @@ impl<C: Clock> Sharded<C> {
         }
     }
 
-    /// The same, of all that is empty now.
+    /// Does the same for all capacity that is empty now.
     pub(super) fn close_now(&self, hand: &mut InTransit<'_>) {
         if hand.room > hand.tokens {
             self.close(hand, self.clock().now_nanos(), 0);

@@ -1,9 +1,8 @@
-//! A refusal: that there is too little anywhere, and for how long.
+//! Denials: the check that there are too few permits anywhere, and the wait until there are enough.
 //!
-//! It names the least wait that suffices if nobody else takes any. For that the root must
-//! have the room to earn what is missing. It has not as long as empty room is lent to
-//! shards, so that is closed first; nor as long as leases hold it, and then no wait will
-//! do, and none is named.
+//! A denial names the shortest wait that suffices if no other caller takes permits. For that the
+//! root must have the capacity to earn what is missing. Shards may hold some of it as empty
+//! capacity, so that is released first. If leases hold it, no wait suffices, and none is named.
 
 use crate::decision::denial_cache::CachedDenial;
 use crate::decision::denied::Denied;
@@ -14,26 +13,27 @@ use super::acquire::Recalled;
 use super::in_transit::InTransit;
 use super::root_access::Reading;
 
-/// The root, and then the shards, as they were seen.
+/// The root, and then the shards, as they were found.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     reading: Reading,
-    /// The tokens in all shards, and the room there that is empty.
+    /// Tokens in all shards; next to it, the empty capacity there.
     outside: u64,
     spare: u64,
 }
 
-/// Why there are too few, and what else that says.
+/// A denial, and the reading and the bound that it rests on.
 struct Lack {
     denied: Denied,
-    /// The reading of the clock by which it was found.
+    /// Clock reading by which the lack was found.
     now_nanos: u64,
-    /// The most permits that the root has the room to earn: what it says of fewer is true.
+    /// Most permits that the root has the capacity to earn: for requests up to this, the denial
+    /// says what is true.
     most: u64,
 }
 
 impl Seen {
-    /// The permits anywhere, but for those of leases.
+    /// Returns the permits anywhere, except those of leases.
     fn there(&self) -> u64 {
         self.reading.permits() + self.outside
     }
@@ -44,7 +44,8 @@ impl Seen {
 }
 
 impl<C: Clock> Sharded<C> {
-    /// Looks whether there are `permits` anywhere; refuses if not, and remembers it.
+    /// Returns the reading if there are `permits` anywhere; otherwise denies them and caches the
+    /// denial.
     pub(super) fn find(
         &self,
         index: usize,
@@ -65,13 +66,13 @@ impl<C: Clock> Sharded<C> {
         })
     }
 
-    /// The denial of `permits` by the root as it was found; `None` if there are as many.
+    /// Returns the denial of `permits`, given the reading of the root; `None` if there are enough.
     pub(super) fn refusal(&self, permits: u64, reading: Reading) -> Option<Denied> {
         self.seek(0, permits, reading).err().map(|lack| lack.denied)
     }
 
-    /// Looks whether there are `permits` anywhere, beside what was found in the root. If not,
-    /// closes the empty room that they need, and looks again.
+    /// Checks whether the root, as it was read, and the shards together have `permits`. If not,
+    /// releases the empty capacity that the request needs, and checks again.
     fn seek(&self, index: usize, permits: u64, reading: Reading) -> Result<Reading, Lack> {
         let mut seen = self.see(reading);
         if seen.has(permits) {
@@ -79,15 +80,16 @@ impl<C: Clock> Sharded<C> {
         }
         let leased = self.root.leased();
         let Seen { spare, .. } = seen;
-        // Empty room is closed if what is missing could be earned in it, or cannot be earned
-        // beside it. And near the limit: little will be drawn now, and what is lent when all
-        // fall silent is missing from the next burst. What no wait will do for needs none.
+        // Empty capacity is released if what is missing could be earned in it, or cannot be earned
+        // without it; and also near the limit, where little will be refilled now, and capacity that
+        // is still reserved when all callers fall silent is missing from the next burst. A request
+        // that no wait can satisfy needs none.
         let limit = reading.limit().saturating_sub(leased);
         let is_needed = permits <= seen.there() + spare
             || permits <= limit && permits > limit.saturating_sub(spare)
             || self.shards.draw_of(seen.there()) == 0;
         if spare > 0 && is_needed && permits <= reading.limit() {
-            // What the root earned until then, and had no room for, is lost.
+            // What the root has earned by then beyond its capacity is lost.
             let now_nanos = self.close_all(index);
             seen = self.see(self.root.look_at(now_nanos));
             if seen.has(permits) {
@@ -96,7 +98,7 @@ impl<C: Clock> Sharded<C> {
         }
         let Seen { reading, outside, .. } = seen;
         let most = reading.limit().min(reading.room() + outside);
-        // What has ended meanwhile is in the way no more.
+        // Leases that have ended meanwhile no longer count.
         let leased = leased.min(self.root.leased());
         let denied = reading.denial(permits, outside, leased);
         Err(Lack { denied, now_nanos: reading.now_nanos, most })
@@ -107,8 +109,8 @@ impl<C: Clock> Sharded<C> {
         Seen { reading, outside, spare }
     }
 
-    /// Gives the empty room of all shards back, and says by which reading of the clock. (All,
-    /// unless the clock is behind, or the terms are being changed: then it stays where it is.)
+    /// Releases the empty capacity of all shards, and returns the clock reading that was used. (If
+    /// the clock is behind, or the terms are being changed, the capacity stays reserved.)
     fn close_all(&self, index: usize) -> u64 {
         let mut hand = InTransit::of(&self.shards, index);
         for next in 0..self.shards.count() {

@@ -1,4 +1,4 @@
-//! One shard, by name.
+//! A handle to one shard.
 
 use core::fmt;
 
@@ -11,52 +11,52 @@ use crate::time::clock::Clock;
 
 use super::Sharded;
 
-/// A [`Sharded`] limiter, by way of one of its shards.
+/// A [`Sharded`] limiter, used through one of its shards.
 ///
-/// For programs that know better than the number of a thread who works beside whom: a
-/// runtime with a thread per core names the core's, and where there is no `std` it is the
-/// only way to have more than one. The limiter is the same whichever shard is asked.
+/// For programs that know better than the thread's number which callers should share a shard: a
+/// runtime with a thread per core uses the core's index. Without `std` it is the only way to use
+/// more than one shard. The limiter is the same whichever shard is used.
 pub struct Shard<'a, C> {
     pub(super) limiter: &'a Sharded<C>,
     pub(super) index: usize,
 }
 
 impl<C: Clock> Shard<'_, C> {
-    /// As [`Sharded::try_acquire`].
+    /// Does the same as [`Sharded::try_acquire`], through this shard.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`Sharded::try_acquire`].
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.acquire_at(self.index, permits)
     }
 
-    /// As [`Sharded::try_acquire_up_to`].
+    /// Does the same as [`Sharded::try_acquire_up_to`], through this shard.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`Sharded::try_acquire_up_to`].
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.acquire_up_to_at(self.index, permits)
     }
 }
 
 impl<'a, C: Clock + Sync> Shard<'a, C> {
-    /// As [`Sharded::lease`].
+    /// Does the same as [`Sharded::lease`], through this shard.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`Sharded::lease`].
     pub fn lease(&self, permits: u64) -> Result<Lease<'a>, Denied> {
         self.limiter.lease_at(self.index, permits)
     }
 
-    /// As [`Sharded::try_acquire_revocable`].
+    /// Does the same as [`Sharded::try_acquire_revocable`], through this shard.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as for [`Sharded::try_acquire_revocable`].
     pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'a>, Denied> {
         self.limiter.acquire_revocable_at(self.index, permits)
     }

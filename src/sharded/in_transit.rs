@@ -1,11 +1,11 @@
-//! What a call has in hand while it moves tokens.
+//! Capacity and tokens that a call is moving.
 
 use super::line::ShardLine;
 use super::shard_word::ShardWord;
 use super::shards::Shards;
 
-/// Room and tokens on their way. Nobody else can spend them, and they are put down in
-/// the shard at `index` at the latest when this is dropped.
+/// Reserved capacity and tokens in transit. No other call can spend them, and they are put down in
+/// the shard at `index` when this is dropped, at the latest.
 #[derive(Debug)]
 pub(super) struct InTransit<'a> {
     shards: &'a Shards,
@@ -15,12 +15,12 @@ pub(super) struct InTransit<'a> {
 }
 
 impl<'a> InTransit<'a> {
-    /// A hand that is empty.
+    /// Creates an empty one.
     pub(super) fn of(shards: &'a Shards, index: usize) -> InTransit<'a> {
         InTransit { shards, index, room: 0, tokens: 0 }
     }
 
-    /// A hand that holds `tokens` in `room`.
+    /// Creates one that holds `tokens` in capacity `room`.
     pub(super) fn with(shards: &'a Shards, index: usize, room: u64, tokens: u64) -> InTransit<'a> {
         InTransit { shards, index, room, tokens }
     }
@@ -29,19 +29,19 @@ impl<'a> InTransit<'a> {
         self.index
     }
 
-    /// Takes all that the shard at `index` has.
+    /// Takes all capacity and tokens of the shard at `index`.
     pub(super) fn take(&mut self, index: usize) {
         let taken = self.shards.at(index).map_or(ShardWord::NONE, ShardLine::take);
         self.room += taken.room();
         self.tokens += taken.left();
     }
 
-    /// Takes the room of the shard at `index` that has nothing in it.
+    /// Takes the empty capacity of the shard at `index`.
     pub(super) fn take_spare(&mut self, index: usize) {
         self.room += self.shards.at(index).map_or(0, ShardLine::take_spare);
     }
 
-    /// Parts with up to `permits` tokens, and with as much room: how many they are.
+    /// Removes up to `permits` tokens, with as much capacity. Returns how many.
     pub(super) fn part_with(&mut self, permits: u64) -> u64 {
         let parted = self.tokens.min(permits);
         self.tokens -= parted;
@@ -52,13 +52,13 @@ impl<'a> InTransit<'a> {
 
 impl Drop for InTransit<'_> {
     fn drop(&mut self) {
-        // Who has room in hand has found the shards, or made them.
+        // Invariant: capacity in transit > 0 implies that the shards exist.
         if self.room > 0
             && let Some(shard) = self.shards.at(self.index)
         {
             shard.put(self.room, self.tokens);
-            // Empty room, too: whoever is refused next is to close it, and so not to be told
-            // what was remembered.
+            // Count a return even if the capacity is empty: the next call that would be refused
+            // must release it, and so must not get a cached denial.
             self.shards.returned();
         }
     }

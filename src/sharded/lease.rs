@@ -1,4 +1,4 @@
-//! Leases of a shard, and grants that can be given back, which are leases too.
+//! Leases from a shard, and grants that can be given back, which are leases too.
 
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
@@ -10,8 +10,8 @@ use crate::time::clock::Clock;
 use super::Sharded;
 use super::in_transit::InTransit;
 
-/// How often a lease is tried, each time with less, before it is made of what is asked for
-/// like any permit.
+/// Number of tries for a lease, each with fewer permits, before one permit is acquired in the
+/// ordinary way.
 const TRIES: u32 = 4;
 
 impl<C: Clock + Sync> Sharded<C> {
@@ -19,15 +19,16 @@ impl<C: Clock + Sync> Sharded<C> {
     pub(super) fn lease_at(&self, index: usize, permits: u64) -> Result<Lease<'_>, Denied> {
         self.shards.places().open();
         let Some(shard) = self.shards.at(index) else {
-            // There has to be a place for what is left of it, and another call is just
-            // making that.
+            // A lease needs a shard to return unspent permits to, and another call is creating the
+            // shards at this moment.
             return self.acquire_at(index, permits.min(1)).map(Lease::spent);
         };
         if permits > 0 && shard.look().left() == 0 {
             let _ = self.recall(index, 1)?;
         }
         for attempt in 0..TRIES {
-            // Two that borrow all there is for themselves leave nothing to either.
+            // Two callers that each reserve all there is leave nothing to either, so each try asks
+            // for less.
             let most = (permits >> attempt).clamp(permits.min(1), Lease::MAX);
             let before = self.root.limit();
             let mut hand = InTransit::of(&self.shards, index);
@@ -37,24 +38,25 @@ impl<C: Clock + Sync> Sharded<C> {
                 self.root.begin_lease(room);
                 let grant = self.grant_of(room, hand.tokens);
                 let grant = forecast.map_or(grant, |forecast| Grant { forecast, ..grant });
-                // Whichever of the two the permits were taken under.
+                // The permits were taken under one of these two limits.
                 let limit = before.max(self.root.limit());
                 return Ok(Lease::of_shard(grant, ShardHome { limiter: self, index, room, limit }));
             }
             drop(hand);
-            // One has come back, or here is the denial.
+            // Either a permit has come back, or this is the denial.
             self.find(index, 1, self.recall(index, 1)?)?;
         }
         self.acquire_at(index, 1).map(Lease::spent)
     }
 
-    /// Takes tokens until the hand has `permits`, or as many as this shard and the root
-    /// have; or if these have none, what another has. If it drew, what there is now.
+    /// Takes tokens until `hand` has `permits`, or all that this shard and the root have; if these
+    /// have none, takes what another shard has. Returns the forecast after it took from the root,
+    /// if it did.
     fn fill(&self, hand: &mut InTransit<'_>, permits: u64) -> Option<Forecast> {
         hand.take(hand.index());
         let mut forecast = None;
         if hand.tokens < permits {
-            // The clock is read after the room is in hand, as for any draw.
+            // The clock is read after the capacity is in `hand`, as for any refill.
             let now_nanos = self.clock().now_nanos();
             let there = self.root.look_at(now_nanos).permits();
             let missing = there.min(permits - hand.tokens);
@@ -71,8 +73,8 @@ impl<C: Clock + Sync> Sharded<C> {
         forecast
     }
 
-    /// Takes `permits` in such a way that they can be given back, if this shard and the
-    /// root have as many; in some other way, if others have.
+    /// Takes `permits` in a way that can be given back, if this shard and the root have enough;
+    /// otherwise takes them in the ordinary way.
     pub(super) fn acquire_revocable_at(
         &self,
         index: usize,
@@ -85,7 +87,7 @@ impl<C: Clock + Sync> Sharded<C> {
         self.find(index, permits, self.recall(index, permits)?)?;
         match self.lease_at(index, permits) {
             Ok(lease) if lease.left() == permits => Ok(Receipt::of_lease(lease)),
-            // Too little, and back with it.
+            // Too few: return them.
             fewer => {
                 drop(fewer);
                 self.acquire_at(index, permits).map(Receipt::spent)
@@ -97,7 +99,7 @@ impl<C: Clock + Sync> Sharded<C> {
 impl<C: Clock + Sync> PutBack for Sharded<C> {
     fn put_back(&self, home: ShardHome<'_>, tokens: u64) {
         self.root.end_lease(home.room);
-        // If the burst was lowered, there is no place for all of them.
+        // If the burst was lowered, there is no capacity for all of them.
         let tokens = tokens.saturating_sub(self.root.overlent_since(home.limit));
         let mut hand = InTransit::with(&self.shards, home.index, home.room, tokens);
         self.close_now(&mut hand);

@@ -1,4 +1,4 @@
-//! One shard: a word on a cache line of its own.
+//! One shard: a word on its own cache line.
 
 use crate::contention::Pauses;
 use crate::sync::AtomicWord;
@@ -16,15 +16,15 @@ impl ShardLine {
         ShardLine { room: AtomicWord::new(room) }
     }
 
-    /// Spends `permits` that are here; the permits left, or `None` if there are too few,
-    /// or another call came in between.
+    /// Spends `permits` of the tokens here. Returns the permits left, or `None` if there are too
+    /// few or another call came in between.
     #[inline(always)]
     pub(super) fn spend(&self, permits: u64) -> Option<u64> {
-        // ORDERING: Relaxed, and so the CAS. It takes what is there at that moment, and
-        // reads nothing by it: that the tokens are paid for does not depend on who
-        // can see the payment. What the last put of tokens made visible stays so to
-        // whoever takes the room next: a read-modify-write goes on with the release
-        // sequence that it finds.
+        // ORDERING: Relaxed, and so is the CAS. It takes tokens that are there at that moment, and
+        // reads nothing else through it: the tokens are paid for, whether or not this caller can
+        // see the payment. What the last put of tokens released stays visible to the next caller
+        // that takes the capacity: a read-modify-write continues the release sequence that it
+        // finds.
         // MODEL: `shards_never_admit_more_than_the_bound`.
         let seen = self.room.load(Relaxed);
         let next = seen.spend(permits)?;
@@ -35,19 +35,19 @@ impl ShardLine {
     }
 
     pub(super) fn look(&self) -> ShardWord {
-        // ORDERING: Relaxed. A caller that finds too little here has looked at the root
-        // before, by an Acquire load, and so not at this earlier.
+        // ORDERING: Relaxed. A caller that finds too few tokens here has loaded the root before,
+        // with Acquire, so this load cannot come before that one.
         // MODEL: `a_denial_is_forgotten_when_tokens_come_back`,
         // `what_is_granted_of_some_is_one_at_least`.
         self.room.load(Relaxed)
     }
 
-    /// Takes all there is: the room, and the tokens in it.
+    /// Takes everything: the capacity, and the tokens in it.
     pub(super) fn take(&self) -> ShardWord {
         self.change(|_| ShardWord::NONE)
     }
 
-    /// Takes the room that has nothing in it.
+    /// Takes the capacity that has no tokens in it.
     pub(super) fn take_spare(&self) -> u64 {
         self.change(ShardWord::closed).spare()
     }
@@ -56,10 +56,10 @@ impl ShardLine {
         self.change(|seen| seen.with(room, tokens));
     }
 
-    /// Puts what `next` makes of the word in its place, and returns what it was.
+    /// Replaces the word by `next` of it, and returns the previous value.
     fn change(&self, next: impl Fn(ShardWord) -> ShardWord) -> ShardWord {
         let mut pauses = Pauses::new();
-        // ORDERING: Relaxed. Who takes nothing learns nothing; who does takes it by the CAS.
+        // ORDERING: Relaxed. The load is only a hint; the CAS synchronizes.
         // MODEL: `room_given_back_was_empty`, `empty_room_is_given_back_once`.
         let mut seen = self.room.load(Relaxed);
         loop {
@@ -67,11 +67,11 @@ impl ShardLine {
             if next == seen {
                 return seen;
             }
-            // ORDERING: AcqRel. Release, so that whoever takes the room next sees the
-            // root as it was when that room was lent and filled, or a later one: its look
-            // at the root decides whether the room may be given back. Acquire, to
-            // be the one who sees it. On failure Relaxed, as for the load. (Where nothing has
-            // to be settled, the lock of changes orders as much, and no model tells.)
+            // ORDERING: AcqRel. Release, so that the next caller that takes the capacity sees the
+            // root as it was when that capacity was reserved and filled, or later: its load of the
+            // root decides whether the capacity may be released. Acquire, to be the caller that
+            // sees it. On failure Relaxed, as for the load. (Where nothing has to be settled, the
+            // lock of changes orders as much, and no model can tell.)
             // MODEL: `room_given_back_was_empty`, `room_is_given_back_by_a_look_that_is_no_older`.
             if self.room.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok() {
                 return seen;

@@ -1,4 +1,4 @@
-//! How many races for the root callers have lost of late. No atomics here.
+//! A count of the races for the root that callers have lost recently. No atomics here.
 //!
 //! ```text
 //!  bit 63                               8 7            0
@@ -16,19 +16,19 @@ use core::fmt;
 use crate::bits::Field;
 use crate::sync::Word;
 
-/// Races lost in the tick.
+/// Races lost in the current tick.
 const LOST: Field = Field::low(8);
 
-/// The tick of the last one.
+/// Tick of the last lost race.
 const TICK: Field = LOST.then(56);
 
 const _: () = assert!(TICK.end() == u64::BITS, "the fields fill the word");
 
-/// A tick is 2^20 ns, about a millisecond.
+/// Exponent of a tick, which is 2^20 ns, about a millisecond.
 const TICK_BITS: u32 = 20;
 
-/// So many lost races in one tick, and callers are better kept apart. Two threads that do
-/// nothing else lose thousands; some that ask a hundred thousand times in a second, one.
+/// Lost races in one tick from which callers are better kept apart. Two threads that do nothing
+/// else lose thousands; threads that make a hundred thousand calls a second lose one.
 #[cfg(not(sluicegate_loom))]
 const MANY: u64 = 16;
 #[cfg(sluicegate_loom)]
@@ -40,7 +40,7 @@ pub(super) struct Races(u64);
 impl Races {
     pub(super) const NONE: Races = Races(0);
 
-    /// These, and `lost` more at `now_nanos`.
+    /// Returns the count with `lost` more at `now_nanos`.
     pub(super) fn and(self, lost: u32, now_nanos: u64) -> Races {
         let tick = now_nanos >> TICK_BITS;
         let before = if TICK.get(self.0) == tick { LOST.get(self.0) } else { 0 };

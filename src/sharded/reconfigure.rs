@@ -1,4 +1,4 @@
-//! Changes of all that there is: the shards are emptied first.
+//! Changes of the whole limiter: the shards are emptied first.
 
 use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
@@ -11,18 +11,17 @@ use super::Sharded;
 use super::in_transit::InTransit;
 
 impl<C: Clock> Sharded<C> {
-    /// Enforces `quota` from now on; `carry` says what becomes of the tokens, those of
-    /// the shards too.
+    /// Enforces `quota` from now on; `carry` decides what becomes of the tokens, including those of
+    /// the shards.
     ///
-    /// Live, and never retroactive, as that of a
-    /// [`TokenBucket`](crate::TokenBucket::reconfigure). Permits that leases hold stay
-    /// theirs, and what calls under way have in hand; what is left of a lease goes back as
-    /// far as the new burst has room for it. While a change lasts, some tokens are in
-    /// no place where they can be found, so a request may be refused that would else be
-    /// granted; and who draws from a root that is full just then, cuts some of them off.
+    /// Live, and never retroactive, as for a [`TokenBucket`](crate::TokenBucket::reconfigure).
+    /// Leases keep their permits, and calls in progress the tokens that they are moving; the
+    /// unspent part of a lease goes back as far as the new burst has capacity for it. During a
+    /// change some tokens cannot be found, so a request may be refused that would otherwise be
+    /// granted; and a call that refills from a full root at that moment cuts some of them off.
     ///
-    /// Waits for other changes of this limiter that are under way; no other verb waits
-    /// for it. Does not allocate.
+    /// Waits for other changes of this limiter in progress; no other operation waits for it. Does
+    /// not allocate.
     ///
     /// # Examples
     ///
@@ -41,46 +40,46 @@ impl<C: Clock> Sharded<C> {
         self.tell();
     }
 
-    /// Makes the limiter full again. The times of an interval refill stay as they are.
+    /// Makes the limiter full again. The schedule of an interval refill is unchanged.
     ///
-    /// What leases hold stays theirs, and is missing from the root until they end. Waits
-    /// for other changes of this limiter that are under way; no other verb waits for it.
-    /// Does not allocate.
+    /// Leases keep their permits, which are missing from the root until the leases end. Waits for
+    /// other changes of this limiter in progress; no other operation waits for it. Does not
+    /// allocate.
     pub fn reset(&self) {
         self.change(|_| self.root.reset());
     }
 
-    /// The permits that the limiter holds, to be restored elsewhere: in a
+    /// Returns the permits that the limiter holds, to be restored elsewhere, in a
     /// [`TokenBucket`](crate::TokenBucket) too.
     ///
-    /// Lock-free; does not allocate; reads the clock; writes nothing, unless it heals the
-    /// limiter (see [`Clock`]). What leases hold is not in it. If other calls carry tokens from
-    /// one shard to another, these may be counted twice, or not; never more than the burst in
-    /// all.
+    /// Lock-free; does not allocate; reads the clock; writes nothing, unless it heals the limiter
+    /// (see [`Clock`]). Permits that leases hold are not included. Tokens that other calls are
+    /// moving between shards may be counted twice, or not at all; the total never exceeds the
+    /// burst.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.root.snapshot(self.shards.look().0)
     }
 
-    /// Holds what `snapshot` held, and what was earned at the present quota in the time
-    /// it was `away`.
+    /// Replaces the limiter's tokens by those of `snapshot`, plus what the present quota earns in
+    /// the time `away`.
     ///
-    /// What the limiter held before is forgotten. Where the time away is not known,
-    /// `Duration::ZERO` is the safe answer. Waits for other changes of this limiter that
-    /// are under way; no other verb waits for it.
+    /// The previous tokens are forgotten. If the time away is unknown, `Duration::ZERO` is the safe
+    /// choice. Waits for other changes of this limiter in progress; no other operation waits for
+    /// it.
     pub fn restore(&self, snapshot: &Snapshot, away: core::time::Duration) {
         self.change(|_| self.root.restore(snapshot, units::nanos(away)));
     }
 
-    /// Empties the shards, has the root changed with the tokens that were in them, and
-    /// gives it their room.
+    /// Empties the shards, calls `change` with the tokens that were in them, and releases their
+    /// capacity.
     fn change(&self, change: impl FnOnce(u64)) {
         let mut hand = InTransit::of(&self.shards, 0);
         for index in 0..self.shards.count() {
             hand.take(index);
         }
         change(hand.tokens);
-        // What the root cuts off from now on was earned while this room was empty.
+        // Anything that the root cuts off from now on was earned while this capacity was empty.
         self.root.take_back_simply(hand.room);
         (hand.room, hand.tokens) = (0, 0);
         self.shards.changed();

@@ -34,8 +34,7 @@ impl Reading {
         self.terms.capacity / self.terms.token
     }
 
-    /// Returns the most permits that the word can hold while no more capacity is reserved than
-    /// then.
+    /// Returns the most permits that the word can hold with the capacity reserved at the reading.
     pub(crate) fn room(&self) -> u64 {
         self.capacity / self.terms.token
     }

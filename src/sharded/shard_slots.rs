@@ -1,4 +1,4 @@
-//! Where the shards are: there from the start, or made when callers get in each other's way.
+//! The shards' storage: there from the start, or created when callers contend.
 
 use alloc::boxed::Box;
 
@@ -14,19 +14,19 @@ use super::line::ShardLine;
 use super::races::Races;
 use super::shard_word::ShardWord;
 
-/// A shard, and what it last refused. On lines apart: this is written with each denial, and
-/// the other is looked at by all.
+/// A shard and its denial cache, on separate lines: the cache is written at each denial, while all
+/// callers read the shard's line.
 #[derive(Debug)]
 pub(super) struct ShardSlot {
     pub(super) line: CachePadded<ShardLine>,
     pub(super) memory: CachePadded<DenialCache>,
 }
 
-/// The shards, and what they have in common.
+/// The shards, and the count that they share.
 #[derive(Debug)]
 pub(super) struct ShardArray {
     pub(super) list: Box<[ShardSlot]>,
-    /// How often tokens have come back. On a line of its own.
+    /// Number of times that tokens have come back. On its own cache line.
     pub(super) returns: Box<CachePadded<AtomicWord<u64>>>,
 }
 
@@ -36,20 +36,20 @@ pub(super) enum ShardSlots {
     Later(Later),
 }
 
-/// Shards that are made once, when they are needed.
+/// Shards that are created once, when they are needed.
 #[derive(Debug)]
 pub(super) struct Later {
-    /// How many; 0 for as many as the machine runs threads at once.
+    /// Number of shards; 0 for as many as the machine runs threads at once.
     count: usize,
-    /// 1 when there is a table. The models see this word, and not the pointer, which is
-    /// of another crate.
+    /// 1 once `table` is set. The models see this word, and not the pointer, which is of another
+    /// crate.
     is_open: AtomicWord<u64>,
     table: OnceBox<ShardArray>,
     races: AtomicWord<Races>,
 }
 
 impl ShardArray {
-    /// `count` shards, which is a power of two, with nothing in them.
+    /// Creates `count` shards, a power of two, with nothing in them.
     pub(super) fn new(count: usize) -> ShardArray {
         debug_assert!(count.is_power_of_two() && count <= MAX_PLACES);
         let place = |_| ShardSlot {
@@ -77,7 +77,7 @@ impl ShardSlots {
         })
     }
 
-    /// The shards, if there are any yet.
+    /// Returns the shards, if there are any yet.
     #[inline(always)]
     pub(super) fn table(&self) -> Option<&ShardArray> {
         match self {
@@ -86,7 +86,7 @@ impl ShardSlots {
         }
     }
 
-    /// Makes them, if there are none yet, and no other call is just doing so.
+    /// Creates the shards, unless they exist or another call is creating them.
     #[cold]
     pub(super) fn open(&self) {
         if let ShardSlots::Later(later) = self {
@@ -94,13 +94,13 @@ impl ShardSlots {
         }
     }
 
-    /// Callers have lost `lost` races for the root at `now_nanos`. Makes the shards if
-    /// those were too many.
+    /// Counts `lost` more lost races for the root at `now_nanos`. Creates the shards if there were
+    /// too many.
     #[cold]
     pub(super) fn contended(&self, lost: u32, now_nanos: u64) {
         let ShardSlots::Later(later) = self else { return };
-        // ORDERING: Relaxed, and the store. A count by which nothing is decided but when
-        // the shards are made; one that is overwritten is not missed.
+        // ORDERING: Relaxed, and so is the store. The count only decides when the shards are
+        // created; an overwritten count is not missed.
         // MODEL: none; when they are made is of no consequence.
         let races = later.races.load(Relaxed).and(lost, now_nanos);
         // ORDERING: Relaxed, as above.
@@ -111,7 +111,7 @@ impl ShardSlots {
         }
     }
 
-    /// The bytes beside those of the limiter itself.
+    /// Returns the bytes that are not part of the limiter itself.
     pub(super) fn bytes(&self) -> usize {
         match self {
             ShardSlots::Now(table) => table.bytes(),
@@ -125,21 +125,22 @@ impl ShardSlots {
 impl Later {
     #[inline(always)]
     fn table(&self) -> Option<&ShardArray> {
-        // ORDERING: Acquire; pairs with `open`, so that who sees that there is a table finds
-        // it. A caller that has been refused by the root looks after its Acquire load
-        // of the word: had one of the tokens that it lacks been drawn into a shard,
-        // it would see the draw's Release, and what came before, which is this.
+        // ORDERING: Acquire; pairs with `open`, so that a caller that sees the flag finds the
+        // table. A caller that has been refused by the root loads this after its Acquire load of
+        // the word: had one of the tokens that it lacks been moved into a shard, it would see that
+        // refill's Release, and everything before it, including this flag.
         // MODEL: `who_finds_the_root_empty_finds_the_shards`.
         if self.is_open.load(Acquire) == 0 { None } else { self.table.get() }
     }
 
     #[cold]
     fn open(&self) {
-        // Counted here, because it takes longer than all else of a small limiter.
+        // The machine's threads are counted here, because that takes longer than creating the rest
+        // of a small limiter.
         let table = || Box::new(ShardArray::new(places(self.count)));
         if self.table.get().is_none() && self.table.set(table()).is_ok() {
-            // ORDERING: Release; pairs with `table`. By who made it: until then another
-            // does without.
+            // ORDERING: Release; pairs with `table`. Stored by the call that created the shards;
+            // until then other calls do without them.
             // MODEL: `who_finds_the_root_empty_finds_the_shards`.
             self.is_open.store(1, Release);
         }

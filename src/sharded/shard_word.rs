@@ -1,4 +1,4 @@
-//! A shard's word: the room that it has, and the tokens that are in it. No atomics here.
+//! A shard's word: its reserved capacity, and the tokens in it. No atomics here.
 //!
 //! ```text
 //!  bit 63                     32 31                      0
@@ -11,31 +11,31 @@
 //! |--------------|-----------------------|--------|------------------------------|
 //! | (ROOM, LEFT) | (ROOM, LEFT - n)      | (0, 0) | (ROOM + room, LEFT + tokens) |
 //!
-//! LEFT is never above ROOM. A value may come back; that does no harm, because each
-//! change needs to know only what is there now, and nothing about what was before.
+//! LEFT never exceeds ROOM. A value may recur; that is harmless, because each change depends only
+//! on the present value, and not on earlier ones.
 
 use core::fmt;
 
 use crate::bits::Field;
 use crate::sync::Word;
 
-/// Tokens that may be spent, paid for already.
+/// Tokens that may be spent; the root has already counted them as taken.
 const LEFT: Field = Field::low(32);
 
-/// Tokens that may be here: room that the root has lent.
+/// Most tokens that may be here: the capacity that the root has reserved for the shard.
 const ROOM: Field = LEFT.then(32);
 
 const _: () = assert!(ROOM.end() == u64::BITS, "the fields fill the word");
 
-/// The word as it was at one moment.
+/// The word's value at one moment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct ShardWord(u64);
 
 impl ShardWord {
-    /// No room, and nothing in it.
+    /// No capacity, and no tokens.
     pub(super) const NONE: ShardWord = ShardWord(0);
 
-    /// The most that one shard has room for.
+    /// Most capacity that one shard can have.
     pub(super) const MAX: u64 = ROOM.max();
 
     #[inline(always)]
@@ -47,19 +47,20 @@ impl ShardWord {
         ROOM.get(self.0)
     }
 
-    /// Room that has nothing in it.
+    /// Returns the capacity that has no tokens in it.
     pub(super) const fn spare(self) -> u64 {
         self.room() - self.left()
     }
 
-    /// With `permits` fewer, or `None` if there are not so many, or none are asked for.
+    /// Returns the word with `permits` fewer, or `None` if there are too few, or if `permits` is 0.
     #[inline(always)]
     pub(super) const fn spend(self, permits: u64) -> Option<ShardWord> {
-        // One comparison for both: nothing less one is more than any.
+        // One comparison covers both: 0 - 1 wraps to the largest value.
         if permits.wrapping_sub(1) < self.left() { Some(ShardWord(self.0 - permits)) } else { None }
     }
 
-    /// With so much more room, and so many more tokens in it; as far as the word goes.
+    /// Returns the word with `room` more capacity and `tokens` more in it, as far as its bits
+    /// allow.
     pub(super) fn with(self, room: u64, tokens: u64) -> ShardWord {
         debug_assert!(tokens <= room);
         let room = self.room().saturating_add(room).min(ShardWord::MAX);
@@ -67,7 +68,7 @@ impl ShardWord {
         ShardWord(ROOM.put(room) | LEFT.put(left))
     }
 
-    /// With no more room than is in use.
+    /// Returns the word with only as much capacity as it has tokens.
     pub(super) fn closed(self) -> ShardWord {
         ShardWord(ROOM.put(self.left()) | LEFT.put(self.left()))
     }

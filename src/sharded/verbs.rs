@@ -1,4 +1,4 @@
-//! The public verbs.
+//! The public operations.
 
 use crate::config::quota::Quota;
 use crate::decision::denied::Denied;
@@ -13,22 +13,21 @@ use super::Sharded;
 use super::handle::Shard;
 
 impl<C: Clock> Sharded<C> {
-    /// Takes all of `permits`, or none if there are not enough.
+    /// Takes all of `permits`, or none if too few are available.
     ///
-    /// Lock-free; does not allocate, except that the first call of a thread to any limiter
-    /// with shards takes a lock of the process, to get the thread a number. If this
-    /// thread's shard has the permits it reads no clock, and no line that other threads
-    /// write; if not, it reads the clock one to five times (oftener where the limiter heals,
-    /// see [`Clock`]). Asking for 0 permits is always granted and changes nothing. A denial that
-    /// names a wait writes what is to be remembered of it; one that is remembered writes
-    /// nothing.
+    /// Lock-free; does not allocate, except that a thread's first call to any limiter with shards
+    /// takes a process-wide lock to get the thread's number. If this thread's shard has the
+    /// permits, reads no clock, and no line that other threads write; if not, reads the clock one
+    /// to five times (more often if the limiter heals, see [`Clock`]). A request for 0 permits is
+    /// always granted and changes nothing. A denial that names a wait is written to the shard's
+    /// denial cache; a cached denial writes nothing.
     ///
     /// # Errors
     ///
-    /// * [`Denied::Wait`] if there are too few now. It knows the least wait that suffices
-    ///   (of one that is remembered: as it was then, if any were granted since).
-    /// * [`Denied::Leased`] if there are too few now, and leases and receipts hold the room for
-    ///   some of them, so that no time alone will do.
+    /// * [`Denied::Wait`] if there are too few now. It carries the shortest wait that suffices (a
+    ///   cached denial carries that of its time, if any permits were granted since).
+    /// * [`Denied::Leased`] if there are too few now, and leases and receipts hold the capacity for
+    ///   some of them, so that waiting alone does not help.
     /// * [`Denied::TooLarge`] if there can never be that many: more than the burst.
     ///
     /// # Examples
@@ -50,29 +49,30 @@ impl<C: Clock> Sharded<C> {
         self.acquire_at(thread_index(), permits)
     }
 
-    /// Takes as many of `permits` as there are, at least one.
+    /// Takes as many of `permits` as are available, at least one.
     ///
-    /// As [`try_acquire`](Sharded::try_acquire), asked again with fewer until it grants.
+    /// Acts as [`try_acquire`](Sharded::try_acquire), repeated with fewer permits until it grants.
     ///
     /// # Errors
     ///
-    /// [`Denied::Wait`] if there is not one permit; [`Denied::Leased`] if leases hold the room
-    /// for all.
+    /// [`Denied::Wait`] if not even one permit is available; [`Denied::Leased`] if leases hold the
+    /// capacity for all.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         self.acquire_up_to_at(thread_index(), permits)
     }
 
-    /// The answer that [`try_acquire`](Sharded::try_acquire) would give now. Takes nothing.
+    /// Returns the answer that [`try_acquire`](Sharded::try_acquire) would give now, without taking
+    /// anything.
     ///
-    /// Looks at the root and at all shards, so `peek(0)` counts all the permits there
-    /// are, but for those that leases hold. Lock-free; does not allocate; reads the clock
-    /// once or twice. Writes nothing, but that a refusal closes the empty room that the
-    /// request needs, as that of [`try_acquire`](Sharded::try_acquire) does; and that a clock
-    /// which was set back heals the limiter (see [`Clock`]).
+    /// Checks the root and all shards, so `peek(0)` counts all permits except those that leases
+    /// hold. Lock-free; does not allocate; reads the clock once or twice. Writes nothing, with two
+    /// exceptions: a refusal releases the empty capacity that the request needs, as in
+    /// [`try_acquire`](Sharded::try_acquire); and a clock that was set back heals the limiter (see
+    /// [`Clock`]).
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](Sharded::try_acquire).
+    /// The same as for [`try_acquire`](Sharded::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         let (outside, _) = self.shards.look();
         let reading = self.root.look_at(self.clock().now_nanos());
@@ -86,7 +86,7 @@ impl<C: Clock> Sharded<C> {
         Ok(Grant { permits, forecast })
     }
 
-    /// The limiter, by way of the shard at `index`, counted round.
+    /// Returns a handle that uses the shard at `index`, wrapped to the number of shards.
     ///
     /// # Examples
     ///
@@ -103,32 +103,32 @@ impl<C: Clock> Sharded<C> {
         Shard { limiter: self, index }
     }
 
-    /// The number of shards; 0 if they have not been needed yet.
+    /// Returns the number of shards; 0 if they have not been needed yet.
     #[must_use]
     pub fn shards(&self) -> usize {
         self.shards.count()
     }
 
-    /// The bytes that the limiter takes: its own, and those of its shards.
+    /// Returns the size of the limiter in bytes, including its shards.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         size_of_val(self) + self.shards.places().bytes()
     }
 
-    /// The quota in force. Reads the clock.
+    /// Returns the quota in force. Reads the clock.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.root.terms().quota()
     }
 
-    /// Counts how often the limiter found its level impossibly far ahead of the clock, and
-    /// started again from full. See [`Clock`] for when that is.
+    /// Returns how many times the limiter found its level impossibly far ahead of the clock and
+    /// started again from full. See [`Clock`] for the conditions.
     #[must_use]
     pub fn healed(&self) -> u64 {
         self.root.healed()
     }
 
-    /// The clock that the limiter reads.
+    /// Returns the clock that the limiter reads.
     #[must_use]
     pub fn clock(&self) -> &C {
         self.root.clock()
@@ -136,28 +136,29 @@ impl<C: Clock> Sharded<C> {
 }
 
 impl<C: Clock + Sync> Sharded<C> {
-    /// Takes up to `permits`, at least one, for the caller to hold and spend without any
-    /// atomic operation: see [`Lease`].
+    /// Takes up to `permits`, at least one, for the caller to hold and spend without any atomic
+    /// operation: see [`Lease`].
     ///
-    /// What is left goes back when the lease is dropped, always. It takes what the shard
-    /// of this thread has, then what the root has; from other shards only what makes
-    /// the difference to none. At most [`Lease::MAX`]; 0 are always granted. Lock-free; does
-    /// not allocate; reads the clock at most once for each of the places it looks at.
+    /// Dropping the lease always returns the unspent permits. A lease takes permits from this
+    /// thread's shard, then from the root; it takes from other shards only if there would be none
+    /// otherwise. It holds at most [`Lease::MAX`]; a lease of 0 permits is always granted.
+    /// Lock-free; does not allocate, except to create the shards of a limiter that has none yet;
+    /// reads the clock at most once for each place that it checks.
     ///
     /// # Errors
     ///
-    /// [`Denied::Wait`] if there is not one permit; [`Denied::Leased`] if leases hold the room
-    /// for all.
+    /// [`Denied::Wait`] if not even one permit is available; [`Denied::Leased`] if leases hold the
+    /// capacity for all.
     pub fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
         self.lease_at(thread_index(), permits)
     }
 
-    /// As [`try_acquire`](Sharded::try_acquire), with a [`Receipt`] by which the permits
-    /// can be given back. The room for them is kept as long as it lives.
+    /// Does the same as [`try_acquire`](Sharded::try_acquire), and returns a [`Receipt`] that can
+    /// give the permits back. Their capacity stays reserved while the receipt lives.
     ///
     /// # Errors
     ///
-    /// As [`try_acquire`](Sharded::try_acquire).
+    /// The same as for [`try_acquire`](Sharded::try_acquire).
     pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.acquire_revocable_at(thread_index(), permits)
     }
