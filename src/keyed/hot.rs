@@ -24,14 +24,14 @@
 //! raises it by its cost. So each permit that the store grants has ticks of its own: those that the
 //! level was raised by. Granted at a reading `t` of the clock, they lie between `A(t) - capacity`
 //! and `A(t)`: whatever the order of the grants, those of a span (s, t] have ticks of their own
-//! between `A(s) - capacity` and `A(t)`, and so there are not more of them than `capacity + A(t) -
-//! A(s)` pays for. The bound of a bucket rests on that alone, and it does not ask *when* the ticks
-//! were taken.
+//! between `A(s) - capacity` and `A(t)`, and so there are not more of them than
+//! `capacity + A(t) - A(s)` pays for. The bound of a bucket rests on that alone, and it does not
+//! ask *when* the ticks were taken.
 //!
-//! **Theorem.** The permits of a key that are granted by the store and from seats in any span (s,
-//! t] of the clock cost at most `capacity + A(t) - A(s)`, unless the key is removed, reset or given
-//! other terms, or starts again because the clock went back too far. (A key is identified by its
-//! 64-bit hash: see [`HotKeys`].)
+//! **Theorem.** The permits of a key that are granted by the store and from seats in any span
+//! (s, t] of the clock cost at most `capacity + A(t) - A(s)`, unless the key is removed, reset or
+//! given other terms, or starts again because the clock went back too far. (A key is identified by
+//! its 64-bit hash: see [`HotKeys`].)
 //!
 //! *Proof.* A prepayment takes ticks from `first` to `last` as any grant does; nothing else has
 //! them. A permit from a seat counts as granted at the reading `u` by which it was taken from
@@ -89,8 +89,8 @@ use self::seats::SeatBlock;
 /// # Accuracy
 ///
 /// **The bound is that of the store, exactly**: in any span of time a key is admitted at most its
-/// burst and what the span earns, however many places prepay, and as far as the store bears it,
-/// however much clocks differ. Two provisos:
+/// burst and what the span earns, however many places prepay, and however much clocks differ, as
+/// long as the store tolerates that. Two provisos:
 ///
 /// * Keys are told apart by their 64-bit hash. To a `KeyTable`, two keys with the same hash are one
 ///   key; in a `Keyed`, where each has a bucket of its own, one may take permits that were prepaid

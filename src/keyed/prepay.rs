@@ -69,12 +69,12 @@ const FIRST_DRAW: u64 = if cfg!(sluicegate_loom) { 2 } else { 16 };
 /// The least that is worth a prepayment.
 const MIN_DRAW: u64 = if cfg!(sluicegate_loom) { 1 } else { 4 };
 
-/// The part of a key's permits, one in so many, that all places together prepay at most, each time
-/// that all of them prepay once.
+/// Divisor: all places together prepay at most this part of a key's permits, each time that all of
+/// them prepay once.
 const SHARE: u64 = 4;
 
-/// The part of the burst, one in so many, that is passed over where a bucket is full: the prepaid
-/// permits are good for as long as it takes to earn that.
+/// Divisor: this part of the burst is passed over where a bucket is full, and the prepaid permits
+/// are good for as long as it takes to earn it.
 const PASSED_OVER: i64 = 8;
 
 /// A request for a prepayment.

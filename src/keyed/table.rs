@@ -204,8 +204,7 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
 }
 
 impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
-    /// Returns the tier of the given number, in the order of the builder; `None` if there are not
-    /// so many.
+    /// Returns the tier of the given number, in the order of the builder; `None` if there is none.
     #[must_use]
     pub fn tier(&self, number: usize) -> Option<TableTier<'_, K, S, C, O>> {
         self.tiers.all.get(number).map(|tier| TableTier { table: self, tier })

@@ -1,4 +1,4 @@
-//! The slow path: calls that find too few permits in their seat, for a key that has it.
+//! The slow path, for a key that has a seat with too few permits.
 
 use crate::decision::denial_cache::CachedDenial;
 use crate::decision::denied::Denied;
@@ -139,8 +139,8 @@ impl<S> HotKeys<S> {
         let is_of_use = hand.is_some_and(|hand| hand.lasts(later_nanos, wait_nanos));
         let denied = if is_of_use { with_left } else { shortfall.of_all(permits, 0) };
         if matches!(elsewhere, Elsewhere::Nothing) {
-            // The cached denial is told from after the store's reading of the clock, and holds as
-            // if it was told from before.
+            // The cached denial counts its times from after the store's reading of the clock, but
+            // ends as early as if it counted from before.
             let most = denied.limit();
             let last = CachedDenial::new(permits, most, changes, later_nanos, &denied);
             let place = self.at(caller.index);

@@ -145,7 +145,7 @@ impl Seat {
         (1..=SKEW_NANOS).contains(&ahead_nanos)
     }
 
-    /// Returns whether to skip prepaying, as a denial was recent. Counts the call.
+    /// Returns whether to skip prepaying, as a denial was recent; counts down the calls that do.
     pub(super) fn is_dry(&self) -> bool {
         // ORDERING: Relaxed. An estimate; a lost update does not matter.
         // MODEL: none; the time of a prepayment has no part in the bound.
@@ -167,8 +167,8 @@ impl Seat {
 
     /// Returns whether the seat has not changed since it was `seen`.
     pub(super) fn is_still(&self, seen: SeatWord) -> bool {
-        // ORDERING: Relaxed. A caller that has seen the key of one that closed the seat since finds
-        // the word changed: by the store of the key in `give_to`, and the fence in
+        // ORDERING: Relaxed. A caller that has seen the key of a caller that closed the seat since
+        // finds the word changed: by the store of the key in `give_to`, and the fence in
         // `DenialCache::recall`.
         // MODEL: `a_key_is_not_refused_what_another_was`.
         self.stock.load(Relaxed) == seen
@@ -181,7 +181,7 @@ impl Seat {
         self.sittings.load(Relaxed)
     }
 
-    /// Returns a grant of `permits`, when so many are `left` here.
+    /// Returns a grant of `permits`, when `left` permits are left here.
     #[inline(always)]
     fn grant_of(&self, permits: u64, left: u64) -> Grant {
         // ORDERING: Relaxed, both, as the key in `look`. They are only reported.
@@ -264,9 +264,9 @@ impl Seat {
 pub(super) struct ClosedSeat<'a> {
     seat: &'a Seat,
     closed: SeatWord,
-    /// Permits that were in it.
+    /// Permits found in it.
     found: u64,
-    /// Permits that will be in it then.
+    /// Permits left in it when it is opened.
     left: u64,
 }
 

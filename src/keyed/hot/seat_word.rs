@@ -53,7 +53,7 @@ impl SeatWord {
         CLOSED.get(self.0) != 0
     }
 
-    /// Returns the word with `permits` fewer left, of which there are enough.
+    /// Returns the word with `permits` fewer left; there must be as many.
     #[inline]
     pub(super) fn less(self, permits: u64) -> SeatWord {
         debug_assert!(permits <= self.left());
@@ -65,7 +65,7 @@ impl SeatWord {
         SeatWord(self.next_turn() | CLOSED.put(1) | self.left())
     }
 
-    /// Returns the word open, in the same turn, with so many left.
+    /// Returns the word open, in the same turn, with `left` permits, or as many as fit.
     pub(super) fn open(self, left: u64) -> SeatWord {
         SeatWord(TURN.put(TURN.get(self.0)) | left.min(MAX_LEFT))
     }

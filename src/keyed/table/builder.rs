@@ -122,8 +122,8 @@ impl<K: ?Sized, S, C, O> KeyTableBuilder<K, S, C, O> {
 impl<K: Hash + ?Sized, S, C: Clock + Clone, O> KeyTableBuilder<K, S, C, O> {
     /// Builds a table with slots for `keys` live keys at a time: 12 bytes each.
     ///
-    /// At this load three keys in a million find no slot; in a table for a hundred keys twenty, and
-    /// in one for ten a hundred and sixty (measured).
+    /// At this load three keys in a million find no slot. It is twenty in a million in a table for
+    /// a hundred keys, and a hundred and sixty in one for ten (measured).
     ///
     /// # Errors
     ///

@@ -23,7 +23,7 @@ pub(super) struct KeyHome {
 }
 
 impl KeyHome {
-    /// Returns the home of a key with `hash`, in a table of so many lines.
+    /// Returns the home of a key with `hash`, in a table of `lines` lines.
     #[inline]
     pub(super) fn of_hash(hash: u64, lines: usize) -> KeyHome {
         // The low bits are for the fingerprint, the high ones for the line. A hash that is poor in

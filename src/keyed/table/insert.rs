@@ -30,9 +30,10 @@
 //! of it; else it would be below the level by a wrap.) A word of the key that is gone was expired
 //! by the margin, by some reading of the clock; a caller that charges the key anew saw it gone, and
 //! read the clock after that, so its `now - capacity` is no less than the level that is gone. So
-//! with one slot for each key all its charges have one order, in which they stack up from `A(s) -
-//! capacity` at the lowest to `A(t)` at the highest: as for a [single bucket](crate::bucket). Keys
-//! that share a fingerprint and a pair share the level, so the sum of both is bounded. ∎
+//! with one slot for each key all its charges have one order, in which they stack up from
+//! `A(s) - capacity` at the lowest to `A(t)` at the highest: as for a [single
+//! bucket](crate::bucket). Keys that share a fingerprint and a pair share the level, so the sum of
+//! both is bounded. ∎
 //!
 //! Progress: lock-free. A marker is only taken away by a caller that saw a lower marker of the key,
 //! or saw the key charged; or, after the margin by a sweep, and after the grace by another key's

@@ -69,14 +69,14 @@ pub(super) struct Hit<'a> {
 pub(super) enum Miss {
     /// The key has less than was wanted.
     Short { wanted: i64, balance: i64, elapsed_nanos: u64 },
-    /// There is no slot for the key, until so many ticks have passed.
+    /// There is no slot for the key until `ticks` have passed.
     Full { ticks: i64 },
 }
 
 pub(super) type HitOrMiss<'a> = Result<Hit<'a>, Miss>;
 
 impl<C: Clock> LineTable<C> {
-    /// Creates a table of so many empty lines, one at least; `None` if there is not enough memory.
+    /// Creates a table of `lines` empty lines, one at least; `None` if there is not enough memory.
     pub(super) fn new(
         tiers: &TierList,
         ticks: LevelTicks,
@@ -133,7 +133,8 @@ impl<C: Clock> LineTable<C> {
         self.lines[place.other(self.lines.len())].fetch();
     }
 
-    /// Reads the clock. Called after loading the words whose levels it is compared with.
+    /// Reads the clock. [`ask`](LineTable::ask) and batches call it before they load the words
+    /// whose levels they compare with it, all other callers after.
     #[inline]
     pub(super) fn moment(&self) -> TableTime {
         let reading_nanos = self.clock.now_nanos();

@@ -11,7 +11,7 @@ use super::key_word::{KeyWord, Kind};
 use super::line::{Line, SlotIndex};
 
 impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
-    /// Returns the home of a key with `hash` in a table of so many lines, its other line, and its
+    /// Returns the home of a key with `hash` in a table of `lines` lines, its other line, and its
     /// fingerprint.
     #[must_use]
     pub fn place_of(hash: u64, lines: usize) -> (usize, usize, u32) {

@@ -11,8 +11,8 @@ use super::line::{Line, PLACES, replace};
 use super::lines::LineTable;
 use super::ticks::LevelTicks;
 
-/// One new key in so many sweeps a line, so that a table in use is swept in full long before its
-/// levels wrap.
+/// One new key in this many sweeps a line, so that a table in use is swept completely long before
+/// its levels wrap.
 const SELDOM: u32 = 16;
 
 impl<C: Clock + Sync> TakeBack for LineTable<C> {

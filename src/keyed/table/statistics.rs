@@ -16,7 +16,7 @@ use super::lines::LineTable;
 pub struct Occupancy {
     /// All slots.
     pub places: usize,
-    /// Live keys: those that still owe permits and so need their slots.
+    /// Live keys: those whose buckets are not full, which need their slots.
     pub live: usize,
     /// Keys that have become idle since. Their slots are reused on demand, from two skews of the
     /// clock after they did.

@@ -36,11 +36,11 @@
 //! tombstone of `now - span` where the word was older than that by the margin. (A sweep does not
 //! leave an empty word: a marker over an empty word knows nothing of the floor, so a slot is empty
 //! only until it is first taken.) A key's state may be lower, by the margin at most: a charge keeps
-//! the marker's level or raises it, and a hit adds, but a key that is reset goes back to `now -
-//! span - slack`. (2) A new marker is above the floor: over a state that is expired by the margin,
-//! or an abandoned marker, it is `now - span + 1`; over a tombstone that is not so old it is one
-//! above its level, within the band. A marker is placed by a CAS of the whole word, so (2) holds at
-//! that instant even if `now` was read long before. (All modulo the wrap:
+//! the marker's level or raises it, and a hit adds, but a key that is reset goes back to
+//! `now - span - slack`. (2) A new marker is above the floor: over a state that is expired by the
+//! margin, or an abandoned marker, it is `now - span + 1`; over a tombstone that is not so old it
+//! is one above its level, within the band. A marker is placed by a CAS of the whole word, so (2)
+//! holds at that instant even if `now` was read long before. (All modulo the wrap:
 //! [`KeyTable`](super::KeyTable) says what that asks of its callers.)
 
 use crate::bits::Field;

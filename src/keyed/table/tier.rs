@@ -29,7 +29,7 @@ const MAX_BURST: u64 = 1 << 25;
 /// The highest rate of a key, in permits per second.
 const MAX_PER_SECOND: u64 = 1 << 27;
 
-/// The ticks of the cheapest permit; the levels by which markers are told apart are one fewer.
+/// The ticks of the cheapest permit: one more than the levels by which markers are told apart.
 const LEAST_COST: u64 = 16;
 
 /// The most ticks of a span: as many as are worth having, and as many as the bits of a level allow.
@@ -165,13 +165,13 @@ impl TierList {
         BEFORE_NANOS - BEFORE_NANOS % self.period_nanos
     }
 
-    /// Returns the time that so many ticks take, rounded up.
+    /// Returns the time that `ticks` take, rounded up.
     pub(super) fn time(&self, ticks: u64) -> Duration {
         let nanos = u128::from(ticks) * u128::from(self.period_nanos);
         units::duration(nanos.div_ceil(u128::from(self.gain)))
     }
 
-    /// Returns the longest time that so many ticks suffice for.
+    /// Returns the longest time for which `ticks` suffice.
     fn time_within(&self, ticks: u64) -> Duration {
         let nanos = u128::from(ticks) * u128::from(self.period_nanos);
         units::duration(nanos / u128::from(self.gain))

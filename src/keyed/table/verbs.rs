@@ -130,8 +130,8 @@ where
         answers
     }
 
-    /// Returns the function that charges `permits` to a balance, unless they are none or more than
-    /// the burst.
+    /// Returns the function that charges `permits` to a balance; an error if they are 0 or more
+    /// than the burst.
     #[inline(always)]
     pub(super) fn charge(
         &self,
