@@ -39,7 +39,7 @@ impl Field {
         self.shift
     }
 
-    /// Returns the position just above the field's highest bit.
+    /// Returns the position directly above the field's highest bit.
     pub(crate) const fn end(self) -> u32 {
         self.shift + self.bits
     }

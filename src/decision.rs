@@ -1,4 +1,4 @@
-//! Answers of a limiter, and the values that it hands out: grants and denials, forecasts, receipts,
+//! A limiter's answers, and the values that it hands out: grants and denials, forecasts, receipts,
 //! leases, snapshots and histories.
 
 pub(crate) mod counted;

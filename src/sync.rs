@@ -194,7 +194,7 @@ impl Backoff {
         Backoff { pauses: core::cell::Cell::new(0) }
     }
 
-    /// Waits a little for another thread, without whose progress the next try cannot succeed.
+    /// Waits a little for another thread, which must make progress before a retry can succeed.
     pub(crate) fn snooze(&self) {
         let pauses = self.pauses.get();
         // A model must let the other thread run at once: each retry without it is one more to

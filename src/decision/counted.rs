@@ -3,42 +3,40 @@
 #[cfg(feature = "alloc")]
 use super::known::Known;
 
-/// Counts of the present window and of the one before, and what they will be
-/// worth.
+/// The counts of the current window and of the previous one, and what they will be worth.
 ///
-/// The window before counts in proportion to the part of it that a window of the
-/// same length, ending now, still covers:
+/// The previous window counts in proportion to the part of it that a window of the same length,
+/// ending now, still covers:
 ///
 /// ```text
 /// used = current + previous * left / length
 /// ```
 ///
-/// Nothing is rounded to decide; `used` as an integer is rounded up.
+/// A decision rounds nothing; `used` as an integer is rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) limit: u64,
-    /// Permits granted in the present window.
+    /// Permits granted in the current window.
     pub(crate) current: u64,
-    /// Permits granted in the one before; 0 where that does not count.
+    /// Permits granted in the previous window; 0 where that does not count.
     pub(crate) previous: u64,
-    /// Until the present window ends. More than its length to a caller whose
-    /// clock is behind.
+    /// Time until the current window ends. Exceeds its length for a caller whose clock is behind.
     pub(crate) left_nanos: u64,
     pub(crate) length_nanos: u64,
-    /// Whether the present window will count while the next one runs.
+    /// True if the current window will count while the next one runs.
     pub(crate) slides: bool,
 }
 
 impl Counted {
-    /// Whether `permits` more are within the limit.
+    /// Returns whether `permits` more are within the limit.
     #[inline]
     pub(crate) fn fits(&self, permits: u64) -> bool {
         let Some(room) = self.room(permits) else { return false };
-        // Most windows have no weight before them, and these products take time.
+        // Mostly the previous window has no weight, and these products take time.
         self.previous == 0 || self.weight() <= u128::from(room) * u128::from(self.length_nanos)
     }
 
-    /// Permits that count now.
+    /// Returns the permits that count now.
     #[inline]
     pub(crate) fn used(&self) -> u64 {
         if self.previous == 0 {
@@ -47,7 +45,7 @@ impl Counted {
         self.current.saturating_add(self.weight().div_ceil(u128::from(self.length_nanos)) as u64)
     }
 
-    /// The same, looked up for a request for `permits`.
+    /// Returns the forecast looked up for a request for `permits`.
     #[cfg(feature = "alloc")]
     pub(crate) fn known(&self, permits: u64) -> Known {
         Known {
@@ -58,7 +56,7 @@ impl Counted {
         }
     }
 
-    /// The least wait after which `permits`, at most the limit, are within it.
+    /// Returns the least wait after which `permits`, at most the limit, are within the limit.
     pub(crate) fn wait_nanos(&self, permits: u64) -> u64 {
         if self.fits(permits) {
             return 0;
@@ -74,21 +72,20 @@ impl Counted {
         self.left_nanos.saturating_add(self.length_nanos.saturating_sub(covered))
     }
 
-    /// What the window before may weigh for `permits` to be within the limit.
+    /// Returns the most that the previous window may weigh for `permits` to be within the limit.
     #[inline]
     fn room(&self, permits: u64) -> Option<u64> {
         self.limit.checked_sub(self.current)?.checked_sub(permits)
     }
 
-    /// The weight of the window before, times the length. Both factors are below
-    /// 2^64, so the product fits.
+    /// Returns the weight of the previous window, times the length. Both factors are below 2^64, so
+    /// the product fits.
     #[inline]
     fn weight(&self) -> u128 {
         u128::from(self.previous) * u128::from(self.left_nanos.min(self.length_nanos))
     }
 
-    /// The longest part of a window with `count` permits that weighs no more than
-    /// `room`.
+    /// Returns the longest part of a window with `count` permits that weighs no more than `room`.
     fn worth_at_most(&self, count: u64, room: u64) -> u64 {
         if count <= room {
             return self.length_nanos;
@@ -107,7 +104,7 @@ mod tests {
         Counted { limit, current, previous, left_nanos, length_nanos: LENGTH, slides: true }
     }
 
-    /// What time does, one nanosecond after the other.
+    /// Moves the time forward, one nanosecond after the other.
     fn after(counted: Counted, wait_nanos: u64) -> Counted {
         (0..wait_nanos).fold(counted, |counted, _| match counted.left_nanos {
             0 | 1 => Counted {

@@ -1,11 +1,12 @@
-//! The last denial of a shard, remembered until it can change.
+//! A cache of the last denial, valid until the answer can change.
 //!
-//! Under a flood nearly every call is refused, and for the same reason as the last one.
-//! Then all a call has to know is that nothing has come back since, and that the instant
-//! has not come at which what was refused can be granted: words that nobody writes.
+//! Under overload nearly every call is refused, and for the same reason as the last one. Such a
+//! call needs to know only that no permits have come back since, and that it is too early for the
+//! refused request to be granted. It finds that in words that no call writes.
 //!
-//! A few words, so a lock word counts the writers (odd while one is at work); who reads
-//! looks at it before and after, and who would write while another does leaves it.
+//! The cache has several words, so it is a sequence lock. A lock word counts the writers, and is
+//! odd while one is writing. A reader loads it before and after the words; a writer that finds
+//! another one writing gives up.
 
 use crate::bits::Field;
 use crate::config::quota::Quota;
@@ -17,26 +18,26 @@ use super::denied::{Denied, Shortfall};
 use super::forecast::{Accrued, Forecast};
 use super::known::Known;
 
-/// A request that was refused, and for how long.
+/// A refused request, and the time until which it stays refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CachedDenial {
     permits: u64,
-    /// If it was one, the most that could have been refused instead.
+    /// If `permits` is 1, the largest request that this denial also answers.
     most: u64,
-    /// The number of times that permits had come back before it.
+    /// Number of times that permits had come back before the denial.
     returns: u64,
     since_nanos: u64,
-    /// Until then it is certain to be refused again.
+    /// Until then the request is certain to be refused again.
     until_nanos: u64,
     which: u64,
-    /// The limiter as it stood: of what kind, and what is said of it.
+    /// The state of the limiter: its kind, and the fields of its forecast.
     kind: u64,
     said: [u64; 6],
 }
 
 const WORDS: usize = 11;
 
-// Layout of the word that says of what kind.
+// Layout of the word that holds the kind.
 const KIND: Field = Field::low(2);
 const WHICH: Field = KIND.then(8);
 const MOST: Field = WHICH.then(54);
@@ -49,7 +50,7 @@ const EARNS_IN_STEPS: u64 = 1;
 const COUNTS: u64 = 2;
 
 impl CachedDenial {
-    /// A denial of nothing: nobody is refused 0 permits.
+    /// The empty cache: a denial of 0 permits, which are never refused.
     const NONE: CachedDenial = CachedDenial {
         permits: 0,
         most: 0,
@@ -61,9 +62,9 @@ impl CachedDenial {
         said: [0; 6],
     };
 
-    /// The denial of `permits` at `now_nanos`, when permits had come back so often. Where they
-    /// are earned, it says what is true of requests for up to `most`; `permits` if nothing is
-    /// known of others.
+    /// Creates the denial of `permits` at `now_nanos`, after permits had come back `returns` times.
+    /// For a limiter that earns, the denial may also answer requests up to `most`; that is
+    /// `permits` if nothing is known of larger ones.
     pub(crate) fn new(
         permits: u64,
         most: u64,
@@ -78,8 +79,8 @@ impl CachedDenial {
         let mut since_nanos = now_nanos;
         let (kind, said, wait_nanos) = match of.forecast {
             Forecast::Accrued(accrued) => {
-                // An early clock is not answered from memory: until the origin it has to
-                // wait for more than what is missing.
+                // Not valid before the origin: a call with an earlier clock must wait for the
+                // origin as well as for what is missing.
                 since_nanos = accrued.holds_from(now_nanos);
                 let wait_nanos = accrued.certain_wait(of.forecast.wanted_for(permits));
                 let Accrued { capacity, token, gain, period_nanos, time_nanos, .. } = accrued;
@@ -99,15 +100,16 @@ impl CachedDenial {
         CachedDenial { permits, most, returns, since_nanos, until_nanos, which, kind, said }
     }
 
-    /// Says if it is an answer to a request for `permits`. One for a single permit is one
-    /// for any number up to `most`, where they are earned: as long as it holds there is nothing
-    /// that anybody could take, so how long it will be can be worked out.
+    /// Returns whether it answers a request for `permits`. For a limiter that earns, the denial of
+    /// a single permit answers any request up to `most`: while it is valid there is nothing to
+    /// take, so the wait can be computed.
     #[inline(always)]
     fn answers(&self, permits: u64) -> bool {
         permits == self.permits || self.permits == 1 && permits > 1 && permits <= self.most
     }
 
-    /// The denial that it stands for at `now_nanos`; `None` if that is not between its instants.
+    /// Returns the denial at `now_nanos`, or `None` if that is outside the time for which it is
+    /// valid.
     #[inline(always)]
     pub(crate) fn at(&self, now_nanos: u64) -> Option<Denied> {
         let passed_nanos = now_nanos.wrapping_sub(self.since_nanos);
@@ -131,12 +133,12 @@ impl CachedDenial {
         Some(Denied::Wait(Shortfall { wanted, forecast, which: self.which as usize }))
     }
 
-    /// Says if it was refused later than `now_nanos`.
+    /// Returns whether the denial is later than `now_nanos`.
     pub(crate) fn is_after(&self, now_nanos: u64) -> bool {
         now_nanos < self.since_nanos
     }
 
-    /// The same, certain for so much less.
+    /// Returns the denial with its validity shortened by `nanos`.
     pub(crate) fn for_less(self, nanos: u64) -> CachedDenial {
         let until_nanos = self.until_nanos.saturating_sub(nanos).max(self.since_nanos);
         CachedDenial { until_nanos, ..self }
@@ -170,9 +172,8 @@ impl CachedDenial {
         words
     }
 
-    /// The denial in the words. Words of several denials are put together to one that nobody
-    /// gave, and without a panic: whoever read them looks at the lock word again before the
-    /// denial is used.
+    /// Decodes a denial. Words of several denials decode, without a panic, to one that was never
+    /// given: before a reader uses the denial, it loads the lock word again.
     #[inline(always)]
     fn from_words(words: [u64; WORDS]) -> CachedDenial {
         let [permits, returns, since_nanos, until_nanos, shape, said @ ..] = words;
@@ -188,31 +189,32 @@ pub(crate) struct DenialCache {
 }
 
 impl DenialCache {
-    /// Nothing is remembered.
+    /// Creates an empty cache.
     pub(crate) fn new() -> DenialCache {
         let words = CachedDenial::NONE.to_words().map(AtomicWord::new);
         DenialCache { writers: AtomicWord::new(0), words }
     }
 
-    /// The denial that is remembered and answers a request for `permits`, if nothing has come
+    /// Returns the cached denial if it answers a request for `permits` and no permits have come
     /// back since.
     #[inline(always)]
     pub(crate) fn recall(&self, permits: u64, returns: u64) -> Option<CachedDenial> {
-        // ORDERING: Relaxed. Nothing is read by it: it spares who is granted all else.
+        // ORDERING: Relaxed. No data is read through it: it spares calls without a cached denial
+        // the rest.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
         if self.words[0].load(Relaxed) == 0 {
             return None;
         }
-        // ORDERING: Acquire; pairs with the store at the end of `note`, so that the words
-        // are those of that writer or of a later one.
+        // ORDERING: Acquire; pairs with the store at the end of `note`, so that the words are those
+        // of that writer or of a later one.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
         let before = self.writers.load(Acquire);
         // ORDERING: Relaxed; between the load above and the fence below.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
         let words = self.words.each_ref().map(|word| word.load(Relaxed));
-        // ORDERING: an Acquire fence, so that the second look comes after the words. Had
-        // one of them been written since the first, by a Release store, the second would
-        // see the CAS before it.
+        // ORDERING: an Acquire fence, so that the second load of the lock word comes after those of
+        // the words. Had one of them been written since the first load, by a Release store,
+        // the second would see the CAS before that store.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
         fence(Acquire);
         // ORDERING: Relaxed; after the fence.
@@ -223,19 +225,18 @@ impl DenialCache {
         (is_one && is_answer).then_some(CachedDenial { permits, ..remembered })
     }
 
-    /// Forgets the last one.
+    /// Empties the cache.
     pub(crate) fn clear(&self) {
         self.note(&CachedDenial::NONE);
     }
 
-    /// Remembers `denial` in place of the last one; or not, if another call is just
-    /// doing so.
+    /// Caches `denial` in place of the last one, unless another call is writing at the same time.
     pub(crate) fn note(&self, denial: &CachedDenial) {
-        // ORDERING: Relaxed. A guess, which the CAS checks.
+        // ORDERING: Relaxed. The load is only a hint, which the CAS checks.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
         let before = self.writers.load(Relaxed);
-        // ORDERING: Acquire, so that these stores come after those of the last writer;
-        // pairs with the store below. On failure nothing is read.
+        // ORDERING: Acquire, so that the stores below come after those of the last writer; pairs
+        // with the last store below. On failure no data is read.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
         let is_mine = before.is_multiple_of(2)
             && self
@@ -246,8 +247,8 @@ impl DenialCache {
             return;
         }
         for (word, value) in self.words.iter().zip(denial.to_words()) {
-            // ORDERING: Release, so that who sees it sees the CAS above; pairs with the
-            // fence in `recall`.
+            // ORDERING: Release, so that a reader that sees the value sees the CAS above; pairs
+            // with the fence in `recall`.
             // MODEL: `a_remembered_denial_is_of_one_refusal`.
             word.store(value, Release);
         }

@@ -7,10 +7,10 @@ use crate::time::units;
 
 use super::forecast::Forecast;
 
-/// Permits were refused.
+/// The answer that permits were refused.
 ///
-/// A denial is an answer, not a fault: it is `Copy`, owns nothing, and costs
-/// nothing to return on every call under overload.
+/// A denial is an answer, not a fault: it is `Copy`, owns nothing, and costs nothing to return on
+/// every call under overload.
 ///
 /// # Examples
 ///
@@ -34,35 +34,35 @@ use super::forecast::Forecast;
 pub enum Denied {
     /// Not now. Worth asking again once [`Shortfall::retry_after`] has passed.
     Wait(Shortfall),
-    /// Not ever: the request is larger than all that the limiter can hold.
+    /// Not ever: the request is larger than the limiter's capacity.
     TooLarge {
         /// The largest request that this limiter grants, in permits.
         limit: u64,
-        /// Which of several limiters or windows refused; see [`Denied::which`].
+        /// The index of the limiter or window that refused; see [`Denied::which`].
         which: usize,
     },
-    /// Not by time alone: leases and receipts of a `Sharded` hold the room for some of it,
-    /// and what they hold is earned by nobody until they end. Ask for no more than `limit`,
-    /// or ask again when one has ended. (One that was forgotten never ends.)
+    /// Not by time alone: leases and receipts of a `Sharded` hold capacity that the request
+    /// needs, and no tokens are earned into that until they end. Ask for no more than `limit`,
+    /// or ask again when one has ended. (A forgotten one never ends.)
     Leased {
-        /// The largest request that can be granted as long as they hold that much.
+        /// The largest request that can be granted while they hold that much.
         limit: u64,
-        /// Which of several limiters refused; see [`Denied::which`].
+        /// The index of the limiter that refused; see [`Denied::which`].
         which: usize,
     },
-    /// There is no room for the key in a `Keyed` limiter or a `KeyTable`: not a word about
-    /// the key itself. See `WhenFull` for other answers.
+    /// There is no space for another key in a `Keyed` limiter or a `KeyTable`; this says nothing
+    /// about the key's own quota. See `WhenFull` for other policies.
     Full {
-        /// How long until there may be room, if nobody else takes it. (Of a `KeyTable` the
-        /// least time, to a tick of its levels.)
+        /// The wait until there may be space, if no other caller takes it. (For a `KeyTable` the
+        /// least such wait, to a tick of its levels.)
         retry_after: Duration,
     },
 }
 
 impl Denied {
-    /// Returns the wait before asking again is worth it, or `None` if no time alone will do.
+    /// Returns the wait before it is worth asking again, or `None` if waiting alone will not help.
     ///
-    /// The least time that suffices if nobody else takes any, to the nanosecond.
+    /// The least time that suffices if no other permits are taken, to the nanosecond.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -72,11 +72,10 @@ impl Denied {
         }
     }
 
-    /// Which limiter refused: its place among those of an `All`, or
-    /// of a window among those of a `MultiWindow`, counted
-    /// from 0. Always 0 for a limiter that is alone.
+    /// Returns the index of the limiter that refused among those of an `All`, or of the window
+    /// among those of a `MultiWindow`, counted from 0. Always 0 for a single limiter.
     ///
-    /// If several refuse, it is the one that has to be waited for longest.
+    /// If several refuse, it is the one with the longest wait.
     #[must_use]
     pub fn which(&self) -> usize {
         match *self {
@@ -86,7 +85,7 @@ impl Denied {
         }
     }
 
-    /// The same refusal, by the limiter at `which`.
+    /// Returns the same denial by the limiter at index `which`.
     #[cfg(feature = "alloc")]
     pub(crate) fn by(self, which: usize) -> Denied {
         match self {
@@ -132,28 +131,28 @@ fn shown(wait: Duration) -> Duration {
     units::duration(nanos.div_ceil(step) * step)
 }
 
-/// How far a refused request was from being granted.
+/// The distance of a refused request from being granted.
 ///
-/// Small and `Copy`; what has to be computed is computed when it is asked for.
+/// Small and `Copy`; derived values are computed on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortfall {
-    /// What would have been enough, as the forecast counts.
+    /// The amount that would have sufficed, in the units of the forecast.
     pub(crate) wanted: i64,
     pub(crate) forecast: Forecast,
-    /// Which of several limiters it is that fell short.
+    /// The index of the limiter that fell short.
     pub(crate) which: usize,
 }
 
 impl Shortfall {
-    /// The same, of a request for `permits`, if there are so many more `outside` of what
-    /// was looked at.
+    /// Returns the shortfall of a request for `permits` if `outside` more permits exist outside of
+    /// the forecast.
     #[cfg(feature = "alloc")]
     pub(crate) fn of_all(self, permits: u64, outside: u64) -> Shortfall {
         let wanted = self.forecast.wanted_for(permits);
         Shortfall { wanted, forecast: self.forecast.with_more(outside as i64), ..self }
     }
 
-    /// How long until the request can be granted, if nobody else takes any.
+    /// Returns the wait until the request can be granted, if no other permits are taken.
     ///
     /// The least time that suffices, to the nanosecond.
     #[must_use]
@@ -161,25 +160,25 @@ impl Shortfall {
         self.forecast.retry_after(self.wanted)
     }
 
-    /// How many permits were missing, a part of one counted whole.
+    /// Returns the number of missing permits, rounded up.
     #[must_use]
     pub fn missing(&self) -> u64 {
         self.forecast.missing(self.wanted)
     }
 
-    /// Whole permits that were there.
+    /// Returns the whole permits that were available.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.forecast.remaining()
     }
 
-    /// The most that can be granted at once; of a window, its limit.
+    /// Returns the largest number of permits that can be granted at once; for a window, its limit.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.forecast.limit()
     }
 
-    /// How long until the limiter is full again, if nobody takes any.
+    /// Returns the wait until the limiter is full again, if no other permits are taken.
     #[must_use]
     pub fn reset_after(&self) -> Duration {
         self.forecast.reset_after()

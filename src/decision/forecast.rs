@@ -9,7 +9,7 @@ use super::counted::Counted;
 #[cfg(feature = "alloc")]
 use super::known::Known;
 
-/// What a decision tells of its limiter.
+/// The state of a limiter at a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forecast {
     Accrued(Accrued),
@@ -18,13 +18,13 @@ pub(crate) enum Forecast {
     Known(Known),
 }
 
-/// Of a limiter that earns.
+/// The state of a limiter that earns.
 ///
-/// In units of the limiter, as they were when it decided; everything that takes
-/// a division waits until somebody asks.
+/// In the units of the limiter at the time of the decision; everything that needs a division is
+/// computed on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Accrued {
-    /// What was there to spend after the decision; less than 0 is a debt.
+    /// Balance after the decision; negative for a debt.
     pub(crate) balance: i64,
     pub(crate) capacity: u64,
     pub(crate) token: u64,
@@ -34,16 +34,16 @@ pub(crate) struct Accrued {
     /// Time since the accrual's origin, phase included.
     pub(crate) time_nanos: u64,
     pub(crate) refill: Refill,
-    /// True if the clock read before the accrual's origin. Nothing is earned until then, so
-    /// the rest is as it will be at the origin.
+    /// True if the clock read before the accrual's origin. Nothing is earned until then, so the
+    /// other fields are as they will be at the origin.
     pub(crate) is_early: bool,
-    /// Time until the origin if it `is_early`; if not, time since the decision, which was
-    /// then remembered.
+    /// Time until the origin if `is_early`; otherwise time since the decision, which was cached
+    /// since then.
     pub(crate) apart_nanos: u64,
 }
 
 impl Forecast {
-    /// Whole permits there to take.
+    /// Returns the whole permits that can be taken.
     pub(crate) fn remaining(&self) -> u64 {
         match self {
             Forecast::Accrued(accrued) => {
@@ -55,7 +55,7 @@ impl Forecast {
         }
     }
 
-    /// The most that can be granted at once.
+    /// Returns the largest number of permits that can be granted at once.
     pub(crate) fn limit(&self) -> u64 {
         match self {
             Forecast::Accrued(accrued) => accrued.capacity / accrued.token,
@@ -65,7 +65,7 @@ impl Forecast {
         }
     }
 
-    /// How long until the limiter is full.
+    /// Returns the wait until the limiter is full.
     pub(crate) fn reset_after(&self) -> Duration {
         match self {
             Forecast::Accrued(accrued) => accrued.wait_for(accrued.capacity as i64),
@@ -75,7 +75,7 @@ impl Forecast {
         }
     }
 
-    /// How long it takes to earn all of it.
+    /// Returns the time that it takes to earn the whole capacity; 0 for a window.
     #[cfg(feature = "alloc")]
     pub(crate) fn fill_nanos(&self) -> u64 {
         let Forecast::Accrued(accrued) = self else { return 0 };
@@ -83,7 +83,7 @@ impl Forecast {
         units::nanos(empty.reset_after())
     }
 
-    /// How long until a debt is repaid. A window knows none.
+    /// Returns the wait until a debt is repaid; zero for a window, which has none.
     pub(crate) fn ready_after(&self) -> Duration {
         match self {
             Forecast::Accrued(accrued) => accrued.wait_for(0),
@@ -93,7 +93,7 @@ impl Forecast {
         }
     }
 
-    /// How long until there is what was `wanted`: a balance, or permits.
+    /// Returns the wait until `wanted` is available: a balance, or a number of permits.
     pub(crate) fn retry_after(&self, wanted: i64) -> Duration {
         match self {
             Forecast::Accrued(accrued) => accrued.wait_for(wanted),
@@ -103,8 +103,8 @@ impl Forecast {
         }
     }
 
-    /// The same, with so many more permits there, or fewer. (Only what earns can have some
-    /// of its permits elsewhere.)
+    /// Returns the forecast with `permits` more permits, or fewer if negative. (Only a limiter that
+    /// earns can have some of its permits elsewhere.)
     #[cfg(feature = "alloc")]
     pub(crate) fn with_more(self, permits: i64) -> Forecast {
         let Forecast::Accrued(accrued) = self else { return self };
@@ -113,7 +113,7 @@ impl Forecast {
         Forecast::Accrued(Accrued { balance, ..accrued })
     }
 
-    /// The same, with nothing where there is a debt: the part elsewhere is there anyway.
+    /// Returns the forecast with a debt replaced by 0: it does not reduce the permits elsewhere.
     #[cfg(feature = "alloc")]
     pub(crate) fn paid_off(self) -> Forecast {
         match self {
@@ -124,7 +124,7 @@ impl Forecast {
         }
     }
 
-    /// What it takes for `permits` to be granted, as the forecast counts.
+    /// Returns the amount that is needed to grant `permits`, in the units of the forecast.
     #[cfg(feature = "alloc")]
     pub(crate) fn wanted_for(&self, permits: u64) -> i64 {
         match self {
@@ -133,8 +133,7 @@ impl Forecast {
         }
     }
 
-    /// How many permits are missing to what was `wanted`, a part of one counted
-    /// whole.
+    /// Returns the number of permits that are missing to `wanted`, rounded up.
     pub(crate) fn missing(&self, wanted: i64) -> u64 {
         match self {
             Forecast::Accrued(accrued) => accrued.missing_to(wanted).div_ceil(accrued.token),
@@ -150,8 +149,8 @@ impl Forecast {
 }
 
 impl Accrued {
-    /// The least wait after which the balance is `wanted` or more, if nobody
-    /// else takes any.
+    /// Returns the least wait after which the balance is `wanted` or more, if no other permits are
+    /// taken.
     fn wait_for(&self, wanted: i64) -> Duration {
         let missing = u128::from(self.missing_to(wanted));
         if missing == 0 {
@@ -159,10 +158,10 @@ impl Accrued {
         }
         let (gain, period) = (u128::from(self.gain), u128::from(self.period_nanos));
         let now = u128::from(self.time_nanos);
-        // No product here reaches 2^127: times and gains are below 2^64, what is
-        // missing and a period below 2^62.
+        // No product here reaches 2^127: times and gains are below 2^64; the missing units and a
+        // period are below 2^62.
         let wait = match self.refill {
-            // Of the unit that comes next, `pending / period` is there already.
+            // The fraction `pending / period` of the next unit has been earned already.
             Refill::Smooth => {
                 let pending = now % period * gain % period;
                 (missing * period - pending).div_ceil(gain)
@@ -173,14 +172,15 @@ impl Accrued {
         units::duration(if self.is_early { wait + apart } else { wait.saturating_sub(apart) })
     }
 
-    /// The reading of the clock at which this is as it says, if it was found at `now_nanos`.
+    /// Returns the clock reading from which this state holds, if it was found at `now_nanos`.
     #[cfg(feature = "alloc")]
     pub(crate) fn holds_from(&self, now_nanos: u64) -> u64 {
         if self.is_early { now_nanos.saturating_add(self.apart_nanos) } else { now_nanos }
     }
 
-    /// Some nanoseconds less than the least wait from then on, found in a few instead of a
-    /// hundred: for as long the balance is certain not to be `wanted`.
+    /// Returns a wait from `holds_from` on that is some nanoseconds shorter than the least one,
+    /// computed in a few nanoseconds instead of a hundred. Until it ends, the balance is certain
+    /// to be below `wanted`.
     #[cfg(feature = "alloc")]
     #[expect(clippy::cast_precision_loss, reason = "what is lost is made up for")]
     pub(crate) fn certain_wait(&self, wanted: i64) -> u64 {

@@ -4,10 +4,10 @@ use core::time::Duration;
 
 use super::forecast::Forecast;
 
-/// Permits were granted.
+/// The answer that permits were granted.
 ///
-/// Small and `Copy`. Describes the limiter as it was right after the grant; what
-/// has to be computed is computed when it is asked for.
+/// Small and `Copy`. Describes the limiter right after the grant; derived values are computed on
+/// request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub(crate) permits: u64,
@@ -15,26 +15,26 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// The permits that were granted.
+    /// Returns the permits that were granted.
     #[must_use]
     #[inline]
     pub fn permits(&self) -> u64 {
         self.permits
     }
 
-    /// Whole permits that were left.
+    /// Returns the whole permits that were left.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.forecast.remaining()
     }
 
-    /// The most that can be granted at once; of a window, its limit.
+    /// Returns the largest number of permits that can be granted at once; for a window, its limit.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.forecast.limit()
     }
 
-    /// How long until the limiter is full again, if nobody takes any more.
+    /// Returns the wait until the limiter is full again, if no other permits are taken.
     ///
     /// The least time that suffices, to the nanosecond.
     #[must_use]
@@ -42,11 +42,9 @@ impl Grant {
         self.forecast.reset_after()
     }
 
-    /// How long until the debt that this grant left is repaid; zero if it left
-    /// none.
+    /// Returns the wait until the debt that this grant left is repaid; zero if it left none.
     ///
-    /// A caller that forced its permits and then waits this long has kept to the
-    /// rate.
+    /// A caller that forces its permits and then waits this long has kept to the rate.
     #[must_use]
     pub fn ready_after(&self) -> Duration {
         self.forecast.ready_after()

@@ -1,24 +1,21 @@
-//! What still counts of the past, to be restored elsewhere.
+//! The grants that a window limiter still counts, to be restored elsewhere.
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::time::units;
 
-/// What a window limiter had granted and still counted: how much, and how long
-/// ago.
+/// The permits that a window limiter had granted and still counted, and their ages.
 ///
-/// The ages are those of the latest moment at which a grant can have been: exact
-/// for a log, the end of the slot or window for the others; of a window from the
-/// first request, that request. A history can be restored to a limiter of another
-/// kind, limit or length.
+/// An age is that of the latest moment at which the permits can have been granted: exact for a log,
+/// the end of the slot or window for the others. For a window from the first request, it is the age
+/// of that request. A history can be restored to a limiter of another kind, limit or length.
 ///
-/// A log, and a window from the first request, that are restored never grant more
-/// than the one whose history it is would have, and a strict sliding window keeps
-/// its limit. Windows that begin at certain times do the same on a clock on which
-/// they begin at the same times as before, such as a `UnixClock`. On one with
-/// another origin (a `QuantaClock` of another process) another window may be
-/// running, in which what was granted in the old one does not count.
+/// A restored log, or a restored window from the first request, never grants more than the original
+/// would have, and a restored strict sliding window keeps its limit. Windows that begin at fixed
+/// times do the same on a clock on which they begin at the same times as before, such as a
+/// `UnixClock`. On a clock with another origin (a `QuantaClock` of another process) a different
+/// window may be running, in which the grants of the old one do not count.
 ///
 /// # Examples
 ///
@@ -43,11 +40,11 @@ use crate::time::units;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "Vec<Spent>", into = "Vec<Spent>"))]
 pub struct History {
-    /// Oldest first.
+    /// Grants, oldest first.
     spent: Vec<Spent>,
 }
 
-/// Permits that were granted a while ago.
+/// Permits that were granted at one time, and their age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Spent {
@@ -56,8 +53,8 @@ struct Spent {
 }
 
 impl History {
-    /// Permits and how long ago they were granted, for a history from elsewhere.
-    /// The order does not matter; permits of 0 are left out.
+    /// Creates a history from elsewhere, of permits and the time since they were granted. The order
+    /// does not matter; entries of 0 permits are left out.
     pub fn new(spent: impl IntoIterator<Item = (Duration, u64)>) -> History {
         History::of(spent.into_iter().map(|(age, permits)| (units::nanos(age), permits)))
     }
@@ -73,19 +70,19 @@ impl History {
         History { spent }
     }
 
-    /// Each age, oldest first, and the permits of it.
+    /// Iterates over the ages, oldest first, and the permits of each.
     #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Duration, u64)> + '_ {
         self.spent.iter().map(|spent| (Duration::from_nanos(spent.age_nanos), spent.permits))
     }
 
-    /// All permits together.
+    /// Returns the sum of all permits.
     #[must_use]
     pub fn permits(&self) -> u64 {
         self.spent.iter().fold(0, |sum, spent| sum.saturating_add(spent.permits))
     }
 
-    /// The same in nanoseconds, after a time away.
+    /// Iterates in nanoseconds, with all ages increased by `away_nanos`.
     pub(crate) fn after(&self, away_nanos: u64) -> impl DoubleEndedIterator<Item = (u64, u64)> {
         self.spent
             .iter()

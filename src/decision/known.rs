@@ -1,13 +1,13 @@
-//! The forecast of a limiter that has looked up its waits when it decided.
+//! The forecast of a limiter that looks up its waits when it decides.
 
-/// Of a limiter that has looked up when it will be as it is asked to be.
+/// The limit, the use and the waits of a limiter that looked them up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) limit: u64,
     /// Permits that count now; more than the limit if that was lowered.
     pub(crate) used: u64,
-    /// Until nothing counts any more.
+    /// Time until no permit counts any more.
     pub(crate) reset_nanos: u64,
-    /// Until what was refused can be granted; 0 in a grant.
+    /// Time until the refused request can be granted; 0 in a grant.
     pub(crate) retry_nanos: u64,
 }

@@ -1,29 +1,29 @@
-//! Permits that a caller holds.
+//! Leases: permits taken at once and spent one by one.
 
 use core::fmt;
 
 use super::grant::Grant;
 
-/// Permits taken from a limiter at once, for its holder to spend one by one.
+/// Permits taken from a limiter at once, for the holder to spend one by one.
 ///
-/// To spend is a subtraction in the holder's own memory: no atomic operation, no clock,
-/// nothing that another thread could be slowed down by. What is left when the lease is
-/// dropped goes back to its limiter:
+/// Spending is a subtraction in the holder's own memory: no atomic operation, no clock, no
+/// contention with other threads. When the lease is dropped, the permits left in it go back to the
+/// limiter:
 ///
-/// | of a | its permits are admitted | what is left when it is dropped |
+/// | limiter | its permits are admitted | permits left when the lease is dropped |
 /// |---|---|---|
-/// | `Sharded` | when each is spent | goes back, whatever happened since. Until then there is no room for others in its place: all that leases took is missing from the burst, what they have spent too. (What a lowered burst has no place for is lost; and so is a lease of one permit, if others borrowed all there is at the same instant, four times over) |
-/// | `TokenBucket`, `Gcra`, `LeakyBucket` | all when the lease is taken | goes back if nothing has happened to the limiter since, as with a [`Receipt`](crate::Receipt); if something has, all of it is lost |
+/// | `Sharded` | when each is spent | go back, whatever happened since. Until then their capacity is not available to others: all that leases took, including what they have spent, is missing from the burst. (Permits beyond a lowered burst are lost. So is a lease of one permit, if others had reserved all capacity at each of four attempts, or if the shards were still being allocated) |
+/// | `TokenBucket`, `Gcra`, `LeakyBucket` | all when the lease is taken | go back if nothing has happened to the limiter since, as with a [`Receipt`](crate::Receipt); otherwise all of them are lost |
 ///
-/// Either way the limiter's bound holds for permits that are admitted at those times. Of
-/// the second kind, a holder that spends late may do so beside a bucket that is full
-/// again: more than the burst at one instant, by at most what leases hold.
+/// Either way the limiter's bound holds for permits that are admitted at those times. With the
+/// second kind, a holder may spend late, when the bucket is full again: together they exceed the
+/// burst at one instant, by at most what leases hold.
 ///
-/// A lease that is forgotten (`core::mem::forget`) never goes back; of a `Sharded` nor
-/// does its room, so that limiter holds that many less for ever.
+/// A forgotten lease (`core::mem::forget`) never goes back. For a `Sharded`, its capacity does not
+/// either, so the limiter holds that many permits less for ever.
 ///
-/// A request that needs room which leases of a `Sharded` hold is refused with
-/// [`Denied::Leased`](crate::Denied::Leased), and no wait is named.
+/// A request that needs capacity held by leases of a `Sharded` is refused with
+/// [`Denied::Leased`](crate::Denied::Leased), without a wait.
 ///
 /// # Examples
 ///
@@ -47,26 +47,26 @@ pub struct Lease<'a> {
     source: LeaseOrigin<'a>,
 }
 
-/// Where what is left goes.
+/// The place to which unspent permits return.
 #[derive(Clone, Copy)]
 enum LeaseOrigin<'a> {
-    /// Nowhere.
+    /// Nowhere: they are lost.
     Spent,
-    /// Off the level of `word`, if that still is what was `written`.
+    /// The level of `word`, if that still is what was `written`.
     Word { word: &'a dyn LeasedWord, written: u64, token: u64 },
-    /// Into a shard, with its room.
+    /// A shard, together with their capacity.
     #[cfg(feature = "alloc")]
     Shard(ShardHome<'a>),
 }
 
-/// Where what a lease leaves is put down.
+/// A limiter to which leases return permits.
 #[cfg(feature = "alloc")]
 pub(crate) trait PutBack: Sync {
-    /// Puts back the room of a lease, with the `tokens` that are left in it.
+    /// Returns the capacity of a lease, with the `tokens` that are left in it.
     fn put_back(&self, home: ShardHome<'_>, tokens: u64);
 }
 
-/// The shard that a lease came from, the room that it took with it, and the limit that
+/// The shard that a lease came from, the reserved capacity that it took along, and the limit that
 /// was in force then.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy)]
@@ -77,17 +77,18 @@ pub(crate) struct ShardHome<'a> {
     pub(crate) limit: u64,
 }
 
-/// A word that permits were taken from, to be held by a lease.
+/// A word from which a lease took permits.
 pub(crate) trait LeasedWord: Sync {
     /// Takes `unspent` units off what was `written`, if nothing has happened to the word since.
     fn give_back(&self, written: u64, unspent: u64);
 }
 
 impl<'a> Lease<'a> {
-    /// The most that one lease holds.
+    /// The largest number of permits that one lease holds.
     pub const MAX: u64 = (1 << 31) - 1;
 
-    /// Of a word that was `written`, if it was, at `token` half-units per permit.
+    /// Creates a lease from a word at `token` half-units per permit. `written` is what the grant
+    /// wrote, if it wrote.
     pub(crate) fn of_word(
         grant: Grant,
         word: &'a dyn LeasedWord,
@@ -101,19 +102,19 @@ impl<'a> Lease<'a> {
         Lease { left: grant.permits(), grant, source }
     }
 
-    /// Of tokens that are to be put back `home`.
+    /// Creates a lease of tokens that return to `home`.
     #[cfg(feature = "alloc")]
     pub(crate) fn of_shard(grant: Grant, home: ShardHome<'a>) -> Lease<'a> {
         Lease { left: grant.permits(), grant, source: LeaseOrigin::Shard(home) }
     }
 
-    /// Of permits that cannot be put back.
+    /// Creates a lease of permits that cannot return.
     #[cfg(feature = "alloc")]
     pub(crate) fn spent(grant: Grant) -> Lease<'a> {
         Lease { left: grant.permits(), grant, source: LeaseOrigin::Spent }
     }
 
-    /// Spends `permits` of those that are left, all or none; whether there were as many.
+    /// Spends `permits` of those left, all or none. Returns whether as many were left.
     ///
     /// Does not allocate; reads no clock; does no atomic operation.
     #[inline(always)]
@@ -131,14 +132,14 @@ impl<'a> Lease<'a> {
         self.left = 0;
     }
 
-    /// The permits that are left.
+    /// Returns the permits that are left.
     #[must_use]
     #[inline]
     pub fn left(&self) -> u64 {
         self.left
     }
 
-    /// What was granted, and the limiter as it was then.
+    /// Returns the grant, which describes the limiter when the lease was taken.
     #[must_use]
     pub fn grant(&self) -> Grant {
         self.grant

@@ -11,34 +11,34 @@ use super::lease::Lease;
 
 /// A grant that its limiter may still take back.
 ///
-/// To take a charge back exactly, the limiter must be as it would have been
-/// without it. That is certain in one case only: **if nothing has happened to it
-/// since**. Every other rule that was tried (to subtract what was added, to
-/// subtract unless the bucket was full in between) admits more than the bound in
-/// some history, because what happened since was decided with the charge in it.
+/// To take a charge back exactly, the limiter must become what it would have been without it. That
+/// is certain in one case only: **if nothing has happened to it since**. Every other rule that was
+/// tried (to subtract what was added, to subtract unless the bucket was full in between) admits
+/// more than the bound in some history, because what happened since was decided with the charge in
+/// it.
 ///
-/// So [`give_back`](Receipt::give_back) succeeds if the limiter's word still is what
-/// the grant made it, and otherwise the permits stay spent: never too many are
-/// admitted, and at most the permits of the receipt are lost.
+/// So [`give_back`](Receipt::give_back) succeeds if the limiter's word still is what the grant made
+/// it. Otherwise the permits stay spent: never too many are admitted, and at most the permits of
+/// the receipt are lost.
 ///
-/// A window that is one word (`FixedWindow`, `WindowFromFirst`, `SlidingCounter`,
-/// `CalendarWindow` and the budgets) may come to hold that word again: after a
-/// `reset`, or after its clock was set back and came forward, when as much has been
-/// granted again. To give back a receipt from before is then to forget that too, at
-/// most the permits of the receipt. Buckets and sliding windows tell the two apart
-/// (unless a ring's count goes round within one tick, by resets).
+/// The word of a one-word window (`FixedWindow`, `WindowFromFirst`, `SlidingCounter`,
+/// `CalendarWindow` and the budgets) may take the same value again: after a `reset`, or after its
+/// clock was set back and came forward, when as much has been granted again. Giving back a receipt
+/// from before then forgets the later grants: at most the permits of the receipt.
+/// Buckets and sliding windows tell the two apart (unless a ring's count wraps within one tick, by
+/// resets).
 ///
-/// So may the word of a key in a `KeyTable`, after the key was removed or reset; what comes
-/// back then is what the key had when the permits were granted, which in a table of several
-/// tiers may be more than the permits of the receipt.
+/// The word of a key in a `KeyTable` may also take the same value again, after the key was removed
+/// or reset. What comes back then is what the key had when the permits were granted; in a table of
+/// several tiers that may be more than the permits of the receipt.
 ///
-/// A `Sharded` limiter keeps room for what may come back, as long as the receipt lives, so
-/// it can be given back whatever has happened. That room is missing from the burst: **no
-/// more than the burst can be under receipts and leases at a time.** (A grant for which
-/// the shard and the root had too little, so that others had to be asked, cannot be given
-/// back.)
+/// A `Sharded` limiter reserves the capacity of the permits as long as the receipt lives, so it can
+/// be given back whatever has happened. That capacity is missing from the burst: **receipts and
+/// leases together can hold no more than the burst at a time.** (A grant for which the shard and
+/// the root had too few permits, so that other shards had to be searched, in general
+/// cannot be given back.)
 ///
-/// To drop a receipt is to keep the grant.
+/// Dropping a receipt keeps the grant.
 ///
 /// # Examples
 ///
@@ -63,26 +63,27 @@ pub struct Receipt<'a> {
     undo: Undo<'a>,
 }
 
-/// How a grant is taken back.
+/// The way in which a grant is taken back.
 enum Undo<'a> {
-    /// Nothing was taken.
+    /// Nothing to take back.
     Nothing,
-    /// By putting the word back to the first of these, if it still is the second.
+    /// Puts the word back to the first value, if it still has the second.
     Word(&'a dyn Slot, u64, u64),
-    /// By the store that a key is in: the slot held the first of these, and then the second.
+    /// Asks the store of a key. The slot held the first value before the grant, and the second
+    /// after.
     #[cfg(feature = "alloc")]
     Store(&'a dyn TakeBack, &'a dyn Slot, u64, u64),
-    /// By one limiter after the other, the last first.
+    /// Gives back to one limiter after the other, the last first.
     #[cfg(feature = "alloc")]
     Each(alloc::vec::Vec<Receipt<'a>>),
-    /// By dropping it.
+    /// Drops the lease.
     #[cfg(feature = "alloc")]
     Lease(Kept<'a>),
-    /// Not at all.
+    /// Cannot be taken back.
     Never,
 }
 
-/// A store of keys that takes a grant back by a rule of its own.
+/// A store of keys that takes grants back by a rule of its own.
 #[cfg(feature = "alloc")]
 pub(crate) trait TakeBack: Sync {
     /// Puts back what `slot` held `before`, or what that is worth by now, if the slot still is as
@@ -92,11 +93,11 @@ pub(crate) trait TakeBack: Sync {
 
 /// A word that a grant has changed.
 pub(crate) trait Slot: Sync {
-    /// Puts `next` where `seen` is, if it still is; returns whether it did.
+    /// Replaces `seen` by `next`, if the word still holds `seen`. Returns whether it did.
     fn replace(&self, seen: u64, next: u64) -> bool;
 }
 
-/// A lease whose permits are spent, unless it is taken out of here.
+/// A lease whose permits are spent when this is dropped, unless the lease was taken out.
 #[cfg(feature = "alloc")]
 struct Kept<'a>(Option<Lease<'a>>);
 
@@ -110,7 +111,8 @@ impl Drop for Kept<'_> {
 }
 
 impl<'a> Receipt<'a> {
-    /// A grant that moved `word` from the first of `words` to the second.
+    /// Creates a receipt for a grant that changed `word` from the first of the values to the
+    /// second.
     pub(crate) fn of_word(
         grant: Grant,
         word: &'a dyn Slot,
@@ -120,8 +122,8 @@ impl<'a> Receipt<'a> {
         Receipt { grant, undo }
     }
 
-    /// A grant that `store` takes back, and that moved `slot` from the first of `words` to the
-    /// second.
+    /// Creates a receipt for a grant that `store` takes back, and that changed `slot` from the
+    /// first of the values to the second.
     #[cfg(feature = "alloc")]
     pub(crate) fn of_slot(
         grant: Grant,
@@ -132,35 +134,34 @@ impl<'a> Receipt<'a> {
         Receipt { grant, undo: Undo::Store(store, slot, before, after) }
     }
 
-    /// The permits of a lease.
+    /// Creates a receipt for the permits of a lease.
     #[cfg(feature = "alloc")]
     pub(crate) fn of_lease(lease: Lease<'a>) -> Receipt<'a> {
         Receipt { grant: lease.grant(), undo: Undo::Lease(Kept(Some(lease))) }
     }
 
-    /// A grant that was made of `parts`.
+    /// Creates a receipt for a grant that consists of `parts`.
     #[cfg(feature = "alloc")]
     pub(crate) fn each(grant: Grant, parts: alloc::vec::Vec<Receipt<'a>>) -> Receipt<'a> {
         Receipt { grant, undo: Undo::Each(parts) }
     }
 
-    /// A grant that cannot be given back: what a limiter returns that has no way
-    /// to.
+    /// Creates a receipt that cannot be given back, for a limiter that cannot take grants back.
     pub fn spent(grant: Grant) -> Receipt<'a> {
         Receipt { grant, undo: if grant.permits() == 0 { Undo::Nothing } else { Undo::Never } }
     }
 
-    /// What was granted.
+    /// Returns the grant.
     #[must_use]
     pub fn grant(&self) -> Grant {
         self.grant
     }
 
-    /// Gives the permits back, if nothing has happened to the limiter since, and
-    /// says whether it did. If not, they stay spent.
+    /// Gives the permits back if nothing has happened to the limiter since, and returns whether it
+    /// did. If not, they stay spent.
     ///
-    /// Lock-free; does not allocate; reads no clock, but for a key of a `KeyTable`. Of several
-    /// limiters (see `All`) each is asked, and the answer is whether all did.
+    /// Lock-free; does not allocate; reads no clock, except for a key of a `KeyTable`. For several
+    /// limiters (see `All`) it gives back to each, and returns whether all succeeded.
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn give_back(self) -> bool {
         match self.undo {
@@ -192,13 +193,13 @@ impl Slot for AtomicWord<u64> {
     }
 }
 
-/// Puts `word` back to what was `seen`, if it still is what was `written`.
+/// Puts `word` back to `seen`, if it still is what was `written`.
 pub(crate) fn put_back<W: Word>(word: &AtomicWord<W>, seen: W, written: W) -> bool {
-    // ORDERING: Relaxed. The CAS puts back what was there, and reads nothing by it.
-    // Whoever acquires what is put back still synchronizes with the CAS that first
-    // wrote it: a read-modify-write goes on with the release sequence that it finds.
-    // Of a ring: no boundary can have been written since, because that takes a seal,
-    // and no word from before a seal comes back.
+    // ORDERING: Relaxed. The CAS puts back an earlier value, and no data is read through it. A load
+    // that acquires that value still synchronizes with the CAS that first wrote it: a
+    // read-modify-write continues the release sequence that it finds. For a ring: no boundary can
+    // have been written since, because that takes a seal, and no word from before a seal comes
+    // back.
     // MODEL: `a_grant_given_back_was_never_there`.
     word.compare_exchange(written, seen, Relaxed, Relaxed).is_ok()
 }

@@ -1,20 +1,18 @@
-//! A limiter's balance, to carry from one process to the next.
+//! The balance of a limiter, to carry from one process to the next.
 
 use core::fmt;
 
-/// What a limiter held at one moment: its balance, and how far it was into a
-/// period of an interval refill.
+/// The state of a limiter at one moment: its balance, and how far it was into a period of an
+/// interval refill.
 ///
-/// Holds no clock reading, because two processes share none. Whoever restores it
-/// says how long it was away; zero is always safe, and earns nothing for the
-/// time between.
+/// Holds no clock reading, because two processes share no clock. The caller that restores it says
+/// how long the limiter was away; zero is always safe, and earns nothing for the time between.
 ///
 /// # Accuracy
 ///
-/// Exact between limiters of the same quota, but for the part of a unit that was
-/// pending: less than a nanosecond's worth, or 2^-27 of a token if that is more.
-/// Otherwise the balance, and what the part of an interval is worth, are rounded
-/// down to the new limiter's unit.
+/// Exact between limiters of the same quota, except for the pending fraction of a unit: less than a
+/// nanosecond's worth, or 2^-27 of a token if that is more. Otherwise the balance, and the worth of
+/// the elapsed part of an interval, are rounded down to the new limiter's unit.
 ///
 /// # Examples
 ///
@@ -39,23 +37,23 @@ use core::fmt;
     serde(try_from = "Parts", into = "Parts")
 )]
 pub struct Snapshot {
-    /// The balance in units; less than 0 is a debt.
+    /// The balance in units; negative for a debt.
     pub(crate) balance: i64,
-    /// The units that make a token. Never 0.
+    /// The units in a token. Never 0.
     pub(crate) token: u64,
     /// Time into a period of an interval refill; 0 for a smooth one.
     pub(crate) phase_nanos: u64,
-    /// What that part of a period is worth, in units.
+    /// The worth of that part of a period, in units.
     pub(crate) part: u64,
 }
 
 impl Snapshot {
-    /// The length of a snapshot's bytes.
+    /// The length of a snapshot in bytes.
     pub const LEN: usize = 33;
 
     const VERSION: u8 = 1;
 
-    /// The snapshot as bytes, the same on every machine.
+    /// Returns the snapshot as bytes, the same on every machine.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let mut bytes = [Self::VERSION; Self::LEN];
@@ -66,11 +64,12 @@ impl Snapshot {
         bytes
     }
 
-    /// The snapshot that [`to_bytes`](Snapshot::to_bytes) made into `bytes`.
+    /// Returns the snapshot that [`to_bytes`](Snapshot::to_bytes) wrote to `bytes`.
     ///
     /// # Errors
     ///
-    /// [`SnapshotError`] if they were not made by it.
+    /// [`SnapshotError`] if the format version is unknown or a token has no units. Other foreign
+    /// bytes are not detected.
     pub fn from_bytes(bytes: [u8; Self::LEN]) -> Result<Snapshot, SnapshotError> {
         if bytes[0] != Self::VERSION {
             return Err(SnapshotError::Version { version: bytes[0] });
@@ -84,14 +83,14 @@ impl Snapshot {
         })
     }
 
-    /// Whole permits that there were to take.
+    /// Returns the whole permits that could have been taken.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         u64::try_from(self.balance).unwrap_or(0) / self.token
     }
 }
 
-/// A snapshot before it was checked.
+/// A snapshot that has not been checked yet.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename = "Snapshot"))]
@@ -126,12 +125,12 @@ impl TryFrom<Parts> for Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// The first byte names a format that this version does not know.
+    /// The first byte is not a format version that this version of the crate knows.
     Version {
         /// The byte.
         version: u8,
     },
-    /// The token has no units.
+    /// The number of units in a token is 0.
     Token,
 }
 

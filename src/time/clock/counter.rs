@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn ticks_of_all_usual_counters_are_scaled_exactly() {
-        // 5 GHz, 2.4 GHz, and just above 1 GHz.
+        // 5 GHz, 2.4 GHz, and slightly above 1 GHz.
         for (factor, shift) in [(214_748_364, 30), (223_696_213, 29), (1_073_741_823, 30)] {
             let nanos = scaling(factor, shift);
             let length = TickLength::<64>::measured(&nanos).expect("shorter than 1 ns");
