@@ -1,4 +1,4 @@
-//! Windows: counters in one word, a ring of slots, logs of what was granted.
+//! Windows: counters in one word, a ring of slots, and logs of grants.
 
 pub(crate) mod counter;
 pub(crate) mod limit;

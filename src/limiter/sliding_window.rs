@@ -24,10 +24,10 @@ pub enum Coverage {
     /// the end of that many slots and one.)
     #[default]
     Strict,
-    /// As many slots as make up the window. A permit counts for `W - w` to `W`; no
+    /// The slots that make up the window. A permit counts for `W - w` to `W`; no
     /// window of length `W - w` admits more than the limit.
     Aligned,
-    /// As `Aligned`, plus the part of the preceding slot that the window still
+    /// The same as `Aligned`, plus the part of the preceding slot that the window still
     /// covers. Closer to the true count if traffic is even; a window of length
     /// `W` may exceed the limit, by at most the permits granted in one slot.
     Interpolated,

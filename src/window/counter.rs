@@ -1,7 +1,7 @@
-//! The tally: what fixed windows, the sliding counter and calendar windows share.
+//! The window counter: the core of fixed windows, the sliding counter and calendar windows.
 //!
-//! Their whole state is one word: the number of a window, and what was granted in
-//! it (and, for some, in the one before). A [`WindowCounter`] is the pure part that reads
+//! Its whole state is one word: the number of a window, and the permits granted in
+//! it (for some, also in the one before). A [`WindowCounter`] is the pure part that reads
 //! and writes such words; [`CounterCore`] is the loop.
 //!
 //! ```text
@@ -12,25 +12,25 @@
 //! **Theorem.** In each window, the permits granted are at most the limit, as long as
 //! the limiter is not reset or healed.
 //!
-//! *Proof.* A decision depends on nothing but the word, the limit and a reading
+//! *Proof.* A decision depends only on the word, the limit and a reading
 //! of the clock, and a grant takes effect only if its CAS finds the word that was
 //! decided on. So the grants of a window are those of its CASes one after the
 //! other, and each leaves `used <= limit`. The number of the window never goes
-//! back: a caller whose clock is behind counts in the window that it finds. ∎
+//! back: a caller whose clock is behind counts in the window of the word. ∎
 //!
-//! It does not matter to a decision if a word comes back that was there before (a
-//! grant that was given back, a reset): it means again what it meant then. To a
-//! receipt it does; see [`Receipt`].
+//! A decision is right even if an earlier word recurs (after a
+//! grant was given back, or a reset): the word means again what it meant then. A
+//! receipt, however, must not accept such a word; see [`Receipt`].
 //!
 //! # A clock that goes back
 //!
-//! The window that a caller finds may be the next one to its own clock, or as far
-//! ahead as threads' clocks are apart; it counts in that one, so nothing is
-//! granted twice, and nobody waits longer than two windows. If it is further ahead,
-//! the clock was set back. The counts are then moved to the window of now: what was
-//! granted still counts, and nobody waits longer than a window. If the clock then
+//! The window of the word may be the one after that of a caller's own clock, or as far
+//! ahead as threads' clocks can differ. The caller counts in that window, so nothing is
+//! granted twice, and no caller waits longer than two windows. If it is further ahead,
+//! the clock was set back. The counts are then moved to the current window: earlier
+//! grants still count, and no caller waits longer than a window. If the clock then
 //! comes forward again, that is a jump forward, and a window that it was in before
-//! begins anew. `healed()` counts it.
+//! begins anew. `healed()` counts such events.
 //!
 //! Progress: lock-free. Memory: 256 bytes, the clock included. Cost: a denial 1
 //! load of the shared word and no write; an admission 1 load and 1 CAS of it.
@@ -62,39 +62,39 @@ use super::limit::Limit;
 use self::from_first::FromFirst;
 use self::outcome::{Attempt, Granted, Miss, refused};
 
-/// The reading and writing of words. No atomics, but for the limit.
+/// Reads and writes words. No atomics, except for the limit.
 pub(crate) trait WindowCounter {
-    /// A time, as the tally sees it; computed once per call.
+    /// A time in the counter's terms; computed once per call.
     type Now: Copy;
 
     fn now(&self, now_nanos: u64) -> Self::Now;
 
-    /// The word of a limiter that has granted nothing.
+    /// Returns the word of a limiter that has granted nothing.
     fn empty(&self, now: &Self::Now) -> u64;
 
-    /// `word`, brought forward to the window of now; `None` if it is further ahead
-    /// of the clock than any caller can have left it.
+    /// Brings `word` forward to the window of now; `None` if it is further ahead of
+    /// the clock than any caller can have left it.
     fn at(&self, word: u64, now: &Self::Now) -> Option<u64>;
 
-    /// The meaning of `word`, brought forward.
+    /// Decodes `word`, brought forward.
     fn counted(&self, word: u64, now: &Self::Now) -> Counted;
 
-    /// `word`, brought forward, with `permits` more, which are within the limit.
+    /// Returns `word`, brought forward, with `permits` more, which are within the limit.
     fn plus(&self, word: u64, permits: u64, now: &Self::Now) -> u64;
 
-    /// The counts of `word`, in the window of now.
+    /// Moves the counts of `word` to the window of now.
     fn moved(&self, word: u64, now: &Self::Now) -> u64;
 
-    /// The permits that count, and how long ago, at the latest, they were granted.
+    /// Returns the permits that count, with the least age that each can have.
     #[cfg(feature = "alloc")]
     fn history(&self, word: u64, now: &Self::Now) -> History;
 
-    /// A word that counts `spent`: ages in nanoseconds, and permits.
+    /// Returns a word that counts `spent`: ages in nanoseconds, and permits.
     #[cfg(feature = "alloc")]
     fn restored(&self, spent: impl Iterator<Item = (u64, u64)>, now: &Self::Now) -> u64;
 }
 
-/// A tally with the same limit for every window, and windows of one length.
+/// A counter with the same limit for every window, and windows of one length.
 pub(crate) trait OneLimit: WindowCounter {
     fn limit(&self) -> &Limit;
 
@@ -120,11 +120,11 @@ impl<T: OneLimit, C> CounterCore<T, C> {
 }
 
 impl<C: Clock> CounterCore<FromFirst, C> {
-    /// The same with room for limits up to `max_limit`, and nothing granted.
+    /// Returns the same limiter with room for limits up to `max_limit`, and nothing granted.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::MaxLimit`] if that is less than the limit, or too much.
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, or too large.
     pub(crate) fn with_max_limit(
         self,
         max_limit: u64,
@@ -132,7 +132,7 @@ impl<C: Clock> CounterCore<FromFirst, C> {
         Ok(CounterCore::new(self.tally.with_max_limit(max_limit)?, self.clock))
     }
 
-    /// By less than this a window is too long.
+    /// Returns the length of a tick; a window is too long by less than this.
     pub(crate) fn resolution_nanos(&self) -> u64 {
         self.tally.tick_nanos()
     }
@@ -174,7 +174,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     }
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        // If there is nothing, it is the first permit that is refused.
+        // If nothing is available, the denial is that of one permit.
         let there = |counted: &Counted| counted.limit.saturating_sub(counted.used()).max(1);
         self.spend::<true>(|counted| permits.min(there(counted))).map(|granted| granted.grant)
     }
@@ -184,7 +184,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         Ok(Receipt::of_word(grant, &*self.word, (seen, written)))
     }
 
-    /// The permits that count now.
+    /// Returns the permits that count now.
     pub(crate) fn count(&self) -> u64 {
         let (word, now) = self.look();
         self.tally.counted(word, &now).used()
@@ -202,26 +202,26 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         self.put(self.tally.restored(history.after(away_nanos), &now));
     }
 
-    /// The word, brought forward to the time at hand, and that time.
+    /// Returns the word, brought forward to the current time, and that time.
     fn look(&self) -> (u64, T::Now) {
         let now = self.tally.now(self.clock.now_nanos());
-        // ORDERING: Relaxed. The word is all there is to see, and names no other
+        // ORDERING: Relaxed. The word is the whole state, and refers to no other
         // memory.
         // MODEL: `a_window_admits_no_more_than_its_limit`.
         let seen = self.word.load(Relaxed);
         self.tally.at(seen, &now).map_or_else(|| self.heal(), |word| (word, now))
     }
 
-    /// Forgets what was granted.
+    /// Forgets all earlier grants.
     pub(crate) fn reset(&self) {
         let now = self.tally.now(self.clock.now_nanos());
         self.put(self.tally.empty(&now));
     }
 
-    /// Makes `word` the state, whatever it was.
+    /// Replaces the state by `word`, whatever it was.
     fn put(&self, word: u64) {
         let mut contender = self.word.contender();
-        // ORDERING: Relaxed. Only for the CAS to compare with.
+        // ORDERING: Relaxed. Only the expected value of the CAS.
         // MODEL: `a_reset_forgets_and_keeps_the_order`.
         let mut seen = self.word.load(Relaxed);
         loop {
@@ -240,18 +240,18 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     #[inline(always)]
     fn load(&self) -> u64 {
-        // ORDERING: Acquire, for the limit: who finds what was granted under a new
-        // one must not decide by the old one. Pairs with the CAS in `spend`. The counts
-        // do not need it: the word is all of them. An admission from a stale one
-        // fails in its CAS; a denial from a stale one is the answer of a moment at
+        // ORDERING: Acquire, for the limit: a caller that sees permits granted under a new
+        // limit must not decide by the old one. Pairs with the CAS in `spend`. The counts
+        // do not need it: they are all in the word. An admission from a stale word
+        // fails in its CAS; a denial from a stale word is the answer of a moment at
         // which the window was full.
         // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`,
         // `a_caller_that_paused_is_told_of_the_limit_in_force`.
         self.word.load(Acquire)
     }
 
-    /// Spends what `ask` makes of the counts, if `SPEND`. Inlined as far as the first
-    /// attempt.
+    /// Spends the permits that `ask` chooses from the counts, if `SPEND`. Inlined as far as
+    /// the first attempt.
     #[inline(always)]
     fn spend<const SPEND: bool>(&self, ask: impl Fn(&Counted) -> u64) -> Result<Granted, Denied> {
         let now = self.tally.now(self.clock.now_nanos());
@@ -278,7 +278,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
                     now = later;
                     seen
                 }
-                // Decide again from what the winner left; the clock is not read again.
+                // Decide again from the winner's word; the clock is not read again.
                 Miss::LostRace => {
                     contender.lost_race();
                     self.load()
@@ -292,7 +292,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         }
     }
 
-    /// One attempt on the word as it was `seen`, by one CAS if there is something to spend.
+    /// Makes one attempt on the word `seen`, by one CAS if there is something to spend.
     #[inline(always)]
     fn attempt<const SPEND: bool>(
         &self,
@@ -319,15 +319,15 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         }
         let others_first = match contender {
             Some(contender) => contender.has_stepped_back(),
-            // The step back itself is left to the loop.
+            // The backoff itself is left to the loop.
             None => self.word.contention().is_announced(),
         };
         if others_first {
             return Attempt::Missed(Miss::OthersFirst);
         }
         let written = self.tally.plus(word, permits, now);
-        // ORDERING: AcqRel on success, so that what one admitted caller did
-        // before it asked is visible to the next one. The bound needs neither:
+        // ORDERING: AcqRel on success, so that what an admitted caller did
+        // before its request is visible to the next one. The bound needs neither:
         // the word's CASes have one order under any ordering. Relaxed on
         // failure: the word is loaded again.
         // MODEL: `a_window_admits_no_more_than_its_limit`,
@@ -338,7 +338,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         }
     }
 
-    /// The state and the time, after the counts were moved to the window of now if
+    /// Returns the word and the time, after moving the counts to the current window if
     /// they were too far ahead of it.
     #[cold]
     #[inline(never)]

@@ -6,7 +6,7 @@ use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
 use crate::time::units::NANOS_PER_SECOND;
 
-/// Permits per window, from 1 to what the limiter's word can count.
+/// Permits per window, from 1 to the most that the limiter's word can count.
 #[derive(Debug)]
 pub(crate) struct Limit {
     permits: AtomicWord<u64>,
@@ -22,38 +22,38 @@ impl Limit {
         Ok(Limit { permits: AtomicWord::new(permits), max })
     }
 
-    /// The largest that it can be set to.
+    /// Returns the largest limit that can be set.
     pub(crate) fn max(&self) -> u64 {
         self.max
     }
 
     #[inline]
     pub(crate) fn get(&self) -> u64 {
-        // ORDERING: Relaxed. One word on its own, and a decision reads it after
-        // the state that it is for, which is loaded with Acquire: who finds what was
-        // granted under a limit finds that limit, or a later one. If it changes
-        // while the decision is made, then the decision came before the change:
-        // nothing that others were granted in between can have been missed, because
-        // the CAS that follows would fail.
+        // ORDERING: Relaxed. It is one word on its own, and a decision reads it after
+        // the state that it applies to, which is loaded with Acquire: a caller that sees
+        // permits granted under a limit sees that limit, or a later one. If the limit
+        // changes during the decision, then the decision came before the change: it cannot
+        // have missed anything that others were granted in between, because the CAS that
+        // follows would fail.
         // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`.
         self.permits.load(Relaxed)
     }
 
     pub(crate) fn set(&self, permits: u64) -> Result<(), ConfigError> {
         check(permits, self.max)?;
-        // ORDERING: Relaxed, as in `get`. Publishes nothing but itself.
+        // ORDERING: Relaxed, as in `get`. It publishes nothing but itself.
         // MODEL: `a_lowered_limit_holds_for_whoever_comes_after`.
         self.permits.store(permits, Relaxed);
         Ok(())
     }
 }
 
-/// Checks the largest limit that a window of `window_nanos` is to have room for, beside
-/// the `limit` that it has.
+/// Checks the largest limit that a window of `window_nanos` with the present `limit` is to
+/// have room for.
 ///
 /// # Errors
 ///
-/// [`ConfigError::MaxLimit`] if it is less, or more than the highest [`Rate`].
+/// [`ConfigError::MaxLimit`] if it is less than `limit`, or above the highest [`Rate`].
 pub(crate) fn check_max(max_limit: u64, limit: u64, window_nanos: u64) -> Result<(), ConfigError> {
     let fastest = u128::from(Rate::MAX_PER_SECOND) * u128::from(window_nanos);
     let fastest = fastest / u128::from(NANOS_PER_SECOND);

@@ -1,8 +1,8 @@
-//! The ring: what sliding windows share.
+//! The ring: the core of the sliding windows.
 //!
-//! Permits are not counted per slot. There is one cumulative count, in one hot
-//! word with the number of the tick, and a ring that remembers what the count was
-//! at the end of each slot of the past. What a window holds is a difference.
+//! Permits are not counted per slot. One hot word holds a cumulative count and the number
+//! of the current tick; a ring holds the value of the count at the end of each past slot,
+//! its boundary. The permits in a window are a difference of two counts.
 //!
 //! ```text
 //! hot word           (tick k, count C, state)
@@ -11,57 +11,57 @@
 //! admit n   iff C + n - boundary[k - S] <= limit, by CAS: (k, C) -> (k, C + n)
 //! ```
 //!
-//! `S` is the number of slots that count, the present one included. Several
-//! windows over the same traffic have the count in common, so one CAS admits to
+//! `S` is the number of slots that count, including the present one. Several
+//! windows over the same traffic share the count, so one CAS admits a request to
 //! all of them; their slots are of `2^e` ticks each.
 //!
 //! # A new tick
 //!
-//! Before anybody is admitted in a new tick, the ends of the slots in between are
-//! written. The count must not move meanwhile, so the word is **sealed**: its
-//! state says that it is on its way to tick `k`. Whoever finds it so writes what
-//! is missing, in order, and opens it; nobody waits for anybody. A denial does not
-//! take the trouble: for a slot that has ended since, it takes the count itself.
+//! Before any request is admitted in a new tick, the boundaries of the slots that have
+//! ended are written. The count must not move meanwhile, so the word is **sealed**: its
+//! state says that it is rotating to tick `k`. Any thread that finds it sealed writes the
+//! missing boundaries, in order, and opens it; no thread waits for another. A denial does
+//! not rotate the ring: for a slot that has ended since, it uses the count itself.
 //!
 //! **Invariant.** While the word is open at tick `k`, the boundary of each of the
 //! `S` slots before that of `k` is the count at its end.
 //!
-//! *Proof.* It holds in the beginning. While the word is open, only the count of
-//! the present slot moves. While it is sealed the count stands, so all who help
-//! write the same values. A boundary that is there already bears the number of its
-//! slot; those that are missing are the latest ones, because they are written in
-//! order. A thread that is held up between reading a boundary and writing it
-//! cannot spoil a later one: after it read the boundary it found the word still
-//! sealed as it was, so what it read was there before the word was opened; if that
-//! has been written since, its CAS fails. ∎
+//! *Proof.* It holds initially. While the word is open, only the count of
+//! the present slot moves. While it is sealed the count is constant, so all helpers
+//! write the same values. A boundary that has been written carries the number of its
+//! slot; the missing ones are the latest ones, because they are written in
+//! order. A thread that is suspended between reading a boundary and writing it
+//! cannot overwrite a later one: after it read the boundary it found the word still
+//! sealed as before, so the value that it read was there before the word was opened; if
+//! that has been overwritten since, its CAS fails. ∎
 //!
-//! **Theorem.** Where `S` slots cover a window wherever it begins (`S = W / w + 1`),
-//! no window of length `W` admits more than the limit, in the time in which permits are
-//! counted: for threads' clocks that differ by `d`, no `W - d` of true time.
+//! **Theorem.** If `S` slots cover a window wherever it begins (`S = W / w + 1`),
+//! no window of length `W` admits more than the limit, in the time by which permits are
+//! counted; for threads' clocks that differ by `d`, no `W - d` of true time.
 //!
 //! *Proof.* A CAS that admits finds the word as it was when the boundary was read,
 //! so the boundary is that of slot `k - S`, and the permits admitted in slots `k -
 //! S + 1` to `k` are at most the limit. Each permit is counted in a tick between
 //! the one its caller read from the clock and the real one. A window of length `W`
-//! meets at most `S` slots, and for the last admission in it they are among
+//! overlaps at most `S` slots, and for the last admission in it they are among
 //! these. ∎
 //!
-//! It needs nothing of the clocks of threads but that no reading is from the
-//! future: a caller whose clock is behind is counted in the tick that it finds.
+//! The only requirement on threads' clocks is that no reading is from the
+//! future: a caller whose clock is behind is counted in the tick of the word.
 //!
 //! # A clock that goes back
 //!
 //! Ticks are counted as `time / length + shift`. If the hot word is further ahead
-//! of the clock than threads' clocks are apart, `shift` is raised by the
-//! difference: time goes on from where it stood, and all that was counted stays
-//! counted. `healed()` counts it.
+//! of the clock than threads' clocks can differ, `shift` is raised by the
+//! difference: time continues from where it stood, and all permits stay
+//! counted. `healed()` counts such events.
 //!
 //! Progress: lock-free. Memory: 384 bytes padded, the clock included, and 8 for
 //! each slot, rounded up to a power of two. Cost: an admission 1 load and 1 CAS of
-//! the hot word, and 1 load of a boundary; a denial 2 loads of the hot word, of
-//! boundaries as many as a binary search takes, and no write. A new tick: 2 CAS of
-//! the hot word, and 1 CAS for each slot that has ended (after an idle window for
-//! all), shared by whoever comes.
+//! the hot word, and 1 load of a boundary; a denial 2 loads of the hot word, as many
+//! loads of boundaries as a binary search takes, and no write. A new tick: 2 CAS of
+//! the hot word, and 1 CAS for each slot that has ended (all of them after an idle
+//! window), shared by the threads that help.
 
 mod deny;
 pub(crate) mod plan;
@@ -87,25 +87,25 @@ use self::plan::Plan;
 use self::slots::WindowSlots;
 use self::words::{Hot, Layout, State};
 
-/// The most slots of a window.
+/// Maximum number of slots of a window.
 const MAX_SLOTS: u32 = 1 << 16;
 
-/// The most windows over one ring.
+/// Maximum number of windows over one ring.
 const MAX_WINDOWS: usize = 64;
 
-/// A limiter on a ring. `L` is where its hot word is, `W` holds its windows.
+/// A limiter on a ring. `L` places its hot word, `W` holds its windows.
 pub(crate) struct Ring<L, W, C> {
     hot: L,
     core: Core<W, C>,
 }
 
-/// All but the hot word: what is read often and seldom written.
+/// Everything but the hot word: fields that are read often and seldom written.
 struct Core<W, C> {
     ticks: Ticks,
     layout: Layout,
     windows: W,
     clock: C,
-    /// By how many ticks the limiter's time is ahead of the clock's.
+    /// Ticks by which the limiter's time is ahead of the clock's.
     shift: AtomicWord<u64>,
     healed: AtomicWord<u64>,
 }
@@ -117,7 +117,7 @@ pub trait Line {
 
     fn word(&self) -> &AtomicWord<u64>;
 
-    /// Where callers that are starved of the word are announced, if there is room for that.
+    /// Returns where starved callers announce themselves, if the layout has room for that.
     fn contention(&self) -> Option<&Contention>;
 }
 
@@ -128,7 +128,7 @@ pub(crate) trait Windows: AsRef<[WindowSlots]> + Sized {
     ) -> Result<Self, ConfigError>;
 }
 
-/// One window, in place.
+/// One window, stored inline.
 impl Windows for [WindowSlots; 1] {
     fn collect(
         mut spans: impl Iterator<Item = Result<WindowSlots, ConfigError>>,
@@ -146,12 +146,12 @@ impl Windows for Box<[WindowSlots]> {
 }
 
 impl<L: Line, W: Windows, C: Clock> Ring<L, W, C> {
-    /// A ring for the windows of `plans`.
+    /// Creates a ring for the windows of `plans`.
     ///
     /// # Errors
     ///
     /// [`ConfigError::Count`] if there are none or too many,
-    /// [`ConfigError::Slots`] and [`ConfigError::Limit`] for one that is out of
+    /// [`ConfigError::Slots`] and [`ConfigError::Limit`] for a window that is out of
     /// range.
     pub(crate) fn new(plans: &[Plan], clock: C) -> Result<Ring<L, W, C>, ConfigError> {
         if plans.is_empty() || plans.len() > MAX_WINDOWS {
@@ -188,8 +188,8 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         self.core.healed.load(Relaxed)
     }
 
-    /// The permits that count now in the window at `which`, a part of one counted
-    /// whole.
+    /// Returns the permits that count now in the window at `which`, with a fraction rounded
+    /// up.
     pub(crate) fn count_of(&self, which: usize) -> u64 {
         self.read(|hot, now| {
             self.windows().get(which).map_or(0, |window| window.counted(hot, now).used())
@@ -200,7 +200,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         self.read(|hot, now| slots::history(self.windows(), hot, now))
     }
 
-    /// Counts what `history` counted. Nobody else is there to see the words change
+    /// Replaces the counts by those of `history`. No other thread can see the words change
     /// one after the other.
     pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
         let now = self.now();
@@ -209,12 +209,12 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             window.refill(total, history.after(away_nanos), now);
         }
         let word = self.core.layout.word(Hot { tick: now.moment.tick, count: total }, State::Open);
-        // ORDERING: Relaxed. `&mut self`: whoever shares it next synchronizes.
+        // ORDERING: Relaxed. `&mut self`: sharing the ring afterwards synchronizes.
         // MODEL: none; there is no other thread.
         self.hot.word().store(word, Relaxed);
     }
 
-    /// What `read` makes of the ring at one moment.
+    /// Returns the value that `read` computes from the ring as it was at one moment.
     fn read<T>(&self, read: impl Fn(Hot, Now) -> T) -> T {
         let mut now = self.now();
         // ORDERING: Acquire, as in `spend`.
@@ -236,45 +236,45 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         }
     }
 
-    /// The time at hand.
+    /// Returns the current time of the ring.
     #[inline]
     fn now(&self) -> Now {
-        // ORDERING: Acquire, so that the clock is read after the shift: an old shift
+        // ORDERING: Acquire, so that the clock is read after the shift. An old shift
         // gives an earlier tick, as a clock that is behind would, but an old reading
-        // with a new shift a tick to come. Pairs with the CAS in `heal`.
+        // with a new shift gives a tick in the future. Pairs with the CAS in `heal`.
         // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
         self.core.moment(self.core.shift.load(Acquire))
     }
 
-    /// Whether the clock is further behind the word than threads' clocks are apart.
+    /// Returns whether the clock is further behind the word than threads' clocks can differ.
     #[inline]
     fn is_behind(&self, hot: Hot, now: Now) -> bool {
-        // Exactly half of the circle ahead counts as behind too.
+        // A distance of exactly half of the circle counts as behind too.
         self.core.layout.tick.ahead(now.moment.tick, hot.tick) < -(self.core.ticks.skew() as i64)
     }
 
-    /// Whether the word is still `seen`, so that the boundaries that were read are
-    /// those of its tick; the word as it is now if not.
+    /// Checks that the word is still `seen`, so that the boundaries that were read are
+    /// those of its tick. Returns the current word if it is not.
     #[inline]
     fn still(&self, seen: u64) -> Result<(), u64> {
-        // ORDERING: an Acquire fence, so that the look at the word comes after the
-        // loads of boundaries. Pairs with the Release of the CAS in `fill`: had one
-        // from a later tick been seen, so would be the seal before it.
+        // ORDERING: an Acquire fence, so that this load of the word comes after the
+        // loads of boundaries. Pairs with the Release of the CAS in `fill`: a caller that read
+        // a boundary of a later tick also sees the seal before it.
         // MODEL: `a_denial_is_of_a_moment_at_which_the_window_was_full`.
         fence(Acquire);
-        // ORDERING: Acquire, because the caller goes on with what is found.
+        // ORDERING: Acquire, because the caller continues with the value found.
         // MODEL: `a_denial_is_of_a_moment_at_which_the_window_was_full`.
         let found = self.hot.word().load(Acquire);
         if found == seen { Ok(()) } else { Err(found) }
     }
 
-    /// Lets time go on from the tick of the word, if the clock was set back; the
-    /// word, and the time in `now`.
+    /// Makes time continue from the tick of the word if the clock was set back. Returns the
+    /// word, and sets `now` to the current time.
     #[cold]
     #[inline(never)]
     fn heal(&self, now: &mut Now) -> u64 {
         // ORDERING: Acquire for both, so that they are read in this order and the
-        // clock after them: with an earlier reading, a tick that came in between
+        // clock after them: with an earlier reading, a tick that began in between
         // would look like a fault. Pairs with the CAS below, and with those of the
         // hot word.
         // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`,
@@ -287,13 +287,13 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         let (hot, _) = self.core.layout.read(seen);
         if self.is_behind(hot, *now) {
             let ahead = hot.tick.wrapping_sub(now.moment.tick) & self.core.layout.tick.max();
-            // To the tick before: from its own, which the clock may be at the end of,
-            // time would be ahead of where it stood.
+            // Up to the tick before the word's: the clock may be at the end of its own tick,
+            // so from the word's own tick time would be ahead of where it stood.
             let shift = (shift, shift.wrapping_add(ahead).wrapping_sub(1));
-            // ORDERING: Release, so that whoever sees the new shift sees the tick that
+            // ORDERING: Release, so that a thread that sees the new shift sees the tick that
             // it was made for, and reads the clock as it was set back. Not Acquire:
-            // what the shift was before has been acquired above. Relaxed on failure:
-            // somebody else did it, and it is loaded next.
+            // the previous shift has been acquired above. Relaxed on failure:
+            // another thread did it, and the shift is loaded next.
             // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
             if self.core.shift.compare_exchange(shift.0, shift.1, Release, Relaxed).is_ok() {
                 // ORDERING: Relaxed, as in `healed`.
@@ -308,7 +308,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     }
 }
 
-/// A time, as the ring sees it. Its tick is not yet modulo what a word can number.
+/// A time, as the ring sees it. Its tick is not yet reduced modulo the field of a word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Now {
     pub(crate) moment: Moment,

@@ -3,7 +3,7 @@
 use crate::bucket::accrual::linear::Linear;
 use crate::time::units::SKEW_NANOS;
 
-/// Stretches of one length, one after the other from the clock's origin.
+/// Intervals of one length that follow each other from the clock's origin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
     length_nanos: u64,
@@ -14,14 +14,14 @@ pub(crate) struct Ticks {
 /// A time, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
-    /// The tick that the time is in.
+    /// Number of the tick that contains the time.
     pub(crate) tick: u64,
-    /// Until that tick ends; never 0.
+    /// Time until that tick ends; never 0.
     pub(crate) left_nanos: u64,
 }
 
 impl Ticks {
-    /// Ticks of `length_nanos`, which is a [`Rate`](crate::Rate)'s period or a part
+    /// Creates ticks of `length_nanos`, which is a [`Rate`](crate::Rate)'s period or a part
     /// of one.
     pub(crate) const fn new(length_nanos: u64) -> Ticks {
         Ticks { length_nanos, reciprocal: Linear::new(1, length_nanos) }
@@ -31,7 +31,7 @@ impl Ticks {
         self.length_nanos
     }
 
-    /// The time `now_nanos`, exact for all of them.
+    /// Converts the time `now_nanos`, exactly for every value.
     #[inline]
     pub(crate) fn moment(&self, now_nanos: u64) -> Moment {
         let tick = if now_nanos <= Linear::MAX_ELAPSED {
@@ -43,26 +43,26 @@ impl Ticks {
         Moment { tick, left_nanos: self.length_nanos.wrapping_sub(into_nanos) }
     }
 
-    /// How many ticks before that of `now` the time `age_nanos` ago was.
+    /// Returns how many ticks before that of `now` the time `age_nanos` ago was.
     #[cfg(feature = "alloc")]
     pub(crate) fn ago(&self, age_nanos: u64, now: &Moment) -> u64 {
         age_nanos.saturating_sub(self.since_start(now)).div_ceil(self.length_nanos)
     }
 
-    /// How far into its tick `now` is.
+    /// Returns how far into its tick `now` is.
     #[cfg(feature = "alloc")]
     pub(crate) fn since_start(&self, now: &Moment) -> u64 {
         self.length_nanos - now.left_nanos
     }
 
-    /// By how many ticks a caller may find its limiter ahead of its own clock
-    /// although both are right.
+    /// Returns how many ticks a limiter may be ahead of a caller's clock although both
+    /// are right.
     pub(crate) const fn skew(&self) -> u64 {
         1 + SKEW_NANOS / self.length_nanos
     }
 
-    /// The bits that number every tick of the 146 years of [`Linear::MAX_ELAPSED`], and
-    /// as many to come: half of the circle is the past.
+    /// Returns the bits that number every tick of the 146 years of [`Linear::MAX_ELAPSED`],
+    /// and as many future ones: half of the circle is the past.
     pub(crate) const fn bits(&self) -> u32 {
         let past = u64::BITS - (Linear::MAX_ELAPSED / self.length_nanos).leading_zeros();
         past + 1
@@ -102,7 +102,7 @@ mod tests {
             let ticks = Ticks::new(length);
             assert_eq!(ticks.length_nanos(), length);
             let apart = |now| ticks.moment(now + SKEW_NANOS).tick - ticks.moment(now).tick;
-            // The last moment of a tick is the one from which most of them begin.
+            // From the last moment of a tick, the most ticks begin within a given time.
             assert!(apart(0) <= ticks.skew() && apart(length - 1) <= ticks.skew());
             assert!(ticks.skew() <= apart(length - 1) + 1);
         }

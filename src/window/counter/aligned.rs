@@ -7,9 +7,9 @@
 //!     +-------------------+---------+
 //! ```
 //!
-//! `WINDOW` has the bits that number the windows of 146 years, or what the limit
-//! leaves of the word. If it wraps, or after half a circle of it in which nothing
-//! was granted, old counts may stand for one window more.
+//! `WINDOW` has the bits that number the windows of 146 years, or those that the limit
+//! leaves in the word. If it wraps, or after half a circle of it without a grant,
+//! old counts may stand for one window more.
 
 use crate::bits::Field;
 use crate::config::error::ConfigError;
@@ -33,7 +33,7 @@ pub(crate) struct Aligned {
 impl Aligned {
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the word has not the bits for it.
+    /// [`ConfigError::Limit`] if the word has too few bits for it.
     pub(crate) fn new(limit: Rate) -> Result<Aligned, ConfigError> {
         let ticks = Ticks::new(limit.period_nanos());
         let count = Field::low(count_bits(limit.permits(), 1, &ticks));
@@ -46,7 +46,7 @@ impl Aligned {
     }
 }
 
-/// The bits for each of `counts` counts up to `permits`: as many as the numbers of
+/// Returns the bits for each of `counts` counts up to `permits`: as many as the numbers of
 /// the windows leave, or as are needed. At most those of the largest limit.
 pub(super) fn count_bits(permits: u64, counts: u32, ticks: &Ticks) -> u32 {
     let needed = u64::BITS - permits.leading_zeros();
@@ -122,7 +122,7 @@ impl WindowCounter for Aligned {
     }
 }
 
-/// All permits of `spent`.
+/// Returns the sum of the permits of `spent`.
 #[cfg(feature = "alloc")]
 pub(super) fn total(spent: impl Iterator<Item = (u64, u64)>) -> u64 {
     spent.fold(0, |sum, (_, permits)| sum.saturating_add(permits))

@@ -9,11 +9,11 @@
 //!            17                  47            days and above: their first day
 //! ```
 //!
-//! The number of the window wraps after 136 years, or 358. After half as many in
-//! which nothing was granted, old counts may stand for one window more.
+//! The number of the window wraps after 136 years, or 358. After half of that time
+//! without a grant, old counts may stand for one window more.
 //!
-//! The hot path does not ask the calendar: the present window is in a [`Memo`]. It
-//! is asked once in each window, and while the clock is behind the word.
+//! The hot path does not consult the calendar: the present window is in a [`Memo`]. The
+//! calendar is consulted once in each window, and while the clock is behind the word.
 
 use crate::bits::Field;
 use crate::config::error::ConfigError;
@@ -34,10 +34,10 @@ use super::aligned::total;
 const COUNT_OF_DAYS: Field = Field::low(47);
 const COUNT_OF_SECONDS: Field = Field::low(32);
 
-/// The most that a window of days can count.
+/// Maximum count of a window of days.
 pub(crate) const MOST_IN_DAYS: u64 = COUNT_OF_DAYS.max();
 
-/// What may be granted in the window with a given number.
+/// The permits that may be granted in the window with a given number.
 pub(crate) trait Amounts {
     fn in_window(&self, number: i64) -> u64;
 }
@@ -49,7 +49,7 @@ impl Amounts for Limit {
     }
 }
 
-/// For windows of a day.
+/// Amounts for windows of a day.
 impl Amounts for Schedule {
     #[inline]
     fn in_window(&self, number: i64) -> u64 {
@@ -66,7 +66,7 @@ pub(crate) struct ByCalendar<A> {
     amounts: A,
 }
 
-/// A time, and the window that it is in.
+/// A time, and the window that contains it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Now {
     nanos: u64,
@@ -76,19 +76,19 @@ pub(crate) struct Now {
 impl ByCalendar<Limit> {
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the word has not the bits for it.
+    /// [`ConfigError::Limit`] if the word has too few bits for it.
     pub(crate) fn new(limit: u64, calendar: Calendar) -> Result<ByCalendar<Limit>, ConfigError> {
         Ok(ByCalendar::with(Limit::new(limit, count(&calendar).max())?, calendar))
     }
 }
 
-/// Where the words of `calendar` have the count.
+/// Returns the field of the count in the words of `calendar`.
 fn count(calendar: &Calendar) -> Field {
     if calendar.is_of_days() { COUNT_OF_DAYS } else { COUNT_OF_SECONDS }
 }
 
 impl<A: Amounts> ByCalendar<A> {
-    /// No amount is above what the word can count.
+    /// Creates a counter. No amount may be above the range of the count.
     pub(crate) fn with(amounts: A, calendar: Calendar) -> ByCalendar<A> {
         let count = count(&calendar);
         let window = count.then(u64::BITS - count.end());
@@ -99,7 +99,7 @@ impl<A: Amounts> ByCalendar<A> {
         &self.amounts
     }
 
-    /// The window that the time `now_nanos` is in.
+    /// Returns the window that contains the time `now_nanos`.
     #[inline]
     pub(crate) fn span(&self, now_nanos: u64) -> CalendarSpan {
         let second = (now_nanos / NANOS_PER_SECOND) as i64;
@@ -115,11 +115,11 @@ impl<A: Amounts> ByCalendar<A> {
         span
     }
 
-    /// The first window from the one that `now_nanos` is in, in which as many as
-    /// `permits` may be granted. Its start is in seconds.
+    /// Returns the start, in seconds, of the first window in which `permits` may be granted,
+    /// beginning with the one that contains `now_nanos`.
     ///
-    /// Looks at three weeks of windows of a day: each weekday is among them, even if
-    /// one was skipped by its zone.
+    /// Looks at three weeks of windows of a day: that includes each weekday, even if
+    /// the zone skipped one.
     pub(crate) fn first_with(&self, permits: u64, now_nanos: u64) -> Option<i64> {
         let mut second = (now_nanos / NANOS_PER_SECOND) as i64;
         (0..21).find_map(|_| {
@@ -129,14 +129,14 @@ impl<A: Amounts> ByCalendar<A> {
         })
     }
 
-    /// By how many the window of `word` is ahead of that of now; less than 0 if it
+    /// Returns by how many windows `word` is ahead of now; less than 0 if it
     /// is behind.
     #[inline]
     fn ahead(&self, word: u64, now: &Now) -> i64 {
         self.window.ahead(self.window.get(word), now.span.number as u64)
     }
 
-    /// The window that is `ahead` of that of now.
+    /// Returns the window that is `ahead` windows after that of now.
     #[cold]
     fn later(&self, ahead: i64, now: &Now) -> CalendarSpan {
         self.calendar.numbered(now.span.number + ahead)
@@ -160,7 +160,7 @@ impl<A: Amounts> WindowCounter for ByCalendar<A> {
         match self.ahead(word, now) {
             0 => Some(word),
             ..0 => Some(self.empty(now)),
-            // The next window, in which also a clock may be that is right: no window
+            // The next window, in which a correct clock may be too: no window
             // is shorter than a second, by which threads' clocks may differ.
             ahead => (self.later(ahead, now).start <= now.span.end).then_some(word),
         }
@@ -170,7 +170,7 @@ impl<A: Amounts> WindowCounter for ByCalendar<A> {
     fn counted(&self, word: u64, now: &Now) -> Counted {
         let ahead = self.ahead(word, now);
         let span = if ahead == 0 { now.span } else { self.later(ahead, now) };
-        // In seconds first: the end may be beyond what nanoseconds hold.
+        // In seconds first: the end may be beyond the range of nanoseconds.
         let left = span.end as u64 - now.nanos / NANOS_PER_SECOND;
         Counted {
             limit: self.amounts.in_window(span.number),

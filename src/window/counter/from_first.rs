@@ -1,4 +1,4 @@
-//! A window that begins with the first grant, and the next one with the first
+//! A window that begins with the first grant, and the next one with the first grant
 //! after its end.
 //!
 //! ```text
@@ -10,10 +10,10 @@
 //!
 //! `START` is in ticks of a power of two of nanoseconds, rounded up, so a window
 //! may last up to a tick too long, and never too short: at a limit of 100 by 64
-//! ns, at a million by 524 us, at most by 2^-16 of the window. 146 years are the past,
-//! and as many to come; where the limit is so large that a tick would be longer than
-//! that part of the window, fewer, and after so many without a grant the last count may
-//! stand for one window more.
+//! ns, at a million by 524 us, at most by 2^-16 of the window. Half of the range of `START`
+//! is the past: 146 years. If the limit is so large that a tick would be longer than
+//! that part of the window, the range is shorter, and after half of it without a grant the
+//! last count may stand for one window more.
 
 use crate::bits::Field;
 use crate::config::error::ConfigError;
@@ -26,13 +26,13 @@ use crate::window::limit::{Limit, check_max};
 
 use super::{OneLimit, WindowCounter};
 
-/// The bits of a time in nanoseconds. Half of what they count is the past: 146 years.
+/// Bits of a time in nanoseconds. Half of the values are the past: 146 years.
 const TIME_BITS: u32 = 63;
 
 #[derive(Debug)]
 pub(crate) struct FromFirst {
     length_nanos: u64,
-    /// A tick is `2^shift` ns.
+    /// Logarithm of the tick length: a tick is `2^shift` ns.
     shift: u32,
     count: Field,
     start: Field,
@@ -46,12 +46,12 @@ pub(crate) struct Now(u64);
 impl FromFirst {
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the word has not the bits for it.
+    /// [`ConfigError::Limit`] if the word has too few bits for it.
     pub(crate) fn new(limit: Rate) -> Result<FromFirst, ConfigError> {
         FromFirst::sized(limit.permits(), limit.permits(), limit.period_nanos())
     }
 
-    /// The same with room for limits up to `max_limit`.
+    /// Returns the same counter with room for limits up to `max_limit`.
     pub(super) fn with_max_limit(&self, max_limit: u64) -> Result<FromFirst, ConfigError> {
         let limit = self.limit.get();
         check_max(max_limit, limit, self.length_nanos)?;
@@ -61,7 +61,7 @@ impl FromFirst {
     fn sized(limit: u64, max_limit: u64, length_nanos: u64) -> Result<FromFirst, ConfigError> {
         let count = Field::low(u64::BITS - max_limit.leading_zeros());
         let start = count.then(u64::BITS - count.end());
-        // Such that the years fit, but not at the price of the window.
+        // Enough for the 146 years, but not at the expense of the window's precision.
         let for_the_years = TIME_BITS.saturating_sub(u64::BITS - count.end());
         let for_the_window = length_nanos.ilog2().saturating_sub(16);
         Ok(FromFirst {
@@ -73,15 +73,15 @@ impl FromFirst {
         })
     }
 
-    /// The time since the window of `word` began; less than 0 for one that begins later.
+    /// Returns the time since the window of `word` began; less than 0 if it begins later.
     #[inline]
     fn age_nanos(&self, word: u64, now: Now) -> i64 {
         let ticks = self.start.ahead(now.0 >> self.shift, self.start.get(word));
-        // Into the tick of now.
+        // Plus the time into the tick of now.
         (ticks << self.shift) + (now.0 & (self.tick_nanos() - 1)) as i64
     }
 
-    /// The length of a tick. A window is less than a tick too long.
+    /// Returns the length of a tick. A window is too long by less than this.
     pub(crate) fn tick_nanos(&self) -> u64 {
         1 << self.shift
     }
@@ -112,7 +112,7 @@ impl WindowCounter for FromFirst {
     #[inline]
     fn at(&self, word: u64, now: &Now) -> Option<u64> {
         let age_nanos = self.age_nanos(word, *now);
-        // A window in which nothing was granted has not begun.
+        // A window without grants has not begun.
         if self.count.get(word) == 0 || age_nanos >= self.length_nanos as i64 {
             return Some(self.empty(now));
         }

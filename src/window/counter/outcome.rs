@@ -1,17 +1,17 @@
-//! Outcomes of an attempt on a tally's word. No atomics here.
+//! Outcomes of an attempt on a counter's word. No atomics here.
 
 use crate::decision::counted::Counted;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
 
-/// An answer, or none.
+/// An answer, or the reason for another attempt.
 pub(super) enum Attempt {
     Answered(Result<Granted, Denied>),
     Missed(Miss),
 }
 
-/// Why an attempt came to no answer.
+/// Reasons why an attempt gave no answer.
 pub(super) enum Miss {
     /// The word is further ahead of the clock than any caller can have left it.
     TooFarAhead,
@@ -21,14 +21,14 @@ pub(super) enum Miss {
     OthersFirst,
 }
 
-/// A grant, and the word before and after it.
+/// A grant, with the word before and after it.
 pub(super) struct Granted {
     pub(super) grant: Grant,
     pub(super) seen: u64,
     pub(super) written: u64,
 }
 
-/// The denial of `permits`, for which there is no room in what is `counted`.
+/// Returns the denial of `permits`, which `counted` has no room for.
 #[inline(always)]
 pub(super) fn refused(permits: u64, counted: Counted) -> Denied {
     if permits > counted.limit {

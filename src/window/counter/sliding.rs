@@ -1,4 +1,4 @@
-//! The counts of two windows, of which the older counts in part.
+//! The counts of two windows, the older of which counts in part.
 //!
 //! ```text
 //!  bit 63                                           0
@@ -7,7 +7,7 @@
 //!     +-------------------+------------+------------+
 //! ```
 //!
-//! Else as [`Aligned`](super::aligned::Aligned).
+//! Otherwise the same as [`Aligned`](super::aligned::Aligned).
 
 use crate::bits::Field;
 use crate::config::error::ConfigError;
@@ -21,8 +21,8 @@ use crate::window::ticks::{Moment, Ticks};
 use super::aligned::count_bits;
 use super::{OneLimit, WindowCounter};
 
-/// The least bits for the number of a window. A limiter that was idle for half of
-/// what they count, 2^15 windows, may take old counts for new ones, once.
+/// Minimum number of bits for the number of a window. A limiter that was idle for half of
+/// their range, 2^15 windows, may take old counts for new ones, once.
 const WINDOW_BITS: u32 = 16;
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Sliding {
 impl Sliding {
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the word has not the bits for it twice.
+    /// [`ConfigError::Limit`] if the word has too few bits for two such counts.
     pub(crate) fn new(limit: Rate) -> Result<Sliding, ConfigError> {
         const MOST_BITS: u32 = (u64::BITS - WINDOW_BITS) / 2;
         let ticks = Ticks::new(limit.period_nanos());
@@ -111,7 +111,7 @@ impl WindowCounter for Sliding {
 
     #[cfg(feature = "alloc")]
     fn history(&self, word: u64, now: &Moment) -> History {
-        // The end of the window before is the last moment that was not in this one.
+        // The end of the previous window is the last moment before this one.
         let before = self.ticks.since_start(now).saturating_add(1);
         History::of([(before, self.previous.get(word)), (0, self.current.get(word))])
     }

@@ -3,54 +3,54 @@
 use crate::bits::Field;
 use crate::time::units::SKEW_NANOS;
 
-/// The bits of a time in nanoseconds. Half of what they count is the past: 146 years.
+/// Bits of a time in nanoseconds. Half of the values are the past: 146 years.
 const TIME: Field = Field::low(63);
 
 /// The dates of entries: in ticks of a power of two of nanoseconds, modulo the
 /// size of a field.
 ///
-/// All times here are in nanoseconds, modulo what [`TIME`] counts; only a field is in
-/// ticks. An entry is dated up to a tick, and nothing else is rounded, so nothing leaves
-/// the window early, and nothing as late as a tick.
+/// All times here are in nanoseconds, modulo the range of [`TIME`]; only a field is in
+/// ticks. A date is rounded up to a tick, and nothing else is rounded, so an entry leaves
+/// the window late by less than a tick, and never early.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dates {
     field: Field,
-    /// A tick is `2^shift` ns.
+    /// Logarithm of the tick length: a tick is `2^shift` ns.
     shift: u32,
     window_nanos: u64,
 }
 
 impl Dates {
-    /// Dates in `field` for a window of `window_nanos`. The ticks are such that the
-    /// field counts as far as [`TIME`].
+    /// Creates dates in `field` for a window of `window_nanos`. The ticks are chosen so that
+    /// the field has the range of [`TIME`].
     pub(super) fn new(field: Field, window_nanos: u64) -> Dates {
         let shift = TIME.bits().saturating_sub(field.bits());
         // A window of a nanosecond lasts two: dates may run ahead of the clock, by a tick
-        // for each reset in one of its steps, and a window of one would then be none.
-        // (Longer ticks are judged by the one before; see `judged`.)
+        // for each reset within one step of the clock, and a window of one would then be empty.
+        // (Longer ticks are judged by the tick before; see `judged`.)
         let least = if shift == 0 { 2 } else { 1 };
         Dates { field, shift, window_nanos: window_nanos.max(least) }
     }
 
-    /// The length of a window.
+    /// Returns the length of a window.
     pub(super) fn window_nanos(&self) -> u64 {
         self.window_nanos
     }
 
-    /// The length of a tick. A date is less than a tick later than the time that it is for.
+    /// Returns the length of a tick. A date is less than a tick later than the time it is for.
     pub(super) fn tick_nanos(&self) -> u64 {
         1 << self.shift
     }
 
-    /// The date of `entry`.
+    /// Returns the date of `entry`.
     #[inline]
     pub(super) fn of(&self, entry: u64) -> u64 {
         self.field.get(entry) << self.shift
     }
 
-    /// The part of an entry that is the date of `now_nanos`; or `last`, the date of
-    /// the entry before, if that is later; or the tick after `over`, the date of the
-    /// entry that it is written over.
+    /// Returns the part of an entry that holds its date: the latest of `now_nanos`,
+    /// of `last`, the date of the previous entry, and of the tick after `over`, the date
+    /// of the entry that it overwrites.
     #[inline]
     pub(super) fn entry(&self, now_nanos: u64, last: u64, over: u64) -> u64 {
         let later = |a: u64, b: u64| if TIME.ahead(a, b) >= 0 { a } else { b };
@@ -59,59 +59,59 @@ impl Dates {
         self.field.wrap(date >> self.shift)
     }
 
-    /// The part of an entry that is the date of `now_nanos`.
+    /// Returns the part of an entry that holds the date of `now_nanos`.
     pub(super) fn first(&self, now_nanos: u64) -> u64 {
         self.field.wrap(self.up(now_nanos))
     }
 
-    /// The same for the tick before, which the first entry may be written over.
+    /// The same for the tick before, which the first entry may overwrite.
     pub(super) fn before(&self, now_nanos: u64) -> u64 {
         self.field.wrap(self.up(now_nanos).wrapping_sub(1))
     }
 
-    /// The tick that `now_nanos` is dated up to.
+    /// Returns the tick to which `now_nanos` is rounded up.
     #[inline]
     fn up(&self, now_nanos: u64) -> u64 {
         now_nanos.div_ceil(self.tick_nanos())
     }
 
-    /// The time at which a caller that reads `now_nanos` judges the log: that of the
-    /// last entry if its own is earlier, because the last entry is no longer ago
-    /// than its date says.
+    /// Returns the time by which a caller that reads `now_nanos` judges the log: that of the
+    /// last entry if its own is earlier, because the last entry is at most as old as its
+    /// date says.
     #[inline]
     pub(super) fn judged(&self, now_nanos: u64, last: u64) -> u64 {
-        // Where ticks are longer than a nanosecond, dates are rounded up.
+        // If ticks are longer than a nanosecond, dates are rounded up.
         let last = last.wrapping_sub(self.tick_nanos() & !1);
         if TIME.ahead(now_nanos, last) >= 0 { now_nanos } else { last }
     }
 
-    /// Says if what was dated `at` has left the window at the time `judged`.
+    /// Returns whether an entry dated `at` has left the window at the time `judged`.
     #[inline]
     pub(super) fn is_gone(&self, at: u64, judged: u64) -> bool {
         TIME.ahead(judged, at) >= self.window_nanos as i64
     }
 
-    /// The time after `now_nanos` in which what was dated `at` leaves the window.
+    /// Returns the time from `now_nanos` until an entry dated `at` leaves the window.
     pub(super) fn left_nanos(&self, at: u64, now_nanos: u64) -> u64 {
-        // A window is below 2^62 ns, and so is an age that is less.
+        // A window is below 2^62 ns, and so is any age below it.
         let left = (self.window_nanos as i64).saturating_sub(TIME.ahead(now_nanos, at));
         u64::try_from(left).unwrap_or(0)
     }
 
-    /// The age at `now_nanos` of what was dated `at`.
+    /// Returns the age at `now_nanos` of an entry dated `at`.
     pub(super) fn age_nanos(at: u64, now_nanos: u64) -> u64 {
         u64::try_from(TIME.ahead(now_nanos, at)).unwrap_or(0)
     }
 
-    /// By how much `at` is further ahead of `now_nanos` than threads' clocks are
-    /// apart; 0 if it is not.
+    /// Returns by how much `at` is ahead of `now_nanos` if that is more than threads' clocks
+    /// can differ; otherwise 0.
     #[inline]
     pub(super) fn excess_nanos(&self, at: u64, now_nanos: u64) -> u64 {
         let ahead = TIME.ahead(now_nanos, at).min(0).unsigned_abs();
         if ahead <= SKEW_NANOS + self.tick_nanos() {
             return 0;
         }
-        // Where dates are rounded up, time stood in the tick before, at its beginning
+        // If dates are rounded up, time stood in the tick before, at its beginning
         // or later.
         ahead - (self.tick_nanos() & !1)
     }

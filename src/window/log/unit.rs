@@ -7,12 +7,12 @@
 //!     +---------------------------+-----+
 //! ```
 //!
-//! **Theorem.** In any span `(t - W, t]` of the time in which permits are dated, no more
+//! **Theorem.** In any span `(t - W, t]` of the time by which permits are dated, no more
 //! than the limit are admitted.
 //!
 //! *Proof.* An entry is admitted only if the one `limit` before it is at least `W`
-//! older (or was reset). Times do not go back along the log, so of more than
-//! `limit` entries in a span, some entry and the one `limit` before it would both
+//! older (or was reset). Times do not go back along the log, so if more than
+//! `limit` entries were in a span, some entry and the one `limit` before it would both
 //! be in it. ∎
 
 use alloc::vec::Vec;
@@ -37,7 +37,7 @@ use super::{MAX_PLACES, check_capacity};
 
 const TIME: Field = LAP.then(63);
 
-/// A log whose every entry is one permit.
+/// A log in which every entry is one permit.
 pub(crate) struct UnitLog<C> {
     tape: EntryRing<C>,
     limit: Limit,
@@ -45,23 +45,23 @@ pub(crate) struct UnitLog<C> {
     dates: Dates,
 }
 
-/// The log as a call sees it.
+/// The log as one call sees it.
 struct View {
     head: Head,
-    /// The first entry that was not reset.
+    /// Number of the first entry that was not reset.
     start: u64,
     limit: u64,
     now_nanos: u64,
-    /// The date of the last entry.
+    /// Date of the last entry.
     last: u64,
-    /// The time at which the log is judged.
+    /// Time by which the log is judged.
     judged: u64,
-    /// The newest entry that does not count.
+    /// Number of the newest entry that does not count.
     gone: u64,
 }
 
 impl View {
-    /// The number of entries that count.
+    /// Returns the number of entries that count.
     fn used(&self) -> u64 {
         self.head.number - 1 - self.gone
     }
@@ -73,11 +73,11 @@ impl<C: Clock> UnitLog<C> {
         UnitLog::sized(limit.permits(), capacity, limit.period_nanos(), clock)
     }
 
-    /// The same with room for limits up to `max_limit`, and nothing granted.
+    /// Returns the same log with room for limits up to `max_limit`, and nothing granted.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::MaxLimit`] if that is less than the limit, or too much.
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, or too large.
     pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<UnitLog<C>, ConfigError> {
         let limit = self.limit.get();
         check_between(max_limit, limit, MAX_PLACES)?;
@@ -128,8 +128,8 @@ impl<C: Clock> UnitLog<C> {
         self.try_acquire(permits).map(Receipt::spent)
     }
 
-    /// One after the other, until there are no more. At most the limit, because
-    /// time goes on meanwhile and makes room for more.
+    /// Takes permits one by one until no more are available. At most the limit, because
+    /// time passes meanwhile and makes room for more.
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         let permits = permits.min(self.limit.get());
         let mut grant = self.try_acquire(permits.min(1))?;
@@ -171,7 +171,7 @@ impl<C: Clock> UnitLog<C> {
     }
 
     pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
-        // The latest are those that count for longest.
+        // The latest permits are those that count for longest.
         let places = self.tape.places() as usize;
         let mut ages: Vec<u64> = history
             .after(away_nanos)
@@ -219,7 +219,7 @@ impl<C: Clock> UnitLog<C> {
         }
     }
 
-    /// The value that `read` makes of the log at one moment.
+    /// Returns the value that `read` computes from the log as it was at one moment.
     fn read<T>(&self, read: impl Fn(&View) -> T) -> T {
         let mut now_nanos = self.tape.now_nanos();
         loop {
@@ -240,9 +240,9 @@ impl<C: Clock> UnitLog<C> {
         let head = self.tape.head();
         let last = self.at(head.number - 1);
         let judged = self.dates.judged(now_nanos, last);
-        // What came before the start was reset. It may be ahead of the head that was
-        // seen; then the place at the head has been written, and all this is for
-        // nothing.
+        // Entries before the start were reset. The start may be ahead of the head that was
+        // read; then the place at the head has been written, and this view will be
+        // discarded.
         let start = self.tape.start();
         let first = start.max(head.number - self.tape.places()).min(head.number) - 1;
         let is_gone = |number| self.dates.is_gone(self.at(number), judged);
@@ -255,7 +255,7 @@ impl<C: Clock> UnitLog<C> {
         self.dates.of(self.tape.entry(number))
     }
 
-    /// The entry that comes next.
+    /// Returns the entry that comes next.
     #[inline]
     fn dated(&self, view: &View) -> u64 {
         self.dates.entry(view.now_nanos, view.last, self.dates.of(view.head.seen))
@@ -271,7 +271,7 @@ impl<C: Clock> UnitLog<C> {
         self.tape.heal(|entry, now| self.dates.excess_nanos(self.dates.of(entry), now))
     }
 
-    /// The entry that has to leave the window for another one.
+    /// Returns the entry that has to leave the window before another one fits.
     #[inline]
     fn oldest(view: &View) -> Option<u64> {
         let number = view.head.number - view.limit;
@@ -302,7 +302,7 @@ impl<C: Clock> UnitLog<C> {
     }
 }
 
-/// An entry is one permit.
+/// Error for a request of several permits: an entry is one permit.
 const TOO_LARGE: Denied = Denied::TooLarge { limit: 1, which: 0 };
 
 impl<C> fmt::Debug for UnitLog<C> {

@@ -7,16 +7,16 @@
 //!     +---------------------+---------------------+-----+
 //! ```
 //!
-//! `COUNT` is cumulative, up to and with the entry, and has a bit more than the
-//! limit, so that a difference of counts is a difference although they wrap. `TIME`
+//! `COUNT` is cumulative, up to and including the entry, and has one bit more than the
+//! limit, so that differences are right although the counts wrap. `TIME`
 //! is in ticks of a power of two of nanoseconds, such that 146 years are the past and
-//! as many to come; an entry is dated up to a tick, and so leaves the window less than a
-//! tick late and never early.
+//! as many the future. A date is rounded up to a tick, so an entry leaves the window late
+//! by less than a tick, and never early.
 //!
-//! **Theorem.** In any span `(t - W, t]` of the time in which requests are dated, no more
+//! **Theorem.** In any span `(t - W, t]` of the time by which requests are dated, no more
 //! than the limit is admitted.
 //!
-//! *Proof.* A request is admitted only if the count with it, less the count of the
+//! *Proof.* A request is admitted only if the count including it, less the count of the
 //! newest entry that is at least `W` older, is at most the limit. Times do not go
 //! back along the log, so all entries after that one, and only those, can be in a
 //! span that ends with the new one. ∎
@@ -40,14 +40,14 @@ use super::dates::Dates;
 use super::entry_ring::{EntryRing, Head, LAP};
 use super::{MAX_PLACES, check_capacity};
 
-/// Places besides those of the requests that count: for the newest that does not,
+/// Places in addition to those of the requests that count: for the newest that does not,
 /// and for the one at the head.
 const MORE: u64 = 2;
 
-/// A log whose entries are requests.
+/// A log in which every entry is a request.
 pub(crate) struct WeightedLog<C> {
     tape: EntryRing<C>,
-    /// The requests that it was asked to remember.
+    /// Number of requests that it was asked to remember.
     capacity: u64,
     limit: Limit,
     window_nanos: u64,
@@ -55,25 +55,25 @@ pub(crate) struct WeightedLog<C> {
     dates: Dates,
 }
 
-/// The log as a call sees it.
+/// The log as one call sees it.
 struct View {
     head: Head,
-    /// Set if there is no room for another entry: with it, the oldest that can be
-    /// looked at would count.
+    /// Set if there is no room for another entry: after adding one, the oldest entry
+    /// that can still be read would count.
     is_full: bool,
-    /// The newest entry that does not count.
+    /// Number of the newest entry that does not count.
     gone: u64,
-    /// The permits that count.
+    /// Permits that count.
     used: u64,
     limit: u64,
     now_nanos: u64,
-    /// The count up to the last entry, and its date.
+    /// Count up to the last entry; below, its date.
     count: u64,
     last: u64,
 }
 
 impl View {
-    /// The permits that there are to take; where no place is left, none.
+    /// Returns the permits that are available; none if no place is left.
     fn room(&self) -> u64 {
         if self.is_full { 0 } else { self.limit.saturating_sub(self.used) }
     }
@@ -86,12 +86,12 @@ impl<C: Clock> WeightedLog<C> {
         WeightedLog::sized(permits, permits, limit.period_nanos(), capacity, clock)
     }
 
-    /// The same with room for limits up to `max_limit`, and nothing granted; for as many
-    /// requests, if there was room for as many as the limit.
+    /// Returns the same log with room for limits up to `max_limit`, and nothing granted. If it
+    /// had room for as many requests as the limit, it gets room for `max_limit` of them.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::MaxLimit`] if that is less than the limit, or too much.
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, or too large.
     pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<WeightedLog<C>, ConfigError> {
         let limit = self.limit.get();
         check_max(max_limit, limit, self.window_nanos)?;
@@ -141,7 +141,7 @@ impl<C: Clock> WeightedLog<C> {
         self.window_nanos
     }
 
-    /// By less than this a request leaves the window late.
+    /// Returns the length of a tick; a request leaves the window late by less than this.
     pub(crate) fn resolution_nanos(&self) -> u64 {
         self.dates.tick_nanos()
     }
@@ -156,7 +156,7 @@ impl<C: Clock> WeightedLog<C> {
     }
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        // If there is nothing, it is the first permit that is refused.
+        // If nothing is available, the denial is that of one permit.
         self.append(|room| permits.min(room.max(1)))
     }
 
@@ -189,11 +189,11 @@ impl<C: Clock> WeightedLog<C> {
             .after(away_nanos)
             .filter(|&(age_nanos, _)| age_nanos < self.window_nanos)
             .collect();
-        // Those for which there is no room are counted with the next ones.
+        // Entries for which there is no room are counted with the next ones.
         let room = self.tape.places() as usize - 2;
         let (early, late) = spent.split_at(spent.len().saturating_sub(room));
         let early = early.iter().fold(0, |sum: u64, &(_, permits)| sum.saturating_add(permits));
-        // Of more than can be counted, the latest are those that count for longest.
+        // If there are more permits than can be counted, the latest count for longest.
         let mut most = self.count.max() >> 1;
         let mut counted: Vec<_> = late
             .iter()
@@ -220,7 +220,7 @@ impl<C: Clock> WeightedLog<C> {
         self.tape.rewrite(before, entries.into_iter());
     }
 
-    /// Takes what `ask` makes of the room that there is.
+    /// Takes the number of permits that `ask` chooses, given those available.
     #[inline]
     fn append(&self, ask: impl Fn(u64) -> u64) -> Result<Grant, Denied> {
         let mut now_nanos = self.tape.now_nanos();
@@ -251,7 +251,7 @@ impl<C: Clock> WeightedLog<C> {
         }
     }
 
-    /// The value that `read` makes of the log at one moment.
+    /// Returns the value that `read` computes from the log as it was at one moment.
     fn read<T>(&self, read: impl Fn(&View) -> T) -> T {
         let mut now_nanos = self.tape.now_nanos();
         loop {
@@ -279,12 +279,12 @@ impl<C: Clock> WeightedLog<C> {
         let (count, last) = (self.count.get(last), self.dates.of(last));
         let judged = self.dates.judged(now_nanos, last);
         let is_gone = |number| self.dates.is_gone(self.at(number), judged);
-        // What came before the start was reset. It may be ahead of the head that was
-        // seen; then the place at the head has been written, and all this is for
-        // nothing.
+        // Entries before the start were reset. The start may be ahead of the head that was
+        // read; then the place at the head has been written, and this view will be
+        // discarded.
         let start = self.tape.start() - 1;
-        // The oldest that can be looked at does not count: an entry is written only if
-        // the one after it does not.
+        // The oldest entry that can be read does not count: an entry is written only if the
+        // one after the oldest at that time does not.
         let oldest = head.number - (self.tape.places() - 1);
         let first = start.max(oldest).min(head.number - 1);
         let gone = self.tape.newest_gone(first, head.number, is_gone);
@@ -300,7 +300,7 @@ impl<C: Clock> WeightedLog<C> {
         }
     }
 
-    /// All of `permits` or none.
+    /// Decides a request for all of `permits` or none.
     fn decide(&self, permits: u64, view: &View) -> Result<Grant, Denied> {
         let used = view.used.max(view.limit - view.room());
         let forecast = |used, last: u64, retry_nanos| {
@@ -321,19 +321,19 @@ impl<C: Clock> WeightedLog<C> {
         Ok(Grant { permits, forecast: forecast(after, last, 0) })
     }
 
-    /// The date of the entry that comes next.
+    /// Returns the date of the entry that comes next.
     #[inline]
     fn dated(&self, view: &View) -> u64 {
         self.dates.entry(view.now_nanos, view.last, self.dates.of(view.head.seen))
     }
 
-    /// The least wait after which `permits`, at most the limit, can be granted.
+    /// Returns the shortest wait after which `permits`, at most the limit, can be granted.
     #[cold]
     fn wait_nanos(&self, permits: u64, view: &View) -> u64 {
         let room = view.limit - permits;
         let fits = |gone| self.difference(view.count, self.counted(gone)) <= room;
-        // The least entry that has to be gone; with the last one, all are. One more is
-        // needed at least, and before what is gone the counts may have wrapped.
+        // Finds the first entry that has to be gone; with the last one, all are. At least one
+        // more has to go, and among entries that are gone the counts may have wrapped.
         let (mut too_few, mut enough) = (view.gone, view.head.number - 1);
         while enough.saturating_sub(too_few) > 1 {
             let middle = too_few.midpoint(enough);
@@ -352,7 +352,7 @@ impl<C: Clock> WeightedLog<C> {
         to.wrapping_sub(from) & self.count.max()
     }
 
-    /// The date of an entry.
+    /// Returns the date of an entry.
     #[inline]
     fn at(&self, number: u64) -> u64 {
         self.dates.of(self.tape.entry(number))
@@ -374,7 +374,7 @@ mod tests {
     use crate::rate;
     use crate::time::clock::manual::ManualClock;
 
-    /// It has lost no race: it wants nothing of the word but a look.
+    /// A denied caller has lost no race: it needs nothing of the word but a look.
     #[test]
     fn a_caller_that_is_refused_while_others_are_granted_announces_itself_to_nobody() {
         const LOOKS: u64 = 20;

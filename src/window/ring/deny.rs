@@ -1,8 +1,8 @@
-//! The usual denial, which overloaded callers get most: the word is open, in the tick of
-//! now or an earlier one, and no window counts a slot in part.
+//! The fast path of denials, the most frequent answer under overload: the word is open, in
+//! the current tick or an earlier one, and no window counts a slot in part.
 //!
-//! It says what the general path in `spend` says, with one look at each window instead of
-//! one for each part of the answer.
+//! It gives the same answer as the general path in `spend`, but looks at each window once
+//! instead of once for each part of the answer.
 
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
@@ -16,8 +16,8 @@ use super::words::{Hot, STATE_BITS, State};
 use super::{Line, Now, Ring};
 
 impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
-    /// The denial of `permits` by the word as it was `seen`; `None` if there is none, or if
-    /// it is not as simple as that.
+    /// Returns the denial of `permits` for the word `seen`; `None` if there is none, or if
+    /// this case needs the general path.
     #[inline(never)]
     pub(super) fn deny_at_once(&self, permits: u64, seen: u64, now: Now) -> Option<Denied> {
         let (hot, state) = self.core.layout.read(seen);
@@ -27,11 +27,11 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         if !is_simple {
             return None;
         }
-        // Of those that refuse, the first that has to be waited for longest.
+        // Among the windows that deny, the first with the longest wait.
         let mut longest: Option<(usize, Known)> = None;
         for (which, window) in self.windows().iter().enumerate() {
             let limit = window.limit().get();
-            // More than the limit is another denial.
+            // A request above the limit is denied differently.
             let room = limit.checked_sub(permits)?;
             let in_view = InView::new(window, seen, hot, now)?;
             if in_view.used() <= room {
@@ -48,29 +48,29 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         for window in self.windows() {
             reset_nanos = reset_nanos.max(InView::new(window, seen, hot, now)?.wait_nanos(0));
         }
-        // Nothing to write, so no CAS vouches for the boundaries.
+        // No CAS follows to validate the boundaries, so re-check the word.
         self.still(seen).ok()?;
         let forecast = Forecast::Known(Known { reset_nanos, ..known });
         Some(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which }))
     }
 }
 
-/// The slots of a window that count now, as a word tells that is not ahead of now.
+/// The slots of a window that count now, for a word that is not ahead of now.
 struct InView<'a> {
     window: &'a WindowSlots,
     word: u64,
     now: Now,
-    /// The slot before the first that counts.
+    /// Slot before the first that counts.
     oldest: u64,
-    /// How many slots after that one the slot of the word is; 0 if nothing counts. The
-    /// boundaries before it are there, and after it nothing was counted.
+    /// Number of slots from that one to the slot of the word; 0 if nothing counts. The
+    /// boundaries before it are written, and nothing was counted after it.
     known: u64,
-    /// The permits that count, at the place of the count in a word.
+    /// Permits that count, at the bits of the count in a word.
     used: u64,
 }
 
 impl InView<'_> {
-    /// `None` for a window that counts a slot in part.
+    /// Creates the view; `None` for a window that counts a slot in part.
     #[inline(always)]
     fn new(window: &WindowSlots, word: u64, hot: Hot, now: Now) -> Option<InView<'_>> {
         if window.cover() == Cover::Interpolated {
@@ -84,32 +84,32 @@ impl InView<'_> {
         Some(InView { used, ..in_view })
     }
 
-    /// What was counted since the end of the slot that is so many after the oldest, fewer
-    /// than are known; at the place of the count.
+    /// Returns the permits counted since the end of the slot that is `slots` after the oldest,
+    /// fewer than are known; at the bits of the count.
     #[inline(always)]
     fn since(&self, slots: u64) -> u64 {
         let boundary = self.window.boundary(self.oldest.wrapping_add(slots));
-        // ORDERING: Relaxed, as in `WindowSlots::since_ended`; the word is looked at again in
-        // `still`, after a fence.
+        // ORDERING: Relaxed, as in `WindowSlots::since_ended`; `still` checks the word again,
+        // after a fence.
         // MODEL: `a_denial_is_of_a_moment_at_which_the_window_was_full`.
         self.word.wrapping_sub(boundary.load(Relaxed)) & self.window.count_mask()
     }
 
-    /// The permits that count.
+    /// Returns the permits that count.
     #[inline(always)]
     fn used(&self) -> u64 {
         self.used >> STATE_BITS
     }
 
-    /// How long until no more than `room` count.
+    /// Returns the time until at most `room` permits count.
     #[inline(always)]
     fn wait_nanos(&self, room: u64) -> u64 {
         let room = room << STATE_BITS;
         if self.used <= room {
             return 0;
         }
-        // The least number of slots that have to go. Mostly the first will do, or all have
-        // to go that are known.
+        // Finds the smallest number of slots that have to leave. Usually the first suffices, or
+        // all known ones have to leave.
         let (mut too_few, mut enough) = (0, self.known);
         if enough > 1 {
             if self.since(1) <= room {

@@ -1,19 +1,19 @@
-//! Plans of windows: how many slots they have, and how long these are. No atomics here.
+//! Plans of windows: the number and the length of their slots. No atomics here.
 
 use crate::window::ticks::Ticks;
 
-/// Which slots a window counts.
+/// The slots that a window counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cover {
-    /// All that a window of its length can touch.
+    /// All slots that a window of its length can touch.
     Strict,
-    /// As many as make up its length.
+    /// The slots that make up its length.
     Aligned,
-    /// The same, and the one before them in part.
+    /// The same, and a part of the slot before them.
     Interpolated,
 }
 
-/// What a window is made from.
+/// Configuration of one window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) limit: u64,
@@ -22,24 +22,24 @@ pub(crate) struct Plan {
     pub(crate) cover: Cover,
 }
 
-/// The ticks of `plans`: the slots of the finest of them.
+/// Returns the ticks of `plans`: the slots of the finest of them.
 pub(super) fn ticks_of(plans: &[Plan]) -> Ticks {
     Ticks::new(plans.iter().map(Plan::slot_nanos).min().unwrap_or(1))
 }
 
 impl Plan {
-    /// The length of a slot. Rounded up, so that no slot is missing to the window.
+    /// Returns the length of a slot, rounded up so that the slots cover the window.
     fn slot_nanos(&self) -> u64 {
         self.window_nanos.div_ceil(u64::from(self.slots.max(1)))
     }
 
-    /// A slot is two to the power of this ticks: at most as long as it was asked to
-    /// be, so that the window has no fewer slots.
+    /// Returns the logarithm of a slot's length in ticks. A slot is at most as long as
+    /// requested, so that the window has at least as many slots.
     pub(super) fn exponent(&self, ticks: &Ticks) -> u32 {
         (self.slot_nanos() / ticks.length_nanos()).ilog2()
     }
 
-    /// How many slots count, the present one included.
+    /// Returns the number of slots that count, including the present one.
     pub(super) fn slots(&self, ticks: &Ticks) -> u64 {
         let slots = self.window_nanos.div_ceil(ticks.length_nanos() << self.exponent(ticks));
         match self.cover {
@@ -48,7 +48,7 @@ impl Plan {
         }
     }
 
-    /// The least bits for the numbers of ticks.
+    /// Returns the minimum number of bits for the numbers of ticks.
     pub(super) fn bits(&self, ticks: &Ticks) -> u32 {
         u64::BITS - self.slots(ticks).leading_zeros() + 2 + self.exponent(ticks)
     }

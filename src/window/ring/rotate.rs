@@ -1,4 +1,4 @@
-//! The turn of the ring to a new tick, and a reset.
+//! The rotation of the ring to a new tick, and a reset.
 
 use crate::sync::Ordering::{AcqRel, Acquire, Release};
 use crate::time::clock::Clock;
@@ -8,8 +8,8 @@ use super::words::{Hot, State};
 use super::{Line, Ring};
 
 impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
-    /// Turns the word, which is open and was `seen`, to `tick`, and what it then
-    /// is.
+    /// Rotates the word, which is open and was read as `seen`, to `tick`, and returns the
+    /// word afterwards.
     #[cold]
     #[inline(never)]
     pub(super) fn turn(&self, seen: u64, tick: u64) -> u64 {
@@ -17,8 +17,8 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         let sealed = self.core.layout.word(Hot { tick, ..hot }, State::Turning);
         // ORDERING: AcqRel. Acquire orders the boundaries that are written next after
         // the admissions of the old tick, whose CASes are Releases; see
-        // `WindowSlots::since`. Release, so that who sees the seal sees the boundaries that
-        // were written before. Acquire on failure, as in `spend`.
+        // `WindowSlots::since_ended`. Release, so that a thread that sees the seal sees the boundaries
+        // that were written before. Acquire on failure, as in `spend`.
         // MODEL: `no_window_admits_more_than_its_limit`.
         match self.hot.word().compare_exchange(seen, sealed, AcqRel, Acquire) {
             Ok(_) => self.help(sealed),
@@ -26,10 +26,10 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         }
     }
 
-    /// Forgets what was granted: every boundary becomes the count as it is.
+    /// Forgets all earlier grants: every boundary is set to the present count.
     ///
-    /// The count goes up by one, so that no word from before comes back: a grant
-    /// could be given back that counts no more.
+    /// The count is raised by one, so that no earlier word can recur. Otherwise a receipt
+    /// could give back a grant that no longer counts.
     pub(crate) fn reset(&self) {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `a_reset_forgets_what_was_before_and_nothing_after`.
@@ -54,8 +54,8 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         }
     }
 
-    /// Writes the boundaries that are missing to the `sealed` word and opens it; the
-    /// word as it then is.
+    /// Writes the boundaries that the `sealed` word is missing, opens it, and returns the
+    /// word afterwards.
     #[cold]
     #[inline(never)]
     pub(super) fn help(&self, sealed: u64) -> u64 {
@@ -66,8 +66,8 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         }
         let (hot, _) = self.core.layout.read(sealed);
         let open = self.core.layout.word(hot, State::Open);
-        // ORDERING: AcqRel. Release publishes the boundaries, the others' too: they
-        // were written here or seen with Acquire. Acquire on failure, as in `spend`.
+        // ORDERING: AcqRel. Release publishes the boundaries, including those of other threads:
+        // they were written here or seen with Acquire. Acquire on failure, as in `spend`.
         // MODEL: `no_window_admits_more_than_its_limit`.
         match self.hot.word().compare_exchange(sealed, open, AcqRel, Acquire) {
             Ok(_) => open,
@@ -75,17 +75,17 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         }
     }
 
-    /// Writes the boundaries of `window` that are missing to the `sealed` word, in
-    /// order; the word as it is now if that is another.
+    /// Writes the boundaries of `window` that the `sealed` word is missing, in order.
+    /// Returns the current word if it is no longer the sealed one.
     fn fill(&self, window: &WindowSlots, sealed: u64) -> Result<(), u64> {
         let (hot, state) = self.core.layout.read(sealed);
         let present = window.slot_of(hot.tick);
         let slot = |ago: u64| present.wrapping_sub(ago);
-        // ORDERING: Acquire. What others wrote is published by the CAS that opens the
-        // word, whoever does it. Pairs with the CAS below.
+        // ORDERING: Acquire. Boundaries written by other threads are published by the CAS
+        // that opens the word, in whichever thread. Pairs with the CAS below.
         // MODEL: `no_window_admits_more_than_its_limit`.
         let load = |ago: u64| window.boundary(slot(ago)).load(Acquire);
-        // A turn misses the latest ones, a reset writes all.
+        // A rotation misses the latest ones, a reset rewrites all.
         let missing = match state {
             State::Resetting => window.slots(),
             State::Open | State::Turning => (1..=window.slots())
@@ -98,17 +98,17 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             if seen == ended {
                 continue;
             }
-            // ORDERING: Acquire, for who goes on with what is found. It comes after
-            // the load of the boundary, which is an Acquire: a boundary from after
-            // the word was opened brings the word of that time with it.
+            // ORDERING: Acquire, for a caller that continues with the word found. It comes after
+            // the load of the boundary, which is an Acquire: a boundary written after
+            // the word was opened makes the word of that time visible.
             // MODEL: `a_helper_that_was_held_up_spoils_no_later_boundary`.
             let found = self.hot.word().load(Acquire);
             if found != sealed {
                 return Err(found);
             }
-            // ORDERING: Release, for `Ring::still` and for the load above: who sees
-            // this boundary sees the seal. Acquire on failure: somebody else wrote
-            // it, and it is published by who opens the word.
+            // ORDERING: Release, for `Ring::still` and for the load above: a thread that sees
+            // this boundary sees the seal. Acquire on failure: another thread wrote
+            // it, and the thread that opens the word publishes it.
             // MODEL: `no_window_admits_more_than_its_limit`,
             // `a_denial_is_of_a_moment_at_which_the_window_was_full`.
             let _ = window.boundary(slot(ago)).compare_exchange(seen, ended, Release, Acquire);

@@ -1,4 +1,4 @@
-//! A window over the ring: its slots, and what they hold.
+//! A window over the ring: its slots, and the permits in them.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -16,23 +16,23 @@ use super::Now;
 use super::plan::{Cover, Plan};
 use super::words::{Hot, Layout, STATE_BITS};
 
-/// A window.
+/// One window.
 pub(crate) struct WindowSlots {
     limit: Limit,
     window_nanos: u64,
     cover: Cover,
-    /// A slot is `2^exponent` ticks.
+    /// Logarithm of the slot length: a slot is `2^exponent` ticks.
     exponent: u32,
     tick_nanos: u64,
-    /// How many slots count, the present one included.
+    /// Number of slots that count, including the present one.
     slots: u64,
-    /// The fields of a boundary.
+    /// Field of the count in a boundary; below, that of the slot.
     count: Field,
     slot: Field,
     count_mask: u64,
-    /// That of the hot word.
+    /// Field of the tick in the hot word.
     tick: Field,
-    /// At the place of each slot, modulo their number, which is a power of two.
+    /// Boundaries, indexed by slot modulo their number, which is a power of two.
     boundaries: Box<[AtomicWord<u64>]>,
 }
 
@@ -48,8 +48,8 @@ impl WindowSlots {
         let slot = count.then(layout.tick.bits() - exponent);
         let slots = plan.slots(ticks);
         let places = slots.next_power_of_two();
-        // In every place the latest slot that is past, or a slot to come would seem
-        // to be there already.
+        // Each place gets the latest past slot that maps to it. Otherwise a future slot would
+        // seem to be there already.
         let present = tick >> exponent;
         let latest =
             |place: u64| present.wrapping_sub(1 + (present.wrapping_sub(1 + place) & (places - 1)));
@@ -78,13 +78,13 @@ impl WindowSlots {
         self.window_nanos
     }
 
-    /// The length of a slot.
+    /// Returns the length of a slot.
     #[inline(always)]
     pub(crate) fn slot_nanos(&self) -> u64 {
         self.tick_nanos << self.exponent
     }
 
-    /// How many slots count, the present one included.
+    /// Returns the number of slots that count, including the present one.
     pub(super) fn slots(&self) -> u64 {
         self.slots
     }
@@ -94,45 +94,45 @@ impl WindowSlots {
         self.cover
     }
 
-    /// The bits of the count, in place.
+    /// Returns the bits of the count, in place.
     #[inline(always)]
     pub(super) fn count_mask(&self) -> u64 {
         self.count_mask
     }
 
-    /// How many slots the `present` one is after that of the word, if it is not before.
+    /// Returns how many slots `present`, which is not before the slot of the word, is after it.
     #[inline(always)]
     pub(super) fn slots_since(&self, hot: Hot, present: u64) -> u64 {
         present.wrapping_sub(self.slot_of(hot.tick)) & self.slot.max()
     }
 
-    /// The slot of `tick`.
+    /// Returns the slot of `tick`.
     #[inline]
     pub(super) fn slot_of(&self, tick: u64) -> u64 {
         tick >> self.exponent
     }
 
-    /// The place of the boundary at the end of `slot`.
+    /// Returns the boundary at the end of `slot`.
     #[inline]
     pub(super) fn boundary(&self, slot: u64) -> &AtomicWord<u64> {
         &self.boundaries[(slot as usize) & (self.boundaries.len() - 1)]
     }
 
-    /// The boundary of `count` at the end of `slot`.
+    /// Encodes the boundary of `count` at the end of `slot`.
     #[inline]
     pub(super) fn word(&self, slot: u64, count: u64) -> u64 {
         self.slot.wrap(slot) | self.count.wrap(count)
     }
 
-    /// Whether `word` is the boundary at the end of `slot`.
+    /// Returns whether `word` is the boundary at the end of `slot`.
     #[inline]
     pub(super) fn is_of(&self, word: u64, slot: u64) -> bool {
         self.slot.get(word) == slot & self.slot.max()
     }
 
-    /// What was counted since the end of `slot`.
+    /// Returns the permits counted since the end of `slot`.
     ///
-    /// To be believed only if the hot word is then found to be still the same.
+    /// Valid only if the hot word is unchanged afterwards.
     #[inline]
     fn since(&self, slot: u64, hot: Hot) -> u64 {
         let has_ended = self.slot.ahead(slot, self.slot_of(hot.tick)) < 0;
@@ -142,19 +142,19 @@ impl WindowSlots {
     /// The same for a slot that ended before the tick of the hot word.
     #[inline]
     fn since_ended(&self, slot: u64, hot: Hot) -> u64 {
-        // ORDERING: Relaxed. Too old it cannot be: the word was loaded with Acquire,
+        // ORDERING: Relaxed. The value cannot be too old: the word was loaded with Acquire,
         // and the boundaries before its tick were written, or seen to be written,
-        // by whoever opened it. Too new: then the word has moved on, and a CAS on it
-        // fails (it is a Release, and the seal that came before the new boundary an
+        // by the thread that opened it. If it is too new, the word has moved on, and a CAS
+        // there fails. (That CAS is a Release, and the seal before the new boundary an
         // Acquire that reads it or a later one, so this load comes before that
-        // boundary's store). Who does no CAS looks at the word again, after a fence.
+        // boundary's store.) A caller that does no CAS checks the word again, after a fence.
         // MODEL: `no_window_admits_more_than_its_limit`,
         // `a_denial_is_of_a_moment_at_which_the_window_was_full`.
         let boundary = self.boundary(slot).load(Relaxed);
         hot.count.wrapping_sub(self.count.get(boundary)) & self.count.max()
     }
 
-    /// The permits that `word` counts, which is open in `tick`; `None` where that
+    /// Returns the permits that count for `word`, which is open in `tick`; `None` if that
     /// takes more than a difference.
     #[inline(always)]
     pub(super) fn held(&self, word: u64, tick: u64) -> Option<u64> {
@@ -162,13 +162,13 @@ impl WindowSlots {
             return None;
         }
         let oldest = self.slot_of(tick).wrapping_sub(self.slots);
-        // ORDERING: Relaxed, as in `since`.
+        // ORDERING: Relaxed, as in `since_ended`.
         // MODEL: `no_window_admits_more_than_its_limit`.
         let boundary = self.boundary(oldest).load(Relaxed);
         Some((word.wrapping_sub(boundary) & self.count_mask) >> STATE_BITS)
     }
 
-    /// What the window holds, seen from `now`.
+    /// Returns the permits that count, as of `now`.
     #[inline]
     pub(super) fn counted(&self, hot: Hot, now: Now) -> Counted {
         let present = self.present(hot, now);
@@ -190,18 +190,18 @@ impl WindowSlots {
         }
     }
 
-    /// The slot that a call is counted in.
+    /// Returns the slot in which a call is counted.
     #[inline(always)]
     fn present(&self, hot: Hot, now: Now) -> u64 {
         let is_later = self.tick.ahead(now.moment.tick, hot.tick) > 0;
         self.slot_of(if is_later { now.moment.tick } else { hot.tick })
     }
 
-    /// How long until `slot` begins.
+    /// Returns the time until `slot` begins.
     #[inline(always)]
     pub(super) fn until(&self, slot: u64, now: Now) -> u64 {
         let tick = slot.wrapping_shl(self.exponent);
-        // At least one: the present tick has not ended.
+        // At least one tick: the present one has not ended.
         match u64::try_from(self.tick.ahead(tick, now.moment.tick)) {
             Ok(ticks @ 1..) => {
                 (ticks - 1).saturating_mul(self.tick_nanos).saturating_add(now.moment.left_nanos)
@@ -210,28 +210,28 @@ impl WindowSlots {
         }
     }
 
-    /// How long until the present slot counts no more.
+    /// Returns the time until the present slot no longer counts.
     #[inline(always)]
     pub(super) fn forgotten_nanos(&self, hot: Hot, now: Now) -> u64 {
         self.until(self.present(hot, now).wrapping_add(self.slots), now)
     }
 
-    /// The same for a word that is in the tick of now.
+    /// The same for a word in the current tick.
     #[inline(always)]
     pub(super) fn forgotten_at_once_nanos(&self, now: Now) -> u64 {
         self.until_later(self.slot_of(now.moment.tick).wrapping_add(self.slots), now)
     }
 
-    /// How long until `slot` begins, which is after that of now by no more than a window's.
+    /// Returns the time until `slot` begins, which is after the current one by at most a window.
     #[inline(always)]
     pub(super) fn until_later(&self, slot: u64, now: Now) -> u64 {
         let ticks = (slot << self.exponent).wrapping_sub(now.moment.tick);
         (ticks.wrapping_sub(1)).wrapping_mul(self.tick_nanos).wrapping_add(now.moment.left_nanos)
     }
 
-    /// How long until nothing counts.
+    /// Returns the time until nothing counts.
     pub(super) fn empty_nanos(&self, hot: Hot, now: Now) -> u64 {
-        // Mostly the present slot has permits.
+        // Usually the present slot has permits.
         let present = self.present(hot, now);
         if self.since(present.wrapping_sub(1), hot) > 0 {
             return self.until(present.wrapping_add(self.slots), now);
@@ -239,15 +239,15 @@ impl WindowSlots {
         self.wait_nanos(self.limit.get(), hot, now)
     }
 
-    /// The least wait after which `permits`, at most the limit, are within it.
+    /// Returns the shortest wait after which `permits`, at most the limit, are available.
     pub(super) fn wait_nanos(&self, permits: u64, hot: Hot, now: Now) -> u64 {
         let room = self.limit.get().saturating_sub(permits);
         let oldest = self.present(hot, now).wrapping_sub(self.slots);
         if self.since(oldest, hot) <= room {
             return 0;
         }
-        // The least number of slots that have to go. After that of the word nothing
-        // counts; before, all boundaries are there.
+        // Finds the smallest number of slots that have to leave. After the slot of the word
+        // nothing counts; before it, all boundaries are written.
         let counts = |slots: u64| self.since_ended(oldest.wrapping_add(slots), hot);
         let (mut too_few, mut enough) = (0, self.slot_of(hot.tick).wrapping_sub(oldest));
         enough = (enough & self.slot.max()).min(self.slots);
@@ -260,7 +260,7 @@ impl WindowSlots {
         if self.cover != Cover::Interpolated {
             return whole;
         }
-        // While the last of them is the oldest slot, it counts for less and less.
+        // While the last of them is the oldest slot, its weight decreases.
         let newer = self.since(oldest.wrapping_add(enough), hot);
         let weight = counts(too_few).saturating_sub(newer).max(1);
         let spare = u128::from(room.saturating_sub(newer)) * u128::from(self.slot_nanos());
@@ -268,8 +268,8 @@ impl WindowSlots {
         whole.saturating_sub(early)
     }
 
-    /// Writes the boundaries of `spent`, of which `total` counts, at `now`; those
-    /// that do not count too, as in `new`.
+    /// Writes the boundaries for `spent`, of which `total` counts, at `now`; also those
+    /// that do not count, as in `new`.
     pub(super) fn refill(&self, total: u64, spent: impl Iterator<Item = (u64, u64)>, now: Now) {
         let present = self.slot_of(now.moment.tick);
         let mut held = alloc::vec![0_u64; self.slots as usize + 1];
@@ -277,8 +277,8 @@ impl WindowSlots {
             let ago = self.slots_ago(age_nanos, now).min(self.slots) as usize;
             held[ago] = held[ago].saturating_add(permits);
         }
-        // The count at the end of a slot is all but what came after it. Of more than
-        // can be told apart, the latest count; the oldest slot, which may count in
+        // The count at the end of a slot is the total minus the permits after it. If there are
+        // more than can be told apart, the latest count; the oldest slot, which may count in
         // part, has its own share.
         let most = self.count.max() >> 1;
         let mut after = 0_u64;
@@ -288,13 +288,13 @@ impl WindowSlots {
             after = after.saturating_add(held).min(whole);
             let slot = present.wrapping_sub(ago);
             let word = self.word(slot, total.saturating_sub(after));
-            // ORDERING: Relaxed. The caller has the ring to itself.
+            // ORDERING: Relaxed. The caller has exclusive access to the ring.
             // MODEL: none; there is no other thread.
             self.boundary(slot).store(word, Relaxed);
         }
     }
 
-    /// How many slots before the present one the time `age_nanos` ago was.
+    /// Returns how many slots before the present one the time `age_nanos` ago was.
     fn slots_ago(&self, age_nanos: u64, now: Now) -> u64 {
         let into_tick = self.tick_nanos - now.moment.left_nanos;
         let ticks = age_nanos.saturating_sub(into_tick).div_ceil(self.tick_nanos);
@@ -302,8 +302,8 @@ impl WindowSlots {
         ticks.saturating_sub(into_slot).div_ceil(1 << self.exponent)
     }
 
-    /// How long ago each boundary that counts was, latest first, and what was
-    /// counted since.
+    /// Returns the age of each boundary that counts, latest first, and the permits counted
+    /// since.
     fn ages(&self, hot: Hot, now: Now) -> impl Iterator<Item = (u64, u64)> {
         let present = self.present(hot, now);
         let into = self.slot_nanos().saturating_sub(self.until(present.wrapping_add(1), now));
@@ -314,17 +314,17 @@ impl WindowSlots {
     }
 }
 
-/// How long ago, at the latest, what `windows` count was granted.
+/// Returns the permits that `windows` count, with the least age that each can have.
 pub(super) fn history(windows: &[WindowSlots], hot: Hot, now: Now) -> History {
-    // All windows look at the same count, so their boundaries make one sequence.
+    // All windows share one count, so their boundaries form one sequence.
     let mut ages: Vec<_> = windows.iter().flat_map(|window| window.ages(hot, now)).collect();
     ages.sort_unstable();
     let mut before: Option<(u64, u64)> = None;
     History::of(ages.into_iter().map(|(age_nanos, since)| {
-        // Just after the boundary before this one.
+        // One nanosecond after the boundary before this one.
         let latest = before.map_or(0, |(age_nanos, _)| age_nanos.saturating_add(1));
-        // To a clock that is behind, windows disagree about where their slots end; what
-        // one has told is not told again.
+        // For a clock that is behind, windows disagree about where their slots end. Permits
+        // that one has reported are not reported again.
         let told = before.map_or(0, |(_, told)| told);
         let permits = since.saturating_sub(told);
         before = Some((age_nanos, since.max(told)));

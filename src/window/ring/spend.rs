@@ -13,19 +13,19 @@ use super::slots::WindowSlots;
 use super::words::{Hot, State};
 use super::{Line, Now, Ring};
 
-/// A grant, and the word before and after it.
+/// A grant, with the word before and after it.
 struct RingGrant {
     grant: Grant,
     seen: u64,
     written: u64,
 }
 
-/// The room in all windows together.
+/// The permits available in all windows together.
 #[derive(Clone, Copy)]
 struct RingLook {
     limit: u64,
     used: u64,
-    /// Until what is granted now counts no more in any of them.
+    /// Time until permits granted now no longer count in any window.
     forgotten_nanos: u64,
 }
 
@@ -35,7 +35,7 @@ impl RingLook {
         self.limit.saturating_sub(self.used)
     }
 
-    /// The least limit and the least room of both.
+    /// Combines two: the smaller limit and the fewer available permits.
     #[inline(always)]
     fn and(self, other: RingLook) -> RingLook {
         let limit = self.limit.min(other.limit);
@@ -57,7 +57,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         let now = self.now();
-        // If there is nothing, it is the first permit that is refused.
+        // If nothing is available, the denial is that of one permit.
         self.spend_from::<true>(self.load(), now, false, |look| permits.min(look.room().max(1)))
             .map(|granted| granted.grant)
     }
@@ -76,7 +76,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     }
 
     /// Spends `permits`. Inlined as far as the usual case: the word is open in the
-    /// tick of now, there is room, and nobody else is at it.
+    /// current tick, permits are available, and no starved caller is announced.
     #[inline(always)]
     fn spend(&self, permits: u64) -> Result<RingGrant, Denied> {
         let now = self.now();
@@ -99,8 +99,8 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         self.spend_from::<true>(seen, now, false, |_| permits)
     }
 
-    /// The loop, which starts from the word as it was `seen`, or anew if the caller
-    /// `has_lost` a race for that; spends what `ask` makes of what there is, if `SPEND`.
+    /// The loop. It starts from the word `seen`, or reloads it if the caller `has_lost` a
+    /// race for that. If `SPEND`, it spends the permits that `ask` chooses.
     #[inline(never)]
     fn spend_from<const SPEND: bool>(
         &self,
@@ -128,7 +128,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             let permits = ask(look);
             if permits == 0 || permits > look.room() || !SPEND {
                 let answer = self.answer(permits, hot, look, now);
-                // Nothing to write, so no CAS vouches for the boundaries.
+                // No CAS follows to validate the boundaries, so re-check the word.
                 match (self.still(seen), answer) {
                     (Ok(()), Some(answer)) => {
                         return answer.map(|grant| RingGrant { grant, seen, written: seen });
@@ -149,14 +149,13 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             if let Some(granted) = self.admit(permits, seen, hot, look, now) {
                 return Ok(granted);
             }
-            // Decide again from what the winner left; the clock is not read again.
+            // Decide again from the winner's word; the clock is not read again.
             contender.lost_race();
             seen = self.load();
         }
     }
 
-    /// Takes `permits`, for which there is room; `None` if the word is no more as it was
-    /// `seen`.
+    /// Takes `permits`, which are available; `None` if the word is no longer `seen`.
     #[inline(always)]
     fn admit(
         &self,
@@ -167,8 +166,8 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         now: Now,
     ) -> Option<RingGrant> {
         let written = self.core.layout.plus(seen, permits);
-        // ORDERING: AcqRel on success. Release for the argument in `WindowSlots::since`;
-        // both, so that what one admitted caller did before it asked is visible to
+        // ORDERING: AcqRel on success. Release for the argument in `WindowSlots::since_ended`;
+        // both, so that what an admitted caller did before its request is visible to
         // the next one. Relaxed on failure: the word is loaded again.
         // MODEL: `no_window_admits_more_than_its_limit`,
         // `what_was_done_before_a_grant_is_seen_after_the_next_of_a_ring`.
@@ -187,7 +186,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         self.windows().iter().map(look).reduce(RingLook::and).unwrap_or(none)
     }
 
-    /// The same for a word that is open in the tick of now, if that is simple.
+    /// The same for a word that is open in the current tick, if that is simple.
     #[inline(always)]
     fn look_at_once(&self, seen: u64, now: Now) -> Option<RingLook> {
         let (first, others) = self.windows().split_first()?;
@@ -199,8 +198,8 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         others.iter().try_fold(look(first)?, |least, window| Some(least.and(look(window)?)))
     }
 
-    /// The answer to a request for `permits` that takes none; `None` if a limit was
-    /// raised meanwhile, so that there is room for them.
+    /// Returns the answer to a request for `permits` that takes none; `None` if a limit was
+    /// raised meanwhile, so that they are available.
     fn answer(
         &self,
         permits: u64,
@@ -217,7 +216,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         {
             return Some(Err(Denied::TooLarge { limit, which }));
         }
-        // Of those that refuse, the first that has to be waited for longest.
+        // Among the windows that deny, the first with the longest wait.
         let waits = self.windows().iter().map(|window| window.wait_nanos(permits, hot, now));
         let (which, retry_nanos) = waits.enumerate().rev().max_by_key(|&(_, wait)| wait)?;
         let counted = self.windows()[which].counted(hot, now);
@@ -234,7 +233,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         })))
     }
 
-    /// The grant of `permits`, as all windows together tell of it.
+    /// Returns the grant of `permits`, described for all windows together.
     #[inline(always)]
     fn granted(&self, permits: u64, hot: Hot, look: RingLook, now: Now) -> Grant {
         let reset_nanos =
@@ -245,7 +244,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         Grant { permits, forecast }
     }
 
-    /// Until nothing counts any more, in any window.
+    /// Returns the time until nothing counts any more in any window.
     #[inline(never)]
     fn reset_nanos(&self, hot: Hot, now: Now) -> u64 {
         let empty = |window: &WindowSlots| window.empty_nanos(hot, now);
@@ -263,8 +262,8 @@ mod tests {
     use crate::window::ring::plan::Cover;
     use crate::window::ring::plan::Plan;
 
-    /// The permits that others are granted, one after the other, before a caller announces
-    /// itself that loses a race to each of them.
+    /// Returns the permits that others are granted, one after the other, before a caller that
+    /// loses a race to each of them announces itself.
     fn losses(has_lost: bool) -> u64 {
         let plan =
             Plan { limit: 100, window_nanos: 3_600_000_000_000, slots: 1, cover: Cover::Strict };

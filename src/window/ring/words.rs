@@ -11,13 +11,13 @@
 //!     +-----------------+---------------------+---------+
 //! ```
 //!
-//! The counts are at the same place, so that one word less the other is what has
-//! been counted since.
+//! Both counts are at the same bits, so one word minus the other is the number of
+//! permits counted since.
 //!
-//! `COUNT` has at least a bit more than the limit, so that a difference of counts
-//! is a difference although they wrap. `TICK` has the bits that number the ticks of
-//! 146 years, or what the count leaves; a number that comes back after so long an
-//! idle time can only make old permits count once more.
+//! `COUNT` has at least one bit more than the limit, so that differences are right
+//! although the counts wrap. `TICK` has the bits that number the ticks of
+//! 146 years, or those that the count leaves; a number that repeats after so long an
+//! idle time can at worst make old permits count once more.
 //!
 //! | from                | turn               | admit n          | reset                 | help           |
 //! |---------------------|--------------------|------------------|-----------------------|----------------|
@@ -25,8 +25,8 @@
 //! | `(k, C, Turning)`   |                    |                  |                       | `(k, C, Open)` |
 //! | `(k, C, Resetting)` |                    |                  |                       | `(k, C, Open)` |
 //!
-//! `k' > k`. So within a tick the count only grows (but for a grant given back, which
-//! puts back the word before it), and no tick comes back.
+//! `k' > k`. So within a tick the count only grows (except for a grant given back, which
+//! restores the word before it), and no tick repeats.
 
 use core::time::Duration;
 
@@ -37,47 +37,47 @@ use crate::window::ticks::Ticks;
 
 use super::plan::Plan;
 
-/// What the hot word is doing.
+/// State of the hot word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Admitting.
+    /// Admitting requests.
     Open,
-    /// On its way to its tick; boundaries of slots that have ended are missing.
+    /// Rotating to its tick; boundaries of slots that have ended are missing.
     Turning,
-    /// The same, and all that was counted is to be forgotten.
+    /// The same, and all earlier permits are to be forgotten.
     Resetting,
 }
 
-/// The hot word's tick and count.
+/// Tick and count of the hot word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hot {
     pub(crate) tick: u64,
     pub(crate) count: u64,
 }
 
-/// Where the fields are.
+/// Positions of the fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     state: Field,
     pub(super) count: Field,
     pub(super) tick: Field,
-    /// The bits of the count, in place.
+    /// Bits of the count, in place.
     pub(super) count_mask: u64,
 }
 
-/// The bits of a state, and so where the count is.
+/// Number of bits of the state, and so the position of the count.
 pub(super) const STATE_BITS: u32 = 2;
 
 impl Layout {
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the largest limit does not leave the bits for the
-    /// ticks, [`ConfigError::Apart`] if none does.
+    /// [`ConfigError::Limit`] if the largest limit does not leave enough bits for the
+    /// ticks, [`ConfigError::Apart`] if no limit does.
     pub(super) fn new(plans: &[Plan], ticks: &Ticks) -> Result<Layout, ConfigError> {
         const BITS: u32 = u64::BITS - STATE_BITS;
         let limit = plans.iter().map(|plan| plan.limit).max().unwrap_or(1);
-        // Twice the slots, so that past and future of a slot are told apart; twice
-        // the skew for the same reason.
+        // Twice the slots, to tell the past of a slot from its future; twice the skew for
+        // the same reason.
         let least_ticks = plans
             .iter()
             .map(|plan| plan.bits(ticks))
@@ -104,7 +104,7 @@ impl Layout {
         Ok(Layout { state, count, tick, count_mask: count.wrap(u64::MAX) })
     }
 
-    /// The largest limit.
+    /// Returns the largest limit that can be counted.
     pub(super) fn max_limit(&self) -> u64 {
         Rate::MAX_PERMITS.min(self.count.max() >> 1)
     }
@@ -114,15 +114,15 @@ impl Layout {
         self.tick.wrap(hot.tick) | self.count.wrap(hot.count) | self.state.put(state as u64)
     }
 
-    /// Whether `word` is open in `tick`.
+    /// Returns whether `word` is open in `tick`.
     #[inline]
     pub(super) fn is_open_at(&self, word: u64, tick: u64) -> bool {
-        // What is left over of the tick falls off the upper end.
+        // The excess bits of the tick fall off the upper end.
         let open = tick << self.count.end();
         (word ^ open) & !self.count_mask == 0
     }
 
-    /// `word`, which is open, with `permits` more.
+    /// Returns `word`, which is open, with `permits` more.
     #[inline]
     pub(super) fn plus(&self, word: u64, permits: u64) -> u64 {
         let count = word.wrapping_add(permits << STATE_BITS);
