@@ -72,7 +72,7 @@
 //! the burst may lack what was spent from shards since their last refill. A refused request
 //! releases the empty capacity that it needs, so nothing is missing for long. A call that refills
 //! from a full root, or settles one, while another call has reserved capacity and not yet filled
-//! it, cuts off as much as that.
+//! it, cuts off as much as that capacity holds.
 
 mod acquire;
 mod deny;
@@ -145,21 +145,20 @@ use self::shards::Shards;
 /// are returned to the shards unspent. A request that needs the missing permits is refused once,
 /// and has them after the wait that the denial names. After a denial near the limit nothing is
 /// missing. A call that refills from a full root, or releases empty capacity, while another call
-/// has just reserved capacity and not yet filled it, cuts off as many permits as that: up to 512,
-/// or as many as a lease takes, which may be all.
+/// has just reserved capacity and not yet filled it, cuts off as many permits as that capacity
+/// holds: up to 512, or as many as a lease takes, which may be all.
 ///
 /// The wait that a denial names is the shortest that suffices if no other caller takes permits,
-/// even for the whole burst: the capacity that the request needs is released first. Three things
-/// can spoil it. Capacity held by leases and receipts earns nothing until they end, so a request
-/// that needs it gets [`Denied::Leased`], which names no wait. A lease that begins during the call
-/// or after it is not foreseen: what the wait is for may then be in that lease. And if the clock
-/// reads earlier than another thread's did when that took from the root, or the quota is being
-/// changed, capacity is not released: then a request for nearly the whole burst may be refused once
-/// more.
+/// even for the whole burst: the capacity that the request needs is released first. There are three
+/// exceptions. Capacity held by leases and receipts earns nothing until they end, so a request that
+/// needs it gets [`Denied::Leased`], which names no wait. A lease that begins during the call or
+/// after it is not foreseen: what the wait is for may then be in that lease. And if the clock reads
+/// earlier than another thread's did when that took from the root, or the quota is being changed,
+/// capacity is not released: then a request for nearly the whole burst may be refused once more.
 ///
 /// For a grant from a shard, [`Grant::remaining`] is what that shard has left, which is a lower
 /// bound, and [`Grant::reset_after`] is the time in which the whole burst is earned, which is an
-/// upper bound. [`peek`](Sharded::peek) counts all permits. A cached denial tells what was true
+/// upper bound. [`peek`](Sharded::peek) counts all permits. A cached denial reports what was true
 /// when it was first given, less the time that has passed.
 ///
 /// # Fairness
@@ -332,7 +331,7 @@ impl<C: Clock> Sharded<C> {
         Grant { permits, forecast }
     }
 
-    /// Stores the quota hint, which grants tell of the quota in force.
+    /// Stores the quota hint: the parts of the quota in force that grants report.
     fn tell(&self) {
         self.root.publish(|terms| {
             let quota = terms.quota();

@@ -1,5 +1,4 @@
-//! Slow path, if a shard has too few tokens: refill from the root, steal from other shards, or
-//! deny.
+//! Slow path for a shard with too few tokens: refill, steal, or deny.
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
@@ -82,8 +81,8 @@ impl<C: Clock> Sharded<C> {
         Some(Grant { permits, forecast: grant.forecast.with_more(hand.tokens as i64) })
     }
 
-    /// Takes `tokens` from the root into `hand`, and reserves the capacity that `hand` lacks for
-    /// them. The clock must have been read after the capacity in `hand` was taken. Returns `None`
+    /// Takes `tokens` from the root into transit, and reserves the capacity that is missing for
+    /// them. The clock must have been read after the capacity in transit was taken. Returns `None`
     /// if other callers were faster.
     pub(super) fn draw_into(
         &self,
@@ -109,7 +108,7 @@ impl<C: Clock> Sharded<C> {
         drawn
     }
 
-    /// Takes `permits` from anywhere: `hand`, the root, other shards.
+    /// Takes `permits` from anywhere: what is in transit, the root, other shards.
     fn scrape(
         &self,
         mut hand: InTransit<'_>,
@@ -133,7 +132,7 @@ impl<C: Clock> Sharded<C> {
             if in_root + outside < permits {
                 let index = hand.index();
                 drop(hand);
-                // The capacity in `hand` may have to be released, too. If there are enough permits
+                // The capacity in transit may have to be released, too. If there are enough permits
                 // by then, any wait will do.
                 let recalled = Recalled { returns: self.returns(), now_nanos: None };
                 let denied = Denied::Wait(shortfall.of_all(permits, outside));
@@ -148,8 +147,8 @@ impl<C: Clock> Sharded<C> {
         }
     }
 
-    /// Releases the empty capacity in `hand` to the root, but keeps at least `keep`. It must have
-    /// been in `hand`, and as empty, at `now_nanos`.
+    /// Releases empty capacity in transit to the root, but keeps at least `keep` of it. It must
+    /// have been in transit, and as empty, at `now_nanos`.
     pub(super) fn close(&self, hand: &mut InTransit<'_>, now_nanos: u64, keep: u64) {
         let spare = hand.room.saturating_sub(keep.max(hand.tokens));
         if spare > 0 && self.root.take_back(now_nanos, spare) {

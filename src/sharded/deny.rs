@@ -1,4 +1,4 @@
-//! Denials: the check that there are too few permits anywhere, and the wait until there are enough.
+//! Denials: too few permits anywhere, and the wait until there are enough.
 //!
 //! A denial names the shortest wait that suffices if no other caller takes permits. For that the
 //! root must have the capacity to earn what is missing. Shards may hold some of it as empty
@@ -17,7 +17,7 @@ use super::root_access::Reading;
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     reading: Reading,
-    /// Tokens in all shards; next to it, the empty capacity there.
+    /// Tokens in all shards; `spare` is the empty capacity there.
     outside: u64,
     spare: u64,
 }
@@ -27,13 +27,13 @@ struct Lack {
     denied: Denied,
     /// Clock reading by which the lack was found.
     now_nanos: u64,
-    /// Most permits that the root has the capacity to earn: for requests up to this, the denial
-    /// says what is true.
+    /// Most permits that the root has the capacity to earn: the denial is true for requests up to
+    /// this.
     most: u64,
 }
 
 impl Seen {
-    /// Returns the permits anywhere, except those of leases.
+    /// Returns the permits in the root and the shards; those of leases do not count.
     fn there(&self) -> u64 {
         self.reading.permits() + self.outside
     }

@@ -15,12 +15,12 @@ pub(super) struct InTransit<'a> {
 }
 
 impl<'a> InTransit<'a> {
-    /// Creates an empty one.
+    /// Creates an `InTransit` that holds nothing.
     pub(super) fn of(shards: &'a Shards, index: usize) -> InTransit<'a> {
         InTransit { shards, index, room: 0, tokens: 0 }
     }
 
-    /// Creates one that holds `tokens` in capacity `room`.
+    /// Creates an `InTransit` that holds `tokens` in capacity `room`.
     pub(super) fn with(shards: &'a Shards, index: usize, room: u64, tokens: u64) -> InTransit<'a> {
         InTransit { shards, index, room, tokens }
     }

@@ -10,8 +10,8 @@ use crate::time::clock::Clock;
 use super::Sharded;
 use super::in_transit::InTransit;
 
-/// Number of tries for a lease, each with fewer permits, before one permit is acquired in the
-/// ordinary way.
+/// Number of tries for a lease, each with fewer permits than the last, before one permit is
+/// acquired in the ordinary way.
 const TRIES: u32 = 4;
 
 impl<C: Clock + Sync> Sharded<C> {
@@ -49,14 +49,14 @@ impl<C: Clock + Sync> Sharded<C> {
         self.acquire_at(index, 1).map(Lease::spent)
     }
 
-    /// Takes tokens until `hand` has `permits`, or all that this shard and the root have; if these
-    /// have none, takes what another shard has. Returns the forecast after it took from the root,
-    /// if it did.
+    /// Takes tokens until `permits` are in transit, or all that this shard and the root have; if
+    /// these have none, takes what another shard has. Returns the forecast of the root if it took
+    /// any from there.
     fn fill(&self, hand: &mut InTransit<'_>, permits: u64) -> Option<Forecast> {
         hand.take(hand.index());
         let mut forecast = None;
         if hand.tokens < permits {
-            // The clock is read after the capacity is in `hand`, as for any refill.
+            // The clock is read after the capacity is in transit, as for any refill.
             let now_nanos = self.clock().now_nanos();
             let there = self.root.look_at(now_nanos).permits();
             let missing = there.min(permits - hand.tokens);

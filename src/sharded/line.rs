@@ -21,10 +21,10 @@ impl ShardLine {
     #[inline(always)]
     pub(super) fn spend(&self, permits: u64) -> Option<u64> {
         // ORDERING: Relaxed, and so is the CAS. It takes tokens that are there at that moment, and
-        // reads nothing else through it: the tokens are paid for, whether or not this caller can
-        // see the payment. What the last put of tokens released stays visible to the next caller
-        // that takes the capacity: a read-modify-write continues the release sequence that it
-        // finds.
+        // reads nothing else through it: the root has counted the tokens as taken, whether or not
+        // this caller can see that. What the last put of tokens released stays visible to the next
+        // caller that takes the capacity: a read-modify-write continues the release sequence that
+        // it finds.
         // MODEL: `shards_never_admit_more_than_the_bound`.
         let seen = self.room.load(Relaxed);
         let next = seen.spend(permits)?;

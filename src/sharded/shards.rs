@@ -32,7 +32,7 @@ pub(super) struct Shards {
     told: Told,
 }
 
-/// Quota hint: the part of the quota in force that grants tell.
+/// Quota hint: the parts of the quota in force that grants report.
 #[derive(Debug)]
 struct Told {
     limit: AtomicWord<u64>,

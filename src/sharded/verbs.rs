@@ -15,8 +15,9 @@ use super::handle::Shard;
 impl<C: Clock> Sharded<C> {
     /// Takes all of `permits`, or none if too few are available.
     ///
-    /// Lock-free; does not allocate, except that a thread's first call to any limiter with shards
-    /// takes a process-wide lock to get the thread's number. If this thread's shard has the
+    /// Lock-free; does not allocate. There are two exceptions: a thread's first call to any limiter
+    /// with shards takes a process-wide lock to get the thread's number, and one call creates the
+    /// shards of a limiter that has none until callers contend. If this thread's shard has the
     /// permits, reads no clock, and no line that other threads write; if not, reads the clock one
     /// to five times (more often if the limiter heals, see [`Clock`]). A request for 0 permits is
     /// always granted and changes nothing. A denial that names a wait is written to the shard's
@@ -24,8 +25,8 @@ impl<C: Clock> Sharded<C> {
     ///
     /// # Errors
     ///
-    /// * [`Denied::Wait`] if there are too few now. It carries the shortest wait that suffices (a
-    ///   cached denial carries that of its time, if any permits were granted since).
+    /// * [`Denied::Wait`] if there are too few now. It carries the shortest wait that suffices (in
+    ///   a cached denial, as of the time of caching if permits were granted since).
     /// * [`Denied::Leased`] if there are too few now, and leases and receipts hold the capacity for
     ///   some of them, so that waiting alone does not help.
     /// * [`Denied::TooLarge`] if there can never be that many: more than the burst.
