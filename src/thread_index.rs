@@ -17,7 +17,7 @@ pub(crate) use self::numbers::thread_index;
 pub(crate) const MAX_PLACES: usize = 256;
 
 /// Returns `count` rounded up to a power of two, at most [`MAX_PLACES`]. If `count` is 0, starts
-/// from the number of threads that the machine runs at once.
+/// from the number of threads that the machine runs at once (without `std`, from 1).
 pub(crate) fn places(count: usize) -> usize {
     let count = match count {
         #[cfg(feature = "std")]

@@ -1,5 +1,5 @@
-//! Integer time. This is the only file that converts to and from [`Duration`], so every rounding of
-//! a time is decided here.
+//! Integer time, and the conversions to and from [`Duration`] that can saturate. All others in the
+//! crate are exact.
 //!
 //! The engine counts nanoseconds in a `u64`, which lasts 584 years.
 

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `START` and `LENGTH` are in seconds. The number of a window of days is the UTC day of its start
-//! plus `CARRY`, the days by which the zone differs.
+//! plus `CARRY`, the days by which the zone's date differs.
 
 use crate::bits::Field;
 use crate::sync::AtomicWord;

@@ -20,8 +20,8 @@ use super::quanta::QuantaClock;
 ///
 /// A limiter's bound holds in the time that its clock shows. In true time, the limiter may grant up
 /// to one step late; and right after a step it may grant, on top of what that instant allows, what
-/// the step has earned (up to the burst): in any true span of `t`, at most `burst + rate * (t +
-/// step)`.
+/// the step has earned (up to the burst): in any true span of `t`, at most
+/// `burst + rate * (t + step)`.
 ///
 /// The thread reads the same time as [`QuantaClock`]. (It is not quanta's own upkeep thread: its
 /// readings have to be unpacked on every call, which costs as much again as the load.)

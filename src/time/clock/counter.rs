@@ -56,7 +56,7 @@ impl Scale {
 
 impl<const FRACTION_BITS: u32> TickLength<FRACTION_BITS> {
     /// Returns the length of a tick, measured with `nanos`, which scales a number of ticks. Returns
-    /// `None` if it has too many bits before the fraction; on x86-64, the length has if the clock
+    /// `None` if it has too many bits before the fraction. On x86-64 that is the case if the clock
     /// counts nanoseconds.
     ///
     /// The length is exact if `nanos` divides by at most 2 to the `FRACTION_BITS - 1`. quanta
