@@ -22,7 +22,7 @@
 //!
 //! ```text
 //! root(t)  = min(A(t) - level, capacity - lent)       what the root could grant at t
-//! held(t)  = tokens in shards, in transit, in leases   <= lent, always
+//! held(t)  = tokens in shards, in transit, in leases  <= lent, always
 //! root(t) + held(t) <= capacity                        (*)
 //! ```
 //!
