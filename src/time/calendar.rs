@@ -201,8 +201,8 @@ fn named(zone: &str) -> Result<TimeZone, CalendarError> {
     if zone.eq_ignore_ascii_case("UTC") {
         return Ok(TimeZone::UTC);
     }
-    // The system's database may be incomplete. It also has a name for the unknown zone, which is
-    // not accepted.
+    // The system's database may be incomplete. A database also has a name for the unknown zone,
+    // which is not accepted.
     TimeZone::get(zone)
         .or_else(|_| TimeZoneDatabase::bundled().get(zone))
         .ok()
