@@ -36,7 +36,8 @@ use self::days::Days;
 ///
 /// Days and spans are measured in the time by which permits are dated: their caller's
 /// clock, or the latest day that any thread has reached, if that is later. If threads'
-/// clocks differ by `d`, at most a second, a span is shorter by `d` in true time.
+/// clocks differ by `d`, at most a second, the bounds hold for spans `d` shorter in true
+/// time.
 ///
 /// If the clock is set back into the day before, the day that has begun goes on,
 /// and ends when it would have: nothing is granted twice. If it is set back

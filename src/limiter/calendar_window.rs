@@ -29,7 +29,8 @@ use super::window_verbs::window_verbs;
 ///
 /// Windows and spans are measured in the time by which permits are dated: their caller's
 /// clock, or the latest window that any thread has reached, if that is later. If threads'
-/// clocks differ by `d`, at most a second, a span is shorter by `d` in true time.
+/// clocks differ by `d`, at most a second, the bounds hold for spans `d` shorter in true
+/// time.
 ///
 /// If the clock is set back into the window before the present one, the present
 /// one goes on, and ends when it would have: nothing is granted twice. If it is set

@@ -28,7 +28,8 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// Windows and spans are measured in the time by which permits are dated: their caller's
 /// clock, or the latest window that any thread has reached, if that is later. If threads'
-/// clocks differ by `d`, at most a second, a span is shorter by `d` in true time.
+/// clocks differ by `d`, at most a second, the bounds hold for spans `d` shorter in true
+/// time.
 ///
 /// If the limit leaves too few bits to number the windows of 146 years twice, then after an
 /// idle time of half the windows that it can number, old permits may count for one window
@@ -103,7 +104,8 @@ one_limit!(FixedWindow<C>);
 /// the limit, less one: the first permit of a window is at its beginning.
 ///
 /// Spans are measured in the time by which permits are dated: their caller's clock. If
-/// threads' clocks differ by `d`, at most a second, a span is shorter by `d` in true time.
+/// threads' clocks differ by `d`, at most a second, the bounds hold for spans `d` shorter
+/// in true time.
 ///
 /// If `length / 2^16` is the smaller of the two, its word has too few bits for 146 years:
 /// after an idle time of half of what its bits can count, old permits may count for one window

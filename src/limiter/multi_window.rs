@@ -26,12 +26,12 @@ use super::window_verbs::window_verbs;
 ///
 /// Each window is as exact as a strict [`SlidingWindow`](crate::SlidingWindow): none of its
 /// length admits more than its limit, in the time by which permits are dated (`W - d` in
-/// true time, if threads' clocks differ by `d`). A denial describes the window that
-/// refused; a grant reports the smallest limit and the fewest remaining permits. Idle times
-/// are handled as by a `SlidingWindow` (and counted in [`healed`](MultiWindow::healed)), for
-/// the largest limit and the shortest slot. The length of each window's slots is the shortest
-/// slot times a power of two, so a window has as many slots as requested, or up to twice as
-/// many.
+/// true time, if threads' clocks differ by `d`). A denial describes the window that caused it;
+/// a grant reports the smallest limit and the fewest remaining permits. Idle times are
+/// handled as by a `SlidingWindow` (and counted in [`healed`](MultiWindow::healed)), for
+/// the largest limit and the shortest slot. The length of each window's slots is the
+/// shortest slot times a power of two, so a window has as many slots as requested, or up to
+/// twice as many.
 ///
 /// # Fairness
 ///

@@ -23,8 +23,8 @@ use super::window_verbs::{one_limit, window_verbs};
 /// permits are spread evenly over it. With `f = elapsed / window`, its estimate is off
 /// from the true count of the sliding window by at most `previous * max(f, 1 - f)`:
 ///
-/// * too low by at most `previous * f` (if they were all granted at the end), so
-///   some window of that length may admit up to, and never, twice the limit;
+/// * too low by at most `previous * f` (if they were all granted at the end), so some
+///   window of that length may admit close to twice the limit, but always less;
 /// * too high by at most `previous * (1 - f)` (if at the beginning), so a request
 ///   may be denied that an exact window would grant.
 ///
@@ -34,7 +34,7 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// Windows are measured in the time by which permits are dated: their caller's clock, or
 /// the latest window that any thread has reached, if that is later. If threads' clocks
-/// differ by `d`, at most a second, a window is shorter by `d` in true time.
+/// differ by `d`, at most a second, the bounds hold for windows `d` shorter in true time.
 ///
 /// For traffic that is even over a window the count is exact. For a bound that holds
 /// for any traffic take a `SlidingWindow`; use this limiter if one word is all the

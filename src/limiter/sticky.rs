@@ -40,7 +40,6 @@ use super::Limiter;
 ///
 /// Use it for floods. A call that is granted pays a few nanoseconds to check the cache,
 /// and the first denial of a kind asks the limiter twice.
-/// nanoseconds; and the first denial of a kind asks the limiter twice.
 ///
 /// # Fairness
 ///
@@ -96,8 +95,8 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
         Sticky::of(limiter, threads.min(MAX_PLACES), clock)
     }
 
-    /// Wraps `limiter`, with the number of caches in `places`, rounded up to a power of
-    /// two, on `clock`, which should be the limiter's.
+    /// Wraps `limiter`, with `places` caches, rounded up to a power of two, on `clock`, which
+    /// should be the limiter's.
     ///
     /// # Errors
     ///

@@ -319,7 +319,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         }
         let others_first = match contender {
             Some(contender) => contender.has_stepped_back(),
-            // The backoff itself is left to the loop.
+            // The step back itself is left to the loop.
             None => self.word.contention().is_announced(),
         };
         if others_first {

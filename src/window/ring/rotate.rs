@@ -17,8 +17,8 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         let sealed = self.core.layout.word(Hot { tick, ..hot }, State::Turning);
         // ORDERING: AcqRel. Acquire orders the boundaries that are written next after
         // the admissions of the old tick, whose CASes are Releases; see
-        // `WindowSlots::since_ended`. Release, so that a thread that sees the seal sees the boundaries
-        // that were written before. Acquire on failure, as in `spend`.
+        // `WindowSlots::since_ended`. Release, so that a thread that sees the seal sees the
+        // boundaries that were written before. Acquire on failure, as in `spend`.
         // MODEL: `no_window_admits_more_than_its_limit`.
         match self.hot.word().compare_exchange(seen, sealed, AcqRel, Acquire) {
             Ok(_) => self.help(sealed),
