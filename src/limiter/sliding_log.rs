@@ -25,7 +25,7 @@ use super::window_verbs::{one_limit, window_verbs};
 /// permit that is exactly one window old no longer counts. This holds for 146 years.
 ///
 /// Spans are measured in the time by which permits are dated: their caller's clock, or the
-/// latest earlier date, if that is later. If threads' clocks differ by `d`, at most a
+/// date of the last entry, if that is later. If threads' clocks differ by `d`, at most a
 /// second, no `W - d` of true time admits more than the limit.
 ///
 /// # Fairness
@@ -149,7 +149,7 @@ one_limit!(SlidingLog<C>);
 /// further requests while that many are in the window.
 ///
 /// Spans are measured in the time by which permits are dated: their caller's clock, or the
-/// latest earlier date, if that is later. If threads' clocks differ by `d`, at most a
+/// date of the last entry, if that is later. If threads' clocks differ by `d`, at most a
 /// second, no `W - d` of true time admits more than the limit.
 ///
 /// # Fairness
