@@ -22,7 +22,7 @@
 //! **Invariant.** The state with which a key is inserted allows no more than the last state
 //! of that key would have allowed, had it been kept.
 //!
-//! *Proof.* A state is spent from only while its shard's lock is held shared, and removed
+//! *Proof.* A state is spent from only while its shard's lock is held, mostly shared, and removed
 //! only while that lock is held exclusively. So no caller is left with a state that is no
 //! longer in the table. The table has at most one state for a key, because a key is inserted
 //! under the exclusive lock, after it was not found there.
@@ -77,8 +77,8 @@
 //! The cost of a key is the cost of finding it. A map whose readers take no lock keeps its
 //! entries behind pointers, or announces each reader. With eight bytes of state and a million
 //! keys or more, that is a third cache miss; with a thousand keys it costs as much as the
-//! lock that it saves. Maps with locks cannot be walked a piece at a time without visiting
-//! all of it, or they lock a whole shard that is an eighth of the map.
+//! lock that it saves. A map with locks cannot be walked a piece at a time without
+//! visiting all of it, or it locks a whole shard that is an eighth of the map.
 
 mod batch;
 pub(crate) mod buckets;

@@ -104,13 +104,13 @@ pub trait Engine<K> {
     /// Returns whether no call can have left the state.
     fn is_impossible(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> bool;
 
-    /// Returns whether the terms of the state cannot tell the time.
+    /// Returns whether `now_nanos` is out of the range of the terms of the state.
     fn is_out_of_range(&self, terms: &Self::Terms, state: &Self::State, now_nanos: u64) -> bool;
 
     /// Returns the terms to go on with from `now_nanos` on, without the horizon (the time by
     /// which evicted keys were full), or `None` if they are these. They are others if the
-    /// horizon is further ahead than clocks differ, or if the terms cannot tell the time or
-    /// the level of an unknown key.
+    /// horizon is further ahead than clocks differ, if the time is out of the range of the
+    /// terms, or if no call can have left the level of an unknown key.
     fn settled(
         &self,
         terms: &Self::Terms,

@@ -57,7 +57,7 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        // The first has one call site, so the compiler inlines it.
+        // The first closure has one call site, so the compiler inlines it.
         self.spend(
             key,
             Request::All(permits),

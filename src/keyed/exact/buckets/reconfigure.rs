@@ -38,7 +38,8 @@ impl Common {
         Common { terms, unknown }
     }
 
-    /// Returns whether the terms can tell the time, and some call can have left `level`.
+    /// Returns whether `now_nanos` is in the range of the terms, and some call can have left
+    /// `level`.
     #[inline]
     pub(super) fn is_possible(&self, level: Level, now_nanos: u64) -> bool {
         let balance = level.balance(self.terms.accrued(now_nanos), self.terms.capacity);

@@ -220,7 +220,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         let KeyShard { table, terms, horizon_nanos } = shard;
         let Some(settled) = self.limiter.settled(terms, *horizon_nanos, now_nanos) else { return };
         if settled.has_healed {
-            // States whose time the old terms cannot tell start again under the new terms.
+            // States for whose terms the time is out of range start again under the new terms.
             let is_lost = |entry: &KeyEntry<_, _>| {
                 self.limiter.is_out_of_range(terms, &entry.state, now_nanos)
             };
