@@ -113,7 +113,7 @@ fn a_key_that_is_reset_or_removed_is_full() {
 #[test]
 fn the_tier_of_a_key_is_a_function_of_it() {
     let clock = ManualClock::new();
-    let quotas = [quota!(1 / second), quota!(10 / second), quota!(100 / second)];
+    let quotas = [quota!(1 / second), quota!(10 / second), quota!(97 / second, burst 100)];
     let paying = Mutex::new(1);
     let tier = |key: &String| match key.as_str() {
         "free" => 0,
