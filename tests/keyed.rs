@@ -113,7 +113,7 @@ fn a_key_that_is_reset_or_removed_is_full() {
 #[test]
 fn the_tier_of_a_key_is_a_function_of_it() {
     let clock = ManualClock::new();
-    let quotas = [quota!(1 / second), quota!(10 / second), quota!(100 / second)];
+    let quotas = [quota!(1 / second), quota!(10 / second), quota!(97 / second, burst 100)];
     let paying = Mutex::new(1);
     let tier = |key: &String| match key.as_str() {
         "free" => 0,
@@ -131,6 +131,19 @@ fn the_tier_of_a_key_is_a_function_of_it() {
     assert_eq!(users.peek("paying", 0).unwrap().remaining(), 9);
     assert_eq!(users.peek("paying", 0).unwrap().limit(), 100);
     users.reassign("unknown", Carry::Keep);
+    // Also after some time, which is worth more units at the one rate than at the other.
+    clock.advance(100 * SECOND);
+    users.try_acquire("paying", 95).unwrap();
+    *paying.lock().unwrap() = 0;
+    users.reassign("paying", Carry::Keep);
+    assert_eq!(users.peek("paying", 0).unwrap().remaining(), 1);
+    users.try_acquire("paying", 1).unwrap();
+    *paying.lock().unwrap() = 2;
+    users.reassign("paying", Carry::Keep);
+    assert_eq!(users.peek("paying", 0).unwrap().remaining(), 0);
+    for key in ["free", "root"] {
+        users.try_acquire(key, 1).unwrap();
+    }
 
     users.reconfigure_tier(0, quota!(3 / second), Carry::Reset).unwrap();
     assert_eq!(users.peek("free", 0).unwrap().remaining(), 3);

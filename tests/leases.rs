@@ -36,6 +36,17 @@ macro_rules! each_limiter {
 }
 
 #[test]
+fn a_lease_holds_no_more_than_there_may_be_in_one() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(4_294_967_296 / hour), &clock);
+    let lease = bucket.lease(u64::MAX).unwrap();
+    assert_eq!((lease.left(), lease.grant().permits()), (Lease::MAX, Lease::MAX));
+    assert_eq!(bucket.peek(0).unwrap().remaining(), (1 << 32) - Lease::MAX);
+    drop(lease);
+    assert_eq!(bucket.peek(0).unwrap().remaining(), 1 << 32);
+}
+
+#[test]
 fn all_that_is_left_goes_back_if_nothing_happened_in_between() {
     each_limiter!(|limiter, clock| {
         let before = limiter.snapshot();

@@ -243,3 +243,13 @@ fn no_verb_panics_on_any_number_of_permits() {
         }
     }
 }
+
+#[test]
+fn a_tolerance_beyond_what_can_be_counted_is_refused_whatever_its_lowest_bits_are() {
+    let interval = Duration::from_secs(1);
+    let most = Duration::from_nanos(u64::MAX);
+    for tolerance in [most, most + Duration::from_nanos(1), most + interval, Duration::MAX] {
+        let error = Gcra::with_clock(interval, tolerance, ManualClock::new()).unwrap_err();
+        assert_eq!(error, ConfigError::Tolerance { tolerance, interval });
+    }
+}

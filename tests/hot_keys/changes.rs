@@ -60,6 +60,17 @@ fn a_change_takes_back_even_if_it_panics() {
     }));
     assert!(panicked.is_err());
     assert!(is_one_burst(&limiter));
+    // Nothing is left in the seats: here the store has nothing to give.
+    limiter.reset(1);
+    draw_everywhere(&limiter);
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        limiter.change(|table| {
+            assert!(table.try_acquire_up_to(&1, u64::MAX).is_ok());
+            panic!("half way");
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(take_all(&limiter, &PLACES, 1), 0);
 }
 
 #[test]

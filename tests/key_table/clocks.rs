@@ -103,6 +103,20 @@ fn a_clock_that_goes_back_within_the_skew_grants_nothing_again() {
 }
 
 #[test]
+fn a_skew_of_seconds_is_kept() {
+    let clock = ManualClock::at(1_000 * SECOND);
+    let table = builder(TEN, &clock).skew(Duration::from_secs(5)).keys(1_000).unwrap();
+    clock.advance_nanos(100 * SECOND);
+    assert!(table.try_acquire(&1, 10).is_ok());
+    clock.rewind(Duration::from_secs(3));
+    assert!(table.try_acquire(&1, 1).is_err());
+    assert!(table.peek(&1, 1).is_err());
+    assert_eq!(table.healed(), 0);
+    clock.advance_nanos(3 * SECOND + SECOND / 10);
+    assert!(table.try_acquire(&1, 1).is_ok() && table.try_acquire(&1, 1).is_err());
+}
+
+#[test]
 fn a_clock_that_goes_back_by_more_is_worth_one_burst_each_time() {
     let mut granted = 0;
     let clock = ManualClock::at(1_000 * SECOND);

@@ -1,7 +1,8 @@
 //! What becomes of a key for which there is no room.
 
-use std::sync::Barrier;
+use std::hash::RandomState;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -70,6 +71,52 @@ fn keys_too_many_may_share_one_bucket() {
     }
     assert_eq!(users.try_acquire(&6, 1).unwrap_err().retry_after(), Some(SECOND / 4));
     assert_eq!(users.len(), 1);
+}
+
+#[test]
+fn the_shared_bucket_begins_with_what_its_quota_says() {
+    let clock = ManualClock::new();
+    let shared = quota!(4 / second, burst 10, initial 1);
+    let users = full(1, WhenFull::Share(shared), &clock);
+    users.try_acquire(&1, 10).unwrap();
+    assert_eq!(users.try_acquire(&2, 1).unwrap().remaining(), 0);
+    assert_eq!(users.try_acquire(&3, 1).unwrap_err().retry_after(), Some(SECOND / 4));
+}
+
+#[test]
+fn a_builder_keeps_what_it_was_told_in_any_order() {
+    let clock = ManualClock::new();
+    let builder = || {
+        let buckets = Buckets::with_clock(quota!(10 / second), &clock).unwrap();
+        Keyed::<u64, _>::builder(buckets)
+    };
+    let hasher = RandomState::new;
+    let (max_keys, when_full) = (1, WhenFull::Admit);
+    let each = [
+        builder().max_keys(max_keys).when_full(when_full).hasher(hasher()).build().unwrap(),
+        builder().hasher(hasher()).when_full(when_full).max_keys(max_keys).build().unwrap(),
+        builder().when_full(when_full).hasher(hasher()).max_keys(max_keys).build().unwrap(),
+    ];
+    for users in each {
+        users.try_acquire(&1, 10).unwrap();
+        assert_eq!(users.try_acquire(&2, 10).unwrap().permits(), 10);
+        assert!(!users.contains(&2));
+    }
+    let told = Mutex::new(Vec::new());
+    let observer = Told(&told);
+    let users = builder().observer(observer).max_keys(1).when_full(when_full).hasher(hasher());
+    let users = users.build().unwrap();
+    users.try_acquire(&1, 3).unwrap();
+    assert!(users.try_acquire(&2, 10).is_ok() && !users.contains(&2));
+    assert_eq!(*told.lock().unwrap(), [(1, 3), (2, 10)]);
+}
+
+struct Told<'a>(&'a Mutex<Vec<(u64, u64)>>);
+
+impl Observe<u64> for Told<'_> {
+    fn decided(&self, key: &u64, permits: u64, _: bool) {
+        self.0.lock().unwrap().push((*key, permits));
+    }
 }
 
 #[test]
