@@ -22,6 +22,12 @@ for file in $(grep -rlwE 'Relaxed|Acquire|Release|AcqRel|SeqCst' src --include='
     awk -f ci/lint.awk "$file" || fail "an atomic operation is not argued"
 done
 
+# A comment of documentation opens with a verb or a noun: "Returns", "Number of".
+openings=$(git ls-files -co --exclude-standard 'src/*.rs' | xargs awk -f ci/openings.awk) || {
+    echo "$openings"
+    fail "more than 2 % of the comments of documentation open with a question word"
+}
+
 # An exception to a lint says why. (Lines of documentation are not exceptions.)
 if git ls-files -co --exclude-standard '*.rs' | xargs grep -nE '#!?\[(allow|expect)\(' |
     grep -vE ':[0-9]+: *///' | grep -v reason; then

@@ -2,12 +2,12 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`exact`](self::exact) | `Keyed`: keys of any type, under locks, none ever confused with another |
-//! | [`table`](self::table) | `KeyTable`: a fingerprint for each key, in memory of a fixed size, lock-free |
-//! | [`hot`](self::hot) | `HotKeys`: per-thread seats in front of either, for contended keys |
-//! | [`prepay`](self::prepay) | the permits that a seat takes from a store in advance |
-//! | [`space`](self::space) | the answer for a key that a store has no space for |
-//! | [`observe`](self::observe), [`top_keys`](self::top_keys) | observers of decisions; the keys that take the most |
+//! | [`exact`] | `Keyed`: keys of any type, under locks, none ever confused with another |
+//! | [`table`] | `KeyTable`: a fingerprint for each key, in memory of a fixed size, lock-free |
+//! | [`hot`] | `HotKeys`: per-thread seats in front of either, for contended keys |
+//! | [`prepay`] | the permits that a seat takes from a store in advance |
+//! | [`space`] | the answer for a key that a store has no space for |
+//! | [`observe`], [`top_keys`] | observers of decisions; the keys that take the most |
 
 #[cfg(feature = "keyed")]
 pub(crate) mod exact;

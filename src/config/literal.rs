@@ -1,4 +1,4 @@
-//! The literals [`rate!`](super::rate) and [`quota!`](super::quota), and the functions behind them,
+//! The literals [`rate!`](crate::rate) and [`quota!`](crate::quota), and the functions behind them,
 //! which run at compile time.
 
 use core::time::Duration;
@@ -60,7 +60,7 @@ macro_rules! rate {
 
 /// Makes a [`Quota`] literal, checked at compile time, by `cargo check` too.
 ///
-/// The syntax is a rate as in [`rate!`](super::rate), then any of these parts, each after a comma.
+/// The syntax is a rate as in [`rate!`](crate::rate), then any of these parts, each after a comma.
 /// Parts left out have the defaults of [`Quota::new`]:
 ///
 /// | part | |
@@ -111,7 +111,7 @@ macro_rules! quota {
     }};
 }
 
-/// Sets one part of a quota, for [`quota!`](super::quota).
+/// Sets one part of a quota, for [`quota!`](crate::quota).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __quota_part {

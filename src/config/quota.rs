@@ -8,7 +8,7 @@ use super::refill::Refill;
 
 /// The quota that a bucket enforces: a [`Rate`], and the burst that may be admitted at one instant.
 ///
-/// Write a literal with [`quota!`](self), which checks it at compile time. `parse` reads the same
+/// Write a literal with [`quota!`](crate::quota), which checks it at compile time. `parse` reads the same
 /// syntax, and `to_string` writes it.
 ///
 /// | part | default | range |

@@ -14,7 +14,7 @@ use super::error::ConfigError;
 /// Holds the two numbers that it was made of, so nothing is rounded: a limiter accrues exactly
 /// `permits` tokens in every `period`, for a hundred years.
 ///
-/// Write a literal with [`rate!`](self), which checks it at compile time. `parse` reads the same
+/// Write a literal with [`rate!`](crate::rate), which checks it at compile time. `parse` reads the same
 /// syntax, and `to_string` writes it.
 ///
 /// # Examples

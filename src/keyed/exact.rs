@@ -120,7 +120,7 @@ pub(crate) type Hasher = std::hash::RandomState;
 /// moved.)
 ///
 /// A key is limited by [`Buckets`] (8 bytes of state; one quota for all keys, or one for each
-/// of a few tiers) or, through [`Each`], by any limiter. Lookups accept any borrowed form of
+/// of a few tiers) or, through [`Each`](crate::Each), by any limiter. Lookups accept any borrowed form of
 /// the key: `&str` for a `Keyed<String>`.
 ///
 /// [`max_keys`](KeyedBuilder::max_keys) bounds the number of known keys. A key for which
@@ -128,13 +128,13 @@ pub(crate) type Hasher = std::hash::RandomState;
 /// idle is never evicted.
 ///
 /// Code that runs under a lock must not use the same `Keyed`: the key's `Eq`, `ToOwned` and
-/// `Drop`, the clock, and the functions of [`Each`] and of tiers. (The hasher and the
+/// `Drop`, the clock, and the functions of [`Each`](crate::Each) and of tiers. (The hasher and the
 /// observer are called outside of the lock.)
 ///
 /// # Accuracy
 ///
 /// That of the limiter, for each key: two keys never share anything. See [`Buckets`] and
-/// [`Each`].
+/// [`Each`](crate::Each).
 ///
 /// # Fairness
 ///

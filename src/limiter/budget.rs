@@ -21,7 +21,7 @@ use self::days::Days;
 ///
 /// A day begins at midnight in its zone, as in a [`Calendar`](crate::Calendar) of
 /// days. Permits not spent by then are not carried over. For a budget of time, such
-/// as minutes of use per day, there is [`UsageBudget`].
+/// as minutes of use per day, there is [`UsageBudget`](crate::UsageBudget).
 ///
 /// A day may have an amount of 0. Then nothing is granted on it, and a denial gives the
 /// wait until the next day that has enough. The same applies to a request

@@ -16,7 +16,7 @@ use super::window_verbs::{one_limit, window_verbs};
 /// from the clock's origin.
 ///
 /// On a `UnixClock` the origin is the epoch, so windows of a minute
-/// are those of UTC. [`WindowFromFirst`](crate::WindowFromFirst) begins a window
+/// are those of UTC. [`WindowFromFirst`] begins a window
 /// with a request instead; for hours, days and months of a time zone there is
 /// `CalendarWindow`, in the feature `calendar`.
 ///

@@ -93,7 +93,7 @@ impl<C: Clock> LeakyBucket<C> {
     /// Returns the permits that have not leaked out yet, with a fraction rounded up.
     ///
     /// Lock-free; does not allocate; reads the clock; writes nothing, unless it heals the
-    /// limiter: see [`Clock`](crate::Clock).
+    /// limiter: see [`Clock`].
     #[must_use]
     pub fn level(&self) -> u64 {
         self.core.level()
