@@ -49,28 +49,23 @@ fn a_key_that_is_reset_or_removed_has_nothing_on_top() {
 #[test]
 fn a_change_takes_back_even_if_it_panics() {
     let clock = Chosen::at(0);
-    let table = KeyTable::builder_with(QUOTA, Open::default(), &clock).memory(640).unwrap();
-    let limiter = HotKeys::with_places(table, 4).unwrap();
-    draw_everywhere(&limiter);
-    let panicked = catch_unwind(AssertUnwindSafe(|| {
-        limiter.change(|table| {
-            table.reset(&1);
-            panic!("half way");
-        })
-    }));
-    assert!(panicked.is_err());
-    assert!(is_one_burst(&limiter));
-    // Nothing is left in the seats: here the store has nothing to give.
-    limiter.reset(1);
-    draw_everywhere(&limiter);
-    let panicked = catch_unwind(AssertUnwindSafe(|| {
-        limiter.change(|table| {
-            assert!(table.try_acquire_up_to(&1, u64::MAX).is_ok());
-            panic!("half way");
-        })
-    }));
-    assert!(panicked.is_err());
-    assert_eq!(take_all(&limiter, &PLACES, 1), 0);
+    let panics = |change: fn(&KeyTable<u64, Open, &Chosen>)| {
+        let table = KeyTable::builder_with(QUOTA, Open::default(), &clock).memory(640).unwrap();
+        let limiter = HotKeys::with_places(table, 4).unwrap();
+        draw_everywhere(&limiter);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            limiter.change(|table| {
+                change(table);
+                panic!("half way");
+            })
+        }));
+        assert!(panicked.is_err());
+        limiter
+    };
+    assert!(is_one_burst(&panics(|table| table.reset(&1))));
+    // With an empty store, only the seats could have something to give.
+    let emptied = panics(|table| assert!(table.try_acquire_up_to(&1, u64::MAX).is_ok()));
+    assert_eq!(take_all(&emptied, &PLACES, 1), 0);
 }
 
 #[test]

@@ -199,3 +199,23 @@ fn a_caller_that_leases_and_is_held_up_gets_no_more_than_there_was() {
     }
     assert!(granted <= 1_000, "{granted}");
 }
+
+#[test]
+fn up_to_takes_what_is_left_beside_a_lease_that_was_taken_meanwhile() {
+    type Limiter = &'static Sharded<HeldUp>;
+    fn lease_after(readings: usize, limiter: Limiter) {
+        limiter.clock().meanwhile(move || match readings {
+            0 => std::mem::forget(limiter.shard(1).lease(60).unwrap()),
+            more => lease_after(more - 1, limiter),
+        });
+    }
+    for reading in 0..4 {
+        let quota = quota!(100 / hour);
+        let limiter: Limiter =
+            Box::leak(Box::new(Sharded::with_shards(quota, 2, HeldUp::at(0)).unwrap()));
+        lease_after(reading, limiter);
+        let granted = limiter.shard(0).try_acquire_up_to(100).unwrap().permits();
+        let leased = if limiter.clock().has_happened() { 60 } else { 0 };
+        assert_eq!(granted, 100 - leased, "after reading {reading}");
+    }
+}

@@ -108,6 +108,8 @@ impl std::error::Error for ClockError {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
 
     #[test]
@@ -116,5 +118,19 @@ mod tests {
             || CoarseClock::start(Duration::from_millis(1)).expect("a thread can be started");
         let (one, other) = (start(), start());
         assert!(Arc::ptr_eq(&one.noted, &other.noted));
+        drop((one, other));
+        // Also if two threads start the first of them at once.
+        for _ in 0..100 {
+            let together = Barrier::new(2);
+            let start = || {
+                together.wait();
+                start()
+            };
+            let (one, other) = thread::scope(|scope| {
+                let other = scope.spawn(start);
+                (start(), other.join().expect("it starts a clock"))
+            });
+            assert!(Arc::ptr_eq(&one.noted, &other.noted));
+        }
     }
 }
