@@ -72,7 +72,7 @@ use crate::time::clock::Clock;
 
 use self::carry::Holding;
 use self::level::Level;
-use self::reserved::{Lent, NothingReserved};
+use self::reserved::{NothingReserved, ReservedCapacity};
 use self::term_slots::TermSlots;
 use self::terms::Terms;
 
@@ -89,11 +89,11 @@ pub(crate) struct BucketCore<C, L = NothingReserved> {
 /// The contended fields, padded to their own cache line.
 pub(crate) struct ContendedLine<L> {
     pub(crate) word: AtomicWord<Level>,
-    pub(crate) lent: L,
+    pub(crate) reserved: L,
     contention: Contention,
 }
 
-impl<C: Clock, L: Lent> BucketCore<C, L> {
+impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     /// Creates a limiter on `terms` that holds `initial` tokens.
     pub(crate) fn new(terms: Terms, initial: u64, clock: C) -> BucketCore<C, L> {
         let balance = initial.saturating_mul(terms.token).min(terms.capacity) as i64;
@@ -105,7 +105,7 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
         BucketCore {
             line: CachePadded::new(ContendedLine {
                 word: AtomicWord::new(Level::ZERO),
-                lent: L::none(),
+                reserved: L::none(),
                 contention: Contention::new(),
             }),
             slots: TermSlots::new(terms),
@@ -170,7 +170,7 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
     /// word was loaded.
     #[inline(always)]
     pub(crate) fn capacity(&self, terms: &Terms) -> u64 {
-        self.line.lent.left_of(terms, 0)
+        self.line.reserved.left_of(terms, 0)
     }
 
     /// Checks that the word is still `seen`, so that the terms it named are not a mixture;
@@ -193,7 +193,7 @@ impl<C, L: fmt::Debug> fmt::Debug for BucketCore<C, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BucketCore")
             .field("word", &self.line.word)
-            .field("lent", &self.line.lent)
+            .field("reserved", &self.line.reserved)
             .field("contention", &self.line.contention)
             .field("healed", &self.healed)
             .finish_non_exhaustive()

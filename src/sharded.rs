@@ -16,9 +16,9 @@
 //!
 //! **Capacity moves with the tokens.** A token outside the root always lies in capacity that the
 //! root has reserved. A call that moves tokens moves as much capacity with them, or takes the
-//! tokens out of capacity that stays. `lent` is the reserved capacity that is anywhere outside the
+//! tokens out of capacity that stays. `reserved` is the reserved capacity that is anywhere outside the
 //! root: in shards, in transit in calls that are moving it, in leases; but not what a call has just
-//! reserved and not yet filled. The root holds at most its capacity less `lent`:
+//! reserved and not yet filled. The root holds at most its capacity less `reserved`:
 //!
 //! ```text
 //! root(t)  = min(A(t) - level, capacity - lent)       what the root could grant at t
@@ -273,7 +273,7 @@ impl<C: Clock> Sharded<C> {
     fn of(quota: Quota, shards: Shards, clock: C) -> Sharded<C> {
         let root = BucketCore::new(Terms::of_quota(quota), quota.initial(), clock);
         let limiter = Sharded { root, shards };
-        limiter.tell();
+        limiter.set_quota_hint();
         limiter
     }
 }
@@ -296,8 +296,8 @@ impl<C: Clock> Sharded<C> {
         if let Some(left) = shard.spend(permits) {
             return Ok(self.grant_of(permits, left));
         }
-        let recalled = self.recall(index, permits)?;
-        self.ask(index, permits, recalled)
+        let lookup = self.cached_denial(index, permits)?;
+        self.acquire_elsewhere(index, permits, lookup)
     }
 
     fn acquire_up_to_at(&self, index: usize, permits: u64) -> Result<Grant, Denied> {
@@ -311,10 +311,10 @@ impl<C: Clock> Sharded<C> {
             return self.peek(0);
         }
         loop {
-            let recalled = self.recall(index, 1)?;
-            let reading = self.find(index, 1, recalled)?;
+            let lookup = self.cached_denial(index, 1)?;
+            let reading = self.find(index, 1, lookup)?;
             let there = reading.permits() + self.shards.look().0;
-            match self.ask(index, permits.min(there.max(1)), recalled) {
+            match self.acquire_elsewhere(index, permits.min(there.max(1)), lookup) {
                 // Other callers were faster.
                 Err(Denied::Wait(_) | Denied::Leased { .. }) if there > 1 => {}
                 answer => return answer,
@@ -325,14 +325,14 @@ impl<C: Clock> Sharded<C> {
     /// Returns a grant of `permits` by a shard that has `left` permits left.
     #[inline(always)]
     fn grant_of(&self, permits: u64, left: u64) -> Grant {
-        let (limit, reset_nanos) = self.shards.told();
+        let (limit, reset_nanos) = self.shards.quota_hint();
         let used = limit.saturating_sub(left);
         let forecast = Forecast::Known(Known { limit, used, reset_nanos, retry_nanos: 0 });
         Grant { permits, forecast }
     }
 
     /// Stores the quota hint: the parts of the quota in force that grants report.
-    fn tell(&self) {
+    fn set_quota_hint(&self) {
         self.root.publish(|terms| {
             let quota = terms.quota();
             let period_nanos = u128::from(quota.rate().period_nanos());
@@ -342,7 +342,8 @@ impl<C: Clock> Sharded<C> {
                 Refill::Smooth => earned.div_ceil(permits),
                 Refill::Interval => u128::from(quota.burst()).div_ceil(permits) * period_nanos,
             };
-            self.shards.tell(quota.burst(), u64::try_from(fill_nanos).unwrap_or(u64::MAX));
+            self.shards
+                .set_quota_hint(quota.burst(), u64::try_from(fill_nanos).unwrap_or(u64::MAX));
         });
     }
 }

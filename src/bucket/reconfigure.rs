@@ -8,10 +8,10 @@ use crate::time::clock::Clock;
 
 use super::BucketCore;
 use super::carry::{Carry, Holding};
-use super::reserved::Lent;
+use super::reserved::ReservedCapacity;
 use super::terms::Terms;
 
-impl<C: Clock, L: Lent> BucketCore<C, L> {
+impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     pub(crate) fn reset(&self) {
         self.change(|terms, holding| (*terms, holding.filled(terms)));
     }

@@ -8,7 +8,7 @@
 use super::terms::Terms;
 
 /// A count of the capacity that is reserved.
-pub(crate) trait Lent {
+pub(crate) trait ReservedCapacity {
     fn none() -> Self;
 
     /// Returns the capacity that `terms` leave to the word. The caller's `own` permits of the
@@ -20,7 +20,7 @@ pub(crate) trait Lent {
 #[derive(Debug)]
 pub(crate) struct NothingReserved;
 
-impl Lent for NothingReserved {
+impl ReservedCapacity for NothingReserved {
     fn none() -> NothingReserved {
         NothingReserved
     }

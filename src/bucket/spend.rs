@@ -14,7 +14,7 @@ use crate::time::clock::Clock;
 
 use super::BucketCore;
 use super::level::{Level, UNIT};
-use super::reserved::Lent;
+use super::reserved::ReservedCapacity;
 use super::terms::Terms;
 
 /// The decision of an operation, given the terms and the balance.
@@ -61,7 +61,7 @@ pub(crate) struct NotSpent {
     pub(crate) forecast: Forecast,
 }
 
-impl<C: Clock, L: Lent> BucketCore<C, L> {
+impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     #[inline(always)]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.spend::<true>(move |terms, balance| all_of(permits, terms, balance)).map(Spent::grant)
@@ -203,7 +203,7 @@ impl<C: Clock, L: Lent> BucketCore<C, L> {
             None if is_first => return Attempt::Missed { found: seen, has_lost: false },
             None => terms.accrued(now_nanos),
         };
-        let capacity = self.line.lent.left_of(&terms, own);
+        let capacity = self.line.reserved.left_of(&terms, own);
         let balance = seen.balance(accrued, capacity);
         let charged = charge(&terms, balance);
         if let Ok(Spend::Some { permits, cost }) = charged

@@ -198,7 +198,7 @@ impl DenialCache {
     /// Returns the cached denial if it answers a request for `permits` and no permits have come
     /// back since.
     #[inline(always)]
-    pub(crate) fn recall(&self, permits: u64, returns: u64) -> Option<CachedDenial> {
+    pub(crate) fn cached_denial(&self, permits: u64, returns: u64) -> Option<CachedDenial> {
         // ORDERING: Relaxed. No data is read through it: it spares calls without a cached denial
         // the rest.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
@@ -248,11 +248,11 @@ impl DenialCache {
         }
         for (word, value) in self.words.iter().zip(denial.to_words()) {
             // ORDERING: Release, so that a reader that sees the value sees the CAS above; pairs
-            // with the fence in `recall`.
+            // with the fence in `cached_denial`.
             // MODEL: `a_remembered_denial_is_of_one_refusal`.
             word.store(value, Release);
         }
-        // ORDERING: Release; pairs with the load in `recall`.
+        // ORDERING: Release; pairs with the load in `cached_denial`.
         // MODEL: `a_remembered_denial_is_of_one_refusal`.
         self.writers.store(before.wrapping_add(2), Release);
     }

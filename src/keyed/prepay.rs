@@ -21,13 +21,13 @@ pub trait Prepay<K: ?Sized> {
     fn hash(&self, key: &K) -> u64;
 
     /// Takes all of `permits` for the key with `hash`, or none. Does not report to the observer.
-    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied>;
+    fn acquire(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied>;
 
     /// Takes some permits for the key in advance, if it is known, and if it has as many to spare.
     fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid>;
 
     /// Reports a decision to the store's observer.
-    fn tell(&self, key: &K, permits: u64, is_granted: bool);
+    fn notify(&self, key: &K, permits: u64, is_granted: bool);
 }
 
 /// A shared store.
@@ -45,8 +45,8 @@ impl<K: ?Sized, S: Prepay<K> + ?Sized> Prepay<K> for &S {
     }
 
     #[inline(always)]
-    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
-        (**self).ask(hash, key, permits)
+    fn acquire(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+        (**self).acquire(hash, key, permits)
     }
 
     fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid> {
@@ -54,8 +54,8 @@ impl<K: ?Sized, S: Prepay<K> + ?Sized> Prepay<K> for &S {
     }
 
     #[inline(always)]
-    fn tell(&self, key: &K, permits: u64, is_granted: bool) {
-        (**self).tell(key, permits, is_granted);
+    fn notify(&self, key: &K, permits: u64, is_granted: bool) {
+        (**self).notify(key, permits, is_granted);
     }
 }
 

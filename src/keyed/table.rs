@@ -291,9 +291,9 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     /// Runs concurrently with other calls: a key that moves meanwhile may be missed, or come twice.
     /// Reads the clock once for each line; writes nothing; does not allocate.
     pub fn iter(&self) -> impl Iterator<Item = TableEntry> + '_ {
-        self.table.live().map(|(print, balance)| {
+        self.table.live().map(|(fingerprint, balance)| {
             let missing = (self.table.ticks.span - balance).max(0) as u64;
-            TableEntry { print, full_after: self.tiers.time(missing) }
+            TableEntry { fingerprint, full_after: self.tiers.time(missing) }
         })
     }
 

@@ -99,7 +99,7 @@ impl<C: Clock> CalendarWindow<C> {
     /// Returns the maximum number of permits in one window.
     #[must_use]
     pub fn limit(&self) -> u64 {
-        self.core.tally().amounts().get()
+        self.core.counter().amounts().get()
     }
 
     /// Returns the permits that were granted in the present window.
@@ -129,7 +129,7 @@ impl<C: Clock> CalendarWindow<C> {
     /// ```
     #[must_use]
     pub fn window(&self) -> Range<Duration> {
-        self.core.tally().span(self.core.clock().now_nanos()).durations()
+        self.core.counter().span(self.core.clock().now_nanos()).durations()
     }
 
     /// Enforces `limit` permits per window from now on.
@@ -143,7 +143,7 @@ impl<C: Clock> CalendarWindow<C> {
     /// [`ConfigError::Limit`], with the largest limit that this limiter can count
     /// to. The limiter is then unchanged.
     pub fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
-        self.core.tally().amounts().set(limit)
+        self.core.counter().amounts().set(limit)
     }
 }
 

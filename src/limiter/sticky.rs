@@ -109,11 +109,11 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     }
 
     fn of(limiter: L, places: usize, clock: C) -> Sticky<L, C> {
-        let memory = |_| CachePadded::new(DenialCache::new());
+        let denials = |_| CachePadded::new(DenialCache::new());
         Sticky {
             limiter,
             clock,
-            memories: (0..places.next_power_of_two()).map(memory).collect(),
+            memories: (0..places.next_power_of_two()).map(denials).collect(),
             forgotten: CachePadded::new(AtomicWord::new(0)),
         }
     }
@@ -136,21 +136,21 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     /// Returns the answer of `ask` to a request for `permits`, or the cached denial.
     #[inline]
     fn ask<T>(&self, permits: u64, ask: impl FnOnce() -> Result<T, Denied>) -> Result<T, Denied> {
-        let memory = &self.memories[thread_index() & (self.memories.len() - 1)];
+        let denials = &self.memories[thread_index() & (self.memories.len() - 1)];
         // ORDERING: Acquire; pairs with `forget`. It precedes the call to the limiter, so that a
         // denial from before a change is stored with the count from before it.
         // MODEL: `a_sticky_denial_of_before_a_change_is_not_remembered_after_it`.
         let forgotten = self.forgotten.load(Acquire);
-        if let Some(remembered) = memory.recall(permits, forgotten) {
+        if let Some(remembered) = denials.cached_denial(permits, forgotten) {
             match remembered.at(self.clock.now_nanos()) {
                 Some(denied) => return Err(denied),
                 // Otherwise every later grant would read the clock here.
-                None => memory.clear(),
+                None => denials.clear(),
             }
         }
         let answer = ask();
         if let Err(Denied::Wait(_)) = &answer {
-            self.remember(memory, permits, forgotten);
+            self.remember(denials, permits, forgotten);
         }
         answer
     }
@@ -160,12 +160,12 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     /// It asks the limiter once more: the clock must be read before the answer, and the first
     /// answer may be stale by any time for which this thread was suspended.
     #[cold]
-    fn remember(&self, memory: &DenialCache, permits: u64, forgotten: u64) {
+    fn remember(&self, denials: &DenialCache, permits: u64, forgotten: u64) {
         let now_nanos = self.clock.now_nanos();
         if let Err(Denied::Wait(shortfall)) = self.limiter.peek(permits) {
             // For no more permits than were requested: among several limiters, a larger
             // request may be denied by another one.
-            memory.note(&CachedDenial::new(permits, permits, forgotten, now_nanos, &shortfall));
+            denials.note(&CachedDenial::new(permits, permits, forgotten, now_nanos, &shortfall));
         }
     }
 }

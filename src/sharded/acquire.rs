@@ -10,7 +10,7 @@ use super::root_access::Reading;
 
 /// A call's knowledge of its shard's denial cache.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Recalled {
+pub(super) struct CacheLookup {
     /// Count of returns, read before anything else, so that later returns change it.
     pub(super) returns: u64,
     /// Time, if the clock was read.
@@ -20,16 +20,17 @@ pub(super) struct Recalled {
 impl<C: Clock> Sharded<C> {
     /// Returns the cached denial as an error if it answers this request and still holds.
     #[inline(always)]
-    pub(super) fn recall(&self, index: usize, permits: u64) -> Result<Recalled, Denied> {
+    pub(super) fn cached_denial(&self, index: usize, permits: u64) -> Result<CacheLookup, Denied> {
         let returns = self.returns();
-        let memory = self.shards.memory(index);
-        let Some(remembered) = memory.and_then(|memory| memory.recall(permits, returns)) else {
-            return Ok(Recalled { returns, now_nanos: None });
+        let denials = self.shards.denials(index);
+        let Some(remembered) = denials.and_then(|denials| denials.cached_denial(permits, returns))
+        else {
+            return Ok(CacheLookup { returns, now_nanos: None });
         };
         let now_nanos = self.clock().now_nanos();
         match remembered.at(now_nanos) {
             Some(denied) => Err(denied),
-            None => Ok(Recalled { returns, now_nanos: Some(now_nanos) }),
+            None => Ok(CacheLookup { returns, now_nanos: Some(now_nanos) }),
         }
     }
 
@@ -42,124 +43,124 @@ impl<C: Clock> Sharded<C> {
     /// Takes `permits` for a caller of the shard at `index`, or denies them.
     #[cold]
     #[inline(never)]
-    pub(super) fn ask(
+    pub(super) fn acquire_elsewhere(
         &self,
         index: usize,
         permits: u64,
-        recalled: Recalled,
+        lookup: CacheLookup,
     ) -> Result<Grant, Denied> {
         if permits == 0 {
             return self.peek(0);
         }
-        let mut reading = self.find(index, permits, recalled)?;
-        let mut hand = InTransit::of(&self.shards, index);
-        hand.take(index);
-        if hand.tokens >= permits {
-            hand.tokens -= permits;
-            return Ok(self.grant_of(permits, hand.tokens));
+        let mut reading = self.find(index, permits, lookup)?;
+        let mut moving = InTransit::of(&self.shards, index);
+        moving.take(index);
+        if moving.tokens >= permits {
+            moving.tokens -= permits;
+            return Ok(self.grant_of(permits, moving.tokens));
         }
-        if hand.room > 0 {
+        if moving.room > 0 {
             // Read again, now that the capacity is in transit: what the root has cut off until now,
             // while there were tokens in that capacity, must not be drawn into it.
             reading = self.root.look_at(self.clock().now_nanos());
         }
-        match self.draw(&mut hand, &reading, permits) {
+        match self.refill(&mut moving, &reading, permits) {
             Some(grant) => Ok(grant),
-            None => self.scrape(hand, reading.now_nanos, permits),
+            None => self.steal(moving, reading.now_nanos, permits),
         }
     }
 
     /// Takes `permits`, and a refill for later calls, if the root holds enough for both.
-    fn draw(&self, hand: &mut InTransit<'_>, reading: &Reading, permits: u64) -> Option<Grant> {
-        let wanted = self.shards.next_draw_of(reading.permits(), hand.room, permits);
-        if wanted < permits || wanted <= hand.tokens {
+    fn refill(&self, moving: &mut InTransit<'_>, reading: &Reading, permits: u64) -> Option<Grant> {
+        let wanted = self.shards.next_refill_of(reading.permits(), moving.room, permits);
+        if wanted < permits || wanted <= moving.tokens {
             return None;
         }
-        self.close(hand, reading.now_nanos, wanted);
-        let grant = self.draw_into(hand, reading.now_nanos, wanted - hand.tokens)?;
-        hand.tokens -= permits;
-        Some(Grant { permits, forecast: grant.forecast.with_more(hand.tokens as i64) })
+        self.close(moving, reading.now_nanos, wanted);
+        let grant = self.refill_into(moving, reading.now_nanos, wanted - moving.tokens)?;
+        moving.tokens -= permits;
+        Some(Grant { permits, forecast: grant.forecast.with_more(moving.tokens as i64) })
     }
 
     /// Takes `tokens` from the root into transit, and reserves the capacity that is missing for
     /// them. The clock must have been read after the capacity in transit was taken. Returns `None`
     /// if other callers were faster.
-    pub(super) fn draw_into(
+    pub(super) fn refill_into(
         &self,
-        hand: &mut InTransit<'_>,
+        moving: &mut InTransit<'_>,
         now_nanos: u64,
         tokens: u64,
     ) -> Option<Grant> {
-        let own = (hand.tokens + tokens).saturating_sub(hand.room);
+        let own = (moving.tokens + tokens).saturating_sub(moving.room);
         if own > 0 {
-            self.root.lend(own);
-            hand.room += own;
+            self.root.reserve(own);
+            moving.room += own;
         }
-        let drawn = self.root.draw(now_nanos, own, tokens).ok();
+        let drawn = self.root.refill(now_nanos, own, tokens).ok();
         if drawn.is_some() {
-            hand.tokens += tokens;
+            moving.tokens += tokens;
         } else if own > 0 {
             // This capacity never held a token, but the root lacked it meanwhile, and callers may
             // have been refused because of that.
-            self.root.take_back_simply(own);
-            hand.room -= own;
+            self.root.release_unused(own);
+            moving.room -= own;
             self.shards.returned();
         }
         drawn
     }
 
     /// Takes `permits` from anywhere: what is in transit, the root, other shards.
-    fn scrape(
+    fn steal(
         &self,
-        mut hand: InTransit<'_>,
+        mut moving: InTransit<'_>,
         now_nanos: u64,
         permits: u64,
     ) -> Result<Grant, Denied> {
         loop {
-            let from_root = permits.saturating_sub(hand.tokens);
-            let shortfall = match self.root.draw(now_nanos, 0, from_root) {
+            let from_root = permits.saturating_sub(moving.tokens);
+            let shortfall = match self.root.refill(now_nanos, 0, from_root) {
                 Ok(grant) => {
-                    hand.tokens -= permits - from_root;
-                    self.close_now(&mut hand);
-                    let forecast = grant.forecast.with_more(hand.tokens as i64);
+                    moving.tokens -= permits - from_root;
+                    self.close_now(&mut moving);
+                    let forecast = grant.forecast.with_more(moving.tokens as i64);
                     return Ok(Grant { permits, forecast });
                 }
                 Err(Denied::Wait(shortfall)) => shortfall,
                 Err(never) => return Err(never),
             };
             let in_root = shortfall.remaining();
-            let outside = hand.tokens + self.shards.left_beside(hand.index());
+            let outside = moving.tokens + self.shards.left_beside(moving.index());
             if in_root + outside < permits {
-                let index = hand.index();
-                drop(hand);
+                let index = moving.index();
+                drop(moving);
                 // The capacity in transit may have to be released, too. If there are enough permits
                 // by then, any wait will do.
-                let recalled = Recalled { returns: self.returns(), now_nanos: None };
+                let lookup = CacheLookup { returns: self.returns(), now_nanos: None };
                 let denied = Denied::Wait(shortfall.of_all(permits, outside));
-                return self.find(index, permits, recalled).and(Err(denied));
+                return self.find(index, permits, lookup).and(Err(denied));
             }
             for next in 1..self.shards.count() {
-                if hand.tokens + in_root >= permits {
+                if moving.tokens + in_root >= permits {
                     break;
                 }
-                hand.take(hand.index().wrapping_add(next));
+                moving.take(moving.index().wrapping_add(next));
             }
         }
     }
 
     /// Releases empty capacity in transit to the root, but keeps at least `keep` of it. It must
     /// have been in transit, and as empty, at `now_nanos`.
-    pub(super) fn close(&self, hand: &mut InTransit<'_>, now_nanos: u64, keep: u64) {
-        let spare = hand.room.saturating_sub(keep.max(hand.tokens));
-        if spare > 0 && self.root.take_back(now_nanos, spare) {
-            hand.room -= spare;
+    pub(super) fn close(&self, moving: &mut InTransit<'_>, now_nanos: u64, keep: u64) {
+        let spare = moving.room.saturating_sub(keep.max(moving.tokens));
+        if spare > 0 && self.root.release(now_nanos, spare) {
+            moving.room -= spare;
         }
     }
 
     /// Does the same for all capacity that is empty now.
-    pub(super) fn close_now(&self, hand: &mut InTransit<'_>) {
-        if hand.room > hand.tokens {
-            self.close(hand, self.clock().now_nanos(), 0);
+    pub(super) fn close_now(&self, moving: &mut InTransit<'_>) {
+        if moving.room > moving.tokens {
+            self.close(moving, self.clock().now_nanos(), 0);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::decision::denied::Denied;
 use crate::time::clock::Clock;
 
 use super::Sharded;
-use super::acquire::Recalled;
+use super::acquire::CacheLookup;
 use super::in_transit::InTransit;
 use super::root_access::Reading;
 
@@ -50,17 +50,17 @@ impl<C: Clock> Sharded<C> {
         &self,
         index: usize,
         permits: u64,
-        Recalled { returns, now_nanos }: Recalled,
+        CacheLookup { returns, now_nanos }: CacheLookup,
     ) -> Result<Reading, Denied> {
         let reading = self.root.look_at(now_nanos.unwrap_or_else(|| self.clock().now_nanos()));
         if permits <= reading.permits() {
             return Ok(reading);
         }
         self.seek(index, permits, reading).map_err(|Lack { denied, now_nanos, most }| {
-            if let (Denied::Wait(shortfall), Some(memory)) = (&denied, self.shards.memory(index))
+            if let (Denied::Wait(shortfall), Some(denials)) = (&denied, self.shards.denials(index))
                 && permits <= most
             {
-                memory.note(&CachedDenial::new(permits, most, returns, now_nanos, shortfall));
+                denials.note(&CachedDenial::new(permits, most, returns, now_nanos, shortfall));
             }
             denied
         })
@@ -87,7 +87,7 @@ impl<C: Clock> Sharded<C> {
         let limit = reading.limit().saturating_sub(leased);
         let is_needed = permits <= seen.there() + spare
             || permits <= limit && permits > limit.saturating_sub(spare)
-            || self.shards.draw_of(seen.there()) == 0;
+            || self.shards.refill_of(seen.there()) == 0;
         if spare > 0 && is_needed && permits <= reading.limit() {
             // What the root has earned by then beyond its capacity is lost.
             let now_nanos = self.close_all(index);
@@ -112,12 +112,12 @@ impl<C: Clock> Sharded<C> {
     /// Releases the empty capacity of all shards, and returns the clock reading that was used. (If
     /// the clock is behind, or the terms are being changed, the capacity stays reserved.)
     fn close_all(&self, index: usize) -> u64 {
-        let mut hand = InTransit::of(&self.shards, index);
+        let mut moving = InTransit::of(&self.shards, index);
         for next in 0..self.shards.count() {
-            hand.take_spare(next);
+            moving.take_spare(next);
         }
         let now_nanos = self.clock().now_nanos();
-        self.close(&mut hand, now_nanos, 0);
+        self.close(&mut moving, now_nanos, 0);
         now_nanos
     }
 }

@@ -24,27 +24,27 @@ impl<C: Clock + Sync> Sharded<C> {
             return self.acquire_at(index, permits.min(1)).map(Lease::spent);
         };
         if permits > 0 && shard.look().left() == 0 {
-            let _ = self.recall(index, 1)?;
+            let _ = self.cached_denial(index, 1)?;
         }
         for attempt in 0..TRIES {
             // Two callers that each reserve all there is leave nothing to either, so each try asks
             // for less.
             let most = (permits >> attempt).clamp(permits.min(1), Lease::MAX);
             let before = self.root.limit();
-            let mut hand = InTransit::of(&self.shards, index);
-            let forecast = self.fill(&mut hand, most);
-            let room = hand.part_with(most);
+            let mut moving = InTransit::of(&self.shards, index);
+            let forecast = self.fill(&mut moving, most);
+            let room = moving.part_with(most);
             if room > 0 || permits == 0 {
                 self.root.begin_lease(room);
-                let grant = self.grant_of(room, hand.tokens);
+                let grant = self.grant_of(room, moving.tokens);
                 let grant = forecast.map_or(grant, |forecast| Grant { forecast, ..grant });
                 // The permits were taken under one of these two limits.
                 let limit = before.max(self.root.limit());
                 return Ok(Lease::of_shard(grant, ShardHome { limiter: self, index, room, limit }));
             }
-            drop(hand);
+            drop(moving);
             // Either a permit has come back, or this is the denial.
-            self.find(index, 1, self.recall(index, 1)?)?;
+            self.find(index, 1, self.cached_denial(index, 1)?)?;
         }
         self.acquire_at(index, 1).map(Lease::spent)
     }
@@ -52,23 +52,23 @@ impl<C: Clock + Sync> Sharded<C> {
     /// Takes tokens until `permits` are in transit, or all that this shard and the root have; if
     /// these have none, takes what another shard has. Returns the forecast of the root if it took
     /// any from there.
-    fn fill(&self, hand: &mut InTransit<'_>, permits: u64) -> Option<Forecast> {
-        hand.take(hand.index());
+    fn fill(&self, moving: &mut InTransit<'_>, permits: u64) -> Option<Forecast> {
+        moving.take(moving.index());
         let mut forecast = None;
-        if hand.tokens < permits {
+        if moving.tokens < permits {
             // The clock is read after the capacity is in transit, as for any refill.
             let now_nanos = self.clock().now_nanos();
             let there = self.root.look_at(now_nanos).permits();
-            let missing = there.min(permits - hand.tokens);
+            let missing = there.min(permits - moving.tokens);
             if missing > 0 {
-                forecast = self.draw_into(hand, now_nanos, missing).map(|grant| grant.forecast);
+                forecast = self.refill_into(moving, now_nanos, missing).map(|grant| grant.forecast);
             }
         }
         for next in 1..self.shards.count() {
-            if hand.tokens > 0 || permits == 0 {
+            if moving.tokens > 0 || permits == 0 {
                 break;
             }
-            hand.take(hand.index().wrapping_add(next));
+            moving.take(moving.index().wrapping_add(next));
         }
         forecast
     }
@@ -84,7 +84,7 @@ impl<C: Clock + Sync> Sharded<C> {
         if self.shards.at(index).is_none() {
             return self.acquire_at(index, permits).map(Receipt::spent);
         }
-        self.find(index, permits, self.recall(index, permits)?)?;
+        self.find(index, permits, self.cached_denial(index, permits)?)?;
         match self.lease_at(index, permits) {
             Ok(lease) if lease.left() == permits => Ok(Receipt::of_lease(lease)),
             // Too few: return them.
@@ -100,8 +100,8 @@ impl<C: Clock + Sync> PutBack for Sharded<C> {
     fn put_back(&self, home: ShardHome<'_>, tokens: u64) {
         self.root.end_lease(home.room);
         // If the burst was lowered, there is no capacity for all of them.
-        let tokens = tokens.saturating_sub(self.root.overlent_since(home.limit));
-        let mut hand = InTransit::with(&self.shards, home.index, home.room, tokens);
-        self.close_now(&mut hand);
+        let tokens = tokens.saturating_sub(self.root.overreserved_since(home.limit));
+        let mut moving = InTransit::with(&self.shards, home.index, home.room, tokens);
+        self.close_now(&mut moving);
     }
 }

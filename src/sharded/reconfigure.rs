@@ -37,7 +37,7 @@ impl<C: Clock> Sharded<C> {
     pub fn reconfigure(&self, quota: Quota, carry: Carry) {
         let terms = Terms::of_quota(quota);
         self.change(|tokens| self.root.reconfigure(&terms, carry, tokens));
-        self.tell();
+        self.set_quota_hint();
     }
 
     /// Makes the limiter full again. The schedule of an interval refill is unchanged.
@@ -74,14 +74,14 @@ impl<C: Clock> Sharded<C> {
     /// Empties the shards, calls `change` with the tokens that were in them, and releases their
     /// capacity.
     fn change(&self, change: impl FnOnce(u64)) {
-        let mut hand = InTransit::of(&self.shards, 0);
+        let mut moving = InTransit::of(&self.shards, 0);
         for index in 0..self.shards.count() {
-            hand.take(index);
+            moving.take(index);
         }
-        change(hand.tokens);
+        change(moving.tokens);
         // Anything that the root cuts off from now on was earned while this capacity was empty.
-        self.root.take_back_simply(hand.room);
-        (hand.room, hand.tokens) = (0, 0);
+        self.root.release_unused(moving.room);
+        (moving.room, moving.tokens) = (0, 0);
         self.shards.changed();
     }
 }

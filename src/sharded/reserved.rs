@@ -1,6 +1,6 @@
 //! Counts of the reserved capacity, and of the part of it that leases hold.
 
-use crate::bucket::reserved::Lent;
+use crate::bucket::reserved::ReservedCapacity;
 use crate::bucket::terms::Terms;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::{Relaxed, Release};
@@ -8,7 +8,7 @@ use crate::sync::Ordering::{Relaxed, Release};
 /// Reserved capacity, in permits.
 #[derive(Debug)]
 pub(crate) struct Reserved {
-    lent: AtomicWord<u64>,
+    reserved: AtomicWord<u64>,
     /// The part that leases and receipts hold: no call in progress releases it.
     leased: AtomicWord<u64>,
 }
@@ -37,33 +37,33 @@ impl Reserved {
     }
 
     /// Reserves `permits` more. Must be called before any token is put into that capacity.
-    pub(crate) fn lend(&self, permits: u64) {
+    pub(crate) fn reserve(&self, permits: u64) {
         // ORDERING: Relaxed. A call that finds the word as left by the refill that filled this
         // capacity must see the reservation too: the refill's CAS is a Release after this. Until
         // then the capacity is empty, and no call needs to know of it.
         // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
-        self.lent.fetch_add(permits, Relaxed);
+        self.reserved.fetch_add(permits, Relaxed);
     }
 
     /// Returns by how many permits the reserved capacity exceeds the capacity of `terms`.
     pub(crate) fn beyond(&self, terms: &Terms) -> u64 {
         // ORDERING: Relaxed. After the load of the word, as in `left_of`.
         // MODEL: `a_lease_of_a_shard_gives_back_all_that_was_not_used`.
-        self.lent.load(Relaxed).saturating_sub(terms.capacity / terms.token)
+        self.reserved.load(Relaxed).saturating_sub(terms.capacity / terms.token)
     }
 
     /// Releases `permits` of reserved capacity that have no tokens in them.
-    pub(crate) fn take_back(&self, permits: u64) {
+    pub(crate) fn release(&self, permits: u64) {
         // ORDERING: Release, so that it comes after the CAS or the load that settled the word, and
         // after the CASes that took the capacity out of its shard.
         // MODEL: none; loom never moves a read-modify-write before what precedes it.
-        self.lent.fetch_sub(permits, Release);
+        self.reserved.fetch_sub(permits, Release);
     }
 }
 
-impl Lent for Reserved {
+impl ReservedCapacity for Reserved {
     fn none() -> Reserved {
-        Reserved { lent: AtomicWord::new(0), leased: AtomicWord::new(0) }
+        Reserved { reserved: AtomicWord::new(0), leased: AtomicWord::new(0) }
     }
 
     #[inline]
@@ -73,7 +73,7 @@ impl Lent for Reserved {
         // or the word has changed and the caller's CAS fails. Missing a release only means to hold
         // less than is allowed.
         // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
-        let lent = self.lent.load(Relaxed).saturating_sub(own);
-        terms.capacity.saturating_sub(lent.saturating_mul(terms.token))
+        let reserved = self.reserved.load(Relaxed).saturating_sub(own);
+        terms.capacity.saturating_sub(reserved.saturating_mul(terms.token))
     }
 }

@@ -95,7 +95,7 @@ impl<C: Clock> BucketCore<C, Reserved> {
 
     /// Takes all of `permits` or none, by a clock that was read at `now_nanos`. The caller's `own`
     /// permits of the reserved capacity have only just been reserved.
-    pub(crate) fn draw(&self, now_nanos: u64, own: u64, permits: u64) -> Result<Grant, Denied> {
+    pub(crate) fn refill(&self, now_nanos: u64, own: u64, permits: u64) -> Result<Grant, Denied> {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
         let seen = self.line.word.load(Acquire);
@@ -122,29 +122,29 @@ impl<C: Clock> BucketCore<C, Reserved> {
     }
 
     /// Reserves capacity for `permits`: it is no longer the word's.
-    pub(crate) fn lend(&self, permits: u64) {
-        self.line.lent.lend(permits);
+    pub(crate) fn reserve(&self, permits: u64) {
+        self.line.reserved.reserve(permits);
     }
 
     /// Counts capacity for `permits`, which is reserved, as held by a lease.
     pub(crate) fn begin_lease(&self, permits: u64) {
-        self.line.lent.lease(permits);
+        self.line.reserved.lease(permits);
     }
 
     /// Ends that count; the capacity is about to be put back.
     pub(crate) fn end_lease(&self, permits: u64) {
-        self.line.lent.end_lease(permits);
+        self.line.reserved.end_lease(permits);
     }
 
     /// Returns the capacity that leases hold.
     pub(crate) fn leased(&self) -> u64 {
-        self.line.lent.leased()
+        self.line.reserved.leased()
     }
 
     /// Releases capacity for `permits`, where nothing can have been cut off because of it: it was
     /// only just reserved and never used, or the word's contents have been replaced since.
-    pub(crate) fn take_back_simply(&self, permits: u64) {
-        self.line.lent.take_back(permits);
+    pub(crate) fn release_unused(&self, permits: u64) {
+        self.line.reserved.release(permits);
     }
 
     /// Releases capacity for `permits` if at `now_nanos` it was empty, and held by this caller
@@ -160,7 +160,7 @@ impl<C: Clock> BucketCore<C, Reserved> {
     /// does not have to read the clock again. Its terms earn from its earlier reading on, and under
     /// them something may have been cut off. So while a change is in progress, the capacity stays
     /// reserved.
-    pub(crate) fn take_back(&self, now_nanos: u64, permits: u64) -> bool {
+    pub(crate) fn release(&self, now_nanos: u64, permits: u64) -> bool {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `room_given_back_was_empty`.
         let mut seen = self.line.word.load(Acquire);
@@ -183,7 +183,7 @@ impl<C: Clock> BucketCore<C, Reserved> {
             match settled {
                 Ok(false) => return false,
                 Ok(true) => {
-                    self.line.lent.take_back(permits);
+                    self.line.reserved.release(permits);
                     return true;
                 }
                 Err(found) => seen = found,
@@ -198,10 +198,10 @@ impl<C: Clock> BucketCore<C, Reserved> {
 
     /// Returns by how many permits the reserved capacity exceeds the limit, if that was lowered
     /// from `limit`. (If it was not, any excess has only just been reserved.)
-    pub(crate) fn overlent_since(&self, limit: u64) -> u64 {
+    pub(crate) fn overreserved_since(&self, limit: u64) -> u64 {
         self.now_in_force(|terms| {
             let is_lower = terms.capacity / terms.token < limit;
-            if is_lower { self.line.lent.beyond(terms) } else { 0 }
+            if is_lower { self.line.reserved.beyond(terms) } else { 0 }
         })
     }
 

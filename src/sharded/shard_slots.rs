@@ -19,7 +19,7 @@ use super::shard_word::ShardWord;
 #[derive(Debug)]
 pub(super) struct ShardSlot {
     pub(super) line: CachePadded<ShardLine>,
-    pub(super) memory: CachePadded<DenialCache>,
+    pub(super) denials: CachePadded<DenialCache>,
 }
 
 /// The shards, and the count that they share.
@@ -54,7 +54,7 @@ impl ShardArray {
         debug_assert!(count.is_power_of_two() && count <= MAX_PLACES);
         let place = |_| ShardSlot {
             line: CachePadded::new(ShardLine::new(ShardWord::NONE)),
-            memory: CachePadded::new(DenialCache::new()),
+            denials: CachePadded::new(DenialCache::new()),
         };
         ShardArray {
             list: (0..count).map(place).collect(),

@@ -9,15 +9,15 @@ use super::shard_slots::{ShardArray, ShardSlot, ShardSlots};
 
 /// Largest refill. Its cost, divided by that many permits, is a small part of a nanosecond each;
 /// more tokens would only be missing elsewhere.
-const MAX_DRAW: u64 = 1_024;
+const MAX_REFILL: u64 = 1_024;
 
 /// First refill of a shard; each later one is twice as large. So a shard that is seldom used keeps
 /// little from the others.
-const FIRST_DRAW: u64 = 16;
+const FIRST_REFILL: u64 = 16;
 
 /// Smallest refill. Less is not worth the four read-modify-writes of a refill, one of them on the
 /// root's line; reserving capacity adds one more on that line.
-const MIN_DRAW: u64 = 4;
+const MIN_REFILL: u64 = 4;
 
 /// Divisor of the permits in the root: if every shard refills once, they take at most one part in
 /// `SHARE` together.
@@ -29,12 +29,12 @@ pub(super) struct Shards {
     /// Number of changes of the terms, after which an earlier denial may no longer hold. (Returns
     /// of tokens are counted where the shards are.)
     changes: AtomicWord<u64>,
-    told: Told,
+    quota_hint: QuotaHint,
 }
 
 /// Quota hint: the parts of the quota in force that grants report.
 #[derive(Debug)]
-struct Told {
+struct QuotaHint {
     limit: AtomicWord<u64>,
     fill_nanos: AtomicWord<u64>,
 }
@@ -52,8 +52,8 @@ impl Shards {
     }
 
     fn of(places: ShardSlots) -> Shards {
-        let told = Told { limit: AtomicWord::new(0), fill_nanos: AtomicWord::new(0) };
-        Shards { places, changes: AtomicWord::new(0), told }
+        let quota_hint = QuotaHint { limit: AtomicWord::new(0), fill_nanos: AtomicWord::new(0) };
+        Shards { places, changes: AtomicWord::new(0), quota_hint }
     }
 
     pub(super) fn places(&self) -> &ShardSlots {
@@ -84,22 +84,22 @@ impl Shards {
 
     /// Returns the denial cache of the shard at `index`.
     #[inline(always)]
-    pub(super) fn memory(&self, index: usize) -> Option<&DenialCache> {
-        self.place(index).map(|place| &*place.memory)
+    pub(super) fn denials(&self, index: usize) -> Option<&DenialCache> {
+        self.place(index).map(|place| &*place.denials)
     }
 
     /// Returns the refill that a shard may take from a root that holds `permits`: large far from
     /// the limit, 0 near it.
-    pub(super) fn draw_of(&self, permits: u64) -> u64 {
+    pub(super) fn refill_of(&self, permits: u64) -> u64 {
         match permits / (SHARE * self.count().max(1) as u64) {
-            ..MIN_DRAW => 0,
-            share => share.min(MAX_DRAW),
+            ..MIN_REFILL => 0,
+            share => share.min(MAX_REFILL),
         }
     }
 
     /// Returns the same for a shard that has capacity `room` and a request of `asked`.
-    pub(super) fn next_draw_of(&self, permits: u64, room: u64, asked: u64) -> u64 {
-        self.draw_of(permits).min(2 * room.max(asked).max(FIRST_DRAW / 2))
+    pub(super) fn next_refill_of(&self, permits: u64, room: u64, asked: u64) -> u64 {
+        self.refill_of(permits).min(2 * room.max(asked).max(FIRST_REFILL / 2))
     }
 
     /// Returns the tokens in all shards except the one at `index`, each as it was when it was read.
@@ -122,7 +122,7 @@ impl Shards {
         let Some(ShardArray { returns, .. }) = self.places.table() else { return 0 };
         // ORDERING: Acquire. A caller that sees a return counted sees the tokens; a caller that
         // does not will find that the count has moved on. Pairs with `returned`. (The fence in
-        // `DenialCache::recall`, which comes next, would also suffice.)
+        // `DenialCache::cached_denial`, which comes next, would also suffice.)
         // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
         let returns = returns.load(Acquire);
         // ORDERING: Acquire; the same, for `changed`.
@@ -148,21 +148,21 @@ impl Shards {
     }
 
     /// Returns the quota hint: the limit, and the time in which that much is earned.
-    pub(super) fn told(&self) -> (u64, u64) {
+    pub(super) fn quota_hint(&self) -> (u64, u64) {
         // ORDERING: Relaxed. No decision depends on them.
         // MODEL: none; they are only told.
-        let limit = self.told.limit.load(Relaxed);
+        let limit = self.quota_hint.limit.load(Relaxed);
         // ORDERING: Relaxed, the same.
         // MODEL: none; they are only told.
-        (limit, self.told.fill_nanos.load(Relaxed))
+        (limit, self.quota_hint.fill_nanos.load(Relaxed))
     }
 
-    pub(super) fn tell(&self, limit: u64, fill_nanos: u64) {
-        // ORDERING: Relaxed, as in `told`.
+    pub(super) fn set_quota_hint(&self, limit: u64, fill_nanos: u64) {
+        // ORDERING: Relaxed, as in `quota_hint`.
         // MODEL: none; they are only told.
-        self.told.limit.store(limit, Relaxed);
-        // ORDERING: Relaxed, as in `told`.
+        self.quota_hint.limit.store(limit, Relaxed);
+        // ORDERING: Relaxed, as in `quota_hint`.
         // MODEL: none; they are only told.
-        self.told.fill_nanos.store(fill_nanos, Relaxed);
+        self.quota_hint.fill_nanos.store(fill_nanos, Relaxed);
     }
 }

@@ -104,18 +104,18 @@ pub(crate) trait OneLimit: WindowCounter {
 /// A limiter whose state is a word of a `T`.
 pub(crate) struct CounterCore<T, C> {
     word: HotWord<u64>,
-    tally: T,
+    counter: T,
     clock: C,
     healed: AtomicWord<u64>,
 }
 
 impl<T: OneLimit, C> CounterCore<T, C> {
     pub(crate) fn limit(&self) -> &Limit {
-        self.tally.limit()
+        self.counter.limit()
     }
 
     pub(crate) fn window_nanos(&self) -> u64 {
-        self.tally.window_nanos()
+        self.counter.window_nanos()
     }
 }
 
@@ -129,29 +129,29 @@ impl<C: Clock> CounterCore<FromFirst, C> {
         self,
         max_limit: u64,
     ) -> Result<CounterCore<FromFirst, C>, ConfigError> {
-        Ok(CounterCore::new(self.tally.with_max_limit(max_limit)?, self.clock))
+        Ok(CounterCore::new(self.counter.with_max_limit(max_limit)?, self.clock))
     }
 
     /// Returns the length of a tick; a window is too long by less than this.
     pub(crate) fn resolution_nanos(&self) -> u64 {
-        self.tally.tick_nanos()
+        self.counter.tick_nanos()
     }
 }
 
 impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
-    pub(crate) fn new(tally: T, clock: C) -> CounterCore<T, C> {
-        let now = tally.now(clock.now_nanos());
+    pub(crate) fn new(counter: T, clock: C) -> CounterCore<T, C> {
+        let now = counter.now(clock.now_nanos());
         CounterCore {
-            word: HotWord::new(tally.empty(&now)),
-            tally,
+            word: HotWord::new(counter.empty(&now)),
+            counter,
             clock,
             healed: AtomicWord::new(0),
         }
     }
 
     #[cfg(feature = "calendar")]
-    pub(crate) fn tally(&self) -> &T {
-        &self.tally
+    pub(crate) fn counter(&self) -> &T {
+        &self.counter
     }
 
     pub(crate) fn clock(&self) -> &C {
@@ -187,35 +187,35 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     /// Returns the permits that count now.
     pub(crate) fn count(&self) -> u64 {
         let (word, now) = self.look();
-        self.tally.counted(word, &now).used()
+        self.counter.counted(word, &now).used()
     }
 
     #[cfg(feature = "alloc")]
     pub(crate) fn snapshot(&self) -> History {
         let (word, now) = self.look();
-        self.tally.history(word, &now)
+        self.counter.history(word, &now)
     }
 
     #[cfg(feature = "alloc")]
     pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
-        let now = self.tally.now(self.clock.now_nanos());
-        self.put(self.tally.restored(history.after(away_nanos), &now));
+        let now = self.counter.now(self.clock.now_nanos());
+        self.put(self.counter.restored(history.after(away_nanos), &now));
     }
 
     /// Returns the word, brought forward to the current time, and that time.
     fn look(&self) -> (u64, T::Now) {
-        let now = self.tally.now(self.clock.now_nanos());
+        let now = self.counter.now(self.clock.now_nanos());
         // ORDERING: Relaxed. The word is the whole state, and refers to no other
         // memory.
         // MODEL: `a_window_admits_no_more_than_its_limit`.
         let seen = self.word.load(Relaxed);
-        self.tally.at(seen, &now).map_or_else(|| self.heal(), |word| (word, now))
+        self.counter.at(seen, &now).map_or_else(|| self.heal(), |word| (word, now))
     }
 
     /// Forgets all earlier grants.
     pub(crate) fn reset(&self) {
-        let now = self.tally.now(self.clock.now_nanos());
-        self.put(self.tally.empty(&now));
+        let now = self.counter.now(self.clock.now_nanos());
+        self.put(self.counter.empty(&now));
     }
 
     /// Replaces the state by `word`, whatever it was.
@@ -254,7 +254,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     /// the first attempt.
     #[inline(always)]
     fn spend<const SPEND: bool>(&self, ask: impl Fn(&Counted) -> u64) -> Result<Granted, Denied> {
-        let now = self.tally.now(self.clock.now_nanos());
+        let now = self.counter.now(self.clock.now_nanos());
         let seen = self.load();
         match self.attempt::<SPEND>(seen, &now, &ask, None) {
             Attempt::Answered(answer) => answer,
@@ -301,10 +301,10 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         ask: &impl Fn(&Counted) -> u64,
         contender: Option<&mut Contender<'_>>,
     ) -> Attempt {
-        let Some(word) = self.tally.at(seen, now) else {
+        let Some(word) = self.counter.at(seen, now) else {
             return Attempt::Missed(Miss::TooFarAhead);
         };
-        let counted = self.tally.counted(word, now);
+        let counted = self.counter.counted(word, now);
         let permits = ask(&counted);
         let after = Counted { current: counted.current.saturating_add(permits), ..counted };
         let grant = Grant { permits, forecast: Forecast::Counted(after) };
@@ -325,7 +325,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         if others_first {
             return Attempt::Missed(Miss::OthersFirst);
         }
-        let written = self.tally.plus(word, permits, now);
+        let written = self.counter.plus(word, permits, now);
         // ORDERING: AcqRel on success, so that what an admitted caller did
         // before its request is visible to the next one. The bound needs neither:
         // the word's CASes have one order under any ordering. Relaxed on
@@ -349,11 +349,11 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         // MODEL: `a_window_that_began_in_between_is_not_moved`.
         let mut seen = self.word.load(Acquire);
         loop {
-            let now = self.tally.now(self.clock.now_nanos());
-            if let Some(word) = self.tally.at(seen, &now) {
+            let now = self.counter.now(self.clock.now_nanos());
+            if let Some(word) = self.counter.at(seen, &now) {
                 return (word, now);
             }
-            let moved = self.tally.moved(seen, &now);
+            let moved = self.counter.moved(seen, &now);
             // ORDERING: as in `spend` on success, so that grants stay in order
             // across the move; Acquire on failure, as for the load.
             // MODEL: `a_window_too_far_ahead_is_moved_once`,
@@ -375,7 +375,7 @@ impl<T: fmt::Debug, C> fmt::Debug for CounterCore<T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CounterCore")
             .field("word", &self.word)
-            .field("tally", &self.tally)
+            .field("counter", &self.counter)
             .field("healed", &self.healed)
             .finish_non_exhaustive()
     }

@@ -193,7 +193,7 @@ fn entries_tell_how_long_until_each_key_is_full() {
     clock.advance(Duration::from_millis(450));
     assert_eq!((table.iter().count(), table.occupancy().live), (6, 6));
     assert_eq!(table.occupancy().expired, 4);
-    assert!(table.iter().all(|entry| entry.print() > 0 && entry.print() < 1 << 24));
+    assert!(table.iter().all(|entry| entry.fingerprint() > 0 && entry.fingerprint() < 1 << 24));
 }
 
 #[test]

@@ -108,9 +108,9 @@ impl World {
     }
 
     fn assert_each_key_is_in_one_place(&self) {
-        let mut prints = HashSet::new();
+        let mut fingerprints = HashSet::new();
         let (plan, left) = (PLAN.take(), LEFT.take());
-        let is_new = |entry: TableEntry| prints.insert(entry.print());
+        let is_new = |entry: TableEntry| fingerprints.insert(entry.fingerprint());
         assert!(self.table.iter().all(is_new), "twice in {:?}", self.table);
         PLAN.set(plan);
         LEFT.set(left);

@@ -60,8 +60,8 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        let ask = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
-            limiter.ask::<true>(terms, state, permits, now_nanos)
+        let acquire = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
+            limiter.acquire::<true>(terms, state, permits, now_nanos)
         };
         let alone = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
             limiter.ask_alone(terms, state, permits, now_nanos)
@@ -72,12 +72,12 @@ where
             for (place, key) in iter::zip(&mut places, keys) {
                 *place = self.place(*key);
             }
-            let known = self.store.spend_known_group(&places, keys, ask);
+            let known = self.store.spend_known_group(&places, keys, acquire);
             for ((key, place), known) in iter::zip(iter::zip(keys, places), known) {
                 let said = known.unwrap_or_else(|| {
-                    self.spend_at(place, *key, Request::All(permits), ask, alone)
+                    self.spend_at(place, *key, Request::All(permits), acquire, alone)
                 });
-                self.tell(*key, permits, &said);
+                self.notify(*key, permits, &said);
                 answer(index, said);
                 index += 1;
             }

@@ -270,7 +270,7 @@ impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
     }
 
     #[inline(always)]
-    fn ask<const SPEND: bool>(
+    fn acquire<const SPEND: bool>(
         &self,
         terms: &Arc<[Common]>,
         state: &State<T::Number>,

@@ -93,7 +93,7 @@ where
     }
 
     #[inline]
-    fn ask<const SPEND: bool>(&self, (): &(), state: &Box<L>, permits: u64, _: u64) -> Answer {
+    fn acquire<const SPEND: bool>(&self, (): &(), state: &Box<L>, permits: u64, _: u64) -> Answer {
         Answer::Said(if SPEND { state.try_acquire(permits) } else { state.peek(permits) })
     }
 

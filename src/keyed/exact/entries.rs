@@ -31,7 +31,7 @@ impl<K: Hash + Eq + Clone, L: PerKey<K>, S, O> Keyed<K, L, S, O> {
         let limiter = &self.store.limiter;
         let states = self.collected(|terms, state, now_nanos| {
             let (Answer::Said(answer) | Answer::Impossible(answer)) =
-                limiter.ask::<false>(terms, state, 0, now_nanos);
+                limiter.acquire::<false>(terms, state, 0, now_nanos);
             answer.ok()
         });
         states.filter_map(|(key, grant)| Some((key, grant?)))

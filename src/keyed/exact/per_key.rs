@@ -50,7 +50,7 @@ pub trait Engine<K> {
 
     /// Takes all of `permits` or none; unless `SPEND`, takes nothing and only returns the
     /// answer.
-    fn ask<const SPEND: bool>(
+    fn acquire<const SPEND: bool>(
         &self,
         terms: &Self::Terms,
         state: &Self::State,
@@ -67,7 +67,7 @@ pub trait Engine<K> {
         permits: u64,
         now_nanos: u64,
     ) -> Answer {
-        self.ask::<true>(terms, state, permits, now_nanos)
+        self.acquire::<true>(terms, state, permits, now_nanos)
     }
 
     /// Takes as many of `permits` as are available.

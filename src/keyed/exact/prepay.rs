@@ -40,14 +40,14 @@ where
     }
 
     #[inline(always)]
-    fn ask(&self, hash: u64, key: &Q, permits: u64) -> Result<Grant, Denied> {
+    fn acquire(&self, hash: u64, key: &Q, permits: u64) -> Result<Grant, Denied> {
         // Two closures, as in `try_acquire`.
         self.spend_at(
             KeyPlace::of_hash(hash),
             key,
             Request::All(permits),
             move |limiter, terms, state, now_nanos| {
-                limiter.ask::<true>(terms, state, permits, now_nanos)
+                limiter.acquire::<true>(terms, state, permits, now_nanos)
             },
             move |limiter, terms, state, now_nanos| {
                 limiter.ask_alone(terms, state, permits, now_nanos)
@@ -67,7 +67,7 @@ where
     }
 
     #[inline(always)]
-    fn tell(&self, key: &Q, permits: u64, is_granted: bool) {
+    fn notify(&self, key: &Q, permits: u64, is_granted: bool) {
         self.observer.decided(key, permits, is_granted);
     }
 }

@@ -124,7 +124,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         &self.shards[place.shard % SHARDS]
     }
 
-    /// Spends for the key by `ask`, if it is known and its state is possible. Otherwise
+    /// Spends for the key by `acquire`, if it is known and its state is possible. Otherwise
     /// returns the clock reading by which a key may be inserted, or `None` if that must be
     /// made under the lock.
     #[inline(always)]
@@ -132,7 +132,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         &self,
         place: KeyPlace,
         key: &Q,
-        ask: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
+        acquire: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Result<Grant, Denied>, Option<u64>>
     where
         K: Borrow<Q>,
@@ -148,13 +148,13 @@ impl<K, L: Engine<K>> Store<K, L> {
             shard.table.fetch_next_group();
             return Err(Some(now_nanos));
         };
-        match ask(&self.limiter, &shard.terms, &entry.state, now_nanos) {
+        match acquire(&self.limiter, &shard.terms, &entry.state, now_nanos) {
             Answer::Said(answer) => Ok(answer),
             Answer::Impossible(_) => Err(None),
         }
     }
 
-    /// Spends for the key by `ask`, and inserts the key if something is granted. A new state
+    /// Spends for the key by `acquire`, and inserts the key if something is granted. A new state
     /// is then this call's alone. Uses the caller's earlier clock reading where it is as good
     /// as a new one.
     pub(super) fn spend<Q>(
@@ -162,7 +162,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         place: KeyPlace,
         key: &Q,
         reading_nanos: Option<u64>,
-        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
+        acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Result<Grant, Denied>, NoRoom>
     where
         K: Borrow<Q>,
@@ -181,7 +181,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                     let now_nanos = self.limiter.now_nanos();
                     self.heal(shard, place, key, now_nanos);
                     if let Some(entry) = shard.table.find(place.home, key) {
-                        let answer = ask(&self.limiter, &shard.terms, &entry.state, now_nanos);
+                        let answer = acquire(&self.limiter, &shard.terms, &entry.state, now_nanos);
                         let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
                         return Ok(answer);
                     }
@@ -189,7 +189,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 };
                 let key = key.to_owned();
                 let state = self.limiter.fresh(&shard.terms, &key, now_nanos);
-                let answer = ask(&self.limiter, &shard.terms, &state, now_nanos);
+                let answer = acquire(&self.limiter, &shard.terms, &state, now_nanos);
                 let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
                 let fresh = match answer {
                     // Anything taken has to be stored, even less than a permit.

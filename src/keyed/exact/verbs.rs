@@ -62,7 +62,7 @@ where
             key,
             Request::All(permits),
             move |limiter, terms, state, now_nanos| {
-                limiter.ask::<true>(terms, state, permits, now_nanos)
+                limiter.acquire::<true>(terms, state, permits, now_nanos)
             },
             move |limiter, terms, state, now_nanos| {
                 limiter.ask_alone(terms, state, permits, now_nanos)
@@ -93,10 +93,10 @@ where
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        let ask = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
+        let acquire = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
             limiter.ask_up_to(terms, state, permits, now_nanos)
         };
-        self.spend(key, Request::UpTo(permits), ask, ask)
+        self.spend(key, Request::UpTo(permits), acquire, acquire)
     }
 
     /// Returns what [`try_acquire`](Keyed::try_acquire) would return now, if there is space
@@ -126,7 +126,7 @@ where
     {
         let limiter = &self.store.limiter;
         let answer = self.store.look(self.place(key), key, |terms, state, now_nanos| {
-            limiter.ask::<false>(terms, state, permits, now_nanos)
+            limiter.acquire::<false>(terms, state, permits, now_nanos)
         });
         let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
         answer
@@ -192,7 +192,7 @@ where
         self.store.has(self.place(key), key)
     }
 
-    /// Spends for a known key by `first`, or for any key by `ask`, which then has the state
+    /// Spends for a known key by `first`, or for any key by `acquire`, which then has the state
     /// to itself.
     #[inline(always)]
     pub(super) fn spend<Q>(
@@ -200,15 +200,15 @@ where
         key: &Q,
         request: Request,
         first: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
-        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
+        acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
         O: Observe<Q>,
     {
-        let answer = self.spend_at(self.place(key), key, request, first, ask);
-        self.tell(key, request.permits(), &answer);
+        let answer = self.spend_at(self.place(key), key, request, first, acquire);
+        self.notify(key, request.permits(), &answer);
         answer
     }
 
@@ -220,7 +220,7 @@ where
         key: &Q,
         request: Request,
         first: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
-        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
+        acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
     where
         K: Borrow<Q>,
@@ -228,7 +228,7 @@ where
     {
         match self.store.spend_known(place, key, first) {
             Ok(answer) => answer,
-            Err(reading_nanos) => self.spend_new(place, key, request, reading_nanos, ask),
+            Err(reading_nanos) => self.spend_new(place, key, request, reading_nanos, acquire),
         }
     }
 
@@ -240,13 +240,13 @@ where
         key: &Q,
         request: Request,
         reading_nanos: Option<u64>,
-        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
+        acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        match self.store.spend(place, key, reading_nanos, ask) {
+        match self.store.spend(place, key, reading_nanos, acquire) {
             Ok(answer) => answer,
             Err(no_room) => {
                 let (Grant { permits, forecast }, wait) = (no_room.fresh, no_room.retry_after);
@@ -259,7 +259,7 @@ where
     }
 
     #[inline(always)]
-    pub(super) fn tell<Q>(&self, key: &Q, permits: u64, answer: &Result<Grant, Denied>)
+    pub(super) fn notify<Q>(&self, key: &Q, permits: u64, answer: &Result<Grant, Denied>)
     where
         Q: ?Sized,
         O: Observe<Q>,

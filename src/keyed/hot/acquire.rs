@@ -36,7 +36,7 @@ impl<S> HotKeys<S> {
     /// too short a time.
     #[cold]
     #[inline(never)]
-    pub(super) fn ask<K: ?Sized>(
+    pub(super) fn acquire<K: ?Sized>(
         &self,
         caller: &Caller<'_, K>,
         (seat, seen): (&Seat, SeatWord),
@@ -48,7 +48,7 @@ impl<S> HotKeys<S> {
     {
         if permits == 0 || seat.is_ahead(now_nanos) {
             // No permits are wanted, or those of the seat are not good yet by this clock.
-            return self.store.ask(caller.hash, caller.key, permits);
+            return self.store.acquire(caller.hash, caller.key, permits);
         }
         // ORDERING: Acquire, before anything else is loaded; pairs with `change`. A denial cached
         // before a change is not repeated after it.
@@ -56,87 +56,87 @@ impl<S> HotKeys<S> {
         let changes = self.changes.load(Acquire);
         // The seat's count of keys is added, so that a denial cached for another key that sat here
         // is not repeated either: both counts only ever grow.
-        let changes = changes.wrapping_add(seat.sittings());
-        let memory = self.at(caller.index).memory(caller.hash);
-        if let Some(last) = memory.recall(permits, changes) {
+        let changes = changes.wrapping_add(seat.generation());
+        let denials = self.at(caller.index).denials(caller.hash);
+        if let Some(last) = denials.cached_denial(permits, changes) {
             match last.at(now_nanos) {
                 Some(denied) if seat.is_still(seen) => return Err(denied),
                 // The clock has gone back, and perhaps the store has started the key again.
-                None if last.is_after(now_nanos) => memory.clear(),
+                None if last.is_after(now_nanos) => denials.clear(),
                 _ => {}
             }
         }
         if seen.left() == 0 && seat.is_dry() {
-            return self.ask_store(caller, None, permits, (changes, now_nanos));
+            return self.acquire_from_store(caller, None, permits, (changes, now_nanos));
         }
-        let Some(mut hand) = close(seat, seen, caller.hash) else {
-            return self.store.ask(caller.hash, caller.key, permits);
+        let Some(mut closed) = close(seat, seen, caller.hash) else {
+            return self.store.acquire(caller.hash, caller.key, permits);
         };
-        hand.give_first_to(caller.hash);
-        let (left, drawn) = hand.left_and_drawn(now_nanos);
-        if permits > hand.limit() && left > 0 {
+        closed.give_first_to(caller.hash);
+        let (left, drawn) = closed.left_and_drawn(now_nanos);
+        if permits > closed.limit() && left > 0 {
             // This may be more than the key can ever have: the store knows.
-            return self.store.ask(caller.hash, caller.key, permits);
+            return self.store.acquire(caller.hash, caller.key, permits);
         }
         if permits <= left {
-            hand.keep(left - permits);
-            return Ok(hand.grant_of(permits));
+            closed.keep(left - permits);
+            return Ok(closed.grant_of(permits));
         }
         // The permits left, and those that come to them from the store, are granted at one reading:
         // by a later one than this, the permits left may no longer be good.
-        let more = PrepayRequest::after(drawn, hand.found());
+        let more = PrepayRequest::after(drawn, closed.found());
         let want = PrepayRequest { least: permits, more, places: self.places() as u64 };
         if let Some(drawn) = self.store.draw(caller.hash, caller.key, want) {
-            let left = if hand.is_good(drawn.at_nanos) { left } else { 0 };
+            let left = if closed.is_good(drawn.at_nanos) { left } else { 0 };
             // None of the permits left before are kept: those kept are all of one prepayment.
-            hand.keep_drawn(&drawn, left + drawn.grant.permits - permits);
-            return Ok(hand.grant_of(permits));
+            closed.keep_drawn(&drawn, left + drawn.grant.permits - permits);
+            return Ok(closed.grant_of(permits));
         }
-        let hand = (left > 0).then_some(hand);
-        self.ask_store(caller, hand, permits, (changes, now_nanos))
+        let closed = (left > 0).then_some(closed);
+        self.acquire_from_store(caller, closed, permits, (changes, now_nanos))
     }
 
     /// Takes `permits` from the store, combined with those of the closed seat if they are good; or
     /// else from another place.
-    fn ask_store<K: ?Sized>(
+    fn acquire_from_store<K: ?Sized>(
         &self,
         caller: &Caller<'_, K>,
-        mut hand: Option<ClosedSeat<'_>>,
+        mut closed: Option<ClosedSeat<'_>>,
         permits: u64,
         (changes, now_nanos): (u64, u64),
     ) -> Result<Grant, Denied>
     where
         S: Prepay<K>,
     {
-        let left = good(&mut hand, now_nanos).map_or(0, |hand| hand.found());
-        let shortfall = match self.store.ask(caller.hash, caller.key, permits - left) {
+        let left = good(&mut closed, now_nanos).map_or(0, |closed| closed.found());
+        let shortfall = match self.store.acquire(caller.hash, caller.key, permits - left) {
             Ok(grant) if left == 0 => return Ok(grant),
             Ok(grant) => {
-                if let Some(hand) = good(&mut hand, self.store.clock().now_nanos()) {
-                    hand.keep(0);
+                if let Some(closed) = good(&mut closed, self.store.clock().now_nanos()) {
+                    closed.keep(0);
                     return Ok(Grant { permits, ..grant });
                 }
                 // It took so long that the permits left are lost, and so are those granted to go
                 // with them.
-                return self.store.ask(caller.hash, caller.key, permits);
+                return self.store.acquire(caller.hash, caller.key, permits);
             }
             Err(Denied::Wait(shortfall)) => shortfall,
             Err(other) => return Err(other),
         };
         let later_nanos = self.store.clock().now_nanos();
-        let mut hand = good(&mut hand, later_nanos);
-        let left = hand.as_ref().map_or(0, |hand| hand.found());
+        let mut closed = good(&mut closed, later_nanos);
+        let left = closed.as_ref().map_or(0, |closed| closed.found());
         let elsewhere = self.take_elsewhere(caller, permits - left, later_nanos);
         if let Elsewhere::Taken(grant) = elsewhere {
-            if let Some(hand) = &mut hand {
-                hand.keep(0);
+            if let Some(closed) = &mut closed {
+                closed.keep(0);
             }
             return Ok(Grant { permits, ..grant });
         }
         let with_left = shortfall.of_all(permits, left);
         let wait_nanos = units::nanos(with_left.retry_after());
         // If the permits left will be lost by then, they are of no use.
-        let is_of_use = hand.is_some_and(|hand| hand.lasts(later_nanos, wait_nanos));
+        let is_of_use = closed.is_some_and(|closed| closed.lasts(later_nanos, wait_nanos));
         let denied = if is_of_use { with_left } else { shortfall.of_all(permits, 0) };
         if matches!(elsewhere, Elsewhere::Nothing) {
             // The cached denial counts its times from after the store's reading of the clock, but
@@ -145,7 +145,7 @@ impl<S> HotKeys<S> {
             let last = CachedDenial::new(permits, most, changes, later_nanos, &denied);
             let place = self.at(caller.index);
             place.seat(caller.hash).found_nothing();
-            place.memory(caller.hash).note(&last.for_less(later_nanos.saturating_sub(now_nanos)));
+            place.denials(caller.hash).note(&last.for_less(later_nanos.saturating_sub(now_nanos)));
         }
         Err(Denied::Wait(denied))
     }
@@ -181,17 +181,17 @@ impl<S> HotKeys<S> {
 
 /// Returns the closed seat, if its permits are good at `now_nanos`.
 fn good<'h, 'a>(
-    hand: &'h mut Option<ClosedSeat<'a>>,
+    closed: &'h mut Option<ClosedSeat<'a>>,
     now_nanos: u64,
 ) -> Option<&'h mut ClosedSeat<'a>> {
-    hand.as_mut().filter(|hand| hand.is_good(now_nanos))
+    closed.as_mut().filter(|closed| closed.is_good(now_nanos))
 }
 
 /// Closes the seat of the key with `hash`, which was `seen` open.
 fn close(seat: &Seat, mut seen: SeatWord, hash: u64) -> Option<ClosedSeat<'_>> {
     for _ in 0..TRIES {
-        if let Some(hand) = seat.close(seen) {
-            return Some(hand);
+        if let Some(closed) = seat.close(seen) {
+            return Some(closed);
         }
         match seat.look(hash) {
             SeatLook::Own(found) => seen = found,

@@ -43,7 +43,7 @@ pub(super) struct Seat {
     /// Permits used of the prepayments before that one, since another key last wanted the seat.
     used_before: AtomicWord<u64>,
     /// Number of keys that have had the seat.
-    sittings: AtomicWord<u64>,
+    generation: AtomicWord<u64>,
     /// Number of further calls that take what they need from the store, and do not prepay.
     dry: AtomicWord<u64>,
 }
@@ -72,7 +72,7 @@ impl Seat {
             votes: word(),
             drawn: word(),
             used_before: word(),
-            sittings: word(),
+            generation: word(),
             dry: word(),
         }
     }
@@ -169,16 +169,16 @@ impl Seat {
     pub(super) fn is_still(&self, seen: SeatWord) -> bool {
         // ORDERING: Relaxed. A caller that has seen the key of a caller that closed the seat since
         // finds the word changed: by the store of the key in `give_to`, and the fence in
-        // `DenialCache::recall`.
+        // `DenialCache::cached_denial`.
         // MODEL: `a_key_is_not_refused_what_another_was`.
         self.stock.load(Relaxed) == seen
     }
 
     /// Returns the number of keys that have had the seat.
-    pub(super) fn sittings(&self) -> u64 {
+    pub(super) fn generation(&self) -> u64 {
         // ORDERING: Relaxed, as the key in `look`.
         // MODEL: none; cached denials have no part in the bound.
-        self.sittings.load(Relaxed)
+        self.generation.load(Relaxed)
     }
 
     /// Returns a grant of `permits`, when `left` permits are left here.
@@ -274,13 +274,13 @@ impl ClosedSeat<'_> {
     /// Gives the seat to the key with `hash`, with nothing in it.
     pub(super) fn give_to(&mut self, hash: u64) {
         self.left = 0;
-        let Seat { drawn, used_before, limit, dry, sittings, .. } = self.seat;
+        let Seat { drawn, used_before, limit, dry, generation, .. } = self.seat;
         for word in [drawn, used_before, limit, dry] {
             put(word, 0);
         }
-        put(sittings, self.seat.sittings().wrapping_add(1));
+        put(generation, self.seat.generation().wrapping_add(1));
         // ORDERING: Release, so that a caller that sees the key, and recalls a denial, sees that
-        // the seat was closed; pairs with the fence in `DenialCache::recall`.
+        // the seat was closed; pairs with the fence in `DenialCache::cached_denial`.
         // MODEL: `a_key_is_not_refused_what_another_was`.
         self.seat.key.store(hash, Release);
     }
@@ -299,7 +299,7 @@ impl ClosedSeat<'_> {
 
     /// Gives the seat to the key with `hash`, if no key ever had it.
     pub(super) fn give_first_to(&mut self, hash: u64) {
-        if self.seat.sittings() == 0 {
+        if self.seat.generation() == 0 {
             self.give_to(hash);
         }
     }

@@ -33,7 +33,7 @@ impl SeatBlock {
         &self.seats[index(hash)]
     }
 
-    pub(super) fn memory(&self, hash: u64) -> &DenialCache {
+    pub(super) fn denials(&self, hash: u64) -> &DenialCache {
         &self.memories[index(hash)]
     }
 

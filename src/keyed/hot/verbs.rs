@@ -43,7 +43,7 @@ impl<S> HotKeys<S> {
         self.places
             .iter()
             .map(|place| place.seat(hash))
-            .any(|seat| is_own(seat) && seat.sittings() > 0)
+            .any(|seat| is_own(seat) && seat.generation() > 0)
     }
 
     /// Changes the store, and takes back the permits that were prepaid from it before.
@@ -88,7 +88,7 @@ struct TakeBackOnDrop<'a, S>(&'a HotKeys<S>);
 impl<S> Drop for TakeBackOnDrop<'_, S> {
     fn drop(&mut self) {
         self.0.places.iter().flat_map(SeatBlock::seats).for_each(Seat::empty);
-        // ORDERING: Release; pairs with the load in `ask`: a denial that is noted by a caller that
+        // ORDERING: Release; pairs with the load in `acquire`: a denial that is noted by a caller that
         // has seen this was made after the change.
         // MODEL: `a_change_takes_back_what_was_drawn`.
         self.0.changes.fetch_add(1, Release);
@@ -125,23 +125,23 @@ impl<S> HotPlace<'_, S> {
                 match taken {
                     Some(grant) => Ok(grant),
                     None => {
-                        keys.ask(&Caller { key, hash, index }, (seat, seen), permits, now_nanos)
+                        keys.acquire(&Caller { key, hash, index }, (seat, seen), permits, now_nanos)
                     }
                 }
             }
             SeatLook::Other(seen) => {
                 if seat.vote(hash, seen)
-                    && let Some(mut hand) = seat.close(seen)
+                    && let Some(mut closed) = seat.close(seen)
                 {
-                    hand.give_to(hash);
+                    closed.give_to(hash);
                 }
-                keys.store.ask(hash, key, permits)
+                keys.store.acquire(hash, key, permits)
             }
-            SeatLook::Closed => keys.store.ask(hash, key, permits),
+            SeatLook::Closed => keys.store.acquire(hash, key, permits),
         };
         match &answer {
-            Ok(grant) => keys.store.tell(key, grant.permits(), true),
-            Err(_) => keys.store.tell(key, permits, false),
+            Ok(grant) => keys.store.notify(key, grant.permits(), true),
+            Err(_) => keys.store.notify(key, permits, false),
         }
         answer
     }

@@ -51,14 +51,14 @@ where
             let places = places.iter().flatten().copied();
             let mut words = [None; GROUP];
             for (word, place) in core::iter::zip(&mut words, places.clone()) {
-                *word = table.lines()[place.home].find_any(place.print);
+                *word = table.lines()[place.home].find_any(place.fingerprint);
                 if word.is_none() {
                     table.fetch_other(place);
                 }
             }
             for (index, (place, word)) in core::iter::zip(places, words).enumerate() {
                 // A key that occurs twice may have been new the first time.
-                let word = word.or_else(|| table.lines()[place.home].find_any(place.print));
+                let word = word.or_else(|| table.lines()[place.home].find_any(place.fingerprint));
                 let asked = table.ask_at(word, (place, moment), self.tier, &charge);
                 answer(first + index, self.answer(keys[index].borrow(), permits, asked));
             }

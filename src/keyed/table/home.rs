@@ -19,7 +19,7 @@ use super::key_word::Fingerprint;
 pub(super) struct KeyHome {
     /// The line that is searched first.
     pub(super) home: usize,
-    pub(super) print: Fingerprint,
+    pub(super) fingerprint: Fingerprint,
 }
 
 impl KeyHome {
@@ -30,13 +30,13 @@ impl KeyHome {
         // either is rich in the other: each goes into both.
         let mixed = (hash ^ (hash >> 32)).wrapping_mul(ODD);
         let mixed = mixed ^ (mixed >> 32);
-        KeyHome { home: scale(mixed, lines), print: Fingerprint::of_hash(mixed) }
+        KeyHome { home: scale(mixed, lines), fingerprint: Fingerprint::of_hash(mixed) }
     }
 
     /// Returns the other line of the two; for a few fingerprints it is the same.
     #[inline]
     pub(super) fn other(self, lines: usize) -> usize {
-        let sum = scale(u64::from(self.print.get()).wrapping_mul(ODD), lines);
+        let sum = scale(u64::from(self.fingerprint.get()).wrapping_mul(ODD), lines);
         if sum >= self.home { sum - self.home } else { sum + lines - self.home }
     }
 }
@@ -76,7 +76,7 @@ mod tests {
             let place = KeyHome::of_hash(hash, lines);
             homes[place.home] += 1;
             others[place.other(lines)] += 1;
-            prints.insert(place.print.get());
+            prints.insert(place.fingerprint.get());
         }
         assert!(homes.iter().chain(&others).all(|&keys| (16..=160).contains(&keys)));
         assert!(prints.len() > 63 * lines, "{}", prints.len());

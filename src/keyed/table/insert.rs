@@ -67,12 +67,12 @@ impl<C: Clock> LineTable<C> {
         let pair = self.pair(place);
         let (_, now) = self.time_of(moment);
         // The key is not searched for again: if it has come since, `choose` or the rescan finds it.
-        let marked = match self.mark_empty(&pair, place.print, now) {
+        let marked = match self.mark_empty(&pair, place.fingerprint, now) {
             Some(marked) => Some(marked),
-            None => self.mark(&pair, place.print)?,
+            None => self.mark(&pair, place.fingerprint)?,
         };
         marked
-            .and_then(|marker| self.settle(&pair, place.print, marker, (tier, charge)))
+            .and_then(|marker| self.settle(&pair, place.fingerprint, marker, (tier, charge)))
             .unwrap_or_else(|| self.ask_both(place, tier, charge))
     }
 
@@ -85,12 +85,12 @@ impl<C: Clock> LineTable<C> {
     fn mark_empty(
         &self,
         pair: &KeyLines<'_>,
-        print: Fingerprint,
+        fingerprint: Fingerprint,
         now: u64,
     ) -> Option<(SlotIndex, KeyWord)> {
         let home = pair.home();
         let at = pair.first_empty(home, ROOMY)?;
-        let marker = KeyWord::marker(print, self.ticks.marker_over_nothing(now));
+        let marker = KeyWord::marker(fingerprint, self.ticks.marker_over_nothing(now));
         pair.replace(SlotIndex(home, at), KeyWord::default(), marker)
             .then_some((SlotIndex(home, at), marker))
     }
@@ -99,18 +99,18 @@ impl<C: Clock> LineTable<C> {
     pub(super) fn attempt<'a>(
         &self,
         pair: &KeyLines<'a>,
-        print: Fingerprint,
+        fingerprint: Fingerprint,
         tier: &TierTerms,
         charge: &impl Fn(i64) -> Judgement,
     ) -> Option<HitOrMiss<'a>> {
-        let marker = match found(pair, print) {
+        let marker = match found(pair, fingerprint) {
             // Expired or not, it is the key's slot until another key takes it.
-            Some((at, state)) if state.is_charged(print) => {
+            Some((at, state)) if state.is_charged(fingerprint) => {
                 // By the clock itself, not the table's time: a reading that is behind a level does
                 // not lower it.
                 let (moment, _) = self.time();
                 let age = self.ticks.age(moment.now, state.level());
-                let found = (pair.word(at), state, print);
+                let found = (pair.word(at), state, fingerprint);
                 let answer = hit(found, (age, moment), tier, charge)?;
                 if LevelTicks::<LEVEL_BITS>::is_lost(age) && answer.is_ok() {
                     self.count_healed();
@@ -118,12 +118,12 @@ impl<C: Clock> LineTable<C> {
                 return Some(answer);
             }
             Some(joined) => joined,
-            None => match self.mark(pair, print) {
+            None => match self.mark(pair, fingerprint) {
                 Ok(marker) => marker?,
                 Err(full) => return Some(Err(full)),
             },
         };
-        self.settle(pair, print, marker, (tier, charge))
+        self.settle(pair, fingerprint, marker, (tier, charge))
     }
 
     /// Places a marker of the key; `None` if another call took the slot first, or the key itself is
@@ -131,9 +131,9 @@ impl<C: Clock> LineTable<C> {
     fn mark(
         &self,
         pair: &KeyLines<'_>,
-        print: Fingerprint,
+        fingerprint: Fingerprint,
     ) -> Result<Option<(SlotIndex, KeyWord)>, Miss> {
-        let Some((at, seen, marker)) = self.choose(pair, print)? else { return Ok(None) };
+        let Some((at, seen, marker)) = self.choose(pair, fingerprint)? else { return Ok(None) };
         if !pair.replace(at, seen, marker) {
             return Ok(None);
         }
@@ -150,11 +150,11 @@ impl<C: Clock> LineTable<C> {
     fn settle<'a>(
         &self,
         pair: &KeyLines<'a>,
-        print: Fingerprint,
+        fingerprint: Fingerprint,
         (at, marker): (SlotIndex, KeyWord),
         (tier, charge): (&TierTerms, &impl Fn(i64) -> Judgement),
     ) -> Option<HitOrMiss<'a>> {
-        if !is_alone(pair, print, at, marker) {
+        if !is_alone(pair, fingerprint, at, marker) {
             return None;
         }
         // Read after the rescan: the key may have had a state since this call began, and have lost
@@ -169,18 +169,18 @@ impl<C: Clock> LineTable<C> {
             }
         };
         let level = self.ticks.first(now, marker.level(), (tier.capacity, cost));
-        let after = KeyWord::charged(print, level);
+        let after = KeyWord::charged(fingerprint, level);
         if !pair.replace(at, marker, after) {
             return None;
         }
-        self.sweep_on_the_way(print);
+        self.sweep_on_the_way(fingerprint);
         Some(Ok(Hit {
             cost,
             balance: self.ticks.age(moment.now, level).min(tier.capacity),
             elapsed_nanos,
             charged: ChargedSlot {
                 word: pair.word(at),
-                before: KeyWord::charged(print, self.ticks.full(now)),
+                before: KeyWord::charged(fingerprint, self.ticks.full(now)),
                 after,
             },
         }))
@@ -192,7 +192,7 @@ impl<C: Clock> LineTable<C> {
     fn choose(
         &self,
         pair: &KeyLines<'_>,
-        print: Fingerprint,
+        fingerprint: Fingerprint,
     ) -> Result<Option<(SlotIndex, KeyWord, KeyWord)>, Miss> {
         let words = [pair.words(0), pair.words(1)];
         let (moment, now) = self.time();
@@ -209,9 +209,9 @@ impl<C: Clock> LineTable<C> {
         let chosen = at.and_then(|at| {
             let seen = words[number][at];
             let level = self.ticks.marker_over(now, seen.kind(), seen.level())?;
-            Some((SlotIndex(number, at), seen, KeyWord::marker(print, level)))
+            Some((SlotIndex(number, at), seen, KeyWord::marker(fingerprint, level)))
         });
-        if chosen.is_some() || words.as_flattened().iter().any(|word| word.is_of(print)) {
+        if chosen.is_some() || words.as_flattened().iter().any(|word| word.is_of(fingerprint)) {
             return Ok(chosen);
         }
         self.count_full();
@@ -257,48 +257,48 @@ fn is_roomy(free: u32) -> bool {
 }
 
 /// Finds the key's state, or else its lowest marker.
-fn found(pair: &KeyLines<'_>, print: Fingerprint) -> Option<(SlotIndex, KeyWord)> {
+fn found(pair: &KeyLines<'_>, fingerprint: Fingerprint) -> Option<(SlotIndex, KeyWord)> {
     let words = [pair.words(0), pair.words(1)];
     let all = pair.places().map(|at| (at, words[at.0][at.1]));
     all.clone()
-        .find(|(_, word)| word.is_charged(print))
-        .or_else(|| all.clone().find(|(_, word)| word.is_marker(print)))
+        .find(|(_, word)| word.is_charged(fingerprint))
+        .or_else(|| all.clone().find(|(_, word)| word.is_marker(fingerprint)))
 }
 
 /// Looks at all other slots, and replaces the markers of the key above this one by tombstones.
 /// Returns whether this one then was the key's only word; if not, the caller turns to another one.
 #[inline(always)]
-fn is_alone(pair: &KeyLines<'_>, print: Fingerprint, at: SlotIndex, marker: KeyWord) -> bool {
+fn is_alone(pair: &KeyLines<'_>, fingerprint: Fingerprint, at: SlotIndex, marker: KeyWord) -> bool {
     // ORDERING: SeqCst, between the load or the CAS that showed the marker at `at` and the loads of
     // all other slots. Of two callers with two markers of one key, the one whose fence is second
     // sees the other's marker, or what came of it. Without a fence both could miss the other's
     // marker, each with its own write not yet visible.
     // MODEL: `a_new_key_has_one_place`.
     fence(SeqCst);
-    pair.is_nowhere_but(at, print)
+    pair.is_nowhere_but(at, fingerprint)
         || pair
             .places()
             .filter(|&other| other != at)
-            .all(|other| is_outdone(pair, print, (at, marker), other))
+            .all(|other| is_outdone(pair, fingerprint, (at, marker), other))
 }
 
 /// Returns whether the marker can be charged in spite of the word at `other`.
 #[cold]
 fn is_outdone(
     pair: &KeyLines<'_>,
-    print: Fingerprint,
+    fingerprint: Fingerprint,
     (at, marker): (SlotIndex, KeyWord),
     other: SlotIndex,
 ) -> bool {
     loop {
         let found = pair.load(other);
-        if found.is_charged(print) {
+        if found.is_charged(fingerprint) {
             // The result does not matter: this marker blocks no other call, and if it stays,
             // another key takes its slot in time.
             pair.replace(at, marker, KeyWord::tombstone(marker.level()));
             return false;
         }
-        if !found.is_marker(print) {
+        if !found.is_marker(fingerprint) {
             return true;
         }
         if other < at {

@@ -42,9 +42,9 @@ const LEVEL: Field = Field::low(LEVEL_BITS);
 const MARKED: Field = LEVEL.then(1);
 
 /// The key's fingerprint: 24 bits of its hash, never 0.
-const PRINT: Field = MARKED.then(24);
+const FINGERPRINT: Field = MARKED.then(24);
 
-const _: () = assert!(PRINT.end() == u64::BITS, "the fields fill the word");
+const _: () = assert!(FINGERPRINT.end() == u64::BITS, "the fields fill the word");
 
 /// The part of a key's hash that its word stores: from 1 to 2^24 - 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Fingerprint {
     #[inline]
     pub(super) fn of_hash(hash: u64) -> Fingerprint {
         // 0 stands for no key, so keys that would have it share fingerprint 1.
-        Fingerprint((hash & PRINT.max()).max(1) as u32)
+        Fingerprint((hash & FINGERPRINT.max()).max(1) as u32)
     }
 
     #[inline]
@@ -79,13 +79,13 @@ pub(super) enum Kind {
 
 impl KeyWord {
     #[inline]
-    pub(super) fn charged(print: Fingerprint, level: u64) -> KeyWord {
-        KeyWord(PRINT.put(u64::from(print.0)) | LEVEL.wrap(level))
+    pub(super) fn charged(fingerprint: Fingerprint, level: u64) -> KeyWord {
+        KeyWord(FINGERPRINT.put(u64::from(fingerprint.0)) | LEVEL.wrap(level))
     }
 
     #[inline]
-    pub(super) fn marker(print: Fingerprint, level: u64) -> KeyWord {
-        KeyWord(PRINT.put(u64::from(print.0)) | MARKED.put(1) | LEVEL.wrap(level))
+    pub(super) fn marker(fingerprint: Fingerprint, level: u64) -> KeyWord {
+        KeyWord(FINGERPRINT.put(u64::from(fingerprint.0)) | MARKED.put(1) | LEVEL.wrap(level))
     }
 
     #[inline]
@@ -104,16 +104,16 @@ impl KeyWord {
         KeyWord(self.0 & !LEVEL.put(LEVEL.max()) | LEVEL.wrap(level))
     }
 
-    /// Returns whether this is the state of the key with `print`, expired or not.
+    /// Returns whether this is the state of the key with `fingerprint`, expired or not.
     #[inline]
-    pub(super) fn is_charged(self, print: Fingerprint) -> bool {
-        self.0 >> MARKED.start() == u64::from(print.0) << 1
+    pub(super) fn is_charged(self, fingerprint: Fingerprint) -> bool {
+        self.0 >> MARKED.start() == u64::from(fingerprint.0) << 1
     }
 
-    /// Returns whether this is a marker of the key with `print`.
+    /// Returns whether this is a marker of the key with `fingerprint`.
     #[inline]
-    pub(super) fn is_marker(self, print: Fingerprint) -> bool {
-        self.0 >> MARKED.start() == u64::from(print.0) << 1 | 1
+    pub(super) fn is_marker(self, fingerprint: Fingerprint) -> bool {
+        self.0 >> MARKED.start() == u64::from(fingerprint.0) << 1 | 1
     }
 
     /// Returns whether this is a marker or a tombstone.
@@ -125,23 +125,23 @@ impl KeyWord {
     /// Returns whether this is empty or a tombstone.
     #[inline]
     pub(super) fn is_vacant(self) -> bool {
-        PRINT.get(self.0) == 0
+        FINGERPRINT.get(self.0) == 0
     }
 
-    /// Returns whether this is the state or a marker of the key with `print`.
+    /// Returns whether this is the state or a marker of the key with `fingerprint`.
     #[inline]
-    pub(super) fn is_of(self, print: Fingerprint) -> bool {
-        self.0 >> PRINT.start() == u64::from(print.0)
+    pub(super) fn is_of(self, fingerprint: Fingerprint) -> bool {
+        self.0 >> FINGERPRINT.start() == u64::from(fingerprint.0)
     }
 
     #[inline]
-    pub(super) fn print(self) -> u32 {
-        PRINT.get(self.0) as u32
+    pub(super) fn fingerprint(self) -> u32 {
+        FINGERPRINT.get(self.0) as u32
     }
 
     #[inline]
     pub(super) fn kind(self) -> Kind {
-        match (PRINT.get(self.0), MARKED.get(self.0)) {
+        match (FINGERPRINT.get(self.0), MARKED.get(self.0)) {
             (0, 0) => Kind::Empty,
             (0, _) => Kind::Tombstone,
             (_, 0) => Kind::Charged,
@@ -166,8 +166,8 @@ impl fmt::Debug for KeyWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
             Kind::Empty => write!(f, "empty"),
-            Kind::Charged => write!(f, "{:06x} at {}", self.print(), self.level()),
-            Kind::Marker => write!(f, "marker of {:06x} at {}", self.print(), self.level()),
+            Kind::Charged => write!(f, "{:06x} at {}", self.fingerprint(), self.level()),
+            Kind::Marker => write!(f, "marker of {:06x} at {}", self.fingerprint(), self.level()),
             Kind::Tombstone => write!(f, "tombstone at {}", self.level()),
         }
     }
@@ -179,21 +179,21 @@ mod tests {
 
     #[test]
     fn the_four_kinds_are_told_apart_and_keep_their_parts() {
-        let (print, most) = (Fingerprint::of_hash(u64::MAX), LEVEL.max());
+        let (fingerprint, most) = (Fingerprint::of_hash(u64::MAX), LEVEL.max());
         let other = Fingerprint::of_hash(7);
         let words = [
             (KeyWord::default(), Kind::Empty, 0, 0),
-            (KeyWord::charged(print, most), Kind::Charged, 0xff_ffff, most),
+            (KeyWord::charged(fingerprint, most), Kind::Charged, 0xff_ffff, most),
             (KeyWord::charged(other, 0), Kind::Charged, 7, 0),
-            (KeyWord::marker(print, 0), Kind::Marker, 0xff_ffff, 0),
+            (KeyWord::marker(fingerprint, 0), Kind::Marker, 0xff_ffff, 0),
             (KeyWord::marker(other, most), Kind::Marker, 7, most),
             (KeyWord::tombstone(0), Kind::Tombstone, 0, 0),
             (KeyWord::tombstone(most), Kind::Tombstone, 0, most),
         ];
-        for (word, kind, print, level) in words {
-            assert_eq!((word.kind(), word.print(), word.level()), (kind, print, level));
+        for (word, kind, fingerprint, level) in words {
+            assert_eq!((word.kind(), word.fingerprint(), word.level()), (kind, fingerprint, level));
             for key in [Fingerprint::of_hash(u64::MAX), other] {
-                let is_of_key = word.print() == key.get();
+                let is_of_key = word.fingerprint() == key.get();
                 assert_eq!(word.is_charged(key), is_of_key && kind == Kind::Charged);
                 assert_eq!(word.is_marker(key), is_of_key && kind == Kind::Marker);
             }
@@ -205,6 +205,6 @@ mod tests {
     fn levels_wrap_and_no_print_is_that_of_an_empty_word() {
         assert_eq!(KeyWord::charged(Fingerprint::of_hash(1), LEVEL.max() + 3).level(), 2);
         assert_eq!(Fingerprint::of_hash(0), Fingerprint::of_hash(1));
-        assert_eq!(Fingerprint::of_hash(PRINT.max() + 1), Fingerprint::of_hash(1));
+        assert_eq!(Fingerprint::of_hash(FINGERPRINT.max() + 1), Fingerprint::of_hash(1));
     }
 }

@@ -74,20 +74,20 @@ impl Line {
     /// go on to the next call while this line is on its way. The caller loads the word once more,
     /// which is quicker than to keep all eight.
     #[inline(always)]
-    pub(super) fn find(&self, print: Fingerprint) -> Option<&AtomicWord<KeyWord>> {
-        first(places(&self.words(), |word| word.is_charged(print))).map(|at| &self.0[at])
+    pub(super) fn find(&self, fingerprint: Fingerprint) -> Option<&AtomicWord<KeyWord>> {
+        first(places(&self.words(), |word| word.is_charged(fingerprint))).map(|at| &self.0[at])
     }
 
     /// Returns the lowest word of the key, be it its state or a marker.
     #[inline(always)]
-    pub(super) fn find_any(&self, print: Fingerprint) -> Option<&AtomicWord<KeyWord>> {
-        first(self.places_of(print)).map(|at| &self.0[at])
+    pub(super) fn find_any(&self, fingerprint: Fingerprint) -> Option<&AtomicWord<KeyWord>> {
+        first(self.places_of(fingerprint)).map(|at| &self.0[at])
     }
 
     /// Returns the slots with a word of the key, as bits.
     #[inline(always)]
-    fn places_of(&self, print: Fingerprint) -> u32 {
-        places(&self.words(), |word| word.is_of(print))
+    fn places_of(&self, fingerprint: Fingerprint) -> u32 {
+        places(&self.words(), |word| word.is_of(fingerprint))
     }
 
     /// Replaces `seen` by `next`, if the slot still holds `seen`.
@@ -184,11 +184,11 @@ impl<'a> KeyLines<'a> {
 
     /// Returns whether no slot of the lines except `own` has a word of the key.
     #[inline]
-    pub(super) fn is_nowhere_but(&self, own: SlotIndex, print: Fingerprint) -> bool {
+    pub(super) fn is_nowhere_but(&self, own: SlotIndex, fingerprint: Fingerprint) -> bool {
         let SlotIndex(line, at) = own;
         let is_other = self.lines > 1;
-        self.line(line).places_of(print) & !(1 << at) == 0
-            && !(is_other && self.words(1 - line).iter().any(|word| word.is_of(print)))
+        self.line(line).places_of(fingerprint) & !(1 << at) == 0
+            && !(is_other && self.words(1 - line).iter().any(|word| word.is_of(fingerprint)))
     }
 
     #[inline]

@@ -133,7 +133,7 @@ impl<C: Clock> LineTable<C> {
         self.lines[place.other(self.lines.len())].fetch();
     }
 
-    /// Reads the clock. [`ask`](LineTable::ask) and batches call it before they load the words
+    /// Reads the clock. [`acquire`](LineTable::ask) and batches call it before they load the words
     /// whose levels they compare with it, all other callers after.
     #[inline]
     pub(super) fn moment(&self) -> TableTime {
@@ -225,7 +225,7 @@ impl<C: Clock> LineTable<C> {
     /// one that is a wrap older, so then the clock is read again. The same happens if the clock has
     /// since jumped so far that a level that is ahead could seem to be behind.)
     #[inline(always)]
-    pub(super) fn ask(
+    pub(super) fn acquire(
         &self,
         place: KeyHome,
         tier: &TierTerms,
@@ -237,11 +237,11 @@ impl<C: Clock> LineTable<C> {
         // loads.
         home.fetch();
         let moment = self.moment();
-        let found = home.find_any(place.print);
+        let found = home.find_any(place.fingerprint);
         self.ask_at(found, (place, moment), tier, &charge)
     }
 
-    /// The same as [`ask`](LineTable::ask), given a reading of the clock, and the word of the key
+    /// The same as [`acquire`](LineTable::ask), given a reading of the clock, and the word of the key
     /// that was found in its home, if there was one.
     #[inline(always)]
     pub(super) fn ask_at<'a>(
@@ -256,11 +256,12 @@ impl<C: Clock> LineTable<C> {
         };
         let mut seen = load(word);
         let mut pauses = Pauses::new();
-        while seen.is_charged(place.print)
+        while seen.is_charged(place.fingerprint)
             && let Some(age) = LevelTicks::<LEVEL_BITS>::age_behind(moment.now, seen.level())
             && self.is_near(moment.now)
         {
-            if let Some(answer) = hit((word, seen, place.print), (age, moment), tier, charge) {
+            if let Some(answer) = hit((word, seen, place.fingerprint), (age, moment), tier, charge)
+            {
                 return answer;
             }
             pauses.lost_race();
@@ -280,7 +281,7 @@ impl<C: Clock> LineTable<C> {
         let pair = self.pair(place);
         let mut pauses = Pauses::new();
         loop {
-            if let Some(answer) = self.attempt(&pair, place.print, tier, charge) {
+            if let Some(answer) = self.attempt(&pair, place.fingerprint, tier, charge) {
                 return answer;
             }
             // Another call made progress: back off so that it can finish.
@@ -301,9 +302,9 @@ impl<C: Clock> LineTable<C> {
     /// Finds the key's state, in one line or the other.
     pub(super) fn find(&self, place: KeyHome) -> Option<(&AtomicWord<KeyWord>, KeyWord)> {
         let state = |line: usize| {
-            let word = self.lines[line].find(place.print)?;
+            let word = self.lines[line].find(place.fingerprint)?;
             let seen = load(word);
-            seen.is_charged(place.print).then_some((word, seen))
+            seen.is_charged(place.fingerprint).then_some((word, seen))
         };
         state(place.home).or_else(|| state(place.other(self.lines.len())))
     }
@@ -311,7 +312,7 @@ impl<C: Clock> LineTable<C> {
     /// Finds a word of the key in its other line.
     #[inline(never)]
     fn find_elsewhere(&self, place: KeyHome) -> Option<&AtomicWord<KeyWord>> {
-        self.lines[place.other(self.lines.len())].find_any(place.print)
+        self.lines[place.other(self.lines.len())].find_any(place.fingerprint)
     }
 
     /// Counts a call that found no slot.
@@ -347,7 +348,7 @@ impl<C: Clock> LineTable<C> {
 /// has changed since.
 #[inline(always)]
 pub(super) fn hit<'a>(
-    (word, seen, print): (&'a AtomicWord<KeyWord>, KeyWord, Fingerprint),
+    (word, seen, fingerprint): (&'a AtomicWord<KeyWord>, KeyWord, Fingerprint),
     (age, TableTime { elapsed_nanos, now, .. }): (i64, TableTime),
     tier: &TierTerms,
     charge: &impl Fn(i64) -> Judgement,
@@ -358,7 +359,7 @@ pub(super) fn hit<'a>(
         Err(wanted) => return Some(Err(Miss::Short { wanted, balance, elapsed_nanos })),
     };
     let balance = balance - cost;
-    let after = KeyWord::charged(print, LevelTicks::<LEVEL_BITS>::level(now, balance));
+    let after = KeyWord::charged(fingerprint, LevelTicks::<LEVEL_BITS>::level(now, balance));
     if !replace(word, seen, after) {
         return None;
     }

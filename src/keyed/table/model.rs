@@ -16,14 +16,14 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
     #[must_use]
     pub fn place_of(hash: u64, lines: usize) -> (usize, usize, u32) {
         let place = KeyHome::of_hash(hash, lines);
-        (place.home, place.other(lines), place.print.get())
+        (place.home, place.other(lines), place.fingerprint.get())
     }
 
     /// Returns the fingerprints of all charged words, expired or not.
     #[must_use]
     pub fn charged(&self) -> Vec<u32> {
         let words = self.table.lines().iter().flat_map(Line::words);
-        words.filter(|word| word.kind() == Kind::Charged).map(KeyWord::print).collect()
+        words.filter(|word| word.kind() == Kind::Charged).map(KeyWord::fingerprint).collect()
     }
 
     /// Places a marker of a new key in an empty line, like a call that is held up once it has seen
@@ -35,7 +35,7 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
         let at = SlotIndex(pair.home(), 0);
         let (_, now) = self.table.time();
         let level = self.table.ticks.marker_over(now, Kind::Empty, 0)?;
-        let marker = KeyWord::marker(place.print, level);
+        let marker = KeyWord::marker(place.fingerprint, level);
         pair.replace(at, KeyWord::default(), marker).then_some(marker.level())
     }
 
@@ -47,8 +47,8 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
         let pair = self.table.pair(place);
         let at = SlotIndex(pair.home(), 0);
         let (_, now) = self.table.time();
-        let marker = KeyWord::marker(place.print, level);
+        let marker = KeyWord::marker(place.fingerprint, level);
         let level = self.table.ticks.first(now, level, (self.first.capacity, self.first.cost));
-        pair.replace(at, marker, KeyWord::charged(place.print, level))
+        pair.replace(at, marker, KeyWord::charged(place.fingerprint, level))
     }
 }

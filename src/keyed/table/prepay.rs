@@ -32,7 +32,7 @@ impl<C: Clock> LineTable<C> {
             // The next ordinary call for the key starts it again, and counts that.
             return None;
         }
-        let granted = hit((found, seen, place.print), (age, moment), tier, &charge)?.ok()?;
+        let granted = hit((found, seen, place.fingerprint), (age, moment), tier, &charge)?.ok()?;
         let before = granted.balance + granted.cost;
         let (permits, _) = want.charge(before, tier.capacity, tier.cost)?;
         let forecast = tier.forecast(granted.balance, granted.elapsed_nanos);
@@ -60,11 +60,11 @@ where
     }
 
     #[inline(always)]
-    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+    fn acquire(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
         match self.charge(permits) {
             Ok(charge) => {
                 let place = self.table.table.place(hash);
-                self.say(permits, self.table.table.ask(place, self.tier, charge))
+                self.say(permits, self.table.table.acquire(place, self.tier, charge))
             }
             Err(_) if permits == 0 => self.peek(key, 0),
             Err(denied) => Err(denied),
@@ -76,7 +76,7 @@ where
     }
 
     #[inline(always)]
-    fn tell(&self, key: &K, permits: u64, is_granted: bool) {
+    fn notify(&self, key: &K, permits: u64, is_granted: bool) {
         // A peek is not reported, as in a table itself.
         if permits > 0 {
             self.table.observer.decided(key, permits, is_granted);
@@ -104,8 +104,8 @@ where
     }
 
     #[inline(always)]
-    fn ask(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
-        self.first_tier().ask(hash, key, permits)
+    fn acquire(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.first_tier().acquire(hash, key, permits)
     }
 
     fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid> {
@@ -113,7 +113,7 @@ where
     }
 
     #[inline(always)]
-    fn tell(&self, key: &K, permits: u64, is_granted: bool) {
-        self.first_tier().tell(key, permits, is_granted);
+    fn notify(&self, key: &K, permits: u64, is_granted: bool) {
+        self.first_tier().notify(key, permits, is_granted);
     }
 }

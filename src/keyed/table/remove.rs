@@ -37,7 +37,7 @@ impl<C: Clock> LineTable<C> {
             if self.ticks.is_full(now, seen.level()) {
                 return false;
             }
-            if replace(word, seen, KeyWord::charged(place.print, self.ticks.full(now))) {
+            if replace(word, seen, KeyWord::charged(place.fingerprint, self.ticks.full(now))) {
                 return true;
             }
         }
@@ -73,8 +73,8 @@ impl<C: Clock> LineTable<C> {
     /// idle for long: a key that comes back soon finds its old slot more quickly than it would get
     /// a new one.
     #[inline]
-    pub(super) fn sweep_on_the_way(&self, print: Fingerprint) {
-        if print.get().is_multiple_of(SELDOM) {
+    pub(super) fn sweep_on_the_way(&self, fingerprint: Fingerprint) {
+        if fingerprint.get().is_multiple_of(SELDOM) {
             self.sweep_next();
         }
     }

@@ -28,15 +28,15 @@ pub struct Occupancy {
 /// A live key of a [`KeyTable`](super::KeyTable), as far as the table knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableEntry {
-    pub(super) print: u32,
+    pub(super) fingerprint: u32,
     pub(super) full_after: Duration,
 }
 
 impl TableEntry {
     /// Returns the key's fingerprint: 24 bits of its hash.
     #[must_use]
-    pub fn print(&self) -> u32 {
-        self.print
+    pub fn fingerprint(&self) -> u32 {
+        self.fingerprint
     }
 
     /// Returns the time until the key's bucket is full, if no permits are taken. (In a table of
@@ -57,7 +57,7 @@ impl<C: Clock> LineTable<C> {
             words.into_iter().filter_map(move |word| {
                 let age = self.ticks.age(now, word.level());
                 let is_live = word.kind() == Kind::Charged && age < self.ticks.span;
-                is_live.then_some((word.print(), age))
+                is_live.then_some((word.fingerprint(), age))
             })
         })
     }

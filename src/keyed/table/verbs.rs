@@ -43,7 +43,7 @@ where
         match self.charge(permits) {
             Ok(charge) => {
                 let place = self.table.place(key);
-                self.answer(key, permits, self.table.table.ask(place, self.tier, charge))
+                self.answer(key, permits, self.table.table.acquire(place, self.tier, charge))
             }
             Err(denied) => self.peek_or(key, permits, denied),
         }
@@ -64,7 +64,7 @@ where
             let wanted = (balance / cost).clamp(1, most) * cost;
             if balance >= wanted { Ok(wanted) } else { Err(wanted) }
         };
-        let asked = self.table.table.ask(self.table.place(key), self.tier, charge);
+        let asked = self.table.table.acquire(self.table.place(key), self.tier, charge);
         let answer = match asked {
             Ok(Hit { cost: spent, .. }) => self.say((spent / cost) as u64, asked),
             Err(Miss::Short { .. }) => self.say(1, asked),
@@ -92,7 +92,7 @@ where
             Err(denied) => return self.peek_or(key, permits, denied).map(Receipt::spent),
         };
         let table = &self.table.table;
-        let asked = table.ask(self.table.place(key), self.tier, charge);
+        let asked = table.acquire(self.table.place(key), self.tier, charge);
         let charged = asked.as_ref().ok().map(|granted| granted.charged);
         let grant = self.answer(key, permits, asked)?;
         Ok(match charged {

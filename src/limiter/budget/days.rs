@@ -31,16 +31,16 @@ pub(super) struct Days<C> {
 
 impl<C: Clock> Days<C> {
     pub(super) fn new(amount: u64, zone: &str, clock: C) -> Result<Days<C>, CalendarError> {
-        let tally = ByCalendar::with(Schedule::same(amount), Calendar::days(zone)?);
-        Ok(Days { core: CounterCore::new(tally, clock) })
+        let counter = ByCalendar::with(Schedule::same(amount), Calendar::days(zone)?);
+        Ok(Days { core: CounterCore::new(counter, clock) })
     }
 
     pub(super) fn schedule(&self) -> &Schedule {
-        self.core.tally().amounts()
+        self.core.counter().amounts()
     }
 
     pub(super) fn day(&self) -> Range<Duration> {
-        self.core.tally().span(self.clock().now_nanos()).durations()
+        self.core.counter().span(self.clock().now_nanos()).durations()
     }
 
     pub(super) fn remaining(&self) -> u64 {
@@ -130,7 +130,7 @@ impl<C: Clock> Days<C> {
         // caller gets to know it. The end of the day that counts is before `next`.
         let now_nanos = self.clock().now_nanos();
         let next_nanos = now_nanos.saturating_add(counted.left_nanos);
-        let Some(start) = self.core.tally().first_with(permits, next_nanos) else {
+        let Some(start) = self.core.counter().first_with(permits, next_nanos) else {
             return Some(Denied::TooLarge { limit: self.schedule().most(), which: 0 });
         };
         let window = Known {

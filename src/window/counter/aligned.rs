@@ -138,15 +138,15 @@ mod tests {
 
     #[test]
     fn a_window_before_the_present_one_is_forgotten_and_one_ahead_is_kept() {
-        let tally = Aligned::new(rate!(7 / second)).unwrap();
-        let at = |seconds| tally.now(seconds * SECOND + 1);
-        let word = tally.plus(tally.empty(&at(5)), 3, &at(5));
-        assert_eq!(tally.counted(word, &at(5)).current, 3);
-        assert_eq!(tally.at(word, &at(6)), Some(tally.empty(&at(6))));
-        assert_eq!(tally.at(word, &at(4)), Some(word));
-        assert_eq!(tally.counted(word, &at(4)).left_nanos, 2 * SECOND - 1);
-        assert_eq!(tally.at(word, &at(2)), None);
-        assert_eq!(tally.counted(tally.moved(word, &at(2)), &at(2)).current, 3);
+        let counter = Aligned::new(rate!(7 / second)).unwrap();
+        let at = |seconds| counter.now(seconds * SECOND + 1);
+        let word = counter.plus(counter.empty(&at(5)), 3, &at(5));
+        assert_eq!(counter.counted(word, &at(5)).current, 3);
+        assert_eq!(counter.at(word, &at(6)), Some(counter.empty(&at(6))));
+        assert_eq!(counter.at(word, &at(4)), Some(word));
+        assert_eq!(counter.counted(word, &at(4)).left_nanos, 2 * SECOND - 1);
+        assert_eq!(counter.at(word, &at(2)), None);
+        assert_eq!(counter.counted(counter.moved(word, &at(2)), &at(2)).current, 3);
     }
 
     #[test]
@@ -158,22 +158,22 @@ mod tests {
             rate!(4_294_967_296 / 36525 days),
             rate!(1 / 36525 days),
         ] {
-            let tally = Aligned::new(rate).unwrap();
-            assert_eq!(tally.window.end(), u64::BITS);
-            assert!(tally.count.max() >= rate.permits());
-            let now = tally.now(1 << 61);
-            let word = tally.plus(tally.empty(&now), rate.permits(), &now);
-            assert_eq!(tally.counted(word, &now).current, rate.permits());
+            let counter = Aligned::new(rate).unwrap();
+            assert_eq!(counter.window.end(), u64::BITS);
+            assert!(counter.count.max() >= rate.permits());
+            let now = counter.now(1 << 61);
+            let word = counter.plus(counter.empty(&now), rate.permits(), &now);
+            assert_eq!(counter.counted(word, &now).current, rate.permits());
         }
     }
 
     #[test]
     fn a_number_of_a_window_that_wraps_begins_a_new_window() {
-        let tally = Aligned::new(rate!(2 / ns)).unwrap();
-        let wrap = 1 << (64 - tally.count.end());
-        let (last, first) = (tally.now(wrap - 1), tally.now(wrap));
-        let word = tally.plus(tally.empty(&last), 2, &last);
-        assert_eq!(tally.at(word, &first), Some(tally.empty(&first)));
+        let counter = Aligned::new(rate!(2 / ns)).unwrap();
+        let wrap = 1 << (64 - counter.count.end());
+        let (last, first) = (counter.now(wrap - 1), counter.now(wrap));
+        let word = counter.plus(counter.empty(&last), 2, &last);
+        assert_eq!(counter.at(word, &first), Some(counter.empty(&first)));
     }
 
     #[test]

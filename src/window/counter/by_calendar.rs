@@ -215,15 +215,15 @@ mod tests {
 
     #[test]
     fn a_window_before_the_present_one_is_forgotten_and_the_next_one_is_kept() {
-        let tally = days(7);
-        let at = |days| tally.now(days * DAY + 1);
-        let word = tally.plus(tally.empty(&at(5)), 3, &at(5));
-        assert_eq!(tally.counted(word, &at(5)).current, 3);
-        assert_eq!(tally.at(word, &at(6)), Some(tally.empty(&at(6))));
-        assert_eq!(tally.at(word, &at(4)), Some(word));
-        assert_eq!(tally.counted(word, &at(4)).left_nanos, 2 * DAY - 1);
-        assert_eq!(tally.at(word, &at(3)), None);
-        assert_eq!(tally.counted(tally.moved(word, &at(3)), &at(3)).current, 3);
+        let counter = days(7);
+        let at = |days| counter.now(days * DAY + 1);
+        let word = counter.plus(counter.empty(&at(5)), 3, &at(5));
+        assert_eq!(counter.counted(word, &at(5)).current, 3);
+        assert_eq!(counter.at(word, &at(6)), Some(counter.empty(&at(6))));
+        assert_eq!(counter.at(word, &at(4)), Some(word));
+        assert_eq!(counter.counted(word, &at(4)).left_nanos, 2 * DAY - 1);
+        assert_eq!(counter.at(word, &at(3)), None);
+        assert_eq!(counter.counted(counter.moved(word, &at(3)), &at(3)).current, 3);
     }
 
     #[test]
@@ -236,12 +236,12 @@ mod tests {
             ConfigError::Limit { limit: 1 << 32, max: (1 << 32) - 1 }
         );
         for nanos in [0, 1, DAY - 1, 1 << 62, u64::MAX - 1, u64::MAX] {
-            for tally in [&most, &wide] {
-                let now = tally.now(nanos);
-                let word = tally.plus(tally.empty(&now), tally.count.max(), &now);
-                assert_eq!(tally.at(word, &now), Some(word));
-                let counted = tally.counted(word, &now);
-                assert_eq!(counted.current, tally.count.max());
+            for counter in [&most, &wide] {
+                let now = counter.now(nanos);
+                let word = counter.plus(counter.empty(&now), counter.count.max(), &now);
+                assert_eq!(counter.at(word, &now), Some(word));
+                let counted = counter.counted(word, &now);
+                assert_eq!(counted.current, counter.count.max());
                 assert!((1..=counted.length_nanos).contains(&counted.left_nanos), "{counted:?}");
             }
         }
@@ -249,13 +249,13 @@ mod tests {
 
     #[test]
     fn a_number_that_wraps_begins_a_new_window() {
-        let tally = days(3);
+        let counter = days(3);
         let wrap = 1 << 17;
-        let (last, first) = (tally.now((wrap - 1) * DAY), tally.now(wrap * DAY));
-        let word = tally.plus(tally.empty(&last), 2, &last);
-        assert_eq!(tally.at(word, &first), Some(tally.empty(&first)));
-        let word = tally.plus(tally.empty(&first), 2, &first);
-        assert_eq!(tally.at(word, &last), Some(word));
-        assert_eq!(tally.counted(word, &last).left_nanos, 2 * DAY);
+        let (last, first) = (counter.now((wrap - 1) * DAY), counter.now(wrap * DAY));
+        let word = counter.plus(counter.empty(&last), 2, &last);
+        assert_eq!(counter.at(word, &first), Some(counter.empty(&first)));
+        let word = counter.plus(counter.empty(&first), 2, &first);
+        assert_eq!(counter.at(word, &last), Some(word));
+        assert_eq!(counter.counted(word, &last).left_nanos, 2 * DAY);
     }
 }

@@ -171,54 +171,54 @@ mod tests {
 
     #[test]
     fn a_window_ends_its_length_after_the_first_grant_to_the_nanosecond() {
-        let tally = FromFirst::new(rate!(1 / minute)).unwrap();
-        assert_eq!(tally.tick_nanos(), 1);
-        let at = |nanos| tally.now(nanos);
+        let window = FromFirst::new(rate!(1 / minute)).unwrap();
+        assert_eq!(window.tick_nanos(), 1);
+        let at = |nanos| window.now(nanos);
         let start = 17 * SECOND + 1;
-        let word = tally.plus(tally.empty(&at(start)), 1, &at(start));
+        let word = window.plus(window.empty(&at(start)), 1, &at(start));
         let end = start + 60 * SECOND;
-        assert_eq!(tally.at(word, &at(end - 1)), Some(word));
-        assert_eq!(tally.counted(word, &at(end - 1)).left_nanos, 1);
-        assert_eq!(tally.at(word, &at(end)), Some(tally.empty(&at(end))));
+        assert_eq!(window.at(word, &at(end - 1)), Some(word));
+        assert_eq!(window.counted(word, &at(end - 1)).left_nanos, 1);
+        assert_eq!(window.at(word, &at(end)), Some(window.empty(&at(end))));
     }
 
     #[test]
     fn a_window_in_coarse_ticks_is_never_too_short() {
-        let tally = FromFirst::new(rate!(1_000_000 / minute)).unwrap();
-        let tick = tally.tick_nanos();
+        let window = FromFirst::new(rate!(1_000_000 / minute)).unwrap();
+        let tick = window.tick_nanos();
         assert!(tick > 1 && tick < (60 * SECOND) >> 16);
         for offset in [0, 1, tick - 1, tick, tick + 1] {
-            let start = tally.now(17 * SECOND + offset);
-            let word = tally.plus(tally.empty(&start), 1, &start);
-            let left = tally.counted(word, &start).left_nanos;
+            let start = window.now(17 * SECOND + offset);
+            let word = window.plus(window.empty(&start), 1, &start);
+            let left = window.counted(word, &start).left_nanos;
             assert!((60 * SECOND..60 * SECOND + tick).contains(&left), "{left}");
-            let end = tally.now(start.0 + left);
-            assert_eq!(tally.at(word, &end), Some(tally.empty(&end)));
-            let before = tally.now(start.0 + left - 1);
-            assert_eq!(tally.at(word, &before), Some(word));
+            let end = window.now(start.0 + left);
+            assert_eq!(window.at(word, &end), Some(window.empty(&end)));
+            let before = window.now(start.0 + left - 1);
+            assert_eq!(window.at(word, &before), Some(word));
         }
     }
 
     #[test]
     fn a_start_far_ahead_of_the_clock_is_moved_to_it() {
-        let tally = FromFirst::new(rate!(3 / minute)).unwrap();
-        let at = |nanos| tally.now(nanos);
-        let word = tally.plus(tally.empty(&at(100 * SECOND)), 2, &at(100 * SECOND));
-        assert_eq!(tally.at(word, &at(99 * SECOND)), Some(word));
-        assert_eq!(tally.counted(word, &at(99 * SECOND)).left_nanos, 61 * SECOND);
-        assert_eq!(tally.at(word, &at(98 * SECOND)), None);
-        let moved = tally.moved(word, &at(98 * SECOND));
-        assert_eq!(tally.counted(moved, &at(98 * SECOND)).left_nanos, 60 * SECOND);
+        let window = FromFirst::new(rate!(3 / minute)).unwrap();
+        let at = |nanos| window.now(nanos);
+        let word = window.plus(window.empty(&at(100 * SECOND)), 2, &at(100 * SECOND));
+        assert_eq!(window.at(word, &at(99 * SECOND)), Some(word));
+        assert_eq!(window.counted(word, &at(99 * SECOND)).left_nanos, 61 * SECOND);
+        assert_eq!(window.at(word, &at(98 * SECOND)), None);
+        let moved = window.moved(word, &at(98 * SECOND));
+        assert_eq!(window.counted(moved, &at(98 * SECOND)).left_nanos, 60 * SECOND);
     }
 
     #[test]
     fn the_largest_limit_and_the_shortest_window_fit() {
         for rate in [rate!(2 / ns), rate!(2_147_483_648 / second), rate!(4_294_967_296 / 2 seconds)]
         {
-            let tally = FromFirst::new(rate).unwrap();
-            let now = tally.now(5);
-            let word = tally.plus(tally.empty(&now), rate.permits(), &now);
-            assert_eq!(tally.counted(word, &now).current, rate.permits());
+            let window = FromFirst::new(rate).unwrap();
+            let now = window.now(5);
+            let word = window.plus(window.empty(&now), rate.permits(), &now);
+            assert_eq!(window.counted(word, &now).current, rate.permits());
         }
     }
 
@@ -233,24 +233,24 @@ mod tests {
             rate!(4_294_967_296 / 26690 days),
             rate!(4_294_967_296 / 36525 days),
         ] {
-            let tally = FromFirst::new(rate).unwrap();
-            let start = tally.now(5);
-            let word = tally.plus(tally.empty(&start), 1, &start);
-            let left = tally.counted(word, &start).left_nanos;
-            let (last, end) = (tally.now(4 + left), tally.now(5 + left));
-            assert_eq!(tally.at(word, &last), Some(word));
-            assert_eq!(tally.at(word, &end), Some(tally.empty(&end)));
+            let window = FromFirst::new(rate).unwrap();
+            let start = window.now(5);
+            let word = window.plus(window.empty(&start), 1, &start);
+            let left = window.counted(word, &start).left_nanos;
+            let (last, end) = (window.now(4 + left), window.now(5 + left));
+            assert_eq!(window.at(word, &last), Some(word));
+            assert_eq!(window.at(word, &end), Some(window.empty(&end)));
         }
     }
 
     #[cfg(feature = "alloc")]
     #[test]
     fn what_was_spent_a_whole_window_ago_is_no_part_of_what_is_restored() {
-        let tally = FromFirst::new(rate!(7 / minute)).unwrap();
-        let now = tally.now(1_000 * SECOND);
+        let window = FromFirst::new(rate!(7 / minute)).unwrap();
+        let now = window.now(1_000 * SECOND);
         let restored = |oldest: u64| {
             let spent = [(oldest, 3), (30 * SECOND, 2)];
-            let counted = tally.counted(tally.restored(spent.into_iter(), &now), &now);
+            let counted = window.counted(window.restored(spent.into_iter(), &now), &now);
             (counted.current, counted.left_nanos)
         };
         assert_eq!(restored(60 * SECOND), (2, 30 * SECOND));

@@ -141,31 +141,31 @@ mod tests {
 
     #[test]
     fn a_window_becomes_the_previous_one_and_then_nothing() {
-        let tally = Sliding::new(rate!(7 / second)).unwrap();
-        let at = |seconds| tally.now(seconds * SECOND);
-        let word = tally.plus(tally.empty(&at(5)), 3, &at(5));
+        let window = Sliding::new(rate!(7 / second)).unwrap();
+        let at = |seconds| window.now(seconds * SECOND);
+        let word = window.plus(window.empty(&at(5)), 3, &at(5));
         let counts = |word: Option<u64>, seconds| {
-            let counted = tally.counted(word.unwrap(), &at(seconds));
+            let counted = window.counted(word.unwrap(), &at(seconds));
             (counted.current, counted.previous, counted.left_nanos)
         };
-        assert_eq!(counts(tally.at(word, &at(5)), 5), (3, 0, SECOND));
-        assert_eq!(counts(tally.at(word, &at(6)), 6), (0, 3, SECOND));
-        assert_eq!(counts(tally.at(word, &at(7)), 7), (0, 0, SECOND));
-        assert_eq!(counts(tally.at(word, &at(4)), 4), (3, 0, 2 * SECOND));
-        assert_eq!(tally.at(word, &at(2)), None);
-        assert_eq!(counts(Some(tally.moved(word, &at(2))), 2), (3, 0, SECOND));
+        assert_eq!(counts(window.at(word, &at(5)), 5), (3, 0, SECOND));
+        assert_eq!(counts(window.at(word, &at(6)), 6), (0, 3, SECOND));
+        assert_eq!(counts(window.at(word, &at(7)), 7), (0, 0, SECOND));
+        assert_eq!(counts(window.at(word, &at(4)), 4), (3, 0, 2 * SECOND));
+        assert_eq!(window.at(word, &at(2)), None);
+        assert_eq!(counts(Some(window.moved(word, &at(2))), 2), (3, 0, SECOND));
     }
 
     #[test]
     fn both_counts_are_moved_if_the_clock_was_set_back() {
-        let tally = Sliding::new(rate!(7 / second)).unwrap();
-        let at = |seconds| tally.now(seconds * SECOND);
-        let word = tally.plus(tally.empty(&at(5)), 3, &at(5));
-        let word = tally.plus(tally.at(word, &at(6)).unwrap(), 2, &at(6));
-        let moved = tally.moved(word, &at(2));
-        let counted = tally.counted(moved, &at(2));
+        let window = Sliding::new(rate!(7 / second)).unwrap();
+        let at = |seconds| window.now(seconds * SECOND);
+        let word = window.plus(window.empty(&at(5)), 3, &at(5));
+        let word = window.plus(window.at(word, &at(6)).unwrap(), 2, &at(6));
+        let moved = window.moved(word, &at(2));
+        let counted = window.counted(moved, &at(2));
         assert_eq!((counted.current, counted.previous), (2, 3));
-        assert_eq!(tally.at(moved, &at(2)), Some(moved));
+        assert_eq!(window.at(moved, &at(2)), Some(moved));
     }
 
     #[test]

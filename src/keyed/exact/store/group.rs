@@ -13,7 +13,7 @@ use super::{KeyPlace, Store};
 pub(in crate::keyed::exact) const GROUP: usize = 16;
 
 impl<K, L: Engine<K>> Store<K, L> {
-    /// Spends by `ask` for the first of the keys, up to one that is not known or whose lock
+    /// Spends by `acquire` for the first of the keys, up to one that is not known or whose lock
     /// another thread holds exclusively; their lines are fetched side by side. Returns `None`
     /// for the rest.
     ///
@@ -26,7 +26,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         &self,
         places: &[KeyPlace; GROUP],
         keys: &[&Q],
-        ask: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
+        acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> [Option<Result<Grant, Denied>>; GROUP]
     where
         K: Borrow<Q>,
@@ -59,7 +59,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         for (answer, ((shard, place), key)) in iter::zip(&mut answers, asked).take(held) {
             let Some(shard) = shard else { break };
             let Some(entry) = shard.table.find(place.home, *key) else { break };
-            match ask(&self.limiter, &shard.terms, &entry.state, now_nanos) {
+            match acquire(&self.limiter, &shard.terms, &entry.state, now_nanos) {
                 Answer::Said(said) => *answer = Some(said),
                 Answer::Impossible(_) => break,
             }
