@@ -91,6 +91,10 @@ fn what_is_wrong_with_a_text_is_named_with_what_could_be() {
         assert_eq!(error::<Quota>(text), (field, message), "{text}");
     }
     assert_eq!(error::<Rate>("1 / second, burst 2").0, "period");
+    // Nanoseconds beyond 2^64, by a little and by much.
+    for seconds in ["18446744074", "18446744075", "36893488148", "18446744073709551615"] {
+        assert_eq!(error::<Rate>(&format!("1 / {seconds} seconds")).0, "period", "{seconds}");
+    }
 }
 
 #[test]

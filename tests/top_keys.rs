@@ -128,8 +128,15 @@ fn names_are_borrowed_and_all_is_forgotten_when_that_is_asked_for() {
 
 static IS_ANGRY: AtomicBool = AtomicBool::new(false);
 
-#[derive(Clone, Debug, Eq)]
+#[derive(Debug, Eq)]
 struct Angry(u64);
+
+impl Clone for Angry {
+    fn clone(&self) -> Angry {
+        assert!(!IS_ANGRY.load(Relaxed), "an angry key");
+        Angry(self.0)
+    }
+}
 
 impl Hash for Angry {
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -158,6 +165,16 @@ fn a_key_that_panics_leaves_the_counts_in_order() {
     (0..100).for_each(|_| top.decided(&Angry(3), 1, true));
     let first = &top.granted()[0];
     assert!(first.key.0 == 3 && first.count >= 100);
+    // Keys that cannot be cloned, one after the other, cost no later count.
+    IS_ANGRY.store(true, Relaxed);
+    for key in 100..116 {
+        let count = AssertUnwindSafe(|| top.decided(&Angry(key), 1, true));
+        assert!(catch_unwind(count).is_err());
+    }
+    IS_ANGRY.store(false, Relaxed);
+    (0..100).for_each(|_| top.decided(&Angry(3), 1, true));
+    assert!(top.granted()[0].key.0 == 3 && top.granted()[0].count >= 200);
+    assert_eq!(top.lost(), 0);
 }
 
 /// Each thread counts at a place of its own, or a few at one.

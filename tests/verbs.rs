@@ -252,4 +252,10 @@ fn a_tolerance_beyond_what_can_be_counted_is_refused_whatever_its_lowest_bits_ar
         let error = Gcra::with_clock(interval, tolerance, ManualClock::new()).unwrap_err();
         assert_eq!(error, ConfigError::Tolerance { tolerance, interval });
     }
+    // The longest period is allowed.
+    let day = Duration::from_secs(86_400);
+    let gcra = Gcra::with_clock(day, Rate::MAX_PERIOD, ManualClock::new()).unwrap();
+    assert_eq!(gcra.tolerance(), Rate::MAX_PERIOD);
+    let tolerance = Rate::MAX_PERIOD + NANO;
+    assert!(Gcra::with_clock(day, tolerance, ManualClock::new()).is_err());
 }

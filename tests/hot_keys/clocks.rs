@@ -29,6 +29,24 @@ fn what_was_drawn_is_good_until_the_bucket_would_be_full_without_it() {
     });
 }
 
+/// Time passes between the readings of a call: what it draws is good from the one on by which the
+/// store was charged, and ten seconds later no more.
+#[test]
+fn what_was_drawn_is_good_from_the_reading_on_by_which_it_was_charged() {
+    with_each(QUOTA, 1, |kind, limiter, clock| {
+        heat(limiter, 0, 1);
+        let _ = limiter.ask_at(0, 1, 1);
+        let start = clock.next();
+        clock.step(10 * SECOND);
+        let (answer, readings) = clock.readings(|| limiter.ask_at(0, 1, 1));
+        clock.step(0);
+        assert_eq!((answer.unwrap().remaining(), readings), (16, 2), "{kind:?}");
+        clock.set(start + 20 * SECOND);
+        limiter.drain(1);
+        assert_eq!(take_all(limiter, &[0], 1), 0, "{kind:?}");
+    });
+}
+
 #[test]
 fn what_was_drawn_is_good_until_the_next_step_if_that_fills_the_bucket() {
     with_each(QUOTA, 2, |kind, limiter, clock| {

@@ -314,6 +314,19 @@ fn a_look_by_a_caller_that_is_held_up_promises_no_more_than_there_ever_was() {
 }
 
 #[test]
+fn a_sweep_that_is_held_up_forgets_no_key_that_was_charged_meanwhile() {
+    let (clock, table) = held_up(TEN, 1_000 * SECOND);
+    table.try_acquire(&1, 1).unwrap();
+    clock.meanwhile(move || {
+        clock.manual.advance_nanos(60 * SECOND);
+        table.try_acquire(&1, 10).unwrap();
+    });
+    table.sweep();
+    assert!(clock.has_happened());
+    assert!(table.try_acquire(&1, 1).is_err());
+}
+
+#[test]
 fn a_removal_that_is_held_up_makes_full_what_was_emptied_meanwhile() {
     let (clock, table) = held_up(TEN, 1_000 * SECOND);
     table.try_acquire(&1, 1).unwrap();

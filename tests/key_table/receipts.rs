@@ -9,7 +9,7 @@ use sluicegate::{Denied, KeyTable, ManualClock, WhenFull, quota};
 #[test]
 fn a_receipt_from_before_a_removal_gives_back_a_burst_at_most() {
     let clock = ManualClock::new();
-    let table = KeyTable::<u64>::builder(quota!(10 / second)).clock(&clock).keys(100).unwrap();
+    let table = KeyTable::<u64>::builder(quota!(10 / second)).clock(&clock).keys(1_000).unwrap();
     for wait in [0, 50, 100, 900, 5_000] {
         clock.advance(Duration::from_secs(60));
         let receipt = table.try_acquire_revocable(&1, 10).unwrap();

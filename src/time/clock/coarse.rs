@@ -130,6 +130,7 @@ mod tests {
                 let other = scope.spawn(start);
                 (start(), other.join().expect("it starts a clock"))
             });
+            assert!(one.now_nanos() > 0, "it shows the time from the start on");
             assert!(Arc::ptr_eq(&one.noted, &other.noted));
         }
     }
