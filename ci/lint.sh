@@ -10,6 +10,7 @@ fail() { echo "lint: $*" >&2; failed=1; }
 cargo fmt --all --check || fail "cargo fmt --all"
 cargo clippy -q --workspace --all-targets -- -D warnings || fail "clippy"
 ci/docs.sh || fail "documentation"
+ci/circles.sh || fail "modules import each other in a circle"
 
 # Only the facade names atomics or loom, so that nothing escapes the models.
 if grep -rnE '^[^/"]*(\b(atomic|loom|portable_atomic)\b|crossbeam_utils::.*Backoff)' src --include='*.rs' |

@@ -90,7 +90,7 @@ step "benches: each runs once"
 # longer than all that is run.
 cargo test -p sluicegate-benches --benches
 cargo run -q -p sluicegate-benches --bin costs >/dev/null
-cargo run -q -p sluicegate-benches --bin contend -- --json --ms 2 --rounds 1 >/dev/null
+cargo run -q -p sluicegate-benches --bin contend -- --json --ms 2 --rounds 1 --retries 0 --keys 1000 >/dev/null
 
 step "the command on its bundled sample"
 # Built as its tests are, which run it too.
