@@ -72,6 +72,58 @@ impl Denied {
         }
     }
 
+    /// Returns the wait in whole seconds, rounded up, as an HTTP header `Retry-After` gives it
+    /// (RFC 9110, section 10.2.3), or `None` if no time alone will do.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ManualClock, TokenBucket, quota};
+    ///
+    /// let bucket = TokenBucket::with_clock(quota!(100 / minute), ManualClock::new());
+    /// bucket.drain();
+    /// let denied = bucket.try_acquire(1).unwrap_err();
+    /// assert_eq!(denied.retry_after_secs(), Some(1)); // 600 ms
+    /// assert_eq!((denied.limit(), denied.remaining()), (Some(100), Some(0)));
+    /// ```
+    #[must_use]
+    pub fn retry_after_secs(&self) -> Option<u64> {
+        let wait = self.retry_after()?;
+        Some(wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)))
+    }
+
+    /// Returns the largest request that the limiter grants, or `None` if it has no space for the
+    /// key. While leases hold permits, that is what they leave.
+    #[must_use]
+    pub fn limit(&self) -> Option<u64> {
+        match self {
+            Denied::Wait(shortfall) => Some(shortfall.limit()),
+            Denied::TooLarge { limit, .. } | Denied::Leased { limit, .. } => Some(*limit),
+            Denied::Full { .. } => None,
+        }
+    }
+
+    /// Returns the whole permits that were left when the request was denied, or `None` if they
+    /// were not looked at: only [`Denied::Wait`] knows them.
+    #[must_use]
+    pub fn remaining(&self) -> Option<u64> {
+        self.shortfall().map(Shortfall::remaining)
+    }
+
+    /// Returns the wait until the limiter is full again if nobody takes any permits, or `None`
+    /// where [`remaining`](Denied::remaining) is.
+    #[must_use]
+    pub fn reset_after(&self) -> Option<Duration> {
+        self.shortfall().map(Shortfall::reset_after)
+    }
+
+    fn shortfall(&self) -> Option<&Shortfall> {
+        match self {
+            Denied::Wait(shortfall) => Some(shortfall),
+            _ => None,
+        }
+    }
+
     /// Returns the index of the limiter that refused among those of an `All`, or of the window
     /// among those of a `MultiWindow`, counted from 0. Always 0 for a single limiter.
     ///
@@ -199,6 +251,21 @@ mod tests {
         assert_eq!(shown(9_999_999), "10ms");
         assert_eq!(shown(3_600_000_000_001), "3610s");
         assert_eq!(super::shown(Duration::MAX), Duration::MAX);
+    }
+
+    #[test]
+    fn a_wait_in_seconds_is_rounded_up() {
+        let secs =
+            |nanos| Denied::Full { retry_after: Duration::from_nanos(nanos) }.retry_after_secs();
+        let second = 1_000_000_000;
+        assert_eq!((secs(0), secs(1), secs(second)), (Some(0), Some(1), Some(1)));
+        assert_eq!(secs(second + 1), Some(2));
+        assert_eq!(Denied::Full { retry_after: Duration::MAX }.retry_after_secs(), Some(u64::MAX));
+        let large = Denied::TooLarge { limit: 5, which: 0 };
+        assert_eq!((large.retry_after_secs(), large.limit()), (None, Some(5)));
+        assert_eq!((large.remaining(), large.reset_after()), (None, None));
+        assert_eq!(Denied::Leased { limit: 3, which: 0 }.limit(), Some(3));
+        assert_eq!(Denied::Full { retry_after: Duration::ZERO }.limit(), None);
     }
 
     #[test]
