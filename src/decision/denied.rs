@@ -29,6 +29,7 @@ use super::forecast::Forecast;
 /// }
 /// assert_eq!(bucket.try_acquire(11).unwrap_err(), Denied::TooLarge { limit: 10, which: 0 });
 /// ```
+#[doc(alias = "NotUntil")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Denied {
@@ -63,6 +64,7 @@ impl Denied {
     /// Returns the wait before it is worth asking again, or `None` if waiting alone will not help.
     ///
     /// The least time that suffices if no other permits are taken, to the nanosecond.
+    #[doc(alias = "wait_time")]
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -162,6 +162,7 @@ impl<'a> Receipt<'a> {
     ///
     /// Lock-free; does not allocate; reads no clock, except for a key of a `KeyTable`. For several
     /// limiters (see `All`) it gives back to each, and returns whether all succeeded.
+    #[doc(alias = "refund")]
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn give_back(self) -> bool {
         match self.undo {

@@ -57,6 +57,7 @@ use super::verbs::verbs;
 ///     Some(Duration::from_millis(250)),
 /// );
 /// ```
+#[doc(alias = "throttle")]
 pub struct LeakyBucket<C = DefaultClock> {
     core: BucketCore<C>,
 }

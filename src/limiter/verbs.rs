@@ -40,6 +40,7 @@ macro_rules! verbs {
             /// assert!(limiter.try_acquire(1).is_ok());
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
+            #[doc(alias = "check", alias = "allow")]
             #[inline(always)]
             pub fn try_acquire(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
                 self.core.try_acquire(permits)
@@ -162,6 +163,7 @@ macro_rules! verbs {
             /// assert!(limiter.try_acquire(1).is_err());
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
+            #[doc(alias = "reserve")]
             pub fn force(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
                 self.core.force(permits)
             }

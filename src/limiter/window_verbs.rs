@@ -38,6 +38,7 @@ macro_rules! window_verbs {
             /// assert!(limiter.try_acquire(1).is_ok());
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
+            #[doc(alias = "check", alias = "allow")]
             #[inline]
             pub fn try_acquire(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
                 self.core.try_acquire(permits)
