@@ -59,7 +59,8 @@ impl ShardLine {
     /// Replaces the word by `next` of it, and returns the previous value.
     fn change(&self, next: impl Fn(ShardWord) -> ShardWord) -> ShardWord {
         let mut pauses = Pauses::new();
-        // ORDERING: Relaxed. The load is only a hint; the CAS synchronizes.
+        // ORDERING: Relaxed. A call that changes something synchronizes by the CAS; one that finds
+        // nothing to change takes nothing from the shard, and concludes nothing from the load.
         // MODEL: `room_given_back_was_empty`, `empty_room_is_given_back_once`.
         let mut seen = self.room.load(Relaxed);
         loop {

@@ -57,10 +57,6 @@ pub use self::unix::UnixClock;
 ///
 /// Implement a clock of your own:
 ///
-/// # Examples
-///
-/// A clock of one's own:
-///
 /// ```
 /// use sluicegate::{Clock, TokenBucket, quota};
 ///

@@ -1,9 +1,9 @@
 //! The log: the core of the limiters that remember each request.
 //!
-//! An [`EntryRing`](entry_ring::EntryRing) is a ring of entries of one word each, and a head that says where the
-//! next one goes. An entry carries the parity of its lap around the ring, which shows
-//! whether the place at the head has been written. An admission is one CAS of
-//! that place; then the head advances, moved by any caller that finds it behind.
+//! An [`EntryRing`](entry_ring::EntryRing) is a ring of entries of one word each, and a head that
+//! says where the next one goes. An entry carries the parity of its lap around the ring, which
+//! shows whether the place at the head has been written. An admission is one CAS of that place;
+//! then the head advances, moved by any caller that finds it behind.
 //!
 //! ```text
 //! admit   iff enough of the past has left the window, by CAS: entry[head]

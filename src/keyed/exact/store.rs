@@ -23,8 +23,8 @@ use super::slots::GroupHome;
 use self::evict::GRACE_NANOS;
 
 /// Number of shards. A shard is locked to insert a key, while the others stay free; and
-/// growing one takes that fraction of the time to grow the whole. (Two under loom, for which
-/// each lock adds to the states to explore.)
+/// growing one takes one part in `SHARDS` of the time to grow the whole. (Two under loom, for
+/// which each lock adds to the states to explore.)
 const SHARDS: usize = 1 << SHARD_BITS;
 const SHARD_BITS: u32 = if cfg!(sluicegate_loom) { 1 } else { 7 };
 

@@ -133,8 +133,8 @@ impl<C: Clock> LineTable<C> {
         self.lines[place.other(self.lines.len())].fetch();
     }
 
-    /// Reads the clock. [`acquire`](LineTable::ask) and batches call it before they load the words
-    /// whose levels they compare with it, all other callers after.
+    /// Reads the clock. [`acquire`](LineTable::acquire) and batches call it before they load the
+    /// words whose levels they compare with it, all other callers after.
     #[inline]
     pub(super) fn moment(&self) -> TableTime {
         let reading_nanos = self.clock.now_nanos();
@@ -241,8 +241,8 @@ impl<C: Clock> LineTable<C> {
         self.ask_at(found, (place, moment), tier, &charge)
     }
 
-    /// The same as [`acquire`](LineTable::ask), given a reading of the clock, and the word of the key
-    /// that was found in its home, if there was one.
+    /// The same as [`acquire`](LineTable::acquire), given a reading of the clock, and the word of
+    /// the key that was found in its home, if there was one.
     #[inline(always)]
     pub(super) fn ask_at<'a>(
         &'a self,

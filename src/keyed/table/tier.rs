@@ -32,7 +32,8 @@ const MAX_PER_SECOND: u64 = 1 << 27;
 /// The ticks of the cheapest permit: one more than the levels by which markers are told apart.
 const LEAST_COST: u64 = 16;
 
-/// The most ticks of a span: as many as are worth having, and as many as the bits of a level allow.
+/// The most ticks of a span: as many as the choice of the tick goes for, because more are not worth
+/// having; and as many as there may be at all, by the bits of a level.
 const ENOUGH: u64 = 1 << 18;
 const MAX_SPAN: u64 = 1 << 29;
 

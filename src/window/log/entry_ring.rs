@@ -232,9 +232,10 @@ impl<C: Clock> EntryRing<C> {
         // MODEL: `a_log_adds_its_shift_to_no_earlier_reading`.
         let shift = self.shift.load(Relaxed);
         let last = self.entry(self.head().number - 1);
-        // ORDERING: an Acquire fence. The head may be stale and the entry at its place from a
-        // later lap; then nothing else makes the time of that entry visible. It also orders
-        // the shift, see above. Pairs with the CAS below and with the one in `append`.
+        // ORDERING: an Acquire fence, so that the clock is read after the entry was written. The
+        // head may be stale and the entry at its place from a later lap; then nothing else orders
+        // the two. It also orders the shift, see above. Pairs with the CAS below and with the one
+        // in `append`.
         // MODEL: `an_entry_that_came_in_between_is_no_fault`,
         // `a_log_adds_its_shift_to_no_earlier_reading`.
         fence(Acquire);
