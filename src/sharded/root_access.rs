@@ -175,9 +175,9 @@ impl<C: Clock> BucketCore<C, Reserved> {
                 let is_settled = balance >= 0 && self.is_unchanging();
                 self.still(seen).map(|()| is_settled)
             } else {
-                // ORDERING: AcqRel on success, as for the CAS of `attempt`: this spends what exceeds
-                // the word's capacity. Acquire on failure, as for the load: the loop continues with
-                // the word found.
+                // ORDERING: AcqRel on success, as for the CAS of `attempt`: this spends what
+                // exceeds the word's capacity. Acquire on failure, as for the load: the loop
+                // continues with the word found.
                 // MODEL: `room_given_back_was_empty`.
                 self.line.word.compare_exchange_weak(seen, next, AcqRel, Acquire).map(|_| true)
             };
