@@ -88,8 +88,8 @@ struct TakeBackOnDrop<'a, S>(&'a HotKeys<S>);
 impl<S> Drop for TakeBackOnDrop<'_, S> {
     fn drop(&mut self) {
         self.0.places.iter().flat_map(SeatBlock::seats).for_each(Seat::empty);
-        // ORDERING: Release; pairs with the load in `acquire`: a denial that is noted by a caller
-        // that has seen this was made after the change.
+        // ORDERING: Release; pairs with the load in `acquire`: a denial noted by a caller that
+        // has seen this was made after the change.
         // MODEL: `a_change_takes_back_what_was_drawn`.
         self.0.changes.fetch_add(1, Release);
     }
