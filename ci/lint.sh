@@ -20,7 +20,7 @@ fi
 
 # Each use of an ordering is argued right above it.
 for file in $(grep -rlwE 'Relaxed|Acquire|Release|AcqRel|SeqCst' src --include='*.rs' | grep -v '^src/sync\.rs'); do
-    awk -f ci/lint.awk "$file" || fail "an atomic operation is not argued"
+    awk -f ci/argued.awk "$file" || fail "an atomic operation is not argued"
 done
 
 # A comment of documentation opens with a verb or a noun: "Returns", "Number of".

@@ -53,6 +53,7 @@
 pub(crate) mod accrual;
 pub(crate) mod carry;
 mod give_back;
+mod heal;
 pub(crate) mod level;
 mod reconfigure;
 pub(crate) mod reserved;

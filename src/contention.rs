@@ -39,7 +39,7 @@
 //! beside each, and callers seldom meet at one of them. Their callers only make the same
 //! [`Pauses`].
 
-mod starved;
+mod starved_word;
 
 use core::fmt;
 use core::ops::Deref;
@@ -49,7 +49,7 @@ use crossbeam_utils::CachePadded;
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicWord, Word, pause};
 
-use self::starved::Starved;
+use self::starved_word::Starved;
 
 /// Lost races after which a caller is announced.
 const LOSSES: u32 = if cfg!(sluicegate_loom) { 2 } else { 4 };

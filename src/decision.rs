@@ -1,6 +1,7 @@
 //! A limiter's answers, and the values that it hands out: grants and denials, forecasts, receipts,
 //! leases, snapshots and histories.
 
+pub(crate) mod accrued;
 pub(crate) mod counted;
 #[cfg(feature = "alloc")]
 pub(crate) mod denial_cache;

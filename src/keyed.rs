@@ -6,7 +6,7 @@
 //! | [`table`] | `KeyTable`: a fingerprint for each key, in memory of a fixed size, lock-free |
 //! | [`hot`] | `HotKeys`: per-thread seats in front of either, for contended keys |
 //! | [`prepay`] | the permits that a seat takes from a store in advance |
-//! | [`space`] | the answer for a key that a store has no space for |
+//! | [`when_full`] | the answer for a key that a store has no space for |
 //! | [`observe`], [`top_keys`] | observers of decisions; the keys that take the most |
 
 #[cfg(feature = "keyed")]
@@ -17,8 +17,8 @@ pub(crate) mod observe;
 #[cfg(feature = "alloc")]
 pub(crate) mod prepay;
 #[cfg(feature = "alloc")]
-pub(crate) mod space;
-#[cfg(feature = "alloc")]
 pub(crate) mod table;
 #[cfg(feature = "std")]
 pub(crate) mod top_keys;
+#[cfg(feature = "alloc")]
+pub(crate) mod when_full;

@@ -61,8 +61,6 @@ pub use crate::keyed::observe::Observe;
 #[cfg(feature = "alloc")]
 pub use crate::keyed::prepay::KeyStore;
 #[cfg(feature = "alloc")]
-pub use crate::keyed::space::WhenFull;
-#[cfg(feature = "alloc")]
 pub use crate::keyed::table::KeyTable;
 #[cfg(feature = "alloc")]
 pub use crate::keyed::table::builder::KeyTableBuilder;
@@ -72,6 +70,8 @@ pub use crate::keyed::table::statistics::{Occupancy, TableEntry};
 pub use crate::keyed::table::verbs::TableTier;
 #[cfg(feature = "std")]
 pub use crate::keyed::top_keys::{TopKey, TopKeys};
+#[cfg(feature = "alloc")]
+pub use crate::keyed::when_full::WhenFull;
 #[cfg(feature = "alloc")]
 pub use crate::limiter::sticky::Sticky;
 pub use crate::limiter::*;

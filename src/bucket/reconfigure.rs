@@ -45,7 +45,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
 
     /// Does the same as `change` for the holder of the lock, and passes the time to `next`. If
     /// `next` returns `None`, nothing changes.
-    fn change_locked(
+    pub(super) fn change_locked(
         &self,
         next: impl Fn(&Terms, Holding, u64) -> Option<(Terms, Holding)>,
     ) -> bool {
@@ -77,27 +77,6 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         }
     }
 
-    /// Starts again from full if the level is further ahead of the clock than any call can have put
-    /// it. Returns whether the caller should decide again.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn heal(&self) -> bool {
-        // Another call is changing the terms: the answer stands.
-        let Some(_changing) = self.lock() else { return false };
-        // The caller read the clock before the level, and may have been delayed in between, so what
-        // it saw may be legal. `change_locked` reads the level first: in that order, a level that
-        // is too far ahead is a fault.
-        let healed = self.change_locked(|terms, holding, now_nanos| {
-            terms.is_impossible(holding.balance, now_nanos).then(|| (*terms, holding.filled(terms)))
-        });
-        if healed {
-            // ORDERING: Relaxed, as in `healed`.
-            // MODEL: `an_impossible_level_is_healed_once`.
-            self.healed.fetch_add(1, Relaxed);
-        }
-        true
-    }
-
     /// Returns whether no change of terms is in progress. A change that begins later reads the
     /// clock no earlier than the caller has.
     #[cfg(feature = "alloc")]
@@ -112,7 +91,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         self.changing.compare_exchange(0, 0, Release, Relaxed).is_ok()
     }
 
-    fn lock(&self) -> Option<Changing<'_>> {
+    pub(super) fn lock(&self) -> Option<Changing<'_>> {
         // ORDERING: Acquire, so that this change's stores to a slot come after those of the
         // previous change. Pairs with the store in `drop`, and with `is_unchanging`.
         // MODEL: `two_changes_leave_one_of_them`,

@@ -14,8 +14,9 @@ use crate::config::refill::Refill;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicWord, fence};
 
+use super::accrued::Accrued;
 use super::denied::{Denied, Shortfall};
-use super::forecast::{Accrued, Forecast};
+use super::forecast::Forecast;
 use super::known::Known;
 
 /// A refused request, and the time until which it stays refused.

@@ -99,7 +99,7 @@ use core::hash::{BuildHasher, Hash};
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 
-use super::space::Overflow;
+use super::when_full::Overflow;
 
 use self::buckets::Buckets;
 use self::builder::KeyedBuilder;

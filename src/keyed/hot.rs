@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `seat_word` | the word of a seat |
 //! | `seat` | a key, and the permits that were prepaid for it |
-//! | `seats` | the seats of a thread |
+//! | `seat_block` | the seats of a thread |
 //! | [`prepay`](super::prepay) | the stores, how much is prepaid and for how long it is good |
 //! | `acquire` | the slow path: calls that find too few permits in their seat |
 //! | `verbs` | the public operations |
@@ -52,8 +52,8 @@
 
 mod acquire;
 mod seat;
+mod seat_block;
 mod seat_word;
-mod seats;
 pub(crate) mod verbs;
 
 use alloc::boxed::Box;
@@ -67,7 +67,7 @@ use crate::thread_index::MAX_PLACES;
 #[cfg(feature = "std")]
 use crate::thread_index::places;
 
-use self::seats::SeatBlock;
+use self::seat_block::SeatBlock;
 
 /// A store of keys whose hottest keys scale as a [`Sharded`](crate::Sharded) limiter does.
 ///

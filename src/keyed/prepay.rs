@@ -133,7 +133,7 @@ impl Prepaid {
 mod tests {
     use super::*;
     use crate::config::refill::Refill;
-    use crate::decision::forecast::Accrued;
+    use crate::decision::accrued::Accrued;
 
     fn want(least: u64, more: u64, places: u64) -> PrepayRequest {
         PrepayRequest { least, more, places }

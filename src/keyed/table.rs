@@ -52,7 +52,7 @@ use crate::decision::denied::Denied;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
-use super::space::Overflow;
+use super::when_full::Overflow;
 
 use self::builder::KeyTableBuilder;
 use self::home::KeyHome;

@@ -1,4 +1,4 @@
-//! The shards, the size of their refills, and the counts and the quota hint that they share.
+//! The shards, and the counts and the quota hint that they share.
 
 use crate::decision::denial_cache::DenialCache;
 use crate::sync::AtomicWord;
@@ -6,22 +6,6 @@ use crate::sync::Ordering::{Acquire, Relaxed, Release};
 
 use super::line::ShardLine;
 use super::shard_slots::{ShardArray, ShardSlot, ShardSlots};
-
-/// Largest refill. Its cost, divided by that many permits, is a small part of a nanosecond each;
-/// more tokens would only be missing elsewhere.
-const MAX_REFILL: u64 = 1_024;
-
-/// First refill of a shard; each later one is twice as large. So a shard that is seldom used keeps
-/// little from the others.
-const FIRST_REFILL: u64 = 16;
-
-/// Smallest refill. Less is not worth the four read-modify-writes of a refill, one of them on the
-/// root's line; reserving capacity adds one more on that line.
-const MIN_REFILL: u64 = 4;
-
-/// Divisor of the permits in the root: if every shard refills once, they take at most one part in
-/// `SHARE` together.
-const SHARE: u64 = 4;
 
 #[derive(Debug)]
 pub(super) struct Shards {
@@ -86,20 +70,6 @@ impl Shards {
     #[inline(always)]
     pub(super) fn denials(&self, index: usize) -> Option<&DenialCache> {
         self.place(index).map(|place| &*place.denials)
-    }
-
-    /// Returns the refill that a shard may take from a root that holds `permits`: large far from
-    /// the limit, 0 near it.
-    pub(super) fn refill_of(&self, permits: u64) -> u64 {
-        match permits / (SHARE * self.count().max(1) as u64) {
-            ..MIN_REFILL => 0,
-            share => share.min(MAX_REFILL),
-        }
-    }
-
-    /// Returns the same for a shard that has capacity `room` and a request of `asked`.
-    pub(super) fn next_refill_of(&self, permits: u64, room: u64, asked: u64) -> u64 {
-        self.refill_of(permits).min(2 * room.max(asked).max(FIRST_REFILL / 2))
     }
 
     /// Returns the tokens in all shards except the one at `index`, each as it was when it was read.

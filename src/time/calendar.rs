@@ -16,9 +16,9 @@
 //!
 //! All changes of all zones are at whole seconds, and so are all windows.
 
+pub(crate) mod day_amounts;
 pub(crate) mod error;
 pub(crate) mod memo;
-pub(crate) mod schedule;
 pub(crate) mod span;
 pub(crate) mod weekday;
 

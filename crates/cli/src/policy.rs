@@ -1,14 +1,14 @@
 //! Policies: named limiters, what each keys by, and which lines it judges.
 
 mod check;
-mod error;
 mod kind;
+mod problem;
 mod schema;
 mod store;
 mod words;
 
-pub use self::error::PolicyError;
 pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
+pub use self::problem::PolicyError;
 pub use self::store::{Exact, Room, Size, Store, Table, exact};
 use crate::log::{Field, Line};
 

@@ -10,7 +10,7 @@ use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::keyed::exact::store::group::GROUP;
 use crate::keyed::observe::Observe;
-use crate::keyed::space::Request;
+use crate::keyed::when_full::Request;
 
 use super::Keyed;
 use super::per_key::PerKey;

@@ -14,7 +14,7 @@ use crate::decision::snapshot::Snapshot;
 use crate::keyed::exact::buckets::reconfigure::replaced;
 use crate::keyed::exact::buckets::tiers::{Number, OneTier, Tier, Tiers};
 use crate::keyed::observe::Observe;
-use crate::keyed::space::Request;
+use crate::keyed::when_full::Request;
 use crate::time::clock::Clock;
 use crate::time::units;
 

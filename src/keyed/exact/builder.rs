@@ -4,7 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::config::error::ConfigError;
-use crate::keyed::space::{Overflow, WhenFull};
+use crate::keyed::when_full::{Overflow, WhenFull};
 
 use super::per_key::PerKey;
 use super::store::Store;

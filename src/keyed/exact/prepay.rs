@@ -10,7 +10,7 @@ use crate::decision::grant::Grant;
 use crate::keyed::exact::buckets::tiers::Tier;
 use crate::keyed::observe::Observe;
 use crate::keyed::prepay::{Prepaid, Prepay, PrepayRequest};
-use crate::keyed::space::Request;
+use crate::keyed::when_full::Request;
 use crate::time::clock::Clock;
 
 use super::Keyed;

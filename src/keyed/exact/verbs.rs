@@ -7,7 +7,7 @@ use core::hash::{BuildHasher, Hash};
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::keyed::observe::Observe;
-use crate::keyed::space::Request;
+use crate::keyed::when_full::Request;
 
 use super::Keyed;
 use super::per_key::{Answer, Engine, PerKey};

@@ -12,7 +12,7 @@ use crate::time::clock::Clock;
 use super::HotKeys;
 use super::acquire::Caller;
 use super::seat::{Seat, SeatLook};
-use super::seats::SeatBlock;
+use super::seat_block::SeatBlock;
 
 impl<S> HotKeys<S> {
     /// Takes all of `permits` for the key, or none.

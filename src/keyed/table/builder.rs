@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
-use crate::keyed::space::{Overflow, WhenFull};
+use crate::keyed::when_full::{Overflow, WhenFull};
 use crate::time::clock::Clock;
 
 use super::KeyTable;

@@ -17,7 +17,8 @@ use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::config::rate::Rate;
 use crate::config::refill::Refill;
-use crate::decision::forecast::{Accrued, Forecast};
+use crate::decision::accrued::Accrued;
+use crate::decision::forecast::Forecast;
 use crate::time::units;
 use crate::time::units::{NANOS_PER_SECOND, SKEW_NANOS};
 

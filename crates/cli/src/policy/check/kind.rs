@@ -8,7 +8,7 @@ use sluicegate::{
 };
 use toml::Spanned;
 
-use super::super::error::Problem;
+use super::super::problem::Problem;
 use super::super::schema::*;
 use super::super::{Kind, Unbuildable};
 use super::Check;
