@@ -14,11 +14,12 @@
 //! | [`WeightedLog`] | a ring of times and counts | its limit in any window | nothing |
 //! | `CalendarWindow`, `Budget` | one word | its limit in each day, month ... | nothing |
 //! | [`Sharded`](crate::Sharded) | one word, and one for each shard | burst + what `t` earns | nothing, once the denial is cached |
-//! | [`Sticky`](crate::Sticky) | another, and a denial cache for each thread | what that admits | the cached denial, once |
-//! | [`All`] | others | what each of them admits | nothing |
+//! | [`Sticky`](crate::Sticky) | a limiter, and a denial cache for each thread | what the limiter admits | the cached denial, once |
+//! | [`All`] | several limiters | what each of them admits | nothing |
 //!
-//! Windows are measured in the time by which permits are dated. If threads' clocks differ by
-//! `d`, a bound for a window `W` holds for `W - d` of true time.
+//! A permit is dated by its caller's clock, or by the latest date that another caller has left, if
+//! that is later, and windows are measured in these dates. If threads' clocks differ by `d`, a
+//! bound for a window `W` holds for `W - d` of true time.
 
 #[cfg(feature = "alloc")]
 mod all;
@@ -68,9 +69,9 @@ pub use crate::limiter::budget::usage::UsageBudget;
 
 /// The operations that every limiter supports, whatever its algorithm.
 ///
-/// A limiter's own method does the same as the trait method of that name. Use the trait for code
-/// that is generic over limiters, and for operations that a limiter lacks as its own methods. The
-/// trait is dyn-compatible.
+/// If a limiter has an inherent method of the same name as a trait method, both do the same. Use
+/// the trait for code that is generic over limiters, and for operations that a limiter does not
+/// have as inherent methods. The trait is dyn-compatible.
 ///
 /// # Examples
 ///
@@ -92,7 +93,7 @@ pub trait Limiter {
     ///
     /// # Errors
     ///
-    /// [`Denied`] tells whether to retry and when.
+    /// [`Denied`], which tells whether to retry, and when.
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied>;
 
     /// Takes as many of `permits` as are available, at least one. Never blocks.
@@ -121,12 +122,12 @@ pub trait Limiter {
         self.try_acquire(permits).map(Receipt::spent)
     }
 
-    /// Makes the limiter full again. May wait for other changes of this limiter in progress
-    /// (such as a reconfiguration).
+    /// Makes the limiter full again. May wait until another change of this limiter that is in
+    /// progress, such as a reconfiguration, has ended.
     fn reset(&self);
 
-    /// Returns true if the limiter is in the state of a new one: no earlier grant counts any
-    /// more. An idle limiter may be dropped and recreated when it is needed.
+    /// Returns true if the limiter is idle: its state is that of a new one, and no earlier grant
+    /// counts any more. An idle limiter may be dropped and recreated when it is needed.
     ///
     /// The default implementation decides by [`peek`](Limiter::peek) of 0 permits.
     fn is_idle(&self) -> bool {

@@ -2,37 +2,38 @@
 //!
 //! The root is the [single word](crate::bucket) of a token bucket. A shard is a word on its own
 //! cache line: capacity that the root has *reserved* for it, and the tokens in that capacity. A
-//! caller spends from its thread's shard, by one CAS of a line that no other thread normally
-//! writes, and without a clock. An empty shard refills from the root. Near the limit the refills
-//! become small, and in the end every call asks the root itself. Before a request is refused, all
-//! shards are checked, and the tokens that it needs are stolen from them.
+//! caller spends from its thread's shard, by one CAS on a line that no other thread normally
+//! writes, and without reading a clock. An empty shard refills from the root. Near the limit the
+//! refills become small, and in the end every call asks the root itself. Before a request is
+//! refused, all shards are checked, and the tokens that it needs are stolen from them.
 //!
 //! Progress: lock-free. Memory: 640 bytes, and 256 for each shard; 512 while there are none. Cost:
 //! an admission does 1 load and 1 CAS of the shard's line, and on the shared lines 2
 //! read-modify-writes per up to 1,024 permits (3 while the shard grows). A cached denial does only
-//! loads, of lines of its own and of one that only refills write.
+//! loads: of its shard's own lines, and of one line that only refills write.
 //!
 //! # Why the bound holds
 //!
 //! **Capacity moves with the tokens.** A token outside the root always lies in capacity that the
 //! root has reserved. A call that moves tokens moves as much capacity with them, or takes the
-//! tokens out of capacity that stays. `reserved` is the reserved capacity that is anywhere outside the
-//! root: in shards, in transit in calls that are moving it, in leases; but not what a call has just
-//! reserved and not yet filled. The root holds at most its capacity less `reserved`:
+//! tokens out of capacity that stays. `reserved` is all reserved capacity outside the root: in
+//! shards, in leases, and *in transit*, in calls that are moving it; but not the capacity that a
+//! call has just reserved and not yet filled. The root holds at most `capacity - reserved`, its
+//! *clamp*. (`level` is its word, and `A(t)` what it has earned by `t`.)
 //!
 //! ```text
-//! root(t)  = min(A(t) - level, capacity - lent)       what the root could grant at t
-//! held(t)  = tokens in shards, in transit, in leases  <= lent, always
+//! root(t)  = min(A(t) - level, capacity - reserved)   what the root could grant at t
+//! held(t)  = tokens in shards, in transit, in leases  <= reserved, always
 //! root(t) + held(t) <= capacity                        (*)
 //! ```
 //!
 //! A permit granted by the root counts as admitted at the clock reading that decided it; a permit
 //! from a shard, from tokens in transit or from a lease counts when it is taken from there.
 //!
-//! **Theorem.** If no clock reading is older than one that another call had finished before it
-//! began, then in any span (s, t] the permits admitted are at most `capacity + A(t) - A(s)`. If
-//! readings may be older by up to `d`, they are at most `capacity + A(t) - A(s - d)`. Both hold as
-//! long as the limiter is not reset, restored or healed.
+//! **Theorem.** If every clock reading is at least as late as all readings that other calls had
+//! finished before it began, then in any span (s, t] the permits admitted are at most
+//! `capacity + A(t) - A(s)`. If a reading may be older than those by up to `d`, they are at most
+//! `capacity + A(t) - A(s - d)`. Both hold as long as the limiter is not reset, restored or healed.
 //!
 //! *Proof.* Let `all = root + held`. By (*) it is at most the capacity at s, and it is never
 //! negative. So it remains to show that only what is earned in the span adds to it. (1) Spending,
@@ -115,48 +116,49 @@ use self::shards::Shards;
 /// A token bucket for many cores, each of which spends from its own cache line.
 ///
 /// Decides as a [`TokenBucket`](crate::TokenBucket) of the same quota does, and keeps its bound. A
-/// caller pays for one compare-and-swap of a line in its own cache, reads no clock, and does not
+/// caller pays for one compare-and-swap on a line in its own cache, reads no clock, and does not
 /// contend with callers of other shards. Once in up to 1,024 permits, a call takes the next ones
-/// from the word that all share.
+/// from the *root*, a word that all threads share.
 ///
 /// | | how |
 /// |---|---|
-/// | which shard | each thread of the process has a number from its first call until it ends: the lowest that is free at that call. So up to as many threads as there are shards have one each; with more threads the numbers wrap, and threads share shards. To choose a shard yourself, use [`shard`](Sharded::shard) |
+/// | which shard | each thread of the process has a number from its first call until it ends: the lowest that is free at that call. With no more threads than shards, each thread therefore has a shard of its own; with more, the numbers wrap, and threads share shards. To choose a shard yourself, use [`shard`](Sharded::shard) |
 /// | how many shards | as many as the machine runs threads at once, rounded up to a power of two; or none until callers contend: [`when_contended`](Sharded::when_contended) |
-/// | size of a refill | 16, and each time twice as much, up to 1,024; but at most a quarter of what the root holds, divided by the number of shards. If that is less than 4, there is no refill, and each call asks the root. A small burst is therefore never split |
-/// | a request too large for its shard | is taken from the root, and if that has too few permits from all shards: up to the whole burst |
+/// | size of a refill | 16 permits at first, then each time twice as many, up to 1,024; but at most a quarter of what the root holds, divided by the number of shards. If that is less than 4, there is no refill, and each call asks the root. A small burst is therefore never split |
+/// | a request too large for its shard | is taken from the root, and if the root has too few permits, from all shards too: up to the whole burst |
 /// | tokens in a shard whose thread has ended | are stolen by callers that would otherwise be refused |
 /// | a quota's debt | is ignored: there is no `force` |
 /// | denials | those that name a wait are cached by each shard until they can change; [`Denied::Leased`] and [`Denied::TooLarge`] are not |
 ///
 /// # Accuracy
 ///
-/// In any span of time it admits at most the burst and what was earned in the span. If the clocks
-/// of different threads differ by `d`, what `d` earns may be added. A lower quota does not reach
-/// the permits that calls and leases hold at the moment of the change.
+/// In any span of time it admits at most the burst plus what was earned in the span. If the clocks
+/// of different threads differ by `d`, what `d` earns may be added. Lowering the quota does not
+/// affect the permits that calls and leases hold at the moment of the change.
 ///
 /// **A request is refused only if the root and every shard, each checked at some time during the
 /// call, held too few permits together** (or if the same was found a moment ago, and nothing has
 /// come back since). So permits that exist are refused only while other calls move tokens from one
 /// place to another, or [leases](crate::Lease) and [receipts](crate::Receipt) hold them or their
-/// capacity: a retry after that is enough.
+/// capacity; a retry after that suffices.
 ///
-/// Spending from a shard reads no clock, so the time of the spending is not known. After a time in
-/// which the limiter was full, the burst may lack what was spent from the shards since their last
-/// refill: at most a quarter of the burst, if there are no more threads than shards and no leases
-/// are returned to the shards unspent. A request that needs the missing permits is refused once,
-/// and has them after the wait that the denial names. After a denial near the limit nothing is
-/// missing. A call that refills from a full root, or releases empty capacity, while another call
+/// Spending from a shard reads no clock, so it is not known when a permit was spent. After a time
+/// in which the limiter was full, the burst may lack what was spent from the shards since their
+/// last refill: at most a quarter of the burst, if there are no more threads than shards and no
+/// leases are returned to the shards unspent. A request that needs the missing permits is refused
+/// once, and has them after the wait that the denial names. After a denial near the limit nothing
+/// is missing. A call that refills from a full root, or releases empty capacity, while another call
 /// has just reserved capacity and not yet filled it, cuts off as many permits as that capacity
 /// holds: up to 512, or as many as a lease takes, which may be all.
 ///
 /// The wait that a denial names is the shortest that suffices if no other caller takes permits,
-/// even for the whole burst: the capacity that the request needs is released first. There are three
-/// exceptions. Capacity held by leases and receipts earns nothing until they end, so a request that
-/// needs it gets [`Denied::Leased`], which names no wait. A lease that begins during the call or
-/// after it is not foreseen: what the wait is for may then be in that lease. And if the clock reads
-/// earlier than another thread's did when that took from the root, or the quota is being changed,
-/// capacity is not released: then a request for nearly the whole burst may be refused once more.
+/// even for a request of the whole burst: the capacity that it needs is released first. There are
+/// three exceptions. Capacity held by leases and receipts earns nothing until they end, so a
+/// request that needs it gets [`Denied::Leased`], which names no wait. A lease that begins during
+/// the call or after it is not foreseen: the permits waited for may then be in that lease. And if
+/// the clock reads earlier than another thread's clock did when that thread took permits from the
+/// root, or if the quota is being changed, capacity is not released: then a request for nearly the
+/// whole burst may be refused once more.
 ///
 /// For a grant from a shard, [`Grant::remaining`] is what that shard has left, which is a lower
 /// bound, and [`Grant::reset_after`] is the time in which the whole burst is earned, which is an
@@ -171,9 +173,9 @@ use self::shards::Shards;
 ///
 /// None: callers of different shards do not synchronize with each other.
 ///
-/// It is an escrow of tokens (O'Neil, *The Escrow Transactional Method*, 1986), as in the exact
-/// limit counters of *Is Parallel Programming Hard* (ch. 5), with capacity that moves with the
-/// tokens, so that it can be reserved and released while the bucket fills.
+/// The algorithm is an escrow of tokens (O'Neil, *The Escrow Transactional Method*, 1986), as in
+/// the exact limit counters of *Is Parallel Programming Hard* (ch. 5), with capacity that moves
+/// with the tokens, so that it can be reserved and released while the bucket fills.
 ///
 /// # Examples
 ///
@@ -219,9 +221,9 @@ impl<C: Clock> Sharded<C> {
     ///
     /// Until then every call asks the root, by one compare-and-swap, as in a
     /// [`TokenBucket`](crate::TokenBucket), and the limiter takes 512 bytes. The shards are created
-    /// once and for good: by a caller that lost the last of about 16 races for the root in about
-    /// one millisecond, or by the first call for a lease or a receipt, because it needs a shard to
-    /// be returned to. Creating them allocates, which may block.
+    /// once and for good: by a caller that loses a race for the root, when about 16 have been lost
+    /// within about one millisecond, or by the first call for a lease or a receipt, because these
+    /// need a shard to return to. Creating them allocates, which may block.
     ///
     /// # Examples
     ///

@@ -8,8 +8,8 @@ use super::refill::Refill;
 
 /// The quota that a bucket enforces: a [`Rate`], and the burst that may be admitted at one instant.
 ///
-/// Write a literal with [`quota!`](crate::quota), which checks it at compile time. `parse` reads the same
-/// syntax, and `to_string` writes it.
+/// Write a literal with [`quota!`](crate::quota), which checks it at compile time. `parse` reads
+/// the same syntax, and `to_string` writes it.
 ///
 /// | part | default | range |
 /// |---|---|---|
@@ -110,12 +110,12 @@ impl Quota {
         }
     }
 
-    /// Returns the quota with this burst.
+    /// Returns the quota with the given burst.
     ///
     /// # Errors
     ///
     /// [`ConfigError::Burst`] unless it is from 1 to 2^32, and [`ConfigError::Initial`] if more
-    /// initial tokens were set before.
+    /// initial tokens than the burst were set before.
     pub const fn with_burst(self, burst: u64) -> Result<Quota, ConfigError> {
         if burst == 0 || burst > Self::MAX_BURST {
             return Err(ConfigError::Burst { burst });
@@ -126,13 +126,13 @@ impl Quota {
         }
     }
 
-    /// Returns the quota with tokens arriving as `refill` says.
+    /// Returns the quota with the given refill.
     #[must_use]
     pub const fn with_refill(self, refill: Refill) -> Quota {
         Quota { refill, ..self }
     }
 
-    /// Returns the quota with `initial` tokens for a new limiter to start with.
+    /// Returns the quota with `initial` as the tokens that a new limiter starts with.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl Quota {
         Ok(Quota { initial: Some(initial), ..self })
     }
 
-    /// Returns the quota with `max_debt` tokens as the most that `force` may run up.
+    /// Returns the quota with `max_debt` tokens as the largest debt that `force` may run up.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl Quota {
         self.burst
     }
 
-    /// Returns when the tokens of a period arrive.
+    /// Returns the way in which the tokens of a period arrive.
     #[must_use]
     pub const fn refill(self) -> Refill {
         self.refill
@@ -183,7 +183,7 @@ impl Quota {
         }
     }
 
-    /// Returns the debt that `force` may run up, in tokens.
+    /// Returns the largest debt that `force` may run up, in tokens.
     #[must_use]
     pub const fn max_debt(self) -> u64 {
         match self.max_debt {

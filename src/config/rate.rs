@@ -11,11 +11,11 @@ use super::error::ConfigError;
 
 /// Permits per period.
 ///
-/// Holds the two numbers that it was made of, so nothing is rounded: a limiter accrues exactly
+/// Holds the two numbers that it was made from, so nothing is rounded: a limiter accrues exactly
 /// `permits` tokens in every `period`, for a hundred years.
 ///
-/// Write a literal with [`rate!`](crate::rate), which checks it at compile time. `parse` reads the same
-/// syntax, and `to_string` writes it.
+/// Write a literal with [`rate!`](crate::rate), which checks it at compile time. `parse` reads the
+/// same syntax, and `to_string` writes it.
 ///
 /// # Examples
 ///
@@ -127,7 +127,7 @@ impl Rate {
         self.period_nanos
     }
 
-    /// Creates a rate from numbers that were checked before.
+    /// Creates a rate from numbers that have been checked.
     pub(crate) const fn trusted(permits: u64, period_nanos: u64) -> Rate {
         Rate { permits, period_nanos }
     }

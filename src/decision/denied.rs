@@ -7,9 +7,9 @@ use crate::time::units;
 
 use super::forecast::Forecast;
 
-/// The answer that permits were refused.
+/// The answer to a request that was refused.
 ///
-/// A denial is an answer, not a fault: it is `Copy`, owns nothing, and costs nothing to return on
+/// A denial is an answer, not a fault: it is `Copy` and owns nothing, so it can be returned on
 /// every call under overload.
 ///
 /// # Examples
@@ -42,11 +42,11 @@ pub enum Denied {
         /// The index of the limiter or window that refused; see [`Denied::which`].
         which: usize,
     },
-    /// Not by time alone: leases and receipts of a `Sharded` hold capacity that the request
-    /// needs, and no tokens are earned into that until they end. Ask for no more than `limit`,
-    /// or ask again when one has ended. (A forgotten one never ends.)
+    /// Not by waiting alone: leases and receipts of a `Sharded` hold capacity that the request
+    /// needs, and that capacity earns no tokens until they end. Ask for no more than `limit`,
+    /// or ask again when one has ended. (One that was passed to `mem::forget` never ends.)
     Leased {
-        /// The largest request that can be granted while they hold that much.
+        /// The largest request that can be granted while they hold that capacity.
         limit: u64,
         /// The index of the limiter that refused; see [`Denied::which`].
         which: usize,
@@ -185,7 +185,7 @@ fn shown(wait: Duration) -> Duration {
     units::duration(nanos.div_ceil(step) * step)
 }
 
-/// The distance of a refused request from being granted.
+/// The permits that a refused request lacked, and the wait until they are there.
 ///
 /// Small and `Copy`; derived values are computed on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,7 +220,7 @@ impl Shortfall {
         self.forecast.missing(self.wanted)
     }
 
-    /// Returns the whole permits that were available.
+    /// Returns the number of whole permits that were available.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.forecast.remaining()

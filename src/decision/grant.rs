@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::forecast::Forecast;
 
-/// The answer that permits were granted.
+/// The answer to a request that was granted.
 ///
 /// Small and `Copy`. Describes the limiter right after the grant; derived values are computed on
 /// request.
@@ -15,14 +15,14 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Returns the permits that were granted.
+    /// Returns the number of permits that were granted.
     #[must_use]
     #[inline]
     pub fn permits(&self) -> u64 {
         self.permits
     }
 
-    /// Returns the whole permits that were left.
+    /// Returns the number of whole permits that were left.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.forecast.remaining()
@@ -44,7 +44,7 @@ impl Grant {
 
     /// Returns the wait until the debt that this grant left is repaid; zero if it left none.
     ///
-    /// A caller that forces its permits and then waits this long has kept to the rate.
+    /// A caller that forces its permits and then waits this long keeps to the rate.
     #[must_use]
     pub fn ready_after(&self) -> Duration {
         self.forecast.ready_after()

@@ -12,15 +12,15 @@ use super::grant::Grant;
 ///
 /// | limiter | its permits are admitted | permits left when the lease is dropped |
 /// |---|---|---|
-/// | `Sharded` | when each is spent | go back, whatever happened since. Until then their capacity is not available to others: all that leases took, including what they have spent, is missing from the burst. (Permits beyond a lowered burst are lost. So is a lease of one permit, if others had reserved all capacity at each of four attempts, or if the shards were still being allocated) |
+/// | `Sharded` | when each is spent | go back, whatever has happened since. While the lease lives, all the capacity that it took, for spent permits too, is missing from the burst. (Permits beyond a lowered burst are lost. A lease of one permit cannot return it if others had reserved all capacity at each of four attempts, or if the shards were still being allocated) |
 /// | `TokenBucket`, `Gcra`, `LeakyBucket` | all when the lease is taken | go back if nothing has happened to the limiter since, as with a [`Receipt`](crate::Receipt); otherwise all of them are lost |
 ///
-/// Either way the limiter's bound holds for permits that are admitted at those times. With the
-/// second kind, a holder may spend late, when the bucket is full again: together they exceed the
-/// burst at one instant, by at most what leases hold.
+/// Either way the limiter's bound holds if permits count as admitted at the time in the second
+/// column. The holder of a lease of the second kind may spend it late, when the bucket is full
+/// again: more than the burst is then spent at one instant, by at most the permits in leases.
 ///
-/// A forgotten lease (`core::mem::forget`) never goes back. For a `Sharded`, its capacity does not
-/// either, so the limiter holds that many permits less for ever.
+/// The permits of a forgotten lease (`core::mem::forget`) never go back. Neither does the capacity
+/// that it took from a `Sharded`, so that limiter holds that many permits fewer for ever.
 ///
 /// A request that needs capacity held by leases of a `Sharded` is refused with
 /// [`Denied::Leased`](crate::Denied::Leased), without a wait.
@@ -52,7 +52,7 @@ pub struct Lease<'a> {
 enum LeaseOrigin<'a> {
     /// Nowhere: they are lost.
     Spent,
-    /// The level of `word`, if that still is what was `written`.
+    /// The level of `word`, if the word is still what was `written`.
     Word { word: &'a dyn LeasedWord, written: u64, token: u64 },
     /// A shard, together with their capacity.
     #[cfg(feature = "alloc")]
@@ -114,7 +114,7 @@ impl<'a> Lease<'a> {
         Lease { left: grant.permits(), grant, source: LeaseOrigin::Spent }
     }
 
-    /// Spends `permits` of those left, all or none. Returns whether as many were left.
+    /// Spends `permits` of those left, or none if fewer are left. Returns whether it spent them.
     ///
     /// Does not allocate; reads no clock; does no atomic operation.
     #[inline(always)]
@@ -132,7 +132,7 @@ impl<'a> Lease<'a> {
         self.left = 0;
     }
 
-    /// Returns the permits that are left.
+    /// Returns the number of permits that are left.
     #[must_use]
     #[inline]
     pub fn left(&self) -> u64 {

@@ -11,31 +11,31 @@ use super::lease::Lease;
 
 /// A grant that its limiter may still take back.
 ///
-/// To take a charge back exactly, the limiter must become what it would have been without it. That
-/// is certain in one case only: **if nothing has happened to it since**. Every other rule that was
-/// tried (to subtract what was added, to subtract unless the bucket was full in between) admits
-/// more than the bound in some history, because what happened since was decided with the charge in
-/// it.
+/// To take a grant back exactly, the limiter must become what it would have been without the grant.
+/// That is certain in one case only: **if nothing has happened to the limiter since**. Every other
+/// rule that was tried (subtracting what the grant added, or subtracting it unless the bucket was
+/// full in between) admits more than the bound in some history, because later calls were decided
+/// with the grant in place.
 ///
-/// So [`give_back`](Receipt::give_back) succeeds if the limiter's word still is what the grant made
-/// it. Otherwise the permits stay spent: never too many are admitted, and at most the permits of
+/// So [`give_back`](Receipt::give_back) succeeds if the limiter's word is still what the grant made
+/// it. Otherwise the permits stay spent: too many are never admitted, and at most the permits of
 /// the receipt are lost.
 ///
 /// The word of a one-word window (`FixedWindow`, `WindowFromFirst`, `SlidingCounter`,
 /// `CalendarWindow` and the budgets) may take the same value again: after a `reset`, or after its
-/// clock was set back and came forward, when as much has been granted again. Giving back a receipt
-/// from before then forgets the later grants: at most the permits of the receipt.
-/// Buckets and sliding windows tell the two apart (unless a ring's count wraps within one tick, by
-/// resets).
+/// clock was set back and came forward, when as much has been granted again. If a receipt from
+/// before is then given back, later grants are forgotten: at most the permits of the receipt.
+/// Buckets and sliding windows notice the difference (unless so many resets come within one tick
+/// that a sliding window's count wraps).
 ///
 /// The word of a key in a `KeyTable` may also take the same value again, after the key was removed
-/// or reset. What comes back then is what the key had when the permits were granted; in a table of
-/// several tiers that may be more than the permits of the receipt.
+/// or reset. Giving back then restores the balance that the key had when the permits were granted;
+/// in a table of several tiers that may be more than the permits of the receipt.
 ///
-/// A `Sharded` limiter reserves the capacity of the permits as long as the receipt lives, so it can
-/// be given back whatever has happened. That capacity is missing from the burst: **receipts and
-/// leases together can hold no more than the burst at a time.** (A grant for which the shard and
-/// the root had too few permits, so that other shards had to be searched, in general
+/// A `Sharded` limiter reserves the capacity of the permits as long as the receipt lives, so the
+/// receipt can be given back whatever has happened. That capacity is missing from the burst:
+/// **receipts and leases together can hold no more than the burst at a time.** (If the shard and
+/// the root had too few permits, so that other shards had to be searched, the grant in general
 /// cannot be given back.)
 ///
 /// Dropping a receipt keeps the grant.

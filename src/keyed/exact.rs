@@ -27,26 +27,27 @@
 //! longer in the table. The table has at most one state for a key, because a key is inserted
 //! under the exclusive lock, after it was not found there.
 //!
-//! A key is evicted only if it is idle at a time no later than the shard's horizon: its
-//! balance then is that of `unknown`, the level that all unknown keys have.
+//! The *horizon* of a shard is the latest time at which an evicted key was idle. So a key is
+//! evicted only if it is idle at a time no later than the horizon: its balance then is that of
+//! `unknown`, the level that all unknown keys have.
 //!
 //! A key is inserted at the level that `unknown` has at a clock reading no earlier than the
 //! horizon. That reading was made before the lock was taken if no other caller has inserted
 //! the key since, and otherwise under the lock. If the horizon is later than the reading by
-//! no more than clocks differ, a second, the key is inserted at the level of the horizon. If
-//! it is later by more, `unknown` itself first becomes what it is at the horizon, and the
-//! horizon becomes the reading. A change of the quota carries over both the levels of known
-//! keys and `unknown`, and also at a time no earlier than the horizon.
+//! at most a second, as far as clocks may differ, the key is inserted at the level of the
+//! horizon. If it is later by more, `unknown` itself first becomes what it is at the horizon,
+//! and the horizon becomes the reading. A change of the quota carries over both the levels of
+//! known keys and `unknown`, and also does so at a time no earlier than the horizon.
 //!
 //! Levels do not fall as the reading rises. So the inserted level is no lower than the
 //! removed one, and the levels of a key never fall, however often it was evicted in between:
 //! the theorem of `BucketCore` holds for the key. ∎
 //!
-//! As there, a level that no call can have left, because the clock has gone back for good,
-//! starts again from full, and that is counted. The same is done with the `unknown` of a
-//! tier. It is also done while a full store is searched for space, and while all keys are
-//! swept, by a reading made under the lock: such a state would otherwise keep its slot from
-//! others until the clock is back where it was.
+//! As in `BucketCore`, a level that no call can have left, because the clock has gone back for
+//! good, starts again from full, and that is counted. The same is done with the `unknown` of a
+//! tier. It is also done while a full store is searched for space, and while all keys are swept, by
+//! a reading made under the lock: such a state would otherwise keep its slot from others until the
+//! clock is back where it was.
 //!
 //! A call that is decided on a known key may have read the clock long before: the theorem
 //! requires only that its reading lies within the call.
@@ -58,14 +59,14 @@
 //! Each new key visits one group of eight slots of its shard, in rotation, and evicts the
 //! keys that have been idle for a tenth of a second. (A key that has only just become idle
 //! may be asked for again and again, and would be inserted each time.) While such visits find
-//! nothing to evict, only each third new key makes one. So a shard of `n` groups has been
-//! visited completely after `3n` new keys at the latest. It holds the keys that are not idle
-//! or have not been idle for long, and those of the last `3n` that became so since, at most
-//! three in seven of its capacity.
+//! nothing to evict, only every third new key makes one. So a shard of `n` groups has been
+//! visited completely after `3n` new keys at the latest. Besides the keys that are not idle, or
+//! not for long, it holds only those of the last `3n` new keys that have become idle since: at
+//! most three in seven of its capacity.
 //!
 //! A full shard is swept as a whole before it grows, and then grows if it would still be
-//! three quarters full; so new keys for a quarter of its capacity come before it is swept as
-//! a whole again. A shard that is an eighth full shrinks.
+//! three quarters full; so it takes new keys for a quarter of its capacity before it is swept
+//! as a whole again. A shard that is an eighth full shrinks.
 //!
 //! When [`max_keys`](KeyedBuilder::max_keys) is reached, any idle key is evicted, however
 //! recently it became idle and wherever it is: a store of a thousand keys or less is searched
@@ -77,8 +78,8 @@
 //! The cost of a key is the cost of finding it. A map whose readers take no lock keeps its
 //! entries behind pointers, or announces each reader. With eight bytes of state and a million
 //! keys or more, that is a third cache miss; with a thousand keys it costs as much as the
-//! lock that it saves. A map with locks cannot be walked a piece at a time without
-//! visiting all of it, or it locks a whole shard that is an eighth of the map.
+//! lock that it saves. A map with locks either cannot be walked a piece at a time, or
+//! locks a whole shard for each piece, and a shard is an eighth of the map.
 
 mod batch;
 pub(crate) mod buckets;
@@ -106,7 +107,7 @@ use self::builder::KeyedBuilder;
 use self::per_key::PerKey;
 use self::store::{KeyPlace, Store};
 
-/// Default hasher of a [`Keyed`].
+/// The default hasher of a [`Keyed`].
 pub(crate) type Hasher = std::hash::RandomState;
 
 /// A limiter for each key, of any type that can be hashed and compared.
@@ -114,14 +115,13 @@ pub(crate) type Hasher = std::hash::RandomState;
 /// A key becomes known when it is first granted something. It is idle once it is full again,
 /// and is removed some time later: from then on it is answered like a key that was never
 /// seen. So there is nothing to clean up, no background thread, and no call that visits all
-/// keys. A new key (each third, while there is nothing to evict) looks at up to eight others
-/// and evicts those that have been idle for a tenth of a second. (When a shard, one in 128 of
-/// the keys, grows, the caller and all callers for its keys wait until the keys have been
-/// moved.)
+/// keys. A call that inserts a key (every third, while there is nothing to evict) looks at up to
+/// eight others and evicts those that have been idle for a tenth of a second. (A shard holds one
+/// in 128 of the keys. When it grows, all callers for its keys wait until these are moved.)
 ///
 /// A key is limited by [`Buckets`] (8 bytes of state; one quota for all keys, or one for each
-/// of a few tiers) or, through [`Each`](crate::Each), by any limiter. Lookups accept any borrowed form of
-/// the key: `&str` for a `Keyed<String>`.
+/// of a few tiers) or, through [`Each`](crate::Each), by any limiter. Lookups accept any borrowed
+/// form of the key: `&str` for a `Keyed<String>`.
 ///
 /// [`max_keys`](KeyedBuilder::max_keys) bounds the number of known keys. A key for which
 /// there is no space is answered as [`WhenFull`](crate::WhenFull) says; a key that is not
@@ -142,8 +142,8 @@ pub(crate) type Hasher = std::hash::RandomState;
 ///
 /// # Memory ordering
 ///
-/// Everything a caller did before it was granted permits happens before what the callers
-/// granted after it for the same key do, as long as the key is known.
+/// Everything that a caller did before its grant happens before everything that a caller with a
+/// later grant for the same key does after that, as long as the key is known.
 ///
 /// # Examples
 ///
@@ -180,7 +180,7 @@ impl<K: Hash + Eq, L: PerKey<K>> Keyed<K, L> {
     ///
     /// # Errors
     ///
-    /// None; the type is that of [`KeyedBuilder::build`].
+    /// None: it never fails. The type is that of [`KeyedBuilder::build`].
     pub fn with(limiter: L) -> Result<Keyed<K, L>, ConfigError>
     where
         L::Clock: Clone,

@@ -17,10 +17,11 @@
 //! | `statistics` | iteration and occupancy |
 //! | `builder` | configuration |
 //!
-//! Progress: lock-free, inserts too. Memory: 64 bytes for 8 slots; nothing is allocated after
+//! Progress: lock-free, including inserts. Memory: 64 bytes for 8 slots; nothing is allocated after
 //! construction. Cost: an admission takes 9 loads of one line, or 17 of two, 1 load of a shared
 //! word, and 1 CAS; a denial the loads; a new key 39 loads of two lines and that word, or 52 if its
-//! home is nearly full, 2 CAS and a fence. (New keys write the shared word once each skew.)
+//! home, the first of the two, is nearly full, 2 CAS and a fence. (New keys write the shared word
+//! once per skew, a millisecond unless it is set.)
 
 mod batch;
 pub(crate) mod builder;
@@ -82,24 +83,25 @@ pub enum DefaultHasher {}
 /// [`try_acquire_batch_with`](KeyTable::try_acquire_batch_with) decides many keys at once. Tiers
 /// ([`KeyTableBuilder::tier`]) are several quotas in one table.
 ///
-/// A key needs its slot until it is idle and two skews (of 1 ms) longer; in a table of several
-/// tiers, until it would be idle in the slowest. If the two lines that a key may be in are full of
-/// live keys, there is no slot for it, and it is answered as [`WhenFull`](crate::WhenFull) says. A
-/// live key is never evicted: it would come back with a fresh burst.
+/// A key needs its slot until it is idle, and two *skews* longer (1 ms each, unless set: see
+/// [`KeyTableBuilder::skew`]); in a table of several tiers, until it would be idle in the slowest.
+/// If other keys need all slots of the two lines that a key may be in, there is no slot for it, and
+/// it is answered as [`WhenFull`](crate::WhenFull) says. A *live* key, one that is not idle, is
+/// never evicted: it would come back with a fresh burst.
 ///
 /// # Accuracy
 ///
-/// In any span of time a key is admitted at most its burst and what the span earns: exactly, in
-/// *ticks* of about a 2^18th of the time that the slowest tier takes to fill (4 us for a second).
-/// Rounding errors do not add up. [`retry_after`](Denied::retry_after) is up to a tick late. The
-/// small word has a price:
+/// In any span of time a key is admitted at most its burst plus what it earns in the span. That is
+/// exact in *ticks*: a tick is about a 2^18th of a *fill*, the time that the slowest tier takes
+/// from empty to full (4 us for a second). Rounding errors do not add up.
+/// [`retry_after`](Denied::retry_after) is up to a tick late. The small word has a price:
 ///
 /// * **Two keys may share a budget.** They do if they have the same 24 bits and a line in common,
-///   as long as both are live: at the rated load, of a million new keys less than one collides with
-///   another. Together they are then admitted what one key may be: never more, but each gets less.
-///   (Removing one removes both.)
+///   as long as both are live: at the rated load, fewer than one in a million new keys collides
+///   with another. Together they are then admitted as much as one key: never more, but each gets
+///   less. (Removing one removes both.)
 /// * **Levels wrap**, after the [`wrap_period`](KeyTable::wrap_period): 2^21 fills for bursts up to
-///   2^14 (24 days, if a key fills in a second), 2^10 for the largest, and four minutes at least. A
+///   2^14 (24 days, if a fill is a second), 2^10 for the largest, and four minutes at least. A
 ///   key that comes back a wrap later, to within a fill and a second, may be taken for a live one
 ///   if its slot was neither reused nor swept; it is then refused for a fill and a second at most.
 ///   The odds of that are a fill and a second in a wrap, which for a fill of a second is one in a
@@ -107,7 +109,7 @@ pub enum DefaultHasher {}
 /// * **The bound has three conditions**: no call is held up for a quarter of a wrap between two of
 ///   its steps; the clock does not jump forward by a whole wrap, to the tick, between the load and
 ///   the CAS of one call; and each line is swept once in a quarter of a wrap, by
-///   [`sweep`](KeyTable::sweep) or by new keys (each 16th sweeps a line). Without sweeps a call
+///   [`sweep`](KeyTable::sweep) or by new keys (every 16th sweeps a line). Without sweeps a call
 ///   that is held up for a millisecond may, with odds of 5 in 10^10 for a key that comes back after
 ///   a wrap or more, admit one more burst, once. A receipt should not be kept for a quarter of a
 ///   wrap either.
@@ -118,13 +120,13 @@ pub enum DefaultHasher {}
 /// * **A clock that steps back**, by up to a second (or the skew, if that is more), grants nothing
 ///   anew: a key is refused until the clock is where it was, and a key that had lost its slot does
 ///   not earn the same time twice. This holds for every quota: a second is at most one 256th of a
-///   wrap. After a step back by more, a tick included, the keys that are ahead of the clock start
+///   wrap. After a step back by more, if only by a tick, the keys that are ahead of the clock start
 ///   again from full, and [`healed`](KeyTable::healed) counts it. Times before the table was made
 ///   are no exception: they are counted like any other. The count comes round after 146 years, of
 ///   which 73 at least are after the instant at which the table was made and 36 before; a key
 ///   starts again there.
-/// * **Clocks** of threads may differ by a second too. The table keeps its time to the skew
-///   ([`KeyTableBuilder::skew`], 1 ms): a key's slot is free for other keys two skews later.
+/// * **Threads' clocks** may differ by a second too. The table's own time is accurate to one skew,
+///   so a key's slot becomes free for other keys two skews after the key is idle.
 ///
 /// # Fairness
 ///
@@ -134,9 +136,9 @@ pub enum DefaultHasher {}
 ///
 /// # Memory ordering
 ///
-/// Everything that a caller did before it was granted permits for a key happens before what the
-/// callers granted after it for the same key do, as long as the key keeps its slot. A denial orders
-/// nothing.
+/// Everything that a caller did before its grant happens before everything that a caller with a
+/// later grant for the same key does after that, as long as the key keeps its slot. A denial does
+/// not synchronize.
 ///
 /// # Examples
 ///
@@ -204,7 +206,8 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
 }
 
 impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
-    /// Returns the tier of the given number, in the order of the builder; `None` if there is none.
+    /// Returns the tier with the given number, in the order of the builder; `None` if there is
+    /// none.
     #[must_use]
     pub fn tier(&self, number: usize) -> Option<TableTier<'_, K, S, C, O>> {
         self.tiers.all.get(number).map(|tier| TableTier { table: self, tier })
@@ -236,10 +239,10 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
 
     /// Clears the slots of idle keys, and returns how many keys it cleared.
     ///
-    /// No call waits for a sweep, and space does not depend on one: an idle key's slot is reused as
-    /// it is. But each line has to be swept once in a quarter of the
+    /// No call waits for a sweep, and no new key needs one: an idle key's slot is reused without
+    /// it. But each line has to be swept once in a quarter of the
     /// [`wrap_period`](KeyTable::wrap_period). New keys do that if enough of them come in that
-    /// time: each 16th sweeps one of the lines, of which there is one for about five keys.
+    /// time: every 16th sweeps one of the lines, of which there is one for about five keys.
     /// Lock-free; does not allocate; reads the clock once for each line.
     pub fn sweep(&self) -> usize {
         self.table.lines().iter().map(|line| self.table.sweep(line, 0)).sum()
@@ -251,8 +254,8 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
         self.tiers.time(LevelTicks::<{ key_word::LEVEL_BITS }>::WRAP as u64)
     }
 
-    /// Returns the memory of the lines, in bytes. The table itself is a few hundred more, on the
-    /// stack or wherever it is kept.
+    /// Returns the memory of the lines, in bytes. The `KeyTable` value itself takes a few hundred
+    /// more, wherever it is kept.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         size_of_val(self.table.lines())

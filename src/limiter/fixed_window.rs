@@ -1,4 +1,4 @@
-//! At most a limit in each window of time, one window after the other.
+//! Fixed windows: at most a limit of permits in each, one window after another.
 
 use core::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::window::counter::from_first::FromFirst;
 
 use super::window_verbs::{one_limit, window_verbs};
 
-/// Grants at most a limit of permits in each window. Windows follow each other
+/// Grants no more permits than a limit in each window. Windows follow one another
 /// from the clock's origin.
 ///
 /// On a `UnixClock` the origin is the epoch, so windows of a minute
@@ -24,27 +24,29 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// **Each of its windows admits at most the limit.** Other spans of the same length may
 /// admit up to twice the limit: all of one window at its end, all of the next at its
-/// beginning. If that matters, take a `SlidingWindow`.
+/// beginning. If that matters, use a `SlidingWindow`.
 ///
-/// Windows and spans are measured in the time by which permits are dated: their caller's
-/// clock, or the latest window that any thread has reached, if that is later. If threads'
+/// A permit is dated by its caller's clock, or by the latest window that any thread has
+/// reached, if that is later; windows and spans are measured in these dates. If threads'
 /// clocks differ by `d`, at most a second, the bounds hold for spans `d` shorter in true
 /// time.
 ///
-/// If the limit leaves too few bits to number the windows of 146 years twice, then after an
-/// idle time of half the windows that it can number, old permits may count for one window
-/// more (and [`healed`](FixedWindow::healed) counts that).
+/// Windows are numbered. If the limit leaves too few bits to number the windows of 146 years
+/// twice, the numbers repeat sooner. After an idle time of half the windows that can be
+/// numbered, old permits may count for one window more (and [`healed`](FixedWindow::healed)
+/// counts that).
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there are permits gets them. After
-/// several lost races for the same word, a caller has priority over later ones, which back
-/// off for it once, for a bounded time.
+/// Not first come, first served: a caller that asks when there are permits gets them. A
+/// caller that has lost several races for the limiter's word gets priority: later callers
+/// back off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// A grant synchronizes with later grants: what a caller did before it was granted permits
-/// happens before what callers granted later do afterwards. A denial does not synchronize.
+/// A grant synchronizes with later grants: everything that a caller did before its grant
+/// happens before everything that a caller with a later grant does after that. A denial does
+/// not synchronize.
 ///
 /// # Examples
 ///
@@ -88,39 +90,40 @@ impl<C: Clock> FixedWindow<C> {
 window_verbs!(FixedWindow<C>, "FixedWindow::with_clock(rate!(2 / minute), &clock)?");
 one_limit!(FixedWindow<C>);
 
-/// Grants at most a limit of permits in a window that begins with the first of
+/// Grants no more permits than a limit in a window that begins with the first of
 /// them: "100 in the 60 minutes after the first".
 ///
-/// When the window has ended, there is none until the next grant.
+/// When the window has ended, no window is open until the next grant.
 ///
 /// # Accuracy
 ///
-/// **Each of its windows admits at most the limit.** A window lasts its length, and less than
-/// [`resolution`](WindowFromFirst::resolution) longer: a request exactly one length after
+/// **Each of its windows admits at most the limit.** A window lasts its length, or longer by less
+/// than its [`resolution`](WindowFromFirst::resolution): a request exactly one length after
 /// the first may still count in its window. The resolution is
 /// `min(2^(b - 1) ns, length / 2^16)` for a [`max_limit`](WindowFromFirst::max_limit) of b
 /// bits, rounded down to a power of two of nanoseconds: 64 ns at 100, 16 us at
 /// 20,000, 0.5 ms at a million. Other spans of the same length may admit up to twice
 /// the limit, less one: the first permit of a window is at its beginning.
 ///
-/// Spans are measured in the time by which permits are dated: their caller's clock. If
+/// A permit is dated by its caller's clock, and spans are measured in these dates. If
 /// threads' clocks differ by `d`, at most a second, the bounds hold for spans `d` shorter
 /// in true time.
 ///
-/// If `length / 2^16` is the smaller of the two, its word has too few bits for 146 years:
-/// after an idle time of half of what its bits can count, old permits may count for one window
+/// If `length / 2^16` is the smaller of the two, the limiter's word has too few bits for 146
+/// years: after an idle time of half of what they can count, old permits may count for one window
 /// more (and [`healed`](WindowFromFirst::healed) counts that).
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there are permits gets them. After
-/// several lost races for the same word, a caller has priority over later ones, which back
-/// off for it once, for a bounded time.
+/// Not first come, first served: a caller that asks when there are permits gets them. A
+/// caller that has lost several races for the limiter's word gets priority: later callers
+/// back off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
-/// A grant synchronizes with later grants: what a caller did before it was granted permits
-/// happens before what callers granted later do afterwards. A denial does not synchronize.
+/// A grant synchronizes with later grants: everything that a caller did before its grant
+/// happens before everything that a caller with a later grant does after that. A denial does
+/// not synchronize.
 ///
 /// # Examples
 ///
@@ -159,17 +162,17 @@ impl<C: Clock> WindowFromFirst<C> {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the word has too few bits for it.
+    /// [`ConfigError::Limit`] if the limiter's word has too few bits for the limit.
     pub fn with_clock(limit: Rate, clock: C) -> Result<WindowFromFirst<C>, ConfigError> {
         Ok(WindowFromFirst { core: CounterCore::new(FromFirst::new(limit)?, clock) })
     }
 
-    /// Makes room for limits up to `max_limit`, so that
+    /// Reserves bits for limits up to `max_limit`, so that
     /// [`reconfigure`](WindowFromFirst::reconfigure) can raise the limit later. Meant for a new
     /// limiter: earlier grants are forgotten.
     ///
-    /// Without it, the maximum is one less than the next power of two. A larger maximum lengthens
-    /// the [`resolution`](WindowFromFirst::resolution).
+    /// Without this, the largest limit is one less than the next power of two. A larger one makes
+    /// the [`resolution`](WindowFromFirst::resolution) coarser.
     ///
     /// # Errors
     ///
@@ -190,8 +193,8 @@ impl<C: Clock> WindowFromFirst<C> {
         Ok(WindowFromFirst { core: self.core.with_max_limit(max_limit)? })
     }
 
-    /// Returns the length of the ticks in which a window's beginning is kept. A window lasts
-    /// longer than its length by less than this.
+    /// Returns the resolution with which the beginning of a window is stored. A window may last
+    /// longer than its length, by less than this.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! At most a limit in any window of time.
+//! The sliding window: at most a limit of permits in any window of time.
 
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
@@ -12,16 +12,17 @@ use crate::window::ring::{Line, Ring};
 
 use super::window_verbs::{one_limit, window_verbs};
 
-/// The slots that a sliding window counts, which decides what it guarantees.
+/// The choice of slots that a sliding window counts, which decides what it guarantees.
 ///
-/// For slots of length `w` in a window of length `W`, in the time by which permits are
-/// dated (if threads' clocks differ by `d`, read `W - d` for `W` in true time):
+/// Below, `W` is the length of the window and `w` that of a slot, in the time by which
+/// permits are dated (see [`SlidingWindow`]). If threads' clocks differ by `d`, the same
+/// holds in true time with `W - d` for `W`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Coverage {
     /// All slots that a window can touch, wherever it begins. **No window of length
     /// `W` admits more than the limit**. A permit counts for `W` to `W + w`. (If the slots
     /// do not divide `W` into whole nanoseconds, `w` is rounded up, and a permit counts to
-    /// the end of that many slots and one.)
+    /// the end of as many such slots as the window has, and one.)
     #[default]
     Strict,
     /// The slots that make up the window. A permit counts for `W - w` to `W`; no
@@ -43,16 +44,17 @@ impl From<Coverage> for Cover {
     }
 }
 
-/// The placement of a [`SlidingWindow`]'s hot word: on its own cache lines
-/// ([`Padded`]), or beside the rest ([`Compact`]). This trait is sealed.
+/// The placement of a [`SlidingWindow`]'s *hot word*, the one that every admission
+/// writes: on its own cache lines ([`Padded`]), or beside the rest ([`Compact`]). This
+/// trait is sealed.
 pub trait Placement: Line {}
 
 /// Keeps the hot word on its own cache lines, for a limiter that threads share.
 #[derive(Debug)]
 pub struct Padded(HotWord<u64>);
 
-/// Keeps the hot word beside the rest, for many limiters that are each used
-/// little, such as one per key.
+/// Keeps the hot word beside the rest, for many limiters that are each rarely
+/// used, such as one per key.
 #[derive(Debug)]
 pub struct Compact(AtomicWord<u64>);
 
@@ -95,40 +97,42 @@ impl Line for Compact {
     }
 }
 
-/// Grants at most a limit of permits in any window of a given length, wherever it
-/// begins.
+/// Grants no more permits than a limit in any window of a given length, wherever the
+/// window begins.
 ///
 /// Time is divided into slots, by default 60 to a window, and the window advances one
-/// slot at a time. More slots follow the true window more closely and take eight
-/// bytes each; an admission touches none of them except in a new slot.
+/// slot at a time. More slots follow the true window more closely, and take eight
+/// bytes each; an admission touches them only when a new slot has begun.
 ///
 /// # Accuracy
 ///
-/// [`Coverage::Strict`], the default: **no window of the length admits more than
-/// the limit**, to the permit. A permit counts for its window
+/// With [`Coverage::Strict`], the default, **no window of that length admits more than
+/// the limit**, not by a single permit. A permit counts for its window
 /// and up to one slot longer (a slot is the window divided by the slots, rounded
 /// up to a nanosecond), so at least `slots / (slots + 1)` of the limit gets
 /// through. See [`Coverage`] for the others.
 ///
-/// Windows are measured in the time by which permits are dated: the slot of their caller's
-/// clock, or the latest slot that any thread has reached, if that is later. If threads'
+/// A permit is dated by the slot of its caller's clock, or by the latest slot that any thread
+/// has reached, if that is later, and windows are measured in these dates. If threads'
 /// clocks differ by `d`, at most a second, no `W - d` of true time admits more than the limit.
 ///
-/// If the limit is so large that its word has too few bits to number the slots of
-/// 146 years twice, the numbers repeat sooner. After an idle time of half as long, old
-/// permits may count for one window more (and [`healed`](SlidingWindow::healed) counts that).
+/// Slots are numbered. If the limit is so large that the hot word has too few bits to number
+/// the slots of 146 years twice, the numbers repeat sooner. After an idle time of half as
+/// long as they take to repeat, old permits may count for one window more (and
+/// [`healed`](SlidingWindow::healed) counts that).
 ///
 /// # Fairness
 ///
 /// Not first come, first served: a caller that asks when there are permits gets them. In a
-/// [`Padded`] window, after several lost races for the same word, a caller has priority
-/// over later ones, which back off for it once, for a bounded time. In a [`Compact`] one it
-/// has no priority.
+/// [`Padded`] window, a caller that has lost several races for the hot word gets priority:
+/// later callers back off for it once, for a bounded time. In a [`Compact`] one there is no
+/// such priority.
 ///
 /// # Memory ordering
 ///
-/// A grant synchronizes with later grants: what a caller did before it was granted permits
-/// happens before what callers granted later do afterwards. A denial does not synchronize.
+/// A grant synchronizes with later grants: everything that a caller did before its grant
+/// happens before everything that a caller with a later grant does after that. A denial does
+/// not synchronize.
 ///
 /// # Examples
 ///
@@ -155,7 +159,7 @@ impl SlidingWindow {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Limit`] if the word has too few bits for it.
+    /// [`ConfigError::Limit`] if the hot word has too few bits for the limit.
     pub fn new(limit: Rate) -> Result<SlidingWindow, ConfigError> {
         SlidingWindow::with_clock(limit, SlidingWindow::SLOTS, DefaultClock::default())
     }
@@ -166,18 +170,19 @@ impl SlidingWindow {
 
 impl<C: Clock> SlidingWindow<C> {
     /// Creates a strict window of `limit`'s period in `slots` slots on `clock`, which is
-    /// read once. Allocates eight bytes for each of `slots + 1`, rounded up to a power of
-    /// two.
+    /// read once. Allocates eight bytes per slot, for `slots + 1` slots rounded up to a power
+    /// of two.
     ///
     /// # Errors
     ///
     /// * [`ConfigError::Slots`] if `slots` is not from 1 to 65,536.
-    /// * [`ConfigError::Limit`] if the word has too few bits for the limit.
+    /// * [`ConfigError::Limit`] if the hot word has too few bits for the limit.
     pub fn with_clock(limit: Rate, slots: u32, clock: C) -> Result<SlidingWindow<C>, ConfigError> {
         SlidingWindow::with_coverage(limit, slots, Coverage::Strict, clock)
     }
 
-    /// Creates the window of [`with_clock`](SlidingWindow::with_clock) with another coverage.
+    /// Creates the same window as [`with_clock`](SlidingWindow::with_clock), but with the
+    /// given `coverage`.
     ///
     /// # Errors
     ///
@@ -194,7 +199,7 @@ impl<C: Clock> SlidingWindow<C> {
 
 impl<C: Clock> SlidingWindow<C, Compact> {
     /// Creates a window without padding around the hot word, for many limiters that are each
-    /// used little.
+    /// rarely used.
     ///
     /// # Errors
     ///

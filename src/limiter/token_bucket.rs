@@ -1,4 +1,4 @@
-//! A bucket that earns tokens at a rate and holds at most a burst of them.
+//! The token bucket: it earns tokens at a rate, and holds at most a burst of them.
 
 use crate::bucket::BucketCore;
 use crate::bucket::carry::Carry;
@@ -9,35 +9,37 @@ use crate::time::clock::default::DefaultClock;
 
 use super::verbs::verbs;
 
-/// Earns tokens at the quota's rate, holds at most its burst, and spends one per
-/// permit.
+/// A token bucket: it earns tokens at the quota's rate, holds at most the quota's
+/// burst of them, and spends one per permit.
 ///
 /// A new bucket is full unless the quota says otherwise. Smooth refill earns
-/// continuously, to the nanosecond; interval refill earns a period's tokens at its end.
+/// continuously, to the nanosecond; interval refill earns all tokens of a period at its end.
 ///
 /// # Accuracy
 ///
-/// In any span of time it admits at most the burst plus the tokens earned in it,
-/// whatever threads and clocks do. The tokens earned are the exact product of the
-/// rate and the time since the limiter began. The product is a whole number of units,
-/// and nothing is rounded, if the rate in lowest terms is one or two permits per
-/// period: 1/s, 1000/s, 1 per 15 minutes. For other rates it is rounded down to
-/// the unit, less than a nanosecond's worth (2^-27 of a token if the burst is
-/// too large for that); the tokens of a span may then be off by less than one
-/// unit. Errors do not accumulate, neither with the number of calls nor with the years.
+/// In any span of time it admits at most the burst plus the tokens earned in that
+/// span, whatever threads and clocks do. The tokens earned are the exact product of
+/// the rate and the time since the limiter began. If the rate in lowest terms is one
+/// or two permits per period (1/s, 1000/s, 1 per 15 minutes), the product is a whole
+/// number of the *units* in which the bucket counts, and nothing is rounded. For other
+/// rates it is rounded down to a unit, which is less than a nanosecond's worth (2^-27
+/// of a token if the burst is too large for that), so the tokens of a span may be off
+/// by less than one unit. Errors accumulate neither with calls nor with years.
 ///
 /// A request can be granted from the very instant at which its tokens are earned.
 ///
 /// # Fairness
 ///
 /// Not first come, first served: a caller that asks when there are tokens gets them. Small
-/// requests can overtake a large one for ever. After several lost races for the same word,
-/// a caller has priority over later ones, which back off for it once, for a bounded time.
+/// requests can keep overtaking a large one for ever. A caller that has lost several races
+/// for the bucket's word gets priority: later callers back off for it once, for a bounded
+/// time.
 ///
 /// # Memory ordering
 ///
-/// A grant synchronizes with later grants: what a caller did before it was granted permits
-/// happens before what callers granted later do afterwards. A denial does not synchronize.
+/// A grant synchronizes with later grants: everything that a caller did before its grant
+/// happens before everything that a caller with a later grant does after that. A denial does
+/// not synchronize.
 ///
 /// The algorithm is the virtual-scheduling form of the Generic Cell Rate
 /// Algorithm (ITU-T I.371, annex A), with the theoretical arrival time counted in
@@ -78,13 +80,13 @@ impl<C: Clock> TokenBucket<C> {
 
     /// Enforces `quota` from now on; `carry` decides what happens to the tokens.
     ///
-    /// Live: each call sees all of the old quota or all of the new one. Never
-    /// retroactive: the time until now earned at the old rate. In interval refill,
-    /// the part of the period that has passed counts for the tokens it was worth.
-    /// The quota's initial tokens are not used.
+    /// The change is live: each call sees all of the old quota or all of the new one. It
+    /// is never retroactive: the time until now has earned at the old rate. With interval
+    /// refill, the elapsed part of the period counts for the tokens that it was worth.
+    /// The new quota's initial tokens are ignored.
     ///
-    /// Waits for other changes of this limiter in progress; nothing else waits for it.
-    /// Does not allocate.
+    /// Waits for other changes of this limiter that are in progress; only such changes wait
+    /// for it. Does not allocate.
     ///
     /// # Examples
     ///

@@ -11,10 +11,9 @@ macro_rules! verbs {
             ///
             /// Lock-free; does not allocate; reads the clock once. A request for 0
             /// permits is always granted and changes nothing. A denial writes nothing.
-            /// (The exception to both is a clock that has gone back by more than a
-            /// second: a call that grants nothing then heals the limiter, which writes,
-            /// and reads the clock twice more, or more often under contention. See
-            /// [`Clock`](crate::Clock).)
+            /// (The exception is a clock that has gone back by more than a second: a call
+            /// that grants nothing then *heals* the limiter. It writes, and reads the clock
+            /// twice more, or more often under contention. See [`Clock`](crate::Clock).)
             ///
             /// # Errors
             ///
@@ -134,7 +133,7 @@ macro_rules! verbs {
             }
 
             /// Takes `permits` even if they are not available, going into debt by at
-            /// most the quota's `max_debt`. (For a [`Gcra`](crate::Gcra) that is the
+            /// most the quota's `max_debt`. (For a [`Gcra`](crate::Gcra) the most is the
             /// number of cells that may pass at once: `1 + tolerance / interval`.)
             ///
             /// Use it for work that is already done, or that the caller will delay by
@@ -147,7 +146,7 @@ macro_rules! verbs {
             /// * [`Denied::Wait`](crate::Denied::Wait) if the debt would be too
             ///   deep now.
             /// * [`Denied::TooLarge`](crate::Denied::TooLarge) if it would be too deep
-            ///   even from full; the limit it reports is burst plus debt.
+            ///   even from full; the limit it reports is the burst plus `max_debt`.
             ///
             /// # Examples
             ///
@@ -224,7 +223,7 @@ macro_rules! verbs {
                 self.core.snapshot(0)
             }
 
-            /// Replaces the balance by that of `snapshot` plus what the present quota
+            /// Replaces the balance by that of `snapshot`, plus what the quota in force
             /// earns in the time `away`.
             ///
             /// The previous balance is forgotten. The result is at most full, and never
@@ -237,9 +236,9 @@ macro_rules! verbs {
                 self.core.restore(snapshot, crate::time::units::nanos(away));
             }
 
-            /// Returns how many times the limiter found its level impossibly far ahead of
-            /// the clock and started again from full. See [`Clock`](crate::Clock) for the
-            /// conditions.
+            /// Returns how many times the limiter started again from full because its state
+            /// was further ahead of the clock than any call can have put it. See
+            /// [`Clock`](crate::Clock) for the conditions.
             #[must_use]
             pub fn healed(&self) -> u64 {
                 self.core.healed()
