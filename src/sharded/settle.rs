@@ -36,8 +36,9 @@ impl<C: Clock> BucketCore<C, Reserved> {
                 let is_settled = balance >= 0 && self.is_unchanging();
                 self.still(seen).map(|()| is_settled)
             } else {
-                // ORDERING: AcqRel and Acquire, as for the CAS of `attempt`: this spends what
-                // exceeds the word's capacity.
+                // ORDERING: AcqRel, as for the CAS of `attempt`: this spends what exceeds the word's
+                // capacity. On failure Acquire, unlike there: the word found is the next one to
+                // decide by, and the terms that it names must be visible.
                 // MODEL: `room_given_back_was_empty`.
                 self.line.word.compare_exchange_weak(seen, next, AcqRel, Acquire).map(|_| true)
             };
@@ -47,8 +48,6 @@ impl<C: Clock> BucketCore<C, Reserved> {
                     self.line.reserved.release(permits);
                     return true;
                 }
-                // Loaded with Acquire either way (unlike in `attempt`, whose failed CAS is Relaxed
-                // and whose caller loads the word again), so the terms that it names are visible.
                 Err(found) => seen = found,
             }
         }
