@@ -3,7 +3,7 @@
 //! Each of a key's two lines gives the other, together with the fingerprint:
 //!
 //! ```text
-//! home + other = sum(print)   (modulo the number of lines)
+//! home + other = sum(fingerprint)   (modulo the number of lines)
 //! ```
 //!
 //! So two keys with one fingerprint that share one line share both, and are one key to the table.
