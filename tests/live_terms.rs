@@ -7,6 +7,7 @@
 //! * a change to the same quota changes nothing, and one of the burst alone leaves
 //!   the steps of an interval refill where they are.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use sluicegate::*;
@@ -257,8 +258,10 @@ fn cells_of_the_tolerance_that_others_tell_have_the_same() {
 /// room; the old terms have nothing to cut off when it comes back.
 #[test]
 fn a_lease_that_ends_while_a_change_is_held_up_brings_nothing_back_that_was_cut_off() {
-    let limiter = Sharded::with_shards(quota!(1 / day, burst 8), 2, HeldUp::at(0)).unwrap();
-    let limiter: &'static Sharded<HeldUp> = Box::leak(Box::new(limiter));
+    // As long as the program, since its own clock has the lease.
+    static LIMITER: OnceLock<Sharded<HeldUp>> = OnceLock::new();
+    let new = || Sharded::with_shards(quota!(1 / day, burst 8), 2, HeldUp::at(0)).unwrap();
+    let limiter = LIMITER.get_or_init(new);
     let clock = limiter.clock();
     limiter.try_acquire(1).unwrap();
     let mut lease = limiter.lease(4).unwrap();
