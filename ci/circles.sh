@@ -39,6 +39,7 @@ imports=$(find src -name '*.rs' ! -name tests.rs | LC_ALL=C sort | awk '
             while ((getline line < name[i]) > 0) {
                 if (line ~ /^#\[cfg\((all\()?test/) break
                 if (line !~ /^ *(pub(\([^)]*\))? )?use /) continue
+                while (line !~ /;/ && (getline more < name[i]) > 0) line = line more
                 sub(/^ *(pub(\([^)]*\))? )?use /, "", line)
                 if (line ~ /\{/) {
                     # One level of braces: the rest is a name, or a path below the head.

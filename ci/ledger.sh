@@ -3,12 +3,13 @@
 #
 #   NAME PATCH SOURCES MODELS
 #
-# The sources are those of every module that the patch changes (`src/sharded.rs` and all of
-# `src/sharded/` for one of `src/sharded/shards.rs`; of the folders `keyed`, `window` and `time`
-# each part is a module: `src/keyed/table.rs` and `src/keyed/table/`) and `src/sync.rs`; the models are the files
-# of `loom-tests/tests` with those that are to catch it, `loom-tests/src` with the references
-# that it shares with the tests, and the version of loom. Lines that are comments do not
-# count, nor do unit tests, which are at the end of a file or in one of their own.
+# The sources are those of every module that the patch changes, and `src/sync.rs`. A module is
+# a file in `src` with its folder, such as `src/sharded.rs` and `src/sharded/`; in the folders
+# `keyed`, `window` and `time` it is a part of them, such as `src/keyed/table.rs` and
+# `src/keyed/table/`. The models are the files of `loom-tests/tests` with those that are to
+# catch it, `loom-tests/src` with the references that it shares with the tests, and the version
+# of loom. Lines that are comments do not count, nor do unit tests, which are at the end of a
+# file or in one of their own.
 #
 # That is not all: a model may run code of other modules too, and a change there could let
 # the mutant escape. `ci/loom.sh --all`, each night, is for that.
@@ -19,6 +20,15 @@ cd "$(dirname "$0")/.."
 export LC_ALL=C
 
 die() { echo "ledger: $*" >&2; exit 1; }
+
+# The module of a file in `src`.
+module_of() {
+    local folder=${1%%/*} rest=${1#*/}
+    case $1 in
+        keyed/* | window/* | time/*) folder+=/${rest%%/*} ;;
+    esac
+    echo "${folder%.rs}"
+}
 
 declare -A hashes patch_hash sources_of file_of
 # The hash of all these files together, in `hash`.
@@ -36,14 +46,6 @@ for patch in loom-tests/mutants/*.patch; do
     [ "$(grep -cE '^# caught-by: [a-z]' "$patch")" = 1 ] && [ "$(grep -c '^# caught-by:' "$patch")" = 1 ] ||
         die "$patch has to have one line '# caught-by: MODEL'"
 done
-# The module of a file in `src`.
-module_of() {
-    local folder=${1%%/*} rest=${1#*/}
-    case $1 in
-        keyed/* | window/* | time/*) folder+=/${rest%%/*} ;;
-    esac
-    echo "${folder%.rs}"
-}
 stale=()
 for patch in loom-tests/mutants/*.patch; do
     patch -s -f -F0 -p1 --dry-run <"$patch" >/dev/null || stale+=("$patch")
@@ -68,9 +70,12 @@ trap 'rm -f "$loom" "$lines"' EXIT
 oracles=(loom-tests/src/*.rs tests/support/reference.rs tests/windows/reference.rs "$loom")
 
 # Each patch with the modules that it changes, and the models that are to catch it.
-while read -r patch modules catchers; do
-    name=${patch##*/} sources=(src/sync.rs) models=("${oracles[@]}")
-    for module in ${modules//,/ }; do
+while read -r patch files catchers; do
+    name=${patch##*/} seen="" sources=(src/sync.rs) models=("${oracles[@]}")
+    for file in ${files//,/ }; do
+        module=$(module_of "$file")
+        [[ " $seen " != *" $module "* ]] || continue
+        seen+=" $module"
         [ -n "${sources_of[$module]:-}" ] || die "$name changes $module, and there is no such module"
         # Split into words: names of our files have no blanks.
         sources+=(${sources_of[$module]})
@@ -85,13 +90,12 @@ while read -r patch modules catchers; do
     hash_of "${models[@]}"
     echo "$line $hash"
 done < <(awk '
-    function done() { if (patch) print patch, modules ? modules : "none", catchers ? catchers : "none" }
-    FNR == 1 { done(); patch = FILENAME; modules = catchers = "" }
+    function done() { if (patch) print patch, files ? files : "none", catchers ? catchers : "none" }
+    FNR == 1 { done(); patch = FILENAME; files = catchers = "" }
     sub(/^# caught-by: */, "") { gsub(/ /, ""); catchers = $0 }
     /^\+\+\+ b\/src\// {
-        sub(/^\+\+\+ b\/src\//, ""); sub(/\.rs$/, "")
-        if (/^(keyed|window|time)\//) { split($0, part, "/"); $0 = part[1] "/" part[2] } else sub(/\/.*/, "")
-        if (("," modules ",") !~ ("," $0 ",")) modules = modules ? modules "," $0 : $0
+        sub(/^\+\+\+ b\/src\//, "")
+        files = files ? files "," $0 : $0
     }
     END { done() }
 ' loom-tests/mutants/*.patch) | sort >"$lines"
