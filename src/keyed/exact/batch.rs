@@ -64,7 +64,7 @@ where
             limiter.acquire::<true>(terms, state, permits, now_nanos)
         };
         let alone = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
-            limiter.ask_alone(terms, state, permits, now_nanos)
+            limiter.acquire_alone(terms, state, permits, now_nanos)
         };
         let mut index = 0;
         for keys in keys.chunks(GROUP) {

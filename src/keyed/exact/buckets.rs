@@ -8,6 +8,7 @@
 //! changes of the quota like that of any other key. So a key that was full and evicted gains
 //! nothing from a larger burst that it would not have been given had it been kept.
 
+mod engine;
 mod idle;
 pub(crate) mod reconfigure;
 mod spend;
@@ -15,26 +16,23 @@ pub(crate) mod tiers;
 
 use alloc::sync::Arc;
 use core::fmt;
-use core::time::Duration;
 
 use crate::bucket::carry::Holding;
 use crate::bucket::level::Level;
-use crate::bucket::spend::{Spend, all_of, all_there_is, into_debt, up_to};
+use crate::bucket::spend::{Spend, all_there_is, into_debt};
 use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::decision::forecast::Forecast;
 use crate::keyed::prepay::PrepayRequest;
 use crate::sync::AtomicWord;
-use crate::sync::Ordering::Relaxed;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
-use crate::time::units::SKEW_NANOS;
 
-use super::per_key::{Answer, Engine, Settled};
+use super::per_key::Answer;
 
-use self::spend::{spend, spend_alone};
-use self::tiers::{Number, OneTier, Tier, Tiers};
+use self::spend::spend;
+use self::tiers::{Number, OneTier, Tiers};
 
 /// A token bucket for each key, like a [`TokenBucket`](crate::TokenBucket): one quota for all
 /// keys, or one for each tier of keys.
@@ -243,153 +241,6 @@ impl Common {
 /// Returns the level of a full bucket.
 fn full(terms: &Terms, now_nanos: u64) -> Level {
     Level::leaving(terms.capacity as i64, terms.accrued(now_nanos))
-}
-
-impl<K, C: Clock, T: Tier<K>> Engine<K> for Buckets<C, T> {
-    type Clock = C;
-    type Terms = Arc<[Common]>;
-    type State = State<T::Number>;
-
-    fn clock(&self) -> &C {
-        &self.clock
-    }
-
-    fn terms(&self) -> Arc<[Common]> {
-        Arc::clone(&self.terms)
-    }
-
-    #[inline]
-    fn now_nanos(&self) -> u64 {
-        self.clock.now_nanos()
-    }
-
-    fn fresh(&self, terms: &Arc<[Common]>, key: &K, now_nanos: u64) -> State<T::Number> {
-        let tier = self.tier.of(key, terms.len());
-        let common = Self::common(terms, tier);
-        State { level: AtomicWord::new(common.fresh(now_nanos)), tier }
-    }
-
-    #[inline(always)]
-    fn acquire<const SPEND: bool>(
-        &self,
-        terms: &Arc<[Common]>,
-        state: &State<T::Number>,
-        permits: u64,
-        now_nanos: u64,
-    ) -> Answer {
-        let common = Self::common(terms, state.tier);
-        let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
-        spend::<SPEND>(&common.terms, &state.level, now_nanos, charge)
-    }
-
-    fn ask_alone(
-        &self,
-        terms: &Arc<[Common]>,
-        state: &State<T::Number>,
-        permits: u64,
-        now_nanos: u64,
-    ) -> Answer {
-        let common = Self::common(terms, state.tier);
-        let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
-        spend_alone(&common.terms, &state.level, now_nanos, charge)
-    }
-
-    fn ask_up_to(
-        &self,
-        terms: &Arc<[Common]>,
-        state: &State<T::Number>,
-        permits: u64,
-        now_nanos: u64,
-    ) -> Answer {
-        let common = Self::common(terms, state.tier);
-        let charge = move |terms: &Terms, balance| up_to(permits, terms, balance);
-        spend::<true>(&common.terms, &state.level, now_nanos, charge)
-    }
-
-    fn is_begun(&self, terms: &Arc<[Common]>, state: &State<T::Number>, now_nanos: u64) -> bool {
-        !self.is_idle(terms, state, now_nanos)
-    }
-
-    fn is_idle(&self, terms: &Arc<[Common]>, state: &State<T::Number>, now_nanos: u64) -> bool {
-        // ORDERING: Relaxed. The lock of the shard orders it.
-        // MODEL: `a_removed_key_has_no_second_burst`.
-        Self::common(terms, state.tier).idleness(now_nanos).is_of(state.level.load(Relaxed))
-    }
-
-    #[inline]
-    fn idle_at<'a>(
-        &'a self,
-        terms: &'a Arc<[Common]>,
-        now_nanos: u64,
-    ) -> impl Fn(&State<T::Number>) -> bool + 'a {
-        let first = terms[0].idleness(now_nanos);
-        move |state| {
-            // ORDERING: Relaxed, as in `is_idle`.
-            // MODEL: `a_removed_key_has_no_second_burst`.
-            let level = state.level.load(Relaxed);
-            match state.tier.place() {
-                0 => first.is_of(level),
-                _ => Self::common(terms, state.tier).idleness(now_nanos).is_of(level),
-            }
-        }
-    }
-
-    fn idle_after(
-        &self,
-        terms: &Arc<[Common]>,
-        state: &State<T::Number>,
-        now_nanos: u64,
-    ) -> Duration {
-        let common = Self::common(terms, state.tier);
-        // ORDERING: Relaxed, as in `is_idle`.
-        // MODEL: none; the result is an estimate.
-        common.forecast(state.level.load(Relaxed), now_nanos).reset_after()
-    }
-
-    fn fill(&self, terms: &Arc<[Common]>, state: &mut State<T::Number>, now_nanos: u64) {
-        let common = Self::common(terms, state.tier);
-        state.level = AtomicWord::new(full(&common.terms, now_nanos));
-    }
-
-    fn is_impossible(
-        &self,
-        terms: &Arc<[Common]>,
-        state: &State<T::Number>,
-        now_nanos: u64,
-    ) -> bool {
-        let common = Self::common(terms, state.tier);
-        // ORDERING: Relaxed, as in `is_idle`.
-        // MODEL: none; the fault that it detects involves no race.
-        !common.is_possible(state.level.load(Relaxed), now_nanos)
-    }
-
-    fn is_out_of_range(
-        &self,
-        terms: &Arc<[Common]>,
-        state: &State<T::Number>,
-        now_nanos: u64,
-    ) -> bool {
-        Self::common(terms, state.tier).terms.is_out_of_range(now_nanos)
-    }
-
-    fn settled(
-        &self,
-        terms: &Arc<[Common]>,
-        horizon_nanos: u64,
-        now_nanos: u64,
-    ) -> Option<Settled<Arc<[Common]>>> {
-        let is_behind = horizon_nanos.saturating_sub(now_nanos) > SKEW_NANOS;
-        if !is_behind && terms.iter().all(|common| common.is_possible(common.unknown, now_nanos)) {
-            return None;
-        }
-        let mut has_healed = false;
-        let settled = terms.iter().map(|common| {
-            let settled = common.settled(horizon_nanos, now_nanos);
-            has_healed |= settled.has_healed;
-            settled.terms
-        });
-        Some(Settled { terms: settled.collect(), has_healed })
-    }
 }
 
 impl<C: fmt::Debug, T> fmt::Debug for Buckets<C, T> {

@@ -97,7 +97,7 @@ where
         Answer::Said(if SPEND { state.try_acquire(permits) } else { state.peek(permits) })
     }
 
-    fn ask_up_to(&self, (): &(), state: &Box<L>, permits: u64, _: u64) -> Answer {
+    fn acquire_up_to(&self, (): &(), state: &Box<L>, permits: u64, _: u64) -> Answer {
         Answer::Said(state.try_acquire_up_to(permits))
     }
 

@@ -60,7 +60,7 @@ pub trait Engine<K> {
 
     /// Takes all of `permits` or none, from a state that no other thread has access to: the
     /// shard's lock is held exclusively.
-    fn ask_alone(
+    fn acquire_alone(
         &self,
         terms: &Self::Terms,
         state: &Self::State,
@@ -71,7 +71,7 @@ pub trait Engine<K> {
     }
 
     /// Takes as many of `permits` as are available.
-    fn ask_up_to(
+    fn acquire_up_to(
         &self,
         terms: &Self::Terms,
         state: &Self::State,

@@ -50,7 +50,7 @@ where
                 limiter.acquire::<true>(terms, state, permits, now_nanos)
             },
             move |limiter, terms, state, now_nanos| {
-                limiter.ask_alone(terms, state, permits, now_nanos)
+                limiter.acquire_alone(terms, state, permits, now_nanos)
             },
         )
     }

@@ -65,7 +65,7 @@ where
                 limiter.acquire::<true>(terms, state, permits, now_nanos)
             },
             move |limiter, terms, state, now_nanos| {
-                limiter.ask_alone(terms, state, permits, now_nanos)
+                limiter.acquire_alone(terms, state, permits, now_nanos)
             },
         )
     }
@@ -94,7 +94,7 @@ where
         O: Observe<Q>,
     {
         let acquire = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
-            limiter.ask_up_to(terms, state, permits, now_nanos)
+            limiter.acquire_up_to(terms, state, permits, now_nanos)
         };
         self.spend(key, Request::UpTo(permits), acquire, acquire)
     }
