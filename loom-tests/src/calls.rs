@@ -71,7 +71,7 @@ impl Op {
     }
 }
 
-/// What a call answered.
+/// The answer of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Granted or denied.
@@ -82,7 +82,7 @@ pub enum Answer {
     Quota(Quota),
     /// A number.
     Count(u64),
-    /// Whether a receipt was accepted, if there was one.
+    /// True if the receipt was accepted; `None` if there was none.
     GivenBack(Option<bool>),
     /// Nothing to tell.
     Nothing,

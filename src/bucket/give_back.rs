@@ -1,21 +1,21 @@
 //! Giving grants and leases back to the word they came from.
 
 use crate::decision::lease::LeasedWord;
-use crate::decision::receipt::{Slot, put_back};
+use crate::decision::receipt::{Slot, revert};
 use crate::sync::{AtomicWord, Ordering::Relaxed, Word};
 
 use super::level::Level;
 
 impl Slot for AtomicWord<Level> {
     fn replace(&self, seen: u64, next: u64) -> bool {
-        put_back(self, Level::from_bits(next), Level::from_bits(seen))
+        revert(self, Level::from_bits(seen), Level::from_bits(next))
     }
 }
 
 impl LeasedWord for AtomicWord<Level> {
     fn give_back(&self, written: u64, unspent: u64) {
         let written = Level::from_bits(written);
-        // ORDERING: Relaxed, as in `put_back`: the CAS turns the grant into a smaller one at the
+        // ORDERING: Relaxed, as in `revert`: the CAS turns the grant into a smaller one at the
         // same instant, and continues the release sequence that it finds.
         // MODEL: `a_lease_given_back_was_for_what_was_used`.
         let _ = self.compare_exchange(written, written.without(unspent), Relaxed, Relaxed);

@@ -116,16 +116,16 @@ impl<'a> Receipt<'a> {
     pub(crate) fn of_word(
         grant: Grant,
         word: &'a dyn Slot,
-        (seen, written): (u64, u64),
+        (before, after): (u64, u64),
     ) -> Receipt<'a> {
-        let undo = if seen == written { Undo::Nothing } else { Undo::Word(word, seen, written) };
+        let undo = if before == after { Undo::Nothing } else { Undo::Word(word, before, after) };
         Receipt { grant, undo }
     }
 
     /// Creates a receipt for a grant that `store` takes back, and that changed `slot` from the
     /// first of the values to the second.
     #[cfg(feature = "alloc")]
-    pub(crate) fn of_slot(
+    pub(crate) fn of_store(
         grant: Grant,
         store: &'a dyn TakeBack,
         slot: &'a dyn Slot,
@@ -167,7 +167,7 @@ impl<'a> Receipt<'a> {
     pub fn give_back(self) -> bool {
         match self.undo {
             Undo::Nothing => true,
-            Undo::Word(word, seen, written) => word.replace(written, seen),
+            Undo::Word(word, before, after) => word.replace(after, before),
             #[cfg(feature = "alloc")]
             Undo::Store(store, slot, before, after) => store.take_back(slot, before, after),
             #[cfg(feature = "alloc")]
@@ -190,19 +190,19 @@ impl<'a> Receipt<'a> {
 
 impl Slot for AtomicWord<u64> {
     fn replace(&self, seen: u64, next: u64) -> bool {
-        put_back(self, next, seen)
+        revert(self, seen, next)
     }
 }
 
-/// Puts `word` back to `seen`, if it still is what was `written`.
-pub(crate) fn put_back<W: Word>(word: &AtomicWord<W>, seen: W, written: W) -> bool {
+/// Puts `word` back to `before`, if it still is what was `written`. Returns whether it did.
+pub(crate) fn revert<W: Word>(word: &AtomicWord<W>, written: W, before: W) -> bool {
     // ORDERING: Relaxed. The CAS puts back an earlier value, and no data is read through it. A load
     // that acquires that value still synchronizes with the CAS that first wrote it: a
     // read-modify-write continues the release sequence that it finds. For a ring: no boundary can
     // have been written since, because that takes a seal, and no word from before a seal comes
     // back.
     // MODEL: `a_grant_given_back_was_never_there`.
-    word.compare_exchange(written, seen, Relaxed, Relaxed).is_ok()
+    word.compare_exchange(written, before, Relaxed, Relaxed).is_ok()
 }
 
 impl fmt::Debug for Receipt<'_> {

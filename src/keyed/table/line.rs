@@ -19,7 +19,7 @@ pub(super) struct ChargedSlot<'a> {
 impl<'a> ChargedSlot<'a> {
     /// Returns a receipt by which `table` can take `grant` back.
     pub(super) fn receipt(self, grant: Grant, table: &'a dyn TakeBack) -> Receipt<'a> {
-        Receipt::of_slot(grant, table, self.word, (self.before.to_bits(), self.after.to_bits()))
+        Receipt::of_store(grant, table, self.word, (self.before.to_bits(), self.after.to_bits()))
     }
 }
 

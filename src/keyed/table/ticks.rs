@@ -84,8 +84,8 @@ impl<const BITS: u32> LevelTicks<BITS> {
     }
 
     /// Returns the age of a level, `None` if it is ahead of `now`, however long ago `now` was read.
-    /// Of the two distances modulo the wrap it takes the shorter one. (So a level that is older
-    /// than half a wrap seems to be ahead.)
+    /// Takes the shorter of the two distances modulo the wrap, so a level that is older than half a
+    /// wrap seems to be ahead.
     #[inline]
     pub(super) fn age_behind(now: u64, level: u64) -> Option<i64> {
         let age = Self::LEVEL.ahead(now, level);
