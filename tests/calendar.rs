@@ -103,21 +103,20 @@ fn weeks_begin_on_the_day_that_was_chosen() {
     ends(weeks(), "2026-03-30T00:00[Europe/Berlin]", "2026-04-06T00:00[Europe/Berlin]");
     let sundays = weeks().weeks_begin_on(Weekday::Sunday);
     ends(sundays, "2026-03-29T23:00[Europe/Berlin]", "2026-04-05T00:00[Europe/Berlin]");
-    // Whatever day it is: 2026-06-01 is a Monday.
+    // Whatever day it is: 2026-06-01 is a Monday, so its days modulo 7 are weekdays.
     let days = [
-        (Weekday::Monday, 8),
+        (Weekday::Monday, 1),
         (Weekday::Tuesday, 2),
         (Weekday::Wednesday, 3),
         (Weekday::Thursday, 4),
         (Weekday::Friday, 5),
         (Weekday::Saturday, 6),
-        (Weekday::Sunday, 7),
+        (Weekday::Sunday, 0),
     ];
-    for (first, next) in days {
+    for (first, weekday) in days {
         for day in 1..14_u64 {
             let weeks = Calendar::weeks("UTC").unwrap().weeks_begin_on(first);
-            let end = if day < next { next } else { next + 7 };
-            let end = if day < end { end } else { end + 7 };
+            let end = (day + 1..=day + 7).find(|day| day % 7 == weekday).unwrap();
             ends(
                 weeks,
                 &format!("2026-06-{day:02}T12:00[UTC]"),

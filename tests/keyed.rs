@@ -279,8 +279,8 @@ fn all_keys_are_iterated_with_their_states() {
 #[derive(Default)]
 struct Told(Mutex<Vec<(String, u64, bool)>>);
 
-impl Observe<str> for Told {
-    fn decided(&self, key: &str, permits: u64, is_granted: bool) {
+impl<K: ToString + ?Sized> Observe<K> for Told {
+    fn decided(&self, key: &K, permits: u64, is_granted: bool) {
         self.0.lock().unwrap().push((key.to_string(), permits, is_granted));
     }
 }

@@ -1,14 +1,14 @@
 //! What becomes of a key for which there is no room.
 
 use std::hash::RandomState;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use sluicegate::*;
 
-use super::SECOND;
+use super::{SECOND, Told};
 
 fn full(
     max_keys: usize,
@@ -102,21 +102,13 @@ fn a_builder_keeps_what_it_was_told_in_any_order() {
         assert_eq!(users.try_acquire(&2, 10).unwrap().permits(), 10);
         assert!(!users.contains(&2));
     }
-    let told = Mutex::new(Vec::new());
-    let observer = Told(&told);
-    let users = builder().observer(observer).max_keys(1).when_full(when_full).hasher(hasher());
+    let told = Told::default();
+    let users = builder().observer(&told).max_keys(1).when_full(when_full).hasher(hasher());
     let users = users.build().unwrap();
     users.try_acquire(&1, 3).unwrap();
     assert!(users.try_acquire(&2, 10).is_ok() && !users.contains(&2));
-    assert_eq!(*told.lock().unwrap(), [(1, 3), (2, 10)]);
-}
-
-struct Told<'a>(&'a Mutex<Vec<(u64, u64)>>);
-
-impl Observe<u64> for Told<'_> {
-    fn decided(&self, key: &u64, permits: u64, _: bool) {
-        self.0.lock().unwrap().push((*key, permits));
-    }
+    let each = [("1".to_owned(), 3, true), ("2".to_owned(), 10, true)];
+    assert_eq!(*told.0.lock().unwrap(), each);
 }
 
 #[test]
