@@ -23,6 +23,8 @@ for file in $(grep -rlwE 'Relaxed|Acquire|Release|AcqRel|SeqCst' src --include='
     awk -f ci/argued.awk "$file" || fail "an atomic operation is not argued"
 done
 
+ci/memory-ordering.sh --check || fail "docs/memory-ordering.md"
+
 # A comment of documentation opens with a verb or a noun: "Returns", "Number of".
 openings=$(git ls-files -co --exclude-standard 'src/*.rs' | xargs awk -f ci/openings.awk) || {
     echo "$openings"
