@@ -76,7 +76,7 @@ pub use self::sliding_counter::SlidingCounter;
 #[cfg(feature = "alloc")]
 pub use self::sliding_log::{SlidingLog, WeightedLog};
 #[cfg(feature = "alloc")]
-pub use self::sliding_window::{Compact, Coverage, Padded, Placement, SlidingWindow};
+pub use self::sliding_window::{Compact, Padded, Placement, SlidingWindow};
 pub use self::token_bucket::TokenBucket;
 #[cfg(feature = "calendar")]
 pub use crate::limiter::budget::usage::UsageBudget;

@@ -104,8 +104,7 @@ fn no_verb_of_a_window_allocates() {
     every_verb_of_a_window!(clock, WindowFromFirst::with_clock(rate, &clock),);
     every_verb_of_a_window!(clock, SlidingCounter::with_clock(rate, &clock),);
     every_verb_of_a_window!(clock, SlidingWindow::with_clock(rate, 10, &clock),);
-    let interpolated = Coverage::Interpolated;
-    every_verb_of_a_window!(clock, SlidingWindow::compact(rate, 10, interpolated, &clock),);
+    every_verb_of_a_window!(clock, SlidingWindow::compact(rate, 10, &clock),);
     every_verb_of_a_window!(clock, SlidingLog::with_clock(rate, &clock),);
     every_verb_of_a_window!(clock, WeightedLog::with_clock(rate, &clock),);
     let rates = [rate, rate!(9 / minute)];

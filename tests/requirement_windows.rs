@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use sluicegate::{Coverage, Denied, FixedWindow, Gcra, History, LeakyBucket, Limiter};
+use sluicegate::{Denied, FixedWindow, Gcra, History, LeakyBucket, Limiter};
 use sluicegate::{ManualClock, MultiWindow, Quota, Rate, Refill, SlidingCounter, SlidingLog};
 use sluicegate::{SlidingWindow, TokenBucket, WeightedLog, WindowFromFirst, rate};
 
@@ -32,12 +32,13 @@ fn at(hours: u64, minutes: u64, seconds: u64) -> u64 {
 /// Rule: each slot counts its part of the window; slots that have expired are
 /// cleared; a request is admitted if and only if the total and the request are
 /// together at most the maximum.
+///
+/// Our windows count one slot more than make them up, so that no window of the length
+/// admits more: ten slots of a second are those of a window of nine.
 #[test]
 fn a_request_is_admitted_iff_the_slots_and_it_are_within_the_maximum() {
     let clock = ManualClock::new();
-    let window =
-        SlidingWindow::with_coverage(rate!(10 / 10 seconds), 10, Coverage::Aligned, &clock);
-    let window = window.unwrap();
+    let window = SlidingWindow::with_clock(rate!(10 / 9 seconds), 9, &clock).unwrap();
     let mut slots = [0_u64; 10];
     let (mut allowed, mut denied) = (0, 0);
     for call in 0..5_000_u64 {
@@ -59,21 +60,21 @@ fn a_request_is_admitted_iff_the_slots_and_it_are_within_the_maximum() {
 
 /// Rule: who has to wait, waits until the earliest slot expires that is not empty.
 ///
-/// By default a slot counts until no window of the length can touch it, which is one
-/// slot more.
+/// A slot counts until no window of the length can touch it, which is one slot more.
 #[test]
 fn a_wait_ends_when_the_earliest_slot_expires_that_is_not_empty() {
-    for (coverage, expires) in [(Coverage::Aligned, 12), (Coverage::Strict, 13)] {
+    for (limit, slots, expires) in
+        [(rate!(10 / 9 seconds), 9, 12), (rate!(10 / 10 seconds), 10, 13)]
+    {
         let clock = ManualClock::new();
-        let window = SlidingWindow::with_coverage(rate!(10 / 10 seconds), 10, coverage, &clock);
-        let window = window.unwrap();
+        let window = SlidingWindow::with_clock(limit, slots, &clock).unwrap();
         clock.set_nanos(at(0, 0, 2) + 1);
         window.try_acquire(1).unwrap();
         clock.set_nanos(at(0, 0, 7));
         window.try_acquire(9).unwrap();
         let denied = window.try_acquire(1).unwrap_err();
         let ready_nanos = at(0, 0, 7) + denied.retry_after().unwrap().as_nanos() as u64;
-        assert_eq!(ready_nanos, at(0, 0, expires), "{coverage:?}");
+        assert_eq!(ready_nanos, at(0, 0, expires), "{slots} slots");
         clock.set_nanos(ready_nanos - 1);
         assert!(window.try_acquire(1).is_err());
         clock.set_nanos(ready_nanos);
@@ -187,11 +188,12 @@ fn a_log_of_5_per_minute_drops_at_01_00_30_and_admits_at_01_01_20() {
 
 /// Rule: the window is a sum of slots, of which the oldest is dropped as a new one
 /// begins. Example: 60 s in 6 slots of 10 s, 10 requests.
+///
+/// Six slots of 10 s are those of a window of 50 s here (see above).
 #[test]
 fn a_window_of_6_slots_of_10_seconds_admits_10_and_frees_a_slot_every_10_seconds() {
     let clock = ManualClock::new();
-    let window = SlidingWindow::with_coverage(rate!(10 / minute), 6, Coverage::Aligned, &clock);
-    let window = window.unwrap();
+    let window = SlidingWindow::with_clock(rate!(10 / 50 seconds), 5, &clock).unwrap();
     for (slot, arrivals) in [1, 2, 3, 0, 4, 5].into_iter().enumerate() {
         clock.set_nanos(at(0, 0, 10 * slot as u64 + 5));
         // The tenth is in the fifth slot.

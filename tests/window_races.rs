@@ -34,8 +34,6 @@ mod setup;
 #[path = "window_races/stress.rs"]
 mod stress;
 
-use sluicegate::Coverage;
-
 use self::setup::{Kind, Setup};
 
 const SECOND: u64 = 1_000_000_000;
@@ -46,9 +44,8 @@ fn small_setups() -> Vec<Setup> {
         Kind::Fixed,
         Kind::FromFirst,
         Kind::Counter,
-        Kind::Sliding(Coverage::Strict),
-        Kind::Sliding(Coverage::Interpolated),
-        Kind::Compact(Coverage::Aligned),
+        Kind::Sliding,
+        Kind::Compact,
         Kind::Multi,
         Kind::Log,
         Kind::Weighted,
@@ -63,13 +60,7 @@ fn small_setups() -> Vec<Setup> {
 
 /// The limiters that bound every window, of so many permits in so long.
 fn strict_setups(limit: u64, window_nanos: u64) -> Vec<Setup> {
-    let kinds = [
-        Kind::Sliding(Coverage::Strict),
-        Kind::Compact(Coverage::Strict),
-        Kind::Multi,
-        Kind::Log,
-        Kind::Weighted,
-    ];
+    let kinds = [Kind::Sliding, Kind::Compact, Kind::Multi, Kind::Log, Kind::Weighted];
     let setup = |kind| {
         let mut limits = vec![(limit, window_nanos), (2 * limit, 5 * window_nanos)];
         limits.truncate(if kind == Kind::Multi { 2 } else { 1 });

@@ -74,17 +74,9 @@ fn counts_for(setup: &setup::Setup) -> Vec<(u64, u64)> {
         // A window of one nanosecond lasts two.
         (State::Log(_), Kind::Log) => (length.max(2), length.max(2)),
         (State::Log(log), Kind::Weighted) => (length, length + log.tick() - 1),
-        (State::Ring(ring), kind) => {
+        (State::Ring(ring), _) => {
             let (slot, slots) = ring.slots(which);
-            match kind {
-                Kind::Sliding(Coverage::Aligned) | Kind::Compact(Coverage::Aligned) => {
-                    ((slots - 1) * slot, slots * slot)
-                }
-                Kind::Sliding(Coverage::Interpolated) | Kind::Compact(Coverage::Interpolated) => {
-                    ((slots - 1) * slot, (slots + 1) * slot)
-                }
-                _ => (length, (slots + 1) * slot),
-            }
+            (length, (slots + 1) * slot)
         }
         _ => (length, length),
     };

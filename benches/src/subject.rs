@@ -214,7 +214,6 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<our_windows::Counter>();
     visitor.visit::<our_windows::Sliding>();
     visitor.visit::<our_windows::SlidingSecond>();
-    visitor.visit::<our_windows::Interpolated>();
     visitor.visit::<our_windows::StickySliding>();
     visitor.visit::<our_windows::Multi>();
     visitor.visit::<our_windows::Log>();

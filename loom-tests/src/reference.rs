@@ -16,7 +16,7 @@ use sluicegate::{Quota, Rate};
 
 use crate::calls::{Answer, Op};
 
-pub(crate) use self::window::{Cover, Fixed, FromFirst, Log, Ring, State};
+pub(crate) use self::window::{Fixed, FromFirst, Log, Ring, State};
 
 /// How far ahead is looked at what is left, in windows.
 pub(crate) const LATER: [u64; 4] = [0, 1, 2, 3];

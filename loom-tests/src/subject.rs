@@ -8,7 +8,7 @@ use sluicegate::{
 };
 
 use crate::calls::{Answer, Op};
-use crate::reference::{Cover, Fixed, FromFirst, LATER, Log, Reference, Ring, State};
+use crate::reference::{Fixed, FromFirst, LATER, Log, Reference, Ring, State};
 use crate::{Bucket, TestClock};
 
 /// A limiter, and what only its kind can do.
@@ -146,7 +146,7 @@ subjects! {
 
 /// Windows as the models have them: of one slot.
 fn ring(now_nanos: u64, lengths: &[u64]) -> State {
-    State::Ring(Ring::new(now_nanos, lengths, 1, Cover::Strict))
+    State::Ring(Ring::new(now_nanos, lengths, 1))
 }
 
 impl Subject for MultiWindow<TestClock> {

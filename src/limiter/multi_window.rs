@@ -12,7 +12,7 @@ use crate::window::ring::Ring;
 use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
 
-use super::sliding_window::{Coverage, Padded};
+use super::sliding_window::Padded;
 use super::window_verbs::window_verbs;
 
 /// Grants a request only if each of several windows can: "10 a second, 500 a minute and
@@ -24,7 +24,7 @@ use super::window_verbs::window_verbs;
 ///
 /// # Accuracy
 ///
-/// Each window is as exact as a strict [`SlidingWindow`](crate::SlidingWindow): none of its
+/// Each window is as exact as a [`SlidingWindow`](crate::SlidingWindow): none of its
 /// length admits more than its limit, in the time by which permits are dated (`W - d` in
 /// true time, if threads' clocks differ by `d`). A denial describes the window that caused it;
 /// a grant reports the smallest limit and the fewest remaining permits. Idle times are
@@ -102,7 +102,6 @@ impl<C: Clock> MultiWindow<C> {
             limit: limit.permits(),
             window_nanos: limit.period_nanos(),
             slots,
-            cover: Coverage::Strict.into(),
         };
         let plans: Vec<_> = limits.into_iter().map(plan).collect();
         Ok(MultiWindow { core: Ring::new(&plans, clock)? })

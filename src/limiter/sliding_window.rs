@@ -6,43 +6,11 @@ use crate::contention::{Contention, HotWord};
 use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
-use crate::window::ring::plan::{Cover, Plan};
+use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
 use crate::window::ring::{Line, Ring};
 
 use super::window_verbs::{one_limit, window_verbs};
-
-/// The choice of slots that a sliding window counts, which decides what it guarantees.
-///
-/// Below, `W` is the length of the window and `w` that of a slot, in the time by which
-/// permits are dated (see [`SlidingWindow`]). If threads' clocks differ by `d`, the same
-/// holds in true time with `W - d` for `W`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Coverage {
-    /// All slots that a window can touch, wherever it begins. **No window of length
-    /// `W` admits more than the limit**. A permit counts for `W` to `W + w`. (If the slots
-    /// do not divide `W` into whole nanoseconds, `w` is rounded up, and a permit counts to
-    /// the end of as many such slots as the window has, and one.)
-    #[default]
-    Strict,
-    /// The slots that make up the window. A permit counts for `W - w` to `W`; no
-    /// window of length `W - w` admits more than the limit.
-    Aligned,
-    /// The same as `Aligned`, plus the part of the preceding slot that the window still
-    /// covers. Closer to the true count if traffic is even; a window of length
-    /// `W` may exceed the limit, by at most the permits granted in one slot.
-    Interpolated,
-}
-
-impl From<Coverage> for Cover {
-    fn from(coverage: Coverage) -> Cover {
-        match coverage {
-            Coverage::Strict => Cover::Strict,
-            Coverage::Aligned => Cover::Aligned,
-            Coverage::Interpolated => Cover::Interpolated,
-        }
-    }
-}
 
 /// The placement of a [`SlidingWindow`]'s *hot word*, the one that every admission
 /// writes: on its own cache lines ([`Padded`]), or beside the rest ([`Compact`]). This
@@ -106,11 +74,11 @@ impl Line for Compact {
 ///
 /// # Accuracy
 ///
-/// With [`Coverage::Strict`], the default, **no window of that length admits more than
-/// the limit**, not by a single permit. A permit counts for its window
-/// and up to one slot longer (a slot is the window divided by the slots, rounded
-/// up to a nanosecond), so at least `slots / (slots + 1)` of the limit gets
-/// through. See [`Coverage`] for the others.
+/// **No window of that length admits more than the limit**, not by a single permit. All slots
+/// that a window can touch are counted, wherever it begins, so a permit counts for its window
+/// and up to one slot longer, and at least `slots / (slots + 1)` of the limit gets through. (A
+/// slot is the window divided by the slots, rounded up to a nanosecond.) For an estimate of the
+/// window in a single word there is [`SlidingCounter`](crate::SlidingCounter).
 ///
 /// A permit is dated by the slot of its caller's clock, or by the latest slot that any thread
 /// has reached, if that is later, and windows are measured in these dates. If threads'
@@ -155,7 +123,7 @@ pub struct SlidingWindow<C = DefaultClock, P: Placement = Padded> {
 
 #[cfg(feature = "std")]
 impl SlidingWindow {
-    /// Creates a strict window of `limit`'s period, in 60 slots, on a clock of its own.
+    /// Creates a window of `limit`'s period, in 60 slots, on a clock of its own.
     ///
     /// # Errors
     ///
@@ -169,7 +137,7 @@ impl SlidingWindow {
 }
 
 impl<C: Clock> SlidingWindow<C> {
-    /// Creates a strict window of `limit`'s period in `slots` slots on `clock`, which is
+    /// Creates a window of `limit`'s period in `slots` slots on `clock`, which is
     /// read once. Allocates eight bytes per slot, for `slots + 1` slots rounded up to a power
     /// of two.
     ///
@@ -178,22 +146,7 @@ impl<C: Clock> SlidingWindow<C> {
     /// * [`ConfigError::Slots`] if `slots` is not from 1 to 65,536.
     /// * [`ConfigError::Limit`] if the hot word has too few bits for the limit.
     pub fn with_clock(limit: Rate, slots: u32, clock: C) -> Result<SlidingWindow<C>, ConfigError> {
-        SlidingWindow::with_coverage(limit, slots, Coverage::Strict, clock)
-    }
-
-    /// Creates the same window as [`with_clock`](SlidingWindow::with_clock), but with the
-    /// given `coverage`.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`with_clock`](SlidingWindow::with_clock).
-    pub fn with_coverage(
-        limit: Rate,
-        slots: u32,
-        coverage: Coverage,
-        clock: C,
-    ) -> Result<SlidingWindow<C>, ConfigError> {
-        SlidingWindow::placed(limit, slots, coverage, clock)
+        SlidingWindow::placed(limit, slots, clock)
     }
 }
 
@@ -208,32 +161,26 @@ impl<C: Clock> SlidingWindow<C, Compact> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{Coverage, ManualClock, SlidingWindow, rate};
+    /// use sluicegate::{ManualClock, SlidingWindow, rate};
     ///
     /// let clock = ManualClock::new();
-    /// let window = SlidingWindow::compact(rate!(5 / minute), 7, Coverage::Strict, &clock)?;
+    /// let window = SlidingWindow::compact(rate!(5 / minute), 7, &clock)?;
     /// assert!(size_of_val(&window) < size_of::<SlidingWindow<&ManualClock>>());
     /// # Ok::<(), sluicegate::ConfigError>(())
     /// ```
     pub fn compact(
         limit: Rate,
         slots: u32,
-        coverage: Coverage,
         clock: C,
     ) -> Result<SlidingWindow<C, Compact>, ConfigError> {
-        SlidingWindow::placed(limit, slots, coverage, clock)
+        SlidingWindow::placed(limit, slots, clock)
     }
 }
 
 impl<C: Clock, P: Placement> SlidingWindow<C, P> {
-    fn placed(
-        limit: Rate,
-        slots: u32,
-        coverage: Coverage,
-        clock: C,
-    ) -> Result<SlidingWindow<C, P>, ConfigError> {
+    fn placed(limit: Rate, slots: u32, clock: C) -> Result<SlidingWindow<C, P>, ConfigError> {
         let (limit, window_nanos) = (limit.permits(), limit.period_nanos());
-        let plan = Plan { limit, window_nanos, slots, cover: coverage.into() };
+        let plan = Plan { limit, window_nanos, slots };
         Ok(SlidingWindow { core: Ring::new(&[plan], clock)? })
     }
 }

@@ -188,12 +188,9 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         self.core.healed.load(Relaxed)
     }
 
-    /// Returns the permits that count now in the window at `which`, with a fraction rounded
-    /// up.
+    /// Returns the permits that count now in the window at `which`.
     pub(crate) fn count_of(&self, which: usize) -> u64 {
-        self.read(|hot, now| {
-            self.windows().get(which).map_or(0, |window| window.counted(hot, now).used())
-        })
+        self.read(|hot, now| self.windows().get(which).map_or(0, |window| window.used(hot, now)))
     }
 
     pub(crate) fn snapshot(&self) -> History {

@@ -155,7 +155,7 @@ fn set_ups_out_of_range_are_errors_that_name_the_field_the_value_and_the_range()
     for slots in [0, 65_537, u32::MAX] {
         let expected = format!("slots is {slots}: must be from 1 to 65536");
         assert_eq!(text(SlidingWindow::with_clock(limit, slots, &clock).err()), expected);
-        let compact = SlidingWindow::compact(limit, slots, Coverage::Aligned, &clock);
+        let compact = SlidingWindow::compact(limit, slots, &clock);
         assert_eq!(text(compact.err()), expected);
         assert_eq!(text(MultiWindow::with_clock([limit], slots, &clock).err()), expected);
     }

@@ -137,7 +137,7 @@ macro_rules! make {
     };
 }
 
-pub(crate) const KINDS: [Kind; 11] = [
+pub(crate) const KINDS: [Kind; 9] = [
     Kind {
         name: "FixedWindow",
         make: make!(|limit, clock| FixedWindow::with_clock(limit, clock)),
@@ -170,26 +170,8 @@ pub(crate) const KINDS: [Kind; 11] = [
         ..KIND
     },
     Kind {
-        name: "SlidingWindow, aligned",
-        make: make!(|limit, clock| {
-            SlidingWindow::with_coverage(limit, 60, Coverage::Aligned, clock)
-        }),
-        bound: Bound::Own,
-        slots: 60,
-        ..KIND
-    },
-    Kind {
-        name: "SlidingWindow, interpolated",
-        make: make!(|limit, clock| {
-            SlidingWindow::with_coverage(limit, 60, Coverage::Interpolated, clock)
-        }),
-        bound: Bound::Own,
-        slots: 60,
-        ..KIND
-    },
-    Kind {
         name: "SlidingWindow, compact",
-        make: make!(|limit, clock| SlidingWindow::compact(limit, 7, Coverage::Strict, clock)),
+        make: make!(|limit, clock| SlidingWindow::compact(limit, 7, clock)),
         slots: 7,
         ..KIND
     },

@@ -2,7 +2,6 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sluicegate::Coverage;
 
 use super::ops::{Amount, LIFE_NANOS, Op, Step};
 use super::setup::{Kind, Setup};
@@ -28,18 +27,12 @@ fn window() -> impl Strategy<Value = u64> + Clone {
 }
 
 fn kind() -> impl Strategy<Value = Kind> + Clone {
-    let coverage = proptest::sample::select(vec![
-        Coverage::Strict,
-        Coverage::Strict,
-        Coverage::Aligned,
-        Coverage::Interpolated,
-    ]);
     prop_oneof![
         2 => Just(Kind::Fixed),
         2 => Just(Kind::FromFirst),
         2 => Just(Kind::Counter),
-        3 => coverage.clone().prop_map(Kind::Sliding),
-        1 => coverage.prop_map(Kind::Compact),
+        3 => Just(Kind::Sliding),
+        1 => Just(Kind::Compact),
         2 => Just(Kind::Multi),
         2 => Just(Kind::Log),
         3 => Just(Kind::Weighted),
@@ -48,19 +41,13 @@ fn kind() -> impl Strategy<Value = Kind> + Clone {
 
 /// Those that bound every window.
 pub(crate) fn sliding() -> impl Strategy<Value = Kind> + Clone {
-    // The part of a slot bounds none.
-    let bounds = |kind: &Kind| match kind {
-        Kind::Fixed | Kind::FromFirst | Kind::Counter => false,
-        Kind::Sliding(coverage) | Kind::Compact(coverage) => *coverage != Coverage::Interpolated,
-        Kind::Multi | Kind::Log | Kind::Weighted => true,
-    };
+    let bounds = |kind: &Kind| !matches!(kind, Kind::Fixed | Kind::FromFirst | Kind::Counter);
     kind().prop_filter("bounds every window", bounds)
 }
 
-/// Those on a ring, of every coverage.
+/// Those on a ring.
 pub(crate) fn ring() -> impl Strategy<Value = Kind> + Clone {
-    let is_on_a_ring =
-        |kind: &Kind| matches!(kind, Kind::Sliding(_) | Kind::Compact(_) | Kind::Multi);
+    let is_on_a_ring = |kind: &Kind| matches!(kind, Kind::Sliding | Kind::Compact | Kind::Multi);
     kind().prop_filter("on a ring", is_on_a_ring)
 }
 

@@ -14,7 +14,7 @@ use sluicegate::{Denied, Grant};
 pub(crate) use self::fixed::Fixed;
 pub(crate) use self::from_first::FromFirst;
 pub(crate) use self::log::Log;
-pub(crate) use self::ring::{Cover, Ring};
+pub(crate) use self::ring::Ring;
 
 /// Threads' clocks are taken to agree to so much.
 pub(crate) const SKEW_NANOS: i128 = 1_000_000_000;

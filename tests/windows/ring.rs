@@ -2,13 +2,6 @@
 
 use super::{SKEW_NANOS, ceil, floor};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cover {
-    Strict,
-    Aligned,
-    Interpolated,
-}
-
 /// A window.
 #[derive(Clone, Debug)]
 struct Span {
@@ -16,7 +9,6 @@ struct Span {
     slot: i128,
     /// How many slots make up the window.
     slots: i128,
-    cover: Cover,
 }
 
 #[derive(Clone, Debug)]
@@ -36,7 +28,7 @@ pub(crate) struct Ring {
 impl Ring {
     /// Windows of these lengths. Slots are as long as the finest window's, doubled
     /// as long as they are no longer than was asked for.
-    pub(crate) fn new(now: u64, lengths: &[u64], slots: u32, cover: Cover) -> Ring {
+    pub(crate) fn new(now: u64, lengths: &[u64], slots: u32) -> Ring {
         let asked = |length: u64| i128::from(length.div_ceil(slots.into()));
         let tick = lengths.iter().map(|&length| asked(length)).min().expect("a window");
         let spans = lengths.iter().map(|&length| {
@@ -44,7 +36,7 @@ impl Ring {
             while slot * 2 <= asked(length) {
                 slot *= 2;
             }
-            Span { slot, slots: ceil(length.into(), slot), cover }
+            Span { slot, slots: ceil(length.into(), slot) }
         });
         let (spans, last) = (spans.collect(), floor(now.into(), tick));
         Ring { tick, spans, shift: 0, last, total: 0, grants: Vec::new() }
@@ -62,22 +54,12 @@ impl Ring {
     }
 
     pub(super) fn used(&self, which: usize, now: i128) -> u64 {
-        let Span { slot, slots, cover } = self.spans[which];
+        let Span { slot, slots } = self.spans[which];
         let present = floor(self.time(now), slot);
-        let since = |oldest: i128| {
-            let counts = |grant: &&(i128, u64, u64)| floor(grant.0 * self.tick, slot) >= oldest;
-            self.grants.iter().filter(counts).map(|grant| grant.1).sum::<u64>()
-        };
-        let whole = since(present - slots + 1);
-        let before = since(present - slots) - whole;
-        match cover {
-            Cover::Strict => whole + before,
-            Cover::Aligned => whole,
-            Cover::Interpolated => {
-                let left = ((present + 1) * slot - (now + self.shift)).min(slot);
-                whole + ceil(i128::from(before) * left, slot) as u64
-            }
-        }
+        // All slots that a window can touch: one more than make it up.
+        let counts =
+            |grant: &&(i128, u64, u64)| floor(grant.0 * self.tick, slot) >= present - slots;
+        self.grants.iter().filter(counts).map(|grant| grant.1).sum()
     }
 
     /// Begins the tick of `now`.

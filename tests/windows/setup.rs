@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use sluicegate::*;
 
-use super::reference::{self, Cover, Mirror, State};
+use super::reference::{self, Mirror, State};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Fixed,
     FromFirst,
     Counter,
-    Sliding(Coverage),
-    Compact(Coverage),
+    Sliding,
+    Compact,
     Multi,
     Log,
     Weighted,
@@ -89,12 +89,8 @@ impl Setup {
             Kind::Fixed => FixedWindow::with_clock(rate, clock).map(Subject::Fixed),
             Kind::FromFirst => WindowFromFirst::with_clock(rate, clock).map(Subject::FromFirst),
             Kind::Counter => SlidingCounter::with_clock(rate, clock).map(Subject::Counter),
-            Kind::Sliding(coverage) => {
-                SlidingWindow::with_coverage(rate, slots, coverage, clock).map(Subject::Sliding)
-            }
-            Kind::Compact(coverage) => {
-                SlidingWindow::compact(rate, slots, coverage, clock).map(Subject::Compact)
-            }
+            Kind::Sliding => SlidingWindow::with_clock(rate, slots, clock).map(Subject::Sliding),
+            Kind::Compact => SlidingWindow::compact(rate, slots, clock).map(Subject::Compact),
             Kind::Multi => {
                 let limits = self.limits.iter().map(|&limit| self::rate(limit));
                 MultiWindow::with_clock(limits, slots, clock).map(Subject::Multi)
@@ -115,16 +111,8 @@ impl Setup {
             Kind::Fixed => State::Fixed(reference::Fixed::new(now, length, false)),
             Kind::Counter => State::Fixed(reference::Fixed::new(now, length, true)),
             Kind::FromFirst => State::FromFirst(reference::FromFirst::new(now, length, limit)),
-            Kind::Sliding(coverage) | Kind::Compact(coverage) => {
-                let cover = match coverage {
-                    Coverage::Strict => Cover::Strict,
-                    Coverage::Aligned => Cover::Aligned,
-                    Coverage::Interpolated => Cover::Interpolated,
-                };
-                State::Ring(reference::Ring::new(now, &lengths, self.slots, cover))
-            }
-            Kind::Multi => {
-                State::Ring(reference::Ring::new(now, &lengths, self.slots, Cover::Strict))
+            Kind::Sliding | Kind::Compact | Kind::Multi => {
+                State::Ring(reference::Ring::new(now, &lengths, self.slots))
             }
             Kind::Log => State::Log(reference::Log::unit(now, length, self.capacity)),
             Kind::Weighted => {

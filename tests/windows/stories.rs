@@ -47,23 +47,6 @@ fn of_a_history_of_more_than_a_log_can_count_the_latest_permits_count() {
     assert!(log.try_acquire(1).is_err());
 }
 
-/// The oldest slot, of which a part counts, was cut to what the limit leaves room for.
-#[test]
-fn a_restored_window_counts_the_part_of_its_oldest_slot_as_before() {
-    let clock = ManualClock::at(5_000_000_000);
-    let window = || {
-        let limit = rate!(21 / 15 seconds);
-        SlidingWindow::with_coverage(limit, 3, Coverage::Interpolated, &clock).unwrap()
-    };
-    let first = window();
-    first.try_acquire(21).unwrap();
-    clock.advance(Duration::from_secs(19));
-    first.try_acquire_up_to(21).unwrap();
-    let mut restored = window();
-    restored.restore(&first.snapshot(), Duration::ZERO);
-    assert_eq!((first.count(), restored.count()), (21, 21));
-}
-
 /// Time went on from a moment after that at which it had stood: by as much as the
 /// clock was further into its slot than before.
 #[test]

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use sluicegate_counted::{
-    All, Coverage, FixedWindow, Limiter, MultiWindow, SlidingCounter, SlidingLog, SlidingWindow,
-    TokenBucket, WeightedLog, WindowFromFirst, quota, rate,
+    All, FixedWindow, Limiter, MultiWindow, SlidingCounter, SlidingLog, SlidingWindow, TokenBucket,
+    WeightedLog, WindowFromFirst, quota, rate,
 };
 
 use super::{Cost, CountingClock, count_all};
@@ -50,8 +50,7 @@ pub(super) fn all(clock: &CountingClock) -> Vec<Cost> {
     const RATE: sluicegate_counted::Rate = rate!(2 / minute);
     const IN_RANGE: &str = "the limit is in range";
     clock.advance(Duration::from_secs(3_600));
-    let sliding =
-        |coverage| SlidingWindow::with_coverage(RATE, 60, coverage, clock).expect(IN_RANGE);
+    let sliding = || SlidingWindow::with_clock(RATE, 60, clock).expect(IN_RANGE);
     let limits = [RATE, rate!(9 / hour), rate!(99 / day)];
 
     let mut costs =
@@ -66,8 +65,7 @@ pub(super) fn all(clock: &CountingClock) -> Vec<Cost> {
         "sliding_counter",
         SlidingCounter::with_clock(RATE, clock).expect(IN_RANGE)
     ));
-    costs.extend(costs_of!(clock, "sliding_window", sliding(Coverage::Strict)));
-    costs.extend(costs_of!(clock, "sliding_window_interpolated", sliding(Coverage::Interpolated)));
+    costs.extend(costs_of!(clock, "sliding_window", sliding()));
     costs.extend(costs_of!(
         clock,
         "multi_window of 3",
@@ -85,7 +83,7 @@ pub(super) fn all(clock: &CountingClock) -> Vec<Cost> {
     ));
 
     let name = "sliding_window";
-    let window = sliding(Coverage::Strict);
+    let window = sliding();
     assert!(window.try_acquire(2).is_ok());
     clock.advance(Duration::from_secs(1));
     costs.push(count_all(clock, name, "try_acquire, denied in a new slot", || {

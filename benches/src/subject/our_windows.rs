@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use sluicegate::{
-    Coverage, FixedWindow, MultiWindow, QuantaClock, Rate, SlidingCounter, SlidingLog,
-    SlidingWindow, Sticky, WeightedLog, WindowFromFirst,
+    FixedWindow, MultiWindow, QuantaClock, Rate, SlidingCounter, SlidingLog, SlidingWindow, Sticky,
+    WeightedLog, WindowFromFirst,
 };
 
 use super::windows::{bound, window, window_of_seconds};
@@ -76,16 +76,6 @@ window!(
     "sluicegate/sliding_window_1s",
     window_of_seconds,
     |rate| SlidingWindow::with_clock(rate, SLOTS, QuantaClock::new())
-);
-
-window!(
-    Interpolated,
-    SlidingWindow<QuantaClock>,
-    "sluicegate/sliding_window_interpolated",
-    window,
-    |rate| {
-        SlidingWindow::with_coverage(rate, SLOTS, Coverage::Interpolated, QuantaClock::new())
-    }
 );
 
 window!(

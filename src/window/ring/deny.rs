@@ -1,5 +1,5 @@
 //! The fast path of denials, the most frequent answer under overload: the word is open, in
-//! the current tick or an earlier one, and no window counts a slot in part.
+//! the current tick or an earlier one.
 //!
 //! It gives the same answer as the general path in `spend`, but looks at each window once
 //! instead of once for each part of the answer.
@@ -10,7 +10,6 @@ use crate::decision::known::Known;
 use crate::sync::Ordering::Relaxed;
 use crate::time::clock::Clock;
 
-use super::plan::Cover;
 use super::slots::WindowSlots;
 use super::words::{Hot, STATE_BITS, State};
 use super::{Line, Now, Ring};
@@ -33,7 +32,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             let limit = window.limit().get();
             // A request above the limit is denied differently.
             let room = limit.checked_sub(permits)?;
-            let in_view = InView::new(window, seen, hot, now)?;
+            let in_view = InView::new(window, seen, hot, now);
             if in_view.used() <= room {
                 continue;
             }
@@ -46,7 +45,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         let (which, known) = longest?;
         let mut reset_nanos = 0;
         for window in self.windows() {
-            reset_nanos = reset_nanos.max(InView::new(window, seen, hot, now)?.wait_nanos(0));
+            reset_nanos = reset_nanos.max(InView::new(window, seen, hot, now).wait_nanos(0));
         }
         // No CAS follows to validate the boundaries, so re-check the word.
         self.still(seen).ok()?;
@@ -70,18 +69,14 @@ struct InView<'a> {
 }
 
 impl InView<'_> {
-    /// Creates the view; `None` for a window that counts a slot in part.
     #[inline(always)]
-    fn new(window: &WindowSlots, word: u64, hot: Hot, now: Now) -> Option<InView<'_>> {
-        if window.cover() == Cover::Interpolated {
-            return None;
-        }
+    fn new(window: &WindowSlots, word: u64, hot: Hot, now: Now) -> InView<'_> {
         let present = window.slot_of(now.moment.tick);
         let oldest = present.wrapping_sub(window.slots());
         let known = window.slots().saturating_sub(window.slots_since(hot, present));
         let in_view = InView { window, word, now, oldest, known, used: 0 };
         let used = if known > 0 { in_view.since(0) } else { 0 };
-        Some(InView { used, ..in_view })
+        InView { used, ..in_view }
     }
 
     /// Returns the permits counted since the end of the slot that is `slots` after the oldest,

@@ -2,24 +2,12 @@
 
 use crate::window::ticks::Ticks;
 
-/// The slots that a window counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cover {
-    /// All slots that a window of its length can touch.
-    Strict,
-    /// The slots that make up its length.
-    Aligned,
-    /// The same, and a part of the slot before them.
-    Interpolated,
-}
-
 /// Configuration of one window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) limit: u64,
     pub(crate) window_nanos: u64,
     pub(crate) slots: u32,
-    pub(crate) cover: Cover,
 }
 
 /// Returns the ticks of `plans`: the slots of the finest of them.
@@ -39,13 +27,10 @@ impl Plan {
         (self.slot_nanos() / ticks.length_nanos()).ilog2()
     }
 
-    /// Returns the number of slots that count, including the present one.
+    /// Returns the number of slots that count, including the present one: all that a window of
+    /// this length can touch.
     pub(super) fn slots(&self, ticks: &Ticks) -> u64 {
-        let slots = self.window_nanos.div_ceil(ticks.length_nanos() << self.exponent(ticks));
-        match self.cover {
-            Cover::Aligned => slots,
-            Cover::Strict | Cover::Interpolated => slots + 1,
-        }
+        self.window_nanos.div_ceil(ticks.length_nanos() << self.exponent(ticks)) + 1
     }
 
     /// Returns the minimum number of bits for the numbers of ticks.

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use crate::bits::Field;
 use crate::config::error::ConfigError;
-use crate::decision::counted::Counted;
 use crate::decision::history::History;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
@@ -13,14 +12,13 @@ use crate::window::limit::Limit;
 use crate::window::ticks::Ticks;
 
 use super::Now;
-use super::plan::{Cover, Plan};
+use super::plan::Plan;
 use super::words::{Hot, Layout, STATE_BITS};
 
 /// One window.
 pub(crate) struct WindowSlots {
     limit: Limit,
     window_nanos: u64,
-    cover: Cover,
     /// Logarithm of the slot length: a slot is `2^exponent` ticks.
     exponent: u32,
     tick_nanos: u64,
@@ -58,7 +56,6 @@ impl WindowSlots {
         Ok(WindowSlots {
             limit: Limit::new(plan.limit, layout.max_limit())?,
             window_nanos: plan.window_nanos,
-            cover: plan.cover,
             exponent,
             tick_nanos: ticks.length_nanos(),
             slots,
@@ -87,11 +84,6 @@ impl WindowSlots {
     /// Returns the number of slots that count, including the present one.
     pub(super) fn slots(&self) -> u64 {
         self.slots
-    }
-
-    #[inline(always)]
-    pub(super) fn cover(&self) -> Cover {
-        self.cover
     }
 
     /// Returns the bits of the count, in place.
@@ -154,40 +146,20 @@ impl WindowSlots {
         hot.count.wrapping_sub(self.count.get(boundary)) & self.count.max()
     }
 
-    /// Returns the permits that count for `word`, which is open in `tick`; `None` if that
-    /// takes more than a difference.
+    /// Returns the permits that count for `word`, which is open in `tick`.
     #[inline(always)]
-    pub(super) fn held(&self, word: u64, tick: u64) -> Option<u64> {
-        if self.cover == Cover::Interpolated {
-            return None;
-        }
+    pub(super) fn held(&self, word: u64, tick: u64) -> u64 {
         let oldest = self.slot_of(tick).wrapping_sub(self.slots);
         // ORDERING: Relaxed, as in `since_ended`.
         // MODEL: `no_window_admits_more_than_its_limit`.
         let boundary = self.boundary(oldest).load(Relaxed);
-        Some((word.wrapping_sub(boundary) & self.count_mask) >> STATE_BITS)
+        (word.wrapping_sub(boundary) & self.count_mask) >> STATE_BITS
     }
 
     /// Returns the permits that count, as of `now`.
     #[inline]
-    pub(super) fn counted(&self, hot: Hot, now: Now) -> Counted {
-        let present = self.present(hot, now);
-        let oldest = self.since(present.wrapping_sub(self.slots), hot);
-        let (current, previous) = match self.cover {
-            Cover::Strict | Cover::Aligned => (oldest, 0),
-            Cover::Interpolated => {
-                let newer = self.since(present.wrapping_sub(self.slots).wrapping_add(1), hot);
-                (newer, oldest.saturating_sub(newer))
-            }
-        };
-        Counted {
-            limit: self.limit.get(),
-            current,
-            previous,
-            left_nanos: self.until(present.wrapping_add(1), now),
-            length_nanos: self.slot_nanos(),
-            slides: false,
-        }
+    pub(super) fn used(&self, hot: Hot, now: Now) -> u64 {
+        self.since(self.present(hot, now).wrapping_sub(self.slots), hot)
     }
 
     /// Returns the slot in which a call is counted.
@@ -256,16 +228,7 @@ impl WindowSlots {
             if counts(middle) <= room { enough = middle } else { too_few = middle }
         }
         let end = oldest.wrapping_add(enough).wrapping_add(self.slots);
-        let whole = self.until(end, now);
-        if self.cover != Cover::Interpolated {
-            return whole;
-        }
-        // While the last of them is the oldest slot, its weight decreases.
-        let newer = self.since(oldest.wrapping_add(enough), hot);
-        let weight = counts(too_few).saturating_sub(newer).max(1);
-        let spare = u128::from(room.saturating_sub(newer)) * u128::from(self.slot_nanos());
-        let early = (spare / u128::from(weight)).min(u128::from(self.slot_nanos())) as u64;
-        whole.saturating_sub(early)
+        self.until(end, now)
     }
 
     /// Writes the boundaries for `spent`, of which `total` counts, at `now`; also those
@@ -278,14 +241,11 @@ impl WindowSlots {
             held[ago] = held[ago].saturating_add(permits);
         }
         // The count at the end of a slot is the total minus the permits after it. If there are
-        // more than can be told apart, the latest count; the oldest slot, which may count in
-        // part, has its own share.
-        let most = self.count.max() >> 1;
+        // more than can be told apart, the latest count.
         let mut after = 0_u64;
         for ago in 1..=self.boundaries.len() as u64 {
-            let held = held.get(ago as usize - 1).copied().unwrap_or(0).min(most);
-            let whole = if ago < self.slots { most } else { self.count.max() };
-            after = after.saturating_add(held).min(whole);
+            let held = held.get(ago as usize - 1).copied().unwrap_or(0);
+            after = after.saturating_add(held).min(self.count.max());
             let slot = present.wrapping_sub(ago);
             let word = self.word(slot, total.saturating_sub(after));
             // ORDERING: Relaxed. The caller has exclusive access to the ring.

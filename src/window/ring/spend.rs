@@ -178,24 +178,22 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     #[inline]
     fn look(&self, hot: Hot, now: Now) -> RingLook {
         let look = |window: &WindowSlots| {
-            let counted = window.counted(hot, now);
             let forgotten_nanos = window.forgotten_nanos(hot, now);
-            RingLook { limit: counted.limit, used: counted.used(), forgotten_nanos }
+            RingLook { limit: window.limit().get(), used: window.used(hot, now), forgotten_nanos }
         };
         let none = RingLook { limit: 0, used: 0, forgotten_nanos: 0 };
         self.windows().iter().map(look).reduce(RingLook::and).unwrap_or(none)
     }
 
-    /// The same for a word that is open in the current tick, if that is simple.
+    /// The same for a word that is open in the current tick; `None` if there are no windows.
     #[inline(always)]
     fn look_at_once(&self, seen: u64, now: Now) -> Option<RingLook> {
-        let (first, others) = self.windows().split_first()?;
         let look = |window: &WindowSlots| {
-            let used = window.held(seen, now.moment.tick)?;
+            let used = window.held(seen, now.moment.tick);
             let forgotten_nanos = window.forgotten_at_once_nanos(now);
-            Some(RingLook { limit: window.limit().get(), used, forgotten_nanos })
+            RingLook { limit: window.limit().get(), used, forgotten_nanos }
         };
-        others.iter().try_fold(look(first)?, |least, window| Some(least.and(look(window)?)))
+        self.windows().iter().map(look).reduce(RingLook::and)
     }
 
     /// Returns the answer to a request for `permits` that takes none; `None` if a limit was
@@ -219,10 +217,10 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         // Among the windows that deny, the first with the longest wait.
         let waits = self.windows().iter().map(|window| window.wait_nanos(permits, hot, now));
         let (which, retry_nanos) = waits.enumerate().rev().max_by_key(|&(_, wait)| wait)?;
-        let counted = self.windows()[which].counted(hot, now);
+        let window = &self.windows()[which];
         let forecast = Forecast::Known(Known {
-            limit: counted.limit,
-            used: counted.used(),
+            limit: window.limit().get(),
+            used: window.used(hot, now),
             reset_nanos: self.reset_nanos(hot, now),
             retry_nanos,
         });
@@ -259,14 +257,12 @@ mod tests {
     use super::*;
     use crate::limiter::sliding_window::Padded;
     use crate::time::clock::manual::ManualClock;
-    use crate::window::ring::plan::Cover;
     use crate::window::ring::plan::Plan;
 
     /// Returns the permits that others are granted, one after the other, before a caller that
     /// loses a race to each of them announces itself.
     fn losses(has_lost: bool) -> u64 {
-        let plan =
-            Plan { limit: 100, window_nanos: 3_600_000_000_000, slots: 1, cover: Cover::Strict };
+        let plan = Plan { limit: 100, window_nanos: 3_600_000_000_000, slots: 1 };
         let ring: Ring<Padded, [WindowSlots; 1], _> =
             Ring::new(&[plan], ManualClock::new()).unwrap();
         let others = Cell::new(0);

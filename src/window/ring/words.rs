@@ -143,11 +143,10 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::ring::plan::Cover;
     use crate::window::ring::plan::ticks_of;
 
     fn layout(limit: u64, window_nanos: u64, slots: u32) -> Result<Layout, ConfigError> {
-        let plans = [Plan { limit, window_nanos, slots, cover: Cover::Strict }];
+        let plans = [Plan { limit, window_nanos, slots }];
         Layout::new(&plans, &ticks_of(&plans))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::{
-    All, Budget, Calendar, CalendarError, CalendarWindow, ConfigError, Coverage, FixedWindow, Gcra,
+    All, Budget, Calendar, CalendarError, CalendarWindow, ConfigError, FixedWindow, Gcra,
     LeakyBucket, Limiter, ManualClock, MultiWindow, Quota, Rate, Refill, SlidingCounter,
     SlidingLog, SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
 };
@@ -38,8 +38,6 @@ pub enum Kind {
         limit: Rate,
         /// How many slots the window is divided into.
         slots: u32,
-        /// Which of them count.
-        coverage: Coverage,
     },
     /// [`SlidingCounter`]
     SlidingCounter(Rate),
@@ -108,8 +106,8 @@ impl Kind {
             }
             Kind::FixedWindow(limit) => Box::new(FixedWindow::with_clock(*limit, clock)?),
             Kind::WindowFromFirst(limit) => Box::new(WindowFromFirst::with_clock(*limit, clock)?),
-            Kind::SlidingWindow { limit, slots, coverage } => {
-                Box::new(SlidingWindow::compact(*limit, *slots, *coverage, clock)?)
+            Kind::SlidingWindow { limit, slots } => {
+                Box::new(SlidingWindow::compact(*limit, *slots, clock)?)
             }
             Kind::SlidingCounter(limit) => Box::new(SlidingCounter::with_clock(*limit, clock)?),
             Kind::SlidingLog(limit) => Box::new(SlidingLog::with_clock(*limit, clock)?),

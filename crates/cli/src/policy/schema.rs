@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
-use sluicegate::{CalendarUnit, Coverage, Refill};
+use sluicegate::{CalendarUnit, Refill};
 use toml::Spanned;
 
 pub(super) use self::store::{Bytes, RawShare, RawWhenFull, StoreName};
@@ -40,7 +40,8 @@ pub(super) struct RawRule {
     pub(super) tolerance: Option<Spanned<Interval>>,
     pub(super) start: Option<Spanned<Start>>,
     pub(super) slots: Option<Spanned<Whole>>,
-    pub(super) coverage: Option<Spanned<RawCoverage>>,
+    /// No longer a choice; read so that a policy that has it is told what to write instead.
+    pub(super) coverage: Option<Spanned<String>>,
     pub(super) capacity: Option<Spanned<Whole>>,
     pub(super) limits: Option<Spanned<Vec<RawLimit>>>,
     pub(super) every: Option<Spanned<Every>>,
@@ -154,24 +155,6 @@ pub(super) enum Start {
     Epoch,
     #[default]
     First,
-}
-
-#[derive(Clone, Copy, Debug, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum RawCoverage {
-    Strict,
-    Aligned,
-    Interpolated,
-}
-
-impl From<&RawCoverage> for Coverage {
-    fn from(raw: &RawCoverage) -> Coverage {
-        match raw {
-            RawCoverage::Strict => Coverage::Strict,
-            RawCoverage::Aligned => Coverage::Aligned,
-            RawCoverage::Interpolated => Coverage::Interpolated,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, serde::Deserialize)]

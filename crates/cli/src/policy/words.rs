@@ -4,7 +4,7 @@ use std::fmt;
 
 use humantime::format_duration;
 use indicatif::HumanCount;
-use sluicegate::{Calendar, CalendarUnit, Coverage, Quota, Rate, Refill};
+use sluicegate::{Calendar, CalendarUnit, Quota, Rate, Refill};
 
 use super::Kind;
 
@@ -35,17 +35,9 @@ impl fmt::Display for Kind {
             Kind::WindowFromFirst(limit) => {
                 write!(f, "fixed window: {}, from the first on", per(*limit))
             }
-            Kind::SlidingWindow { limit, slots, coverage } => match coverage {
-                Coverage::Strict => {
-                    write!(f, "sliding window: {}, {slots} slots", in_any(*limit))
-                }
-                Coverage::Aligned => {
-                    write!(f, "sliding window: {}, {slots} slots, aligned", per(*limit))
-                }
-                Coverage::Interpolated => {
-                    write!(f, "sliding window: {}, {slots} slots, interpolated", per(*limit))
-                }
-            },
+            Kind::SlidingWindow { limit, slots } => {
+                write!(f, "sliding window: {}, {slots} slots", in_any(*limit))
+            }
             Kind::SlidingCounter(limit) => write!(f, "sliding counter: {}", per(*limit)),
             Kind::SlidingLog(limit) => write!(f, "sliding log: {}", in_any(*limit)),
             Kind::WeightedLog { limit, .. } => write!(f, "weighted log: {}", in_any(*limit)),

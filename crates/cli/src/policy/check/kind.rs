@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use sluicegate::{
-    Calendar, CalendarError, ConfigError, Coverage, ManualClock, Quota, Rate, Refill, SlidingWindow,
+    Calendar, CalendarError, ConfigError, ManualClock, Quota, Rate, Refill, SlidingWindow,
 };
 use toml::Spanned;
 
@@ -35,13 +35,9 @@ impl Check<'_> {
                 })
             }
             PolicyName::SlidingWindow => {
-                let limit = self.window("sliding_window", &["slots", "coverage"])?;
-                let coverage = self.raw.coverage.as_ref().map(|raw| raw.get_ref().into());
-                Ok(Kind::SlidingWindow {
-                    limit,
-                    slots: self.slots()?,
-                    coverage: coverage.unwrap_or(Coverage::Strict),
-                })
+                self.no_coverage()?;
+                let limit = self.window("sliding_window", &["slots"])?;
+                Ok(Kind::SlidingWindow { limit, slots: self.slots()? })
             }
             PolicyName::SlidingCounter => {
                 self.window("sliding_counter", &[]).map(Kind::SlidingCounter)
@@ -110,6 +106,23 @@ impl Check<'_> {
                 }
             }
         }
+    }
+
+    /// Checks that a sliding window does not choose which slots count, as it once could.
+    fn no_coverage(&self) -> Result<(), Problem> {
+        let Some(raw) = &self.raw.coverage else { return Ok(()) };
+        let label = match raw.get_ref().as_str() {
+            "aligned" => {
+                "leave it out: a sliding_window counts every slot that it touches; for as many \
+                 slots as before, write one less, and an interval shorter by one slot"
+            }
+            "interpolated" => {
+                "write `policy = \"sliding_counter\"` without `slots` and `coverage` for an \
+                 estimate, or leave it out for a window that is never exceeded"
+            }
+            _ => "leave it out: a sliding_window counts every slot that it touches",
+        };
+        Err(self.wrong("coverage", raw.span(), label))
     }
 
     fn multi_window(&self) -> Result<Kind, Problem> {

@@ -1,6 +1,6 @@
 //! The same of policies that count by windows, and of those that are made of several.
 
-use sluicegate::{Calendar, Coverage, Rate};
+use sluicegate::{Calendar, Rate};
 
 use super::{error, rule};
 use crate::policy::Kind;
@@ -42,16 +42,9 @@ fn each_window_is_understood_and_what_is_left_out_has_a_default() {
     let window = |policy: &str, more: &str| {
         kind(&format!("policy = '{policy}'\nlimit = 100\ninterval = '60 minutes'\n{more}"))
     };
-    let sliding = |slots, coverage| Kind::SlidingWindow { limit: hour, slots, coverage };
-    assert_eq!(window("sliding_window", ""), sliding(60, Coverage::Strict));
-    for (name, coverage) in [
-        ("strict", Coverage::Strict),
-        ("aligned", Coverage::Aligned),
-        ("interpolated", Coverage::Interpolated),
-    ] {
-        let more = format!("slots = 7\ncoverage = '{name}'");
-        assert_eq!(window("sliding_window", &more), sliding(7, coverage));
-    }
+    let sliding = |slots| Kind::SlidingWindow { limit: hour, slots };
+    assert_eq!(window("sliding_window", ""), sliding(60));
+    assert_eq!(window("sliding_window", "slots = 7"), sliding(7));
     assert_eq!(window("sliding_counter", ""), Kind::SlidingCounter(hour));
     assert_eq!(window("sliding_log", ""), Kind::SlidingLog(hour));
     let log = |capacity| Kind::WeightedLog { limit: hour, capacity };
@@ -111,14 +104,6 @@ fn every_window_is_put_in_words() {
             "fixed window: 1 per 1m 30s, from 1970 on",
         ),
         ("sliding_window'\nlimit = 5\ninterval = '1h'", "sliding window: 5 in any 1h, 60 slots"),
-        (
-            "sliding_window'\nlimit = 5\ninterval = '1h'\ncoverage = 'aligned'",
-            "sliding window: 5 per 1h, 60 slots, aligned",
-        ),
-        (
-            "sliding_window'\nlimit = 5\ninterval = '1h'\ncoverage = 'interpolated'",
-            "sliding window: 5 per 1h, 60 slots, interpolated",
-        ),
         ("sliding_counter'\nlimit = 5\ninterval = '1h'", "sliding counter: 5 per 1h"),
         ("sliding_log'\nlimit = 5\ninterval = '1h'", "sliding log: 5 in any 1h"),
         ("weighted_log'\nlimit = 5\ninterval = '1h'", "weighted log: 5 in any 1h"),
@@ -176,9 +161,21 @@ fn every_mistake_in_a_window_is_named_with_its_place_and_what_is_expected() {
             "`slots` is 5000000000 @7:9: must be from 1 to 65536",
         ),
         (
-            format!("{sliding}coverage = 'all'"),
-            "`coverage` is not valid @7:12: unknown variant `all`, expected one of `strict`, \
-             `aligned`, `interpolated`",
+            format!("{sliding}coverage = 'strict'"),
+            "`coverage` is 'strict' @7:12: leave it out: a sliding_window counts every slot that \
+             it touches",
+        ),
+        (
+            format!("{sliding}coverage = 'aligned'"),
+            "`coverage` is 'aligned' @7:12: leave it out: a sliding_window counts every slot \
+             that it touches; for as many slots as before, write one less, and an interval \
+             shorter by one slot",
+        ),
+        (
+            format!("{sliding}coverage = 'interpolated'"),
+            "`coverage` is 'interpolated' @7:12: write `policy = \"sliding_counter\"` without \
+             `slots` and `coverage` for an estimate, or leave it out for a window that is never \
+             exceeded",
         ),
         (
             "policy = 'sliding_counter'\nlimit = 16777216\ninterval = '1 s'".to_owned(),

@@ -40,9 +40,7 @@ impl Ideal {
                 Counts::Epoch { length: nanos(limit.period()) },
             )),
             Kind::WindowFromFirst(limit) => Ideal::Window(Window::from_first(*limit)),
-            Kind::SlidingWindow { limit, slots, coverage } => {
-                Ideal::Window(Window::sliding(*limit, *slots, *coverage))
-            }
+            Kind::SlidingWindow { limit, slots } => Ideal::Window(Window::sliding(*limit, *slots)),
             Kind::SlidingCounter(limit) => Ideal::Window(Window::new(
                 limit.permits(),
                 Counts::Weighted { length: nanos(limit.period()) },

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use sluicegate::{Coverage, Rate};
+use sluicegate::Rate;
 
 use super::days::Days;
 use super::nanos;
@@ -28,8 +28,6 @@ pub(super) enum Counts {
     First { length: i128, tick: i128, start: Option<i128> },
     /// Whatever was granted in as many slots as count, the present one included.
     Slots { slot: i128, count: i128 },
-    /// The same, and of the slot before them what a window still covers.
-    PartOfSlots { slot: i128, count: i128 },
     /// Whatever was granted in the present window, and of the one before in
     /// proportion to what a sliding one covers.
     Weighted { length: i128 },
@@ -54,16 +52,11 @@ impl Window {
         Window::new(limit.permits(), Counts::First { length: nanos(length), tick, start: None })
     }
 
-    pub(super) fn sliding(limit: Rate, slots: u32, coverage: Coverage) -> Window {
+    pub(super) fn sliding(limit: Rate, slots: u32) -> Window {
         let length = nanos(limit.period());
         let slot = ceil(length, slots.into());
-        let count = ceil(length, slot);
-        let counts = match coverage {
-            Coverage::Strict => Counts::Slots { slot, count: count + 1 },
-            Coverage::Aligned => Counts::Slots { slot, count },
-            Coverage::Interpolated => Counts::PartOfSlots { slot, count },
-        };
-        Window::new(limit.permits(), counts)
+        let count = ceil(length, slot) + 1;
+        Window::new(limit.permits(), Counts::Slots { slot, count })
     }
 
     /// Several over the same grants. Their slots are a power of two of the shortest
@@ -147,10 +140,7 @@ impl Window {
             Counts::Slots { slot, count } => {
                 self.sum(|at| at.div_euclid(*slot) > now.div_euclid(*slot) - count)
             }
-            Counts::PartOfSlots { slot, count } => {
-                return self.with_part_of_one_before(now, *slot, *count);
-            }
-            Counts::Weighted { length } => return self.with_part_of_one_before(now, *length, 1),
+            Counts::Weighted { length } => return self.with_part_of_one_before(now, *length),
             Counts::Log { .. } => self.sum(|at| self.remembers(at, now)),
             Counts::Calendar(days) => {
                 let present = days.window(now);
@@ -160,14 +150,14 @@ impl Window {
         (used, 1)
     }
 
-    /// All of the last `count` stretches of a length, and of the one before them as
-    /// large a part as there is left of the present one.
-    fn with_part_of_one_before(&self, now: i128, length: i128, count: i128) -> (i128, i128) {
+    /// All of the present stretch of a length, and of the one before as large a part as
+    /// there is left of the present one.
+    fn with_part_of_one_before(&self, now: i128, length: i128) -> (i128, i128) {
         let present = now.div_euclid(length);
-        let whole_ones = self.sum(|at| at.div_euclid(length) > present - count);
-        let one_more = self.sum(|at| at.div_euclid(length) > present - count - 1);
+        let whole = self.sum(|at| at.div_euclid(length) >= present);
+        let both = self.sum(|at| at.div_euclid(length) >= present - 1);
         let left = length - now.rem_euclid(length);
-        ((one_more - whole_ones) * left + whole_ones * length, length)
+        ((both - whole) * left + whole * length, length)
     }
 
     /// Whether a log counts at `now` what was granted then: a grant is dated up to a tick.
