@@ -7,7 +7,7 @@
 //! refills become small, and in the end every call asks the root itself. Before a request is
 //! refused, all shards are checked, and the tokens that it needs are stolen from them.
 //!
-//! Progress: lock-free. Memory: 640 bytes, and 256 for each shard; 512 while there are none. Cost:
+//! Progress: lock-free. Memory: 640 bytes, and 256 for each shard. Cost:
 //! an admission does 1 load and 1 CAS of the shard's line, and on the shared lines 2
 //! read-modify-writes per up to 1,024 permits (3 while the shard grows). A cached denial does only
 //! loads: of its shard's own lines, and of one line that only refills write.
@@ -56,12 +56,6 @@
 //! transit at that moment were taken under the old terms; they are not put back beyond the new
 //! capacity. ∎
 //!
-//! **Shards may be created at any time.** A limiter without shards is equivalent to one whose
-//! shards have no capacity: every call asks the root, and nothing is reserved. So the proof does
-//! not depend on when shards are created. A caller that has not seen them and is refused by the
-//! root looks for them once more: if a token that it lacks is in a shard, the call that moved it
-//! there had found the shards, and the caller has seen that refill.
-//!
 //! A single-word limiter requires only that each clock reading is taken during the call. Here
 //! permits are spent without any reading, so spans have to be spans of true time; if threads'
 //! clocks differ by `d`, what `d` earns may be added.
@@ -81,16 +75,13 @@ pub(crate) mod handle;
 mod in_transit;
 mod lease;
 mod line;
-mod races;
 mod reconfigure;
 mod refill_size;
 mod reserved;
 mod root_access;
 mod settle;
-mod shard_slots;
 mod shard_word;
 mod shards;
-mod unsharded;
 mod verbs;
 
 use core::fmt;
@@ -123,7 +114,7 @@ use self::shards::Shards;
 /// | | how |
 /// |---|---|
 /// | which shard | each thread of the process has a number from its first call until it ends: the lowest that is free at that call. With no more threads than shards, each thread therefore has a shard of its own; with more, the numbers wrap, and threads share shards. To choose a shard yourself, use [`shard`](Sharded::shard) |
-/// | how many shards | as many as the machine runs threads at once, rounded up to a power of two; or none until callers contend: [`when_contended`](Sharded::when_contended) |
+/// | how many shards | as many as the machine runs threads at once, rounded up to a power of two |
 /// | size of a refill | 16 permits at first, then each time twice as many, up to 1,024; but at most a quarter of what the root holds, divided by the number of shards. If that is less than 4, there is no refill, and each call asks the root. A small burst is therefore never split |
 /// | a request too large for its shard | is taken from the root, and if the root has too few permits, from all shards too: up to the whole burst |
 /// | tokens in a shard whose thread has ended | are stolen by callers that would otherwise be refused |
@@ -215,45 +206,6 @@ impl<C: Clock> Sharded<C> {
         Sharded::of(quota, Shards::new(places(0)), clock)
     }
 
-    /// Creates a limiter of `quota` on `clock` that has no shards until callers contend, and then
-    /// one for each thread that the machine runs at once. Use it where there are many limiters and
-    /// few are contended, such as one for each key. Reads the clock twice.
-    ///
-    /// Until then every call asks the root, by one compare-and-swap, as in a
-    /// [`TokenBucket`](crate::TokenBucket), and the limiter takes 512 bytes. The shards are created
-    /// once and for good: by a caller that loses a race for the root, when about 16 have been lost
-    /// within about one millisecond, or by the first call for a lease or a receipt, because these
-    /// need a shard to return to. Creating them allocates, which may block.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use sluicegate::{ManualClock, Sharded, quota};
-    ///
-    /// let limiter = Sharded::when_contended(quota!(1_000 / second), ManualClock::new());
-    /// assert!(limiter.try_acquire(400).is_ok());
-    /// assert_eq!(limiter.shards(), 0);
-    /// ```
-    #[cfg(feature = "std")]
-    #[must_use]
-    pub fn when_contended(quota: Quota, clock: C) -> Sharded<C> {
-        Sharded::of(quota, Shards::later(0), clock)
-    }
-
-    /// Creates the same as [`when_contended`](Sharded::when_contended), but with the given number
-    /// of `shards` once they are needed, rounded up to a power of two.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError::Shards`] if `shards` is not from 1 to 256.
-    pub fn with_shards_when_contended(
-        quota: Quota,
-        shards: usize,
-        clock: C,
-    ) -> Result<Sharded<C>, ConfigError> {
-        Ok(Sharded::of(quota, Shards::later(count_of(shards)?), clock))
-    }
-
     /// Creates a limiter of `quota` on `clock` with the given number of `shards`, rounded up to a
     /// power of two. Reads the clock twice.
     ///
@@ -294,10 +246,7 @@ fn count_of(shards: usize) -> Result<usize, ConfigError> {
 impl<C: Clock> Sharded<C> {
     #[inline(always)]
     fn acquire_at(&self, index: usize, permits: u64) -> Result<Grant, Denied> {
-        let Some(shard) = self.shards.at(index) else {
-            return self.acquire_of_root(index, permits);
-        };
-        if let Some(left) = shard.spend(permits) {
+        if let Some(left) = self.shards.at(index).spend(permits) {
             return Ok(self.grant_of(permits, left));
         }
         let lookup = self.cached_denial(index, permits)?;
@@ -305,10 +254,7 @@ impl<C: Clock> Sharded<C> {
     }
 
     fn acquire_up_to_at(&self, index: usize, permits: u64) -> Result<Grant, Denied> {
-        let Some(shard) = self.shards.at(index) else {
-            return self.acquire_up_to_of_root(index, permits);
-        };
-        if let Some(left) = shard.spend(permits) {
+        if let Some(left) = self.shards.at(index).spend(permits) {
             return Ok(self.grant_of(permits, left));
         }
         if permits == 0 {

@@ -26,8 +26,6 @@ use self::pair::{Op, Pair};
 mod any;
 #[path = "support/cases.rs"]
 mod cases;
-#[path = "sharded/contended.rs"]
-mod contended;
 #[path = "support/counted.rs"]
 mod counted;
 #[path = "sharded/denials.rs"]

@@ -14,17 +14,6 @@ pub fn sharded<C: Clock>(quota: Quota, clock: C) -> Arc<Sharded<C>> {
     Arc::new(Sharded::with_shards(quota, 2, clock).unwrap())
 }
 
-/// The same, with shards that are made when the first race for the root is lost, or for the
-/// first lease.
-///
-/// # Panics
-///
-/// Never: two are not too many.
-#[must_use]
-pub fn when_contended<C: Clock>(quota: Quota, clock: C) -> Arc<Sharded<C>> {
-    Arc::new(Sharded::with_shards_when_contended(quota, 2, clock).unwrap())
-}
-
 /// Puts so many permits into the shard at `index`, in as much room.
 ///
 /// # Panics
@@ -52,7 +41,7 @@ pub fn ask<C: Clock>(limiter: &Sharded<C>, (index, sizes): Caller) -> u64 {
 pub fn rest<C: Clock>(limiter: &Sharded<C>) -> u64 {
     let left = limiter.peek(0).unwrap().remaining();
     assert!(limiter.shard(1).try_acquire(left).is_ok(), "{left} are there and not granted");
-    for index in 0..limiter.shards().max(1) {
+    for index in 0..limiter.shards() {
         assert!(limiter.shard(index).try_acquire(1).is_err(), "more than the {left} are there");
     }
     left

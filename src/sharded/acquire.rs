@@ -22,9 +22,7 @@ impl<C: Clock> Sharded<C> {
     #[inline(always)]
     pub(super) fn cached_denial(&self, index: usize, permits: u64) -> Result<CacheLookup, Denied> {
         let returns = self.returns();
-        let denials = self.shards.denials(index);
-        let Some(remembered) = denials.and_then(|denials| denials.cached_denial(permits, returns))
-        else {
+        let Some(remembered) = self.shards.denials(index).cached_denial(permits, returns) else {
             return Ok(CacheLookup { returns, now_nanos: None });
         };
         let now_nanos = self.clock().now_nanos();

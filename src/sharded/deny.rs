@@ -57,10 +57,11 @@ impl<C: Clock> Sharded<C> {
             return Ok(reading);
         }
         self.seek(index, permits, reading).map_err(|Lack { denied, now_nanos, most }| {
-            if let (Denied::Wait(shortfall), Some(denials)) = (&denied, self.shards.denials(index))
+            if let Denied::Wait(shortfall) = &denied
                 && permits <= most
             {
-                denials.note(&CachedDenial::new(permits, most, returns, now_nanos, shortfall));
+                let cached = CachedDenial::new(permits, most, returns, now_nanos, shortfall);
+                self.shards.denials(index).note(&cached);
             }
             denied
         })

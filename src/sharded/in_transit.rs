@@ -1,7 +1,5 @@
 //! Capacity and tokens that a call is moving.
 
-use super::line::ShardLine;
-use super::shard_word::ShardWord;
 use super::shards::Shards;
 
 /// Reserved capacity and tokens in transit. No other call can spend them, and they are put down in
@@ -31,14 +29,14 @@ impl<'a> InTransit<'a> {
 
     /// Takes all capacity and tokens of the shard at `index`.
     pub(super) fn take(&mut self, index: usize) {
-        let taken = self.shards.at(index).map_or(ShardWord::NONE, ShardLine::take);
+        let taken = self.shards.at(index).take();
         self.room += taken.room();
         self.tokens += taken.left();
     }
 
     /// Takes the empty capacity of the shard at `index`.
     pub(super) fn take_spare(&mut self, index: usize) {
-        self.room += self.shards.at(index).map_or(0, ShardLine::take_spare);
+        self.room += self.shards.at(index).take_spare();
     }
 
     /// Removes up to `permits` tokens, with as much capacity. Returns how many.
@@ -52,11 +50,8 @@ impl<'a> InTransit<'a> {
 
 impl Drop for InTransit<'_> {
     fn drop(&mut self) {
-        // Invariant: capacity in transit > 0 implies that the shards exist.
-        if self.room > 0
-            && let Some(shard) = self.shards.at(self.index)
-        {
-            shard.put(self.room, self.tokens);
+        if self.room > 0 {
+            self.shards.at(self.index).put(self.room, self.tokens);
             // Count a return even if the capacity is empty: the next call that would be refused
             // must release it, and so must not get a cached denial.
             self.shards.returned();

@@ -17,13 +17,7 @@ const TRIES: u32 = 4;
 impl<C: Clock + Sync> Sharded<C> {
     /// Takes up to `permits`, at least one, for a caller of the shard at `index` to hold.
     pub(super) fn lease_at(&self, index: usize, permits: u64) -> Result<Lease<'_>, Denied> {
-        self.shards.places().open();
-        let Some(shard) = self.shards.at(index) else {
-            // A lease needs a shard to return unspent permits to, and another call is creating the
-            // shards at this moment.
-            return self.acquire_at(index, permits.min(1)).map(Lease::spent);
-        };
-        if permits > 0 && shard.look().left() == 0 {
+        if permits > 0 && self.shards.at(index).look().left() == 0 {
             let _ = self.cached_denial(index, 1)?;
         }
         for attempt in 0..TRIES {
@@ -80,10 +74,6 @@ impl<C: Clock + Sync> Sharded<C> {
         index: usize,
         permits: u64,
     ) -> Result<Receipt<'_>, Denied> {
-        self.shards.places().open();
-        if self.shards.at(index).is_none() {
-            return self.acquire_at(index, permits).map(Receipt::spent);
-        }
         self.find(index, permits, self.cached_denial(index, permits)?)?;
         match self.lease_at(index, permits) {
             Ok(lease) if lease.left() == permits => Ok(Receipt::of_lease(lease)),

@@ -82,6 +82,6 @@ impl<C: Clock> Sharded<C> {
         // Anything that the root cuts off from now on was earned while this capacity was empty.
         self.root.release_unused(moving.room);
         (moving.room, moving.tokens) = (0, 0);
-        self.shards.changed();
+        self.shards.returned();
     }
 }

@@ -22,7 +22,7 @@ impl Shards {
     /// Returns the refill that a shard may take from a root that holds `permits`: large far from
     /// the limit, 0 near it.
     pub(super) fn refill_of(&self, permits: u64) -> u64 {
-        match permits / (SHARE * self.count().max(1) as u64) {
+        match permits / (SHARE * self.count() as u64) {
             ..MIN_REFILL => 0,
             share => share.min(MAX_REFILL),
         }

@@ -1,7 +1,5 @@
 //! Operations on the root used by `Sharded`: observe, reserve and release capacity, refill a shard.
 
-use core::cell::Cell;
-
 use crate::bucket::BucketCore;
 use crate::bucket::spend::{Spent, all_of};
 use crate::bucket::terms::Terms;
@@ -106,21 +104,6 @@ impl<C: Clock> BucketCore<C, Reserved> {
         drawn.map(Spent::grant).map_err(Denied::from)
     }
 
-    /// Takes all of `permits` or none, and counts its `tries`. For a grant, all tries but the last
-    /// lost a race for the word, or stepped back for a caller that had lost some.
-    #[inline(always)]
-    pub(crate) fn try_acquire_counting(
-        &self,
-        permits: u64,
-        tries: &Cell<u32>,
-    ) -> Result<Grant, Denied> {
-        let granted = self.spend::<true>(move |terms: &Terms, balance| {
-            tries.set(tries.get().saturating_add(1));
-            all_of(permits, terms, balance)
-        });
-        granted.map(Spent::grant)
-    }
-
     /// Reserves capacity for `permits`: it is no longer the word's.
     pub(crate) fn reserve(&self, permits: u64) {
         self.line.reserved.reserve(permits);
@@ -184,6 +167,8 @@ impl<C: Clock> BucketCore<C, Reserved> {
 
 #[cfg(all(test, not(sluicegate_loom)))]
 mod tests {
+    use core::cell::Cell;
+
     use super::*;
     use crate::bucket::carry::Carry;
     use crate::quota;

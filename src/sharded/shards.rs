@@ -1,19 +1,32 @@
 //! The shards, and the counts and the quota hint that they share.
 
+use alloc::boxed::Box;
+
+use crossbeam_utils::CachePadded;
+
 use crate::decision::denial_cache::DenialCache;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 
 use super::line::ShardLine;
-use super::shard_slots::{ShardArray, ShardSlot, ShardSlots};
+use super::shard_word::ShardWord;
 
 #[derive(Debug)]
 pub(super) struct Shards {
-    places: ShardSlots,
-    /// Number of changes of the terms, after which an earlier denial may no longer hold. (Returns
-    /// of tokens are counted where the shards are.)
-    changes: AtomicWord<u64>,
+    /// A power of two of them.
+    list: Box<[ShardSlot]>,
+    /// Number of times that tokens have come back, or all was changed, after which an earlier
+    /// denial may no longer hold. On its own cache line.
+    returns: Box<CachePadded<AtomicWord<u64>>>,
     quota_hint: QuotaHint,
+}
+
+/// A shard and its denial cache, on separate lines: the cache is written at each denial, while all
+/// callers read the shard's line.
+#[derive(Debug)]
+struct ShardSlot {
+    line: CachePadded<ShardLine>,
+    denials: CachePadded<DenialCache>,
 }
 
 /// Quota hint: the parts of the quota in force that grants report.
@@ -26,62 +39,55 @@ struct QuotaHint {
 impl Shards {
     /// Creates `count` shards, a power of two, with nothing in them.
     pub(super) fn new(count: usize) -> Shards {
-        Shards::of(ShardSlots::Now(ShardArray::new(count)))
-    }
-
-    /// Creates none until callers contend, and then `count`, or if that is 0 as many as the machine
-    /// runs threads at once.
-    pub(super) fn later(count: usize) -> Shards {
-        Shards::of(ShardSlots::later(count))
-    }
-
-    fn of(places: ShardSlots) -> Shards {
-        let quota_hint = QuotaHint { limit: AtomicWord::new(0), fill_nanos: AtomicWord::new(0) };
-        Shards { places, changes: AtomicWord::new(0), quota_hint }
-    }
-
-    pub(super) fn places(&self) -> &ShardSlots {
-        &self.places
-    }
-
-    #[inline(always)]
-    fn list(&self) -> &[ShardSlot] {
-        self.places.table().map_or(&[], |table| &table.list)
+        debug_assert!(count.is_power_of_two());
+        let slot = |_| ShardSlot {
+            line: CachePadded::new(ShardLine::new(ShardWord::NONE)),
+            denials: CachePadded::new(DenialCache::new()),
+        };
+        Shards {
+            list: (0..count).map(slot).collect(),
+            returns: Box::new(CachePadded::new(AtomicWord::new(0))),
+            quota_hint: QuotaHint { limit: AtomicWord::new(0), fill_nanos: AtomicWord::new(0) },
+        }
     }
 
     pub(super) fn count(&self) -> usize {
-        self.list().len()
+        self.list.len()
     }
 
-    /// Returns the slot at `index`, wrapped; `None` while there are no shards.
-    #[inline(always)]
-    fn place(&self, index: usize) -> Option<&ShardSlot> {
-        let list = self.list();
-        list.get(index & list.len().wrapping_sub(1))
+    /// Returns the bytes that are not part of the limiter itself.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.list) + size_of_val(&*self.returns)
     }
 
-    /// Returns the shard at `index`, wrapped; `None` while there are no shards.
+    /// Returns the slot at `index`, wrapped.
     #[inline(always)]
-    pub(super) fn at(&self, index: usize) -> Option<&ShardLine> {
-        self.place(index).map(|place| &*place.line)
+    fn slot(&self, index: usize) -> &ShardSlot {
+        &self.list[index & (self.list.len() - 1)]
     }
 
-    /// Returns the denial cache of the shard at `index`.
+    /// Returns the shard at `index`, wrapped.
     #[inline(always)]
-    pub(super) fn denials(&self, index: usize) -> Option<&DenialCache> {
-        self.place(index).map(|place| &*place.denials)
+    pub(super) fn at(&self, index: usize) -> &ShardLine {
+        &self.slot(index).line
+    }
+
+    /// Returns the denial cache of the shard at `index`, wrapped.
+    #[inline(always)]
+    pub(super) fn denials(&self, index: usize) -> &DenialCache {
+        &self.slot(index).denials
     }
 
     /// Returns the tokens in all shards except the one at `index`, each as it was when it was read.
     pub(super) fn left_beside(&self, index: usize) -> u64 {
-        let left = |next| self.at(index.wrapping_add(next)).map_or(0, |line| line.look().left());
+        let left = |next| self.at(index.wrapping_add(next)).look().left();
         (1..self.count()).map(left).sum()
     }
 
     /// Returns the tokens in all shards, and their empty capacity.
     pub(super) fn look(&self) -> (u64, u64) {
-        self.list().iter().fold((0, 0), |(left, spare), place| {
-            let room = place.line.look();
+        self.list.iter().fold((0, 0), |(left, spare), slot| {
+            let room = slot.line.look();
             (left + room.left(), spare + room.spare())
         })
     }
@@ -89,32 +95,20 @@ impl Shards {
     /// Returns the number of returns and changes, which end the validity of cached denials.
     #[inline(always)]
     pub(super) fn returns(&self) -> u64 {
-        let Some(ShardArray { returns, .. }) = self.places.table() else { return 0 };
         // ORDERING: Acquire. A caller that sees a return counted sees the tokens; a caller that
         // does not will find that the count has moved on. Pairs with `returned`. (The fence in
         // `DenialCache::cached_denial`, which comes next, would also suffice.)
         // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
-        let returns = returns.load(Acquire);
-        // ORDERING: Acquire; the same, for `changed`.
-        // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
-        returns.wrapping_add(self.changes.load(Acquire))
+        self.returns.load(Acquire)
     }
 
-    /// Counts a return: tokens can be found where there were none before.
+    /// Counts a return, or a change of the whole limiter: tokens can be found where there were none
+    /// before.
     pub(super) fn returned(&self) {
-        // No denial is cached before there are shards.
-        let Some(ShardArray { returns, .. }) = self.places.table() else { return };
         // ORDERING: Release; pairs with `returns`.
-        // MODEL: `a_denial_is_forgotten_when_tokens_come_back`.
-        returns.fetch_add(1, Release);
-    }
-
-    /// Counts a change of the terms, whether or not there are shards: a caller may be about to
-    /// create them, and to cache an earlier denial.
-    pub(super) fn changed(&self) {
-        // ORDERING: Release; pairs with `returns`.
-        // MODEL: `a_denial_by_new_shards_is_forgotten_when_all_is_changed`.
-        self.changes.fetch_add(1, Release);
+        // MODEL: `a_denial_is_forgotten_when_tokens_come_back`,
+        // `a_denial_is_forgotten_when_all_is_changed`.
+        self.returns.fetch_add(1, Release);
     }
 
     /// Returns the quota hint: the limit, and the time in which that much is earned.

@@ -15,12 +15,11 @@ use super::handle::Shard;
 impl<C: Clock> Sharded<C> {
     /// Takes all of `permits`, or none if too few are available.
     ///
-    /// Lock-free; does not allocate. There are two exceptions: a thread's first call to any limiter
-    /// with shards takes a process-wide lock to get the thread's number, and one call creates the
-    /// shards of a limiter that has none until callers contend. If this thread's shard has the
-    /// permits, reads no clock, and no line that other threads write; if not, reads the clock one
-    /// to five times (more often if the limiter heals, see [`Clock`]). A request for 0 permits is
-    /// always granted and changes nothing. A denial that names a wait is written to the shard's
+    /// Lock-free; does not allocate. The exception is a thread's first call to any limiter with
+    /// shards: it takes a process-wide lock to get the thread's number. If this thread's shard has
+    /// the permits, reads no clock, and no line that other threads write; if not, reads the clock
+    /// one to five times (more often if the limiter heals, see [`Clock`]). A request for 0 permits
+    /// is always granted and changes nothing. A denial that names a wait is written to the shard's
     /// denial cache; a cached denial writes nothing.
     ///
     /// # Errors
@@ -104,7 +103,7 @@ impl<C: Clock> Sharded<C> {
         Shard { limiter: self, index }
     }
 
-    /// Returns the number of shards; 0 if they have not been needed yet.
+    /// Returns the number of shards, a power of two.
     #[must_use]
     pub fn shards(&self) -> usize {
         self.shards.count()
@@ -113,7 +112,7 @@ impl<C: Clock> Sharded<C> {
     /// Returns the size of the limiter in bytes, including its shards.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(self) + self.shards.places().bytes()
+        size_of_val(self) + self.shards.bytes()
     }
 
     /// Returns the quota in force. Reads the clock.
@@ -143,8 +142,7 @@ impl<C: Clock + Sync> Sharded<C> {
     /// Dropping the lease always returns the unspent permits. A lease takes permits from this
     /// thread's shard, then from the root; it takes from other shards only if there would be none
     /// otherwise. It holds at most [`Lease::MAX`]; a lease of 0 permits is always granted.
-    /// Lock-free; does not allocate, except to create the shards of a limiter that has none yet;
-    /// reads the clock at most once for each place that it checks.
+    /// Lock-free; does not allocate; reads the clock at most once for each place that it checks.
     ///
     /// # Errors
     ///
