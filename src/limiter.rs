@@ -78,8 +78,6 @@ pub use self::sliding_log::{SlidingLog, WeightedLog};
 #[cfg(feature = "alloc")]
 pub use self::sliding_window::{Compact, Padded, Placement, SlidingWindow};
 pub use self::token_bucket::TokenBucket;
-#[cfg(feature = "calendar")]
-pub use crate::limiter::budget::usage::UsageBudget;
 
 /// The operations that every limiter supports, whatever its algorithm.
 ///

@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sluicegate::{
     Budget, Calendar, CalendarError, CalendarUnit, CalendarWindow, Clock, Limiter, ManualClock,
-    UsageBudget, Weekday,
+    Weekday,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -265,7 +265,6 @@ fn an_unknown_zone_and_a_limit_that_cannot_be_counted_are_named() {
     let unknown = CalendarError::TimeZone { name: "Europe/Nowhere".into() };
     assert_eq!(Calendar::hours("Europe/Nowhere"), Err(unknown.clone()));
     assert_eq!(Budget::daily(5, "Europe/Nowhere").unwrap_err(), unknown);
-    assert_eq!(UsageBudget::daily(Duration::ZERO, "Europe/Nowhere").unwrap_err(), unknown);
     assert!(unknown.to_string().starts_with("time zone is \"Europe/Nowhere\": must be"));
     // A database has a name for a zone that is not known.
     let nameless = CalendarError::TimeZone { name: "Etc/Unknown".into() };

@@ -335,7 +335,7 @@ fn a_counter_at_11_75_of_10_rejects_and_would_not_have_come_so_far() {
 /// that begins again by the calendar.
 #[cfg(feature = "calendar")]
 mod budgets {
-    use sluicegate::{Budget, UsageBudget, Weekday};
+    use sluicegate::{Budget, Weekday};
 
     use super::*;
 
@@ -362,17 +362,18 @@ mod budgets {
     #[test]
     fn a_budget_of_time_is_by_the_day_of_the_week() {
         let clock = ManualClock::at(day(0) + at(12, 0, 0));
-        let budget = UsageBudget::with_clock(60 * MINUTE, "UTC", &clock)
-            .and_then(|budget| budget.on(Weekday::Saturday, 180 * MINUTE))
-            .and_then(|budget| budget.on(Weekday::Sunday, Duration::ZERO))
+        let budget = Budget::with_clock(Budget::time(60 * MINUTE), "UTC", &clock)
+            .and_then(|budget| budget.on(Weekday::Saturday, Budget::time(180 * MINUTE)))
+            .and_then(|budget| budget.on(Weekday::Sunday, 0))
             .unwrap();
         // Thursday, Friday, Saturday, Sunday, Monday.
         for (number, minutes) in [60, 60, 180, 0, 60].into_iter().enumerate() {
             clock.set_nanos(day(number as u64) + at(12, 0, 0));
-            assert_eq!(budget.remaining(), minutes * MINUTE, "day {number}");
-            assert!(budget.try_spend(minutes * MINUTE + SECOND).is_err());
-            assert!(budget.try_spend(minutes * MINUTE).is_ok());
-            assert_eq!((budget.remaining(), budget.spent()), (Duration::ZERO, minutes * MINUTE));
+            assert_eq!(Duration::from_nanos(budget.remaining()), minutes * MINUTE, "day {number}");
+            assert!(budget.try_acquire(Budget::time(minutes * MINUTE + SECOND)).is_err());
+            assert!(budget.try_acquire(Budget::time(minutes * MINUTE)).is_ok());
+            let spent = Duration::from_nanos(budget.count());
+            assert_eq!((budget.remaining(), spent), (0, minutes * MINUTE));
         }
     }
 }

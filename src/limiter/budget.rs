@@ -1,7 +1,6 @@
 //! An amount for each day: the same on all days, or by the day of the week.
 
 mod days;
-pub(crate) mod usage;
 
 use core::ops::Range;
 use core::time::Duration;
@@ -10,6 +9,7 @@ use crate::time::calendar::error::CalendarError;
 use crate::time::calendar::weekday::Weekday;
 use crate::time::clock::Clock;
 use crate::time::clock::unix::UnixClock;
+use crate::time::units;
 use crate::window::counter::by_calendar::MOST_IN_DAYS;
 
 use super::window_verbs::window_verbs;
@@ -20,8 +20,12 @@ use self::days::Days;
 /// days, or by the day of the week.
 ///
 /// A day begins at midnight in its zone, as in a [`Calendar`](crate::Calendar) of
-/// days. Permits not spent by then are not carried over. For a budget of time, such
-/// as minutes of use per day, there is [`UsageBudget`](crate::UsageBudget).
+/// days. Permits not spent by then are not carried over.
+///
+/// A budget of time of use, such as an hour of calls per day, counts in permits of one nanosecond:
+/// [`Budget::time`] turns a [`Duration`] into an amount, and [`Duration::from_nanos`] turns
+/// an amount back. Such a budget is exact to the nanosecond. The most that it can grant in a
+/// day is [`MAX_AMOUNT`](Budget::MAX_AMOUNT), more than 39 hours.
 ///
 /// A day may have an amount of 0. Then nothing is granted on it, and a denial gives the
 /// wait until the next day that has enough. The same applies to a request
@@ -75,6 +79,25 @@ use self::days::Days;
 /// assert_eq!(budget.peek(101).unwrap_err().retry_after(), Some(3 * day));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// An hour of use a day, and two on Saturdays:
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{Budget, ManualClock, Weekday};
+///
+/// let clock = ManualClock::new();
+/// let hour = Duration::from_secs(60 * 60);
+/// let screen = Budget::with_clock(Budget::time(hour), "UTC", &clock)?
+///     .on(Weekday::Saturday, Budget::time(2 * hour))?;
+///
+/// screen.try_acquire(Budget::time(hour * 3 / 4))?;
+/// assert_eq!(Duration::from_nanos(screen.remaining()), hour / 4);
+/// // 1970-01-01 was a Thursday; there is an hour again on Friday.
+/// let denied = screen.try_acquire(Budget::time(hour / 2)).unwrap_err();
+/// assert_eq!(denied.retry_after(), Some(24 * hour));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Budget<C = UnixClock> {
     core: Days<C>,
 }
@@ -82,6 +105,14 @@ pub struct Budget<C = UnixClock> {
 impl Budget {
     /// The largest amount of a day: 2^47 - 1.
     pub const MAX_AMOUNT: u64 = MOST_IN_DAYS;
+
+    /// Returns `time` of use as an amount, of one permit for each nanosecond.
+    ///
+    /// Exact up to 584 years; for longer times [`u64::MAX`], which is more than any budget grants.
+    #[must_use]
+    pub const fn time(time: Duration) -> u64 {
+        units::nanos(time)
+    }
 
     /// Creates a budget of `amount` permits a day in the time zone named `zone`, on the
     /// system's clock.

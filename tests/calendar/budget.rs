@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sluicegate::{
-    Budget, Calendar, CalendarError, Clock, Denied, Limiter, ManualClock, UsageBudget, Weekday,
-};
+use sluicegate::{Budget, Calendar, CalendarError, Clock, Denied, Limiter, ManualClock, Weekday};
 
 use super::{DAY, HOUR, SECOND, time};
 
@@ -165,32 +163,32 @@ fn a_budget_whose_clock_is_set_back_spends_the_day_that_has_begun() {
 }
 
 #[test]
-fn use_is_counted_to_the_nanosecond_and_limited_by_the_day() {
+fn time_of_use_is_counted_to_the_nanosecond_and_limited_by_the_day() {
     let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    let time_of = |number: u64| Budget::time(minutes(number));
     let clock = ManualClock::at(time("2026-10-24T20:00[America/New_York]"));
-    let screen = UsageBudget::with_clock(minutes(60), "America/New_York", &clock)
-        .and_then(|budget| budget.on(Weekday::Sunday, minutes(90)))
+    let screen = Budget::with_clock(time_of(60), "America/New_York", &clock)
+        .and_then(|budget| budget.on(Weekday::Sunday, time_of(90)))
         .unwrap();
-    screen.try_spend(minutes(60) - Duration::from_nanos(1)).unwrap();
-    assert_eq!(screen.remaining(), Duration::from_nanos(1));
-    assert_eq!(screen.spent(), minutes(60) - Duration::from_nanos(1));
-    assert_eq!(screen.try_spend_up_to(minutes(1)), Ok(Duration::from_nanos(1)));
-    assert_eq!(screen.try_spend_up_to(minutes(1)).unwrap_err().retry_after(), Some(minutes(240)));
-    assert_eq!(screen.try_spend(minutes(90)).unwrap_err().retry_after(), Some(minutes(240)));
-    assert!(matches!(screen.try_spend(minutes(91)), Err(Denied::TooLarge { .. })));
-    assert!(matches!(screen.try_spend(Duration::MAX), Err(Denied::TooLarge { .. })));
+    screen.try_acquire(time_of(60) - 1).unwrap();
+    assert_eq!(screen.remaining(), 1);
+    assert_eq!(screen.count(), time_of(60) - 1);
+    assert_eq!(screen.try_acquire_up_to(time_of(1)).unwrap().permits(), 1);
+    let denied = screen.try_acquire_up_to(time_of(1)).unwrap_err();
+    assert_eq!(denied.retry_after(), Some(minutes(240)));
+    assert_eq!(screen.try_acquire(time_of(90)).unwrap_err().retry_after(), Some(minutes(240)));
+    assert!(matches!(screen.try_acquire(time_of(91)), Err(Denied::TooLarge { .. })));
+    let ever = Budget::time(Duration::MAX);
+    assert_eq!(ever, u64::MAX);
+    assert!(matches!(screen.try_acquire(ever), Err(Denied::TooLarge { .. })));
 
     clock.advance(minutes(240));
-    assert_eq!(screen.remaining(), minutes(90));
-    screen.reconfigure(Weekday::Sunday, UsageBudget::MAX_AMOUNT).unwrap();
-    assert_eq!(screen.amount(Weekday::Sunday), UsageBudget::MAX_AMOUNT);
-    screen.try_spend(UsageBudget::MAX_AMOUNT).unwrap();
-    let error = screen.reconfigure(Weekday::Monday, minutes(60 * 48)).unwrap_err();
-    assert_eq!(error.to_string(), "amount is 172800s: must be from 0 to 140737.488355327s");
-    // For whoever has only permits: of a nanosecond.
-    clock.advance_nanos(DAY);
-    assert_eq!(Limiter::try_acquire(&screen, 60 * SECOND).unwrap().permits(), 60 * SECOND);
-    assert_eq!(screen.spent(), minutes(1));
+    assert_eq!(Duration::from_nanos(screen.remaining()), minutes(90));
+    screen.reconfigure(Weekday::Sunday, Budget::MAX_AMOUNT).unwrap();
+    assert_eq!(screen.amount(Weekday::Sunday), Budget::MAX_AMOUNT);
+    screen.try_acquire(Budget::MAX_AMOUNT).unwrap();
+    let error = screen.reconfigure(Weekday::Monday, time_of(60 * 48)).unwrap_err();
+    assert_eq!(error.to_string(), "amount is 172800000000000: must be from 0 to 140737488355327");
 }
 
 /// Each reading is an hour after the one before.

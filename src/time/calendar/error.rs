@@ -1,7 +1,6 @@
 //! Errors in a calendar or a budget.
 
 use core::fmt;
-use core::time::Duration;
 use std::string::String;
 
 /// Invalid calendar or budget.
@@ -35,14 +34,6 @@ pub enum CalendarError {
         /// The largest amount that a budget can count.
         max: u64,
     },
-    /// The amount of a [`UsageBudget`](crate::UsageBudget) is above
-    /// [`UsageBudget::MAX_AMOUNT`](crate::UsageBudget::MAX_AMOUNT).
-    Usage {
-        /// The given amount.
-        amount: Duration,
-        /// The largest amount that a budget can count.
-        max: Duration,
-    },
 }
 
 impl CalendarError {
@@ -51,7 +42,7 @@ impl CalendarError {
     pub const fn field(&self) -> &'static str {
         match self {
             CalendarError::TimeZone { .. } => "time zone",
-            CalendarError::Amount { .. } | CalendarError::Usage { .. } => "amount",
+            CalendarError::Amount { .. } => "amount",
         }
     }
 }
@@ -67,9 +58,6 @@ impl fmt::Display for CalendarError {
             ),
             CalendarError::Amount { amount, max } => {
                 write!(f, "{amount}: must be from 0 to {max}")
-            }
-            CalendarError::Usage { amount, max } => {
-                write!(f, "{amount:?}: must be from 0 to {max:?}")
             }
         }
     }
