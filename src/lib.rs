@@ -78,6 +78,8 @@ pub use crate::limiter::*;
 #[cfg(feature = "alloc")]
 pub use crate::sharded::Sharded;
 #[cfg(feature = "alloc")]
+pub use crate::sharded::builder::ShardedBuilder;
+#[cfg(feature = "alloc")]
 pub use crate::sharded::handle::Shard;
 /// Counts of atomic operations per thread; only for the `costs` report.
 #[cfg(feature = "count-atomics")]

@@ -70,6 +70,7 @@
 //! it, cuts off as much as that capacity holds.
 
 mod acquire;
+pub(crate) mod builder;
 mod deny;
 pub(crate) mod handle;
 mod in_transit;
@@ -87,20 +88,18 @@ mod verbs;
 use core::fmt;
 
 use crate::bucket::BucketCore;
-use crate::bucket::terms::Terms;
-use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::config::refill::Refill;
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
 use crate::decision::known::Known;
-use crate::thread_index::MAX_PLACES;
 #[cfg(feature = "std")]
 use crate::thread_index::places;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
+use self::builder::ShardedBuilder;
 use self::reserved::Reserved;
 use self::shards::Shards;
 
@@ -114,7 +113,7 @@ use self::shards::Shards;
 /// | | how |
 /// |---|---|
 /// | which shard | each thread of the process has a number from its first call until it ends: the lowest that is free at that call. With no more threads than shards, each thread therefore has a shard of its own; with more, the numbers wrap, and threads share shards. To choose a shard yourself, use [`shard`](Sharded::shard) |
-/// | how many shards | as many as the machine runs threads at once, rounded up to a power of two |
+/// | how many shards | as many as the machine runs threads at once, rounded up to a power of two; [`builder`](Sharded::builder) sets another number |
 /// | size of a refill | 16 permits at first, then each time twice as many, up to 1,024; but at most a quarter of what the root holds, divided by the number of shards. If that is less than 4, there is no refill, and each call asks the root. A small burst is therefore never split |
 /// | a request too large for its shard | is taken from the root, and if the root has too few permits, from all shards too: up to the whole burst |
 /// | tokens in a shard whose thread has ended | are stolen by callers that would otherwise be refused |
@@ -187,10 +186,15 @@ pub struct Sharded<C = DefaultClock> {
     shards: Shards,
 }
 
-#[cfg(feature = "std")]
 impl Sharded {
+    /// Returns a builder of a limiter of `quota`, to set the number of shards or the clock.
+    pub fn builder(quota: impl Into<Quota>) -> ShardedBuilder {
+        ShardedBuilder::new(quota.into())
+    }
+
     /// Creates a limiter of `quota` on a clock of its own, with a shard for each thread that the
     /// machine runs at once.
+    #[cfg(feature = "std")]
     #[must_use]
     pub fn new(quota: Quota) -> Sharded {
         Sharded::with_clock(quota, DefaultClock::default())
@@ -203,43 +207,8 @@ impl<C: Clock> Sharded<C> {
     #[cfg(feature = "std")]
     #[must_use]
     pub fn with_clock(quota: Quota, clock: C) -> Sharded<C> {
-        Sharded::of(quota, Shards::new(places(0)), clock)
+        Sharded::of(quota, places(0), clock)
     }
-
-    /// Creates a limiter of `quota` on `clock` with the given number of `shards`, rounded up to a
-    /// power of two. Reads the clock twice.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError::Shards`] if `shards` is not from 1 to 256.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use sluicegate::{ManualClock, Sharded, quota};
-    ///
-    /// let limiter = Sharded::with_shards(quota!(1_000 / second), 6, ManualClock::new())?;
-    /// assert_eq!(limiter.shards(), 8);
-    /// # Ok::<(), sluicegate::ConfigError>(())
-    /// ```
-    pub fn with_shards(quota: Quota, shards: usize, clock: C) -> Result<Sharded<C>, ConfigError> {
-        Ok(Sharded::of(quota, Shards::new(count_of(shards)?), clock))
-    }
-
-    fn of(quota: Quota, shards: Shards, clock: C) -> Sharded<C> {
-        let root = BucketCore::new(Terms::of_quota(quota), quota.initial(), clock);
-        let limiter = Sharded { root, shards };
-        limiter.set_quota_hint();
-        limiter
-    }
-}
-
-/// Returns the number of shards to create when `shards` are requested.
-fn count_of(shards: usize) -> Result<usize, ConfigError> {
-    if !(1..=MAX_PLACES).contains(&shards) {
-        return Err(ConfigError::Shards { shards });
-    }
-    Ok(shards.next_power_of_two())
 }
 
 /// The operations, for a caller of the shard at `index`.

@@ -291,7 +291,7 @@ fn one_reading_from_long_before_is_taken_again_and_heals_nothing() {
 #[test]
 fn a_look_at_shards_takes_a_reading_from_long_before_again() {
     let clock = Stumbling::at(YEAR);
-    let sharded = Sharded::with_shards(quota!(10 / second), 2, &clock).unwrap();
+    let sharded = Sharded::builder(quota!(10 / second)).shards(2).clock(&clock).build().unwrap();
     while sharded.try_acquire(1).is_ok() {}
     clock.nanos.store(YEAR + SECOND, Relaxed);
     clock.once_nanos.store(0, Relaxed);
@@ -315,7 +315,7 @@ fn a_manual_clock_goes_no_further_than_to_either_end_of_its_range() {
 #[test]
 fn a_look_at_shards_heals_what_no_clock_explains() {
     let clock = ManualClock::at(YEAR);
-    let sharded = Sharded::with_shards(quota!(10 / second), 2, &clock).unwrap();
+    let sharded = Sharded::builder(quota!(10 / second)).shards(2).clock(&clock).build().unwrap();
     for at_nanos in [YEAR, YEAR + 10 * SECOND] {
         clock.set_nanos(at_nanos);
         while sharded.try_acquire(1).is_ok() {}

@@ -260,7 +260,9 @@ fn cells_of_the_tolerance_that_others_tell_have_the_same() {
 fn a_lease_that_ends_while_a_change_is_held_up_brings_nothing_back_that_was_cut_off() {
     // As long as the program, since its own clock has the lease.
     static LIMITER: OnceLock<Sharded<HeldUp>> = OnceLock::new();
-    let new = || Sharded::with_shards(quota!(1 / day, burst 8), 2, HeldUp::at(0)).unwrap();
+    let new = || {
+        Sharded::builder(quota!(1 / day, burst 8)).shards(2).clock(HeldUp::at(0)).build().unwrap()
+    };
     let limiter = LIMITER.get_or_init(new);
     let clock = limiter.clock();
     limiter.try_acquire(1).unwrap();

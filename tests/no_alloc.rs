@@ -132,7 +132,7 @@ fn several_limiters_allocate_for_a_receipt_only() {
 #[test]
 fn no_verb_of_shards_and_leases_allocates() {
     let clock = ManualClock::at(86_400_000_000_000);
-    let limiter = Sharded::with_shards(quota!(1_000 / second), 4, &clock).unwrap();
+    let limiter = Sharded::builder(quota!(1_000 / second)).shards(4).clock(&clock).build().unwrap();
     // A thread that has no number yet takes one, which may need room in a list.
     let _ = limiter.try_acquire(1);
     let made = allocations(|| {

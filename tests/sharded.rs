@@ -102,7 +102,7 @@ fn op() -> impl Strategy<Value = Op> + Clone {
 }
 
 fn limiter(setup: Setup, shards: usize, clock: &ManualClock) -> Sharded<&ManualClock> {
-    Sharded::with_shards(setup.quota(), shards, clock).unwrap()
+    Sharded::builder(setup.quota()).shards(shards).clock(clock).build().unwrap()
 }
 
 proptest! {

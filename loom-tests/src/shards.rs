@@ -11,7 +11,7 @@ use crate::Arc;
 /// Never: two are not too many.
 #[must_use]
 pub fn sharded<C: Clock>(quota: Quota, clock: C) -> Arc<Sharded<C>> {
-    Arc::new(Sharded::with_shards(quota, 2, clock).unwrap())
+    Arc::new(Sharded::builder(quota).shards(2).clock(clock).build().unwrap())
 }
 
 /// Puts so many permits into the shard at `index`, in as much room.

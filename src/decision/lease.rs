@@ -30,7 +30,7 @@ use super::grant::Grant;
 /// ```
 /// use sluicegate::{ManualClock, Sharded, quota};
 ///
-/// let limiter = Sharded::with_shards(quota!(1_000 / second), 2, ManualClock::new())?;
+/// let limiter = Sharded::builder(quota!(1_000 / second)).shards(2).clock(ManualClock::new()).build()?;
 /// let mut lease = limiter.lease(100)?;
 /// for _ in 0..60 {
 ///     assert!(lease.spend(1));

@@ -28,7 +28,7 @@ impl<C: Clock> Sharded<C> {
     /// ```
     /// use sluicegate::*;
     ///
-    /// let limiter = Sharded::with_shards(quota!(1_000 / second), 4, ManualClock::new())?;
+    /// let limiter = Sharded::builder(quota!(1_000 / second)).shards(4).clock(ManualClock::new()).build()?;
     /// limiter.try_acquire(500)?;
     /// limiter.reconfigure(quota!(100 / second), Carry::Scale);
     /// assert_eq!(limiter.peek(0)?.remaining(), 50);

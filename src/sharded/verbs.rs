@@ -36,7 +36,7 @@ impl<C: Clock> Sharded<C> {
     /// use std::time::Duration;
     /// use sluicegate::*;
     ///
-    /// let limiter = Sharded::with_shards(quota!(2 / second), 4, ManualClock::new())?;
+    /// let limiter = Sharded::builder(quota!(2 / second)).shards(4).clock(ManualClock::new()).build()?;
     /// assert!(limiter.try_acquire(2).is_ok());
     /// let denied = limiter.try_acquire(1).unwrap_err();
     /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
@@ -93,7 +93,7 @@ impl<C: Clock> Sharded<C> {
     /// ```
     /// use sluicegate::{ManualClock, Sharded, quota};
     ///
-    /// let limiter = Sharded::with_shards(quota!(1_000 / second), 4, ManualClock::new())?;
+    /// let limiter = Sharded::builder(quota!(1_000 / second)).shards(4).clock(ManualClock::new()).build()?;
     /// let of_core_3 = limiter.shard(3);
     /// assert!(of_core_3.try_acquire(1).is_ok());
     /// # Ok::<(), sluicegate::ConfigError>(())

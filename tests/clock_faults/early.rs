@@ -79,7 +79,7 @@ fn it_does_so_for_every_limiter_on_one_word_and_for_sticky_ones() {
             assert_least(&sticky, early());
 
             clock.set_nanos(100 * SECOND);
-            let sharded = Sharded::with_shards(quota, 2, &clock).unwrap();
+            let sharded = Sharded::builder(quota).shards(2).clock(&clock).build().unwrap();
             while sharded.try_acquire_up_to(u64::MAX).is_ok() {}
             assert_least(&sharded, early());
         }

@@ -68,7 +68,7 @@ fn every_verb_answers_every_amount_under_every_quota() {
             }
             for start_nanos in [0, u64::MAX / 2, u64::MAX - 1_000] {
                 let clock = ManualClock::at(start_nanos);
-                let limiter = Sharded::with_shards(quota, shards, clock).unwrap();
+                let limiter = Sharded::builder(quota).shards(shards).clock(clock).build().unwrap();
                 assert_eq!(limiter.peek(0).unwrap().remaining(), quota.initial());
                 every_verb(&limiter);
             }
@@ -117,7 +117,8 @@ fn every_verb(limiter: &Sharded<ManualClock>) {
 
 #[test]
 fn none_are_always_granted_and_change_nothing() {
-    let limiter = Sharded::with_shards(quota!(1 / hour), 2, ManualClock::new()).unwrap();
+    let limiter =
+        Sharded::builder(quota!(1 / hour)).shards(2).clock(ManualClock::new()).build().unwrap();
     limiter.try_acquire(1).unwrap();
     for _ in 0..3 {
         assert!(limiter.try_acquire(1).is_err());
@@ -135,7 +136,7 @@ fn none_are_always_granted_and_change_nothing() {
 fn more_than_the_burst_is_too_large_for_try_acquire_and_as_many_as_there_are_for_the_others() {
     for burst in [1, 5, 4_096, Quota::MAX_BURST] {
         let quota = quota!(1 / hour).with_burst(burst).unwrap();
-        let limiter = Sharded::with_shards(quota, 4, ManualClock::new()).unwrap();
+        let limiter = Sharded::builder(quota).shards(4).clock(ManualClock::new()).build().unwrap();
         for permits in ENDS.into_iter().filter(|permits| *permits > burst) {
             let denied = Denied::TooLarge { limit: burst, which: 0 };
             assert_eq!(limiter.try_acquire(permits).unwrap_err(), denied);
@@ -149,7 +150,7 @@ fn more_than_the_burst_is_too_large_for_try_acquire_and_as_many_as_there_are_for
 #[test]
 fn the_largest_burst_goes_into_leases_and_back() {
     let quota = quota!(1 / hour, burst 4_294_967_296);
-    let limiter = Sharded::with_shards(quota, 2, ManualClock::new()).unwrap();
+    let limiter = Sharded::builder(quota).shards(2).clock(ManualClock::new()).build().unwrap();
     let leases: Vec<_> =
         (0..3).map(|index| limiter.shard(index).lease(u64::MAX).unwrap()).collect();
     let left: Vec<_> = leases.iter().map(Lease::left).collect();
@@ -161,8 +162,35 @@ fn the_largest_burst_goes_into_leases_and_back() {
 }
 
 #[test]
+fn a_builder_makes_what_the_constructors_make_and_takes_any_clock() {
+    let clock = ManualClock::at(7);
+    let made = Sharded::with_clock(quota!(5 / second), &clock);
+    let built = Sharded::builder(quota!(5 / second)).clock(&clock).build().unwrap();
+    assert_eq!((built.quota(), built.shards()), (made.quota(), made.shards()));
+    assert_eq!(built.clock().now_nanos(), 7);
+    let built = Sharded::builder(rate!(5 / second)).shards(3).clock(&clock).build().unwrap();
+    assert_eq!((built.quota(), built.shards()), (quota!(5 / second), 4));
+    assert_eq!(built.memory_bytes(), 640 + 4 * 256);
+    // The last number and the last clock are those that count.
+    let built = Sharded::builder(quota!(5 / second)).shards(0).clock(&clock).shards(1);
+    assert_eq!(built.clock(ManualClock::at(9)).build().unwrap().clock().now_nanos(), 9);
+}
+
+#[cfg(not(miri))]
+#[test]
+fn a_builder_without_a_clock_makes_a_limiter_on_a_clock_of_its_own() {
+    let built = Sharded::builder(quota!(5 / hour)).shards(2).build().unwrap();
+    assert_eq!(built.shards(), 2);
+    assert_eq!(built.try_acquire_up_to(9).unwrap().permits(), 5);
+    let error = Sharded::builder(quota!(5 / hour)).shards(300).build().unwrap_err();
+    assert_eq!(error, ConfigError::Shards { shards: 300 });
+}
+
+#[test]
 fn the_number_of_shards_is_from_1_to_256_and_a_power_of_two() {
-    let make = |shards| Sharded::with_shards(quota!(1 / second), shards, ManualClock::new());
+    let make = |shards| {
+        Sharded::builder(quota!(1 / second)).shards(shards).clock(ManualClock::new()).build()
+    };
     for (asked, made) in [(1, 1), (2, 2), (3, 4), (129, 256), (256, 256)] {
         assert_eq!(make(asked).unwrap().shards(), made);
     }
@@ -178,7 +206,7 @@ fn the_number_of_shards_is_from_1_to_256_and_a_power_of_two() {
 #[test]
 fn an_empty_start_is_empty_for_every_shard() {
     let quota = quota!(1 / second, burst 1_000).with_initial(0).unwrap();
-    let limiter = Sharded::with_shards(quota, 4, ManualClock::new()).unwrap();
+    let limiter = Sharded::builder(quota).shards(4).clock(ManualClock::new()).build().unwrap();
     for index in 0..4 {
         let denied = limiter.shard(index).try_acquire(1).unwrap_err();
         assert_eq!(denied.retry_after(), Some(Duration::from_secs(1)));
@@ -193,7 +221,7 @@ fn no_grant_promises_to_be_full_before_it_is() {
     for refill in [Refill::Smooth, Refill::Interval] {
         let quota = quota!(10 / second, burst 45).with_refill(refill);
         let clock = ManualClock::new();
-        let limiter = Sharded::with_shards(quota, 1, &clock).unwrap();
+        let limiter = Sharded::builder(quota).shards(1).clock(&clock).build().unwrap();
         let bucket = TokenBucket::with_clock(quota, &clock);
         for _ in 0..45 {
             let [said, exact] = [limiter.try_acquire(1), bucket.try_acquire(1)].map(Result::unwrap);
@@ -217,7 +245,7 @@ fn limiters_shards_leases_and_receipts_go_to_other_threads() {
 fn a_shard_promises_the_whole_burst_after_as_many_steps_as_that_takes() {
     let quota = quota!(10 / second, burst 45).with_refill(Refill::Interval);
     let clock = ManualClock::new();
-    let limiter = Sharded::with_shards(quota, 2, &clock).unwrap();
+    let limiter = Sharded::builder(quota).shards(2).clock(&clock).build().unwrap();
     assert!(limiter.shard(0).try_acquire(1).is_ok());
     assert!(limiter.shard(1).try_acquire(40).is_ok());
     let grant = limiter.shard(0).try_acquire(1).unwrap();

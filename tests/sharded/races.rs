@@ -25,7 +25,7 @@ const CROWDS: [(u64, usize); 4] = [(2, 2), (8, 2), (64, 2), (8, 0)];
 fn sharded<C: Clock>(quota: Quota, shards: usize, clock: C) -> Sharded<C> {
     match shards {
         0 => Sharded::with_clock(quota, clock),
-        shards => Sharded::with_shards(quota, shards, clock).unwrap(),
+        shards => Sharded::builder(quota).shards(shards).clock(clock).build().unwrap(),
     }
 }
 

@@ -10,7 +10,11 @@ use super::held_up::HeldUp;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn limiter(shards: usize) -> Sharded<ManualClock> {
-    Sharded::with_shards(quota!(1_000 / second), shards, ManualClock::new()).unwrap()
+    Sharded::builder(quota!(1_000 / second))
+        .shards(shards)
+        .clock(ManualClock::new())
+        .build()
+        .unwrap()
 }
 
 /// After a denial and a second without a call, a thousand are there.
@@ -149,8 +153,11 @@ fn a_reset_and_a_restore_count_what_leases_hold() {
 /// A peek reads the clock and a shard does not; what the clock is behind by is no debt.
 #[test]
 fn what_peek_says_is_granted_beside_a_clock_that_is_a_little_behind() {
-    let limiter =
-        Sharded::with_shards(quota!(1_000 / second), 2, ManualClock::at(10_000_000_000)).unwrap();
+    let limiter = Sharded::builder(quota!(1_000 / second))
+        .shards(2)
+        .clock(ManualClock::at(10_000_000_000))
+        .build()
+        .unwrap();
     limiter.clock().advance(SECOND / 2);
     limiter.shard(0).try_acquire(1).unwrap();
     // The shard has 15, and the root nothing; and then less.
@@ -169,7 +176,8 @@ fn what_peek_says_is_granted_beside_a_clock_that_is_a_little_behind() {
 #[test]
 fn permits_to_be_given_back_may_come_from_the_root_and_another_shard() {
     let clock = ManualClock::new();
-    let limiter = Sharded::with_shards(quota!(1 / hour, burst 8), 2, &clock).unwrap();
+    let limiter =
+        Sharded::builder(quota!(1 / hour, burst 8)).shards(2).clock(&clock).build().unwrap();
     drop(limiter.shard(1).lease(3).unwrap());
     limiter.shard(0).try_acquire(3).unwrap();
     let receipt = limiter.shard(0).try_acquire_revocable(5).unwrap();
@@ -181,7 +189,8 @@ fn permits_to_be_given_back_may_come_from_the_root_and_another_shard() {
 /// more.
 #[test]
 fn a_caller_that_leases_and_is_held_up_gets_no_more_than_there_was() {
-    let limiter = Sharded::with_shards(quota!(1_000 / second), 2, HeldUp::at(0)).unwrap();
+    let limiter =
+        Sharded::builder(quota!(1_000 / second)).shards(2).clock(HeldUp::at(0)).build().unwrap();
     let limiter: &'static Sharded<HeldUp> = Box::leak(Box::new(limiter));
     // Fifteen more are in its shard then.
     assert!(limiter.shard(0).try_acquire(1).is_ok());
@@ -211,8 +220,9 @@ fn up_to_takes_what_is_left_beside_a_lease_that_was_taken_meanwhile() {
     }
     for reading in 0..4 {
         let quota = quota!(100 / hour);
-        let limiter: Limiter =
-            Box::leak(Box::new(Sharded::with_shards(quota, 2, HeldUp::at(0)).unwrap()));
+        let limiter: Limiter = Box::leak(Box::new(
+            Sharded::builder(quota).shards(2).clock(HeldUp::at(0)).build().unwrap(),
+        ));
         lease_after(reading, limiter);
         let granted = limiter.shard(0).try_acquire_up_to(100).unwrap().permits();
         let leased = if limiter.clock().has_happened() { 60 } else { 0 };

@@ -19,7 +19,7 @@ const NANO: Duration = Duration::from_nanos(1);
 const SECOND: Duration = Duration::from_secs(1);
 
 fn thousand(clock: &ManualClock) -> Sharded<&ManualClock> {
-    Sharded::with_shards(quota!(1_000 / second), 2, clock).unwrap()
+    Sharded::builder(quota!(1_000 / second)).shards(2).clock(clock).build().unwrap()
 }
 
 /// Leases `permits`, all of them.
@@ -33,7 +33,8 @@ fn lease<'a>(limiter: &'a Sharded<&ManualClock>, permits: u64) -> Lease<'a> {
 /// names suffices, and no less does.
 fn assert_the_whole_burst_is_there_after(ask: fn(&Sharded<&ManualClock>) -> Result<Grant, Denied>) {
     let clock = ManualClock::at(1_000);
-    let limiter = Sharded::with_shards(quota!(6 / 50 ns, burst 139), 1, &clock).unwrap();
+    let limiter =
+        Sharded::builder(quota!(6 / 50 ns, burst 139)).shards(1).clock(&clock).build().unwrap();
     assert!(limiter.try_acquire(104).is_ok());
     clock.set_nanos(1_151);
     assert!(limiter.try_acquire(1).is_ok());
@@ -169,7 +170,7 @@ impl Clock for Ends<'_> {
 #[test]
 fn a_lease_that_ends_during_a_call_is_not_what_the_call_is_refused_for() {
     let clock = Ends { manual: ManualClock::new(), lease: Mutex::new(None) };
-    let limiter = Sharded::with_shards(quota!(1_000 / second), 4, &clock).unwrap();
+    let limiter = Sharded::builder(quota!(1_000 / second)).shards(4).clock(&clock).build().unwrap();
     let held = limiter.shard(1).lease(300).unwrap();
     assert_eq!(held.left(), 300);
     // A shard with room, and nothing in it; and nothing in the root.

@@ -198,7 +198,7 @@ fn all_of_all_gives_back_what_the_inner_ones_took() {
 fn what_can_never_be_is_too_large_whatever_leases_hold_elsewhere() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
-    let sharded = Sharded::with_shards(quota!(20 / second), 1, &clock).unwrap();
+    let sharded = Sharded::builder(quota!(20 / second)).shards(1).clock(&clock).build().unwrap();
     let held = sharded.lease(15).unwrap();
     for limiters in [[&bucket as &dyn Limiter, &sharded], [&sharded as &dyn Limiter, &bucket]] {
         let all: All<&dyn Limiter> = All::new(limiters).unwrap();

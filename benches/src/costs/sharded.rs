@@ -25,7 +25,11 @@ const THERE: &str = "there are permits";
 type Counted<'a> = Sharded<&'a CountingClock>;
 
 fn sharded(quota: Quota, clock: &CountingClock) -> Counted<'_> {
-    Sharded::with_shards(quota, SHARDS, clock).expect("the number of shards is in range")
+    Sharded::builder(quota)
+        .shards(SHARDS)
+        .clock(clock)
+        .build()
+        .expect("the number of shards is in range")
 }
 
 /// The costs of every verb.

@@ -1,0 +1,103 @@
+//! The builder of a sharded limiter.
+
+use core::fmt;
+
+use crate::bucket::BucketCore;
+use crate::bucket::terms::Terms;
+use crate::config::error::ConfigError;
+use crate::config::quota::Quota;
+use crate::thread_index::{MAX_PLACES, places};
+use crate::time::clock::Clock;
+#[cfg(feature = "std")]
+use crate::time::clock::default::DefaultClock;
+
+use super::Sharded;
+use super::shards::Shards;
+
+/// A builder of a [`Sharded`] limiter, made by [`Sharded::builder`].
+///
+/// | part | default | |
+/// |---|---|---|
+/// | [`shards`](ShardedBuilder::shards) | as many as the machine runs threads at once; one without `std` | from 1 to 256, rounded up to a power of two |
+/// | [`clock`](ShardedBuilder::clock) | a `DefaultClock` of its own; without `std` a clock has to be given | |
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{ManualClock, Sharded, quota};
+///
+/// let limiter =
+///     Sharded::builder(quota!(1_000 / second)).shards(6).clock(ManualClock::new()).build()?;
+/// assert_eq!(limiter.shards(), 8);
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+#[must_use = "a builder builds nothing until `build` is called"]
+pub struct ShardedBuilder<C = ()> {
+    quota: Quota,
+    shards: Option<usize>,
+    /// `()` if none was given.
+    clock: C,
+}
+
+impl ShardedBuilder {
+    pub(super) fn new(quota: Quota) -> ShardedBuilder {
+        ShardedBuilder { quota, shards: None, clock: () }
+    }
+
+    /// Builds the limiter on a clock of its own, which is read twice. Allocates the shards.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Shards`] if the number of shards is not from 1 to 256.
+    #[cfg(feature = "std")]
+    pub fn build(self) -> Result<Sharded, ConfigError> {
+        self.clock(DefaultClock::default()).build()
+    }
+}
+
+impl<C> ShardedBuilder<C> {
+    /// Sets the number of shards, to be rounded up to a power of two.
+    pub fn shards(self, shards: usize) -> ShardedBuilder<C> {
+        ShardedBuilder { shards: Some(shards), ..self }
+    }
+
+    /// Reads the time from `clock`.
+    pub fn clock<D: Clock>(self, clock: D) -> ShardedBuilder<D> {
+        ShardedBuilder { quota: self.quota, shards: self.shards, clock }
+    }
+}
+
+impl<C: Clock> ShardedBuilder<C> {
+    /// Builds the limiter. Reads the clock twice; allocates the shards.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Shards`] if the number of shards is not from 1 to 256.
+    pub fn build(self) -> Result<Sharded<C>, ConfigError> {
+        match self.shards {
+            Some(shards) if !(1..=MAX_PLACES).contains(&shards) => {
+                Err(ConfigError::Shards { shards })
+            }
+            shards => Ok(Sharded::of(self.quota, places(shards.unwrap_or(0)), self.clock)),
+        }
+    }
+}
+
+impl<C: Clock> Sharded<C> {
+    /// Creates a limiter with `shards` shards, a power of two.
+    pub(super) fn of(quota: Quota, shards: usize, clock: C) -> Sharded<C> {
+        let root = BucketCore::new(Terms::of_quota(quota), quota.initial(), clock);
+        let limiter = Sharded { root, shards: Shards::new(shards) };
+        limiter.set_quota_hint();
+        limiter
+    }
+}
+
+impl<C> fmt::Debug for ShardedBuilder<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShardedBuilder")
+            .field("quota", &self.quota)
+            .field("shards", &self.shards)
+            .finish_non_exhaustive()
+    }
+}
