@@ -74,6 +74,8 @@ pub use crate::keyed::top_keys::{TopKey, TopKeys};
 pub use crate::keyed::when_full::WhenFull;
 #[cfg(feature = "alloc")]
 pub use crate::limiter::sticky::Sticky;
+#[cfg(feature = "alloc")]
+pub use crate::limiter::sticky::builder::StickyBuilder;
 pub use crate::limiter::*;
 #[cfg(feature = "alloc")]
 pub use crate::sharded::Sharded;

@@ -106,11 +106,15 @@ pub enum ConfigError {
         /// The length of the longest window.
         window: Duration,
     },
-    /// The shards of a `Sharded` limiter, or the places of a `Sticky` or a `HotKeys`, are not
-    /// from 1 to 256.
+    /// The shards of a `Sharded` limiter are not from 1 to 256.
     Shards {
         /// The given number.
         shards: usize,
+    },
+    /// The places of a `Sticky` or a `HotKeys` are not from 1 to 256.
+    Places {
+        /// The given number.
+        places: usize,
     },
     /// The limiters, windows or tiers that a limiter is made of are none, or more than 64.
     Count {
@@ -195,6 +199,7 @@ impl ConfigError {
             ConfigError::Which { .. } => "which",
             ConfigError::Apart { .. } => "window",
             ConfigError::Shards { .. } => "shards",
+            ConfigError::Places { .. } => "places",
             ConfigError::Count { .. } => "count",
             ConfigError::Capacity { .. } => "capacity",
             ConfigError::KeyRefill { .. } => "refill",
@@ -238,7 +243,7 @@ impl ConfigError {
             ConfigError::Slots { .. } => "must be from 1 to 65536",
             ConfigError::Which { .. } => "must be less than the number of windows",
             ConfigError::Apart { .. } => "must be shorter, or the shortest window longer",
-            ConfigError::Shards { .. } => "must be from 1 to 256",
+            ConfigError::Shards { .. } | ConfigError::Places { .. } => "must be from 1 to 256",
             ConfigError::Count { .. } => "must be from 1 to 64",
             ConfigError::Capacity { .. } => "must be from the limit to what there may be",
             ConfigError::KeyBurst { .. } => "must be from 1 to 2^25 in a table",
@@ -282,7 +287,9 @@ impl fmt::Display for ConfigError {
             ConfigError::Apart { slot, window } => {
                 write!(f, "{window:?} with slots of {slot:?}")?;
             }
-            ConfigError::Shards { shards: count } | ConfigError::Count { count } => {
+            ConfigError::Shards { shards: count }
+            | ConfigError::Places { places: count }
+            | ConfigError::Count { count } => {
                 write!(f, "{count}")?;
             }
             ConfigError::Capacity { capacity: value, least, most }

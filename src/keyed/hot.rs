@@ -158,10 +158,10 @@ impl<S> HotKeys<S> {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Shards`] if `places` is not from 1 to 256.
+    /// [`ConfigError::Places`] if `places` is not from 1 to 256.
     pub fn with_places(store: S, places: usize) -> Result<HotKeys<S>, ConfigError> {
         if !(1..=MAX_PLACES).contains(&places) {
-            return Err(ConfigError::Shards { shards: places });
+            return Err(ConfigError::Places { places });
         }
         Ok(HotKeys::of(store, places.next_power_of_two()))
     }

@@ -1,22 +1,27 @@
 //! Any limiter, with a cache of its denials.
 
+pub(crate) mod builder;
+
 use core::fmt;
 
 use alloc::boxed::Box;
 
 use crossbeam_utils::CachePadded;
 
-use crate::config::error::ConfigError;
 use crate::decision::denial_cache::{CachedDenial, DenialCache};
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::{Acquire, Release};
-use crate::thread_index::{MAX_PLACES, thread_index};
+#[cfg(feature = "std")]
+use crate::thread_index::places;
+use crate::thread_index::thread_index;
 use crate::time::clock::Clock;
 
 use super::Limiter;
+
+use self::builder::StickyBuilder;
 
 /// Wraps a limiter so that each thread caches its last denial until it can change.
 ///
@@ -57,7 +62,7 @@ use super::Limiter;
 ///
 /// let clock = ManualClock::new();
 /// let window = SlidingWindow::with_clock(rate!(100 / minute), 60, &clock)?;
-/// let limiter = Sticky::with_places(window, 4, &clock)?;
+/// let limiter = Sticky::builder(window).places(4).clock(&clock).build()?;
 ///
 /// assert!(limiter.try_acquire(100).is_ok());
 /// assert!(limiter.try_acquire(1).is_err());
@@ -75,10 +80,15 @@ pub struct Sticky<L, C = crate::DefaultClock> {
     forgotten: CachePadded<AtomicWord<u64>>,
 }
 
-#[cfg(feature = "std")]
 impl<L: Limiter> Sticky<L> {
+    /// Returns a builder of a wrapper around `limiter`, to set the number of caches or the clock.
+    pub fn builder(limiter: L) -> StickyBuilder<L> {
+        StickyBuilder::new(limiter)
+    }
+
     /// Wraps `limiter`, with a cache for each thread that the machine runs at once, on a clock
     /// of its own. The limiter's clock must advance as that one does.
+    #[cfg(feature = "std")]
     #[must_use]
     pub fn new(limiter: L) -> Sticky<L> {
         Sticky::with_clock(limiter, crate::DefaultClock::default())
@@ -91,29 +101,16 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     #[cfg(feature = "std")]
     #[must_use]
     pub fn with_clock(limiter: L, clock: C) -> Sticky<L, C> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Sticky::of(limiter, threads.min(MAX_PLACES), clock)
+        Sticky::of(limiter, places(0), clock)
     }
 
-    /// Wraps `limiter`, with `places` caches, rounded up to a power of two, on `clock`, which
-    /// should be the limiter's.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError::Shards`] if `places` is not from 1 to 256.
-    pub fn with_places(limiter: L, places: usize, clock: C) -> Result<Sticky<L, C>, ConfigError> {
-        if !(1..=MAX_PLACES).contains(&places) {
-            return Err(ConfigError::Shards { shards: places });
-        }
-        Ok(Sticky::of(limiter, places, clock))
-    }
-
+    /// Wraps `limiter`, with `places` caches, a power of two.
     fn of(limiter: L, places: usize, clock: C) -> Sticky<L, C> {
         let denials = |_| CachePadded::new(DenialCache::new());
         Sticky {
             limiter,
             clock,
-            memories: (0..places.next_power_of_two()).map(denials).collect(),
+            memories: (0..places).map(denials).collect(),
             forgotten: CachePadded::new(AtomicWord::new(0)),
         }
     }

@@ -75,7 +75,7 @@ fn it_does_so_for_every_limiter_on_one_word_and_for_sticky_ones() {
             clock.set_nanos(100 * SECOND);
             let bucket = TokenBucket::with_clock(quota, &clock);
             bucket.drain();
-            let sticky = Sticky::with_places(bucket, 1, &clock).unwrap();
+            let sticky = Sticky::builder(bucket).places(1).clock(&clock).build().unwrap();
             assert_least(&sticky, early());
 
             clock.set_nanos(100 * SECOND);

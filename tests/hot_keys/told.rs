@@ -114,7 +114,7 @@ fn there_are_from_1_to_256_places_of_2_kib() {
     let table = || KeyTable::<u64>::with_memory(QUOTA, 640).unwrap();
     for places in [0, 257, usize::MAX] {
         let error = HotKeys::with_places(table(), places).unwrap_err();
-        assert_eq!(error, ConfigError::Shards { shards: places });
+        assert_eq!(error, ConfigError::Places { places });
     }
     for (asked, places) in [(1, 1), (2, 2), (3, 4), (129, 256), (256, 256)] {
         let limiter = HotKeys::with_places(table(), asked).unwrap();

@@ -167,9 +167,9 @@ fn sticky_of(clock: &CountingClock, name: &'static str, limiter: &dyn Limiter) -
 fn sticky(clock: &CountingClock) -> Vec<Cost> {
     const IN_RANGE: &str = "the numbers are in range";
     let window = SlidingWindow::with_clock(rate!(2 / minute), 60, clock).expect(IN_RANGE);
-    let window = Sticky::with_places(window, SHARDS, clock).expect(IN_RANGE);
+    let window = Sticky::builder(window).places(SHARDS).clock(clock).build().expect(IN_RANGE);
     let bucket = TokenBucket::with_clock(quota!(2 / minute), clock);
-    let bucket = Sticky::with_places(bucket, SHARDS, clock).expect(IN_RANGE);
+    let bucket = Sticky::builder(bucket).places(SHARDS).clock(clock).build().expect(IN_RANGE);
 
     let name = "sticky token_bucket";
     let mut costs = sticky_of(clock, name, &bucket);
