@@ -54,6 +54,20 @@ pub struct Line {
     /// What its keys are, if it has any.
     #[serde(flatten)]
     pub of_keys: Option<OfKeys>,
+    /// The run that it was measured in. Lines of earlier versions have none.
+    #[serde(flatten)]
+    pub run: Option<Run>,
+}
+
+/// A run of `contend`, as each of its lines tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The machine.
+    pub machine: String,
+    /// The length of a turn, in milliseconds.
+    pub turn_ms: u64,
+    /// Whether each thread was bound to a core.
+    pub pinned: bool,
 }
 
 /// The keys of a limiter that keeps them apart.
@@ -125,7 +139,14 @@ impl Line {
             quiet: quiet.len(),
             baseline,
             of_keys,
+            run: None,
         }
+    }
+
+    /// The store that a limiter of many keys is, or else the limiter's name.
+    #[must_use]
+    pub fn store(&self) -> &'static str {
+        self.of_keys.map_or(self.limiter, |of_keys| of_keys.store)
     }
 
     /// Reads a line as `--json` prints it.
@@ -232,7 +253,14 @@ mod tests {
         assert_eq!(json["worst_ns"]["max"], 54_321.0);
         assert_eq!(json["fairness_1ms"]["median"], 0.954);
         assert_eq!(json["fairness_1ms"]["min"], 0.25);
+        let run = Run { machine: "abacus".to_owned(), turn_ms: 20, pinned: true };
+        let told = Line { run: Some(run.clone()), ..line };
+        let told = serde_json::to_value(&told).expect("a line is plain data");
+        assert_eq!((&told["machine"], &told["pinned"]), (&"abacus".into(), &true.into()));
+        let told = Line::from_json(&told.to_string()).expect("it has just been written");
+        assert_eq!(told.run, Some(run));
         let read = Line::from_json(&json.to_string()).expect("it has just been written");
+        assert_eq!(read.run, None);
         assert_eq!(table(&[&read], &[], Style::Markdown).to_string(), text);
         // What other tools read.
         let fields = ["limiter", "op", "threads", "keys", "mops", "admitted", "bound", "excess"];

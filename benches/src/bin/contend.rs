@@ -21,7 +21,7 @@ use sluicegate_benches::latency;
 use sluicegate_benches::machine::Machine;
 use sluicegate_benches::page::{self, Page};
 use sluicegate_benches::progress::Progress;
-use sluicegate_benches::report::{self, Case, Line, Style};
+use sluicegate_benches::report::{self, Case, Line, Run, Style};
 use sluicegate_benches::round::{self, Plan, Round};
 use sluicegate_benches::subject::{self, Op, Subject, Visitor};
 use sluicegate_benches::watch::{self, Seen, Sum, Watch};
@@ -45,6 +45,8 @@ Columns, and fields of --json:
               fastest, all rounds together
   in 1 ms     fairness_1ms: the same in every millisecond of a turn; median, and in brackets the
               least. From two threads on
+  machine     what it was measured on; turn_ms: length of a turn; pinned: threads bound to cores
+              (only in --json)
   quiet       rounds in which no thread had to wait for a processor, of all
   excess      permits granted beyond burst + rate x time
 
@@ -210,8 +212,11 @@ fn main() -> ExitCode {
     progress.end();
 
     let nanos_per_tick = latency::nanos_per_tick();
-    let line =
-        |entry: &Entry| Line::of(entry.case, &entry.rounds, entry.seen.figures(nanos_per_tick));
+    let run = Run { machine: machine.to_string(), turn_ms: args.ms, pinned: args.pin };
+    let line = |entry: &Entry| {
+        let line = Line::of(entry.case, &entry.rounds, entry.seen.figures(nanos_per_tick));
+        Line { run: Some(run.clone()), ..line }
+    };
     let lines: Vec<Line> = entries.iter().map(line).collect();
     if args.json {
         for line in &lines {

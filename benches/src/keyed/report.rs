@@ -65,7 +65,7 @@ pub fn table(lines: &[Line], topic: Topic<'_>, threads: &[usize], style: Style) 
     let of_topic: Vec<&Line> = lines.iter().filter(|line| Topic::of(line) == Some(topic)).collect();
     let stores = names(&of_topic);
     let find = |store: &str, threads: usize| {
-        let is_it = |line: &&&Line| name(line) == store && line.threads == threads;
+        let is_it = |line: &&&Line| line.store() == store && line.threads == threads;
         of_topic.iter().find(is_it).copied()
     };
 
@@ -113,14 +113,9 @@ pub fn table(lines: &[Line], topic: Topic<'_>, threads: &[usize], style: Style) 
     table
 }
 
-/// The store of a line.
-fn name(line: &Line) -> &'static str {
-    line.of_keys.map_or(line.limiter, |of_keys| of_keys.store)
-}
-
 fn names(lines: &[&Line]) -> Vec<&'static str> {
     let mut names = Vec::new();
-    for name in lines.iter().map(|line| name(line)) {
+    for name in lines.iter().map(|line| line.store()) {
         if !names.contains(&name) {
             names.push(name);
         }

@@ -30,6 +30,7 @@ fn line(limiter: &'static str, op: Op, threads: usize) -> Line {
         quiet: 3,
         baseline: "governor",
         of_keys: None,
+        run: None,
     }
 }
 
