@@ -6,7 +6,10 @@
 
 mod keys;
 mod sharded;
+mod table;
 mod windows;
+
+pub use self::table::table;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use sluicegate_benches::costs::{self, Cost};
-use sluicegate_benches::report::{self, Style};
+use sluicegate_benches::report::Style;
 
 const LEGEND: &str = "\
 Counted on a build of the same source that counts every atomic operation, for a call that nobody
@@ -30,7 +30,7 @@ struct Args {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// Print the table of docs/benchmarks.md
+    /// Print the table in Markdown, as it stands in docs/benchmarks.md
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
 }
@@ -43,7 +43,8 @@ fn main() -> ExitCode {
             println!("{}", serde_json::to_string(cost).expect("a cost is plain data"));
         }
     } else {
-        print(&costs, if args.markdown { Style::Markdown } else { Style::Plain });
+        let style = if args.markdown { Style::Markdown } else { Style::Plain };
+        println!("{}\n\n{LEGEND}", costs::table(&costs, style));
     }
 
     let writers: Vec<&Cost> =
@@ -52,18 +53,4 @@ fn main() -> ExitCode {
         eprintln!("{}: {} writes", cost.limiter, cost.verb);
     }
     if writers.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn print(costs: &[Cost], style: Style) {
-    let mut table = report::new_table(style);
-    table.set_header(["verb", "clock", "shared", "terms", "stores", "RMWs", "limiters"]);
-    for rows in costs::by_verb(costs) {
-        let &Cost { verb, clock_reads, loads, loads_of_terms, stores, rmws, .. } = rows[0];
-        let counts = [clock_reads, loads, loads_of_terms, stores, rmws];
-        let limiters: Vec<&str> = rows.iter().map(|cost| cost.limiter).collect();
-        let cells = [verb.to_owned()].into_iter().chain(counts.map(|count| count.to_string()));
-        table.add_row(cells.chain([limiters.join(", ")]));
-    }
-    report::align(&mut table, &[0, 6]);
-    println!("{table}\n\n{LEGEND}");
 }
