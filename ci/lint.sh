@@ -24,6 +24,7 @@ for file in $(grep -rlwE 'Relaxed|Acquire|Release|AcqRel|SeqCst' src --include='
 done
 
 ci/memory-ordering.sh --check || fail "docs/memory-ordering.md"
+cargo run -q -p sluicegate-benches --bin tables -- --check || fail "docs/benchmarks.md"
 
 # A comment of documentation opens with a verb or a noun: "Returns", "Number of".
 openings=$(git ls-files -co --exclude-standard 'src/*.rs' | xargs awk -f ci/openings.awk) || {

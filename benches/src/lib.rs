@@ -14,6 +14,7 @@ pub mod plot;
 pub mod progress;
 pub mod rates;
 pub mod report;
+pub mod results;
 pub mod round;
 pub mod spread;
 pub mod subject;

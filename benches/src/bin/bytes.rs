@@ -62,7 +62,7 @@ struct Args {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// Print the table of docs/benchmarks.md
+    /// Print the table in Markdown
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
     /// Only limiters whose name contains this
