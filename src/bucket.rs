@@ -65,6 +65,7 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
+use crate::config::error::ConfigError;
 use crate::contention::Contention;
 use crate::decision::snapshot::Snapshot;
 use crate::sync::Ordering::{Acquire, Relaxed};
@@ -95,9 +96,14 @@ pub(crate) struct ContendedLine<L> {
 }
 
 impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
-    /// Creates a limiter on `terms` that holds `initial` tokens.
-    pub(crate) fn new(terms: Terms, initial: u64, clock: C) -> BucketCore<C, L> {
-        let balance = initial.saturating_mul(terms.token).min(terms.capacity) as i64;
+    /// Creates a limiter on `terms` that is full.
+    pub(crate) fn new(terms: Terms, clock: C) -> BucketCore<C, L> {
+        BucketCore::holding(terms, u64::MAX, clock)
+    }
+
+    /// Creates a limiter on `terms` that holds `tokens`, as far as there is capacity.
+    fn holding(terms: Terms, tokens: u64, clock: C) -> BucketCore<C, L> {
+        let balance = tokens.saturating_mul(terms.token).min(terms.capacity) as i64;
         let terms = Terms {
             origin_nanos: clock.now_nanos(),
             base: Level::ZERO.accrued_at(balance),
@@ -114,6 +120,19 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             changing: AtomicWord::new(0),
             healed: AtomicWord::new(0),
         }
+    }
+
+    /// Creates the limiter anew, with `tokens` instead of what it holds.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Initial`] if that is more than the burst.
+    pub(crate) fn starting_with(self, tokens: u64) -> Result<BucketCore<C, L>, ConfigError> {
+        let quota = self.terms().quota();
+        if tokens > quota.burst() {
+            return Err(ConfigError::Initial { initial: tokens, burst: quota.burst() });
+        }
+        Ok(BucketCore::holding(Terms::of_quota(quota), tokens, self.clock))
     }
 
     pub(crate) fn clock(&self) -> &C {

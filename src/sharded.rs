@@ -196,7 +196,7 @@ impl Sharded {
     /// machine runs at once.
     #[cfg(feature = "std")]
     #[must_use]
-    pub fn new(quota: Quota) -> Sharded {
+    pub fn new(quota: impl Into<Quota>) -> Sharded {
         Sharded::with_clock(quota, DefaultClock::default())
     }
 }
@@ -206,8 +206,8 @@ impl<C: Clock> Sharded<C> {
     /// at once. Reads the clock twice.
     #[cfg(feature = "std")]
     #[must_use]
-    pub fn with_clock(quota: Quota, clock: C) -> Sharded<C> {
-        Sharded::of(quota, places(0), clock)
+    pub fn with_clock(quota: impl Into<Quota>, clock: C) -> Sharded<C> {
+        Sharded::of(quota.into(), places(0), clock)
     }
 }
 

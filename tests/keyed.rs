@@ -46,7 +46,7 @@ fn keyed<K: std::hash::Hash + Eq>(
     quota: Quota,
     clock: &ManualClock,
 ) -> Keyed<K, Buckets<&ManualClock>> {
-    Keyed::with(Buckets::with_clock(quota, clock).unwrap()).unwrap()
+    Keyed::with(Buckets::with_clock(quota, clock))
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn the_tier_of_a_key_is_a_function_of_it() {
         "paying" => *paying.lock().unwrap(),
         _ => usize::MAX,
     };
-    let users = Keyed::with(Buckets::tiered_with_clock(quotas, tier, &clock).unwrap()).unwrap();
+    let users = Keyed::with(Buckets::tiered_with_clock(quotas, tier, &clock).unwrap());
     for (key, burst) in [("free", 1), ("paying", 10), ("root", 100)] {
         assert_eq!(users.try_acquire(key, 1).unwrap().limit(), burst);
         assert_eq!(users.peek(key, 0).unwrap().remaining(), burst - 1);
@@ -159,7 +159,7 @@ fn any_limiter_can_be_a_keys() {
     let clock = ManualClock::at(86_400_000_000_000);
     let make =
         |key: &u64| SlidingLog::with_clock(rate!(3 / minute), &clock).map(|log| (key, log).1);
-    let logs = Keyed::with(Each::with_clock(|key| make(key).unwrap(), &clock)).unwrap();
+    let logs = Keyed::with(Each::with_clock(|key| make(key).unwrap(), &clock));
     for _ in 0..3 {
         logs.try_acquire(&1, 1).unwrap();
         clock.advance(SECOND);
@@ -183,7 +183,7 @@ fn a_limiter_may_be_of_the_key() {
         |key: &u64| TokenBucket::with_clock(quota!(1 / second).with_burst(*key).unwrap(), &clock),
         &clock,
     );
-    let users = Keyed::with(each).unwrap();
+    let users = Keyed::with(each);
     for key in [1, 7, 100] {
         assert_eq!(users.try_acquire_up_to(&key, 1_000).unwrap().permits(), key);
     }
@@ -245,7 +245,7 @@ impl Hasher for Parity {
 #[test]
 fn the_worst_of_hashers_is_only_slow() {
     let clock = ManualClock::new();
-    let users = Keyed::<u64, _>::builder(Buckets::with_clock(quota!(2 / second), &clock).unwrap())
+    let users = Keyed::<u64, _>::builder(Buckets::with_clock(quota!(2 / second), &clock))
         .hasher(BuildHasherDefault::<Parity>::default())
         .build()
         .unwrap();
@@ -289,12 +289,11 @@ impl<K: ToString + ?Sized> Observe<K> for Told {
 fn an_observer_is_told_of_each_decision() {
     let clock = ManualClock::new();
     let told = Told::default();
-    let users =
-        Keyed::<String, _>::builder(Buckets::with_clock(quota!(2 / second), &clock).unwrap())
-            .observer(&told)
-            .max_keys(1)
-            .build()
-            .unwrap();
+    let users = Keyed::<String, _>::builder(Buckets::with_clock(quota!(2 / second), &clock))
+        .observer(&told)
+        .max_keys(1)
+        .build()
+        .unwrap();
     let _ = users.try_acquire("ada", 1);
     let _ = users.try_acquire_up_to("ada", 5);
     let _ = users.try_acquire("ada", 2);
@@ -308,15 +307,7 @@ fn an_observer_is_told_of_each_decision() {
 
 #[test]
 fn a_set_up_that_cannot_be_is_refused() {
-    let half = quota!(4 / second).with_initial(2).unwrap();
-    let initial = ConfigError::KeyInitial { initial: 2, burst: 4 };
-    assert_eq!(Buckets::new(half).unwrap_err(), initial);
-    assert_eq!(Keyed::<u64>::new(half).unwrap_err(), initial);
-    assert_eq!(
-        Keyed::<u64>::new(quota!(1 / second)).unwrap().reconfigure(half, Carry::Keep),
-        Err(initial)
-    );
-    let none = Keyed::<u64, _>::builder(Buckets::new(quota!(1 / second)).unwrap()).max_keys(0);
+    let none = Keyed::<u64, _>::builder(Buckets::new(quota!(1 / second))).max_keys(0);
     assert_eq!(none.build().unwrap_err(), ConfigError::Keys { keys: 0 });
     let tiers = |count| Buckets::tiered(vec![quota!(1 / second); count], |_: &u64| 0).map(|_| ());
     assert_eq!(tiers(0), Err(ConfigError::Count { count: 0 }));
@@ -327,7 +318,7 @@ fn a_set_up_that_cannot_be_is_refused() {
 #[test]
 fn a_keyed_limiter_can_be_shared_and_shown() {
     fn shared<T: Send + Sync>(_: &T) {}
-    let users = Keyed::<String>::new(quota!(1 / second)).unwrap();
+    let users = Keyed::<String>::new(quota!(1 / second));
     shared(&users);
     users.try_acquire("ada", 1).unwrap();
     let text = format!("{users:?} {:?}", users.limiter());

@@ -64,9 +64,11 @@ fn reset_starts_again_from_full() {
     let clock = ManualClock::new();
     let bucket = Bucket::with_clock(quota!(10 / second), &clock);
     bucket.force(20).unwrap();
-    let quota = quota!(100 / second, burst 20).with_initial(1).unwrap();
-    bucket.reconfigure(quota, Carry::Reset);
-    assert_eq!(remaining(&bucket), 20, "initial tokens are for new limiters");
+    bucket.reconfigure(quota!(100 / second, burst 20), Carry::Reset);
+    assert_eq!(remaining(&bucket), 20);
+    let bucket = Bucket::with_clock(quota!(10 / second), &clock).starting_with(1).unwrap();
+    bucket.reset();
+    assert_eq!(remaining(&bucket), 10, "what it started with is for new limiters");
 }
 
 #[test]

@@ -102,7 +102,8 @@ fn op() -> impl Strategy<Value = Op> + Clone {
 }
 
 fn limiter(setup: Setup, shards: usize, clock: &ManualClock) -> Sharded<&ManualClock> {
-    Sharded::builder(setup.quota()).shards(shards).clock(clock).build().unwrap()
+    let limiter = Sharded::builder(setup.quota()).shards(shards).clock(clock).build().unwrap();
+    limiter.starting_with(setup.initial()).unwrap()
 }
 
 proptest! {

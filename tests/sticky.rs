@@ -193,7 +193,7 @@ fn a_denial_of_some_is_not_one_of_fewer_and_is_forgotten_when_told_to() {
 fn a_denial_is_remembered_for_the_number_of_permits_that_were_asked_for_and_no_other() {
     let clock = ManualClock::new();
     let bucket =
-        |quota: Quota, left| TokenBucket::with_clock(quota.with_initial(left).unwrap(), &clock);
+        |quota: Quota, left| TokenBucket::with_clock(quota, &clock).starting_with(left).unwrap();
     let all =
         All::new([bucket(quota!(1 / second, burst 10), 0), bucket(quota!(1 / minute, burst 2), 1)])
             .unwrap();

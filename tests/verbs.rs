@@ -73,9 +73,11 @@ fn a_denial_says_what_to_do_about_it() {
 fn a_new_limiter_is_full_unless_told_otherwise() {
     let clock = ManualClock::new();
     each_kind(&clock, |limiter| assert_eq!(limiter.peek(0).unwrap().remaining(), 10));
-    for initial in [0, 3, 10] {
-        let quota = quota!(10 / second).with_initial(initial).unwrap();
-        assert_eq!(bucket(quota, &clock).drain().permits(), initial);
+    for tokens in [0, 3, 10] {
+        let bucket = bucket(quota!(10 / second), &clock).starting_with(tokens).unwrap();
+        assert_eq!(bucket.drain().permits(), tokens);
+        let meter = LeakyBucket::meter_with_clock(rate!(10 / second), &clock);
+        assert_eq!(meter.starting_with(tokens).unwrap().level(), 10 - tokens);
     }
 }
 

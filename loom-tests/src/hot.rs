@@ -57,7 +57,7 @@ pub type Users = Keyed<u64, Buckets<Arc<TestClock>>, Plain>;
 stores! {
     Table, |quota, clock| Table::builder_with(quota, Plain::default(), clock).keys(1).unwrap();
     Users, |quota, clock| {
-        let buckets = Buckets::with_clock(quota, clock).unwrap();
+        let buckets = Buckets::with_clock(quota, clock);
         Keyed::builder(buckets).hasher(Plain::default()).build().unwrap()
     };
 }

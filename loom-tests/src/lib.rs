@@ -51,3 +51,14 @@ pub type Bucket = sluicegate::TokenBucket<TestClock>;
 pub fn bucket(quota: sluicegate::Quota) -> Arc<Bucket> {
     Arc::new(Bucket::with_clock(quota, TestClock::new()))
 }
+
+/// The same, with `tokens` at first.
+///
+/// # Panics
+///
+/// If that is more than the burst.
+#[must_use]
+pub fn bucket_with(tokens: u64, quota: sluicegate::Quota) -> Arc<Bucket> {
+    let bucket = Bucket::with_clock(quota, TestClock::new());
+    Arc::new(bucket.starting_with(tokens).expect("no more than the burst"))
+}

@@ -49,7 +49,7 @@ pub(crate) enum Undo {
 impl Reference {
     pub(crate) fn of_bucket(quota: Quota, now_nanos: u64) -> Reference {
         let plan = bucket::Plan::of_quota(quota);
-        let mirror = bucket::Mirror::new(plan, quota.initial(), now_nanos);
+        let mirror = bucket::Mirror::new(plan, quota.burst(), now_nanos);
         Reference::new(Mirror::Bucket(mirror), Vec::new())
     }
 

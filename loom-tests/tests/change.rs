@@ -13,7 +13,9 @@ use std::time::Duration;
 use sluicegate::{Carry, Quota, Refill, quota};
 use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::orders::{Scene, assert_one_after_the_other};
-use sluicegate_loom_tests::{ANY, Admission, Bucket, Ledger, SECOND, bucket, check, once, race};
+use sluicegate_loom_tests::{
+    ANY, Admission, Bucket, Ledger, SECOND, bucket, bucket_with, check, once, race,
+};
 
 // Three quotas that have little in common.
 const ONE: Quota = quota!(1 / second, burst 4);
@@ -70,7 +72,7 @@ fn a_reading_is_never_from_mixed_terms() {
 /// Every pair of changes that shows in which order they were made.
 #[test]
 fn two_changes_leave_one_of_them() {
-    let half = once(|| bucket(THREE.with_initial(3).unwrap()).snapshot());
+    let half = once(|| bucket_with(3, THREE).snapshot());
     let changes = [
         // Of three tokens this keeps two.
         Op::Reconfigure(TWO, Carry::Keep),
@@ -144,7 +146,7 @@ fn a_change_is_not_retroactive() {
         },
     ];
     check(3, move || {
-        let bucket = bucket(SLOW.with_initial(1).unwrap());
+        let bucket = bucket_with(1, SLOW);
         let mut admitted: Ledger =
             race(&bucket, acts, |bucket, act| act(bucket)).into_iter().collect();
         admitted.push(Admission::of(bucket.try_acquire_up_to(9)));

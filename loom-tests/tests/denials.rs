@@ -144,7 +144,11 @@ fn a_sticky_denial_is_forgotten_when_it_is_said_so() {
             let bucket = Bucket::with_clock(EIGHT, TestClock::new());
             assert!(bucket.try_acquire(1).is_ok());
             let sticky = Arc::new(
-                Sticky::builder(bucket).places(1).clock(TestClock::new()).build().unwrap(),
+                sluicegate::Sticky::builder(bucket)
+                    .places(1)
+                    .clock(TestClock::new())
+                    .build()
+                    .unwrap(),
             );
             let [granted, _] = race(&sticky, [ask, change], |sticky, act| act(sticky));
             assert!(granted || ask(&sticky), "refused for what is there");
@@ -165,8 +169,9 @@ fn a_sticky_denial_of_before_a_change_is_not_remembered_after_it() {
     check(3, move || {
         let window = FixedWindow::with_clock(rate!(1 / second), TestClock::new()).unwrap();
         assert!(window.try_acquire(1).is_ok());
-        let sticky =
-            Arc::new(Sticky::builder(window).places(1).clock(TestClock::new()).build().unwrap());
+        let sticky = Arc::new(
+            sluicegate::Sticky::builder(window).places(1).clock(TestClock::new()).build().unwrap(),
+        );
         let [granted, _] = race(&sticky, [ask, reset], |sticky, act| act(sticky));
         assert!(granted || ask(&sticky), "refused for what is there");
     });

@@ -53,7 +53,7 @@ fn users(quota: Quota, max_keys: usize) -> Arc<Users> {
     TestClock::run_ahead(0);
     let clock = Arc::new(TestClock::new());
     clock.set(NOW);
-    let buckets = Buckets::with_clock(quota, Arc::clone(&clock)).unwrap();
+    let buckets = Buckets::with_clock(quota, Arc::clone(&clock));
     let builder = Keyed::builder(buckets).hasher(Plain::default()).max_keys(max_keys);
     Arc::new(Users { keyed: builder.build().unwrap(), clock })
 }

@@ -39,7 +39,7 @@ fn scenes() -> [Scene; 3] {
         // Two and a half are left.
         Scene { quota: SMOOTH, now_nanos: SECOND / 2, before: vec![Op::Force(1)] },
         // Idle for so long that every first decision clamps.
-        Scene { quota: SMOOTH.with_initial(0).unwrap(), now_nanos: 10 * SECOND, before: vec![] },
+        Scene { quota: SMOOTH, now_nanos: 10 * SECOND, before: vec![] },
         // A debt of one, in the middle of a step.
         Scene { quota: STEPS, now_nanos: 10 * SECOND, before: vec![Op::Force(4)] },
     ]

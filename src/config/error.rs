@@ -43,7 +43,8 @@ pub enum ConfigError {
         /// The given burst.
         burst: u64,
     },
-    /// A [`Quota`](crate::Quota) starts with more tokens than its burst.
+    /// A limiter is to start with more tokens than its burst: see
+    /// [`TokenBucket::starting_with`](crate::TokenBucket::starting_with).
     Initial {
         /// The given initial tokens.
         initial: u64,
@@ -142,14 +143,6 @@ pub enum ConfigError {
         /// The given period.
         period: Duration,
     },
-    /// The keys of a keyed limiter start with less than the burst. An idle key is forgotten once it
-    /// is full, so a new key must start full.
-    KeyInitial {
-        /// The given initial tokens.
-        initial: u64,
-        /// The quota's burst.
-        burst: u64,
-    },
     /// The keys of a `KeyTable` have an interval refill, which it does not support.
     KeyRefill {
         /// The given refill.
@@ -189,7 +182,7 @@ impl ConfigError {
             ConfigError::Period { .. } => "period",
             ConfigError::TooFast { .. } | ConfigError::KeyRate { .. } => "rate",
             ConfigError::Burst { .. } | ConfigError::KeyBurst { .. } => "burst",
-            ConfigError::Initial { .. } | ConfigError::KeyInitial { .. } => "initial",
+            ConfigError::Initial { .. } => "initial",
             ConfigError::MaxDebt { .. } => "max_debt",
             ConfigError::EmissionInterval { .. } => "interval",
             ConfigError::Tolerance { .. } => "tolerance",
@@ -218,7 +211,6 @@ impl ConfigError {
             ConfigError::Period { .. } => "period must be from 1 ns to 100 years",
             ConfigError::TooFast { .. } => "rate must be at most 2^31 permits per second",
             ConfigError::Burst { .. } => "burst must be from 1 to 2^32",
-            ConfigError::Initial { .. } => "initial must be from 0 to the burst",
             ConfigError::MaxDebt { .. } => "max_debt must be from 0 to 2^32 - 1",
             _ => self.rule(),
         }
@@ -248,7 +240,6 @@ impl ConfigError {
             ConfigError::Capacity { .. } => "must be from the limit to what there may be",
             ConfigError::KeyBurst { .. } => "must be from 1 to 2^25 in a table",
             ConfigError::KeyRate { .. } => "must be at most 2^27 permits per second in a table",
-            ConfigError::KeyInitial { .. } => "must be the burst, as a key unseen is a full one",
             ConfigError::KeyRefill { .. } => "must be smooth in a table",
             ConfigError::Tier { .. } => {
                 "must share a unit of time with those before it: at least 16 of it to a token, \
@@ -274,8 +265,7 @@ impl fmt::Display for ConfigError {
             ConfigError::TooFast { permits, period } | ConfigError::KeyRate { permits, period } => {
                 write!(f, "{permits} per {period:?}")?;
             }
-            ConfigError::Initial { initial, burst }
-            | ConfigError::KeyInitial { initial, burst } => write!(f, "{initial} of {burst}")?,
+            ConfigError::Initial { initial, burst } => write!(f, "{initial} of {burst}")?,
             ConfigError::Tolerance { tolerance, interval } => {
                 write!(f, "{tolerance:?} at an interval of {interval:?}")?;
             }

@@ -67,7 +67,6 @@ macro_rules! rate {
 /// |---|---|
 /// | `burst 20` | [`with_burst`](Quota::with_burst) |
 /// | `refill interval` or `refill smooth` | [`with_refill`](Quota::with_refill) |
-/// | `initial 5` | [`with_initial`](Quota::with_initial) |
 /// | `max_debt 0` | [`with_max_debt`](Quota::with_max_debt) |
 ///
 /// Text in the same syntax can be parsed at run time: see [`Quota`]'s `FromStr`.
@@ -121,9 +120,6 @@ macro_rules! __quota_part {
     (refill $quota:ident, $value:expr) => {
         $quota.with_refill($value)
     };
-    (initial $quota:ident, $value:expr) => {
-        $crate::literal::quota($quota.with_initial($value))
-    };
     (max_debt $quota:ident, $value:expr) => {
         $crate::literal::quota($quota.with_max_debt($value))
     };
@@ -131,7 +127,7 @@ macro_rules! __quota_part {
         ::core::compile_error!(::core::concat!(
             "quota has a part `",
             ::core::stringify!($part),
-            "`: must be burst, refill, initial or max_debt",
+            "`: must be burst, refill or max_debt",
         ))
     };
 }

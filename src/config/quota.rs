@@ -15,7 +15,6 @@ use super::refill::Refill;
 /// |---|---|---|
 /// | burst | the rate's permits | 1 to 2^32 |
 /// | refill | [`Refill::Smooth`] | |
-/// | initial tokens | the burst | 0 to the burst |
 /// | debt that [`force`](crate::TokenBucket::force) may run up | the burst, at most 2^32 - 1 | 0 to 2^32 - 1 |
 ///
 /// # Examples
@@ -27,7 +26,7 @@ use super::refill::Refill;
 /// assert_eq!(quota, quota!(100 / second, burst 20));
 ///
 /// let api = quota!(500 / 15 minutes, burst 5_000).with_refill(Refill::Interval);
-/// assert_eq!(api.initial(), 5_000);
+/// assert_eq!(api.burst(), 5_000);
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +34,6 @@ pub struct Quota {
     rate: Rate,
     burst: u64,
     refill: Refill,
-    /// Initial tokens; the burst if `None`.
-    initial: Option<u64>,
     /// Largest debt; if `None` the burst, at most [`Quota::MAX_DEBT`].
     max_debt: Option<u64>,
 }
@@ -51,7 +48,7 @@ impl Quota {
     /// Creates a quota of `rate` with a burst of one period's permits.
     #[must_use]
     pub const fn new(rate: Rate) -> Quota {
-        Quota { rate, burst: rate.permits(), refill: Refill::Smooth, initial: None, max_debt: None }
+        Quota { rate, burst: rate.permits(), refill: Refill::Smooth, max_debt: None }
     }
 
     /// Creates a quota of `permits` per second, all of which may be taken at once.
@@ -97,7 +94,7 @@ impl Quota {
 
     /// Creates the quota of a limiter's terms, all of which were checked before.
     pub(crate) const fn in_force(rate: Rate, burst: u64, refill: Refill, max_debt: u64) -> Quota {
-        let quota = Quota { rate, burst, refill, initial: None, max_debt: None };
+        let quota = Quota { rate, burst, refill, max_debt: None };
         let is_default = quota.max_debt() == max_debt;
         Quota { max_debt: if is_default { None } else { Some(max_debt) }, ..quota }
     }
@@ -114,34 +111,18 @@ impl Quota {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Burst`] unless it is from 1 to 2^32, and [`ConfigError::Initial`] if more
-    /// initial tokens than the burst were set before.
+    /// [`ConfigError::Burst`] unless it is from 1 to 2^32.
     pub const fn with_burst(self, burst: u64) -> Result<Quota, ConfigError> {
         if burst == 0 || burst > Self::MAX_BURST {
             return Err(ConfigError::Burst { burst });
         }
-        match self.initial {
-            Some(initial) if initial > burst => Err(ConfigError::Initial { initial, burst }),
-            _ => Ok(Quota { burst, ..self }),
-        }
+        Ok(Quota { burst, ..self })
     }
 
     /// Returns the quota with the given refill.
     #[must_use]
     pub const fn with_refill(self, refill: Refill) -> Quota {
         Quota { refill, ..self }
-    }
-
-    /// Returns the quota with `initial` as the tokens that a new limiter starts with.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError::Initial`] if that is more than the burst.
-    pub const fn with_initial(self, initial: u64) -> Result<Quota, ConfigError> {
-        if initial > self.burst {
-            return Err(ConfigError::Initial { initial, burst: self.burst });
-        }
-        Ok(Quota { initial: Some(initial), ..self })
     }
 
     /// Returns the quota with `max_debt` tokens as the largest debt that `force` may run up.
@@ -174,15 +155,6 @@ impl Quota {
         self.refill
     }
 
-    /// Returns the tokens that a new limiter holds.
-    #[must_use]
-    pub const fn initial(self) -> u64 {
-        match self.initial {
-            Some(initial) => initial,
-            None => self.burst,
-        }
-    }
-
     /// Returns the largest debt that `force` may run up, in tokens.
     #[must_use]
     pub const fn max_debt(self) -> u64 {
@@ -196,8 +168,8 @@ impl Quota {
 
 impl Quota {
     /// Returns all parts, with the defaults of those that were not given.
-    fn parts(&self) -> (Rate, u64, Refill, u64, u64) {
-        (self.rate, self.burst, self.refill, self.initial(), self.max_debt())
+    fn parts(&self) -> (Rate, u64, Refill, u64) {
+        (self.rate, self.burst, self.refill, self.max_debt())
     }
 }
 
@@ -215,6 +187,10 @@ impl Hash for Quota {
     }
 }
 
+/// A bare rate is a quota whose burst is one period's permits, as for [`Quota::new`].
+///
+/// So every constructor that takes a quota takes a rate too. Mind the burst: `6_000 / minute` admits
+/// 6,000 at one instant, `100 / second`, which is the same rate, only 100.
 impl From<Rate> for Quota {
     fn from(rate: Rate) -> Quota {
         Quota::new(rate)
@@ -233,9 +209,9 @@ mod tests {
     #[test]
     fn the_parts_left_out_follow_the_burst() {
         let quota = quota!(100 / second);
-        assert_eq!((quota.burst(), quota.initial(), quota.max_debt()), (100, 100, 100));
+        assert_eq!((quota.burst(), quota.max_debt()), (100, 100));
         let quota = quota.with_burst(7).unwrap();
-        assert_eq!((quota.burst(), quota.initial(), quota.max_debt()), (7, 7, 7));
+        assert_eq!((quota.burst(), quota.max_debt()), (7, 7));
         let widest = Quota::new(rate!(4_294_967_296 / minute));
         assert_eq!((widest.burst(), widest.max_debt()), (1 << 32, (1 << 32) - 1));
     }
@@ -251,7 +227,7 @@ mod tests {
     fn a_quota_of_one_at_a_time_has_a_burst_of_one_whatever_the_rate() {
         let quota = Quota::one_at_a_time(rate!(100 / 3 minutes));
         assert_eq!(quota.rate(), rate!(100 / 3 minutes));
-        assert_eq!((quota.burst(), quota.initial(), quota.max_debt()), (1, 1, 1));
+        assert_eq!((quota.burst(), quota.max_debt()), (1, 1));
     }
 
     #[test]
@@ -260,11 +236,6 @@ mod tests {
         let refused = [
             (quota.with_burst(0), "burst is 0: must be from 1 to 2^32"),
             (quota.with_burst(1 + (1 << 32)), "burst is 4294967297: must be from 1 to 2^32"),
-            (quota.with_initial(11), "initial is 11 of 10: must be from 0 to the burst"),
-            (
-                quota.with_initial(10).and_then(|quota| quota.with_burst(9)),
-                "initial is 10 of 9: must be from 0 to the burst",
-            ),
             (quota.with_max_debt(1 << 32), "max_debt is 4294967296: must be from 0 to 2^32 - 1"),
         ];
         for (quota, text) in refused {
@@ -280,14 +251,13 @@ mod tests {
             state.finish()
         };
         let quota = quota!(10 / second);
-        let given = quota.with_initial(10).and_then(|quota| quota.with_max_debt(10)).unwrap();
+        let given = quota.with_max_debt(10).unwrap();
         assert_eq!((quota, hash_of(quota)), (given, hash_of(given)));
         let others = [
             quota!(10 / minute),
             quota!(11 / second, burst 10),
             quota.with_burst(9).unwrap(),
             quota.with_refill(Refill::Interval),
-            quota.with_initial(9).unwrap(),
             quota.with_max_debt(9).unwrap(),
         ];
         for other in others {
@@ -298,13 +268,12 @@ mod tests {
 
     #[test]
     fn a_part_that_was_given_stays_when_another_is() {
-        let quota = quota!(10 / second).with_refill(Refill::Interval).with_initial(5).unwrap();
-        for burst in [5, 6, 10, 11] {
+        let quota = quota!(10 / second).with_refill(Refill::Interval).with_max_debt(5).unwrap();
+        for burst in [1, 5, 6, 10, 11] {
             let quota = quota.with_burst(burst).unwrap();
-            assert_eq!((quota.burst(), quota.initial()), (burst, 5));
+            assert_eq!((quota.burst(), quota.max_debt()), (burst, 5));
             assert_eq!((quota.rate(), quota.refill()), (rate!(10 / second), Refill::Interval));
         }
-        assert!(quota.with_burst(4).is_err());
         assert!(quota.with_burst(Quota::MAX_BURST).is_ok());
         assert!(quota.with_max_debt(Quota::MAX_DEBT).is_ok());
     }

@@ -5,8 +5,7 @@
 //! quota  = rate *( "," part )          500 / 15 minutes, burst 50, refill interval
 //! period = [ count ] unit
 //! unit   = ns us ms second minute hour day, or a plural of the last four
-//! part   = "burst" count | "refill" ( "smooth" | "interval" )
-//!        | "initial" count | "max_debt" count
+//! part   = "burst" count | "refill" ( "smooth" | "interval" ) | "max_debt" count
 //! ```
 //!
 //! Digits may be grouped: `5_000`. Permits may have a decimal point, and nothing is rounded: `2.5 /
@@ -107,9 +106,6 @@ impl fmt::Display for Quota {
         }
         if self.refill() != plain.refill() {
             write!(f, ", refill {}", self.refill())?;
-        }
-        if self.initial() != self.burst() {
-            write!(f, ", initial {}", self.initial())?;
         }
         if self.max_debt() != self.burst().min(Quota::MAX_DEBT) {
             write!(f, ", max_debt {}", self.max_debt())?;

@@ -97,7 +97,6 @@ mod verbs;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 
-use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 
 use super::when_full::Overflow;
@@ -151,11 +150,10 @@ pub(crate) type Hasher = std::hash::RandomState;
 /// use sluicegate::{Keyed, quota};
 ///
 /// // Each user has 100 a second, at most 20 at once.
-/// let users = Keyed::<String>::new(quota!(100 / second, burst 20))?;
+/// let users = Keyed::<String>::new(quota!(100 / second, burst 20));
 /// assert!(users.try_acquire("ada", 20).is_ok());
 /// assert!(users.try_acquire("ada", 1).is_err());
 /// assert!(users.try_acquire("bob", 1).is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Keyed<K, L: PerKey<K> = Buckets, S = Hasher, O = ()> {
     store: Store<K, L>,
@@ -165,27 +163,22 @@ pub struct Keyed<K, L: PerKey<K> = Buckets, S = Hasher, O = ()> {
 }
 
 impl<K: Hash + Eq> Keyed<K> {
-    /// Creates a store with a token bucket of `quota` for each key.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`Buckets::new`].
-    pub fn new(quota: Quota) -> Result<Keyed<K>, ConfigError> {
-        Keyed::with(Buckets::new(quota)?)
+    /// Creates a store with a token bucket of `quota` for each key. A bare rate has a burst of one
+    /// period's permits.
+    #[must_use]
+    pub fn new(quota: impl Into<Quota>) -> Keyed<K> {
+        Keyed::with(Buckets::new(quota))
     }
 }
 
 impl<K: Hash + Eq, L: PerKey<K>> Keyed<K, L> {
     /// Creates a store in which `limiter` limits each key.
-    ///
-    /// # Errors
-    ///
-    /// None: it never fails. The type is that of [`KeyedBuilder::build`].
-    pub fn with(limiter: L) -> Result<Keyed<K, L>, ConfigError>
+    #[must_use]
+    pub fn with(limiter: L) -> Keyed<K, L>
     where
         L::Clock: Clone,
     {
-        Keyed::builder(limiter).build()
+        Keyed::builder(limiter).store()
     }
 
     /// Returns a builder of a store in which `limiter` limits each key.

@@ -179,7 +179,7 @@ impl<K: Hash + ?Sized> KeyTable<K> {
     /// # Errors
     ///
     /// The same as for [`KeyTableBuilder::keys`].
-    pub fn with_keys(quota: Quota, keys: usize) -> Result<KeyTable<K>, ConfigError> {
+    pub fn with_keys(quota: impl Into<Quota>, keys: usize) -> Result<KeyTable<K>, ConfigError> {
         KeyTable::builder(quota).keys(keys)
     }
 
@@ -188,20 +188,21 @@ impl<K: Hash + ?Sized> KeyTable<K> {
     /// # Errors
     ///
     /// The same as for [`KeyTableBuilder::memory`].
-    pub fn with_memory(quota: Quota, bytes: usize) -> Result<KeyTable<K>, ConfigError> {
+    pub fn with_memory(quota: impl Into<Quota>, bytes: usize) -> Result<KeyTable<K>, ConfigError> {
         KeyTable::builder(quota).memory(bytes)
     }
 
-    /// Returns a builder of a table with `quota` per key.
-    pub fn builder(quota: Quota) -> KeyTableBuilder<K, DefaultHasher, DefaultClock> {
+    /// Returns a builder of a table with `quota` per key. A bare rate has a burst of one period's
+    /// permits.
+    pub fn builder(quota: impl Into<Quota>) -> KeyTableBuilder<K, DefaultHasher, DefaultClock> {
         KeyTable::builder_with(quota, DefaultHasher::default(), DefaultClock::default())
     }
 }
 
 impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
     /// Returns a builder of a table with `quota` per key, and with the given hasher and clock.
-    pub fn builder_with(quota: Quota, hasher: S, clock: C) -> KeyTableBuilder<K, S, C> {
-        KeyTableBuilder::new(quota, hasher, clock)
+    pub fn builder_with(quota: impl Into<Quota>, hasher: S, clock: C) -> KeyTableBuilder<K, S, C> {
+        KeyTableBuilder::new(quota.into(), hasher, clock)
     }
 }
 

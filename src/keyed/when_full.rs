@@ -60,7 +60,7 @@ impl<C: Clock> Overflow<C> {
             WhenFull::Deny => Overflow::Deny,
             WhenFull::Admit => Overflow::Admit,
             WhenFull::Share(quota) => {
-                let bucket = BucketCore::new(Terms::of_quota(quota), quota.initial(), clock);
+                let bucket = BucketCore::new(Terms::of_quota(quota), clock);
                 Overflow::Share(alloc::boxed::Box::new(bucket))
             }
         }

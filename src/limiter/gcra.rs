@@ -84,7 +84,7 @@ impl<C: Clock> Gcra<C> {
         tolerance: Duration,
         clock: C,
     ) -> Result<Gcra<C>, ConfigError> {
-        Ok(Gcra { core: BucketCore::new(terms(interval, tolerance)?, u64::MAX, clock) })
+        Ok(Gcra { core: BucketCore::new(terms(interval, tolerance)?, clock) })
     }
 
     /// Enforces `interval` and `tolerance` from now on; `carry` decides what happens to

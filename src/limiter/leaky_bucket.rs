@@ -3,6 +3,7 @@
 use crate::bucket::BucketCore;
 use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
+use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::config::rate::Rate;
 use crate::time::clock::Clock;
@@ -66,7 +67,7 @@ pub struct LeakyBucket<C = DefaultClock> {
 impl LeakyBucket {
     /// Creates a meter of `quota` on a clock of its own.
     #[must_use]
-    pub fn meter(quota: Quota) -> LeakyBucket {
+    pub fn meter(quota: impl Into<Quota>) -> LeakyBucket {
         LeakyBucket::meter_with_clock(quota, DefaultClock::default())
     }
 
@@ -78,17 +79,40 @@ impl LeakyBucket {
 }
 
 impl<C: Clock> LeakyBucket<C> {
-    /// Creates a meter of `quota` on `clock`, which is read once. The bucket is empty
-    /// unless the quota starts with fewer tokens than its burst.
+    /// Creates a meter of `quota` on `clock`, which is read once. The bucket is empty: it has
+    /// headroom for the whole burst. A bare rate overflows at one period's permits.
     #[must_use]
-    pub fn meter_with_clock(quota: Quota, clock: C) -> LeakyBucket<C> {
-        LeakyBucket { core: BucketCore::new(Terms::of_quota(quota), quota.initial(), clock) }
+    pub fn meter_with_clock(quota: impl Into<Quota>, clock: C) -> LeakyBucket<C> {
+        LeakyBucket { core: BucketCore::new(Terms::of_quota(quota.into()), clock) }
     }
 
     /// Creates a minimum interval of `period / permits` on `clock`, which is read once.
     #[must_use]
     pub fn min_interval_with_clock(rate: Rate, clock: C) -> LeakyBucket<C> {
         LeakyBucket::meter_with_clock(Quota::one_at_a_time(rate), clock)
+    }
+
+    /// Makes the limiter start with headroom for `tokens` permits, so with a level of the burst
+    /// less `tokens`, instead of empty.
+    ///
+    /// Otherwise the same as [`TokenBucket::starting_with`](crate::TokenBucket::starting_with).
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Initial`] if that is more than the burst.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{LeakyBucket, ManualClock, quota};
+    ///
+    /// let clock = ManualClock::new();
+    /// let meter = LeakyBucket::meter_with_clock(quota!(10 / second), &clock).starting_with(4)?;
+    /// assert_eq!(meter.level(), 6);
+    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// ```
+    pub fn starting_with(self, tokens: u64) -> Result<LeakyBucket<C>, ConfigError> {
+        Ok(LeakyBucket { core: self.core.starting_with(tokens)? })
     }
 
     /// Returns the permits that have not leaked out yet, with a fraction rounded up.
@@ -104,8 +128,8 @@ impl<C: Clock> LeakyBucket<C> {
     /// headroom.
     ///
     /// Otherwise the same as [`TokenBucket::reconfigure`](crate::TokenBucket::reconfigure).
-    pub fn reconfigure(&self, quota: Quota, carry: Carry) {
-        self.core.reconfigure(&Terms::of_quota(quota), carry, 0);
+    pub fn reconfigure(&self, quota: impl Into<Quota>, carry: Carry) {
+        self.core.reconfigure(&Terms::of_quota(quota.into()), carry, 0);
     }
 
     /// Returns the quota in force.

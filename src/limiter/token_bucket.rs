@@ -3,6 +3,7 @@
 use crate::bucket::BucketCore;
 use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
+use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
@@ -12,7 +13,8 @@ use super::verbs::verbs;
 /// A token bucket: it earns tokens at the quota's rate, holds at most the quota's
 /// burst of them, and spends one per permit.
 ///
-/// A new bucket is full unless the quota says otherwise. Smooth refill earns
+/// A new bucket is full; [`starting_with`](TokenBucket::starting_with) gives it less. A bare
+/// [`Rate`](crate::Rate) in place of a quota has a burst of one period's permits. Smooth refill earns
 /// continuously, to the nanosecond; interval refill earns all tokens of a period at its end.
 ///
 /// # Accuracy
@@ -66,7 +68,7 @@ pub struct TokenBucket<C = DefaultClock> {
 impl TokenBucket {
     /// Creates a bucket of `quota` on a clock of its own.
     #[must_use]
-    pub fn new(quota: Quota) -> TokenBucket {
+    pub fn new(quota: impl Into<Quota>) -> TokenBucket {
         TokenBucket::with_clock(quota, DefaultClock::default())
     }
 }
@@ -74,8 +76,33 @@ impl TokenBucket {
 impl<C: Clock> TokenBucket<C> {
     /// Creates a bucket of `quota` on `clock`, which is read once.
     #[must_use]
-    pub fn with_clock(quota: Quota, clock: C) -> TokenBucket<C> {
-        TokenBucket { core: BucketCore::new(Terms::of_quota(quota), quota.initial(), clock) }
+    pub fn with_clock(quota: impl Into<Quota>, clock: C) -> TokenBucket<C> {
+        TokenBucket { core: BucketCore::new(Terms::of_quota(quota.into()), clock) }
+    }
+
+    /// Makes the limiter start with `tokens` tokens instead of full: for a new limiter, as what it
+    /// has granted before no longer counts.
+    ///
+    /// Takes the limiter, so no other call is in progress. Steps of an interval refill are counted
+    /// from now on. Does not block or allocate. Reads the clock twice.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Initial`] if that is more than the burst.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ManualClock, TokenBucket, quota};
+    ///
+    /// let clock = ManualClock::new();
+    /// let bucket = TokenBucket::with_clock(quota!(100 / second, burst 20), &clock).starting_with(5)?;
+    /// assert!(bucket.try_acquire(5).is_ok());
+    /// assert!(bucket.try_acquire(1).is_err());
+    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// ```
+    pub fn starting_with(self, tokens: u64) -> Result<TokenBucket<C>, ConfigError> {
+        Ok(TokenBucket { core: self.core.starting_with(tokens)? })
     }
 
     /// Enforces `quota` from now on; `carry` decides what happens to the tokens.
@@ -83,7 +110,6 @@ impl<C: Clock> TokenBucket<C> {
     /// The change is live: each call sees all of the old quota or all of the new one. It
     /// is never retroactive: the time until now has earned at the old rate. With interval
     /// refill, the elapsed part of the period counts for the tokens that it was worth.
-    /// The new quota's initial tokens are ignored.
     ///
     /// Waits for other changes of this limiter that are in progress; only such changes wait
     /// for it. Does not allocate.
@@ -102,8 +128,8 @@ impl<C: Clock> TokenBucket<C> {
     /// assert_eq!(bucket.peek(0)?.remaining(), 50);
     /// # Ok::<(), Denied>(())
     /// ```
-    pub fn reconfigure(&self, quota: Quota, carry: Carry) {
-        self.core.reconfigure(&Terms::of_quota(quota), carry, 0);
+    pub fn reconfigure(&self, quota: impl Into<Quota>, carry: Carry) {
+        self.core.reconfigure(&Terms::of_quota(quota.into()), carry, 0);
     }
 
     /// Returns the quota in force.

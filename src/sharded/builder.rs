@@ -86,7 +86,7 @@ impl<C: Clock> ShardedBuilder<C> {
 impl<C: Clock> Sharded<C> {
     /// Creates a limiter with `shards` shards, a power of two.
     pub(super) fn of(quota: Quota, shards: usize, clock: C) -> Sharded<C> {
-        let root = BucketCore::new(Terms::of_quota(quota), quota.initial(), clock);
+        let root = BucketCore::new(Terms::of_quota(quota), clock);
         let limiter = Sharded { root, shards: Shards::new(shards) };
         limiter.set_quota_hint();
         limiter

@@ -2,6 +2,7 @@
 
 use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
+use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::decision::snapshot::Snapshot;
 use crate::time::clock::Clock;
@@ -11,6 +12,33 @@ use super::Sharded;
 use super::in_transit::InTransit;
 
 impl<C: Clock> Sharded<C> {
+    /// Makes the limiter start with `tokens` tokens, all of them in the root, instead of full.
+    ///
+    /// Otherwise the same as [`TokenBucket::starting_with`](crate::TokenBucket::starting_with).
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Initial`] if that is more than the burst.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::*;
+    ///
+    /// let clock = ManualClock::new();
+    /// let limiter = Sharded::builder(quota!(1_000 / second)).shards(4).clock(&clock).build()?.starting_with(10)?;
+    /// assert!(limiter.try_acquire(10).is_ok());
+    /// assert!(limiter.try_acquire(1).is_err());
+    /// # Ok::<(), ConfigError>(())
+    /// ```
+    pub fn starting_with(self, tokens: u64) -> Result<Sharded<C>, ConfigError> {
+        // The root that follows has lent no capacity, so the shards must have none.
+        self.change(|_| ());
+        let limiter = Sharded { root: self.root.starting_with(tokens)?, shards: self.shards };
+        limiter.set_quota_hint();
+        Ok(limiter)
+    }
+
     /// Enforces `quota` from now on; `carry` decides what becomes of the tokens, including those of
     /// the shards.
     ///
@@ -34,8 +62,8 @@ impl<C: Clock> Sharded<C> {
     /// assert_eq!(limiter.peek(0)?.remaining(), 50);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn reconfigure(&self, quota: Quota, carry: Carry) {
-        let terms = Terms::of_quota(quota);
+    pub fn reconfigure(&self, quota: impl Into<Quota>, carry: Carry) {
+        let terms = Terms::of_quota(quota.into());
         self.change(|tokens| self.root.reconfigure(&terms, carry, tokens));
         self.set_quota_hint();
     }

@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn nobody_changes_the_terms_while_they_are_published() {
         let terms = Terms::of_quota(quota!(7 / second));
-        let root = BucketCore::<_, Reserved>::new(terms, 7, ManualClock::new());
+        let root = BucketCore::<_, Reserved>::new(terms, ManualClock::new());
         // ORDERING: Relaxed. One thread reads its own lock.
         // MODEL: none; there is no other thread.
         let is_changing = || root.changing.load(Relaxed) != 0;
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn what_is_made_of_terms_that_have_changed_since_is_made_anew() {
         let terms = |quota| Terms::of_quota(quota);
-        let root = BucketCore::<_, Reserved>::new(terms(quota!(7 / second)), 7, ManualClock::new());
+        let root = BucketCore::<_, Reserved>::new(terms(quota!(7 / second)), ManualClock::new());
         let looks = Cell::new(0);
         let burst = root.now_in_force(|found| {
             looks.set(looks.get() + 1);

@@ -91,7 +91,7 @@ fn it_does_so_for_every_limiter_on_one_word_and_for_sticky_ones() {
 fn it_does_so_for_every_key() {
     for quota in quotas() {
         let clock = ManualClock::at(100 * SECOND);
-        let keyed = Keyed::with(Buckets::with_clock(quota, &clock).unwrap()).unwrap();
+        let keyed = Keyed::with(Buckets::with_clock(quota, &clock));
         keyed.try_acquire(&7_u64, quota.burst()).unwrap();
         clock.rewind(Duration::from_millis(500));
         let wait = keyed.try_acquire(&7, 1).unwrap_err().retry_after().unwrap();

@@ -144,7 +144,7 @@ fn limiter<'clock>(
     match pacer {
         Pacer::Bucket => {
             let quota = Quota::new(rate).with_burst(spec.slack + 1).unwrap();
-            Box::new(TokenBucket::with_clock(quota.with_initial(1).unwrap(), clock))
+            Box::new(TokenBucket::with_clock(quota, clock).starting_with(1).unwrap())
         }
         Pacer::Leaky => Box::new(LeakyBucket::min_interval_with_clock(rate, clock)),
         Pacer::Gcra => {

@@ -29,7 +29,13 @@ impl<'clock> Subject<'clock> {
         scale: u64,
         clock: &'clock ManualClock,
     ) -> Result<Subject<'clock>, ConfigError> {
-        let bucket = |spec| Ok(TokenBucket::with_clock(quota(spec, scale)?, clock));
+        let bucket = |spec: &BucketSpec| {
+            let bucket = TokenBucket::with_clock(quota(spec, scale)?, clock);
+            match spec.initial {
+                Some(tokens) => bucket.starting_with(tokens),
+                None => Ok(bucket),
+            }
+        };
         let window = |spec| WindowFromFirst::with_clock(rate(spec, scale)?, clock);
         Ok(match spec {
             LimiterSpec::Gcra(spec) => {
@@ -237,9 +243,6 @@ fn quota(spec: &BucketSpec, scale: u64) -> Result<Quota, ConfigError> {
         RefillSpec::Interval => Refill::Interval,
     };
     let mut quota = Quota::new(rate).with_burst(spec.burst)?.with_refill(refill);
-    if let Some(initial) = spec.initial {
-        quota = quota.with_initial(initial)?;
-    }
     if let Some(max_debt) = spec.max_debt {
         quota = quota.with_max_debt(max_debt)?;
     }

@@ -94,11 +94,11 @@ fn a_change_of_terms_leaves_nothing_of_the_old() {
     for (burst, least) in [(10, 10), (100, 87), (5_000, 1)] {
         for carry in [Carry::Keep, Carry::Reset, Carry::Scale] {
             let clock = Chosen::at(SECOND);
-            let keyed = Keyed::with(Buckets::with_clock(QUOTA, &clock).unwrap()).unwrap();
+            let keyed = Keyed::with(Buckets::with_clock(QUOTA, &clock));
             let limiter = HotKeys::with_places(keyed, 4).unwrap();
             let taken = draw_everywhere(&limiter);
             let quota = QUOTA.with_burst(burst).unwrap();
-            limiter.change(|keyed| keyed.reconfigure(quota, carry)).unwrap();
+            limiter.change(|keyed| keyed.reconfigure(quota, carry));
             let has = limiter.has(1);
             assert!(has <= burst && taken > 0);
             let all = take_all(&limiter, &PLACES, 1);
@@ -120,7 +120,7 @@ fn a_key_that_changes_its_tier_has_what_that_tier_allows() {
     let tier = std::sync::atomic::AtomicUsize::new(0);
     let of = |_: &u64| tier.load(std::sync::atomic::Ordering::Relaxed);
     let buckets = Buckets::tiered_with_clock(quotas, of, &clock).unwrap();
-    let limiter = HotKeys::with_places(Keyed::with(buckets).unwrap(), 4).unwrap();
+    let limiter = HotKeys::with_places(Keyed::with(buckets), 4).unwrap();
     draw_everywhere(&limiter);
     tier.store(1, std::sync::atomic::Ordering::Relaxed);
     limiter.change(|keyed| keyed.reassign(&1, Carry::Keep));
@@ -134,7 +134,7 @@ fn a_key_that_changes_its_tier_has_what_that_tier_allows() {
 #[test]
 fn into_store_gives_the_store_without_what_was_drawn() {
     let clock = Chosen::at(SECOND);
-    let keyed = Keyed::with(Buckets::with_clock(QUOTA, &clock).unwrap()).unwrap();
+    let keyed = Keyed::with(Buckets::with_clock(QUOTA, &clock));
     let limiter = HotKeys::with_places(keyed, 4).unwrap();
     let taken = draw_everywhere(&limiter);
     let has = limiter.has(1);

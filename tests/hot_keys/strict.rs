@@ -156,7 +156,7 @@ fn no_key_is_refused_for_what_another_was_refused() {
         .filter(|&other| other != key)
         .min_by_key(|other| other ^ key)
         .unwrap();
-    let buckets = Buckets::with_clock(quota, &clock).unwrap();
+    let buckets = Buckets::with_clock(quota, &clock);
     let keyed = Keyed::<u64, _>::builder(buckets).hasher(Plain::default()).build().unwrap();
     let limiter = HotKeys::with_places(keyed, 1).unwrap();
     heat(&limiter, 0, key);
@@ -175,7 +175,7 @@ fn no_key_is_refused_for_what_another_was_refused() {
 #[test]
 fn keys_of_one_hash_get_no_more_between_them_than_both_have() {
     let clock = Chosen::at(SECOND);
-    let buckets = Buckets::with_clock(QUOTA, &clock).unwrap();
+    let buckets = Buckets::with_clock(QUOTA, &clock);
     let keyed = Keyed::<u64, _>::builder(buckets).hasher(Same::default()).build().unwrap();
     let limiter = HotKeys::with_places(keyed, 1).unwrap();
     heat(&limiter, 0, 1);
@@ -237,7 +237,7 @@ fn a_keyed_store_and_its_hot_keys_tell_the_same_of_a_request_for_nothing() {
     let clock = Chosen::at(SECOND);
     let told = Told::default();
     let count = || told.0.lock().unwrap().len();
-    let buckets = Buckets::with_clock(QUOTA, &clock).unwrap();
+    let buckets = Buckets::with_clock(QUOTA, &clock);
     let keyed = Keyed::<u64, _>::builder(buckets).observer(&told).build().unwrap();
     let limiter = HotKeys::with_places(keyed, 1).unwrap();
     assert!(limiter.store().try_acquire(&1, 0).is_ok());

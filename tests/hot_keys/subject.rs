@@ -148,7 +148,7 @@ pub(crate) fn with<C: Clock + Sync, T>(
             check(&OfTable { keys, table: &table })
         }
         Kind::Keyed | Kind::Steps => {
-            let buckets = Buckets::with_clock(quota, clock).unwrap();
+            let buckets = Buckets::with_clock(quota, clock);
             check(&HotKeys::with_places(keyed(buckets), places).unwrap())
         }
         Kind::Tiered => {

@@ -104,7 +104,7 @@ fn an_observer_is_told_of_each_call_once() {
     let table = KeyTable::builder_with(QUOTA, Open::default(), &clock).observer(&told);
     ask_for_everything(&HotKeys::with_places(table.memory(640).unwrap(), 2).unwrap(), &told);
     let told = Told::default();
-    let buckets = Buckets::with_clock(QUOTA, &clock).unwrap();
+    let buckets = Buckets::with_clock(QUOTA, &clock);
     let keyed = Keyed::<u64, _>::builder(buckets).observer(&told).build().unwrap();
     ask_for_everything(&HotKeys::with_places(keyed, 2).unwrap(), &told);
 }
@@ -145,7 +145,7 @@ fn it_can_be_shared_and_shown() {
 
 #[test]
 fn keys_are_looked_up_by_what_they_are_borrowed_as() {
-    let limiter = HotKeys::new(Keyed::<String>::new(quota!(1_000 / hour)).unwrap());
+    let limiter = HotKeys::new(Keyed::<String>::new(quota!(1_000 / hour)));
     let granted = (0..2_000).filter(|_| limiter.try_acquire("ada", 1).is_ok()).count();
     assert!((875..=1_000).contains(&granted), "{granted}");
     assert!(limiter.is_hot("ada") && !limiter.is_hot("bob"));

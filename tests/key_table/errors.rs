@@ -55,11 +55,6 @@ fn a_quota_that_is_none_for_a_key_is_named_with_what_it_must_be() {
             "rate is 1 per 7ns: must be at most 2^27 permits per second in a table",
         ),
         (
-            TEN.with_initial(9).unwrap(),
-            "initial",
-            "initial is 9 of 10: must be the burst, as a key unseen is a full one",
-        ),
-        (
             TEN.with_refill(Refill::Interval),
             "refill",
             "refill is Interval: must be smooth in a table",

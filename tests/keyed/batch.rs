@@ -27,7 +27,7 @@ proptest! {
         // One for both, so that the same keys share a shard.
         let hasher = RandomState::new();
         let [together, apart] = [(); 2].map(|()| {
-            let buckets = Buckets::with_clock(quota!(1 / second, burst 3), &clock).unwrap();
+            let buckets = Buckets::with_clock(quota!(1 / second, burst 3), &clock);
             let builder = Keyed::<u64, _>::builder(buckets).hasher(hasher.clone());
             builder.max_keys(30).build().unwrap()
         });
@@ -112,7 +112,7 @@ fn batches_of_several_threads_admit_no_more_than_the_bursts() {
 fn a_batch_that_waits_for_one_shard_is_in_nobodys_way_in_another() {
     const LONG: Duration = Duration::from_secs(20);
     let clock = HeldUp::at(1_000);
-    let buckets = Buckets::with_clock(quota!(10 / second), &clock).unwrap();
+    let buckets = Buckets::with_clock(quota!(10 / second), &clock);
     let hasher = BuildHasherDefault::<Parity>::default();
     let users = Keyed::<u64, _>::builder(buckets).hasher(hasher).build().unwrap();
     // In either order of bytes one is even and one is odd.

@@ -13,11 +13,11 @@ fn a_change_keeps_the_tokens_of_every_key() {
     for key in 0..1_000 {
         users.try_acquire_up_to(&key, key).unwrap();
     }
-    users.reconfigure(quota!(7 / minute, burst 5_000), Carry::Keep).unwrap();
+    users.reconfigure(quota!(7 / minute, burst 5_000), Carry::Keep);
     for key in 0..1_000 {
         assert_eq!(users.peek(&key, 0).unwrap().remaining(), 1_000 - key);
     }
-    users.reconfigure(quota!(1_000 / second, burst 100), Carry::Keep).unwrap();
+    users.reconfigure(quota!(1_000 / second, burst 100), Carry::Keep);
     for key in 0..1_000 {
         assert_eq!(users.peek(&key, 0).unwrap().remaining(), (1_000 - key).min(100));
     }
@@ -31,7 +31,7 @@ fn a_key_that_was_forgotten_gains_nothing_by_a_larger_burst() {
     users.try_acquire(&1, 2).unwrap();
     clock.advance(SECOND * 10);
     assert_eq!(users.sweep(), 1);
-    users.reconfigure(quota!(1 / second, burst 100), Carry::Keep).unwrap();
+    users.reconfigure(quota!(1 / second, burst 100), Carry::Keep);
     // As if it had been kept: it held two.
     assert_eq!(users.peek(&1, 0).unwrap().remaining(), 2);
     clock.advance(SECOND * 3);
@@ -48,9 +48,9 @@ fn a_debt_outlives_a_change() {
     let clock = ManualClock::new();
     let users = keyed::<u64>(quota!(10 / second), &clock);
     users.force(&1, 15).unwrap();
-    users.reconfigure(quota!(1 / second, burst 10), Carry::Keep).unwrap();
+    users.reconfigure(quota!(1 / second, burst 10), Carry::Keep);
     assert_eq!(users.peek(&1, 1).unwrap_err().retry_after(), Some(SECOND * 6));
-    users.reconfigure(quota!(1 / second, burst 10), Carry::Reset).unwrap();
+    users.reconfigure(quota!(1 / second, burst 10), Carry::Reset);
     assert_eq!(users.peek(&1, 0).unwrap().remaining(), 10);
 }
 
@@ -70,7 +70,7 @@ fn a_store_is_restored_elsewhere_and_earns_while_away() {
     assert_eq!(new.peek("bob", 0).unwrap().remaining(), 8);
     assert_eq!(new.peek("eve", 0).unwrap().remaining(), 2);
     // What is full again is not kept, and what there is no room for is counted.
-    let new = Keyed::builder(Buckets::with_clock(quota!(10 / second), &other).unwrap());
+    let new = Keyed::builder(Buckets::with_clock(quota!(10 / second), &other));
     let new = new.max_keys(2).build().unwrap();
     assert_eq!(new.restore(old.snapshot(), SECOND * 5), 0);
     assert!(new.is_empty());
@@ -93,7 +93,7 @@ fn a_key_that_was_forgotten_gains_nothing_by_a_change_at_an_earlier_time() {
             assert_eq!(users.sweep(), 1);
         }
         clock.set_nanos(100_100_000_000);
-        users.reconfigure(larger, Carry::Keep).unwrap();
+        users.reconfigure(larger, Carry::Keep);
         clock.set_nanos(101_000_000_000);
         let left = users.peek(&7, 0).unwrap().remaining();
         assert!(left <= 1_000, "{left}, swept: {is_swept}");

@@ -33,7 +33,7 @@ type Users<'a> = Keyed<Key, Buckets<&'a ManualClock>, InOneShard>;
 const ROOM: u64 = 40;
 
 fn users(clock: &ManualClock) -> Users<'_> {
-    let buckets = Buckets::with_clock(quota!(10 / second), clock).unwrap();
+    let buckets = Buckets::with_clock(quota!(10 / second), clock);
     let builder = Keyed::builder(buckets).hasher(InOneShard::default());
     builder.max_keys(ROOM as usize).build().unwrap()
 }

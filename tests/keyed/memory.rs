@@ -142,7 +142,7 @@ fn a_key_of_several_limiters_is_kept_as_long_as_one_of_them_counts() {
         let hour = FixedWindow::with_clock(rate!(3 / hour), Arc::clone(&made)).unwrap();
         All::new([Box::new(second) as Box<dyn Limiter + Send + Sync>, Box::new(hour)]).unwrap()
     });
-    let users = Keyed::<u64, _>::with(each).unwrap();
+    let users = Keyed::<u64, _>::with(each);
     for _ in 0..3 {
         users.try_acquire(&7, 1).unwrap();
         clock.advance(SECOND);
@@ -171,7 +171,7 @@ fn a_key_that_refills_at_once_is_put_in_at_its_first_grant() {
         count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         TokenBucket::with_clock(quota!(10 / second), Arc::clone(&clock))
     });
-    let users = Keyed::with(each).unwrap();
+    let users = Keyed::with(each);
     assert!(users.try_acquire(&7, 0).is_ok() && users.is_empty());
     for _ in 0..100 {
         assert!(users.try_acquire(&7, 1).is_ok());

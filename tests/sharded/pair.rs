@@ -159,7 +159,7 @@ impl<'l, 'c> Pair<'l, 'c> {
             Op::Reconfigure(setup, carry) => {
                 self.limiter.reconfigure(setup.quota(), carry);
                 self.mirror.reconfigure(now, setup.plan(), carry);
-                assert_eq!(self.limiter.quota(), in_force(setup.quota()));
+                assert_eq!(self.limiter.quota(), setup.quota());
                 self.begin();
             }
             Op::Save => self.saved = self.limiter.snapshot(),
@@ -272,9 +272,4 @@ impl<'l, 'c> Pair<'l, 'c> {
         let until = u128::from(now_nanos).saturating_add(nanos).min(end_nanos.into());
         self.clock.set_nanos((until as u64).max(now_nanos));
     }
-}
-
-/// `quota` as it is in force: what the limiter began with is no part of it.
-fn in_force(quota: Quota) -> Quota {
-    quota.with_initial(quota.burst()).unwrap()
 }

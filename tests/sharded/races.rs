@@ -29,11 +29,11 @@ fn sharded<C: Clock>(quota: Quota, shards: usize, clock: C) -> Sharded<C> {
     }
 }
 
-/// A quota that starts with so many permits, and has room for more than are ever lent. (Who
+/// A limiter that starts with so many permits, and has room for more than are ever lent. (Who
 /// draws from a full root while another has borrowed room cuts off as much.)
-fn beside_room(initial: u64) -> Quota {
+fn beside_room<C: Clock>(initial: u64, shards: usize, clock: C) -> Sharded<C> {
     let quota = Quota::new(rate!(1_000 / second)).with_burst(5 * initial).unwrap();
-    quota.with_initial(initial).unwrap()
+    sharded(quota, shards, clock).starting_with(initial).unwrap()
 }
 
 /// How often each of `threads` does its turn.
@@ -107,8 +107,11 @@ fn threads_on_a_standing_clock_get_the_burst_between_them_and_never_more() {
         for (burst, is_full) in bursts.into_iter().flat_map(|burst| [(burst, true), (burst, false)])
         {
             let full = quota!(1 / second).with_burst(burst).unwrap();
-            let quota = if is_full { full } else { beside_room(burst) };
-            let limiter = sharded(quota, shards, ManualClock::new());
+            let limiter = if is_full {
+                sharded(full, shards, ManualClock::new())
+            } else {
+                beside_room(burst, shards, ManualClock::new())
+            };
             let admitted = AtomicU64::new(0);
             race(threads, |_, random| {
                 admitted.fetch_add(take(&limiter, random), Relaxed);
@@ -126,7 +129,7 @@ fn threads_on_a_standing_clock_get_the_burst_between_them_and_never_more() {
 #[test]
 fn no_permit_is_lost_while_threads_take_and_steal_and_lease() {
     for (threads, shards) in CROWDS {
-        let limiter = sharded(beside_room(20_000), shards, ManualClock::new());
+        let limiter = beside_room(20_000, shards, ManualClock::new());
         let admitted = AtomicU64::new(0);
         race(threads, |index, random| {
             let permits = match random.random_range(0..8) {
@@ -210,7 +213,7 @@ fn clocks_that_are_apart_add_what_is_earned_in_between_and_no_more() {
 
 #[test]
 fn leases_that_are_forgotten_are_missing_and_nothing_else_is() {
-    let limiter = sharded(beside_room(100_000), 2, ManualClock::new());
+    let limiter = beside_room(100_000, 2, ManualClock::new());
     let (admitted, forgotten) = (AtomicU64::new(0), AtomicU64::new(0));
     race(8, |_, random| {
         if random.random_range(0..500) == 0
@@ -229,7 +232,7 @@ fn leases_that_are_forgotten_are_missing_and_nothing_else_is() {
 
 #[test]
 fn a_clock_that_panics_costs_what_its_call_had_asked_for_and_no_more() {
-    let limiter = sharded(beside_room(50_000), 2, Failing::at(SECOND));
+    let limiter = beside_room(50_000, 2, Failing::at(SECOND));
     let (admitted, lost) = (AtomicU64::new(0), AtomicU64::new(0));
     race(8, |index, random| {
         if random.random_range(0..20) == 0 {
@@ -269,7 +272,7 @@ fn the_room_of_a_lease_whose_end_panics_is_closed_by_the_next_denial() {
 
 #[test]
 fn what_thousands_of_threads_have_drawn_is_there_when_they_are_gone() {
-    let limiter = sharded(beside_room(100_000), 0, ManualClock::new());
+    let limiter = beside_room(100_000, 0, ManualClock::new());
     let (batches, threads) = if cfg!(miri) { (3, 2) } else { (100, 50) };
     for _ in 0..batches {
         thread::scope(|scope| {

@@ -43,8 +43,7 @@ impl Setup {
         }
         let burst = self.room.clamp(1, Quota::MAX_BURST);
         let quota = quota.with_burst(burst).unwrap().with_refill(self.refill);
-        let quota = quota.with_max_debt(self.max_debt.min(Quota::MAX_DEBT)).unwrap();
-        quota.with_initial(self.initial.min(burst)).unwrap()
+        quota.with_max_debt(self.max_debt.min(Quota::MAX_DEBT)).unwrap()
     }
 
     /// The interval and the tolerance of a GCRA.
@@ -65,7 +64,11 @@ impl Setup {
     }
 
     pub(crate) fn initial(self) -> u64 {
-        if self.shape == Shape::Cells { u64::MAX } else { self.quota().initial() }
+        match self.shape {
+            Shape::Cells => u64::MAX,
+            Shape::MinInterval => 1,
+            _ => self.initial.min(self.quota().burst()),
+        }
     }
 }
 
@@ -94,8 +97,14 @@ impl<'a> Subject<'a> {
     pub(crate) fn new(setup: Setup, clock: &'a ManualClock) -> Subject<'a> {
         let quota = setup.quota();
         match setup.shape {
-            Shape::Bucket => Subject::Bucket(TokenBucket::with_clock(quota, clock)),
-            Shape::Meter => Subject::Leaky(LeakyBucket::meter_with_clock(quota, clock)),
+            Shape::Bucket => {
+                let bucket = TokenBucket::with_clock(quota, clock);
+                Subject::Bucket(bucket.starting_with(setup.initial()).unwrap())
+            }
+            Shape::Meter => {
+                let meter = LeakyBucket::meter_with_clock(quota, clock);
+                Subject::Leaky(meter.starting_with(setup.initial()).unwrap())
+            }
             Shape::MinInterval => {
                 Subject::Leaky(LeakyBucket::min_interval_with_clock(quota.rate(), clock))
             }

@@ -119,7 +119,6 @@ macro_rules! keyed {
 
             fn new(limit: Limit, _: u64) -> Self {
                 let buckets = sluicegate::Buckets::new(subject::quota(limit));
-                let buckets = buckets.expect("the limit is in range");
                 let keyed = sluicegate::Keyed::builder(buckets).hasher(<$Hasher>::default());
                 $Keyed(keyed.build().expect("it may have keys"))
             }
@@ -153,7 +152,7 @@ macro_rules! hot_keys {
             fn new(limit: Limit, keys: u64) -> Self {
                 let store: fn(_, _) -> _ = $store;
                 let store = store(subject::quota(limit), keys as usize);
-                $Hot(sluicegate::HotKeys::new(store.expect("the limit is in range")))
+                $Hot(sluicegate::HotKeys::new(store))
             }
 
             #[inline]
@@ -169,7 +168,7 @@ hot_keys!(
     "sluicegate/hot_keys_of_table",
     20,
     sluicegate::KeyTable<K::Asked>,
-    sluicegate::KeyTable::with_keys
+    |quota, keys| sluicegate::KeyTable::with_keys(quota, keys).expect("the limit is in range")
 );
 
 hot_keys!(HotKeyed, "sluicegate/hot_keys_of_keyed", 0, sluicegate::Keyed<K>, |quota, _| {

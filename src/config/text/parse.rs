@@ -96,7 +96,6 @@ impl FromStr for Refill {
 pub(super) struct Parts {
     pub(super) burst: Option<u64>,
     pub(super) refill: Option<Refill>,
-    pub(super) initial: Option<u64>,
     pub(super) max_debt: Option<u64>,
 }
 
@@ -108,7 +107,6 @@ impl Parts {
         let (name, is_second) = match name {
             "burst" => ("burst", self.burst.replace(count("burst")?).is_some()),
             "refill" => ("refill", self.refill.replace(value.parse()?).is_some()),
-            "initial" => ("initial", self.initial.replace(count("initial")?).is_some()),
             "max_debt" => ("max_debt", self.max_debt.replace(count("max_debt")?).is_some()),
             _ => return Err(ParseError::part(part)),
         };
@@ -123,9 +121,6 @@ impl Parts {
         }
         if let Some(refill) = self.refill {
             quota = quota.with_refill(refill);
-        }
-        if let Some(initial) = self.initial {
-            quota = quota.with_initial(initial)?;
         }
         if let Some(max_debt) = self.max_debt {
             quota = quota.with_max_debt(max_debt)?;

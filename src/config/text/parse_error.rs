@@ -59,7 +59,7 @@ impl ParseError {
     }
 
     /// Returns the name of the invalid part: `rate`, `permits`, `period`, `burst`, `refill`,
-    /// `initial`, `max_debt`, or `quota` for a part that has none of these names.
+    /// `max_debt`, or `quota` for a part that has none of these names.
     #[must_use]
     pub fn field(&self) -> &'static str {
         match &self.0 {
@@ -95,7 +95,7 @@ impl fmt::Display for ParseError {
             Problem::Part { text } => {
                 write!(
                     f,
-                    "quota has {text:?}: a part must be burst, refill, initial or max_debt, \
+                    "quota has {text:?}: a part must be burst, refill or max_debt, \
                      and its value"
                 )
             }

@@ -46,7 +46,6 @@ struct QuotaParts {
     rate: Rate,
     burst: Option<u64>,
     refill: Option<Refill>,
-    initial: Option<u64>,
     max_debt: Option<u64>,
 }
 
@@ -54,8 +53,8 @@ impl TryFrom<QuotaParts> for Quota {
     type Error = ParseError;
 
     fn try_from(parts: QuotaParts) -> Result<Quota, ParseError> {
-        let QuotaParts { rate, burst, refill, initial, max_debt } = parts;
-        Parts { burst, refill, initial, max_debt }.quota(rate)
+        let QuotaParts { rate, burst, refill, max_debt } = parts;
+        Parts { burst, refill, max_debt }.quota(rate)
     }
 }
 
@@ -119,12 +118,12 @@ impl Serialize for Quota {
             return to.collect_str(self);
         }
         let is_interval = self.refill() == Refill::Interval;
-        (self.rate(), self.burst(), is_interval, self.initial(), self.max_debt()).serialize(to)
+        (self.rate(), self.burst(), is_interval, self.max_debt()).serialize(to)
     }
 }
 
-/// Deserializes from text, from a table of `rate`, `burst`, `refill`, `initial` and `max_debt` (all
-/// but the rate are optional), or from the form in which it was serialized.
+/// Deserializes from text, from a table of `rate`, `burst`, `refill` and `max_debt` (all but the
+/// rate are optional), or from the form in which it was serialized.
 impl<'de> Deserialize<'de> for Quota {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Quota, D::Error> {
         if from.is_human_readable() {
@@ -132,14 +131,9 @@ impl<'de> Deserialize<'de> for Quota {
             let written = Written::<Quota, QuotaParts> { example, parts: PhantomData };
             return from.deserialize_any(written);
         }
-        let (rate, burst, is_interval, initial, max_debt) = Deserialize::deserialize(from)?;
+        let (rate, burst, is_interval, max_debt) = Deserialize::deserialize(from)?;
         let refill = if is_interval { Refill::Interval } else { Refill::Smooth };
-        let parts = Parts {
-            burst: Some(burst),
-            refill: Some(refill),
-            initial: Some(initial),
-            max_debt: Some(max_debt),
-        };
+        let parts = Parts { burst: Some(burst), refill: Some(refill), max_debt: Some(max_debt) };
         parts.quota(rate).map_err(D::Error::custom)
     }
 }

@@ -40,7 +40,7 @@ where
     /// ```
     /// use sluicegate::*;
     ///
-    /// let keyed = Keyed::<String>::new(quota!(10 / hour, burst 1))?;
+    /// let keyed = Keyed::<String>::new(quota!(10 / hour, burst 1));
     /// let mut granted = Vec::new();
     /// keyed.try_acquire_batch_with(&["ada", "bob", "ada"], 1, |index, answer| {
     ///     if answer.is_ok() {

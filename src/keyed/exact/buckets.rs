@@ -53,7 +53,7 @@ use self::tiers::{Number, OneTier, Tiers};
 /// // The tier of a key is a function of it.
 /// let quotas = [quota!(10 / second), quota!(1_000 / second)];
 /// let buckets = Buckets::tiered(quotas, |key: &String| usize::from(key.starts_with("paid:")))?;
-/// let keyed = Keyed::with(buckets)?;
+/// let keyed = Keyed::with(buckets);
 /// assert_eq!(keyed.try_acquire("free:ada", 1)?.remaining(), 9);
 /// assert_eq!(keyed.try_acquire("paid:bob", 1)?.remaining(), 999);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -63,6 +63,9 @@ pub struct Buckets<C = DefaultClock, T = OneTier> {
     terms: Arc<[Common]>,
     tier: T,
 }
+
+/// Maximum number of tiers.
+const MAX_TIERS: usize = 64;
 
 /// The state that the keys of a tier share.
 #[derive(Clone, Debug)]
@@ -80,25 +83,21 @@ pub struct State<N> {
 }
 
 impl Buckets {
-    /// Creates a bucket of `quota` for each key.
+    /// Creates a bucket of `quota` for each key. A bare rate has a burst of one period's permits.
     ///
-    /// # Errors
-    ///
-    /// [`ConfigError::KeyInitial`] if the quota starts with less than its burst: a key that
-    /// is full may be evicted, so an unknown key must be full.
-    pub fn new(quota: Quota) -> Result<Buckets, ConfigError> {
+    /// A key starts full: a key that is full may be evicted, so an unknown key must be full.
+    #[must_use]
+    pub fn new(quota: impl Into<Quota>) -> Buckets {
         Buckets::with_clock(quota, DefaultClock::default())
     }
 }
 
 impl<C: Clock> Buckets<C> {
     /// Creates a bucket of `quota` for each key, on `clock`. Reads the clock once.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`Buckets::new`].
-    pub fn with_clock(quota: Quota, clock: C) -> Result<Buckets<C>, ConfigError> {
-        Buckets::build([quota], OneTier, clock)
+    #[must_use]
+    pub fn with_clock(quota: impl Into<Quota>, clock: C) -> Buckets<C> {
+        let terms = Arc::new([Common::new(quota.into(), clock.now_nanos())]);
+        Buckets { clock, terms, tier: OneTier }
     }
 }
 
@@ -111,10 +110,9 @@ impl<F> Buckets<DefaultClock, Tiers<F>> {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Count`] if there are no quotas or more than 64, and the same as for
-    /// [`Buckets::new`].
+    /// [`ConfigError::Count`] if there are no quotas or more than 64.
     pub fn tiered<K>(
-        quotas: impl IntoIterator<Item = Quota>,
+        quotas: impl IntoIterator<Item: Into<Quota>>,
         tier: F,
     ) -> Result<Buckets<DefaultClock, Tiers<F>>, ConfigError>
     where
@@ -131,36 +129,24 @@ impl<C: Clock, F> Buckets<C, Tiers<F>> {
     ///
     /// The same as for [`Buckets::tiered`].
     pub fn tiered_with_clock<K>(
-        quotas: impl IntoIterator<Item = Quota>,
+        quotas: impl IntoIterator<Item: Into<Quota>>,
         tier: F,
         clock: C,
     ) -> Result<Buckets<C, Tiers<F>>, ConfigError>
     where
         F: Fn(&K) -> usize,
     {
-        Buckets::build(quotas, Tiers(tier), clock)
+        let now_nanos = clock.now_nanos();
+        let quotas = quotas.into_iter().map(Into::into);
+        let terms: Arc<[Common]> = quotas.map(|quota| Common::new(quota, now_nanos)).collect();
+        match terms.len() {
+            1..=MAX_TIERS => Ok(Buckets { clock, terms, tier: Tiers(tier) }),
+            count => Err(ConfigError::Count { count }),
+        }
     }
 }
 
 impl<C: Clock, T> Buckets<C, T> {
-    /// Maximum number of tiers.
-    const MAX_TIERS: usize = 64;
-
-    fn build(
-        quotas: impl IntoIterator<Item = Quota>,
-        tier: T,
-        clock: C,
-    ) -> Result<Buckets<C, T>, ConfigError> {
-        let now_nanos = clock.now_nanos();
-        let terms: Result<Arc<[Common]>, ConfigError> =
-            quotas.into_iter().map(|quota| Common::new(quota, now_nanos)).collect();
-        let terms = terms?;
-        match terms.len() {
-            1..=Self::MAX_TIERS => Ok(Buckets { clock, terms, tier }),
-            count => Err(ConfigError::Count { count }),
-        }
-    }
-
     /// Returns the terms of tier `number`, out of a shard's terms.
     #[inline(always)]
     pub(super) fn common<N: Number>(terms: &[Common], number: N) -> &Common {
@@ -207,19 +193,11 @@ impl<C: Clock, T> Buckets<C, T> {
     }
 }
 
-/// Returns the terms of `quota`, if it is valid for keys.
-pub(super) fn terms_of(quota: Quota) -> Result<Terms, ConfigError> {
-    if quota.initial() < quota.burst() {
-        return Err(ConfigError::KeyInitial { initial: quota.initial(), burst: quota.burst() });
-    }
-    Ok(Terms::of_quota(quota))
-}
-
 impl Common {
-    fn new(quota: Quota, now_nanos: u64) -> Result<Common, ConfigError> {
-        let terms = terms_of(quota)?.starting(now_nanos);
+    fn new(quota: Quota, now_nanos: u64) -> Common {
+        let terms = Terms::of_quota(quota).starting(now_nanos);
         let unknown = full(&terms, now_nanos);
-        Ok(Common { terms, unknown })
+        Common { terms, unknown }
     }
 
     fn holding(&self, level: Level, now_nanos: u64) -> Holding {

@@ -6,6 +6,7 @@ use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 
 use crate::bucket::carry::Carry;
+use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::decision::denied::Denied;
@@ -19,7 +20,7 @@ use crate::time::clock::Clock;
 use crate::time::units;
 
 use super::Keyed;
-use super::buckets::{Buckets, terms_of};
+use super::buckets::Buckets;
 use super::per_key::Engine;
 
 impl<K, C, T, S, O> Keyed<K, Buckets<C, T>, S, O>
@@ -114,9 +115,9 @@ where
     /// use std::time::Duration;
     /// use sluicegate::*;
     ///
-    /// let old = Keyed::<String>::new(quota!(10 / hour))?;
+    /// let old = Keyed::<String>::new(quota!(10 / hour));
     /// old.try_acquire("ada", 7)?;
-    /// let new = Keyed::<String>::new(quota!(10 / hour))?;
+    /// let new = Keyed::<String>::new(quota!(10 / hour));
     /// assert_eq!(new.restore(old.snapshot(), Duration::ZERO), 0);
     /// assert_eq!(new.peek("ada", 0)?.remaining(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -139,8 +140,8 @@ where
     }
 
     /// Puts `quota` in force for the keys of one tier.
-    fn change_tier(&self, tier: usize, quota: Quota, carry: Carry) -> Result<(), ConfigError> {
-        let new = terms_of(quota)?;
+    fn change_tier(&self, tier: usize, quota: Quota, carry: Carry) {
+        let new = Terms::of_quota(quota);
         for shard in self.store.shards() {
             let shard = &mut *shard.write();
             let now_nanos = self.store.limiter.now_nanos();
@@ -154,7 +155,6 @@ where
             let common = common.changed(&new, carry, now_nanos, states);
             shard.terms = replaced(&shard.terms, tier, &common);
         }
-        Ok(())
     }
 }
 
@@ -172,23 +172,19 @@ where
     /// shard wait meanwhile, 20 to 50 ns for each of its keys. Two concurrent changes leave
     /// each shard with one of the two.
     ///
-    /// # Errors
-    ///
-    /// The same as for [`Buckets::new`]. Nothing is changed then.
-    ///
     /// # Examples
     ///
     /// ```
     /// use sluicegate::*;
     ///
-    /// let keyed = Keyed::<u64>::new(quota!(10 / hour))?;
+    /// let keyed = Keyed::<u64>::new(quota!(10 / hour));
     /// keyed.try_acquire(&7, 5)?;
-    /// keyed.reconfigure(quota!(100 / hour), Carry::Scale)?;
+    /// keyed.reconfigure(quota!(100 / hour), Carry::Scale);
     /// assert_eq!(keyed.peek(&7, 0)?.remaining(), 50);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn reconfigure(&self, quota: Quota, carry: Carry) -> Result<(), ConfigError> {
-        self.change_tier(0, quota, carry)
+    pub fn reconfigure(&self, quota: impl Into<Quota>, carry: Carry) {
+        self.change_tier(0, quota.into(), carry);
     }
 
     /// Returns the quota in force.
@@ -210,19 +206,19 @@ where
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Which`] if there is no such tier, and the same as for [`Buckets::new`].
-    /// Nothing is changed then.
+    /// [`ConfigError::Which`] if there is no such tier. Nothing is changed then.
     pub fn reconfigure_tier(
         &self,
         tier: usize,
-        quota: Quota,
+        quota: impl Into<Quota>,
         carry: Carry,
     ) -> Result<(), ConfigError> {
         if self.tier_quota(tier).is_none() {
             let count = self.store.limiter.terms().len();
             return Err(ConfigError::Which { which: tier, count });
         }
-        self.change_tier(tier, quota, carry)
+        self.change_tier(tier, quota.into(), carry);
+        Ok(())
     }
 
     /// Returns the quota in force for the keys of `tier`, or `None` if there is no such tier.

@@ -24,7 +24,7 @@ use super::{Hasher, Keyed};
 /// ```
 /// use sluicegate::{Buckets, Keyed, WhenFull, quota};
 ///
-/// let keyed: Keyed<String> = Keyed::builder(Buckets::new(quota!(10 / second))?)
+/// let keyed: Keyed<String> = Keyed::builder(Buckets::new(quota!(10 / second)))
 ///     .max_keys(100_000)
 ///     .when_full(WhenFull::Share(quota!(1_000 / second)))
 ///     .build()?;
@@ -94,12 +94,20 @@ impl<K, L: PerKey<K>, S, O> KeyedBuilder<K, L, S, O> {
     where
         L::Clock: Clone,
     {
-        let KeyedBuilder { limiter, hasher, observer, max_keys, when_full, .. } = self;
-        if max_keys == 0 {
-            return Err(ConfigError::Keys { keys: max_keys });
+        if self.max_keys == 0 {
+            return Err(ConfigError::Keys { keys: self.max_keys });
         }
+        Ok(self.store())
+    }
+
+    /// Builds the limiter, of which the maximum number of keys is in range.
+    pub(super) fn store(self) -> Keyed<K, L, S, O>
+    where
+        L::Clock: Clone,
+    {
+        let KeyedBuilder { limiter, hasher, observer, max_keys, when_full, .. } = self;
         let overflow = Overflow::new(when_full, limiter.clock().clone());
-        Ok(Keyed { store: Store::new(limiter, max_keys), hasher, overflow, observer })
+        Keyed { store: Store::new(limiter, max_keys), hasher, overflow, observer }
     }
 }
 

@@ -32,7 +32,7 @@ use super::per_key::{Answer, Engine, Settled};
 ///
 /// // At most 3 in any minute, exactly.
 /// let each = Each::new(|_key: &u64| SlidingLog::new(rate!(3 / minute)).expect("a small limit"));
-/// let keyed = Keyed::with(each)?;
+/// let keyed = Keyed::with(each);
 /// for _ in 0..3 {
 ///     assert!(keyed.try_acquire(&7, 1).is_ok());
 /// }

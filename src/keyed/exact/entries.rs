@@ -20,7 +20,7 @@ impl<K: Hash + Eq + Clone, L: PerKey<K>, S, O> Keyed<K, L, S, O> {
     /// ```
     /// use sluicegate::*;
     ///
-    /// let keyed = Keyed::<u64>::new(quota!(10 / hour))?;
+    /// let keyed = Keyed::<u64>::new(quota!(10 / hour));
     /// keyed.try_acquire(&7, 4)?;
     /// for (key, state) in keyed.iter() {
     ///     assert_eq!((key, state.remaining()), (7, 6));

@@ -42,7 +42,7 @@ where
     /// use sluicegate::*;
     ///
     /// let clock = ManualClock::new();
-    /// let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota!(2 / second), &clock)?)?;
+    /// let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota!(2 / second), &clock));
     /// assert_eq!(keyed.try_acquire("ada", 2)?.remaining(), 0);
     /// assert_eq!(keyed.try_acquire("bob", 1)?.remaining(), 1);
     ///
@@ -83,7 +83,7 @@ where
     /// ```
     /// use sluicegate::*;
     ///
-    /// let keyed = Keyed::<u64>::new(quota!(10 / hour))?;
+    /// let keyed = Keyed::<u64>::new(quota!(10 / hour));
     /// assert_eq!(keyed.try_acquire_up_to(&7, 15)?.permits(), 10);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -114,7 +114,7 @@ where
     /// ```
     /// use sluicegate::*;
     ///
-    /// let keyed = Keyed::<u64>::new(quota!(10 / hour))?;
+    /// let keyed = Keyed::<u64>::new(quota!(10 / hour));
     /// assert_eq!(keyed.peek(&7, 0)?.remaining(), 10);
     /// assert!(keyed.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -142,7 +142,7 @@ where
     /// ```
     /// use sluicegate::*;
     ///
-    /// let keyed = Keyed::<u64>::new(quota!(10 / hour))?;
+    /// let keyed = Keyed::<u64>::new(quota!(10 / hour));
     /// keyed.try_acquire(&7, 10)?;
     /// keyed.reset(&7);
     /// assert_eq!(keyed.peek(&7, 0)?.remaining(), 10);
@@ -169,7 +169,7 @@ where
     /// ```
     /// use sluicegate::*;
     ///
-    /// let keyed = Keyed::<String>::new(quota!(10 / hour))?;
+    /// let keyed = Keyed::<String>::new(quota!(10 / hour));
     /// keyed.try_acquire("ada", 10)?;
     /// assert!(keyed.remove("ada"));
     /// assert_eq!(keyed.len(), 0);

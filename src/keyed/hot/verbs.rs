@@ -61,7 +61,7 @@ impl<S> HotKeys<S> {
     /// ```
     /// use sluicegate::{HotKeys, Keyed, quota};
     ///
-    /// let limiter = HotKeys::new(Keyed::<u64>::new(quota!(1_000 / hour))?);
+    /// let limiter = HotKeys::new(Keyed::<u64>::new(quota!(1_000 / hour)));
     /// while limiter.try_acquire(&7, 1).is_ok() {}
     /// limiter.change(|keyed| keyed.reset(&7));
     /// assert!(limiter.try_acquire(&7, 1).is_ok());

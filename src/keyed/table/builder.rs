@@ -77,8 +77,8 @@ impl<K: ?Sized, S, C, O> KeyTableBuilder<K, S, C, O> {
     /// second and 1,000 a day do; 1,000 a second and 100,000 a day do not, as a permit of the day
     /// takes 864 of the second. And every key keeps its slot for as long as the slowest tier takes
     /// to fill. Where that is too much, use one table for each tier.
-    pub fn tier(mut self, quota: Quota) -> Self {
-        self.quotas.push(quota);
+    pub fn tier(mut self, quota: impl Into<Quota>) -> Self {
+        self.quotas.push(quota.into());
         self
     }
 
@@ -140,8 +140,8 @@ impl<K: Hash + ?Sized, S, C: Clock + Clone, O> KeyTableBuilder<K, S, C, O> {
     /// # Errors
     ///
     /// * [`ConfigError::Memory`] if that is less than a line, or cannot be allocated;
-    /// * [`ConfigError::KeyBurst`], [`ConfigError::KeyRate`], [`ConfigError::KeyInitial`] or
-    ///   [`ConfigError::KeyRefill`] if a table cannot keep a quota;
+    /// * [`ConfigError::KeyBurst`], [`ConfigError::KeyRate`] or [`ConfigError::KeyRefill`] if a
+    ///   table cannot keep a quota;
     /// * [`ConfigError::Tier`] if the quotas have no tick in common;
     /// * [`ConfigError::Skew`] if the skew is too large for the quotas.
     pub fn memory(self, bytes: usize) -> Result<KeyTable<K, S, C, O>, ConfigError> {

@@ -199,9 +199,6 @@ fn check(quota: Quota) -> Result<(), ConfigError> {
     {
         return Err(ConfigError::KeyRate { permits: rate.permits(), period: rate.period() });
     }
-    if quota.initial() != burst {
-        return Err(ConfigError::KeyInitial { initial: quota.initial(), burst });
-    }
     match quota.refill() {
         Refill::Smooth => Ok(()),
         refill @ Refill::Interval => Err(ConfigError::KeyRefill { refill }),
@@ -300,7 +297,6 @@ mod tests {
 
     #[test]
     fn every_quota_that_a_table_cannot_keep_is_named() {
-        let initial = quota!(9 / second).with_initial(3).unwrap();
         let refused = [
             (
                 vec![quota!(1 / second, burst 33_554_433)],
@@ -310,7 +306,6 @@ mod tests {
                 vec![quota!(134_217_729 / second, burst 1)],
                 "rate is 134217729 per 1s: must be at most 2^27 permits per second in a table",
             ),
-            (vec![initial], "initial is 3 of 9: must be the burst, as a key unseen is a full one"),
             (
                 vec![quota!(9 / second).with_refill(Refill::Interval)],
                 "refill is Interval: must be smooth in a table",

@@ -16,7 +16,12 @@ pub type BoxedLimiter = Box<dyn Limiter + Send + Sync>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// [`TokenBucket`]
-    TokenBucket(Quota),
+    TokenBucket {
+        /// What it earns and holds.
+        quota: Quota,
+        /// The tokens that it starts with.
+        initial: u64,
+    },
     /// [`Gcra`]
     Gcra {
         /// Time between permits at the sustained rate.
@@ -96,7 +101,9 @@ impl Kind {
     /// [`Policy`](super::Policy) have passed it.
     pub fn limiter(&self, clock: Arc<ManualClock>) -> Result<BoxedLimiter, Unbuildable> {
         Ok(match self {
-            Kind::TokenBucket(quota) => Box::new(TokenBucket::with_clock(*quota, clock)),
+            Kind::TokenBucket { quota, initial } => {
+                Box::new(TokenBucket::with_clock(*quota, clock).starting_with(*initial)?)
+            }
             Kind::Gcra { interval, tolerance } => {
                 Box::new(Gcra::with_clock(*interval, *tolerance, clock)?)
             }
@@ -152,8 +159,8 @@ impl Kind {
     #[must_use]
     pub fn is_new_when_full(&self) -> bool {
         match self {
-            Kind::TokenBucket(quota) => {
-                quota.refill() == Refill::Smooth && quota.initial() == quota.burst()
+            Kind::TokenBucket { quota, initial } => {
+                quota.refill() == Refill::Smooth && *initial == quota.burst()
             }
             Kind::All(parts) => parts.iter().all(Kind::is_new_when_full),
             _ => true,

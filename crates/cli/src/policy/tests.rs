@@ -32,13 +32,13 @@ fn each_kind_is_understood_and_put_in_words() {
     let rate = Rate::new(500, Duration::from_secs(900)).unwrap();
     let quota = Quota::new(rate).with_burst(20).unwrap();
     let bucket = rule(BUCKET);
-    assert_eq!(bucket.kind, Kind::TokenBucket(quota));
+    assert_eq!(bucket.kind, Kind::TokenBucket { quota, initial: 20 });
     assert_eq!(bucket.kind.to_string(), "token bucket: 20, then 500 per 15m");
     assert_eq!((bucket.key, bucket.cost), (vec![Field::Client], Cost::Permits(1)));
 
     let stepped = rule(&format!("{BUCKET}refill = \"interval\"\ninitial = 3\ncost = \"bytes\""));
-    let expected = quota.with_refill(Refill::Interval).with_initial(3).unwrap();
-    assert_eq!(stepped.kind, Kind::TokenBucket(expected));
+    let expected = quota.with_refill(Refill::Interval);
+    assert_eq!(stepped.kind, Kind::TokenBucket { quota: expected, initial: 3 });
     let words = "token bucket: 20, then 500 at once every 15m, starts with 3";
     assert_eq!((stepped.kind.to_string().as_str(), stepped.cost), (words, Cost::Bytes));
 

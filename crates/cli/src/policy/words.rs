@@ -15,7 +15,7 @@ const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::TokenBucket(quota) => token_bucket(*quota, f),
+            Kind::TokenBucket { quota, initial } => token_bucket(*quota, *initial, f),
             Kind::Gcra { interval, tolerance } => {
                 let (interval, tolerance) =
                     (format_duration(*interval), format_duration(*tolerance));
@@ -56,7 +56,7 @@ impl fmt::Display for Kind {
     }
 }
 
-fn token_bucket(quota: Quota, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn token_bucket(quota: Quota, initial: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (burst, permits) = (HumanCount(quota.burst()), quota.rate().permits());
     let per = match quota.refill() {
         Refill::Smooth => "per",
@@ -64,8 +64,8 @@ fn token_bucket(quota: Quota, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     };
     let period = format_duration(quota.rate().period());
     write!(f, "token bucket: {burst}, then {} {per} {period}", HumanCount(permits))?;
-    if quota.initial() != quota.burst() {
-        write!(f, ", starts with {}", HumanCount(quota.initial()))?;
+    if initial != quota.burst() {
+        write!(f, ", starts with {}", HumanCount(initial))?;
     }
     Ok(())
 }

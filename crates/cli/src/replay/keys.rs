@@ -36,7 +36,7 @@ pub(super) struct Answer {
 pub(super) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
     let (kind, when_full, clock) = (&rule.kind, rule.store.when_full, Arc::clone(clock));
     let max_keys = match (kind, rule.store.room) {
-        (Kind::TokenBucket(quota), Room::Table(size)) => {
+        (Kind::TokenBucket { quota, .. }, Room::Table(size)) => {
             return Box::new(size.table(*quota, when_full, clock).expect(CHECKED));
         }
         (_, Room::Exact { max_keys }) => max_keys,
@@ -45,8 +45,8 @@ pub(super) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
     let make = limiters(kind.clone(), Arc::clone(&clock));
     match kind {
         _ if !kind.is_new_when_full() => Box::new(Kept { limiters: HashMap::new(), make }),
-        Kind::TokenBucket(quota) => {
-            let buckets = Buckets::with_clock(*quota, clock).expect(CHECKED);
+        Kind::TokenBucket { quota, .. } => {
+            let buckets = Buckets::with_clock(*quota, clock);
             Box::new(exact(buckets, max_keys, when_full).expect(CHECKED))
         }
         _ => {

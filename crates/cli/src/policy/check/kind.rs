@@ -74,11 +74,8 @@ impl Check<'_> {
             Some(refill) => refill.get_ref().into(),
             None => Refill::Smooth,
         });
-        let quota = match &self.raw.initial {
-            Some(initial) => quota.with_initial(initial.get_ref().0),
-            None => Ok(quota),
-        };
-        quota.map(Kind::TokenBucket).map_err(|error| self.out_of_range(&error))
+        let initial = self.raw.initial.as_ref().map_or(quota.burst(), |raw| raw.get_ref().0);
+        Ok(Kind::TokenBucket { quota, initial })
     }
 
     fn leaky_bucket(&self) -> Result<Kind, Problem> {
@@ -263,9 +260,6 @@ impl Check<'_> {
         };
         let rule = match *error {
             ConfigError::Initial { .. } => "must be from 0 to the limit".to_owned(),
-            ConfigError::KeyInitial { .. } => {
-                "must be the limit in a table, as a key unseen is a full one".to_owned()
-            }
             ConfigError::Limit { max, .. } => format!("must be from 1 to {max} for this window"),
             // The least is the number itself, or 1.
             ConfigError::Capacity { most, .. } => format!("must be from 1 to {most}"),

@@ -54,10 +54,10 @@ impl Check<'_> {
     fn why_kept(&self, kind: &Kind) -> Option<Range<usize>> {
         let Check { raw, .. } = self;
         match kind {
-            Kind::TokenBucket(quota) if quota.initial() < quota.burst() => {
+            Kind::TokenBucket { quota, initial } if *initial < quota.burst() => {
                 raw.initial.as_ref().map(Spanned::span)
             }
-            Kind::TokenBucket(_) => raw.refill.as_ref().map(Spanned::span),
+            Kind::TokenBucket { .. } => raw.refill.as_ref().map(Spanned::span),
             _ => raw.of.as_ref().map(Spanned::span),
         }
     }
@@ -72,7 +72,7 @@ impl Check<'_> {
         let Check { raw, .. } = self;
         let label = "expected only `memory` or `keys`, or store = \"exact\"";
         refuse("max_keys", raw.max_keys.as_ref(), "table", label)?;
-        let Kind::TokenBucket(quota) = kind else {
+        let Kind::TokenBucket { quota, initial } = kind else {
             let label = "expected \"exact\": a table has only token buckets";
             return Err(self
                 .wrong("store", place.clone(), label)
@@ -93,6 +93,12 @@ impl Check<'_> {
                 return Err(Problem::new(place.clone(), title, label));
             }
         };
+        if let (Some(given), true) = (&raw.initial, *initial < quota.burst()) {
+            let rule = "must be the limit in a table, as a key unseen is a full one";
+            return Err(self
+                .wrong("initial", given.span(), rule)
+                .with_context(place.clone(), "in this store"));
+        }
         // Whether it can be built does not depend on the time.
         match room.table(*quota, when_full, Arc::new(ManualClock::new())) {
             Ok(_) => Ok(room),

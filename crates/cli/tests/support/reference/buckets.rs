@@ -22,19 +22,19 @@ pub(super) enum Bucket {
 }
 
 impl Bucket {
-    pub(super) fn smooth(quota: Quota, now: i128) -> Bucket {
+    pub(super) fn smooth(quota: Quota, initial: u64, now: i128) -> Bucket {
         Bucket::Smooth {
-            tokens: whole(quota.initial()),
+            tokens: whole(initial),
             burst: whole(quota.burst()),
             per_nano: per_nano(quota.rate()),
             seen: now,
         }
     }
 
-    pub(super) fn interval(quota: Quota, now: i128) -> Bucket {
+    pub(super) fn interval(quota: Quota, initial: u64, now: i128) -> Bucket {
         let period = nanos(quota.rate().period());
         Bucket::Interval {
-            tokens: quota.initial().into(),
+            tokens: initial.into(),
             burst: quota.burst().into(),
             permits: quota.rate().permits().into(),
             period,

@@ -24,10 +24,12 @@ pub(super) enum Ideal {
 impl Ideal {
     pub(super) fn new(kind: &Kind, now: i128) -> Ideal {
         match kind {
-            Kind::TokenBucket(quota) if quota.refill() == Refill::Interval => {
-                Ideal::Bucket(Bucket::interval(*quota, now))
+            Kind::TokenBucket { quota, initial } if quota.refill() == Refill::Interval => {
+                Ideal::Bucket(Bucket::interval(*quota, *initial, now))
             }
-            Kind::TokenBucket(quota) => Ideal::Bucket(Bucket::smooth(*quota, now)),
+            Kind::TokenBucket { quota, initial } => {
+                Ideal::Bucket(Bucket::smooth(*quota, *initial, now))
+            }
             Kind::Gcra { interval, tolerance } => Ideal::Bucket(Bucket::Gcra {
                 arrival: now,
                 interval: nanos(*interval),
