@@ -47,6 +47,8 @@ fn permits_with_a_decimal_point_are_a_rate_exactly() {
     assert_eq!(read("2.5 / second"), rate!(5 / 2 seconds));
     assert_eq!(read("0.1 / minute"), rate!(1 / 10 minutes));
     assert_eq!(read("1.0 / hour"), rate!(1 / hour));
+    assert_eq!(read("1.5 / minute"), rate!(3 / 2 minutes));
+    assert_eq!(read("0.5 / second").to_string(), "1 / 2 seconds");
     // A third of a permit has no decimals, but a permit per three seconds has.
     assert_eq!(read("0.333 / second"), rate!(333 / 1_000 seconds));
     assert_eq!("2.5 / second".parse::<Quota>().unwrap().burst(), 5);
@@ -156,6 +158,7 @@ proptest! {
 #[cfg(feature = "serde")]
 mod files {
     use serde_json::{from_str, json, to_string};
+    use sluicegate::{Carry, WhenFull};
 
     use super::*;
 
@@ -173,6 +176,64 @@ mod files {
     }
 
     #[test]
+    fn a_rate_is_written_as_text_and_read_from_text_or_a_table_decimals_exactly() {
+        let half = rate!(1 / 2 seconds);
+        assert_eq!(to_string(&half).unwrap(), "\"1 / 2 seconds\"");
+        let tables = [
+            json!("0.5 / second"),
+            json!({"permits": 1, "period": "2 seconds"}),
+            json!({"permits": 0.5, "period": "second"}),
+            json!({"permits": "0.5", "period": "second"}),
+        ];
+        for table in tables {
+            assert_eq!(from_str::<Rate>(&table.to_string()).unwrap(), half, "{table}");
+        }
+        let tenth = json!({"permits": 0.1, "period": "minute"}).to_string();
+        assert_eq!(from_str::<Rate>(&tenth).unwrap(), rate!(1 / 10 minutes));
+        let bytes = postcard::to_allocvec(&half).unwrap();
+        assert_eq!(postcard::from_bytes::<Rate>(&bytes).unwrap(), half);
+    }
+
+    #[test]
+    fn a_refill_and_a_carry_are_words() {
+        for refill in [Refill::Smooth, Refill::Interval] {
+            let text = to_string(&refill).unwrap();
+            assert_eq!(text, format!("\"{refill}\""));
+            assert_eq!(from_str::<Refill>(&text).unwrap(), refill);
+        }
+        let carries = [(Carry::Keep, "keep"), (Carry::Scale, "scale"), (Carry::Reset, "reset")];
+        for (carry, word) in carries {
+            let text = to_string(&carry).unwrap();
+            assert_eq!(text, format!("\"{word}\""));
+            assert_eq!(from_str::<Carry>(&text).unwrap(), carry);
+            let bytes = postcard::to_allocvec(&carry).unwrap();
+            assert_eq!(postcard::from_bytes::<Carry>(&bytes).unwrap(), carry);
+        }
+        let error = from_str::<Carry>("\"drop\"").unwrap_err().to_string();
+        assert!(error.contains("expected one of `keep`, `scale`, `reset`"), "{error}");
+    }
+
+    #[test]
+    fn the_answer_of_a_full_store_is_a_word_or_a_quota_to_share() {
+        let shared = quota!(1_000 / second, burst 50);
+        let policies = [
+            (WhenFull::Deny, json!("deny")),
+            (WhenFull::Admit, json!("admit")),
+            (WhenFull::Share(shared), json!({"share": "1000 / second, burst 50"})),
+        ];
+        for (when_full, written) in policies {
+            assert_eq!(serde_json::to_value(when_full).unwrap(), written);
+            assert_eq!(from_str::<WhenFull>(&written.to_string()).unwrap(), when_full);
+            let bytes = postcard::to_allocvec(&when_full).unwrap();
+            assert_eq!(postcard::from_bytes::<WhenFull>(&bytes).unwrap(), when_full);
+        }
+        let table = json!({"share": {"rate": "1000 / second", "burst": 50}}).to_string();
+        assert_eq!(from_str::<WhenFull>(&table).unwrap(), WhenFull::Share(shared));
+        let error = from_str::<WhenFull>("{\"share\": \"0 / second\"}").unwrap_err().to_string();
+        assert!(error.contains("permits is 0: must be from 1 to 2^32"), "{error}");
+    }
+
+    #[test]
     fn what_is_wrong_in_a_file_is_named() {
         let wrong = [
             ("\"5 / second, burst 0\"", "burst is 0: must be from 1 to 2^32"),
@@ -181,6 +242,12 @@ mod files {
             ("{\"burst\": 1}", "missing field `rate`"),
             ("5", "expected a quota, such as \"500 / 15 minutes, burst 50\""),
             ("{\"rate\": {\"permits\": 5, \"period\": \"x\"}}", "period is \"x\": must be"),
+            ("{\"rate\": {\"permits\": -1, \"period\": \"day\"}}", "permits is \"-1\": must be"),
+            ("{\"rate\": {\"permits\": -0.5, \"period\": \"day\"}}", "permits is \"-0.5\""),
+            ("{\"rate\": {\"permits\": \"ten\", \"period\": \"day\"}}", "permits is \"ten\""),
+            ("{\"rate\": {\"permits\": 0.0, \"period\": \"day\"}}", "permits is 0: must be"),
+            ("{\"rate\": {\"permits\": [], \"period\": \"day\"}}", "expected a number of permits"),
+            ("{\"rate\": \"5 / second\", \"initial\": 1}", "unknown field `initial`"),
         ];
         for (text, message) in wrong {
             let error = from_str::<Quota>(text).unwrap_err().to_string();

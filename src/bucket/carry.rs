@@ -18,7 +18,11 @@ use super::level::{Level, UNIT};
 use super::terms::Terms;
 
 /// The treatment of a limiter's tokens when its quota changes live.
+///
+/// With the feature `serde`, it is one of the words `keep`, `scale` and `reset`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Carry {
     /// The tokens stay, up to the new burst. A debt stays too.
     #[default]

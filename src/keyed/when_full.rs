@@ -14,7 +14,12 @@ use crate::time::clock::Clock;
 ///
 /// A key that is not full is never evicted to make space: it would come back with a fresh
 /// burst, and anyone who floods the store with keys could bring that about.
+///
+/// With the feature `serde`, it is `"deny"`, `"admit"`, or a table of `share` and a quota, such as
+/// `{ "share": "1_000 / second" }`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum WhenFull {
     /// Refuses the key: [`Denied::Full`]. No key is admitted beyond its limit.
@@ -22,7 +27,7 @@ pub enum WhenFull {
     Deny,
     /// Admits the key, and keeps no count of it. Fails open.
     Admit,
-    /// Asks one bucket of this quota, which all such keys share. (A key that has taken some
+    /// Asks one bucket of this quota, which all such keys share, and which starts full. (A key that has taken some
     /// of it has its own burst besides, once there is space.) A request for more than its
     /// burst is [`Denied::Full`].
     Share(Quota),

@@ -37,13 +37,20 @@ impl FromStr for Rate {
         let Some((permits, period)) = text.split_once('/') else {
             return Err(ParseError::value("rate", text));
         };
-        let Some(Decimal { digits, scale }) = Decimal::of(permits) else {
-            return Err(ParseError::value("permits", permits));
-        };
-        let period_nanos = period_of(period)?.as_nanos() * u128::from(scale);
-        let period = crate::time::units::duration(period_nanos);
-        Ok(Rate::new(digits, period)?)
+        let permits = permits_of(permits)?;
+        rate_of(permits, period_of(period)?)
     }
+}
+
+/// Reads the permits of a rate, with or without a decimal point.
+pub(super) fn permits_of(text: &str) -> Result<Decimal, ParseError> {
+    Decimal::of(text).ok_or_else(|| ParseError::value("permits", text))
+}
+
+/// Returns the rate of `permits` in each `period`, exactly.
+pub(super) fn rate_of(permits: Decimal, period: Duration) -> Result<Rate, ParseError> {
+    let period_nanos = period.as_nanos() * u128::from(permits.scale);
+    Ok(Rate::new(permits.digits, crate::time::units::duration(period_nanos))?)
 }
 
 /// Reads a quota in the syntax of its literal.

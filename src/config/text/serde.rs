@@ -1,7 +1,7 @@
 //! Serialization of rates and quotas: as text or as a table of their parts in human-readable
 //! formats, as numbers in all others.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use core::fmt;
 use core::marker::PhantomData;
 use core::str::FromStr;
@@ -15,16 +15,51 @@ use crate::config::quota::Quota;
 use crate::config::rate::Rate;
 use crate::config::refill::Refill;
 
-use super::parse::{Parts, period_of};
+use super::number::Decimal;
+use super::parse::{Parts, period_of, permits_of, rate_of};
 use super::parse_error::ParseError;
 
 /// The parts of a rate, by name.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RateParts {
-    permits: u64,
+    #[serde(deserialize_with = "permits_as_written")]
+    permits: Decimal,
     #[serde(deserialize_with = "period_of_text")]
     period: Duration,
+}
+
+fn permits_as_written<'de, D: Deserializer<'de>>(from: D) -> Result<Decimal, D::Error> {
+    from.deserialize_any(WrittenPermits)
+}
+
+/// Reads permits from a number or its text.
+struct WrittenPermits;
+
+impl Visitor<'_> for WrittenPermits {
+    type Value = Decimal;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number of permits")
+    }
+
+    fn visit_u64<E: Error>(self, permits: u64) -> Result<Decimal, E> {
+        Ok(Decimal { digits: permits, scale: 1 })
+    }
+
+    fn visit_i64<E: Error>(self, permits: i64) -> Result<Decimal, E> {
+        self.visit_str(&permits.to_string())
+    }
+
+    // The displayed text of a binary number is the shortest that stands for it: the digits that
+    // were in the file, if those were at most 15.
+    fn visit_f64<E: Error>(self, permits: f64) -> Result<Decimal, E> {
+        self.visit_str(&permits.to_string())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Decimal, E> {
+        permits_of(text).map_err(E::custom)
+    }
 }
 
 fn period_of_text<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
@@ -35,7 +70,7 @@ impl TryFrom<RateParts> for Rate {
     type Error = ParseError;
 
     fn try_from(RateParts { permits, period }: RateParts) -> Result<Rate, ParseError> {
-        Ok(Rate::new(permits, period)?)
+        rate_of(permits, period)
     }
 }
 
@@ -98,6 +133,9 @@ impl Serialize for Rate {
 
 /// Deserializes from text, from a table of `permits` and `period`, or from the form in which it was
 /// serialized.
+///
+/// The permits of a table may be a number, with or without a decimal point, or its text. Text is
+/// exact; a number with a decimal point is exact up to 15 digits.
 impl<'de> Deserialize<'de> for Rate {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Rate, D::Error> {
         if from.is_human_readable() {
