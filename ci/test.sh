@@ -79,6 +79,9 @@ cargo test --workspace --doc --exclude sluicegate-counted
 step "the engine without default features, and with each of them"
 ci/features.sh
 
+step "literals that are out of range fail in cargo check"
+ci/literals.sh
+
 step "models, canary and mutants under loom"
 ci/loom.sh
 

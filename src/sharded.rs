@@ -192,8 +192,8 @@ impl Sharded {
         ShardedBuilder::new(quota.into())
     }
 
-    /// Creates a limiter of `quota` on a clock of its own, with a shard for each thread that the
-    /// machine runs at once.
+    /// Creates a limiter of `quota` (a bare rate has a burst of one period's permits) on a clock of
+    /// its own, with a shard for each thread that the machine runs at once.
     #[cfg(feature = "std")]
     #[must_use]
     pub fn new(quota: impl Into<Quota>) -> Sharded {

@@ -82,6 +82,71 @@ fn a_new_limiter_is_full_unless_told_otherwise() {
 }
 
 #[test]
+fn no_limiter_starts_with_more_than_its_burst() {
+    let clock = ManualClock::new();
+    let quota = quota!(10 / second, burst 20);
+    let refused = [
+        bucket(quota, &clock).starting_with(21).unwrap_err(),
+        LeakyBucket::meter_with_clock(quota, &clock).starting_with(21).unwrap_err(),
+        Sharded::with_shards(quota, 2, &clock).unwrap().starting_with(21).unwrap_err(),
+    ];
+    for error in refused {
+        assert_eq!(error.field(), "initial");
+        assert_eq!(error.to_string(), "initial is 21 of 20: must be from 0 to the burst");
+    }
+    let spaced = LeakyBucket::min_interval_with_clock(rate!(10 / second), &clock);
+    assert!(spaced.starting_with(2).is_err());
+    assert!(bucket(quota, &clock).starting_with(u64::MAX).is_err());
+}
+
+#[test]
+fn a_limiter_that_starts_again_forgets_what_it_has_granted() {
+    let clock = ManualClock::new();
+    let quota = quota!(10 / second, burst 20).with_max_debt(30).unwrap();
+    let quota = quota.with_refill(Refill::Interval);
+    let bucket = bucket(quota, &clock);
+    bucket.force(40).unwrap();
+    clock.advance(Duration::from_millis(700));
+    let bucket = bucket.starting_with(3).unwrap();
+    assert_eq!((bucket.quota(), bucket.peek(0).unwrap().remaining()), (quota, 3));
+    // Its periods are counted from now on.
+    let wait = bucket.try_acquire(4).unwrap_err().retry_after();
+    assert_eq!(wait, Some(Duration::from_secs(1)));
+}
+
+#[test]
+fn a_rate_is_taken_wherever_a_quota_is_with_the_burst_of_a_period() {
+    let (clock, rate) = (ManualClock::new(), rate!(500 / 15 minutes));
+    let quota = Quota::new(rate);
+    let bucket = TokenBucket::with_clock(rate, &clock);
+    let meter = LeakyBucket::meter_with_clock(rate, &clock);
+    let sharded = Sharded::with_shards(rate, 2, &clock).unwrap();
+    assert_eq!([bucket.quota(), meter.quota(), sharded.quota()], [quota; 3]);
+    let own_clocks = [
+        TokenBucket::new(rate).quota(),
+        LeakyBucket::meter(rate).quota(),
+        Sharded::new(rate).quota(),
+        Keyed::<u64>::new(rate).quota(),
+        Keyed::<u64, _>::with(Buckets::with_clock(rate, &clock)).quota(),
+    ];
+    assert_eq!(own_clocks, [quota; 5]);
+    let tiers = Keyed::with(Buckets::tiered([rate, rate!(7 / day)], |_: &u64| 1).unwrap());
+    assert_eq!(tiers.tier_quota(1), Some(quota!(7 / day)));
+    let table = KeyTable::<u64>::builder(rate).tier(rate!(10 / second)).keys(10).unwrap();
+    assert_eq!(table.quota(), quota);
+    assert_eq!(table.tier(1).unwrap().peek(&1, 0).unwrap().limit(), 10);
+
+    let other = rate!(3 / second);
+    bucket.reconfigure(other, Carry::Reset);
+    meter.reconfigure(other, Carry::Reset);
+    sharded.reconfigure(other, Carry::Reset);
+    tiers.reconfigure_tier(0, other, Carry::Reset).unwrap();
+    let other = quota!(3 / second);
+    assert_eq!([bucket.quota(), meter.quota(), sharded.quota()], [other; 3]);
+    assert_eq!(tiers.tier_quota(0), Some(other));
+}
+
+#[test]
 fn a_permit_is_there_at_the_very_instant_of_its_refill() {
     let clock = ManualClock::new();
     each_kind(&clock, |limiter| {

@@ -11,10 +11,17 @@ use super::text::nanos_per;
 
 /// Makes a [`Rate`] literal, checked at compile time, by `cargo check` too.
 ///
-/// The syntax is permits `/` a period, where a period is a unit or a number of units. The units are
-/// `ns`, `us`, `ms`, `second`, `minute`, `hour`, `day`, and the plurals of the last four. The
-/// permits may be a constant; the number of units must be a literal. Text in the same syntax can be
-/// parsed at run time: see [`Rate`]'s `FromStr`.
+/// The syntax is permits `/` a period, where a period is a unit or a number of units:
+///
+/// | unit | also |
+/// |---|---|
+/// | `ns`, `us`, `ms` | `nanoseconds`, `microseconds`, `milliseconds` |
+/// | `second`, `minute`, `hour`, `day` (24 hours) | `seconds`, `minutes`, `hours`, `days` |
+///
+/// The permits may be a constant; the number of units must be a literal. Both are whole numbers:
+/// half a permit a second is `1 / 2 seconds`. The permits of a period are from 1 to 2^32, the period
+/// is from 1 ns to 100 years, and the rate is at most 2^31 permits a second. Text in the same syntax
+/// can be parsed at run time: see [`Rate`]'s `FromStr`.
 ///
 /// # Examples
 ///
@@ -56,18 +63,32 @@ macro_rules! rate {
         );
         __SLUICEGATE_RATE
     }};
+    ($($other:tt)*) => {
+        ::core::compile_error!(
+            "rate must be permits / period in whole numbers, such as 100 / second or \
+             500 / 15 minutes; the units are ns, us, ms, second, minute, hour and day, and the \
+             plurals of the last four"
+        )
+    };
 }
 
 /// Makes a [`Quota`] literal, checked at compile time, by `cargo check` too.
 ///
-/// The syntax is a rate as in [`rate!`](crate::rate), then any of these parts, each after a comma.
-/// Parts left out have the defaults of [`Quota::new`]:
+/// The syntax is a rate as in [`rate!`](crate::rate), permits `/` a period, with these units:
 ///
-/// | part | |
+/// | unit | also |
 /// |---|---|
-/// | `burst 20` | [`with_burst`](Quota::with_burst) |
-/// | `refill interval` or `refill smooth` | [`with_refill`](Quota::with_refill) |
-/// | `max_debt 0` | [`with_max_debt`](Quota::with_max_debt) |
+/// | `ns`, `us`, `ms` | `nanoseconds`, `microseconds`, `milliseconds` |
+/// | `second`, `minute`, `hour`, `day` (24 hours) | `seconds`, `minutes`, `hours`, `days` |
+///
+/// Then come any of these parts, each after a comma. Parts left out have the defaults of
+/// [`Quota::new`]:
+///
+/// | part | range | |
+/// |---|---|---|
+/// | `burst 20` | 1 to 2^32 | [`with_burst`](Quota::with_burst) |
+/// | `refill interval` or `refill smooth` | | [`with_refill`](Quota::with_refill) |
+/// | `max_debt 0` | 0 to 2^32 - 1 | [`with_max_debt`](Quota::with_max_debt) |
 ///
 /// Text in the same syntax can be parsed at run time: see [`Quota`]'s `FromStr`.
 ///
@@ -108,6 +129,13 @@ macro_rules! quota {
         };
         __SLUICEGATE_QUOTA
     }};
+    ($($other:tt)*) => {
+        ::core::compile_error!(
+            "quota must be permits / period and then parts, each after a comma, such as \
+             100 / second or 500 / 15 minutes, burst 50; the units are ns, us, ms, second, minute, \
+             hour and day, and the plurals of the last four"
+        )
+    };
 }
 
 /// Sets one part of a quota, for [`quota!`](crate::quota).

@@ -17,6 +17,13 @@ use super::refill::Refill;
 /// | refill | [`Refill::Smooth`] | |
 /// | debt that [`force`](crate::TokenBucket::force) may run up | the burst, at most 2^32 - 1 | 0 to 2^32 - 1 |
 ///
+/// The rate is at most 2^31 permits a second, which is 17 Gbit/s if a permit is a byte, and the
+/// burst 4 GiB then. Above that, count in larger units: [`Rate`] has an example.
+///
+/// A bare [`Rate`] stands for a quota whose burst is one period's permits: all constructors that take
+/// a quota take a rate. How many tokens a limiter starts with is no part of its quota: a limiter
+/// starts full, unless [`starting_with`](crate::TokenBucket::starting_with) says otherwise.
+///
 /// # Examples
 ///
 /// ```

@@ -17,6 +17,31 @@ use super::error::ConfigError;
 /// Write a literal with [`rate!`](crate::rate), which checks it at compile time. `parse` reads the
 /// same syntax, and `to_string` writes it.
 ///
+/// # Range
+///
+/// | | least | most |
+/// |---|---|---|
+/// | permits of a period | 1 | 2^32 |
+/// | period | 1 ns | 100 years of 365.25 days |
+/// | rate | 1 permit in 100 years | 2^31 permits a second |
+///
+/// 2^31 permits a second is 17 Gbit/s if a permit is a byte. Above that, count in larger units, and
+/// round each request up to whole units:
+///
+/// ```
+/// use sluicegate::{ManualClock, TokenBucket, quota};
+///
+/// // 100 Gbit/s are 12.5 billion bytes a second. A permit is 64 bytes, and the burst 1 MiB.
+/// const UNIT_BYTES: u64 = 64;
+/// let clock = ManualClock::new();
+/// let link = TokenBucket::with_clock(quota!(195_312_500 / second, burst 16_384), &clock);
+///
+/// let packet_bytes = 1_500_u64;
+/// let grant = link.try_acquire(packet_bytes.div_ceil(UNIT_BYTES))?;
+/// assert_eq!(grant.remaining() * UNIT_BYTES, 1_048_576 - 1_536);
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
+///
 /// # Examples
 ///
 /// ```
@@ -40,7 +65,7 @@ impl Rate {
     /// The longest period: 100 Julian years.
     pub const MAX_PERIOD: Duration = Duration::from_nanos(MAX_PERIOD_NANOS);
 
-    /// The highest rate, in permits per second.
+    /// The highest rate, in permits per second: 17 Gbit/s if a permit is a byte.
     pub const MAX_PER_SECOND: u64 = 1 << 31;
 
     /// Creates a rate of `permits` per `period`.

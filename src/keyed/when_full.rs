@@ -27,9 +27,9 @@ pub enum WhenFull {
     Deny,
     /// Admits the key, and keeps no count of it. Fails open.
     Admit,
-    /// Asks one bucket of this quota, which all such keys share, and which starts full. (A key that has taken some
-    /// of it has its own burst besides, once there is space.) A request for more than its
-    /// burst is [`Denied::Full`].
+    /// Asks one bucket of this quota, which all such keys share, and which starts full. (A key
+    /// that has taken some of it has its own burst besides, once there is space.) A request for
+    /// more than its burst is [`Denied::Full`]. A rate becomes a quota by `into()`.
     Share(Quota),
 }
 

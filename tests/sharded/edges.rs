@@ -205,6 +205,23 @@ fn the_number_of_shards_is_from_1_to_256_and_a_power_of_two() {
 }
 
 #[test]
+fn what_the_shards_held_is_no_part_of_a_new_start() {
+    let quota = quota!(1 / second, burst 10_000);
+    let limiter = Sharded::with_shards(quota, 4, ManualClock::new()).unwrap();
+    for index in 0..4 {
+        limiter.shard(index).try_acquire(1).unwrap();
+    }
+    std::mem::forget(limiter.lease(2_000).unwrap());
+    let limiter = limiter.starting_with(7).unwrap();
+    assert_eq!(limiter.peek(0).unwrap().remaining(), 7);
+    assert!(limiter.shard(1).try_acquire(8).is_err());
+    assert!(limiter.shard(2).try_acquire(7).is_ok());
+    // All of the burst can be had again: nobody has any of its capacity.
+    limiter.clock().advance(Duration::from_secs(10_000));
+    assert!(limiter.try_acquire(10_000).is_ok());
+}
+
+#[test]
 fn an_empty_start_is_empty_for_every_shard() {
     let quota = quota!(1 / second, burst 1_000);
     let limiter = Sharded::builder(quota).shards(4).clock(ManualClock::new()).build().unwrap();
