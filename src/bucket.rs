@@ -18,8 +18,8 @@
 //!
 //! **Theorem.** For any interleaving, and whatever value each call reads from the clock between its
 //! start and its end, the units admitted in any span (s, t] of the clock are at most
-//! `capacity + A(t) - A(s)`, and `max_debt` more if debt is forced, as long as the limiter is not
-//! reset or healed.
+//! `capacity + A(t) - A(s)`, and `max_debt` more if debt is forced, and what was credited in the
+//! span, as long as the limiter is not reset or healed.
 //!
 //! *Proof.* Leave out every grant that was given back, together with the CAS that gave it back: the
 //! two were adjacent, and the second restored what the first had found. (A lease gives back a part
@@ -28,7 +28,8 @@
 //! of each admission: the new level is `max(level, A(now) - capacity) + cost`. (2) The first
 //! admission of the span starts from a level of at least `A(now) - capacity >= A(s) - capacity`.
 //! (3) The last ends at a level of at most `A(now) <= A(t)`, or `max_debt` above it. The costs add
-//! up to no more than (3) - (2). ∎
+//! up to no more than (3) - (2). A credit raises `A` by what is credited, or by less if the bucket
+//! is full then, at the instant of its CAS; so it is among what `A` gains in the span. ∎
 //!
 //! The clocks of different threads need not agree, and the clock may be read before the word: (2)
 //! and (3) require only that each reading lies in (s, t].
@@ -52,6 +53,7 @@
 
 pub(crate) mod accrual;
 pub(crate) mod carry;
+mod credit;
 mod give_back;
 mod heal;
 pub(crate) mod level;

@@ -3,7 +3,8 @@
 //!
 //! * a debt is as deep as was asked for, up to its limit, and repaid when it said;
 //! * while there is one, nothing is granted but 0 permits;
-//! * the largest burst and debt are there to the last permit.
+//! * the largest burst and debt are there to the last permit;
+//! * a credit lowers a debt, and fills a bucket, but no further.
 
 use std::time::Duration;
 
@@ -106,4 +107,76 @@ fn the_largest_burst_and_debt_are_there_to_the_last_permit() {
         bucket.reset();
         bucket.force(Quota::MAX_BURST + Quota::MAX_DEBT).unwrap();
     }
+}
+
+#[test]
+fn a_credit_lowers_a_debt_first_and_stops_at_full() {
+    let clock = ManualClock::new();
+    let bucket = bucket(quota!(10 / second), &clock);
+    bucket.force(14).unwrap();
+    bucket.credit(3);
+    assert_eq!(bucket.peek(0).unwrap().ready_after(), Duration::from_millis(100));
+    bucket.credit(0);
+    assert_eq!(bucket.peek(0).unwrap().ready_after(), Duration::from_millis(100));
+    bucket.credit(4);
+    assert_eq!(bucket.peek(0).unwrap().remaining(), 3);
+    bucket.credit(8);
+    assert_eq!(bucket.peek(0).unwrap().remaining(), 10);
+    assert_eq!(bucket.peek(0).unwrap().reset_after(), Duration::ZERO);
+}
+
+#[test]
+fn a_credit_of_any_size_fills_the_deepest_debt_and_no_more() {
+    let most = Quota::MAX_BURST;
+    let quota = quota!(1 / day).with_burst(most).unwrap();
+    let quota = quota.with_max_debt(Quota::MAX_DEBT).unwrap();
+    for permits in [most + Quota::MAX_DEBT, 1 << 62, 1 << 63, u64::MAX - 1, u64::MAX] {
+        let clock = ManualClock::new();
+        let bucket = bucket(quota, &clock);
+        bucket.force(most + Quota::MAX_DEBT).unwrap();
+        bucket.credit(permits);
+        assert_eq!(bucket.peek(0).unwrap().remaining(), most, "{permits}");
+        assert_eq!(bucket.healed(), 0);
+    }
+}
+
+#[test]
+fn a_credit_keeps_a_part_of_a_permit_and_the_schedule() {
+    let clock = ManualClock::new();
+    let smooth = bucket(quota!(2 / second), &clock);
+    let steps = bucket(quota!(2 / second).with_refill(Refill::Interval), &clock);
+    smooth.drain();
+    steps.drain();
+    clock.advance(Duration::from_millis(300));
+    smooth.credit(1);
+    steps.credit(1);
+    // Six tenths of the second permit are there.
+    let wait = |limiter: &dyn Limiter| limiter.peek(2).unwrap_err().retry_after().unwrap();
+    assert_eq!(wait(&smooth), Duration::from_millis(200));
+    assert_eq!(wait(&steps), Duration::from_millis(700));
+}
+
+#[test]
+fn a_receipt_of_before_a_credit_gives_nothing_back() {
+    let clock = ManualClock::new();
+    let bucket = bucket(quota!(10 / second), &clock);
+    let receipt = bucket.try_acquire_revocable(4).unwrap();
+    bucket.credit(1);
+    assert!(!receipt.give_back());
+    assert_eq!(bucket.peek(0).unwrap().remaining(), 7);
+}
+
+#[test]
+fn all_buckets_take_credits() {
+    let clock = ManualClock::new();
+    let cells = Gcra::with_clock(SECOND, 2 * SECOND, &clock).unwrap();
+    assert_eq!(cells.drain().permits(), 3);
+    cells.credit(2);
+    assert_eq!(cells.peek(0).unwrap().remaining(), 2);
+    let meter = LeakyBucket::meter_with_clock(quota!(1 / second, burst 3), &clock);
+    meter.try_acquire(3).unwrap();
+    meter.credit(2);
+    assert_eq!(meter.level(), 1);
+    meter.credit(9);
+    assert_eq!(meter.level(), 0);
 }

@@ -19,6 +19,8 @@ pub enum Op {
     Force(u64),
     /// `drain`.
     Drain,
+    /// `credit`.
+    Credit(u64),
     /// `reset`.
     Reset,
     /// `reconfigure`.

@@ -89,7 +89,10 @@ impl Reference {
         let is_right = match &mut self.mirror {
             Mirror::Bucket(mirror) => {
                 let was = Box::new(mirror.clone());
-                let is_change = matches!(op, Op::Reset | Op::Reconfigure(..) | Op::Restore(..));
+                let is_change = matches!(
+                    op,
+                    Op::Credit(1..) | Op::Reset | Op::Reconfigure(..) | Op::Restore(..)
+                );
                 if let Op::GiveBack = op {
                     let gave = held.take().map(|undo| match undo {
                         Undo::Bucket(before, number, written) if written == self.version => {
@@ -166,6 +169,10 @@ fn is_of_bucket(mirror: &mut bucket::Mirror, op: Op, now_nanos: u64, answer: Ans
         Op::Snapshot => {
             let held = mirror.snapshot(now_nanos);
             return matches!(answer, Answer::Snapshot(snapshot) if held == snapshot.into());
+        }
+        Op::Credit(permits) => {
+            mirror.credit(now_nanos, permits);
+            return answer == Answer::Nothing;
         }
         Op::Reset => {
             mirror.reset(now_nanos);

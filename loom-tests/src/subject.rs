@@ -48,6 +48,7 @@ impl Subject for Bucket {
             Op::Drain => return Answer::Decision(Ok(self.drain())),
             Op::Snapshot => return Answer::Snapshot(self.snapshot()),
             Op::Quota => return Answer::Quota(self.quota()),
+            Op::Credit(permits) => self.credit(permits),
             Op::Reconfigure(quota, carry) => self.reconfigure(quota, carry),
             Op::Restore(snapshot, away) => self.restore(&snapshot, away),
             other => unreachable!("a bucket has no {other:?}"),

@@ -95,6 +95,34 @@ fn a_spender_between_two_changes_sees_one_of_them() {
     assert_one_after_the_other(1, &three_held(), [&change, &other, &[Op::TryAcquire(1)]]);
 }
 
+/// A credit starts from what the others left, and so do they from what it left.
+#[test]
+fn a_credit_is_added_once_to_what_is_there_beside_a_spender_and_a_change() {
+    let ahead = [Op::RunAhead(SECOND / 2), Op::Credit(1)];
+    for spend in [Op::TryAcquire(2), Op::Force(3)] {
+        let change = [Op::Reconfigure(TWO, Carry::Keep)];
+        assert_one_after_the_other(1, &three_held(), [&ahead, &change, &[spend]]);
+        assert_one_after_the_other(2, &one_owed(), [&[Op::Credit(2)], &[Op::Credit(1)], &[spend]]);
+    }
+    assert_one_after_the_other(
+        1,
+        &one_owed(),
+        [&[Op::Credit(9)], &[Op::Revocable(1), Op::GiveBack]],
+    );
+}
+
+/// A token of `FINE` is one unit, as much as two changes raise the word by. A credit that lowered
+/// the word would bring back the one that the spender has seen under `ONE`.
+#[test]
+fn a_credit_brings_no_word_back_from_before_two_changes() {
+    const FINE: Quota = quota!(1 / ns, burst 6);
+    let changes =
+        [Op::Reconfigure(TWO, Carry::Keep), Op::Reconfigure(FINE, Carry::Keep), Op::Credit(1)];
+    for call in [Op::TryAcquire(1), Op::Force(3), Op::Drain] {
+        assert_one_after_the_other(1, &three_held(), [&changes, &[call]]);
+    }
+}
+
 /// The clock leaps, and a change that looked at it too early would take what was
 /// admitted since for a debt, and forgive most of it.
 #[test]

@@ -59,7 +59,9 @@ impl Holding {
 
     /// Adds `permits`, as far as `terms` allow.
     pub(super) fn plus(self, permits: u64, terms: &Terms) -> Holding {
-        let more = permits.saturating_mul(terms.token).min(terms.capacity) as i64;
+        // More than any debt and capacity together, and whole units.
+        const MOST: u64 = (i64::MAX as u64) & !(UNIT - 1);
+        let more = permits.saturating_mul(terms.token).min(MOST) as i64;
         let balance = self.balance.saturating_add(more).min(terms.capacity as i64);
         Holding { balance, ..self }
     }

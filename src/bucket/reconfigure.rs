@@ -28,7 +28,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
 
     /// Puts the terms and the holding that `next` makes from the present ones in force, at one
     /// instant.
-    fn change(&self, next: impl Fn(&Terms, Holding) -> (Terms, Holding)) {
+    pub(super) fn change(&self, next: impl Fn(&Terms, Holding) -> (Terms, Holding)) {
         let _changing = self.wait_for_turn();
         self.change_locked(|terms, holding, _| Some(next(terms, holding)));
     }

@@ -190,6 +190,44 @@ macro_rules! verbs {
                 self.core.drain()
             }
 
+            /// Adds `permits` to the balance, at most to full. A debt becomes less.
+            ///
+            /// Use it for permits that were not used after all, such as those of a request
+            /// that failed, or for permits that a customer bought. The permits need not have
+            /// been taken here. In any span of time the limiter then admits at most the
+            /// burst, what it earns in that span, and what was credited in it. What does not
+            /// fit is lost. A [`Receipt`](crate::Receipt) gives a grant back without adding
+            /// to the bound, but only as long as nothing else has happened to the limiter;
+            /// a grant that is credited must not be given back too. A credit of 0 permits
+            /// does nothing.
+            ///
+            /// Exact: the fraction of a permit that has been earned stays, and so does the
+            /// schedule of an interval refill. Waits for other changes in progress (`reset`,
+            /// `restore`, `reconfigure`, healing); no call that takes permits waits for it.
+            /// Does not allocate; reads the clock once, and again after each race that it
+            /// loses.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// # #![allow(unused_imports)]
+            /// use std::time::Duration;
+            /// use sluicegate::*;
+            ///
+            /// let clock = ManualClock::new();
+            #[doc = concat!("let limiter = ", $two, ";")]
+            /// limiter.try_acquire(2)?;
+            /// limiter.credit(1);
+            /// assert_eq!(limiter.peek(0)?.remaining(), 1);
+            /// limiter.credit(1_000);
+            /// assert_eq!(limiter.peek(0)?.remaining(), 2);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            #[doc(alias = "refund", alias = "put_back", alias = "add_tokens")]
+            pub fn credit(&self, permits: u64) {
+                self.core.credit(permits);
+            }
+
             /// Makes the limiter full again and forgives any debt. The schedule of an
             /// interval refill is unchanged.
             ///

@@ -169,6 +169,7 @@ pub(crate) fn op() -> impl Strategy<Value = Op> + Clone {
     prop_oneof![
         16 => plain_op(),
         4 => amount().prop_map(Op::Force),
+        2 => amount().prop_map(Op::Credit),
         1 => Just(Op::Reset),
         2 => (setup(), carry.clone()).prop_map(|(setup, carry)| Op::Reconfigure(setup, carry)),
         2 => (sized(1 << 33), sized(1 << 33), carry)

@@ -16,6 +16,16 @@ impl Mirror {
         self.begin(now_nanos, plan, &self.plan.capacity.clone(), phase_nanos);
     }
 
+    /// So many permits more, at most to full.
+    pub(crate) fn credit(&mut self, now_nanos: u64, permits: u64) {
+        if permits > 0 {
+            let (plan, phase_nanos) = (self.plan.clone(), self.phase(now_nanos));
+            let more = self.balance(now_nanos) + &plan.token * permits;
+            let balance = more.min(plan.capacity.clone());
+            self.begin(now_nanos, plan, &balance, phase_nanos);
+        }
+    }
+
     pub(crate) fn reconfigure(&mut self, now_nanos: u64, new: Plan, carry: Carry) {
         let old = &self.plan;
         let (balance, phase_nanos) = (self.balance(now_nanos), self.phase(now_nanos));

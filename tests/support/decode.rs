@@ -88,7 +88,7 @@ impl Bytes<'_> {
     }
 
     fn op(&mut self) -> Op {
-        match self.byte() % 20 {
+        match self.byte() % 21 {
             0..3 => Op::TryAcquire(self.amount()),
             3 | 4 => Op::UpTo(self.amount()),
             5 => Op::Peek(self.amount()),
@@ -106,6 +106,7 @@ impl Bytes<'_> {
             15 => Op::Move(Step::Parts(u16::from(self.byte()) * 2)),
             16 => Op::Move(Step::Ready(self.amount(), self.byte() as i8 % 3)),
             17 => Op::Move(Step::Back(self.number())),
+            20 => Op::Credit(self.amount()),
             _ => Op::Move(Step::Nanos(self.number())),
         }
     }

@@ -46,6 +46,7 @@ pub(crate) enum Op {
     Peek(Amount),
     Force(Amount),
     Drain,
+    Credit(Amount),
     Reset,
     /// Asks for a permit `times` times, `nanos` apart.
     Poll {
@@ -166,6 +167,11 @@ impl<'a> Pair<'a> {
             Op::Drain => {
                 let said = each!(&self.subject, limiter => limiter.drain());
                 self.check(op, u64::MAX, said.into(), |mirror| mirror.drain(now));
+            }
+            Op::Credit(amount) => {
+                let permits = self.permits(amount);
+                each!(&self.subject, limiter => limiter.credit(permits));
+                self.mirror.credit(now, permits);
             }
             Op::Reset => {
                 each!(&self.subject, limiter => limiter.reset());

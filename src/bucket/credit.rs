@@ -1,0 +1,19 @@
+//! Permits that are given to a bucket from outside, without a receipt.
+//!
+//! A credit is a change of terms: the accrual continues from a count that is higher by what was
+//! credited. It does not lower the word, although that would be one CAS. A lowered word can be one
+//! from before two changes of terms, which names the same slot. A call that was suspended since
+//! then would find its CAS succeed, and have decided under terms that are no longer in force.
+
+use crate::time::clock::Clock;
+
+use super::BucketCore;
+
+impl<C: Clock> BucketCore<C> {
+    /// Adds `permits` to the balance, up to full; a debt becomes less.
+    pub(crate) fn credit(&self, permits: u64) {
+        if permits > 0 {
+            self.change(|terms, holding| (*terms, holding.plus(permits, terms)));
+        }
+    }
+}
