@@ -15,6 +15,8 @@
 //! | `CalendarWindow`, `Budget` | one word | its limit in each day, month ... | nothing |
 //! | [`Sharded`](crate::Sharded) | one word, and one for each shard | burst + what `t` earns | nothing, once the denial is cached |
 //! | [`Sticky`](crate::Sticky) | a limiter, and a denial cache for each thread | what the limiter admits | the cached denial, once |
+//! | [`Gate`] | a limiter, and a word for the mode | what the limiter admits, everything, or nothing | nothing |
+//! | [`Unlimited`] | none | everything | - |
 //! | [`All`] | several limiters | what each of them admits | nothing |
 //!
 //! A permit is dated by its caller's clock, or by the latest date that another caller has left, if
@@ -42,6 +44,7 @@ mod budget;
 #[cfg(feature = "calendar")]
 mod calendar_window;
 mod fixed_window;
+mod gate;
 mod gcra;
 mod leaky_bucket;
 #[cfg(feature = "alloc")]
@@ -68,6 +71,7 @@ pub use self::budget::Budget;
 #[cfg(feature = "calendar")]
 pub use self::calendar_window::CalendarWindow;
 pub use self::fixed_window::{FixedWindow, WindowFromFirst};
+pub use self::gate::{Gate, GateMode, Unlimited};
 pub use self::gcra::Gcra;
 pub use self::leaky_bucket::LeakyBucket;
 #[cfg(feature = "alloc")]

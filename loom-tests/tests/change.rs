@@ -10,11 +10,11 @@
 
 use std::time::Duration;
 
-use sluicegate::{Carry, Quota, Refill, quota};
+use sluicegate::{Carry, Gate, GateMode, Quota, Refill, quota};
 use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::orders::{Scene, assert_one_after_the_other};
 use sluicegate_loom_tests::{
-    ANY, Admission, Bucket, Ledger, SECOND, bucket, bucket_with, check, once, race,
+    ANY, Admission, Arc, Bucket, Ledger, SECOND, TestClock, bucket, bucket_with, check, once, race,
 };
 
 // Three quotas that have little in common.
@@ -121,6 +121,26 @@ fn a_credit_brings_no_word_back_from_before_two_changes() {
     for call in [Op::TryAcquire(1), Op::Force(3), Op::Drain] {
         assert_one_after_the_other(1, &three_held(), [&changes, &[call]]);
     }
+}
+
+/// The quota is changed first, and the gate then limits: no caller sees the second without the
+/// first.
+#[test]
+fn a_gate_that_limits_again_is_found_with_the_quota_of_before() {
+    check(ANY, || {
+        let bucket = Bucket::with_clock(ONE, TestClock::new());
+        let gate = Arc::new(Gate::with_mode(bucket, GateMode::Closed));
+        race(&gate, [true, false], |gate, changes| {
+            if changes {
+                gate.limiter().reconfigure(quota!(1 / second), Carry::Keep);
+                gate.set(GateMode::Limiting);
+            } else {
+                assert!(gate.peek(2).is_err(), "a look at the old quota");
+                assert!(gate.try_acquire(2).is_err(), "a grant by the old quota");
+            }
+        });
+        assert!(gate.try_acquire(1).is_ok());
+    });
 }
 
 /// The clock leaps, and a change that looked at it too early would take what was

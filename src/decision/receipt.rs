@@ -146,6 +146,11 @@ impl<'a> Receipt<'a> {
         Receipt { grant, undo: Undo::Each(parts) }
     }
 
+    /// Creates a receipt for a grant that was charged to nothing.
+    pub(crate) fn free(grant: Grant) -> Receipt<'a> {
+        Receipt { grant, undo: Undo::Nothing }
+    }
+
     /// Creates a receipt that cannot be given back, for a limiter that cannot take grants back.
     pub fn spent(grant: Grant) -> Receipt<'a> {
         Receipt { grant, undo: if grant.permits() == 0 { Undo::Nothing } else { Undo::Never } }

@@ -1,0 +1,323 @@
+//! A switch in front of a limiter: limiting, open or closed, changed while it is in use.
+
+use crate::decision::counted::Counted;
+use crate::decision::denied::Denied;
+use crate::decision::forecast::Forecast;
+use crate::decision::grant::Grant;
+use crate::decision::receipt::Receipt;
+use crate::sync::Ordering::{Acquire, Release};
+use crate::sync::{AtomicWord, Word};
+
+use super::Limiter;
+
+/// A limiter that grants every request.
+///
+/// For callers without a limit among others that have one, and inside a [`Gate`] for a limit
+/// that is all or nothing. It has no state, so it is always idle. Lock-free; does not allocate;
+/// reads no clock. Its [`limit`](Grant::limit) and what remains are [`u64::MAX`]: that stands
+/// for "no limit".
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Limiter, TokenBucket, Unlimited, quota};
+///
+/// let bucket = TokenBucket::new(quota!(5 / second));
+/// let limiter = |is_paying| -> &dyn Limiter { if is_paying { &Unlimited } else { &bucket } };
+/// assert!(limiter(true).try_acquire(1_000_000).is_ok());
+/// assert!(limiter(false).try_acquire(1_000_000).is_err());
+/// ```
+#[doc(alias = "Inf")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unlimited;
+
+impl Limiter for Unlimited {
+    #[inline]
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        Ok(unused(permits, u64::MAX))
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire(permits).map(Receipt::free)
+    }
+
+    fn reset(&self) {}
+
+    fn is_idle(&self) -> bool {
+        true
+    }
+}
+
+/// The treatment of requests by a [`Gate`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GateMode {
+    /// The limiter decides.
+    #[default]
+    Limiting,
+    /// Every request is granted, and nothing is charged to the limiter.
+    Open,
+    /// Every request for one permit or more is denied, and nothing is charged to the limiter.
+    Closed,
+}
+
+impl Word for GateMode {
+    #[inline]
+    fn from_bits(bits: u64) -> GateMode {
+        match bits {
+            0 => GateMode::Limiting,
+            1 => GateMode::Open,
+            _ => GateMode::Closed,
+        }
+    }
+
+    #[inline]
+    fn to_bits(self) -> u64 {
+        self as u64
+    }
+}
+
+/// Wraps a limiter in a switch: it limits, admits everything, or admits nothing.
+///
+/// The mode can be changed at any time, from any thread. Use it to turn a limiter off while an
+/// incident lasts (a kill switch), to stop a caller altogether, or for a limit of zero that is
+/// to be opened later: `Gate::with_mode(limiter, GateMode::Closed)`.
+///
+/// While the gate is [`Open`](GateMode::Open) or [`Closed`](GateMode::Closed), the limiter is
+/// not asked and **nothing is charged to it**, so it keeps earning. When the gate limits again,
+/// the limiter is usually full, whatever was admitted in the meantime.
+///
+/// | mode | grants | `limit` and `remaining` of a grant | denies |
+/// |---|---|---|---|
+/// | `Limiting` | what the limiter grants | those of the limiter | what the limiter denies |
+/// | `Open` | everything | [`u64::MAX`] | nothing |
+/// | `Closed` | requests for 0 permits | 0 | all others: [`Denied::TooLarge`], with a limit of 0 |
+///
+/// A denial by a closed gate has no [`retry_after`](Denied::retry_after), because time alone
+/// does not open it.
+///
+/// The verbs do what the limiter's do, and block and allocate as those do. An open or a closed
+/// gate is lock-free, does not allocate, and reads no clock. The gate itself costs each call one
+/// load of a word that only changes of the mode write.
+///
+/// # Accuracy
+///
+/// The bound of the limiter holds for what is granted while the gate limits. A call that begins
+/// after [`set`](Gate::set) has returned is decided by the new mode or a later one; a call that
+/// is in progress may still be decided by the old one.
+///
+/// A [`Keyed`](crate::Keyed) store keeps a key whose gate's mode was changed: such a gate is not
+/// [idle](Limiter::is_idle). Put a gate around a [`Sticky`](crate::Sticky), not into it: a
+/// `Sticky` repeats denials that it has cached, whatever the mode.
+///
+/// # Fairness
+///
+/// That of the limiter.
+///
+/// # Memory ordering
+///
+/// That of the limiter, while the gate limits. Besides, what a thread did before it set a mode
+/// happens before what callers do that find this mode. So a limiter that is reconfigured before
+/// its gate is set to limit is never found with its old quota. Grants of an open gate do not
+/// synchronize with each other.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Gate, GateMode, TokenBucket, quota};
+///
+/// let gate = Gate::new(TokenBucket::new(quota!(5 / second)));
+/// assert!(gate.try_acquire(6).is_err());
+///
+/// gate.set(GateMode::Open);
+/// assert_eq!(gate.try_acquire(1_000_000)?.remaining(), u64::MAX);
+///
+/// gate.set(GateMode::Closed);
+/// let denied = gate.try_acquire(1).unwrap_err();
+/// assert_eq!((denied.limit(), denied.retry_after()), (Some(0), None));
+///
+/// gate.set(GateMode::Limiting);
+/// assert_eq!(gate.try_acquire(5)?.limit(), 5);
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
+#[doc(alias = "kill switch")]
+#[doc(alias = "valve")]
+#[derive(Debug)]
+pub struct Gate<L> {
+    mode: AtomicWord<GateMode>,
+    /// The mode of a new gate, for `is_idle`.
+    first: GateMode,
+    limiter: L,
+}
+
+impl<L> Gate<L> {
+    /// Wraps `limiter` in a gate that limits.
+    #[must_use]
+    pub fn new(limiter: L) -> Gate<L> {
+        Gate::with_mode(limiter, GateMode::Limiting)
+    }
+
+    /// Wraps `limiter` in a gate that starts in `mode`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{Gate, GateMode, Unlimited};
+    ///
+    /// // Nothing may pass until somebody opens it, and then everything.
+    /// let gate = Gate::with_mode(Unlimited, GateMode::Closed);
+    /// assert!(gate.try_acquire(1).is_err());
+    /// gate.set(GateMode::Open);
+    /// assert!(gate.try_acquire(1).is_ok());
+    /// ```
+    #[must_use]
+    pub fn with_mode(limiter: L, mode: GateMode) -> Gate<L> {
+        Gate { mode: AtomicWord::new(mode), first: mode, limiter }
+    }
+}
+
+impl<L: Limiter> Gate<L> {
+    /// Takes all of `permits` or none, as the mode says.
+    ///
+    /// # Errors
+    ///
+    /// The limiter's error, or [`Denied::TooLarge`] with a limit of 0 if the gate is closed.
+    #[doc(alias = "check", alias = "allow")]
+    #[inline]
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.try_acquire(permits),
+            GateMode::Open => Unlimited.try_acquire(permits),
+            GateMode::Closed => closed(permits),
+        }
+    }
+
+    /// Takes as many of `permits` as are available, at least one, as the mode says. An open gate
+    /// grants all of them.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire`](Gate::try_acquire), if not even one is available.
+    pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.try_acquire_up_to(permits),
+            GateMode::Open => Unlimited.try_acquire_up_to(permits),
+            GateMode::Closed => closed(permits),
+        }
+    }
+
+    /// Returns the answer that [`try_acquire`](Gate::try_acquire) would give now. Takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire`](Gate::try_acquire).
+    pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.peek(permits),
+            GateMode::Open => Unlimited.peek(permits),
+            GateMode::Closed => closed(permits),
+        }
+    }
+
+    /// Does the same as [`try_acquire`](Gate::try_acquire), and returns a [`Receipt`]. One of an
+    /// open gate can always be given back, and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire`](Gate::try_acquire).
+    pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.try_acquire_revocable(permits),
+            GateMode::Open => Ok(Receipt::free(unused(permits, u64::MAX))),
+            GateMode::Closed => closed(permits).map(Receipt::free),
+        }
+    }
+
+    /// Makes the limiter full again, in any mode. The mode stays.
+    pub fn reset(&self) {
+        self.limiter.reset();
+    }
+}
+
+impl<L> Gate<L> {
+    /// Sets the mode, for all calls that begin from now on. Wait-free; does not allocate; reads
+    /// no clock.
+    pub fn set(&self, mode: GateMode) {
+        // ORDERING: Release, so that a caller that finds this mode also finds what was changed
+        // before it, such as the quota of the limiter. Pairs with the load in `mode`.
+        // MODEL: `a_gate_that_limits_again_is_found_with_the_quota_of_before`.
+        self.mode.store(mode, Release);
+    }
+
+    /// Returns the mode in force.
+    #[inline]
+    #[must_use]
+    pub fn mode(&self) -> GateMode {
+        // ORDERING: Acquire; pairs with the store in `set`. It precedes the limiter's loads.
+        // MODEL: `a_gate_that_limits_again_is_found_with_the_quota_of_before`.
+        self.mode.load(Acquire)
+    }
+
+    /// Returns the wrapped limiter, for its other methods. They take no notice of the mode.
+    #[must_use]
+    pub fn limiter(&self) -> &L {
+        &self.limiter
+    }
+
+    /// Unwraps the limiter.
+    #[must_use]
+    pub fn into_limiter(self) -> L {
+        self.limiter
+    }
+}
+
+impl<L: Limiter> Limiter for Gate<L> {
+    #[inline]
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        Gate::try_acquire(self, permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        Gate::try_acquire_up_to(self, permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        Gate::peek(self, permits)
+    }
+
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        Gate::try_acquire_revocable(self, permits)
+    }
+
+    fn reset(&self) {
+        Gate::reset(self);
+    }
+
+    // A gate that was set by hand would not come back as it is if a store dropped it.
+    fn is_idle(&self) -> bool {
+        self.mode() == self.first && self.limiter.is_idle()
+    }
+}
+
+/// Returns a grant of `permits` by a limiter of which nothing is ever used.
+#[inline]
+fn unused(permits: u64, limit: u64) -> Grant {
+    let counted =
+        Counted { limit, current: 0, previous: 0, left_nanos: 0, length_nanos: 1, slides: false };
+    Grant { permits, forecast: Forecast::Counted(counted) }
+}
+
+/// Returns the answer of a closed gate.
+fn closed(permits: u64) -> Result<Grant, Denied> {
+    match permits {
+        0 => Ok(unused(0, 0)),
+        _ => Err(Denied::TooLarge { limit: 0, which: 0 }),
+    }
+}
