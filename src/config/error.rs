@@ -78,6 +78,14 @@ pub enum ConfigError {
         /// The largest limit that this window can count.
         max: u64,
     },
+    /// The new limit of a window is more than it has bits or memory for. A window from
+    /// `with_max_limit` has more.
+    NewLimit {
+        /// The given limit.
+        limit: u64,
+        /// The largest limit that this window was made for.
+        max: u64,
+    },
     /// The largest limit that a window is to have space for is less than its limit, or more than it
     /// can count.
     MaxLimit {
@@ -186,7 +194,7 @@ impl ConfigError {
             ConfigError::MaxDebt { .. } => "max_debt",
             ConfigError::EmissionInterval { .. } => "interval",
             ConfigError::Tolerance { .. } => "tolerance",
-            ConfigError::Limit { .. } => "limit",
+            ConfigError::Limit { .. } | ConfigError::NewLimit { .. } => "limit",
             ConfigError::MaxLimit { .. } => "max_limit",
             ConfigError::Slots { .. } => "slots",
             ConfigError::Which { .. } => "which",
@@ -231,6 +239,9 @@ impl ConfigError {
                 "must be from 0 to 100 years, and less than 2^32 emission intervals"
             }
             ConfigError::Limit { .. } => "must be from 1 to what the window can count",
+            ConfigError::NewLimit { .. } => {
+                "must be from 1 to what the window was made for; `with_max_limit` makes it for more"
+            }
             ConfigError::MaxLimit { .. } => "must be from the limit to what the window can count",
             ConfigError::Slots { .. } => "must be from 1 to 65536",
             ConfigError::Which { .. } => "must be less than the number of windows",
@@ -271,6 +282,13 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Limit { limit, max } => {
                 return write!(f, "{limit}: must be from 1 to {max} for this window");
+            }
+            ConfigError::NewLimit { limit, max } => {
+                return write!(
+                    f,
+                    "{limit}: must be from 1 to {max}, which this window was made for; \
+                     `with_max_limit` makes it for more"
+                );
             }
             ConfigError::Slots { slots } => write!(f, "{slots}")?,
             ConfigError::Which { which, count } => write!(f, "{which} of {count}")?,

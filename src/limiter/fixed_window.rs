@@ -85,6 +85,32 @@ impl<C: Clock> FixedWindow<C> {
     pub fn with_clock(limit: Rate, clock: C) -> Result<FixedWindow<C>, ConfigError> {
         Ok(FixedWindow { core: CounterCore::new(Aligned::new(limit)?, clock) })
     }
+
+    /// Reserves bits for limits up to `max_limit`, so that
+    /// [`reconfigure`](FixedWindow::reconfigure) can raise the limit later. Meant for a new limiter:
+    /// earlier grants are forgotten.
+    ///
+    /// Rarely needed: without this, the largest limit is 2^30 - 1 for a window of a second, more
+    /// for a longer one, and nearly as many as may be for a shorter one.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, above
+    /// [`Rate::MAX_PERMITS`], faster than [`Rate::MAX_PER_SECOND`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{FixedWindow, rate};
+    ///
+    /// let window = FixedWindow::new(rate!(100 / second))?.with_max_limit(1 << 31)?;
+    /// window.reconfigure(1 << 31)?;
+    /// assert_eq!(window.try_acquire(1 << 31)?.remaining(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_max_limit(self, max_limit: u64) -> Result<FixedWindow<C>, ConfigError> {
+        Ok(FixedWindow { core: self.core.with_max_limit(max_limit)? })
+    }
 }
 
 window_verbs!(FixedWindow<C>, "FixedWindow::with_clock(rate!(2 / minute), &clock)?");
@@ -192,7 +218,11 @@ impl<C: Clock> WindowFromFirst<C> {
     pub fn with_max_limit(self, max_limit: u64) -> Result<WindowFromFirst<C>, ConfigError> {
         Ok(WindowFromFirst { core: self.core.with_max_limit(max_limit)? })
     }
+}
 
+window_verbs!(WindowFromFirst<C>, "WindowFromFirst::with_clock(rate!(2 / minute), &clock)?");
+
+impl<C: Clock> WindowFromFirst<C> {
     /// Returns the resolution with which the beginning of a window is stored. A window may last
     /// longer than its length, by less than this.
     ///
@@ -211,6 +241,4 @@ impl<C: Clock> WindowFromFirst<C> {
         Duration::from_nanos(self.core.resolution_nanos())
     }
 }
-
-window_verbs!(WindowFromFirst<C>, "WindowFromFirst::with_clock(rate!(2 / minute), &clock)?");
 one_limit!(WindowFromFirst<C>);

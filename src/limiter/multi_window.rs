@@ -107,6 +107,42 @@ impl<C: Clock> MultiWindow<C> {
         Ok(MultiWindow { core: Ring::new(&plans, clock)? })
     }
 
+    /// Reserves bits for limits up to `max_limit`, so that
+    /// [`reconfigure`](MultiWindow::reconfigure) can raise the limit later. Meant for a new limiter:
+    /// earlier grants are forgotten.
+    ///
+    /// It is for each of the windows. Without this, the largest limit is what the numbers of the
+    /// slots of 146 years leave room for. With more bits for the count, the numbers repeat sooner.
+    /// Allocates anew.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than a limit, above
+    /// [`Rate::MAX_PERMITS`], faster than [`Rate::MAX_PER_SECOND`] in the longest window,
+    /// or more than the numbers of the slots leave bits for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{MultiWindow, rate};
+    ///
+    /// let windows = MultiWindow::new([rate!(100 / ms), rate!(9_000_000 / hour)])?;
+    /// let windows = windows.with_max_limit(10_000_000)?;
+    /// windows.reconfigure(0, 1_000_000)?;
+    /// assert_eq!(windows.try_acquire(1_000_000)?.remaining(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_max_limit(self, max_limit: u64) -> Result<MultiWindow<C>, ConfigError> {
+        Ok(MultiWindow { core: self.core.with_max_limit(max_limit)? })
+    }
+}
+
+window_verbs!(
+    MultiWindow<C>,
+    "MultiWindow::with_clock([rate!(2 / minute), rate!(9 / day)], 60, &clock)?"
+);
+
+impl<C: Clock> MultiWindow<C> {
     /// Returns the limit and the length of each window, in the order in which they were
     /// given, which is the order of [`Denied::which`](crate::Denied::which).
     pub fn windows(&self) -> impl ExactSizeIterator<Item = (u64, Duration)> + '_ {
@@ -125,6 +161,13 @@ impl<C: Clock> MultiWindow<C> {
         self.core.count_of(which)
     }
 
+    /// Returns the largest limit that [`reconfigure`](MultiWindow::reconfigure) accepts for any of
+    /// the windows.
+    #[must_use]
+    pub fn max_limit(&self) -> u64 {
+        self.core.windows().first().map_or(0, |window| window.limit().max())
+    }
+
     /// Enforces `limit` permits from now on in the window at `which`.
     ///
     /// Otherwise the same as [`SlidingWindow::reconfigure`](crate::SlidingWindow::reconfigure).
@@ -133,17 +176,13 @@ impl<C: Clock> MultiWindow<C> {
     /// # Errors
     ///
     /// * [`ConfigError::Which`] if there is no window at `which`.
-    /// * [`ConfigError::Limit`], with the largest limit that this limiter can count
-    ///   to.
+    /// * [`ConfigError::NewLimit`] if `limit` is above the largest that this limiter can count to;
+    ///   [`with_max_limit`](MultiWindow::with_max_limit) makes that more.
+    /// * [`ConfigError::Limit`] if `limit` is 0.
     pub fn reconfigure(&self, which: usize, limit: u64) -> Result<(), ConfigError> {
         let windows = self.core.windows();
         let count = windows.len();
         let window = windows.get(which).ok_or(ConfigError::Which { which, count })?;
-        window.limit().set(limit)
+        window.limit().raise(limit)
     }
 }
-
-window_verbs!(
-    MultiWindow<C>,
-    "MultiWindow::with_clock([rate!(2 / minute), rate!(9 / day)], 60, &clock)?"
-);

@@ -92,6 +92,34 @@ impl<C: Clock> SlidingCounter<C> {
     pub fn with_clock(limit: Rate, clock: C) -> Result<SlidingCounter<C>, ConfigError> {
         Ok(SlidingCounter { core: CounterCore::new(Sliding::new(limit)?, clock) })
     }
+
+    /// Reserves bits for limits up to `max_limit`, so that
+    /// [`reconfigure`](SlidingCounter::reconfigure) can raise the limit later. Meant for a new limiter:
+    /// earlier grants are forgotten.
+    ///
+    /// Without this, the largest limit is what the numbers of the windows of 146 years leave room
+    /// for: 32,767 for a window of a second, more for a longer one. With more bits for the counts,
+    /// the numbers repeat sooner.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, above
+    /// [`Rate::MAX_PERMITS`], faster than [`Rate::MAX_PER_SECOND`],
+    /// or above 2^24 - 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{SlidingCounter, rate};
+    ///
+    /// let counter = SlidingCounter::new(rate!(100 / second))?.with_max_limit(1_000_000)?;
+    /// counter.reconfigure(1_000_000)?;
+    /// assert_eq!(counter.try_acquire(1_000_000)?.remaining(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_max_limit(self, max_limit: u64) -> Result<SlidingCounter<C>, ConfigError> {
+        Ok(SlidingCounter { core: self.core.with_max_limit(max_limit)? })
+    }
 }
 
 window_verbs!(SlidingCounter<C>, "SlidingCounter::with_clock(rate!(2 / minute), &clock)?");

@@ -112,7 +112,8 @@ impl<C: Clock> SlidingLog<C> {
     /// use sluicegate::{SlidingLog, rate};
     ///
     /// let log = SlidingLog::new(rate!(100 / minute))?;
-    /// let text = "limit is 200: must be from 1 to 100 for this window";
+    /// let text = "limit is 200: must be from 1 to 100, which this window was made for; \
+    ///     `with_max_limit` makes it for more";
     /// assert_eq!(log.reconfigure(200).unwrap_err().to_string(), text);
     ///
     /// let log = log.with_max_limit(1_000)?;
@@ -250,7 +251,11 @@ impl<C: Clock> WeightedLog<C> {
     pub fn with_max_limit(self, max_limit: u64) -> Result<WeightedLog<C>, ConfigError> {
         Ok(WeightedLog { core: self.core.with_max_limit(max_limit)? })
     }
+}
 
+window_verbs!(WeightedLog<C>, "WeightedLog::with_clock(rate!(2 / minute), &clock)?");
+
+impl<C: Clock> WeightedLog<C> {
     /// Returns the length of the ticks in which requests are dated. A request leaves the window
     /// late by less than this.
     ///
@@ -269,6 +274,4 @@ impl<C: Clock> WeightedLog<C> {
         Duration::from_nanos(self.core.resolution_nanos())
     }
 }
-
-window_verbs!(WeightedLog<C>, "WeightedLog::with_clock(rate!(2 / minute), &clock)?");
 one_limit!(WeightedLog<C>);

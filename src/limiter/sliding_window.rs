@@ -183,6 +183,34 @@ impl<C: Clock, P: Placement> SlidingWindow<C, P> {
         let plan = Plan { limit, window_nanos, slots };
         Ok(SlidingWindow { core: Ring::new(&[plan], clock)? })
     }
+
+    /// Reserves bits for limits up to `max_limit`, so that
+    /// [`reconfigure`](SlidingWindow::reconfigure) can raise the limit later. Meant for a new limiter:
+    /// earlier grants are forgotten.
+    ///
+    /// Without this, the largest limit is what the numbers of the slots of 146 years leave room
+    /// for: 4,095 for 60 slots of a millisecond, over 2,000,000 for those of a second. With more
+    /// bits for the count, the numbers repeat sooner. Allocates anew.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, above
+    /// [`Rate::MAX_PERMITS`], faster than [`Rate::MAX_PER_SECOND`],
+    /// or more than the numbers of its slots leave bits for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{SlidingWindow, rate};
+    ///
+    /// let window = SlidingWindow::new(rate!(100 / ms))?.with_max_limit(1_000_000)?;
+    /// window.reconfigure(1_000_000)?;
+    /// assert_eq!(window.try_acquire(1_000_000)?.remaining(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_max_limit(self, max_limit: u64) -> Result<SlidingWindow<C, P>, ConfigError> {
+        Ok(SlidingWindow { core: self.core.with_max_limit(max_limit)? })
+    }
 }
 
 window_verbs!(

@@ -217,8 +217,11 @@ macro_rules! one_limit {
             /// that the word can count, or the number of permits that a log can remember.
             ///
             /// A word that numbers windows or slots counts with the remaining bits: up to
-            /// 2^30 - 1 in a `FixedWindow` of a second, or 4,095 in a `SlidingWindow` of a
-            /// millisecond. If the initial limit needs more bits than that, it gets them.
+            /// 2^30 - 1 in a `FixedWindow` of a second, 32,767 in a `SlidingCounter` of a second, or
+            /// 4,095 in a `SlidingWindow` of a millisecond. If the initial limit needs more bits
+            /// than that, it gets them. A `WindowFromFirst` and a `WeightedLog` have the bits that
+            /// their limit needs, so up to one less than the next power of two; a `SlidingLog` has
+            /// its limit. `with_max_limit` of each reserves more.
             #[must_use]
             pub fn max_limit(&self) -> u64 {
                 self.core.limit().max()
@@ -249,10 +252,15 @@ macro_rules! one_limit {
             ///
             /// # Errors
             ///
-            /// [`ConfigError::Limit`](crate::ConfigError::Limit) if `limit` is not from 1 to
-            /// [`max_limit`](Self::max_limit). The limiter is then unchanged.
+            /// * [`ConfigError::NewLimit`](crate::ConfigError::NewLimit) if `limit` is above
+            ///   [`max_limit`](Self::max_limit). A limiter from
+            ///   [`with_max_limit`](Self::with_max_limit) can be raised further.
+            /// * [`ConfigError::Limit`](crate::ConfigError::Limit) if `limit` is 0. (A
+            ///   [`Gate`](crate::Gate) has a mode for that.)
+            ///
+            /// The limiter is then unchanged.
             pub fn reconfigure(&self, limit: u64) -> Result<(), crate::ConfigError> {
-                self.core.limit().set(limit)
+                self.core.limit().raise(limit)
             }
         }
     };

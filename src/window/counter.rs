@@ -95,10 +95,17 @@ pub(crate) trait WindowCounter {
 }
 
 /// A counter with the same limit for every window, and windows of one length.
-pub(crate) trait OneLimit: WindowCounter {
+pub(crate) trait OneLimit: WindowCounter + Sized {
     fn limit(&self) -> &Limit;
 
     fn window_nanos(&self) -> u64;
+
+    /// Returns the same counter with bits for limits up to `max_limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, or too large.
+    fn with_max_limit(&self, max_limit: u64) -> Result<Self, ConfigError>;
 }
 
 /// A limiter whose state is a word of a `T`.
@@ -119,19 +126,18 @@ impl<T: OneLimit, C> CounterCore<T, C> {
     }
 }
 
-impl<C: Clock> CounterCore<FromFirst, C> {
+impl<T: OneLimit, C: Clock> CounterCore<T, C> {
     /// Returns the same limiter with room for limits up to `max_limit`, and nothing granted.
     ///
     /// # Errors
     ///
     /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, or too large.
-    pub(crate) fn with_max_limit(
-        self,
-        max_limit: u64,
-    ) -> Result<CounterCore<FromFirst, C>, ConfigError> {
+    pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<CounterCore<T, C>, ConfigError> {
         Ok(CounterCore::new(self.counter.with_max_limit(max_limit)?, self.clock))
     }
+}
 
+impl<C> CounterCore<FromFirst, C> {
     /// Returns the length of a tick; a window is too long by less than this.
     pub(crate) fn resolution_nanos(&self) -> u64 {
         self.counter.tick_nanos()

@@ -39,6 +39,23 @@ impl Limit {
         self.permits.load(Relaxed)
     }
 
+    /// Sets the limit of a window that can be made for more by `with_max_limit`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`set`](Limit::set), but [`ConfigError::NewLimit`] if it is above the most.
+    pub(crate) fn raise(&self, permits: u64) -> Result<(), ConfigError> {
+        if permits > self.max {
+            return Err(ConfigError::NewLimit { limit: permits, max: self.max });
+        }
+        self.set(permits)
+    }
+
+    /// Sets the limit.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Limit`] if it is not from 1 to the most.
     pub(crate) fn set(&self, permits: u64) -> Result<(), ConfigError> {
         check(permits, self.max)?;
         // ORDERING: Relaxed, as in `get`. It publishes nothing but itself.

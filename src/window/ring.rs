@@ -71,6 +71,7 @@ mod spend;
 mod words;
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::config::error::ConfigError;
@@ -80,7 +81,7 @@ use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicWord, fence};
 use crate::time::clock::Clock;
 
-use super::limit::Limit;
+use super::limit::{Limit, check_max};
 use super::ticks::{Moment, Ticks};
 
 use self::plan::Plan;
@@ -164,6 +165,35 @@ impl<L: Line, W: Windows, C: Clock> Ring<L, W, C> {
         }
         let ticks = plan::ticks_of(plans);
         let layout = Layout::new(plans, &ticks)?;
+        Ring::laid_out(plans, ticks, layout, clock)
+    }
+
+    /// Returns the same ring with bits for limits up to `max_limit` of every window, and nothing
+    /// granted.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::MaxLimit`] if `max_limit` is less than a limit, or too large.
+    pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<Ring<L, W, C>, ConfigError> {
+        let plans: Vec<Plan> = self.core.windows.as_ref().iter().map(WindowSlots::plan).collect();
+        let least = plans.iter().map(|plan| plan.limit).max().unwrap_or(1);
+        let longest = plans.iter().map(|plan| plan.window_nanos).max().unwrap_or(1);
+        check_max(max_limit, least, longest)?;
+        let roomy: Vec<Plan> =
+            plans.iter().map(|plan| Plan { limit: max_limit, ..*plan }).collect();
+        let layout = Layout::new(&roomy, &self.core.ticks).map_err(|error| match error {
+            ConfigError::Limit { max, .. } => ConfigError::MaxLimit { max_limit, least, most: max },
+            other => other,
+        })?;
+        Ring::laid_out(&plans, plan::ticks_of(&plans), layout, self.core.clock)
+    }
+
+    fn laid_out(
+        plans: &[Plan],
+        ticks: Ticks,
+        layout: Layout,
+        clock: C,
+    ) -> Result<Ring<L, W, C>, ConfigError> {
         let tick = layout.tick.max() & ticks.moment(clock.now_nanos()).tick;
         let spans = plans.iter().map(|plan| WindowSlots::new(plan, &ticks, &layout, tick));
         let windows = W::collect(spans)?;

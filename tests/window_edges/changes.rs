@@ -59,7 +59,7 @@ fn a_limit_can_be_raised_to_what_room_was_made_for() {
             assert_eq!((window.limit(), drain(&*window)), (100, 100), "{name}");
             window.reconfigure(max_limit).unwrap();
             assert_eq!(drain(&*window), max_limit - 100, "{name}");
-            let Err(ConfigError::Limit { max, .. }) = window.reconfigure(u64::MAX) else {
+            let Err(ConfigError::NewLimit { max, .. }) = window.reconfigure(u64::MAX) else {
                 panic!("{name}: that is no limit")
             };
             assert!((max_limit..2 * max_limit).contains(&max), "{name}: {max}");
@@ -104,6 +104,72 @@ fn room_for_less_than_the_limit_or_more_than_there_can_be_is_an_error_that_says_
         let expected = ConfigError::MaxLimit { max_limit: most + 1, least: 100, most };
         assert_eq!(error, Err(expected), "{name}");
     }
+}
+
+/// A counting window has room by itself, but for very short windows not for every limit.
+#[test]
+fn a_window_that_counts_can_be_made_for_more_than_its_bits_leave_by_themselves() {
+    const LIMIT: Rate = rate!(100 / ms);
+    const MORE: u64 = 2_000_000;
+    let clock = ManualClock::at(DAY);
+    let check = |name: &str, before: &dyn Window, after: &dyn Window, more: u64| {
+        assert!(before.max_limit() < more, "{name}: {} by itself", before.max_limit());
+        assert!((more..4 * more).contains(&after.max_limit()), "{name}: {}", after.max_limit());
+        assert_eq!((after.limit(), drain(after)), (100, 100), "{name}");
+        assert!(before.reconfigure(more).is_err(), "{name}");
+        after.reconfigure(more).unwrap();
+        assert_eq!(drain(after), more - 100, "{name}");
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(drain(after), more, "{name}");
+        let denied = after.try_acquire(1).unwrap_err();
+        clock.advance(denied.retry_after().unwrap());
+        assert!(after.try_acquire(1).is_ok(), "{name}");
+    };
+    let fixed = |limit| FixedWindow::with_clock(limit, &clock).unwrap();
+    let roomy = fixed(rate!(100 / second)).with_max_limit(1 << 31).unwrap();
+    check("FixedWindow", &fixed(rate!(100 / second)), &roomy, 1 << 31);
+    let counter = || SlidingCounter::with_clock(LIMIT, &clock).unwrap();
+    check("SlidingCounter", &counter(), &counter().with_max_limit(MORE).unwrap(), MORE);
+    for slots in [1, 7, 60] {
+        let window = || SlidingWindow::with_clock(LIMIT, slots, &clock).unwrap();
+        check("SlidingWindow", &window(), &window().with_max_limit(MORE).unwrap(), MORE);
+        let window = || SlidingWindow::compact(LIMIT, slots, Coverage::Strict, &clock).unwrap();
+        check("Compact", &window(), &window().with_max_limit(MORE).unwrap(), MORE);
+        let windows = || MultiWindow::with_clock([LIMIT], slots, &clock).unwrap();
+        check("MultiWindow", &windows(), &windows().with_max_limit(MORE).unwrap(), MORE);
+    }
+}
+
+#[test]
+fn a_window_that_counts_says_how_far_it_can_be_raised() {
+    let clock = ManualClock::new();
+    let error = |max_limit, most| Err(ConfigError::MaxLimit { max_limit, least: 100, most });
+    let (rate, top) = (rate!(100 / minute), 1_u64 << 32);
+    let fixed = |max| FixedWindow::with_clock(rate, &clock).unwrap().with_max_limit(max).map(drop);
+    assert_eq!((fixed(99), fixed(top + 1)), (error(99, top), error(top + 1, top)));
+    assert_eq!((fixed(100), fixed(top)), (Ok(()), Ok(())));
+    let counter =
+        |max| SlidingCounter::with_clock(rate, &clock).unwrap().with_max_limit(max).map(drop);
+    let most = (1 << 24) - 1;
+    assert_eq!((counter(99), counter(most + 1)), (error(99, top), error(most + 1, most)));
+    assert_eq!((counter(100), counter(most)), (Ok(()), Ok(())));
+    // The numbers of the slots take the rest of the word.
+    let sliding = |slots: u32, max| {
+        let window = SlidingWindow::with_clock(rate!(100 / day), slots, &clock).unwrap();
+        window.with_max_limit(max).map(|window| window.max_limit())
+    };
+    assert_eq!(sliding(60, 99), error(99, top).map(|()| 0));
+    assert_eq!(sliding(60, top), Ok(top));
+    assert_eq!(sliding(65_536, top), Ok(top));
+    let windows = MultiWindow::with_clock([rate!(100 / ms), rate!(100 / day)], 60, &clock).unwrap();
+    let most = match windows.with_max_limit(top) {
+        Err(ConfigError::MaxLimit { least: 100, most, .. }) => most,
+        other => panic!("{other:?}"),
+    };
+    let windows = MultiWindow::with_clock([rate!(100 / ms), rate!(100 / day)], 60, &clock).unwrap();
+    let windows = windows.with_max_limit(most).unwrap();
+    assert_eq!(windows.max_limit(), most);
+    windows.reconfigure(1, most).unwrap();
 }
 
 #[test]
@@ -180,9 +246,12 @@ fn a_limit_out_of_range_is_an_error_that_says_the_range_and_changes_nothing() {
         assert!(max >= 9, "{}: {max}", kind.name);
         for limit in [max + 1, u64::MAX] {
             let error = window.reconfigure(limit).unwrap_err();
-            assert_eq!(error, ConfigError::Limit { limit, max }, "{}", kind.name);
+            assert_eq!(error, ConfigError::NewLimit { limit, max }, "{}", kind.name);
             assert_eq!(window.max_limit(), max, "{}", kind.name);
-            let text = format!("limit is {limit}: must be from 1 to {max} for this window");
+            let text = format!(
+                "limit is {limit}: must be from 1 to {max}, which this window was made for; \
+                 `with_max_limit` makes it for more"
+            );
             assert_eq!((error.field(), error.to_string()), ("limit", text));
         }
         assert_eq!((window.limit(), window.count()), (5, 3), "{}", kind.name);

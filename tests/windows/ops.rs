@@ -228,7 +228,10 @@ impl<'a> Stand<'a> {
         match subject.reconfigure(which, limit) {
             Ok(()) => self.mirror.limits[which] = limit,
             Err(error) => {
-                assert!(matches!(error, ConfigError::Limit { .. }), "{error}");
+                assert!(
+                    matches!(error, ConfigError::Limit { .. } | ConfigError::NewLimit { .. }),
+                    "{error}"
+                );
                 assert!(limit == 0 || limit > self.setup.limits[which].0, "{error}");
             }
         }

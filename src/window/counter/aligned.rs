@@ -17,7 +17,7 @@ use crate::config::rate::Rate;
 use crate::decision::counted::Counted;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
-use crate::window::limit::Limit;
+use crate::window::limit::{Limit, check_max};
 use crate::window::ticks::{Moment, Ticks};
 
 use super::{OneLimit, WindowCounter};
@@ -35,12 +35,15 @@ impl Aligned {
     ///
     /// [`ConfigError::Limit`] if the word has too few bits for it.
     pub(crate) fn new(limit: Rate) -> Result<Aligned, ConfigError> {
-        let ticks = Ticks::new(limit.period_nanos());
-        let count = Field::low(count_bits(limit.permits(), 1, &ticks));
+        Aligned::sized(limit.permits(), limit.permits(), Ticks::new(limit.period_nanos()))
+    }
+
+    fn sized(limit: u64, max_limit: u64, ticks: Ticks) -> Result<Aligned, ConfigError> {
+        let count = Field::low(count_bits(max_limit, 1, &ticks));
         Ok(Aligned {
             count,
             window: count.then(u64::BITS - count.end()),
-            limit: Limit::new(limit.permits(), Rate::MAX_PERMITS.min(count.max()))?,
+            limit: Limit::new(limit, Rate::MAX_PERMITS.min(count.max()))?,
             ticks,
         })
     }
@@ -62,6 +65,12 @@ impl OneLimit for Aligned {
 
     fn window_nanos(&self) -> u64 {
         self.ticks.length_nanos()
+    }
+
+    fn with_max_limit(&self, max_limit: u64) -> Result<Aligned, ConfigError> {
+        let limit = self.limit.get();
+        check_max(max_limit, limit, self.window_nanos())?;
+        Aligned::sized(limit, max_limit, Ticks::new(self.window_nanos()))
     }
 }
 

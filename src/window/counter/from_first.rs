@@ -51,13 +51,6 @@ impl FromFirst {
         FromFirst::sized(limit.permits(), limit.permits(), limit.period_nanos())
     }
 
-    /// Returns the same counter with room for limits up to `max_limit`.
-    pub(super) fn with_max_limit(&self, max_limit: u64) -> Result<FromFirst, ConfigError> {
-        let limit = self.limit.get();
-        check_max(max_limit, limit, self.length_nanos)?;
-        FromFirst::sized(limit, max_limit, self.length_nanos)
-    }
-
     fn sized(limit: u64, max_limit: u64, length_nanos: u64) -> Result<FromFirst, ConfigError> {
         let count = Field::low(u64::BITS - max_limit.leading_zeros());
         let start = count.then(u64::BITS - count.end());
@@ -94,6 +87,12 @@ impl OneLimit for FromFirst {
 
     fn window_nanos(&self) -> u64 {
         self.length_nanos
+    }
+
+    fn with_max_limit(&self, max_limit: u64) -> Result<FromFirst, ConfigError> {
+        let limit = self.limit.get();
+        check_max(max_limit, limit, self.length_nanos)?;
+        FromFirst::sized(limit, max_limit, self.length_nanos)
     }
 }
 

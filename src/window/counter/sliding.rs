@@ -15,7 +15,7 @@ use crate::config::rate::Rate;
 use crate::decision::counted::Counted;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
-use crate::window::limit::Limit;
+use crate::window::limit::{Limit, check_between, check_max};
 use crate::window::ticks::{Moment, Ticks};
 
 use super::aligned::count_bits;
@@ -24,6 +24,9 @@ use super::{OneLimit, WindowCounter};
 /// Minimum number of bits for the number of a window. A limiter that was idle for half of
 /// their range, 2^15 windows, may take old counts for new ones, once.
 const WINDOW_BITS: u32 = 16;
+
+/// Maximum number of bits for each count.
+const MOST_BITS: u32 = (u64::BITS - WINDOW_BITS) / 2;
 
 #[derive(Debug)]
 pub(crate) struct Sliding {
@@ -39,15 +42,17 @@ impl Sliding {
     ///
     /// [`ConfigError::Limit`] if the word has too few bits for two such counts.
     pub(crate) fn new(limit: Rate) -> Result<Sliding, ConfigError> {
-        const MOST_BITS: u32 = (u64::BITS - WINDOW_BITS) / 2;
-        let ticks = Ticks::new(limit.period_nanos());
-        let current = Field::low(count_bits(limit.permits(), 2, &ticks).min(MOST_BITS));
+        Sliding::sized(limit.permits(), limit.permits(), Ticks::new(limit.period_nanos()))
+    }
+
+    fn sized(limit: u64, max_limit: u64, ticks: Ticks) -> Result<Sliding, ConfigError> {
+        let current = Field::low(count_bits(max_limit, 2, &ticks).min(MOST_BITS));
         let previous = current.then(current.end());
         Ok(Sliding {
             current,
             previous,
             window: previous.then(u64::BITS - previous.end()),
-            limit: Limit::new(limit.permits(), current.max())?,
+            limit: Limit::new(limit, current.max())?,
             ticks,
         })
     }
@@ -60,6 +65,13 @@ impl OneLimit for Sliding {
 
     fn window_nanos(&self) -> u64 {
         self.ticks.length_nanos()
+    }
+
+    fn with_max_limit(&self, max_limit: u64) -> Result<Sliding, ConfigError> {
+        let limit = self.limit.get();
+        check_max(max_limit, limit, self.window_nanos())?;
+        check_between(max_limit, limit, Field::low(MOST_BITS).max())?;
+        Sliding::sized(limit, max_limit, Ticks::new(self.window_nanos()))
     }
 }
 

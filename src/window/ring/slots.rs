@@ -19,6 +19,8 @@ use super::words::{Hot, Layout, STATE_BITS};
 pub(crate) struct WindowSlots {
     limit: Limit,
     window_nanos: u64,
+    /// Number of slots that the window was made for.
+    asked: u32,
     /// Logarithm of the slot length: a slot is `2^exponent` ticks.
     exponent: u32,
     tick_nanos: u64,
@@ -56,6 +58,7 @@ impl WindowSlots {
         Ok(WindowSlots {
             limit: Limit::new(plan.limit, layout.max_limit())?,
             window_nanos: plan.window_nanos,
+            asked: plan.slots,
             exponent,
             tick_nanos: ticks.length_nanos(),
             slots,
@@ -65,6 +68,16 @@ impl WindowSlots {
             tick: layout.tick,
             boundaries,
         })
+    }
+
+    /// Returns the plan of this window, with the limit in force.
+    pub(super) fn plan(&self) -> Plan {
+        Plan {
+            limit: self.limit.get(),
+            window_nanos: self.window_nanos,
+            slots: self.asked,
+            cover: self.cover,
+        }
     }
 
     pub(crate) fn limit(&self) -> &Limit {
