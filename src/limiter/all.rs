@@ -89,12 +89,6 @@ impl<L: Limiter> All<L> {
         Ok(All { limiters })
     }
 
-    /// Returns the limiters, in the order of [`Denied::which`](crate::Denied::which).
-    #[must_use]
-    pub fn limiters(&self) -> &[L] {
-        &self.limiters
-    }
-
     /// Takes all of `permits` from each limiter, or nothing from any.
     ///
     /// Lock-free if the limiters are; does not allocate, unless one of them is an `All`
@@ -181,6 +175,12 @@ impl<L: Limiter> All<L> {
         for limiter in &self.limiters {
             limiter.reset();
         }
+    }
+
+    /// Returns the limiters, in the order of [`Denied::which`](crate::Denied::which).
+    #[must_use]
+    pub fn limiters(&self) -> &[L] {
+        &self.limiters
     }
 
     /// Returns the grants that the limiters would make, or the denial with the longest

@@ -148,7 +148,11 @@ impl<C: Clock> Budget<C> {
         self.reconfigure(weekday, amount)?;
         Ok(self)
     }
+}
 
+window_verbs!(Budget<C>, "Budget::with_clock(2, \"UTC\", &clock)?");
+
+impl<C: Clock> Budget<C> {
     /// Returns the amount of each `weekday`.
     #[must_use]
     pub fn amount(&self, weekday: Weekday) -> u64 {
@@ -199,5 +203,3 @@ fn checked(amount: u64) -> Result<u64, CalendarError> {
     }
     Ok(amount)
 }
-
-window_verbs!(Budget<C>, "Budget::with_clock(2, \"UTC\", &clock)?");

@@ -95,7 +95,14 @@ impl<C: Clock> CalendarWindow<C> {
     ) -> Result<CalendarWindow<C>, ConfigError> {
         Ok(CalendarWindow { core: CounterCore::new(ByCalendar::new(limit, calendar)?, clock) })
     }
+}
 
+window_verbs!(
+    CalendarWindow<C>,
+    "CalendarWindow::with_clock(2, Calendar::minutes(\"UTC\")?, &clock)?"
+);
+
+impl<C: Clock> CalendarWindow<C> {
     /// Returns the maximum number of permits in one window.
     #[must_use]
     pub fn limit(&self) -> u64 {
@@ -146,8 +153,3 @@ impl<C: Clock> CalendarWindow<C> {
         self.core.counter().amounts().set(limit)
     }
 }
-
-window_verbs!(
-    CalendarWindow<C>,
-    "CalendarWindow::with_clock(2, Calendar::minutes(\"UTC\")?, &clock)?"
-);

@@ -86,7 +86,11 @@ impl<C: Clock> Gcra<C> {
     ) -> Result<Gcra<C>, ConfigError> {
         Ok(Gcra { core: BucketCore::new(terms(interval, tolerance)?, clock) })
     }
+}
 
+verbs!(Gcra, "Gcra::with_clock(Duration::from_millis(500), Duration::from_millis(500), &clock)?");
+
+impl<C: Clock> Gcra<C> {
     /// Enforces `interval` and `tolerance` from now on; `carry` decides what happens to
     /// the cells that could have passed.
     ///
@@ -129,5 +133,3 @@ fn terms(interval: Duration, tolerance: Duration) -> Result<Terms, ConfigError> 
     }
     Ok(Terms::of_cells(rate, tolerance_nanos))
 }
-
-verbs!(Gcra, "Gcra::with_clock(Duration::from_millis(500), Duration::from_millis(500), &clock)?");

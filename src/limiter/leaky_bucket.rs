@@ -114,7 +114,11 @@ impl<C: Clock> LeakyBucket<C> {
     pub fn starting_with(self, tokens: u64) -> Result<LeakyBucket<C>, ConfigError> {
         Ok(LeakyBucket { core: self.core.starting_with(tokens)? })
     }
+}
 
+verbs!(LeakyBucket, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");
+
+impl<C: Clock> LeakyBucket<C> {
     /// Returns the permits that have not leaked out yet, with a fraction rounded up.
     ///
     /// Lock-free; does not allocate; reads the clock; writes nothing, unless it heals the
@@ -138,5 +142,3 @@ impl<C: Clock> LeakyBucket<C> {
         self.core.terms().quota()
     }
 }
-
-verbs!(LeakyBucket, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");

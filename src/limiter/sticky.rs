@@ -115,21 +115,6 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
         }
     }
 
-    /// Returns the wrapped limiter.
-    #[must_use]
-    pub fn limiter(&self) -> &L {
-        &self.limiter
-    }
-
-    /// Forgets all cached denials. Call it after a change by which permits may become
-    /// available before their time.
-    pub fn forget(&self) {
-        // ORDERING: Release, so that a thread that sees this sees the change; pairs with the
-        // load in `ask`.
-        // MODEL: `a_sticky_denial_is_forgotten_when_it_is_said_so`.
-        self.forgotten.fetch_add(1, Release);
-    }
-
     /// Returns the answer of `ask` to a request for `permits`, or the cached denial.
     #[inline]
     fn ask<T>(&self, permits: u64, ask: impl FnOnce() -> Result<T, Denied>) -> Result<T, Denied> {
@@ -214,6 +199,23 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     pub fn reset(&self) {
         self.limiter.reset();
         self.forget();
+    }
+}
+
+impl<L: Limiter, C: Clock> Sticky<L, C> {
+    /// Forgets all cached denials. Call it after a change by which permits may become
+    /// available before their time.
+    pub fn forget(&self) {
+        // ORDERING: Release, so that a thread that sees this sees the change; pairs with the
+        // load in `ask`.
+        // MODEL: `a_sticky_denial_is_forgotten_when_it_is_said_so`.
+        self.forgotten.fetch_add(1, Release);
+    }
+
+    /// Returns the wrapped limiter.
+    #[must_use]
+    pub fn limiter(&self) -> &L {
+        &self.limiter
     }
 }
 

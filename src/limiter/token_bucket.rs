@@ -104,7 +104,11 @@ impl<C: Clock> TokenBucket<C> {
     pub fn starting_with(self, tokens: u64) -> Result<TokenBucket<C>, ConfigError> {
         Ok(TokenBucket { core: self.core.starting_with(tokens)? })
     }
+}
 
+verbs!(TokenBucket, "TokenBucket::with_clock(quota!(2 / second), &clock)");
+
+impl<C: Clock> TokenBucket<C> {
     /// Enforces `quota` from now on; `carry` decides what happens to the tokens.
     ///
     /// The change is live: each call sees all of the old quota or all of the new one. It
@@ -138,5 +142,3 @@ impl<C: Clock> TokenBucket<C> {
         self.core.terms().quota()
     }
 }
-
-verbs!(TokenBucket, "TokenBucket::with_clock(quota!(2 / second), &clock)");

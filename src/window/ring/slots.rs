@@ -76,7 +76,6 @@ impl WindowSlots {
             limit: self.limit.get(),
             window_nanos: self.window_nanos,
             slots: self.asked,
-            cover: self.cover,
         }
     }
 
