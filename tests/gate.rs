@@ -149,7 +149,7 @@ fn keys_can_be_blocked_or_without_a_limit() {
         };
         Gate::with_mode(TokenBucket::with_clock(quota!(2 / day), ManualClock::new()), mode)
     });
-    let keyed = Keyed::with(each).unwrap();
+    let keyed = Keyed::with(each);
     assert!(keyed.try_acquire(&"house", 1_000).is_ok());
     assert_eq!(keyed.try_acquire(&"blocked", 1).unwrap_err().retry_after(), None);
     assert!(keyed.try_acquire(&"guest", 2).is_ok());
