@@ -5,6 +5,7 @@
 //! | [`exact`] | `Keyed`: keys of any type, under locks, none ever confused with another |
 //! | [`table`] | `KeyTable`: a fingerprint for each key, in memory of a fixed size, lock-free |
 //! | [`hot`] | `HotKeys`: per-thread seats in front of either, for contended keys |
+//! | [`keyed_limiter`] | the trait that all of them share |
 //! | [`prepay`] | the permits that a seat takes from a store in advance |
 //! | [`when_full`] | the answer for a key that a store has no space for |
 //! | [`observe`], [`top_keys`] | observers of decisions; the keys that take the most |
@@ -13,6 +14,8 @@
 pub(crate) mod exact;
 #[cfg(feature = "alloc")]
 pub(crate) mod hot;
+#[cfg(feature = "alloc")]
+pub(crate) mod keyed_limiter;
 pub(crate) mod observe;
 #[cfg(feature = "alloc")]
 pub(crate) mod prepay;

@@ -42,8 +42,6 @@ pub use crate::decision::lease::Lease;
 pub use crate::decision::receipt::Receipt;
 pub use crate::decision::snapshot::{Snapshot, SnapshotError};
 #[cfg(feature = "keyed")]
-pub use crate::keyed::exact::Keyed;
-#[cfg(feature = "keyed")]
 pub use crate::keyed::exact::buckets::Buckets;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::buckets::tiers::{OneTier, Tier, Tiers};
@@ -53,10 +51,14 @@ pub use crate::keyed::exact::builder::KeyedBuilder;
 pub use crate::keyed::exact::each::Each;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::per_key::PerKey;
+#[cfg(feature = "keyed")]
+pub use crate::keyed::exact::Keyed;
 #[cfg(feature = "alloc")]
 pub use crate::keyed::hot::HotKeys;
 #[cfg(feature = "alloc")]
 pub use crate::keyed::hot::verbs::HotPlace;
+#[cfg(feature = "alloc")]
+pub use crate::keyed::keyed_limiter::KeyedLimiter;
 pub use crate::keyed::observe::Observe;
 #[cfg(feature = "alloc")]
 pub use crate::keyed::prepay::KeyStore;

@@ -72,9 +72,11 @@ fn play(users: &Users, calls: Vec<Call>) -> Events {
             AskUpTo(key, permits) => {
                 events.push((key, Admission::of(keyed.try_acquire_up_to(&key, permits))));
             }
-            Batch(keys) => keyed.try_acquire_batch_with(keys, 1, |index, answer| {
-                events.push((*keys[index], Admission::of(answer)));
-            }),
+            Batch(keys) => {
+                keyed.try_acquire_batch_with(keys.iter().copied(), 1, |index, answer| {
+                    events.push((*keys[index], Admission::of(answer)));
+                })
+            }
             Remove(key) => {
                 keyed.remove(&key);
             }

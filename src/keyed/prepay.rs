@@ -7,7 +7,7 @@ use crate::decision::grant::Grant;
 use crate::time::clock::Clock;
 
 /// A store whose hot keys can have seats: a [`KeyTable`](crate::KeyTable) or a tier of it, a
-/// `Keyed` of `Buckets`, or a reference to one. It cannot be implemented elsewhere.
+/// `Keyed` of `Buckets`, or a `&`, `Box` or `Arc` of one. It cannot be implemented elsewhere.
 pub trait KeyStore<K: ?Sized>: Prepay<K> {}
 
 impl<K: ?Sized, S: Prepay<K> + ?Sized> KeyStore<K> for S {}
@@ -23,6 +23,18 @@ pub trait Prepay<K: ?Sized> {
     /// Takes all of `permits` for the key with `hash`, or none. Does not report to the observer.
     fn acquire(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied>;
 
+    /// Takes as many of `permits` as are available. Does not report to the observer.
+    fn acquire_up_to(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied>;
+
+    /// Returns the answer that `acquire` would give. Takes nothing.
+    fn look(&self, key: &K, permits: u64) -> Result<Grant, Denied>;
+
+    /// Makes the key full.
+    fn fill(&self, key: &K);
+
+    /// Removes the key, and returns whether there was anything to forget.
+    fn forget(&self, key: &K) -> bool;
+
     /// Takes some permits for the key in advance, if it is known, and if it has as many to spare.
     fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid>;
 
@@ -30,34 +42,59 @@ pub trait Prepay<K: ?Sized> {
     fn notify(&self, key: &K, permits: u64, is_granted: bool);
 }
 
-/// A shared store.
-impl<K: ?Sized, S: Prepay<K> + ?Sized> Prepay<K> for &S {
-    type Clock = S::Clock;
+/// Forwards every method to the store behind a pointer.
+macro_rules! through {
+    ($(#[$attribute:meta])* $Pointer:ty) => {
+        $(#[$attribute])*
+        impl<K: ?Sized, S: Prepay<K> + ?Sized> Prepay<K> for $Pointer {
+            type Clock = S::Clock;
 
-    #[inline(always)]
-    fn clock(&self) -> &S::Clock {
-        (**self).clock()
-    }
+            #[inline(always)]
+            fn clock(&self) -> &S::Clock {
+                (**self).clock()
+            }
 
-    #[inline(always)]
-    fn hash(&self, key: &K) -> u64 {
-        (**self).hash(key)
-    }
+            #[inline(always)]
+            fn hash(&self, key: &K) -> u64 {
+                (**self).hash(key)
+            }
 
-    #[inline(always)]
-    fn acquire(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
-        (**self).acquire(hash, key, permits)
-    }
+            #[inline(always)]
+            fn acquire(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+                (**self).acquire(hash, key, permits)
+            }
 
-    fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid> {
-        (**self).draw(hash, key, want)
-    }
+            fn acquire_up_to(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+                (**self).acquire_up_to(hash, key, permits)
+            }
 
-    #[inline(always)]
-    fn notify(&self, key: &K, permits: u64, is_granted: bool) {
-        (**self).notify(key, permits, is_granted);
-    }
+            fn look(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+                (**self).look(key, permits)
+            }
+
+            fn fill(&self, key: &K) {
+                (**self).fill(key);
+            }
+
+            fn forget(&self, key: &K) -> bool {
+                (**self).forget(key)
+            }
+
+            fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid> {
+                (**self).draw(hash, key, want)
+            }
+
+            #[inline(always)]
+            fn notify(&self, key: &K, permits: u64, is_granted: bool) {
+                (**self).notify(key, permits, is_granted);
+            }
+        }
+    };
 }
+
+through!(&S);
+through!(alloc::boxed::Box<S>);
+through!(#[cfg(target_has_atomic = "ptr")] alloc::sync::Arc<S>);
 
 /// The most permits that are prepaid at once for later calls. The cost of a prepayment, shared
 /// among so many, is a small part of a nanosecond.

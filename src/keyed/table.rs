@@ -153,7 +153,7 @@ pub enum DefaultHasher {}
 /// assert!(table.memory_bytes() <= 12_000_000);
 ///
 /// let names = KeyTable::<str>::with_memory(quota!(10 / minute), 64 << 20)?;
-/// for answer in names.try_acquire_batch(&["ada", "bob", "ada"], 6) {
+/// for answer in names.try_acquire_batch(["ada", "bob", "ada"], 6) {
 ///     println!("{answer:?}");
 /// }
 /// # Ok::<(), sluicegate::ConfigError>(())
@@ -236,6 +236,22 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     /// idle key and a forgotten one are one and the same.
     pub fn reset(&self, key: &K) {
         self.remove(key);
+    }
+
+    /// Returns the number of live keys: those that have been granted something and are not full
+    /// again. (Two keys that share a budget count as one.)
+    ///
+    /// Goes over all slots; reads the clock once for each line; writes nothing. See
+    /// [`occupancy`](KeyTable::occupancy).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.occupancy().live
+    }
+
+    /// Returns whether no key is live. Costs as much as [`len`](KeyTable::len).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Clears the slots of idle keys, and returns how many keys it cleared.

@@ -35,7 +35,7 @@ fn a_key_that_is_reset_or_removed_has_nothing_on_top() {
         for round in 0..4 {
             draw_everywhere(limiter);
             if round % 2 == 0 {
-                limiter.reset(1);
+                limiter.reset_key(1);
             } else {
                 assert!(limiter.remove(1), "{kind:?}");
             }
@@ -157,13 +157,13 @@ fn what_a_receipt_gives_back_is_there_once_the_last_denial_is_over() {
     assert!(receipt.give_back());
     clock.pass(wait.as_nanos() as u64);
     assert!(limiter.ask_at(0, 1, 900).is_ok());
-    limiter.reset(1);
+    limiter.reset_key(1);
     let receipt = limiter.store().try_acquire_revocable(&1, 1_000).unwrap();
     assert!(limiter.ask_at(0, 1, 1).is_err());
     assert!(limiter.change(|_| receipt.give_back()));
     assert!(limiter.ask_at(0, 1, 900).is_ok());
     // One that comes after a draw, or before one, takes nothing of that back.
-    limiter.reset(1);
+    limiter.reset_key(1);
     let receipt = limiter.store().try_acquire_revocable(&1, 500).unwrap();
     assert!(limiter.ask_at(0, 1, 1).is_ok());
     assert!(!receipt.give_back());

@@ -69,7 +69,7 @@ fn what_was_drawn_is_good_until_the_next_step_if_that_fills_the_bucket() {
 fn an_idle_key_that_had_much_in_its_seats_gets_one_burst() {
     with_each(QUOTA, 4, |kind, limiter, clock| {
         for idle in [0, 1, 120, 124, 125, 126, 500, 874, 875, 999, 1_000, 1_001, 5_000, 1 << 40] {
-            limiter.reset(1);
+            limiter.reset_key(1);
             let mut taken = 0;
             for place in 0..4 {
                 heat(limiter, place, 1);

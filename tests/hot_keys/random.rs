@@ -207,7 +207,7 @@ impl Case<'_> {
             }
             Op::Reset(key) => {
                 let key = self.key(key);
-                self.limiter.reset(key);
+                self.limiter.reset_key(key);
                 self.ledger.reset(key)?;
             }
             Op::Remove(key) => {

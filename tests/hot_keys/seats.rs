@@ -210,7 +210,7 @@ fn a_denial_is_remembered_until_it_can_change() {
         limiter.touch();
         let (denied, readings) = clock.readings(|| limiter.ask_at(0, 1, 1));
         assert!(denied.is_err() && readings > 1, "{kind:?} {readings}");
-        limiter.reset(1);
+        limiter.reset_key(1);
         assert!(limiter.ask_at(0, 1, 1).is_ok(), "{kind:?}");
         take_all(limiter, &[0], 1);
         limiter.remove(1);

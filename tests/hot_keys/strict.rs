@@ -168,7 +168,7 @@ fn no_key_is_refused_for_what_another_was_refused() {
     for changes in 0..=(other ^ key) {
         let answer = limiter.ask_at(0, other, 1);
         assert!(answer.is_ok(), "{key} {other} {changes}");
-        limiter.reset(other);
+        limiter.reset_key(other);
     }
 }
 

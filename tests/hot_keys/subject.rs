@@ -12,7 +12,7 @@ pub(crate) trait Hot: Sync {
     fn ask_at(&self, place: usize, key: u64, permits: u64) -> Result<Grant, Denied>;
     fn has_seat(&self, key: u64) -> bool;
     /// Full again, by way of `change`.
-    fn reset(&self, key: u64);
+    fn reset_key(&self, key: u64);
     fn remove(&self, key: u64) -> bool;
     /// A change of nothing.
     fn touch(&self);
@@ -49,7 +49,7 @@ macro_rules! asks {
 
 macro_rules! changes {
     () => {
-        fn reset(&self, key: u64) {
+        fn reset_key(&self, key: u64) {
             self.change(|store| store.reset(&key));
         }
 
@@ -90,7 +90,7 @@ struct OfTable<'a, C> {
 impl<C: Clock + Sync> Hot for OfTable<'_, C> {
     asks!(self.keys);
 
-    fn reset(&self, key: u64) {
+    fn reset_key(&self, key: u64) {
         self.keys.change(|_| self.table.reset(&key));
     }
 

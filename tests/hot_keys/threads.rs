@@ -161,7 +161,7 @@ fn each_reset_is_worth_one_burst_and_nothing_else() {
                 let resetting = scope.spawn(|| {
                     while !is_over.load(Relaxed) {
                         if resets.load(Relaxed).is_multiple_of(2) {
-                            limiter.reset(0);
+                            limiter.reset_key(0);
                         } else {
                             limiter.remove(0);
                         }
@@ -207,7 +207,7 @@ fn each_reset_is_worth_one_burst_and_nothing_else() {
                 assert!(total(&granted, key) <= 500 + earned, "{kind:?} {key}");
             }
             // And when all is quiet, a burst, with nothing of what was drawn before.
-            limiter.reset(0);
+            limiter.reset_key(0);
             let after = take_all(limiter, &[0, 1, 2, 3], 0);
             assert!((437..=500).contains(&after), "{kind:?} {after}");
         });

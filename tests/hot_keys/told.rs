@@ -61,7 +61,7 @@ fn no_call_for_a_known_key_allocates_hot_or_not() {
                 clock.pass(MS);
                 if turn % 100 == 0 {
                     limiter.touch();
-                    limiter.reset(2);
+                    limiter.reset_key(2);
                 }
             }
             assert!(limiter.has_seat(1));

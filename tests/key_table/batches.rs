@@ -79,8 +79,8 @@ fn a_batch_takes_whatever_a_key_can_be_borrowed_from() {
     let left = |answers: Vec<Result<Grant, Denied>>| -> Vec<u64> {
         answers.iter().map(|answer| answer.unwrap().remaining()).collect()
     };
-    assert_eq!(left(table.try_acquire_batch(&names, 1)), [9, 9, 8]);
-    assert_eq!(left(table.try_acquire_batch(&["ada", "bob"], 1)), [7, 8]);
+    assert_eq!(left(table.try_acquire_batch(names.iter().map(String::as_str), 1)), [9, 9, 8]);
+    assert_eq!(left(table.try_acquire_batch(["ada", "bob"], 1)), [7, 8]);
     assert_eq!(table.try_acquire("ada", 1).unwrap().remaining(), 6);
 }
 

@@ -35,7 +35,7 @@ const VERBS: [Verb; 5] = [
     |table, tier| table.tier(tier).unwrap().try_acquire_up_to(&1, u64::MAX).is_ok(),
     |table, tier| table.tier(tier).unwrap().try_acquire_revocable(&1, 1).is_ok(),
     |table, tier| table.tier(tier).unwrap().peek(&1, 1).is_ok(),
-    |table, tier| table.tier(tier).unwrap().try_acquire_batch(&[&2, &1], 1)[1].is_ok(),
+    |table, tier| table.tier(tier).unwrap().try_acquire_batch(&[2, 1], 1)[1].is_ok(),
 ];
 
 /// Tables of one tier and of two, by a clock that was started long before.

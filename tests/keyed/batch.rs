@@ -32,9 +32,8 @@ proptest! {
             builder.max_keys(30).build().unwrap()
         });
         for (keys, permits, nanos) in batches {
-            let borrowed: Vec<&u64> = keys.iter().collect();
             let singles: Vec<_> = keys.iter().map(|key| apart.try_acquire(key, permits)).collect();
-            prop_assert_eq!(together.try_acquire_batch(&borrowed, permits), singles);
+            prop_assert_eq!(together.try_acquire_batch(&keys, permits), singles);
             prop_assert_eq!(together.len(), apart.len());
             clock.advance_nanos(nanos);
         }
@@ -49,12 +48,12 @@ fn a_key_that_comes_twice_in_a_batch_is_charged_twice() {
     let granted = |answers: Vec<Result<Grant, Denied>>| {
         answers.into_iter().map(|answer| answer.map_or(0, |grant| grant.permits())).sum::<u64>()
     };
-    assert_eq!(granted(users.try_acquire_batch(&keys, 1)), 3);
+    assert_eq!(granted(users.try_acquire_batch(keys, 1)), 3);
     clock.advance_nanos(1_000_000_000);
     let mut answered = Vec::new();
-    users.try_acquire_batch_with(&keys, 1, |index, answer| answered.push((index, answer.is_ok())));
+    users.try_acquire_batch_with(keys, 1, |index, answer| answered.push((index, answer.is_ok())));
     assert_eq!(answered, (0..40).map(|index| (index, index == 0)).collect::<Vec<_>>());
-    assert!(users.try_acquire_batch::<str>(&[], 1).is_empty());
+    assert!(users.try_acquire_batch::<str>([], 1).is_empty());
 }
 
 /// What is called with an answer may ask again: no lock is held.
@@ -63,9 +62,8 @@ fn an_answer_may_ask_for_keys_itself() {
     let clock = ManualClock::new();
     let users = keyed::<u64>(quota!(1 / second, burst 100), &clock);
     let keys: Vec<u64> = (0..50).collect();
-    let borrowed: Vec<&u64> = keys.iter().collect();
     for _ in 0..2 {
-        users.try_acquire_batch_with(&borrowed, 1, |index, answer| {
+        users.try_acquire_batch_with(&keys, 1, |index, answer| {
             assert!(answer.is_ok());
             assert!(users.try_acquire(&keys[index], 1).is_ok());
             users.remove(&((index as u64 + 1) % 50));
@@ -88,8 +86,7 @@ fn batches_of_several_threads_admit_no_more_than_the_bursts() {
                 for round in 0..40 {
                     let keys: Vec<u64> =
                         (0..KEYS).map(|key| (key * 7 + round * 11 + thread) % KEYS).collect();
-                    let borrowed: Vec<&u64> = keys.iter().collect();
-                    users.try_acquire_batch_with(&borrowed, 1, |_, answer| {
+                    users.try_acquire_batch_with(&keys, 1, |_, answer| {
                         granted.fetch_add(u64::from(answer.is_ok()), Relaxed);
                     });
                 }
@@ -132,7 +129,7 @@ fn a_batch_that_waits_for_one_shard_is_in_nobodys_way_in_another() {
         scope.spawn(|| users.reset(&here));
         holds.recv().unwrap();
         let mut answered = Vec::new();
-        users.try_acquire_batch_with(&[&elsewhere, &here], 1, |index, answer| {
+        users.try_acquire_batch_with([&elsewhere, &here], 1, |index, answer| {
             answered.push(answer.unwrap().remaining());
             if index == 0 {
                 assert!(users.remove(&elsewhere));

@@ -109,7 +109,6 @@ const WAYS: [(&str, LetGo); 9] = [
     }),
     ("a batch", |users, _, _| {
         let keys: Vec<Key> = (100..100 + ROOM).map(Key).collect();
-        let keys: Vec<&Key> = keys.iter().collect();
         users.try_acquire_batch_with(&keys, 1, |_, _| ());
     }),
 ];

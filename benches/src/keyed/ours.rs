@@ -41,6 +41,7 @@ macro_rules! key_table {
             #[inline]
             fn try_next(&self, keys: &[K]) -> u64 {
                 let mut granted = 0;
+                let keys = keys.iter().map(std::borrow::Borrow::borrow);
                 self.0.try_acquire_batch_with(keys, 1, |_, answer| {
                     granted += u64::from(answer.is_ok());
                 });

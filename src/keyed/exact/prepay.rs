@@ -55,6 +55,25 @@ where
         )
     }
 
+    fn acquire_up_to(&self, hash: u64, key: &Q, permits: u64) -> Result<Grant, Denied> {
+        let acquire = move |limiter: &Buckets<C, T>, terms: &_, state: &_, now_nanos| {
+            limiter.acquire_up_to(terms, state, permits, now_nanos)
+        };
+        self.spend_at(KeyPlace::of_hash(hash), key, Request::UpTo(permits), acquire, acquire)
+    }
+
+    fn look(&self, key: &Q, permits: u64) -> Result<Grant, Denied> {
+        self.peek(key, permits)
+    }
+
+    fn fill(&self, key: &Q) {
+        self.reset(key);
+    }
+
+    fn forget(&self, key: &Q) -> bool {
+        self.remove(key)
+    }
+
     fn draw(&self, hash: u64, key: &Q, want: PrepayRequest) -> Option<Prepaid> {
         let at_nanos = Cell::new(0);
         let drawn =

@@ -127,6 +127,13 @@ impl Seat {
         }
     }
 
+    /// Returns the grant that [`take`](Seat::take) would return, of the seat as it was `seen`.
+    pub(super) fn peek(&self, seen: SeatWord, permits: u64, now_nanos: u64) -> Option<Grant> {
+        let is_there = !seen.is_closed() && seen.left() >= permits && self.is_good(now_nanos);
+        let grant = is_there.then(|| self.grant_of(permits, seen.left() - permits));
+        grant.filter(|_| self.is_still(seen))
+    }
+
     /// Returns whether the permits are good at `now_nanos`: not before they were prepaid, nor once
     /// the bucket would have been full again without the prepayment.
     #[inline(always)]

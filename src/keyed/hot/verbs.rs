@@ -1,9 +1,11 @@
 //! The operations on keys, hot or not.
 
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
+use crate::keyed::keyed_limiter::with_space_for;
 use crate::keyed::prepay::KeyStore;
 use crate::sync::Ordering::Release;
 use crate::thread_index::thread_index;
@@ -30,6 +32,137 @@ impl<S> HotKeys<S> {
         S: KeyStore<K>,
     {
         self.place(thread_index()).try_acquire(key, permits)
+    }
+
+    /// Takes as many of `permits` as are available for the key, at least one: those in its seat at
+    /// the caller's place, and the rest from the store.
+    ///
+    /// Permits at other places are not taken, and nothing is prepaid. If the seat and the store
+    /// both give some, each part is granted at a reading of the clock of its own, both within the
+    /// call. Otherwise the same as [`try_acquire`](HotKeys::try_acquire).
+    ///
+    /// # Errors
+    ///
+    /// The same as for the store.
+    pub fn try_acquire_up_to<K: ?Sized>(&self, key: &K, permits: u64) -> Result<Grant, Denied>
+    where
+        S: KeyStore<K>,
+    {
+        let hash = self.store.hash(key);
+        let taken = self.take_up_to::<K>(hash, permits);
+        let found = taken.map_or(0, |grant| grant.permits());
+        let answer = match taken {
+            Some(grant) if found == permits => Ok(grant),
+            _ => match (self.store.acquire_up_to(hash, key, permits - found), taken) {
+                (Ok(grant), _) => Ok(Grant { permits: found + grant.permits(), ..grant }),
+                (Err(_), Some(taken)) => Ok(taken),
+                (Err(denied), None) => Err(denied),
+            },
+        };
+        self.notify(key, permits, &answer);
+        answer
+    }
+
+    /// Takes `permits` from the caller's seat if it has that many, or else as many as it has.
+    fn take_up_to<K: ?Sized>(&self, hash: u64, permits: u64) -> Option<Grant>
+    where
+        S: KeyStore<K>,
+    {
+        let seat = self.at(thread_index()).seat(hash);
+        let SeatLook::Own(seen) = seat.look(hash) else { return None };
+        let found = permits.min(seen.left());
+        let now_nanos = (found > 0).then(|| self.store.clock().now_nanos())?;
+        seat.take(hash, seen, found, now_nanos)
+    }
+
+    /// Takes `permits` for each of the keys, and calls `answer` with the index of each in `keys`
+    /// and with its outcome, in their order.
+    ///
+    /// Equivalent to one call of [`try_acquire`](HotKeys::try_acquire) after the other.
+    pub fn try_acquire_batch_with<'k, K: ?Sized + 'k>(
+        &self,
+        keys: impl IntoIterator<Item = &'k K>,
+        permits: u64,
+        mut answer: impl FnMut(usize, Result<Grant, Denied>),
+    ) where
+        S: KeyStore<K>,
+    {
+        let place = self.place(thread_index());
+        for (index, key) in keys.into_iter().enumerate() {
+            answer(index, place.try_acquire(key, permits));
+        }
+    }
+
+    /// Does the same as [`try_acquire_batch_with`](HotKeys::try_acquire_batch_with), and returns
+    /// the answers in a vector, which it allocates.
+    #[must_use = "without the answers, nobody knows what was granted"]
+    pub fn try_acquire_batch<'k, K: ?Sized + 'k>(
+        &self,
+        keys: impl IntoIterator<Item = &'k K>,
+        permits: u64,
+    ) -> Vec<Result<Grant, Denied>>
+    where
+        S: KeyStore<K>,
+    {
+        let keys = keys.into_iter();
+        let mut answers = with_space_for(&keys);
+        self.try_acquire_batch_with(keys, permits, |_, answer| answers.push(answer));
+        answers
+    }
+
+    /// Returns the answer that [`try_acquire`](HotKeys::try_acquire) would give if there were no
+    /// seats but the caller's: that of the seat if it has enough permits, or else that of the
+    /// store, to which all permits in seats are taken. Takes nothing.
+    ///
+    /// `peek(key, 0)` reads the state of the store. Lock-free, if the store is; does not allocate
+    /// for a key that has a seat; reads the clock once or twice.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Wait`] and [`Denied::TooLarge`].
+    pub fn peek<K: ?Sized>(&self, key: &K, permits: u64) -> Result<Grant, Denied>
+    where
+        S: KeyStore<K>,
+    {
+        let hash = self.store.hash(key);
+        let seat = self.at(thread_index()).seat(hash);
+        let prepaid = match seat.look(hash) {
+            SeatLook::Own(seen) if permits > 0 => {
+                seat.peek(seen, permits, self.store.clock().now_nanos())
+            }
+            _ => None,
+        };
+        prepaid.map_or_else(|| self.store.look(key, permits), Ok)
+    }
+
+    /// Makes the key full again, by a [`change`](HotKeys::change): all prepaid permits, of other
+    /// keys too, are taken back.
+    pub fn reset<K: ?Sized>(&self, key: &K)
+    where
+        S: KeyStore<K>,
+    {
+        self.change(|store| store.fill(key));
+    }
+
+    /// Removes the key from the store, by a [`change`](HotKeys::change): all prepaid permits, of
+    /// other keys too, are taken back. Returns whether there was anything to forget.
+    pub fn remove<K: ?Sized>(&self, key: &K) -> bool
+    where
+        S: KeyStore<K>,
+    {
+        self.change(|store| store.forget(key))
+    }
+
+    /// Reports a decision to the store's observer.
+    #[inline(always)]
+    fn notify<K: ?Sized>(&self, key: &K, permits: u64, answer: &Result<Grant, Denied>)
+    where
+        S: KeyStore<K>,
+    {
+        match answer {
+            Ok(grant) => self.store.notify(key, grant.permits(), true),
+            Err(_) => self.store.notify(key, permits, false),
+        }
     }
 
     /// Returns whether the key has a seat, at any of the places.
@@ -139,10 +272,7 @@ impl<S> HotPlace<'_, S> {
             }
             SeatLook::Closed => keys.store.acquire(hash, key, permits),
         };
-        match &answer {
-            Ok(grant) => keys.store.notify(key, grant.permits(), true),
-            Err(_) => keys.store.notify(key, permits, false),
-        }
+        keys.notify(key, permits, &answer);
         answer
     }
 }

@@ -1,10 +1,11 @@
 //! Many keys at once: their lines are prefetched together.
 
-use core::borrow::Borrow;
+use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash};
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
+use crate::keyed::keyed_limiter::with_space_for;
 use crate::keyed::observe::Observe;
 use crate::time::clock::Clock;
 
@@ -23,26 +24,34 @@ where
 {
     /// The same as [`try_acquire_batch_with`](super::KeyTable::try_acquire_batch_with), in this
     /// tier.
-    pub fn try_acquire_batch_with<Q: Borrow<K>>(
+    pub fn try_acquire_batch_with<'k>(
         &self,
-        keys: &[Q],
+        keys: impl IntoIterator<Item = &'k K>,
         permits: u64,
         mut answer: impl FnMut(usize, Result<Grant, Denied>),
-    ) {
+    ) where
+        K: 'k,
+    {
+        let mut keys = keys.into_iter();
         let Ok(charge) = self.charge(permits) else {
-            for (index, key) in keys.iter().enumerate() {
-                answer(index, self.try_acquire(key.borrow(), permits));
+            for (index, key) in keys.enumerate() {
+                answer(index, self.try_acquire(key, permits));
             }
             return;
         };
         let table = &self.table.table;
         let mut first = 0;
-        for keys in keys.chunks(GROUP) {
-            let mut places = [None::<KeyHome>; GROUP];
-            for (place, key) in core::iter::zip(&mut places, keys) {
-                let found = self.table.place(key.borrow());
+        loop {
+            let mut places = [None::<(&K, KeyHome)>; GROUP];
+            let mut count = 0;
+            for (place, key) in core::iter::zip(&mut places, &mut keys) {
+                let found = self.table.place(key);
                 table.lines()[found.home].fetch();
-                *place = Some(found);
+                *place = Some((key, found));
+                count += 1;
+            }
+            if count == 0 {
+                return;
             }
             // Read before the loads: a processor that waits for the clock would wait for the loads
             // too, and have nothing else to do. A level that is ahead of the reading is noticed, as
@@ -50,19 +59,38 @@ where
             let moment = table.moment();
             let places = places.iter().flatten().copied();
             let mut words = [None; GROUP];
-            for (word, place) in core::iter::zip(&mut words, places.clone()) {
+            for (word, (_, place)) in core::iter::zip(&mut words, places.clone()) {
                 *word = table.lines()[place.home].find_any(place.fingerprint);
                 if word.is_none() {
                     table.fetch_other(place);
                 }
             }
-            for (index, (place, word)) in core::iter::zip(places, words).enumerate() {
+            for (index, ((key, place), word)) in core::iter::zip(places, words).enumerate() {
                 // A key that occurs twice may have been new the first time.
                 let word = word.or_else(|| table.lines()[place.home].find_any(place.fingerprint));
                 let asked = table.ask_at(word, (place, moment), self.tier, &charge);
-                answer(first + index, self.answer(keys[index].borrow(), permits, asked));
+                answer(first + index, self.answer(key, permits, asked));
+            }
+            if count < GROUP {
+                return;
             }
             first += GROUP;
         }
+    }
+
+    /// The same as [`try_acquire_batch`](super::KeyTable::try_acquire_batch), in this tier.
+    #[must_use = "without the answers, nobody knows what was granted"]
+    pub fn try_acquire_batch<'k>(
+        &self,
+        keys: impl IntoIterator<Item = &'k K>,
+        permits: u64,
+    ) -> Vec<Result<Grant, Denied>>
+    where
+        K: 'k,
+    {
+        let keys = keys.into_iter();
+        let mut answers = with_space_for(&keys);
+        self.try_acquire_batch_with(keys, permits, |_, answer| answers.push(answer));
+        answers
     }
 }

@@ -71,6 +71,25 @@ where
         }
     }
 
+    fn acquire_up_to(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+        match permits {
+            0 => self.peek(key, 0),
+            _ => self.take_up_to(self.table.table.place(hash), permits),
+        }
+    }
+
+    fn look(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.peek(key, permits)
+    }
+
+    fn fill(&self, key: &K) {
+        self.table.reset(key);
+    }
+
+    fn forget(&self, key: &K) -> bool {
+        self.table.remove(key)
+    }
+
     fn draw(&self, hash: u64, _: &K, want: PrepayRequest) -> Option<Prepaid> {
         self.table.table.draw(self.table.table.place(hash), self.tier, want)
     }
@@ -106,6 +125,22 @@ where
     #[inline(always)]
     fn acquire(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
         self.first_tier().acquire(hash, key, permits)
+    }
+
+    fn acquire_up_to(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.first_tier().acquire_up_to(hash, key, permits)
+    }
+
+    fn look(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.peek(key, permits)
+    }
+
+    fn fill(&self, key: &K) {
+        self.reset(key);
+    }
+
+    fn forget(&self, key: &K) -> bool {
+        self.remove(key)
     }
 
     fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid> {

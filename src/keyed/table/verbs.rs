@@ -1,7 +1,6 @@
 //! The operations of a table, and of its tiers.
 
 use alloc::vec::Vec;
-use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
@@ -14,6 +13,7 @@ use crate::keyed::observe::Observe;
 use crate::time::clock::Clock;
 
 use super::KeyTable;
+use super::home::KeyHome;
 use super::lines::{Hit, HitOrMiss, Judgement, Miss};
 use super::tier::TierTerms;
 
@@ -22,7 +22,7 @@ use super::tier::TierTerms;
 /// A key that is used in several tiers has one level, in time: permits spent in one tier count in
 /// all.
 pub struct TableTier<'a, K: ?Sized, S, C, O = ()> {
-    pub(super) table: &'a KeyTable<K, S, C, O>,
+    pub(in crate::keyed) table: &'a KeyTable<K, S, C, O>,
     pub(super) tier: &'a TierTerms,
 }
 
@@ -58,24 +58,29 @@ where
         if permits == 0 {
             return self.peek(key, 0);
         }
+        let answer = self.take_up_to(self.table.place(key), permits);
+        let told = answer.map_or(permits, |grant| grant.permits());
+        self.table.observer.decided(key, told, answer.is_ok());
+        answer
+    }
+
+    /// Takes as many of `permits`, of which there is one at least. The observer is not told.
+    pub(super) fn take_up_to(&self, place: KeyHome, permits: u64) -> Result<Grant, Denied> {
         let most = permits.min(self.tier.burst) as i64;
         let cost = self.tier.cost;
         let charge = move |balance: i64| {
             let wanted = (balance / cost).clamp(1, most) * cost;
             if balance >= wanted { Ok(wanted) } else { Err(wanted) }
         };
-        let asked = self.table.table.acquire(self.table.place(key), self.tier, charge);
-        let answer = match asked {
+        let asked = self.table.table.acquire(place, self.tier, charge);
+        match asked {
             Ok(Hit { cost: spent, .. }) => self.say((spent / cost) as u64, asked),
             Err(Miss::Short { .. }) => self.say(1, asked),
             Err(Miss::Full { ticks }) => {
                 let (fresh, retry_after) = self.if_there_was_room(most as u64, ticks);
                 self.table.overflow.answer_up_to(most as u64, fresh, retry_after)
             }
-        };
-        let told = answer.map_or(permits, |grant| grant.permits());
-        self.table.observer.decided(key, told, answer.is_ok());
-        answer
+        }
     }
 
     /// The same as [`KeyTable::try_acquire_revocable`], in this tier.
@@ -117,17 +122,6 @@ where
             return Ok(Grant { permits, forecast });
         }
         Err(self.short(wanted, balance, moment.elapsed_nanos))
-    }
-
-    /// The same as [`KeyTable::try_acquire_batch`], in this tier.
-    pub fn try_acquire_batch<Q: Borrow<K>>(
-        &self,
-        keys: &[Q],
-        permits: u64,
-    ) -> Vec<Result<Grant, Denied>> {
-        let mut answers = Vec::with_capacity(keys.len().min(1 << 16));
-        self.try_acquire_batch_with(keys, permits, |_, answer| answers.push(answer));
-        answers
     }
 
     /// Returns the function that charges `permits` to a balance; an error if they are 0 or more
@@ -276,23 +270,29 @@ where
     /// `answer` is called while other keys of its 16 are still to be decided, by a reading of the
     /// clock from before: it should be quick.
     #[inline]
-    pub fn try_acquire_batch_with<Q: Borrow<K>>(
+    pub fn try_acquire_batch_with<'k>(
         &self,
-        keys: &[Q],
+        keys: impl IntoIterator<Item = &'k K>,
         permits: u64,
         answer: impl FnMut(usize, Result<Grant, Denied>),
-    ) {
+    ) where
+        K: 'k,
+    {
         self.first_tier().try_acquire_batch_with(keys, permits, answer);
     }
 
     /// Takes `permits` for each of the keys, like
     /// [`try_acquire_batch_with`](KeyTable::try_acquire_batch_with), and returns the answers in a
-    /// vector: allocates once.
-    pub fn try_acquire_batch<Q: Borrow<K>>(
+    /// vector: allocates once, if `keys` tells how many there are.
+    #[must_use = "without the answers, nobody knows what was granted"]
+    pub fn try_acquire_batch<'k>(
         &self,
-        keys: &[Q],
+        keys: impl IntoIterator<Item = &'k K>,
         permits: u64,
-    ) -> Vec<Result<Grant, Denied>> {
+    ) -> Vec<Result<Grant, Denied>>
+    where
+        K: 'k,
+    {
         self.first_tier().try_acquire_batch(keys, permits)
     }
 }

@@ -25,7 +25,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     pub(in crate::keyed::exact) fn spend_known_group<Q>(
         &self,
         places: &[KeyPlace; GROUP],
-        keys: &[&Q],
+        keys: &[Option<&Q>],
         acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> [Option<Result<Grant, Denied>>; GROUP]
     where
@@ -58,7 +58,8 @@ impl<K, L: Engine<K>> Store<K, L> {
         let asked = iter::zip(iter::zip(shards, places), keys);
         for (answer, ((shard, place), key)) in iter::zip(&mut answers, asked).take(held) {
             let Some(shard) = shard else { break };
-            let Some(entry) = shard.table.find(place.home, *key) else { break };
+            let Some(key) = *key else { break };
+            let Some(entry) = shard.table.find(place.home, key) else { break };
             match acquire(&self.limiter, &shard.terms, &entry.state, now_nanos) {
                 Answer::Said(said) => *answer = Some(said),
                 Answer::Impossible(_) => break,
