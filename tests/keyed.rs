@@ -20,6 +20,8 @@ mod batch;
 mod change;
 #[path = "keyed/clocks.rs"]
 mod clocks;
+#[path = "keyed/closures.rs"]
+mod closures;
 #[path = "keyed/drops.rs"]
 mod drops;
 #[path = "keyed/full.rs"]

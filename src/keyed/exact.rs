@@ -7,9 +7,11 @@
 //! | `store/evict` | eviction: sweeps, the bound on keys, clocks that went back |
 //! | `batch` | many keys at once |
 //! | `store/group` | several known keys at once |
+//! | `store/with` | a closure on the state of a key, under its lock |
 //! | `per_key` | the interface between a store and the limiter of a key |
 //! | `buckets` | token buckets: a word for each key |
 //! | `each` | any limiter |
+//! | `each_verbs` | the verbs of a store of any limiter |
 //!
 //! Progress: a call for a known key holds its shard's lock shared. It waits only for a call
 //! that holds that lock exclusively: one that inserts, removes or resets a key there, sweeps,
@@ -86,6 +88,7 @@ pub(crate) mod buckets;
 mod buckets_verbs;
 pub(crate) mod builder;
 pub(crate) mod each;
+mod each_verbs;
 mod entries;
 mod group_map;
 pub(crate) mod per_key;

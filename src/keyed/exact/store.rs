@@ -2,6 +2,7 @@
 
 mod evict;
 pub(crate) mod group;
+mod with;
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -19,8 +20,6 @@ use crate::sync::{AtomicWord, SharedLock};
 use super::group_map::{GroupMap, KeyEntry};
 use super::per_key::{Answer, Engine};
 use super::slots::GroupHome;
-
-use self::evict::GRACE_NANOS;
 
 /// Number of shards. A shard is locked to insert a key, while the others stay free; and
 /// growing one takes one part in `SHARDS` of the time to grow the whole. (Two under loom, for
@@ -201,18 +200,9 @@ impl<K, L: Engine<K>> Store<K, L> {
                     }
                     answer => return Ok(answer),
                 };
-                shard.table.shrink_in_turn();
-                if shard.table.is_turn_to_sweep() {
-                    let found = self.sweep_group(shard, now_nanos.saturating_sub(GRACE_NANOS));
-                    shard.table.swept(found);
-                }
+                self.sweep_in_turn(shard, now_nanos);
                 if let Some(reserved) = self.has_room(shard, &mut searched) {
-                    if shard.table.is_full() {
-                        // All entries would be moved anyway, so first evict those that need
-                        // not be.
-                        self.sweep_shard(shard, now_nanos.saturating_sub(GRACE_NANOS));
-                        shard.table.make_room();
-                    }
+                    self.make_room(shard, now_nanos);
                     shard.table.insert(place.home, key, state);
                     reserved.keep();
                     return Ok(Ok(fresh));

@@ -23,7 +23,7 @@ const FEW_KEYS: u64 = 1_000;
 
 /// Time for which an idle key is kept, if there is space. A key that has just become full may
 /// well be asked for again soon, and would have to be inserted again.
-pub(super) const GRACE_NANOS: u64 = NANOS_PER_SECOND / 10;
+const GRACE_NANOS: u64 = NANOS_PER_SECOND / 10;
 
 impl<K, L: Engine<K>> Store<K, L> {
     /// Reserves space for one more key; if there is none, evicts idle keys of the shard.
@@ -100,15 +100,34 @@ impl<K, L: Engine<K>> Store<K, L> {
         }
     }
 
+    /// Visits the shard's next group, if it is the new key's turn to do so, and evicts the keys
+    /// that have been idle for the grace.
+    pub(super) fn sweep_in_turn(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) {
+        shard.table.shrink_in_turn();
+        if shard.table.is_turn_to_sweep() {
+            let found = self.sweep_group(shard, now_nanos.saturating_sub(GRACE_NANOS));
+            shard.table.swept(found);
+        }
+    }
+
+    /// Makes room for one more key in the shard's table.
+    pub(super) fn make_room(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) {
+        if shard.table.is_full() {
+            // All entries would be moved anyway, so first evict those that need not be.
+            self.sweep_shard(shard, now_nanos.saturating_sub(GRACE_NANOS));
+            shard.table.make_room();
+        }
+    }
+
     /// Evicts the keys of the shard's next group that were idle at `then_nanos`, now or
     /// earlier, and so still are.
-    pub(super) fn sweep_group(&self, shard: &mut KeyShard<K, L>, then_nanos: u64) -> usize {
+    fn sweep_group(&self, shard: &mut KeyShard<K, L>, then_nanos: u64) -> usize {
         let places = shard.table.next_group();
         self.take_idle(shard, places, then_nanos, |_, _| false)
     }
 
     /// Evicts all keys of a shard that were idle at `then_nanos`, now or earlier.
-    pub(super) fn sweep_shard(&self, shard: &mut KeyShard<K, L>, then_nanos: u64) -> usize {
+    fn sweep_shard(&self, shard: &mut KeyShard<K, L>, then_nanos: u64) -> usize {
         let places = shard.table.places();
         self.take_idle(shard, places, then_nanos, |_, _| false)
     }

@@ -1,0 +1,63 @@
+//! The verbs of a store of any limiter: a key's limiter in a closure.
+
+use alloc::borrow::ToOwned;
+use core::borrow::Borrow;
+use core::hash::{BuildHasher, Hash};
+
+use crate::decision::denied::Denied;
+use crate::limiter::Limiter;
+use crate::time::clock::Clock;
+
+use super::Keyed;
+use super::each::Each;
+
+impl<K, L, F, C, S, O> Keyed<K, Each<L, F, C>, S, O>
+where
+    K: Hash + Eq,
+    L: Limiter + Send + Sync,
+    F: Fn(&K) -> L,
+    C: Clock,
+    S: BuildHasher,
+{
+    /// Calls `call` with the limiter of the key, and returns what it returns: for operations that
+    /// the store itself does not have, such as debts, leases, receipts, snapshots and changes of
+    /// the quota.
+    ///
+    /// The key's limiter is made and inserted first if the key is not known, and removed again if
+    /// it [is idle](Limiter::is_idle) afterwards. A known key's limiter is called under the shared
+    /// lock of its shard, by any number of threads at a time; a new one's under the exclusive
+    /// lock, so it has been called by no other thread. The observer is not told. Does not allocate
+    /// if the key is known, apart from what `call` does; reads no clock but those of the limiters.
+    ///
+    /// `call` must be quick, because keys of the same shard can be neither inserted nor removed
+    /// meanwhile; and it must not use this store, not even for another key: it could wait for a
+    /// lock that its own thread holds, for ever. If it panics, the limiter stays as it is then.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Full`] if the key is not known and there is no space for it, whatever
+    /// [`WhenFull`](crate::WhenFull) says: there is no limiter to call `call` with.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{Each, Keyed, TokenBucket, quota};
+    ///
+    /// let each = Each::new(|_: &String| TokenBucket::new(quota!(10 / hour, max_debt 5)));
+    /// let keyed = Keyed::<String, _>::with(each)?;
+    ///
+    /// // Work that is already done is charged on credit.
+    /// let grant = keyed.with_limiter("ada", |bucket| bucket.force(13))??;
+    /// assert_eq!(grant.remaining(), 0);
+    /// assert!(keyed.try_acquire("ada", 1).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_limiter<Q, T>(&self, key: &Q, call: impl FnOnce(&L) -> T) -> Result<T, Denied>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let outcome = self.store.with_state(self.place(key), key, |limiter| call(limiter));
+        outcome.map_err(|retry_after| Denied::Full { retry_after })
+    }
+}
