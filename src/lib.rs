@@ -52,7 +52,7 @@ pub use crate::keyed::exact::each::Each;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::per_key::PerKey;
 #[cfg(feature = "keyed")]
-pub use crate::keyed::exact::Keyed;
+pub use crate::keyed::exact::{Keyed, TieredKeyed};
 #[cfg(feature = "alloc")]
 pub use crate::keyed::hot::HotKeys;
 #[cfg(feature = "alloc")]

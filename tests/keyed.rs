@@ -34,6 +34,8 @@ mod memory;
 mod races;
 #[path = "keyed/replay.rs"]
 mod replay;
+#[path = "keyed/tiers.rs"]
+mod tiers;
 
 use std::hash::{BuildHasherDefault, Hasher};
 use std::net::{IpAddr, Ipv4Addr};

@@ -130,6 +130,13 @@ pub enum ConfigError {
         /// The given number.
         count: usize,
     },
+    /// The quotas of a change are not as many as the tiers that they are for.
+    Quotas {
+        /// The number of quotas.
+        quotas: usize,
+        /// The number of tiers.
+        tiers: usize,
+    },
     /// The capacity of a log is less than its limit, or more than 2^24 entries.
     Capacity {
         /// The given capacity.
@@ -202,6 +209,7 @@ impl ConfigError {
             ConfigError::Shards { .. } => "shards",
             ConfigError::Places { .. } => "places",
             ConfigError::Count { .. } => "count",
+            ConfigError::Quotas { .. } => "number of quotas",
             ConfigError::Capacity { .. } => "capacity",
             ConfigError::KeyRefill { .. } => "refill",
             ConfigError::Tier { .. } => "tier",
@@ -248,6 +256,7 @@ impl ConfigError {
             ConfigError::Apart { .. } => "must be shorter, or the shortest window longer",
             ConfigError::Shards { .. } | ConfigError::Places { .. } => "must be from 1 to 256",
             ConfigError::Count { .. } => "must be from 1 to 64",
+            ConfigError::Quotas { .. } => "must be the number of tiers",
             ConfigError::Capacity { .. } => "must be from the limit to what there may be",
             ConfigError::KeyBurst { .. } => "must be from 1 to 2^25 in a table",
             ConfigError::KeyRate { .. } => "must be at most 2^27 permits per second in a table",
@@ -291,6 +300,7 @@ impl fmt::Display for ConfigError {
                 );
             }
             ConfigError::Slots { slots } => write!(f, "{slots}")?,
+            ConfigError::Quotas { quotas, tiers } => write!(f, "{quotas} for {tiers} tiers")?,
             ConfigError::Which { which, count } => write!(f, "{which} of {count}")?,
             ConfigError::Apart { slot, window } => {
                 write!(f, "{window:?} with slots of {slot:?}")?;

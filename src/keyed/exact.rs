@@ -101,10 +101,13 @@ use core::fmt;
 use core::hash::{BuildHasher, Hash};
 
 use crate::config::quota::Quota;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
 
 use super::when_full::Overflow;
 
 use self::buckets::Buckets;
+use self::buckets::tiers::Tiers;
 use self::builder::KeyedBuilder;
 use self::per_key::PerKey;
 use self::store::{KeyPlace, Store};
@@ -187,6 +190,58 @@ impl<K: Hash + Eq, L: PerKey<K>> Keyed<K, L> {
     /// Returns a builder of a store in which `limiter` limits each key.
     pub fn builder(limiter: L) -> KeyedBuilder<K, L> {
         KeyedBuilder::new(limiter)
+    }
+}
+
+/// A [`Keyed`] of token buckets with a quota for each tier of keys, whose type can be written down:
+/// the tier of a key is found by a function pointer.
+///
+/// For fields of structs. A closure that captures nothing is such a function.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TieredKeyed, quota};
+///
+/// struct Api {
+///     limits: TieredKeyed<String>,
+/// }
+///
+/// let quotas = [quota!(10 / second), quota!(1_000 / second)];
+/// let limits = TieredKeyed::tiered(quotas, |key: &String| usize::from(key.starts_with("paid:")))?;
+/// let api = Api { limits };
+/// assert_eq!(api.limits.try_acquire("paid:bob", 1)?.remaining(), 999);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type TieredKeyed<K, C = DefaultClock> = Keyed<K, Buckets<C, Tiers<fn(&K) -> usize>>>;
+
+impl<K: Hash + Eq> TieredKeyed<K> {
+    /// Creates a store with a token bucket for each key, of the one of `quotas` whose index, from
+    /// 0, `tier` returns for the key. An index that is too large stands for the last quota.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`Buckets::tiered`].
+    pub fn tiered(
+        quotas: impl IntoIterator<Item = Quota>,
+        tier: fn(&K) -> usize,
+    ) -> Result<TieredKeyed<K>, ConfigError> {
+        Keyed::with(Buckets::tiered(quotas, tier)?)
+    }
+}
+
+impl<K: Hash + Eq, C: Clock + Clone> TieredKeyed<K, C> {
+    /// Does the same as [`TieredKeyed::tiered`](Keyed::tiered), on `clock`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`Buckets::tiered`].
+    pub fn tiered_with_clock(
+        quotas: impl IntoIterator<Item = Quota>,
+        tier: fn(&K) -> usize,
+        clock: C,
+    ) -> Result<TieredKeyed<K, C>, ConfigError> {
+        Keyed::with(Buckets::tiered_with_clock(quotas, tier, clock)?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The verbs of a store of buckets: debts, drains, changes of quota, snapshots.
 
 use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
@@ -139,9 +140,9 @@ where
         found_room.filter(|found_room| !found_room).count()
     }
 
-    /// Puts `quota` in force for the keys of one tier.
-    fn change_tier(&self, tier: usize, quota: Quota, carry: Carry) {
-        let new = Terms::of_quota(quota);
+    /// Puts terms in force for the keys of some tiers: all of them, for the keys of a shard, while
+    /// its lock is held once.
+    fn change_tiers(&self, changes: &[(usize, Terms)], carry: Carry) {
         for shard in self.store.shards() {
             let shard = &mut *shard.write();
             let now_nanos = self.store.limiter.now_nanos();
@@ -149,11 +150,13 @@ where
             // A time no earlier than the horizon: otherwise evicted keys would be given a
             // second time what they have earned since.
             let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
-            let states = shard.table.iter_mut().map(|entry| &mut entry.state);
-            let states = states.filter(|state| state.tier().place() == tier);
-            let Some(common) = shard.terms.get(tier) else { continue };
-            let common = common.changed(&new, carry, now_nanos, states);
-            shard.terms = replaced(&shard.terms, tier, &common);
+            for &(tier, ref new) in changes {
+                let states = shard.table.iter_mut().map(|entry| &mut entry.state);
+                let states = states.filter(|state| state.tier().place() == tier);
+                let Some(common) = shard.terms.get(tier) else { continue };
+                let common = common.changed(new, carry, now_nanos, states);
+                shard.terms = replaced(&shard.terms, tier, &common);
+            }
         }
     }
 }
@@ -184,7 +187,7 @@ where
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reconfigure(&self, quota: impl Into<Quota>, carry: Carry) {
-        self.change_tier(0, quota.into(), carry);
+        self.change_tiers(&[(0, Terms::of_quota(quota.into()))], carry);
     }
 
     /// Returns the quota in force.
@@ -217,7 +220,48 @@ where
             let count = self.store.limiter.terms().len();
             return Err(ConfigError::Which { which: tier, count });
         }
-        self.change_tier(tier, quota.into(), carry);
+        self.change_tiers(&[(tier, Terms::of_quota(quota.into()))], carry);
+        Ok(())
+    }
+
+    /// Enforces one quota for each tier from now on, in the order of the tiers; `carry` says what
+    /// becomes of the tokens of each key, unknown keys included.
+    ///
+    /// Live: a call for a key is decided by all of the old quota of its tier or all of the new one,
+    /// and keys of one shard (one in 128 of all) change together, in whatever tier they are. Shards
+    /// change one after the other, so for a moment some keys are under new quotas and others,
+    /// even of the same tier, still under old ones. Never retroactive. Calls for keys of the shard
+    /// that is being changed wait meanwhile: each tier takes one walk over its keys. Two concurrent
+    /// changes leave each shard with all quotas of one of the two. Allocates.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Quotas`] if there are not as many quotas as tiers. Nothing is changed then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{Carry, TieredKeyed, quota};
+    ///
+    /// let quotas = [quota!(10 / second), quota!(1_000 / second)];
+    /// let keyed = TieredKeyed::<u64>::tiered(quotas, |&id| usize::from(id >= 1_000))?;
+    /// keyed.reconfigure_tiers([quota!(20 / second), quota!(500 / second)], Carry::Scale)?;
+    /// assert_eq!(keyed.peek(&7, 0)?.limit(), 20);
+    /// assert_eq!(keyed.peek(&1_007, 0)?.limit(), 500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reconfigure_tiers(
+        &self,
+        quotas: impl IntoIterator<Item: Into<Quota>>,
+        carry: Carry,
+    ) -> Result<(), ConfigError> {
+        let changes = quotas.into_iter().map(|quota| Terms::of_quota(quota.into()));
+        let changes: Vec<(usize, Terms)> = changes.enumerate().collect();
+        let tiers = self.store.limiter.terms().len();
+        if changes.len() != tiers {
+            return Err(ConfigError::Quotas { quotas: changes.len(), tiers });
+        }
+        self.change_tiers(&changes, carry);
         Ok(())
     }
 
