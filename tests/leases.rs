@@ -1,6 +1,8 @@
 //! Leases of limiters that are one word. The permits of such a lease are admitted when it
-//! is taken, so all of these are about what comes back, and about what must not.
+//! is taken, so all of these are about what comes back, and about what must not. At the end,
+//! leases of a `Sharded` that hold their limiter, or all that was asked for.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::collection::vec;
@@ -44,6 +46,57 @@ fn a_lease_holds_no_more_than_there_may_be_in_one() {
     assert_eq!(bucket.peek(0).unwrap().remaining(), (1 << 32) - Lease::MAX);
     drop(lease);
     assert_eq!(bucket.peek(0).unwrap().remaining(), 1 << 32);
+}
+
+#[test]
+fn an_exact_lease_holds_all_that_was_asked_for_or_there_is_none() {
+    each_limiter!(|limiter, clock| {
+        assert!(matches!(limiter.lease_exact(11), Err(Denied::TooLarge { limit: 10, .. })));
+        limiter.try_acquire(3).unwrap();
+        let denied = limiter.lease_exact(8).unwrap_err();
+        assert_eq!(denied.retry_after(), Some(Duration::from_millis(100)));
+        assert_eq!(limiter.peek(0).unwrap().remaining(), 7);
+        let mut lease = limiter.lease_exact(7).unwrap();
+        assert_eq!((lease.left(), limiter.peek(0).unwrap().remaining()), (7, 0));
+        assert!(lease.spend(2));
+        drop(lease);
+        assert_eq!(limiter.peek(0).unwrap().remaining(), 5);
+        assert_eq!(limiter.lease_exact(0).unwrap().left(), 0);
+        clock.advance(SECOND);
+    });
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(4_294_967_296 / hour), &clock);
+    let denied = bucket.lease_exact(Lease::MAX + 1).unwrap_err();
+    assert_eq!(denied.limit(), Some(Lease::MAX));
+    assert_eq!(bucket.lease_exact(Lease::MAX).unwrap().left(), Lease::MAX);
+}
+
+#[test]
+fn an_owned_lease_keeps_its_limiter_alive_and_gives_back_as_a_borrowed_one_does() {
+    let clock = Arc::new(ManualClock::at(5_000_000_000));
+    let bucket = Arc::new(TokenBucket::with_clock(quota!(10 / second), Arc::clone(&clock)));
+    for spent in 0..=6 {
+        let mut lease: Lease<'static> = bucket.lease_owned(6).unwrap();
+        assert_eq!((Arc::strong_count(&bucket), lease.left()), (2, 6));
+        assert!((0..spent).all(|_| lease.spend(1)));
+        std::thread::spawn(move || drop(lease)).join().unwrap();
+        assert_eq!(
+            (Arc::strong_count(&bucket), bucket.peek(0).unwrap().remaining()),
+            (1, 10 - spent)
+        );
+        bucket.reset();
+    }
+    // As with a borrowed one, all are lost if something has happened since.
+    let lease = bucket.lease_exact_owned(4).unwrap();
+    bucket.try_acquire(1).unwrap();
+    drop(lease);
+    assert_eq!(bucket.peek(0).unwrap().remaining(), 5);
+    assert!(bucket.lease_exact_owned(6).is_err());
+    let lease = bucket.lease_owned(5).unwrap();
+    drop(bucket);
+    assert_eq!((Arc::strong_count(&clock), lease.left()), (2, 5));
+    drop(lease);
+    assert_eq!(Arc::strong_count(&clock), 1);
 }
 
 #[test]
@@ -275,4 +328,42 @@ proptest! {
             }
         }
     }
+}
+
+fn sharded() -> Arc<Sharded<ManualClock>> {
+    let clock = ManualClock::at(5_000_000_000);
+    Arc::new(Sharded::with_shards(quota!(32 / second), 2, clock).unwrap())
+}
+
+#[test]
+fn an_owned_lease_of_shards_gives_back_whatever_has_happened_since() {
+    let limiter = sharded();
+    let mut lease: Lease<'static> = limiter.lease_owned(10).unwrap();
+    assert_eq!((Arc::strong_count(&limiter), lease.left()), (2, 10));
+    limiter.try_acquire(5).unwrap();
+    assert!(lease.spend(4));
+    std::thread::spawn(move || drop(lease)).join().unwrap();
+    assert_eq!((Arc::strong_count(&limiter), limiter.peek(0).unwrap().remaining()), (1, 23));
+    // Their capacity is back too.
+    limiter.clock().advance(SECOND);
+    assert_eq!(limiter.lease_exact_owned(32).unwrap().left(), 32);
+    assert_eq!(limiter.try_acquire_up_to(40).unwrap().permits(), 32);
+}
+
+#[test]
+fn an_exact_lease_of_shards_takes_what_all_of_them_have_or_nothing() {
+    let limiter = sharded();
+    // Permits in both shards.
+    for shard in [0, 1] {
+        limiter.shard(shard).try_acquire(1).unwrap();
+    }
+    assert_eq!(limiter.peek(0).unwrap().remaining(), 30);
+    assert!(matches!(limiter.lease_exact(33), Err(Denied::TooLarge { limit: 32, .. })));
+    assert!(matches!(limiter.lease_exact(u64::MAX), Err(Denied::TooLarge { limit: 32, .. })));
+    assert!(matches!(limiter.lease_exact(31), Err(Denied::Wait(_))));
+    assert_eq!(limiter.peek(0).unwrap().remaining(), 30);
+    let lease = limiter.lease_exact(30).unwrap();
+    assert_eq!((lease.left(), limiter.peek(0).unwrap().remaining()), (30, 0));
+    assert!(limiter.lease_exact(1).is_err());
+    assert_eq!(limiter.lease_exact(0).unwrap().left(), 0);
 }

@@ -1,10 +1,26 @@
 //! Giving grants and leases back to the word they came from.
 
 use crate::decision::lease::LeasedWord;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use crate::decision::lease::OwnedOrigin;
 use crate::decision::receipt::{Slot, revert};
 use crate::sync::{AtomicWord, Ordering::Relaxed, Word};
 
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use super::BucketCore;
 use super::level::Level;
+
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+impl<C, R> BucketCore<C, R> {
+    /// Takes the permits `left` in a lease back.
+    pub(crate) fn take_back(&self, origin: OwnedOrigin, left: u64) {
+        if let OwnedOrigin::Word { written, token } = origin
+            && left > 0
+        {
+            self.line.word.give_back(written, left.saturating_mul(token));
+        }
+    }
+}
 
 impl Slot for AtomicWord<Level> {
     fn replace(&self, seen: u64, next: u64) -> bool {

@@ -82,10 +82,25 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     }
 
     pub(crate) fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
+        self.lease_by(|terms, balance| up_to(permits, terms, balance))
+    }
+
+    pub(crate) fn lease_exact(&self, permits: u64) -> Result<Lease<'_>, Denied> {
+        if permits > Lease::MAX {
+            // Even if that many are available.
+            let limit = self.peek(0)?.limit().min(Lease::MAX);
+            return Err(Denied::TooLarge { limit, which: 0 });
+        }
+        self.lease_by(|terms, balance| all_of(permits, terms, balance))
+    }
+
+    /// Takes what `charge` decides, for a lease.
+    #[inline(always)]
+    fn lease_by(&self, charge: impl Fn(&Terms, i64) -> Charge) -> Result<Lease<'_>, Denied> {
         let token = Cell::new(0);
         let granted = self.spend::<true>(|terms, balance| {
             token.set(terms.token);
-            up_to(permits, terms, balance)
+            charge(terms, balance)
         })?;
         let written = (granted.seen != granted.written).then_some(granted.written.to_bits());
         Ok(Lease::of_word(granted.grant, &self.line.word, written, token.get()))

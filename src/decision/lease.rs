@@ -1,6 +1,10 @@
 //! Leases: permits taken at once and spent one by one.
 
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use alloc::sync::Arc;
 use core::fmt;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use core::mem;
 
 use super::grant::Grant;
 
@@ -21,6 +25,10 @@ use super::grant::Grant;
 ///
 /// The permits of a forgotten lease (`core::mem::forget`) never go back. Neither does the capacity
 /// that it took from a `Sharded`, so that limiter holds that many permits fewer for ever.
+///
+/// A lease borrows its limiter. `lease_owned` of an `Arc` of the limiter takes a `Lease<'static>`
+/// instead, which keeps the limiter alive: for tasks, and for structs that hold a lease.
+/// `lease_exact` takes all of the permits that are asked for, or none.
 ///
 /// A request that needs capacity held by leases of a `Sharded` is refused with
 /// [`Denied::Leased`](crate::Denied::Leased), without a wait.
@@ -48,7 +56,6 @@ pub struct Lease<'a> {
 }
 
 /// The place to which unspent permits return.
-#[derive(Clone, Copy)]
 enum LeaseOrigin<'a> {
     /// Nowhere: they are lost.
     Spent,
@@ -57,6 +64,26 @@ enum LeaseOrigin<'a> {
     /// A shard, together with their capacity.
     #[cfg(feature = "alloc")]
     Shard(ShardHome<'a>),
+    /// The limiter that the lease keeps alive.
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+    Owned(Arc<dyn Lender>, OwnedOrigin),
+}
+
+/// A limiter that is kept alive by the leases that were taken from it.
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+pub(crate) trait Lender: Send + Sync {
+    /// Takes the permits `left` in a lease back to where they came from.
+    fn take_back(&self, origin: OwnedOrigin, left: u64);
+}
+
+/// The place in a limiter to which unspent permits return.
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+#[derive(Clone, Copy)]
+pub(crate) enum OwnedOrigin {
+    /// The limiter's word, if it is still what was `written`.
+    Word { written: u64, token: u64 },
+    /// A shard: its index, the capacity of the lease, and the limit that was in force.
+    Shard { index: usize, room: u64, limit: u64 },
 }
 
 /// A limiter to which leases return permits.
@@ -114,6 +141,22 @@ impl<'a> Lease<'a> {
         Lease { left: grant.permits(), grant, source: LeaseOrigin::Spent }
     }
 
+    /// Makes the lease keep `lender` alive, the limiter that it was taken from.
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+    pub(crate) fn owned(mut self, lender: Arc<dyn Lender>) -> Lease<'static> {
+        let source = match mem::replace(&mut self.source, LeaseOrigin::Spent) {
+            LeaseOrigin::Spent => LeaseOrigin::Spent,
+            LeaseOrigin::Word { written, token, .. } => {
+                LeaseOrigin::Owned(lender, OwnedOrigin::Word { written, token })
+            }
+            LeaseOrigin::Shard(ShardHome { index, room, limit, .. }) => {
+                LeaseOrigin::Owned(lender, OwnedOrigin::Shard { index, room, limit })
+            }
+            LeaseOrigin::Owned(lender, origin) => LeaseOrigin::Owned(lender, origin),
+        };
+        Lease { left: self.left, grant: self.grant, source }
+    }
+
     /// Spends `permits` of those left, or none if fewer are left. Returns whether it spent them.
     ///
     /// Does not allocate; reads no clock; does no atomic operation.
@@ -155,6 +198,8 @@ impl Drop for Lease<'_> {
             LeaseOrigin::Spent | LeaseOrigin::Word { .. } => {}
             #[cfg(feature = "alloc")]
             LeaseOrigin::Shard(home) => home.limiter.put_back(home, self.left),
+            #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+            LeaseOrigin::Owned(ref lender, origin) => lender.take_back(origin, self.left),
         }
     }
 }

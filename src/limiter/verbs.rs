@@ -102,6 +102,87 @@ macro_rules! verbs {
                 self.core.lease(permits.min(crate::Lease::MAX))
             }
 
+            /// Takes all of `permits` or none, for the caller to hold and spend: see
+            /// [`Lease`](crate::Lease).
+            ///
+            /// In all else the same as [`lease`](Self::lease).
+            ///
+            /// # Errors
+            ///
+            /// The same as for [`try_acquire`](Self::try_acquire);
+            /// [`Denied::TooLarge`](crate::Denied::TooLarge) also for more than
+            /// [`Lease::MAX`](crate::Lease::MAX).
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// # #![allow(unused_imports)]
+            /// use std::time::Duration;
+            /// use sluicegate::*;
+            ///
+            /// let clock = ManualClock::new();
+            #[doc = concat!("let limiter = ", $two, ";")]
+            /// assert!(limiter.lease_exact(3).is_err());
+            /// assert_eq!(limiter.lease_exact(2)?.left(), 2);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            pub fn lease_exact(&self, permits: u64) -> Result<crate::Lease<'_>, crate::Denied> {
+                self.core.lease_exact(permits)
+            }
+
+            /// Does the same as [`lease`](Self::lease); the lease keeps the limiter alive, so it
+            /// can be moved to another thread or kept in a struct.
+            ///
+            /// # Errors
+            ///
+            /// The same as for [`lease`](Self::lease).
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use std::sync::Arc;
+            /// use std::thread;
+            /// # #[allow(unused_imports)]
+            /// use std::time::Duration;
+            /// use sluicegate::*;
+            ///
+            /// let clock = Arc::new(ManualClock::new());
+            #[doc = concat!("let limiter = Arc::new(", $two, ");")]
+            /// let mut lease = limiter.lease_owned(2)?;
+            /// let spent = thread::spawn(move || lease.spend(1));
+            /// assert!(spent.join().unwrap());
+            /// // The thread has dropped the lease.
+            /// assert_eq!(limiter.peek(0)?.remaining(), 1);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+            pub fn lease_owned(
+                self: &alloc::sync::Arc<Self>,
+                permits: u64,
+            ) -> Result<crate::Lease<'static>, crate::Denied>
+            where
+                C: Send + Sync + 'static,
+            {
+                Ok(self.lease(permits)?.owned(alloc::sync::Arc::clone(self) as _))
+            }
+
+            /// Does the same as [`lease_exact`](Self::lease_exact); the lease keeps the limiter
+            /// alive, as with [`lease_owned`](Self::lease_owned).
+            ///
+            /// # Errors
+            ///
+            /// The same as for [`lease_exact`](Self::lease_exact).
+            #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+            pub fn lease_exact_owned(
+                self: &alloc::sync::Arc<Self>,
+                permits: u64,
+            ) -> Result<crate::Lease<'static>, crate::Denied>
+            where
+                C: Send + Sync + 'static,
+            {
+                Ok(self.lease_exact(permits)?.owned(alloc::sync::Arc::clone(self) as _))
+            }
+
             /// Returns the answer that [`try_acquire`](Self::try_acquire) would give now,
             /// without taking anything.
             ///
@@ -286,6 +367,13 @@ macro_rules! verbs {
             #[must_use]
             pub fn clock(&self) -> &C {
                 self.core.clock()
+            }
+        }
+
+        #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+        impl<C: crate::Clock + Send + Sync> crate::decision::lease::Lender for $Limiter<C> {
+            fn take_back(&self, origin: crate::decision::lease::OwnedOrigin, left: u64) {
+                self.core.take_back(origin, left);
             }
         }
 

@@ -4,6 +4,8 @@ use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
 use crate::decision::lease::{Lease, PutBack, ShardHome};
+#[cfg(target_has_atomic = "ptr")]
+use crate::decision::lease::{Lender, OwnedOrigin};
 use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 
@@ -41,6 +43,22 @@ impl<C: Clock + Sync> Sharded<C> {
             self.find(index, 1, self.cached_denial(index, 1)?)?;
         }
         self.acquire_at(index, 1).map(Lease::spent)
+    }
+
+    /// Takes all of `permits` or none, for a caller of the shard at `index` to hold.
+    pub(super) fn lease_exact_at(&self, index: usize, permits: u64) -> Result<Lease<'_>, Denied> {
+        if permits > Lease::MAX {
+            let limit = self.root.limit().min(Lease::MAX);
+            return Err(Denied::TooLarge { limit, which: 0 });
+        }
+        match self.lease_at(index, permits) {
+            Ok(lease) if lease.left() == permits => Ok(lease),
+            // Too few: return them, before a grant of all looks for them.
+            fewer => {
+                drop(fewer);
+                self.acquire_at(index, permits).map(Lease::spent)
+            }
+        }
     }
 
     /// Takes tokens until `permits` are in transit, or all that this shard and the root have; if
@@ -82,6 +100,15 @@ impl<C: Clock + Sync> Sharded<C> {
                 drop(fewer);
                 self.acquire_at(index, permits).map(Receipt::spent)
             }
+        }
+    }
+}
+
+#[cfg(target_has_atomic = "ptr")]
+impl<C: Clock + Send + Sync> Lender for Sharded<C> {
+    fn take_back(&self, origin: OwnedOrigin, left: u64) {
+        if let OwnedOrigin::Shard { index, room, limit } = origin {
+            self.put_back(ShardHome { limiter: self, index, room, limit }, left);
         }
     }
 }

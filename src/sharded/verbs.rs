@@ -1,5 +1,8 @@
 //! The public operations.
 
+#[cfg(target_has_atomic = "ptr")]
+use alloc::sync::Arc;
+
 use crate::config::quota::Quota;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
@@ -150,6 +153,62 @@ impl<C: Clock + Sync> Sharded<C> {
     /// capacity for all.
     pub fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
         self.lease_at(thread_index(), permits)
+    }
+
+    /// Takes all of `permits` or none, for the caller to hold and spend: see [`Lease`].
+    ///
+    /// If this thread's shard and the root have too few, but all shards together have enough, the
+    /// permits are taken as [`try_acquire`](Sharded::try_acquire) takes them, and those that are
+    /// not spent are lost. In all else the same as [`lease`](Sharded::lease).
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire`](Sharded::try_acquire); [`Denied::TooLarge`] also for more
+    /// than [`Lease::MAX`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ManualClock, Sharded, quota};
+    ///
+    /// let limiter = Sharded::with_shards(quota!(10 / second), 2, ManualClock::new())?;
+    /// let lease = limiter.lease_exact(8)?;
+    /// assert_eq!(lease.left(), 8);
+    /// assert!(limiter.lease_exact(8).is_err());
+    /// drop(lease);
+    /// assert!(limiter.lease_exact(8).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lease_exact(&self, permits: u64) -> Result<Lease<'_>, Denied> {
+        self.lease_exact_at(thread_index(), permits)
+    }
+
+    /// Does the same as [`lease`](Sharded::lease); the lease keeps the limiter alive, so it can be
+    /// moved to another thread or kept in a struct.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`lease`](Sharded::lease).
+    #[cfg(target_has_atomic = "ptr")]
+    pub fn lease_owned(self: &Arc<Self>, permits: u64) -> Result<Lease<'static>, Denied>
+    where
+        C: Send + 'static,
+    {
+        Ok(self.lease(permits)?.owned(Arc::clone(self) as _))
+    }
+
+    /// Does the same as [`lease_exact`](Sharded::lease_exact); the lease keeps the limiter alive,
+    /// as with [`lease_owned`](Sharded::lease_owned).
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`lease_exact`](Sharded::lease_exact).
+    #[cfg(target_has_atomic = "ptr")]
+    pub fn lease_exact_owned(self: &Arc<Self>, permits: u64) -> Result<Lease<'static>, Denied>
+    where
+        C: Send + 'static,
+    {
+        Ok(self.lease_exact(permits)?.owned(Arc::clone(self) as _))
     }
 
     /// Does the same as [`try_acquire`](Sharded::try_acquire), and returns a [`Receipt`] that can
