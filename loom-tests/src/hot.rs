@@ -147,7 +147,7 @@ impl<S: Store> Hot<S> {
                     events.extend(self.play(&[Step::Take(key, left)]));
                 }
                 Step::Change => self.keys.change(|_| ()),
-                Step::Fill(key) => self.keys.change(|store| store.fill(self.number(key))),
+                Step::Fill(key) => self.keys.change(|store| Store::fill(store, self.number(key))),
                 Step::Set(nanos) => self.clock.set(nanos),
                 Step::RunAhead(nanos) => TestClock::run_ahead(nanos),
             }
