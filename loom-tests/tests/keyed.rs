@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use sluicegate::{Buckets, Each, Keyed, Quota, TokenBucket, quota};
+use sluicegate::{Buckets, Keyed, Quota, quota};
 use sluicegate_loom_tests::tables::Plain;
 use sluicegate_loom_tests::{ANY, Admission, Arc, Ledger, SECOND, TestClock, check, race};
 
@@ -172,40 +172,6 @@ fn a_new_key_has_one_burst() {
     // Another that is put in beside it does not matter.
     explore(ANY, ONE, &[], [vec![Ask(KEY, 1)], vec![Ask(GUEST, 1), Ask(KEY, 1)]]);
     explore(ANY, TWO, &[], [1, 1, 1].map(|permits| vec![Ask(KEY, permits)]));
-}
-
-/// A key is put in by one of its callers, and perhaps taken out between two: for a limiter that
-/// is idle by itself, at any time.
-#[test]
-fn a_key_asked_by_closures_has_one_limiter() {
-    let programs: [[&'static [u64]; 2]; 3] =
-        [[&[KEY], &[KEY]], [&[KEY, KEY], &[GUEST, KEY]], [&[KEY], &[GUEST, ELSEWHERE]]];
-    for programs in programs {
-        check(3, move || {
-            TestClock::run_ahead(0);
-            let clock = Arc::new(TestClock::new());
-            clock.set(NOW);
-            let of_keys = Arc::clone(&clock);
-            let make = move |_: &u64| TokenBucket::with_clock(TWO, Arc::clone(&of_keys));
-            let builder = Keyed::<u64, _>::builder(Each::with_clock(make, clock));
-            let keyed = Arc::new(builder.hasher(Plain::default()).max_keys(8).build().unwrap());
-            let took = race(&keyed, programs, |keyed, keys| {
-                let mut taken = 0;
-                for &key in keys {
-                    keyed.with_limiter(&key, |bucket| assert!(bucket.peek(0).is_ok())).unwrap();
-                    let took = keyed.with_limiter(&key, |bucket| bucket.try_acquire(1)).unwrap();
-                    taken += u64::from(key == KEY && took.is_ok());
-                }
-                taken
-            });
-            let left = keyed.peek(&KEY, 0).unwrap().remaining();
-            assert_eq!(took.iter().sum::<u64>() + left, 2);
-            let mut keys: Vec<u64> = keyed.iter().map(|(key, _)| key).collect();
-            keys.sort_unstable();
-            assert!(keys.is_sorted_by(|one, next| one < next), "in twice: {keys:?}");
-            assert_eq!(keys.len(), keyed.len());
-        });
-    }
 }
 
 /// They go through the shards in different orders, while others are put in there.
