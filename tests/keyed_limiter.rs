@@ -37,7 +37,7 @@ fn go_through<K: ?Sized>(store: &dyn KeyedLimiter<K>, one: &K, two: &K, what: &s
 }
 
 fn keyed(clock: &ManualClock) -> Keyed<String, Buckets<&ManualClock>> {
-    Keyed::with(Buckets::with_clock(TEN, clock).unwrap()).unwrap()
+    Keyed::with(Buckets::with_clock(TEN, clock))
 }
 
 fn table<K: std::hash::Hash + ?Sized>(
@@ -63,7 +63,7 @@ fn every_store_of_names_answers_through_the_trait() {
         go_through(&**store, "ada", "bob", what);
     }
     let made = |_: &String| TokenBucket::with_clock(TEN, clock);
-    let each = Keyed::<String, _>::with(Each::with_clock(made, clock)).unwrap();
+    let each = Keyed::<String, _>::with(Each::with_clock(made, clock));
     go_through::<str>(&each, "ada", "bob", "each");
     let table = table::<str>(clock);
     go_through::<str>(&&table, "ada", "bob", "reference");
@@ -75,7 +75,7 @@ fn every_store_of_names_answers_through_the_trait() {
 #[test]
 fn every_store_of_numbers_answers_through_the_trait() {
     let clock = ManualClock::new();
-    let users = Keyed::<u64, _>::with(Buckets::with_clock(TEN, &clock).unwrap()).unwrap();
+    let users = Keyed::<u64, _>::with(Buckets::with_clock(TEN, &clock));
     go_through::<u64>(&users, &7, &8, "keyed");
     let table = table::<u64>(&clock);
     go_through::<u64>(&HotKeys::new(&table), &7, &8, "hot table");
@@ -84,7 +84,7 @@ fn every_store_of_numbers_answers_through_the_trait() {
 #[test]
 fn the_trait_is_shared_between_threads() {
     let clock = Arc::new(ManualClock::new());
-    let users = Keyed::<u64, _>::with(Buckets::with_clock(TEN, clock).unwrap()).unwrap();
+    let users = Keyed::<u64, _>::with(Buckets::with_clock(TEN, clock));
     let store: Arc<dyn KeyedLimiter<u64>> = Arc::new(users);
     let other = Arc::clone(&store);
     let granted = std::thread::spawn(move || other.try_acquire_up_to(&7, 6).unwrap().permits());

@@ -332,7 +332,7 @@ proptest! {
 
 fn sharded() -> Arc<Sharded<ManualClock>> {
     let clock = ManualClock::at(5_000_000_000);
-    Arc::new(Sharded::with_shards(quota!(32 / second), 2, clock).unwrap())
+    Arc::new(Sharded::builder(quota!(32 / second)).shards(2).clock(clock).build().unwrap())
 }
 
 #[test]

@@ -88,7 +88,13 @@ fn no_limiter_starts_with_more_than_its_burst() {
     let refused = [
         bucket(quota, &clock).starting_with(21).unwrap_err(),
         LeakyBucket::meter_with_clock(quota, &clock).starting_with(21).unwrap_err(),
-        Sharded::with_shards(quota, 2, &clock).unwrap().starting_with(21).unwrap_err(),
+        Sharded::builder(quota)
+            .shards(2)
+            .clock(&clock)
+            .build()
+            .unwrap()
+            .starting_with(21)
+            .unwrap_err(),
     ];
     for error in refused {
         assert_eq!(error.field(), "initial");
@@ -120,7 +126,7 @@ fn a_rate_is_taken_wherever_a_quota_is_with_the_burst_of_a_period() {
     let quota = Quota::new(rate);
     let bucket = TokenBucket::with_clock(rate, &clock);
     let meter = LeakyBucket::meter_with_clock(rate, &clock);
-    let sharded = Sharded::with_shards(rate, 2, &clock).unwrap();
+    let sharded = Sharded::builder(rate).shards(2).clock(&clock).build().unwrap();
     assert_eq!([bucket.quota(), meter.quota(), sharded.quota()], [quota; 3]);
     let own_clocks = [
         TokenBucket::new(rate).quota(),

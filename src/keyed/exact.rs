@@ -100,6 +100,7 @@ mod verbs;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 
+use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
@@ -223,10 +224,10 @@ impl<K: Hash + Eq> TieredKeyed<K> {
     ///
     /// The same as for [`Buckets::tiered`].
     pub fn tiered(
-        quotas: impl IntoIterator<Item = Quota>,
+        quotas: impl IntoIterator<Item: Into<Quota>>,
         tier: fn(&K) -> usize,
     ) -> Result<TieredKeyed<K>, ConfigError> {
-        Keyed::with(Buckets::tiered(quotas, tier)?)
+        Buckets::tiered(quotas, tier).map(Keyed::with)
     }
 }
 
@@ -237,11 +238,11 @@ impl<K: Hash + Eq, C: Clock + Clone> TieredKeyed<K, C> {
     ///
     /// The same as for [`Buckets::tiered`].
     pub fn tiered_with_clock(
-        quotas: impl IntoIterator<Item = Quota>,
+        quotas: impl IntoIterator<Item: Into<Quota>>,
         tier: fn(&K) -> usize,
         clock: C,
     ) -> Result<TieredKeyed<K, C>, ConfigError> {
-        Keyed::with(Buckets::tiered_with_clock(quotas, tier, clock)?)
+        Buckets::tiered_with_clock(quotas, tier, clock).map(Keyed::with)
     }
 }
 

@@ -171,7 +171,7 @@ impl<C: Clock + Sync> Sharded<C> {
     /// ```
     /// use sluicegate::{ManualClock, Sharded, quota};
     ///
-    /// let limiter = Sharded::with_shards(quota!(10 / second), 2, ManualClock::new())?;
+    /// let limiter = Sharded::builder(quota!(10 / second)).shards(2).clock(ManualClock::new()).build()?;
     /// let lease = limiter.lease_exact(8)?;
     /// assert_eq!(lease.left(), 8);
     /// assert!(limiter.lease_exact(8).is_err());

@@ -207,7 +207,7 @@ fn the_number_of_shards_is_from_1_to_256_and_a_power_of_two() {
 #[test]
 fn what_the_shards_held_is_no_part_of_a_new_start() {
     let quota = quota!(1 / second, burst 10_000);
-    let limiter = Sharded::with_shards(quota, 4, ManualClock::new()).unwrap();
+    let limiter = Sharded::builder(quota).shards(4).clock(ManualClock::new()).build().unwrap();
     for index in 0..4 {
         limiter.shard(index).try_acquire(1).unwrap();
     }

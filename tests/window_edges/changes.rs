@@ -133,7 +133,7 @@ fn a_window_that_counts_can_be_made_for_more_than_its_bits_leave_by_themselves()
     for slots in [1, 7, 60] {
         let window = || SlidingWindow::with_clock(LIMIT, slots, &clock).unwrap();
         check("SlidingWindow", &window(), &window().with_max_limit(MORE).unwrap(), MORE);
-        let window = || SlidingWindow::compact(LIMIT, slots, Coverage::Strict, &clock).unwrap();
+        let window = || SlidingWindow::compact(LIMIT, slots, &clock).unwrap();
         check("Compact", &window(), &window().with_max_limit(MORE).unwrap(), MORE);
         let windows = || MultiWindow::with_clock([LIMIT], slots, &clock).unwrap();
         check("MultiWindow", &windows(), &windows().with_max_limit(MORE).unwrap(), MORE);

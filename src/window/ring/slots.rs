@@ -72,11 +72,7 @@ impl WindowSlots {
 
     /// Returns the plan of this window, with the limit in force.
     pub(super) fn plan(&self) -> Plan {
-        Plan {
-            limit: self.limit.get(),
-            window_nanos: self.window_nanos,
-            slots: self.asked,
-        }
+        Plan { limit: self.limit.get(), window_nanos: self.window_nanos, slots: self.asked }
     }
 
     pub(crate) fn limit(&self) -> &Limit {
