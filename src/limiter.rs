@@ -87,7 +87,8 @@ pub use self::token_bucket::TokenBucket;
 ///
 /// If a limiter has an inherent method of the same name as a trait method, both do the same. Use
 /// the trait for code that is generic over limiters, and for operations that a limiter does not
-/// have as inherent methods. The trait is dyn-compatible.
+/// have as inherent methods. The trait is dyn-compatible, and every limiter can be shared by
+/// threads: a clock that is not `Send` and `Sync` leaves only the inherent methods.
 ///
 /// # Examples
 ///
@@ -104,7 +105,7 @@ pub use self::token_bucket::TokenBucket;
 /// assert!(admit_both(&[&bucket, &cells]));
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
-pub trait Limiter {
+pub trait Limiter: Send + Sync {
     /// Takes all of `permits` or none. Never blocks.
     ///
     /// # Errors
@@ -155,6 +156,15 @@ pub trait Limiter {
 /// Forwards every method to the limiter behind a pointer.
 macro_rules! through {
     ($(#[$attribute:meta])* $Pointer:ty) => {
+
+    /// Returns how many times the limiter found a state that no call can have left, because its
+    /// clock had gone back, and healed. See [`Clock`](crate::Clock) for the conditions. For several
+    /// limiters, the sum of theirs.
+    ///
+    /// Reads one word for each limiter. The default is for limiters that have nothing to heal: 0.
+    fn healed(&self) -> u64 {
+        0
+    }
         $(#[$attribute])*
         impl<L: Limiter + ?Sized> Limiter for $Pointer {
             #[inline]
@@ -186,5 +196,9 @@ macro_rules! through {
 }
 
 through!(&L);
+
+            fn healed(&self) -> u64 {
+                (**self).healed()
+            }
 through!(#[cfg(feature = "alloc")] alloc::boxed::Box<L>);
 through!(#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<L>);

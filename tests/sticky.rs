@@ -5,9 +5,9 @@
 //! * it asks the limiter once for as long as a denial holds;
 //! * requests of other sizes, resets and `forget` are not answered from memory.
 
-use std::cell::{Cell, RefCell};
-use std::rc::{Rc, Weak};
-use std::sync::Arc;
+use std::mem;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use proptest::collection::vec;
@@ -25,17 +25,17 @@ const SECOND: Duration = Duration::from_secs(1);
 /// A limiter that counts how often it is asked.
 struct Asked<L> {
     limiter: L,
-    times: Cell<u32>,
+    times: AtomicU32,
 }
 
 impl<L: Limiter> Limiter for Asked<L> {
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.times.set(self.times.get() + 1);
+        self.times.fetch_add(1, SeqCst);
         self.limiter.try_acquire(permits)
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        self.times.set(self.times.get() + 1);
+        self.times.fetch_add(1, SeqCst);
         self.limiter.try_acquire_up_to(permits)
     }
 
@@ -49,7 +49,7 @@ impl<L: Limiter> Limiter for Asked<L> {
 }
 
 fn asked<L: Limiter>(limiter: L) -> Asked<L> {
-    Asked { limiter, times: Cell::new(0) }
+    Asked { limiter, times: AtomicU32::new(0) }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +161,7 @@ fn a_denial_is_asked_for_once_and_tells_the_time_that_is_left() {
         let denied = sticky.try_acquire(1).unwrap_err();
         assert_eq!(denied.retry_after(), wait.checked_sub(seconds as u32 * SECOND));
     }
-    assert_eq!(sticky.limiter().times.get(), 2);
+    assert_eq!(sticky.limiter().times.load(SeqCst), 2);
     clock.advance(2 * SECOND);
     assert!(sticky.try_acquire(1).is_ok());
 }
@@ -211,7 +211,7 @@ fn a_denial_is_remembered_for_the_number_of_permits_that_were_asked_for_and_no_o
 /// A limiter that is held up at the end of each look, in which time `then` happens.
 struct HeldUp<L> {
     limiter: L,
-    then: Box<dyn Fn(&L)>,
+    then: Box<dyn Fn(&L) + Send + Sync>,
 }
 
 impl<L: Limiter> Limiter for HeldUp<L> {
@@ -273,18 +273,18 @@ fn a_denial_of_before_a_change_is_not_remembered_after_it() {
     type HeldUpSticky = Sticky<HeldUp<Bucket>, Arc<ManualClock>>;
     let clock = Arc::new(ManualClock::new());
     let limiter = Bucket::with_clock(quota!(1 / hour), Arc::clone(&clock));
-    let told: Rc<RefCell<Weak<HeldUpSticky>>> = Rc::default();
-    let change = Rc::clone(&told);
+    let told: Arc<Mutex<Weak<HeldUpSticky>>> = Arc::default();
+    let change = Arc::clone(&told);
     let then = move |bucket: &Bucket| {
-        if let Some(sticky) = change.take().upgrade() {
+        if let Some(sticky) = mem::take(&mut *change.lock().unwrap()).upgrade() {
             bucket.reset();
             sticky.forget();
         }
     };
     let held_up = HeldUp { limiter, then: Box::new(then) };
-    let sticky = Rc::new(Sticky::builder(held_up).places(1).clock(clock).build().unwrap());
+    let sticky = Arc::new(Sticky::builder(held_up).places(1).clock(clock).build().unwrap());
     assert!(sticky.try_acquire(1).is_ok());
-    told.replace(Rc::downgrade(&sticky));
+    *told.lock().unwrap() = Arc::downgrade(&sticky);
     assert!(sticky.try_acquire(1).is_err());
     assert!(sticky.try_acquire(1).is_ok());
 }
@@ -341,7 +341,7 @@ fn a_denial_that_is_remembered_tells_how_long_it_is_until_all_is_there() {
         assert_eq!(told(sticky.try_acquire(1)), told(sticky.limiter().peek(1)));
         clock.advance(SECOND);
     }
-    assert_eq!(sticky.limiter().times.get(), 2);
+    assert_eq!(sticky.limiter().times.load(SeqCst), 2);
 }
 
 #[test]

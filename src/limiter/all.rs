@@ -310,4 +310,8 @@ impl<L: Limiter> Limiter for All<L> {
     fn is_idle(&self) -> bool {
         self.limiters.iter().all(Limiter::is_idle)
     }
+
+    fn healed(&self) -> u64 {
+        self.limiters.iter().map(Limiter::healed).fold(0, u64::saturating_add)
+    }
 }

@@ -15,7 +15,7 @@ use super::window_verbs::{one_limit, window_verbs};
 /// The placement of a [`SlidingWindow`]'s *hot word*, the one that every admission
 /// writes: on its own cache lines ([`Padded`]), or beside the rest ([`Compact`]). This
 /// trait is sealed.
-pub trait Placement: Line {}
+pub trait Placement: Line + Send + Sync {}
 
 /// Keeps the hot word on its own cache lines, for a limiter that threads share.
 #[derive(Debug)]

@@ -219,7 +219,7 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
     }
 }
 
-impl<L: Limiter, C: Clock> Limiter for Sticky<L, C> {
+impl<L: Limiter, C: Clock + Send + Sync> Limiter for Sticky<L, C> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.try_acquire(permits)
@@ -243,6 +243,10 @@ impl<L: Limiter, C: Clock> Limiter for Sticky<L, C> {
 
     fn is_idle(&self) -> bool {
         self.limiter.is_idle()
+    }
+
+    fn healed(&self) -> u64 {
+        self.limiter.healed()
     }
 }
 

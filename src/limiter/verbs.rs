@@ -383,7 +383,7 @@ macro_rules! verbs {
             }
         }
 
-        impl<C: crate::Clock> crate::Limiter for $Limiter<C> {
+        impl<C: crate::Clock + Send + Sync> crate::Limiter for $Limiter<C> {
             #[inline]
             fn try_acquire(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
                 self.core.try_acquire(permits)
@@ -412,3 +412,7 @@ macro_rules! verbs {
 }
 
 pub(super) use verbs;
+
+            fn healed(&self) -> u64 {
+                self.core.healed()
+            }

@@ -175,7 +175,9 @@ macro_rules! window_verbs {
             }
         }
 
-        impl<C: crate::Clock $(, $more: $bound)?> crate::Limiter for $Limiter<C $(, $more)?> {
+        impl<C: crate::Clock + Send + Sync $(, $more: $bound)?> crate::Limiter
+            for $Limiter<C $(, $more)?>
+        {
             #[inline]
             fn try_acquire(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
                 self.core.try_acquire(permits)
@@ -208,6 +210,10 @@ macro_rules! one_limit {
     ($Limiter:ident<C $(, $more:ident: $bound:path)?>) => {
         impl<C: crate::Clock $(, $more: $bound)?> $Limiter<C $(, $more)?> {
             /// Returns the maximum number of permits in one window.
+
+            fn healed(&self) -> u64 {
+                self.core.healed()
+            }
             #[must_use]
             pub fn limit(&self) -> u64 {
                 self.core.limit().get()

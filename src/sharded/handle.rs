@@ -62,7 +62,7 @@ impl<'a, C: Clock + Sync> Shard<'a, C> {
     }
 }
 
-impl<C: Clock + Sync> Limiter for Shard<'_, C> {
+impl<C: Clock + Send + Sync> Limiter for Shard<'_, C> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.acquire_at(self.index, permits)
@@ -82,6 +82,10 @@ impl<C: Clock + Sync> Limiter for Shard<'_, C> {
 
     fn reset(&self) {
         self.limiter.reset();
+    }
+
+    fn healed(&self) -> u64 {
+        self.limiter.healed()
     }
 }
 

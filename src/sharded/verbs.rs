@@ -222,7 +222,7 @@ impl<C: Clock + Sync> Sharded<C> {
     }
 }
 
-impl<C: Clock + Sync> Limiter for Sharded<C> {
+impl<C: Clock + Send + Sync> Limiter for Sharded<C> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.acquire_at(thread_index(), permits)
@@ -242,5 +242,9 @@ impl<C: Clock + Sync> Limiter for Sharded<C> {
 
     fn reset(&self) {
         self.reset();
+    }
+
+    fn healed(&self) -> u64 {
+        self.healed()
     }
 }

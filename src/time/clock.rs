@@ -83,8 +83,16 @@ impl<C: Clock + ?Sized> Clock for &C {
     }
 }
 
-#[cfg(feature = "std")]
-impl<C: Clock + ?Sized> Clock for std::sync::Arc<C> {
+#[cfg(feature = "alloc")]
+impl<C: Clock + ?Sized> Clock for alloc::boxed::Box<C> {
+    #[inline]
+    fn now_nanos(&self) -> u64 {
+        (**self).now_nanos()
+    }
+}
+
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+impl<C: Clock + ?Sized> Clock for alloc::sync::Arc<C> {
     #[inline]
     fn now_nanos(&self) -> u64 {
         (**self).now_nanos()

@@ -1,6 +1,6 @@
 //! Several windows, and several limiters.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use sluicegate::*;
@@ -214,12 +214,12 @@ fn what_can_never_be_is_too_large_whatever_leases_hold_elsewhere() {
 /// A bucket that says, once, that leases hold all of it.
 struct LeasedOnce<'c> {
     bucket: TokenBucket<&'c ManualClock>,
-    is_leased: Cell<bool>,
+    is_leased: AtomicBool,
 }
 
 impl Limiter for LeasedOnce<'_> {
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        if permits > 0 && self.is_leased.take() {
+        if permits > 0 && self.is_leased.swap(false, SeqCst) {
             return Err(Denied::Leased { limit: 0, which: 0 });
         }
         self.bucket.try_acquire(permits)
@@ -243,7 +243,7 @@ fn all_grants_as_many_as_there_are_and_never_none_beside_leases_of_everything() 
     let clock = ManualClock::new();
     for permits in [1, 2, 9] {
         let bucket = TokenBucket::with_clock(quota!(5 / second), &clock);
-        let all = All::new([LeasedOnce { bucket, is_leased: Cell::new(true) }]).unwrap();
+        let all = All::new([LeasedOnce { bucket, is_leased: AtomicBool::new(true) }]).unwrap();
         match all.try_acquire_up_to(permits) {
             Ok(grant) => assert!((1..=permits).contains(&grant.permits()), "{grant:?}"),
             Err(denied) => assert_eq!(denied, Denied::Leased { limit: 0, which: 0 }),

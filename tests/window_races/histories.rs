@@ -77,7 +77,7 @@ fn any_verb(random: &mut SmallRng, kind: Kind) -> Verb {
     }
 }
 
-fn call<'a, C: Clock>(
+fn call<'a, C: Clock + Send + Sync>(
     subject: &'a Subject<C>,
     held: &mut Vec<Receipt<'a>>,
     verb: Verb,

@@ -37,7 +37,7 @@ struct Admission {
 /// Has the threads take from `subject`, and give back. Before each turn `tend` may
 /// move clocks; `first` and `last` say when a call that was just made can have been
 /// at the earliest, and at the latest, or that it is not known.
-fn race<C: Clock + Sync>(
+fn race<C: Clock + Send + Sync>(
     setup: &Setup,
     subject: &Subject<C>,
     tend: impl Fn(u64, &mut SmallRng) + Sync,

@@ -1,6 +1,6 @@
 //! Threads whose clocks are apart.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 use proptest::collection::vec;
@@ -17,25 +17,25 @@ const SECOND: u64 = 1_000_000_000;
 
 /// The true time, and by how much the caller's clock is behind it.
 struct Apart {
-    true_nanos: Cell<u64>,
-    behind_nanos: Cell<u64>,
+    true_nanos: AtomicU64,
+    behind_nanos: AtomicU64,
 }
 
 impl Apart {
     fn at(true_nanos: u64) -> Apart {
-        Apart { true_nanos: Cell::new(true_nanos), behind_nanos: Cell::new(0) }
+        Apart { true_nanos: AtomicU64::new(true_nanos), behind_nanos: AtomicU64::new(0) }
     }
 
     /// What is granted to a caller whose clock is so much behind.
     fn ask(&self, limiter: &dyn Limiter, permits: u64, behind_nanos: u64) -> u64 {
-        self.behind_nanos.set(behind_nanos);
+        self.behind_nanos.store(behind_nanos, SeqCst);
         limiter.try_acquire(permits).map_or(0, |grant| grant.permits())
     }
 }
 
 impl Clock for Apart {
     fn now_nanos(&self) -> u64 {
-        self.true_nanos.get() - self.behind_nanos.get()
+        self.true_nanos.load(SeqCst) - self.behind_nanos.load(SeqCst)
     }
 }
 
@@ -54,7 +54,7 @@ fn admissions(setup: &Setup, apart_nanos: u64, calls: &[(u64, u64, bool)]) -> Ad
     let mut admissions = Admissions::default();
     for &(after, permits, is_behind) in calls {
         let after_nanos = (setup.window_nanos() / 64).saturating_mul(after);
-        clock.true_nanos.set(clock.true_nanos.get() + after_nanos);
+        clock.true_nanos.store(clock.true_nanos.load(SeqCst) + after_nanos, SeqCst);
         admissions.pass(after_nanos);
         let permits =
             clock.ask(subject.limiter(), permits, if is_behind { apart_nanos } else { 0 });
@@ -114,12 +114,12 @@ fn a_whole_window_of_true_time_may_see_twice_the_limit_if_clocks_are_apart() {
         })
     };
     let half = Duration::from_millis(500);
-    clock.true_nanos.set(100 * SECOND);
+    clock.true_nanos.store(100 * SECOND, SeqCst);
     assert_eq!(take(half), [10; 4]);
     // In less than half a second more there are none, by either clock.
-    clock.true_nanos.set(100 * SECOND + SECOND / 2 - 1);
+    clock.true_nanos.store(100 * SECOND + SECOND / 2 - 1, SeqCst);
     assert_eq!((take(Duration::ZERO), take(half)), ([0; 4], [0; 4]));
     // A slot later the ring's window has gone on as well.
-    clock.true_nanos.set(100 * SECOND + 650_000_000);
+    clock.true_nanos.store(100 * SECOND + 650_000_000, SeqCst);
     assert_eq!(take(Duration::ZERO), [10; 4], "20 in 0.65 s");
 }

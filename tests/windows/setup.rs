@@ -127,7 +127,7 @@ fn rate((permits, period_nanos): (u64, u64)) -> Rate {
     Rate::new(permits, Duration::from_nanos(period_nanos)).expect("a rate that is allowed")
 }
 
-impl<C: Clock> Subject<C> {
+impl<C: Clock + Send + Sync> Subject<C> {
     /// The verbs.
     pub(crate) fn limiter(&self) -> &dyn Limiter {
         each!(self, limiter => limiter)

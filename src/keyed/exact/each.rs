@@ -69,7 +69,7 @@ impl<L: Limiter, F, C: Clock> Each<L, F, C> {
 
 impl<K, L, F, C> Engine<K> for Each<L, F, C>
 where
-    L: Limiter + Send + Sync,
+    L: Limiter,
     F: Fn(&K) -> L,
     C: Clock,
 {
