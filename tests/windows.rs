@@ -223,8 +223,9 @@ fn several(looks: &[Said]) -> Said {
         looks.iter().enumerate().min_by_key(|(_, said)| rank(said)).expect("a limiter");
     match *said {
         Said::Granted { .. } => *said,
-        Said::Wait { missing, remaining, limit, retry_nanos, reset_nanos, .. } => {
-            Said::Wait { which: index, missing, remaining, limit, retry_nanos, reset_nanos }
+        Said::Wait { missing, remaining, next_nanos, limit, retry_nanos, reset_nanos, .. } => {
+            let which = index;
+            Said::Wait { which, missing, remaining, next_nanos, limit, retry_nanos, reset_nanos }
         }
         Said::TooLarge { limit, .. } => Said::TooLarge { which: index, limit },
     }

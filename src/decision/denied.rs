@@ -119,6 +119,34 @@ impl Denied {
         self.shortfall().map(Shortfall::reset_after)
     }
 
+    /// Returns the whole permits that were left, negative for a debt, or `None` where
+    /// [`remaining`](Denied::remaining) is. See [`Grant::balance`](crate::Grant::balance).
+    #[must_use]
+    pub fn balance(&self) -> Option<i64> {
+        self.shortfall().map(Shortfall::balance)
+    }
+
+    /// Returns the wait until one permit more than [`remaining`](Denied::remaining) is available.
+    /// `None` where that is, and where [`Shortfall::next_permit_after`] is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{ManualClock, TokenBucket, quota};
+    ///
+    /// let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+    /// bucket.try_acquire(6)?;
+    /// let denied = bucket.try_acquire(8).unwrap_err();
+    /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(400)));
+    /// assert_eq!(denied.next_permit_after(), Some(Duration::from_millis(100)));
+    /// # Ok::<(), sluicegate::Denied>(())
+    /// ```
+    #[must_use]
+    pub fn next_permit_after(&self) -> Option<Duration> {
+        self.shortfall().and_then(Shortfall::next_permit_after)
+    }
+
     fn shortfall(&self) -> Option<&Shortfall> {
         match self {
             Denied::Wait(shortfall) => Some(shortfall),
@@ -224,6 +252,31 @@ impl Shortfall {
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.forecast.remaining()
+    }
+
+    /// Returns the balance in whole permits, rounded down; negative for a debt, and for a window
+    /// whose limit was lowered below what counts.
+    #[must_use]
+    pub fn balance(&self) -> i64 {
+        self.forecast.balance()
+    }
+
+    /// Returns the wait until one permit more than [`remaining`](Shortfall::remaining) is available,
+    /// if no other permits are taken; `None` if the limiter is full to a whole permit, or does not
+    /// know the wait.
+    ///
+    /// The same as [`Grant::next_permit_after`](crate::Grant::next_permit_after). A limiter that does
+    /// not know it for a grant knows it for a denial of just one permit more than remained: then it
+    /// is [`retry_after`](Shortfall::retry_after).
+    #[must_use]
+    pub fn next_permit_after(&self) -> Option<Duration> {
+        match self.forecast {
+            #[cfg(feature = "alloc")]
+            Forecast::Known(_) if self.wanted as u64 == self.remaining().saturating_add(1) => {
+                Some(self.retry_after())
+            }
+            _ => self.forecast.next_permit_after(),
+        }
     }
 
     /// Returns the largest number of permits that can be granted at once; for a window, its limit.

@@ -32,6 +32,38 @@ impl Forecast {
         }
     }
 
+    /// Returns the whole permits, negative for a debt: a fraction of a permit is rounded down. For a
+    /// window, the permits that its limit leaves, negative if the limit was lowered below what
+    /// counts.
+    pub(crate) fn balance(&self) -> i64 {
+        let left = |limit: u64, used: u64| {
+            let left = i128::from(limit) - i128::from(used);
+            i64::try_from(left).unwrap_or(if left < 0 { i64::MIN } else { i64::MAX })
+        };
+        match self {
+            Forecast::Accrued(accrued) => accrued.balance.div_euclid(accrued.token as i64),
+            Forecast::Counted(counted) => left(counted.limit, counted.used()),
+            #[cfg(feature = "alloc")]
+            Forecast::Known(window) => left(window.limit, window.used),
+        }
+    }
+
+    /// Returns the wait until one permit more than [`remaining`](Forecast::remaining) is
+    /// available, or `None` if there can be no more, or if the wait was not looked up.
+    pub(crate) fn next_permit_after(&self) -> Option<Duration> {
+        let next = self.remaining().saturating_add(1);
+        if next > self.limit() {
+            return None;
+        }
+        match self {
+            // The next permit fits the capacity, so the product does not overflow.
+            Forecast::Accrued(accrued) => Some(accrued.wait_for((next * accrued.token) as i64)),
+            Forecast::Counted(counted) => Some(Duration::from_nanos(counted.wait_nanos(next))),
+            #[cfg(feature = "alloc")]
+            Forecast::Known(_) => None,
+        }
+    }
+
     /// Returns the largest number of permits that can be granted at once.
     pub(crate) fn limit(&self) -> u64 {
         match self {
@@ -152,6 +184,30 @@ mod tests {
             let waits = [early, accrued].map(|accrued| Forecast::Accrued(accrued).reset_after());
             assert_eq!(waits[0], waits[1] + Duration::from_nanos(77));
         }
+    }
+
+    #[test]
+    fn the_next_permit_is_the_first_whole_one_above_what_remains_and_none_above_full() {
+        let at = |balance| Forecast::Accrued(Accrued { balance, token: 4, capacity: 10, ..SOME });
+        let next = |balance| at(balance).next_permit_after().map(|wait| wait.as_nanos());
+        // Two units in 100 ns.
+        assert_eq!([-6, -1, 0, 3].map(next), [Some(500), Some(250), Some(200), Some(50)]);
+        assert_eq!([4, 7].map(next), [Some(200), Some(50)]);
+        assert_eq!([8, 10].map(next), [None, None]);
+        let known = Known { limit: 5, used: 3, reset_nanos: 9, retry_nanos: 0 };
+        assert_eq!(Forecast::Known(known).next_permit_after(), None);
+    }
+
+    #[test]
+    fn a_balance_is_rounded_down_so_that_a_debt_counts_in_full() {
+        let at = |balance| Forecast::Accrued(Accrued { balance, token: 4, ..SOME }).balance();
+        assert_eq!([-9, -8, -1, 0, 3, 4, 10].map(at), [-3, -2, -1, 0, 0, 1, 2]);
+        assert_eq!(at(i64::MIN), i64::MIN / 4);
+        let known = |limit, used| {
+            Forecast::Known(Known { limit, used, reset_nanos: 0, retry_nanos: 0 }).balance()
+        };
+        assert_eq!((known(5, 3), known(5, 9)), (2, -4));
+        assert_eq!((known(u64::MAX, 0), known(0, u64::MAX)), (i64::MAX, i64::MIN));
     }
 
     #[test]

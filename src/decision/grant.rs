@@ -28,6 +28,44 @@ impl Grant {
         self.forecast.remaining()
     }
 
+    /// Returns the balance that was left, in whole permits; negative if
+    /// [`force`](crate::TokenBucket::force) left a debt. [`remaining`](Grant::remaining) is the same,
+    /// but never below 0.
+    ///
+    /// A fraction of a permit is rounded down, so a debt counts in full. For a window, the permits
+    /// that its limit leaves: negative if the limit was lowered below what counts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{ManualClock, TokenBucket, quota};
+    ///
+    /// let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+    /// let grant = bucket.force(12)?;
+    /// assert_eq!((grant.balance(), grant.remaining()), (-2, 0));
+    /// assert_eq!(grant.next_permit_after(), Some(Duration::from_millis(300)));
+    /// # Ok::<(), sluicegate::Denied>(())
+    /// ```
+    #[must_use]
+    pub fn balance(&self) -> i64 {
+        self.forecast.balance()
+    }
+
+    /// Returns the wait until one permit more than [`remaining`](Grant::remaining) is available, if
+    /// no other permits are taken; `None` if the limiter is full to a whole permit, or does not know
+    /// the wait.
+    ///
+    /// The least time that suffices, to the nanosecond, for buckets with and without keys, and for
+    /// windows whose state is one word. (For a `Budget`, it is the end of the day,
+    /// although the next day may have a smaller amount.) Sliding windows of slots and logs would
+    /// have to search for it, and a shard of a `Sharded` does not see the whole: their
+    /// grants do not know it. An `All` answers for the limiter with the least left.
+    #[must_use]
+    pub fn next_permit_after(&self) -> Option<Duration> {
+        self.forecast.next_permit_after()
+    }
+
     /// Returns the largest number of permits that can be granted at once; for a window, its limit.
     #[must_use]
     pub fn limit(&self) -> u64 {

@@ -8,10 +8,26 @@ use sluicegate::*;
 /// What is said of a decision, in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
-    Granted { permits: u64, remaining: u64, limit: u64, reset_after: Duration },
-    Wait { retry_after: Duration, missing: u64, remaining: u64, reset_after: Duration },
-    TooLarge { limit: u64 },
-    Full { retry_after: Duration },
+    Granted {
+        permits: u64,
+        remaining: u64,
+        limit: u64,
+        next_permit_after: Option<Duration>,
+        reset_after: Duration,
+    },
+    Wait {
+        retry_after: Duration,
+        missing: u64,
+        remaining: u64,
+        next_permit_after: Option<Duration>,
+        reset_after: Duration,
+    },
+    TooLarge {
+        limit: u64,
+    },
+    Full {
+        retry_after: Duration,
+    },
 }
 
 impl From<Result<Grant, Denied>> for Said {
@@ -21,12 +37,14 @@ impl From<Result<Grant, Denied>> for Said {
                 permits: grant.permits(),
                 remaining: grant.remaining(),
                 limit: grant.limit(),
+                next_permit_after: grant.next_permit_after(),
                 reset_after: grant.reset_after(),
             },
             Err(Denied::Wait(short)) => Said::Wait {
                 retry_after: short.retry_after(),
                 missing: short.missing(),
                 remaining: short.remaining(),
+                next_permit_after: short.next_permit_after(),
                 reset_after: short.reset_after(),
             },
             Err(Denied::TooLarge { limit, .. }) => Said::TooLarge { limit },
@@ -119,6 +137,7 @@ impl Exact {
                 retry_after: self.wait(part, wanted - balance),
                 missing: whole((wanted - balance + part.cost - 1) / part.cost),
                 remaining: whole(balance.max(0) / part.cost),
+                next_permit_after: self.next(part, balance),
                 reset_after: self.wait(part, part.capacity() - balance),
             };
         }
@@ -127,8 +146,15 @@ impl Exact {
             permits,
             remaining: whole(left.max(0) / part.cost),
             limit: part.burst,
+            next_permit_after: self.next(part, left),
             reset_after: self.wait(part, part.capacity() - left),
         }
+    }
+
+    /// The wait for the first whole permit above the balance, if it can be held.
+    fn next(&self, part: Part, balance: i128) -> Option<Duration> {
+        let units = (balance.max(0) / part.cost + 1) * part.cost;
+        (units <= part.capacity()).then(|| self.wait(part, units - balance))
     }
 
     pub(crate) fn acquire(&mut self, which: usize, key: u64, permits: u64) -> Said {

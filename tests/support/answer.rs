@@ -10,13 +10,17 @@ pub(crate) enum Said {
     Granted {
         permits: u64,
         remaining: u64,
+        balance: i64,
         limit: u64,
+        next_permit_after: Option<Duration>,
         reset_after: Duration,
         ready_after: Duration,
     },
     Wait {
         missing: u64,
         remaining: u64,
+        balance: i64,
+        next_permit_after: Option<Duration>,
         retry_after: Duration,
         reset_after: Duration,
     },
@@ -34,7 +38,9 @@ impl From<Grant> for Said {
         Said::Granted {
             permits: grant.permits(),
             remaining: grant.remaining(),
+            balance: grant.balance(),
             limit: grant.limit(),
+            next_permit_after: grant.next_permit_after(),
             reset_after: grant.reset_after(),
             ready_after: grant.ready_after(),
         }
@@ -47,9 +53,13 @@ impl From<Result<Grant, Denied>> for Said {
             Ok(grant) => Said::from(grant),
             Err(denied @ Denied::Wait(shortfall)) => {
                 assert_eq!(denied.retry_after(), Some(shortfall.retry_after()));
+                assert_eq!(denied.balance(), Some(shortfall.balance()));
+                assert_eq!(denied.next_permit_after(), shortfall.next_permit_after());
                 Said::Wait {
                     missing: shortfall.missing(),
                     remaining: shortfall.remaining(),
+                    balance: shortfall.balance(),
+                    next_permit_after: shortfall.next_permit_after(),
                     retry_after: shortfall.retry_after(),
                     reset_after: shortfall.reset_after(),
                 }

@@ -222,13 +222,23 @@ impl Mirror {
         }
         let wait = |until: &BigInt, balance: &BigInt| self.wait_for(now_nanos, &(until - balance));
         let there = |balance: &BigInt| whole(&(balance.max(&BigInt::zero()) / &self.plan.token));
+        // The first multiple of a token above what can be spent, if it can be held.
+        let next = |balance: &BigInt| {
+            let units = &self.plan.token * (there(balance) + 1);
+            (units <= self.plan.capacity).then(|| wait(&units, balance))
+        };
+        let signed = |balance: &BigInt| {
+            balance.div_floor(&self.plan.token).to_i64().expect("a balance of permits")
+        };
         match charged {
             Ok(Charge { permits, units }) => {
                 let left = balance - &units;
                 let said = Said::Granted {
                     permits,
                     remaining: there(&left),
+                    balance: signed(&left),
                     limit: self.limit(),
+                    next_permit_after: next(&left),
                     reset_after: wait(&self.plan.capacity, &left),
                     ready_after: wait(&BigInt::zero(), &left),
                 };
@@ -240,6 +250,8 @@ impl Mirror {
             Err(Refusal::Until(wanted)) => Said::Wait {
                 missing: whole(&(&wanted - &balance).div_ceil(&self.plan.token)),
                 remaining: there(&balance),
+                balance: signed(&balance),
+                next_permit_after: next(&balance),
                 retry_after: wait(&wanted, &balance),
                 reset_after: wait(&self.plan.capacity, &balance),
             },

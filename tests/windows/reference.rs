@@ -26,12 +26,15 @@ pub(crate) enum Said {
         permits: u64,
         remaining: u64,
         limit: u64,
+        /// Until one permit more than remained, where that is told.
+        next_nanos: Option<u128>,
         reset_nanos: u128,
     },
     Wait {
         which: usize,
         missing: u64,
         remaining: u64,
+        next_nanos: Option<u128>,
         limit: u64,
         retry_nanos: u128,
         reset_nanos: u128,
@@ -51,10 +54,12 @@ impl Said {
 impl From<Grant> for Said {
     fn from(grant: Grant) -> Said {
         assert!(grant.ready_after().is_zero(), "a window has no debts");
+        assert_eq!(grant.balance().max(0) as u64, grant.remaining());
         Said::Granted {
             permits: grant.permits(),
             remaining: grant.remaining(),
             limit: grant.limit(),
+            next_nanos: grant.next_permit_after().map(|wait| wait.as_nanos()),
             reset_nanos: grant.reset_after().as_nanos(),
         }
     }
@@ -71,6 +76,7 @@ impl From<Result<Grant, Denied>> for Said {
                     which,
                     missing: shortfall.missing(),
                     remaining: shortfall.remaining(),
+                    next_nanos: shortfall.next_permit_after().map(|wait| wait.as_nanos()),
                     limit: shortfall.limit(),
                     retry_nanos: shortfall.retry_after().as_nanos(),
                     reset_nanos: shortfall.reset_after().as_nanos(),
@@ -147,12 +153,13 @@ impl Mirror {
         let permits = permits.min(self.limits[0]);
         let mut last = self.try_acquire(now, permits.min(1));
         while (1..permits).contains(&last.permits()) {
-            let Said::Granted { remaining, limit, reset_nanos, .. } = self.try_acquire(now, 1)
+            let Said::Granted { remaining, limit, next_nanos, reset_nanos, .. } =
+                self.try_acquire(now, 1)
             else {
                 break;
             };
             let permits = last.permits() + 1;
-            last = Said::Granted { permits, remaining, limit, reset_nanos };
+            last = Said::Granted { permits, remaining, limit, next_nanos, reset_nanos };
         }
         last
     }
@@ -213,10 +220,13 @@ impl Mirror {
             waits.enumerate().rev().max_by_key(|(_, wait)| *wait).expect("a limit");
         let (limit, used) = (self.limits[which], self.limits[which] - self.room(which, now));
         let used = used.max(self.used(which, now));
+        let remaining = limit.saturating_sub(used);
+        let is_next = permits == remaining + 1;
         Said::Wait {
             which,
             missing: (used + permits).saturating_sub(limit),
-            remaining: limit.saturating_sub(used),
+            remaining,
+            next_nanos: self.next_nanos(which, now, remaining).or(is_next.then_some(retry_nanos)),
             limit,
             retry_nanos,
             reset_nanos: self.reset_nanos(now),
@@ -229,12 +239,21 @@ impl Mirror {
         if permits > 0 {
             each!(&mut after.state, one => one.record(now.into(), permits));
         }
+        let remaining = self.room(which, now).saturating_sub(permits);
         Said::Granted {
             permits,
-            remaining: self.room(which, now).saturating_sub(permits),
+            remaining,
+            next_nanos: after.next_nanos(which, now, remaining),
             limit: self.limits.iter().copied().min().expect("a limit"),
             reset_nanos: after.reset_nanos(now),
         }
+    }
+
+    /// The wait until one permit more than `remaining` fits; only of those that tell it.
+    fn next_nanos(&self, which: usize, now: u64, remaining: u64) -> Option<u128> {
+        let tells = matches!(self.state, State::Fixed(_) | State::FromFirst(_));
+        (tells && remaining < self.limits[which])
+            .then(|| least(|after| self.fits(which, now_after(now, after), remaining + 1)))
     }
 
     pub(crate) fn reset(&mut self, now: u64) {
