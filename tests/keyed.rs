@@ -39,7 +39,7 @@ mod tiers;
 
 use std::hash::{BuildHasherDefault, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sluicegate::*;
@@ -281,16 +281,17 @@ fn all_keys_are_iterated_with_their_states() {
 
 /// Keeps what it is told.
 #[derive(Default)]
-struct Told(Mutex<Vec<(String, u64, bool)>>);
+struct Told(Mutex<Vec<(String, u64, Result<Grant, Denied>)>>);
 
 impl<K: ToString + ?Sized> Observe<K> for Told {
-    fn decided(&self, key: &K, permits: u64, is_granted: bool) {
-        self.0.lock().unwrap().push((key.to_string(), permits, is_granted));
+    fn decided(&self, key: &K, permits: u64, answer: Result<&Grant, &Denied>) {
+        let answer = answer.copied().map_err(|denied| *denied);
+        self.0.lock().unwrap().push((key.to_string(), permits, answer));
     }
 }
 
 #[test]
-fn an_observer_is_told_of_each_decision() {
+fn an_observer_is_told_of_each_decision_and_the_whole_answer() {
     let clock = ManualClock::new();
     let told = Told::default();
     let users = Keyed::<String, _>::builder(Buckets::with_clock(quota!(2 / second), &clock))
@@ -298,15 +299,43 @@ fn an_observer_is_told_of_each_decision() {
         .max_keys(1)
         .build()
         .unwrap();
-    let _ = users.try_acquire("ada", 1);
-    let _ = users.try_acquire_up_to("ada", 5);
-    let _ = users.try_acquire("ada", 2);
-    let _ = users.try_acquire("bob", 2);
+    let mut expected = vec![
+        ("ada", 1, users.try_acquire("ada", 1)),
+        ("ada", 5, users.try_acquire_up_to("ada", 5)),
+        ("ada", 2, users.try_acquire("ada", 2)),
+        ("bob", 2, users.try_acquire("bob", 2)),
+        ("ada", 2, users.force("ada", 2)),
+        ("ada", 0, users.drain("ada")),
+    ];
     let _ = users.peek("ada", 1);
+    users.try_acquire_batch_with(&["ada", "bob"], 1, |index, answer| {
+        expected.push((["ada", "bob"][index], 1, answer));
+    });
     drop(users);
-    let expected = [("ada", 1, true), ("ada", 1, true), ("ada", 2, false), ("bob", 2, false)];
-    let expected = expected.map(|(key, permits, granted)| (key.to_string(), permits, granted));
+    assert_eq!(expected[1].2.map(|grant| grant.permits()), Ok(1), "one of five");
+    let expected: Vec<_> = expected
+        .into_iter()
+        .map(|(key, permits, answer)| (key.to_owned(), permits, answer))
+        .collect();
     assert_eq!(told.0.into_inner().unwrap(), expected);
+}
+
+#[test]
+fn observers_compose_and_each_that_is_there_is_told_once() {
+    let clock = ManualClock::new();
+    let told: [Arc<Told>; 4] = Default::default();
+    let boxed: Box<dyn Observe<str>> = Box::new(Arc::clone(&told[2]));
+    let nobody: Option<&Told> = None;
+    let users =
+        Keyed::<String, _>::builder(Buckets::with_clock(quota!(2 / second), &clock).unwrap())
+            .observer(((&*told[0], Arc::clone(&told[1])), (boxed, (Some(&*told[3]), (nobody, ())))))
+            .build()
+            .unwrap();
+    let answers =
+        [2, 1].map(|permits| ("ada".to_owned(), permits, users.try_acquire("ada", permits)));
+    for told in &told {
+        assert_eq!(*told.0.lock().unwrap(), answers);
+    }
 }
 
 #[test]

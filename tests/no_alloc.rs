@@ -196,7 +196,8 @@ fn top_keys_allocate_for_keys_that_are_new_to_them_only() {
     let count = |names: &[String]| {
         for name in names {
             for is_granted in [true, false] {
-                top.decided(name, 3, is_granted);
+                let answer = if is_granted { &granted } else { &denied };
+                top.decided(name, 3, answer.as_ref());
             }
         }
     };
@@ -210,3 +211,5 @@ fn top_keys_allocate_for_keys_that_are_new_to_them_only() {
     assert_eq!(made, 0);
     assert_eq!(top.lost(), 0);
 }
+    let bucket = TokenBucket::with_clock(quota!(3 / second), ManualClock::new());
+    let (granted, denied) = (bucket.peek(3), bucket.peek(4));

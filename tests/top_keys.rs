@@ -9,13 +9,21 @@
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use sluicegate::*;
+
+/// Tells an observer of a decision on `permits`.
+fn decide<K: ?Sized>(observer: &impl Observe<K>, key: &K, permits: u64, is_granted: bool) {
+    static BUCKET: LazyLock<TokenBucket<ManualClock>> =
+        LazyLock::new(|| TokenBucket::with_clock(quota!(4_294_967_296 / hour), ManualClock::new()));
+    let answer = BUCKET.peek(if is_granted { permits } else { u64::MAX });
+    observer.decided(key, permits, answer.as_ref());
+}
 
 /// Streams of `calls` keys, the `n`th of them as frequent as `1 / n^skew`.
 fn zipf(skew: f64, keys: u32, calls: usize, seed: u64) -> Vec<u64> {
@@ -61,7 +69,7 @@ fn keys_with_more_than_their_share_are_found_and_counts_are_right_within_their_e
             let (mut granted, mut denied) = (HashMap::new(), HashMap::new());
             for (turn, key) in zipf(skew, keys, 20_000, 7).into_iter().enumerate() {
                 let (permits, is_granted) = ((turn % 5) as u64, turn % 3 > 0);
-                top.decided(&key, permits, is_granted);
+                decide(&top, &key, permits, is_granted);
                 if !is_granted {
                     *denied.entry(key).or_insert(0) += 1;
                 } else if permits > 0 {
@@ -83,7 +91,7 @@ fn what_several_threads_count_is_merged() {
         thread::scope(|scope| {
             for stream in &streams {
                 let top = &top;
-                scope.spawn(move || stream.iter().for_each(|key| top.decided(key, 1, true)));
+                scope.spawn(move || stream.iter().for_each(|key| decide(top, key, 1, true)));
             }
         });
         let mut exact = HashMap::new();
@@ -98,7 +106,8 @@ fn what_several_threads_count_is_merged() {
 fn a_look_at_any_time_is_of_what_was_counted_before() {
     let top = TopKeys::<u64>::new(10);
     thread::scope(|scope| {
-        let writer = scope.spawn(|| (0..50_000).for_each(|turn| top.decided(&(turn % 4), 1, true)));
+        let writer =
+            scope.spawn(|| (0..50_000).for_each(|turn| decide(&top, &(turn % 4), 1, true)));
         while !writer.is_finished() {
             for TopKey { key, count, error } in top.granted() {
                 assert!(key < 4 && error == 0 && count <= 12_500);
@@ -112,17 +121,17 @@ fn a_look_at_any_time_is_of_what_was_counted_before() {
 #[test]
 fn names_are_borrowed_and_all_is_forgotten_when_that_is_asked_for() {
     let top = Arc::new(TopKeys::<str>::new(0));
-    top.decided("a", 5, true);
-    top.decided("b", 2, true);
-    top.decided("b", 0, true);
+    decide(&top, "a", 5, true);
+    decide(&top, "b", 2, true);
+    decide(&top, "b", 0, true);
     let key = String::from("b");
     assert_eq!(top.granted(), [TopKey { key, count: 7, error: 5 }]);
     assert_eq!(top.denied(), []);
     top.clear();
     assert_eq!(top.granted(), []);
-    top.decided("c", u64::MAX, true);
-    top.decided("c", u64::MAX, true);
-    assert_eq!(top.granted()[0].count, u64::MAX);
+    decide(&top, "c", 1 << 32, true);
+    decide(&top, "c", 1 << 32, true);
+    assert_eq!(top.granted()[0].count, 1 << 33);
     assert!(format!("{top:?}").contains("keys"));
 }
 
@@ -154,25 +163,25 @@ impl PartialEq for Angry {
 #[test]
 fn a_key_that_panics_leaves_the_counts_in_order() {
     let top = TopKeys::<Angry>::new(4);
-    (0..100).for_each(|key| top.decided(&Angry(key % 10), 1, true));
+    (0..100).for_each(|key| decide(&top, &Angry(key % 10), 1, true));
     IS_ANGRY.store(true, Relaxed);
     let panics = (0..10).rev().filter(|key| {
-        let count = AssertUnwindSafe(|| top.decided(&Angry(*key), 1, true));
+        let count = AssertUnwindSafe(|| decide(&top, &Angry(*key), 1, true));
         catch_unwind(count).is_err()
     });
     assert!(panics.count() > 0);
     IS_ANGRY.store(false, Relaxed);
-    (0..100).for_each(|_| top.decided(&Angry(3), 1, true));
+    (0..100).for_each(|_| decide(&top, &Angry(3), 1, true));
     let first = &top.granted()[0];
     assert!(first.key.0 == 3 && first.count >= 100);
     // Keys that cannot be cloned, one after the other, cost no later count.
     IS_ANGRY.store(true, Relaxed);
     for key in 100..116 {
-        let count = AssertUnwindSafe(|| top.decided(&Angry(key), 1, true));
+        let count = AssertUnwindSafe(|| decide(&top, &Angry(key), 1, true));
         assert!(catch_unwind(count).is_err());
     }
     IS_ANGRY.store(false, Relaxed);
-    (0..100).for_each(|_| top.decided(&Angry(3), 1, true));
+    (0..100).for_each(|_| decide(&top, &Angry(3), 1, true));
     assert!(top.granted()[0].key.0 == 3 && top.granted()[0].count >= 200);
     assert_eq!(top.lost(), 0);
 }
@@ -189,7 +198,7 @@ fn few_keys_are_counted_exactly_whichever_threads_count_them() {
                 for permits in [3, 1 + key] {
                     // One after the other, so that none is lost.
                     let _turn = turn.lock().unwrap();
-                    top.decided(&key, permits, true);
+                    decide(&top, &key, permits, true);
                 }
                 // Until then each has a number of its own.
                 all_are_here.wait();
@@ -207,7 +216,7 @@ fn the_least_is_given_up_in_whatever_order_the_keys_came() {
     let first = (0..).zip([9, 1, 2, 5, 10, 11, 6]);
     // In place of 1, 2, 3 and 6.
     for (key, permits) in first.chain((7..11).map(|key| (key, 100))) {
-        top.decided(&key, permits, true);
+        decide(&top, &key, permits, true);
     }
     let told = top.granted().into_iter().map(|top| (top.key, top.count, top.error));
     let new = [(10, 106, 6), (9, 105, 5), (8, 102, 2), (7, 101, 1)];

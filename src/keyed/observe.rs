@@ -1,5 +1,8 @@
 //! Observers of the decisions about keys.
 
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+
 /// An observer of each decision of a store of keys: to count, to log, or to find the keys
 /// that take the most, like `TopKeys`.
 ///
@@ -7,50 +10,82 @@
 /// answer, so its time adds to that of the call. It should not block. Calls into the store
 /// that called it are at its own risk. A call for several keys reports each of them.
 ///
+/// Observers compose: a pair `(A, B)` tells both, `A` first; an `Option` tells the one that is
+/// there; a reference, a `Box` or an `Arc` tells the one behind it. `()` is no observer, and costs
+/// nothing.
+///
 /// # Examples
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-/// use sluicegate::Observe;
+/// use sluicegate::{Denied, Grant, Keyed, Buckets, Observe, quota};
 ///
+/// /// Counts the permits that were asked for and not granted.
 /// #[derive(Default)]
 /// struct Refused(AtomicU64);
 ///
 /// impl<K: ?Sized> Observe<K> for Refused {
-///     fn decided(&self, _key: &K, _permits: u64, is_granted: bool) {
-///         if !is_granted {
-///             self.0.fetch_add(1, Relaxed);
-///         }
+///     fn decided(&self, _key: &K, permits: u64, answer: Result<&Grant, &Denied>) {
+///         let granted = answer.map_or(0, Grant::permits);
+///         self.0.fetch_add(permits.saturating_sub(granted), Relaxed);
 ///     }
 /// }
 ///
 /// let refused = Refused::default();
-/// refused.decided("user:7", 1, false);
-/// assert_eq!(refused.0.into_inner(), 1);
+/// let keyed = Keyed::<u64, _>::builder(Buckets::new(quota!(10 / hour))?)
+///     .observer((&refused, None::<Refused>))
+///     .build()?;
+/// assert_eq!(keyed.try_acquire_up_to(&7, 15)?.permits(), 10);
+/// assert!(keyed.try_acquire(&7, 3).is_err());
+/// assert_eq!(refused.0.load(Relaxed), 5 + 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Observe<K: ?Sized>: Send + Sync {
-    /// Notes that `key` asked for `permits`, and whether it was granted them. (If it was
-    /// granted fewer than it asked for, `permits` is the number granted.)
-    fn decided(&self, key: &K, permits: u64, is_granted: bool);
+    /// Notes the `answer` to a request of `key` for `permits`: what the caller is about to get.
+    ///
+    /// The grant says how many of them were granted. `permits` is 0 for a `drain`, which asks for no
+    /// number.
+    fn decided(&self, key: &K, permits: u64, answer: Result<&Grant, &Denied>);
 }
 
 /// No observer.
 impl<K: ?Sized> Observe<K> for () {
     #[inline(always)]
-    fn decided(&self, _key: &K, _permits: u64, _is_granted: bool) {}
+    fn decided(&self, _key: &K, _permits: u64, _answer: Result<&Grant, &Denied>) {}
 }
 
-impl<K: ?Sized, O: Observe<K> + ?Sized> Observe<K> for &O {
+/// Tells both, the first one first.
+impl<K: ?Sized, A: Observe<K>, B: Observe<K>> Observe<K> for (A, B) {
     #[inline]
-    fn decided(&self, key: &K, permits: u64, is_granted: bool) {
-        (**self).decided(key, permits, is_granted);
+    fn decided(&self, key: &K, permits: u64, answer: Result<&Grant, &Denied>) {
+        self.0.decided(key, permits, answer);
+        self.1.decided(key, permits, answer);
     }
 }
 
-#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-impl<K: ?Sized, O: Observe<K> + ?Sized> Observe<K> for alloc::sync::Arc<O> {
+/// Tells the observer, if there is one.
+impl<K: ?Sized, O: Observe<K>> Observe<K> for Option<O> {
     #[inline]
-    fn decided(&self, key: &K, permits: u64, is_granted: bool) {
-        (**self).decided(key, permits, is_granted);
+    fn decided(&self, key: &K, permits: u64, answer: Result<&Grant, &Denied>) {
+        if let Some(observer) = self {
+            observer.decided(key, permits, answer);
+        }
     }
 }
+
+/// Tells the observer behind a pointer.
+macro_rules! through {
+    ($(#[$attribute:meta])* $Pointer:ty) => {
+        $(#[$attribute])*
+        impl<K: ?Sized, O: Observe<K> + ?Sized> Observe<K> for $Pointer {
+            #[inline]
+            fn decided(&self, key: &K, permits: u64, answer: Result<&Grant, &Denied>) {
+                (**self).decided(key, permits, answer);
+            }
+        }
+    };
+}
+
+through!(&O);
+through!(#[cfg(feature = "alloc")] alloc::boxed::Box<O>);
+through!(#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<O>);

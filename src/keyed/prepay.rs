@@ -39,7 +39,7 @@ pub trait Prepay<K: ?Sized> {
     fn draw(&self, hash: u64, key: &K, want: PrepayRequest) -> Option<Prepaid>;
 
     /// Reports a decision to the store's observer.
-    fn notify(&self, key: &K, permits: u64, is_granted: bool);
+    fn notify(&self, key: &K, permits: u64, answer: Result<&Grant, &Denied>);
 }
 
 /// Forwards every method to the store behind a pointer.
@@ -85,8 +85,8 @@ macro_rules! through {
             }
 
             #[inline(always)]
-            fn notify(&self, key: &K, permits: u64, is_granted: bool) {
-                (**self).notify(key, permits, is_granted);
+            fn notify(&self, key: &K, permits: u64, answer: Result<&Grant, &Denied>) {
+                (**self).notify(key, permits, answer);
             }
         }
     };

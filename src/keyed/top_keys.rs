@@ -38,6 +38,9 @@ use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
 use crate::thread_index::{MAX_PLACES, thread_index};
 
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+
 use super::observe::Observe;
 
 use self::summary::{Merged, Summary};
@@ -71,12 +74,17 @@ const TRIES: usize = 4;
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Observe, TopKeys};
+/// use sluicegate::{Observe, TokenBucket, TopKeys, quota};
 ///
+/// let bucket = TokenBucket::new(quota!(5 / second));
+/// let (three, one, denied) = (bucket.peek(3), bucket.peek(1), bucket.peek(6));
+///
+/// // A store of keys with this observer calls `decided` for each of its decisions.
 /// let top = TopKeys::<str>::new(10);
 /// for turn in 0..1_000 {
-///     top.decided("often", 3, true);
-///     top.decided(&format!("user:{turn}"), 1, turn % 2 == 0);
+///     top.decided("often", 3, three.as_ref());
+///     let answer = if turn % 2 == 0 { &one } else { &denied };
+///     top.decided(&format!("user:{turn}"), 1, answer.as_ref());
 /// }
 /// let granted = top.granted();
 /// assert_eq!(granted[0].key, "often");
@@ -213,13 +221,12 @@ where
 {
     /// Counts a decision. Never waits; allocates nothing for a key that is among those kept,
     /// and for another only what `clone_into` allocates.
-    fn decided(&self, key: &K, permits: u64, is_granted: bool) {
+    fn decided(&self, key: &K, _permits: u64, answer: Result<&Grant, &Denied>) {
         let hash = self.hasher.hash_one(key);
         let Some(mut kinds) = self.free_place() else { return };
-        if is_granted {
-            kinds.granted.add(hash, key, permits);
-        } else {
-            kinds.denied.add(hash, key, 1);
+        match answer {
+            Ok(grant) => kinds.granted.add(hash, key, grant.permits()),
+            Err(_) => kinds.denied.add(hash, key, 1),
         }
     }
 }
@@ -230,5 +237,22 @@ impl<K: ?Sized + ToOwned, S> fmt::Debug for TopKeys<K, S> {
             .field("keys", &self.most)
             .field("places", &self.places.len())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use super::*;
+    use crate::limiter::TokenBucket;
+    use crate::quota;
+    use crate::time::clock::manual::ManualClock;
+
+    #[test]
+    fn a_count_stops_at_the_largest_number() {
+        let bucket = TokenBucket::with_clock(quota!(1 / second), ManualClock::new());
+        let grant = Grant { permits: u64::MAX, ..bucket.peek(0).unwrap() };
+        let top = TopKeys::<str>::new(0);
+        (0..2).for_each(|_| top.decided("c", u64::MAX, Ok(&grant)));
+        assert_eq!(top.granted()[0].count, u64::MAX);
     }
 }

@@ -72,11 +72,11 @@ fn no_call_for_a_known_key_allocates_hot_or_not() {
 
 /// Keeps what it is told.
 #[derive(Default)]
-pub(crate) struct Told(pub(crate) Mutex<Vec<(u64, u64, bool)>>);
+pub(crate) struct Told(pub(crate) Mutex<Vec<(u64, u64, Result<Grant, Denied>)>>);
 
 impl Observe<u64> for Told {
-    fn decided(&self, key: &u64, permits: u64, is_granted: bool) {
-        self.0.lock().unwrap().push((*key, permits, is_granted));
+    fn decided(&self, key: &u64, permits: u64, answer: Result<&Grant, &Denied>) {
+        self.0.lock().unwrap().push((*key, permits, answer.copied().map_err(|denied| *denied)));
     }
 }
 
@@ -87,14 +87,14 @@ fn ask_for_everything(limiter: &dyn Hot, told: &Told) {
         let permits = [1, 1, 3, 40, 1_001, u64::MAX][(turn * turn / 7 % 6) as usize];
         let (place, key) = ((turn / 100) as usize, 1 + (turn % 11) / 10);
         let answer = limiter.ask_at(place, key, permits);
-        expected.push((key, permits, answer.is_ok()));
+        expected.push((key, permits, answer));
     }
     assert!(limiter.has_seat(1));
     take_all(limiter, &[0], 1);
     let mut told = told.0.lock().unwrap();
     told.truncate(expected.len());
     assert_eq!(*told, expected);
-    assert!(told.iter().filter(|told| told.2).count() > 100);
+    assert!(told.iter().filter(|told| told.2.is_ok()).count() > 100);
 }
 
 #[test]

@@ -77,16 +77,16 @@ fn a_full_table_has_one_bucket_for_all_that_it_cannot_count_if_it_is_told_to() {
 
 /// Notes what it is told.
 #[derive(Debug, Default)]
-struct Noted(std::sync::Mutex<Vec<(u64, u64, bool)>>);
+struct Noted(std::sync::Mutex<Vec<(u64, u64, Result<Grant, Denied>)>>);
 
 impl Observe<u64> for Noted {
-    fn decided(&self, key: &u64, permits: u64, is_granted: bool) {
-        self.0.lock().unwrap().push((*key, permits, is_granted));
+    fn decided(&self, key: &u64, permits: u64, answer: Result<&Grant, &Denied>) {
+        self.0.lock().unwrap().push((*key, permits, answer.copied().map_err(|denied| *denied)));
     }
 }
 
 #[test]
-fn an_observer_is_told_how_many_permits_were_granted_of_those_that_were_asked_for() {
+fn an_observer_is_told_how_many_permits_were_asked_for_and_the_whole_answer() {
     let (clock, noted) = (ManualClock::new(), Noted::default());
     let share = WhenFull::Share(quota!(4 / second));
     let table = builder(TEN, &clock).when_full(share).observer(&noted).memory(64).unwrap();
@@ -94,9 +94,21 @@ fn an_observer_is_told_how_many_permits_were_granted_of_those_that_were_asked_fo
         table.try_acquire(&key, 7).unwrap();
     }
     noted.0.lock().unwrap().clear();
-    let granted = |key| table.try_acquire_up_to(&key, 10).map_or(0, |grant| grant.permits());
-    assert_eq!([granted(0), granted(0), granted(100), granted(100)], [3, 0, 4, 0]);
-    let told = [(0, 3, true), (0, 10, false), (100, 4, true), (100, 10, false)];
+    let keys = [0, 0, 100, 100];
+    let answers = keys.map(|key| table.try_acquire_up_to(&key, 10));
+    let granted = answers.map(|answer| answer.map_or(0, |grant| grant.permits()));
+    assert_eq!(granted, [3, 0, 4, 0]);
+    let mut told: Vec<_> = std::iter::zip(keys, answers).map(|(key, answer)| (key, 10, answer)).collect();
+    assert_eq!(*noted.0.lock().unwrap(), told);
+    // More than the burst, a batch, a receipt; a request for none is a look, and not told.
+    noted.0.lock().unwrap().clear();
+    told.clear();
+    told.push((1, 11, table.try_acquire(&1, 11)));
+    table.try_acquire(&1, 0).unwrap();
+    table.try_acquire_batch_with(&[1, 2], 2, |index, answer| {
+        told.push((1 + index as u64, 2, answer))
+    });
+    told.push((3, 1, table.try_acquire_revocable(&3, 1).map(|receipt| receipt.grant())));
     assert_eq!(*noted.0.lock().unwrap(), told);
 }
 

@@ -88,7 +88,7 @@ where
                 let said = known.unwrap_or_else(|| {
                     self.spend_at(place, key, Request::All(permits), acquire, alone)
                 });
-                self.notify(key, permits, &said);
+                self.observer.decided(key, permits, said.as_ref());
                 answer(index, said);
                 index += 1;
             }

@@ -86,7 +86,7 @@ where
     }
 
     #[inline(always)]
-    fn notify(&self, key: &Q, permits: u64, is_granted: bool) {
-        self.observer.decided(key, permits, is_granted);
+    fn notify(&self, key: &Q, permits: u64, answer: Result<&Grant, &Denied>) {
+        self.observer.decided(key, permits, answer);
     }
 }

@@ -208,7 +208,7 @@ where
         O: Observe<Q>,
     {
         let answer = self.spend_at(self.place(key), key, request, first, acquire);
-        self.notify(key, request.permits(), &answer);
+        self.observer.decided(key, request.permits(), answer.as_ref());
         answer
     }
 
@@ -255,18 +255,6 @@ where
                     Request::UpTo(_) => self.overflow.answer_up_to(permits, forecast, wait),
                 }
             }
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn notify<Q>(&self, key: &Q, permits: u64, answer: &Result<Grant, Denied>)
-    where
-        Q: ?Sized,
-        O: Observe<Q>,
-    {
-        match answer {
-            Ok(grant) => self.observer.decided(key, grant.permits(), true),
-            Err(_) => self.observer.decided(key, permits, false),
         }
     }
 }

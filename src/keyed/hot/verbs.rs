@@ -59,7 +59,7 @@ impl<S> HotKeys<S> {
                 (Err(denied), None) => Err(denied),
             },
         };
-        self.notify(key, permits, &answer);
+        self.store.notify(key, permits, answer.as_ref());
         answer
     }
 
@@ -151,18 +151,6 @@ impl<S> HotKeys<S> {
         S: KeyStore<K>,
     {
         self.change(|store| store.forget(key))
-    }
-
-    /// Reports a decision to the store's observer.
-    #[inline(always)]
-    fn notify<K: ?Sized>(&self, key: &K, permits: u64, answer: &Result<Grant, Denied>)
-    where
-        S: KeyStore<K>,
-    {
-        match answer {
-            Ok(grant) => self.store.notify(key, grant.permits(), true),
-            Err(_) => self.store.notify(key, permits, false),
-        }
     }
 
     /// Returns whether the key has a seat, at any of the places.
@@ -272,7 +260,7 @@ impl<S> HotPlace<'_, S> {
             }
             SeatLook::Closed => keys.store.acquire(hash, key, permits),
         };
-        keys.notify(key, permits, &answer);
+        keys.store.notify(key, permits, answer.as_ref());
         answer
     }
 }

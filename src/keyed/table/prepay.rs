@@ -95,10 +95,10 @@ where
     }
 
     #[inline(always)]
-    fn notify(&self, key: &K, permits: u64, is_granted: bool) {
+    fn notify(&self, key: &K, permits: u64, answer: Result<&Grant, &Denied>) {
         // A peek is not reported, as in a table itself.
         if permits > 0 {
-            self.table.observer.decided(key, permits, is_granted);
+            self.table.observer.decided(key, permits, answer);
         }
     }
 }
@@ -148,7 +148,7 @@ where
     }
 
     #[inline(always)]
-    fn notify(&self, key: &K, permits: u64, is_granted: bool) {
-        self.first_tier().notify(key, permits, is_granted);
+    fn notify(&self, key: &K, permits: u64, answer: Result<&Grant, &Denied>) {
+        self.first_tier().notify(key, permits, answer);
     }
 }

@@ -59,8 +59,7 @@ where
             return self.peek(key, 0);
         }
         let answer = self.take_up_to(self.table.place(key), permits);
-        let told = answer.map_or(permits, |grant| grant.permits());
-        self.table.observer.decided(key, told, answer.is_ok());
+        self.table.observer.decided(key, permits, answer.as_ref());
         answer
     }
 
@@ -144,7 +143,7 @@ where
         if permits == 0 {
             return self.peek(key, 0);
         }
-        self.table.observer.decided(key, permits, false);
+        self.table.observer.decided(key, permits, Err(&denied));
         Err(denied)
     }
 
@@ -166,7 +165,7 @@ where
         asked: HitOrMiss<'_>,
     ) -> Result<Grant, Denied> {
         let answer = self.say(permits, asked);
-        self.table.observer.decided(key, permits, answer.is_ok());
+        self.table.observer.decided(key, permits, answer.as_ref());
         answer
     }
 
