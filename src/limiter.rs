@@ -17,6 +17,7 @@
 //! | [`Sticky`](crate::Sticky) | a limiter, and a denial cache for each thread | what the limiter admits | the cached denial, once |
 //! | [`Gate`] | a limiter, and a word for the mode | what the limiter admits, everything, or nothing | nothing |
 //! | [`Unlimited`] | none | everything | - |
+//! | [`Counted`] | a limiter, and counts for each thread | what the limiter admits | the count of denials |
 //! | [`All`] | several limiters | what each of them admits | nothing |
 //!
 //! A permit is dated by its caller's clock, or by the latest date that another caller has left, if
@@ -43,6 +44,8 @@ mod all;
 mod budget;
 #[cfg(feature = "calendar")]
 mod calendar_window;
+#[cfg(feature = "alloc")]
+mod counted;
 mod fixed_window;
 mod gate;
 mod gcra;
@@ -70,6 +73,8 @@ pub use self::all::All;
 pub use self::budget::Budget;
 #[cfg(feature = "calendar")]
 pub use self::calendar_window::CalendarWindow;
+#[cfg(feature = "alloc")]
+pub use self::counted::{Counted, Counts};
 pub use self::fixed_window::{FixedWindow, WindowFromFirst};
 pub use self::gate::{Gate, GateMode, Unlimited};
 pub use self::gcra::Gcra;
@@ -151,11 +156,6 @@ pub trait Limiter: Send + Sync {
         self.peek(0)
             .is_ok_and(|grant| grant.remaining() == grant.limit() && grant.reset_after().is_zero())
     }
-}
-
-/// Forwards every method to the limiter behind a pointer.
-macro_rules! through {
-    ($(#[$attribute:meta])* $Pointer:ty) => {
 
     /// Returns how many times the limiter found a state that no call can have left, because its
     /// clock had gone back, and healed. See [`Clock`](crate::Clock) for the conditions. For several
@@ -165,6 +165,11 @@ macro_rules! through {
     fn healed(&self) -> u64 {
         0
     }
+}
+
+/// Forwards every method to the limiter behind a pointer.
+macro_rules! through {
+    ($(#[$attribute:meta])* $Pointer:ty) => {
         $(#[$attribute])*
         impl<L: Limiter + ?Sized> Limiter for $Pointer {
             #[inline]
@@ -191,14 +196,14 @@ macro_rules! through {
             fn is_idle(&self) -> bool {
                 (**self).is_idle()
             }
+
+            fn healed(&self) -> u64 {
+                (**self).healed()
+            }
         }
     };
 }
 
 through!(&L);
-
-            fn healed(&self) -> u64 {
-                (**self).healed()
-            }
 through!(#[cfg(feature = "alloc")] alloc::boxed::Box<L>);
 through!(#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<L>);

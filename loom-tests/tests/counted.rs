@@ -1,0 +1,40 @@
+//! Models of a limiter whose answers are counted. What is checked, over every interleaving: no call
+//! is lost, also of threads that share a slot; and a reader that sees a call counted sees what it
+//! took.
+
+use sluicegate::{Counts, Limiter, Quota, quota};
+use sluicegate_loom_tests::{Arc, Bucket, TestClock, check, race};
+
+type Counted = sluicegate::Counted<Bucket>;
+type Act = fn(&Counted);
+
+const QUOTA: Quota = quota!(1 / hour, burst 3);
+
+/// Of one slot: under loom all threads have the same.
+fn counted() -> Arc<Counted> {
+    Arc::new(Counted::with_slots(Bucket::with_clock(QUOTA, TestClock::new()), 1))
+}
+
+const TAKE: Act = |limiter| _ = limiter.try_acquire(1);
+const REFUSED: Act = |limiter| _ = limiter.try_acquire(4);
+const LOOK: Act = |limiter| {
+    let counts = limiter.counts();
+    let left = limiter.limiter().peek(0).unwrap().remaining();
+    assert!(counts.permits + left <= 3, "{counts:?}, and {left} are left");
+    let left_by_calls = 3 - limiter.limiter().peek(0).unwrap().remaining();
+    assert!(counts.granted <= left_by_calls, "{counts:?}, and {left_by_calls} are gone");
+};
+
+#[test]
+fn every_call_is_counted_and_none_before_it_is_answered() {
+    for (preemptions, acts, expected) in [
+        (3, [TAKE, TAKE, LOOK], Counts { granted: 2, denied: 0, permits: 2 }),
+        (3, [REFUSED, REFUSED, TAKE], Counts { granted: 1, denied: 2, permits: 1 }),
+    ] {
+        check(preemptions, move || {
+            let limiter = counted();
+            race(&limiter, acts, |limiter, act| act(limiter));
+            assert_eq!(limiter.counts(), expected);
+        });
+    }
+}

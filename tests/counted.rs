@@ -1,0 +1,137 @@
+//! Counts of any limiter's answers. What is checked:
+//!
+//! * each call that takes is counted once, by its answer; looks, resets and calls of the wrapped
+//!   limiter are not;
+//! * the sums of many threads are exact in the end, and meanwhile only grow, and never exceed what
+//!   was answered;
+//! * it answers as the limiter does, inside a store of keys and around other wrappers too.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use sluicegate::*;
+
+fn counts(granted: u64, denied: u64, permits: u64) -> Counts {
+    Counts { granted, denied, permits }
+}
+
+#[test]
+fn each_call_that_takes_is_counted_once_by_its_answer() {
+    let clock = ManualClock::new();
+    let limiter = Counted::new(TokenBucket::with_clock(quota!(10 / second), &clock));
+    assert_eq!(limiter.counts(), Counts::default());
+    limiter.try_acquire(3).unwrap();
+    limiter.try_acquire_up_to(5).unwrap();
+    assert_eq!(limiter.counts(), counts(2, 0, 8));
+    assert!(limiter.try_acquire_revocable(1).unwrap().give_back());
+    assert_eq!(limiter.counts(), counts(3, 0, 9), "given back, and granted all the same");
+    assert_eq!(limiter.try_acquire_up_to(5).unwrap().permits(), 2);
+    limiter.try_acquire(0).unwrap();
+    assert_eq!(limiter.counts(), counts(5, 0, 11));
+    limiter.try_acquire(1).unwrap_err();
+    limiter.try_acquire(11).unwrap_err();
+    limiter.try_acquire_up_to(1).unwrap_err();
+    limiter.try_acquire_revocable(1).unwrap_err();
+    assert_eq!(limiter.counts(), counts(5, 4, 11));
+}
+
+#[test]
+fn looks_resets_and_calls_of_the_wrapped_limiter_are_not_counted() {
+    let clock = ManualClock::at(3_600_000_000_000);
+    let limiter = Counted::new(TokenBucket::with_clock(quota!(10 / second), &clock));
+    limiter.peek(3).unwrap();
+    limiter.peek(11).unwrap_err();
+    assert!(limiter.is_idle());
+    limiter.limiter().try_acquire(10).unwrap();
+    assert!(!limiter.is_idle());
+    limiter.limiter().try_acquire(1).unwrap_err();
+    limiter.reset();
+    clock.rewind(Duration::from_secs(1_800));
+    limiter.limiter().try_acquire(11).unwrap_err();
+    assert_eq!((limiter.counts(), limiter.healed()), (Counts::default(), 1));
+    assert_eq!(limiter.into_inner().peek(0).unwrap().remaining(), 10);
+}
+
+#[test]
+fn the_sums_of_many_threads_only_grow_never_run_ahead_and_are_exact_in_the_end() {
+    const EACH: u64 = 20_000;
+    for slots in [0, 1, 2, 7, 300] {
+        let clock = ManualClock::new();
+        let bucket = TokenBucket::with_clock(quota!(100_000 / second), &clock);
+        let limiter = Counted::with_slots(bucket, slots);
+        let (is_done, granted) = (AtomicBool::new(false), AtomicU64::new(0));
+        thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                let mut last = Counts::default();
+                while !is_done.load(SeqCst) {
+                    let now = limiter.counts();
+                    let gone = 100_000 - limiter.limiter().peek(0).unwrap().remaining();
+                    assert!(now.permits <= gone, "{now:?} of {gone}");
+                    let is_later = now.granted >= last.granted && now.denied >= last.denied;
+                    assert!(is_later && now.permits >= last.permits, "{now:?} after {last:?}");
+                    last = now;
+                }
+            });
+            let callers: Vec<_> = (1..=4)
+                .map(|permits| {
+                    let (limiter, granted) = (&limiter, &granted);
+                    scope.spawn(move || {
+                        for _ in 0..EACH {
+                            let calls = u64::from(limiter.try_acquire(permits).is_ok());
+                            granted.fetch_add(calls, SeqCst);
+                        }
+                    })
+                })
+                .collect();
+            callers.into_iter().for_each(|caller| caller.join().unwrap());
+            is_done.store(true, SeqCst);
+            watcher.join().unwrap();
+        });
+        let granted = granted.into_inner();
+        assert_eq!(limiter.counts(), counts(granted, 4 * EACH - granted, 100_000), "{slots}");
+    }
+}
+
+#[test]
+fn each_key_of_a_store_has_counts_of_its_own() {
+    let clock = ManualClock::new();
+    let each = Each::with_clock(
+        |_: &u64| Counted::with_slots(TokenBucket::with_clock(quota!(2 / second), &clock), 1),
+        &clock,
+    );
+    let users = Keyed::with(each).unwrap();
+    assert_eq!(
+        [1, 1, 1, 2].map(|key| users.try_acquire(&key, 1).is_ok()),
+        [true, true, false, true]
+    );
+    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 0);
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(users.sweep(), 2);
+}
+
+#[test]
+fn a_wrapper_of_wrappers_counts_what_its_callers_get() {
+    let clock = ManualClock::new();
+    let window = || FixedWindow::with_clock(rate!(2 / minute), &clock).unwrap();
+    let limiters: [Box<dyn Limiter + '_>; 2] =
+        [Box::new(Counted::new(window())), Box::new(window())];
+    let all = Counted::new(All::new(limiters).unwrap());
+    let granted = (0..5).filter(|_| all.try_acquire(1).is_ok()).count();
+    assert_eq!((granted, all.counts()), (2, counts(2, 3, 2)));
+    let sticky = Sticky::with_places(Counted::new(window()), 1, &clock).unwrap();
+    let granted = (0..9).filter(|_| sticky.try_acquire(1).is_ok()).count();
+    // It is asked once for a denial, and then the denial is repeated.
+    assert_eq!((granted, sticky.limiter().counts()), (2, counts(2, 1, 2)));
+}
+
+#[test]
+fn counts_are_shown() {
+    let clock = ManualClock::new();
+    let window = FixedWindow::with_clock(rate!(2 / minute), &clock).unwrap();
+    let limiter = Counted::new(window);
+    (0..3).for_each(|_| _ = limiter.try_acquire(1));
+    let shown = format!("{limiter:?}");
+    assert!(shown.starts_with("Counted { limiter: FixedWindow"), "{shown}");
+    assert!(shown.ends_with(", granted: 2, denied: 1, permits: 2 }"), "{shown}");
+}
