@@ -164,9 +164,19 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         terms.capacity.saturating_add_signed(holding.balance.saturating_neg()).div_ceil(terms.token)
     }
 
+    /// Returns the terms in force and the whole permits held under them. Writes nothing: an
+    /// impossible level stays as it is.
+    pub(crate) fn shown(&self) -> (Terms, u64) {
+        let (terms, holding) = self.look_at_terms(false);
+        (terms, terms.permits_in(holding.balance))
+    }
+
     /// Returns the terms in force and what is held under them.
     fn look(&self) -> (Terms, Holding) {
-        let mut may_heal = true;
+        self.look_at_terms(true)
+    }
+
+    fn look_at_terms(&self, mut may_heal: bool) -> (Terms, Holding) {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `a_reading_is_never_from_mixed_terms`.
         let mut seen = self.line.word.load(Acquire);

@@ -90,6 +90,7 @@ use core::fmt;
 use crate::bucket::BucketCore;
 use crate::config::quota::Quota;
 use crate::config::refill::Refill;
+use crate::config::text::quoted::Quoted;
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
@@ -267,12 +268,22 @@ impl<C: Clock> Sharded<C> {
     }
 }
 
-impl<C> fmt::Debug for Sharded<C> {
+/// Shows the quota in force, the whole permits in the root and the shards, and the number of shards;
+/// `{:#?}` shows the words of the root too. Lock-free; does not allocate; reads the clock; writes
+/// nothing, and heals nothing.
+impl<C: Clock> fmt::Debug for Sharded<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sharded")
-            .field("root", &self.root)
-            .field("shards", &self.shards.count())
-            .field("in_shards", &self.shards.look().0)
-            .finish()
+        let (outside, _) = self.shards.look();
+        let (terms, there) = self.root.shown();
+        let quota = terms.quota();
+        let is_long = f.alternate();
+        let mut shown = f.debug_struct("Sharded");
+        shown.field("quota", &Quoted(quota));
+        shown.field("remaining", &there.saturating_add(outside).min(quota.burst()));
+        shown.field("shards", &self.shards.count());
+        if is_long {
+            shown.field("root", &self.root).field("in_shards", &outside);
+        }
+        shown.finish()
     }
 }

@@ -49,6 +49,49 @@ fn no_verb_allocates() {
     assert_eq!(made, 0);
 }
 
+/// Takes any text.
+struct Anywhere;
+
+impl std::fmt::Write for Anywhere {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        black_box(text);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_limiter_is_shown_without_an_allocation() {
+    use std::fmt::{Debug, Write};
+
+    let clock = ManualClock::at(86_400_000_000_000);
+    let limit = rate!(10 / minute);
+    let table = KeyTable::<u64>::with_memory(quota!(10 / second), 640).unwrap();
+    let keyed = Keyed::<u64>::new(quota!(10 / second)).unwrap();
+    let tenth = Duration::from_millis(100);
+    let shown: [&dyn Debug; 14] = [
+        &TokenBucket::with_clock(quota!(10 / second, burst 3), &clock),
+        &LeakyBucket::meter_with_clock(quota!(10 / second), &clock),
+        &Gcra::with_clock(tenth, tenth, &clock).unwrap(),
+        &FixedWindow::with_clock(limit, &clock).unwrap(),
+        &WindowFromFirst::with_clock(limit, &clock).unwrap(),
+        &SlidingCounter::with_clock(limit, &clock).unwrap(),
+        &SlidingWindow::with_clock(limit, 6, &clock).unwrap(),
+        &MultiWindow::with_clock([limit, rate!(99 / day)], 6, &clock).unwrap(),
+        &SlidingLog::with_clock(limit, &clock).unwrap(),
+        &WeightedLog::with_clock(limit, &clock).unwrap(),
+        &Sharded::with_shards(quota!(10 / second), 4, &clock).unwrap(),
+        &Counted::new(TokenBucket::with_clock(quota!(10 / second), &clock)),
+        &keyed,
+        &HotKeys::with_places(table, 2).unwrap(),
+    ];
+    for limiter in shown {
+        let made = allocations(|| {
+            write!(Anywhere, "{limiter:?} {limiter:#?}").unwrap();
+        });
+        assert_eq!(made, 0, "{limiter:?}");
+    }
+}
+
 /// The verbs of every limiter, and what its answers can be asked.
 fn every_common_verb(limiter: &dyn Limiter) {
     for permits in [0, 1, 2, 3, 10, u64::MAX] {
@@ -193,6 +236,8 @@ fn no_clock_allocates_once_it_is_made() {
 fn top_keys_allocate_for_keys_that_are_new_to_them_only() {
     let top = TopKeys::<str>::new(8);
     let names: Vec<String> = (0..16).map(|name| format!("user:{name:02}")).collect();
+    let bucket = TokenBucket::with_clock(quota!(3 / second), ManualClock::new());
+    let (granted, denied) = (bucket.peek(3), bucket.peek(4));
     let count = |names: &[String]| {
         for name in names {
             for is_granted in [true, false] {
@@ -211,5 +256,3 @@ fn top_keys_allocate_for_keys_that_are_new_to_them_only() {
     assert_eq!(made, 0);
     assert_eq!(top.lost(), 0);
 }
-    let bucket = TokenBucket::with_clock(quota!(3 / second), ManualClock::new());
-    let (granted, denied) = (bucket.peek(3), bucket.peek(4));

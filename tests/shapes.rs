@@ -170,12 +170,12 @@ fn a_lease_is_as_large_as_the_table_of_the_readme_says() {
 }
 
 #[test]
-fn everything_is_shown_by_debug_and_denials_explain_themselves() {
+fn the_words_are_shown_by_long_debug_and_denials_explain_themselves() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(4 / second), &clock);
     let cells = Gcra::with_clock(SECOND, SECOND, &clock).unwrap();
     let meter = LeakyBucket::meter_with_clock(quota!(4 / second), &clock);
-    for shown in [format!("{bucket:?}"), format!("{cells:?}"), format!("{meter:?}")] {
+    for shown in [format!("{bucket:#?}"), format!("{cells:#?}"), format!("{meter:#?}")] {
         assert!(shown.contains("units") && shown.contains("healed"), "{shown}");
     }
     bucket.drain();

@@ -20,7 +20,7 @@ const PATIENCE: u64 = if cfg!(sluicegate_loom) { 2 } else { 64 };
 
 /// The number that `limiter` shows as its `field`.
 fn shown(limiter: &impl Debug, field: &str) -> u64 {
-    let text = format!("{limiter:?}");
+    let text = format!("{limiter:#?}");
     let after = text.split_once(&format!("{field}: ")).expect("limiters show it").1;
     let digits = after.split(|symbol: char| !symbol.is_ascii_digit()).next().unwrap();
     digits.parse().unwrap()
@@ -28,7 +28,7 @@ fn shown(limiter: &impl Debug, field: &str) -> u64 {
 
 fn assert_nobody_is_announced(limiter: &impl Debug) {
     for field in ["heeded", "written_off", "steps"] {
-        assert_eq!(shown(limiter, field), 0, "{limiter:?}");
+        assert_eq!(shown(limiter, field), 0, "{limiter:#?}");
     }
 }
 

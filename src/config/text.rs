@@ -19,6 +19,7 @@ mod number;
 mod parse;
 #[cfg(feature = "alloc")]
 pub(crate) mod parse_error;
+pub(crate) mod quoted;
 #[cfg(all(feature = "alloc", feature = "serde"))]
 mod serde;
 

@@ -253,11 +253,13 @@ impl<K, L: PerKey<K>, S: BuildHasher, O> Keyed<K, L, S, O> {
     }
 }
 
+/// Shows how many keys are known, and how many can be. Reads one word; takes no lock, so it does not
+/// show the limiter, whose terms a lock protects.
 impl<K, L: PerKey<K>, S, O> fmt::Debug for Keyed<K, L, S, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keyed")
             .field("len", &self.len())
             .field("max_keys", &self.max_keys())
-            .finish_non_exhaustive()
+            .finish()
     }
 }

@@ -213,6 +213,6 @@ impl<S: fmt::Debug> fmt::Debug for HotKeys<S> {
         f.debug_struct("HotKeys")
             .field("store", &self.store)
             .field("places", &self.places.len())
-            .finish_non_exhaustive()
+            .finish()
     }
 }

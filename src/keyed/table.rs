@@ -48,6 +48,7 @@ use core::time::Duration;
 #[cfg(feature = "std")]
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
+use crate::config::text::quoted::Quoted;
 #[cfg(doc)]
 use crate::decision::denied::Denied;
 use crate::time::clock::Clock;
@@ -330,11 +331,30 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     }
 }
 
+/// Shows the quota, or those of all tiers, and the number of slots. (The number of keys is that of
+/// [`occupancy`](KeyTable::occupancy), which goes over all slots.) Reads no atomics and no clock; does
+/// not allocate.
 impl<K: ?Sized, S, C, O> fmt::Debug for KeyTable<K, S, C, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyTable")
-            .field("table", &self.table)
-            .field("tiers", &self.tiers.all)
-            .finish_non_exhaustive()
+        let is_long = f.alternate();
+        let mut shown = f.debug_struct("KeyTable");
+        match &*self.tiers.all {
+            [tier] => shown.field("quota", &Quoted(tier.quota())),
+            tiers => shown.field("quotas", &ShownQuotas(tiers)),
+        };
+        shown.field("slots", &(self.table.slots()));
+        if is_long {
+            shown.field("table", &self.table);
+        }
+        shown.finish()
+    }
+}
+
+/// The quotas of several tiers, in the syntax of their literals.
+struct ShownQuotas<'a>(&'a [TierTerms]);
+
+impl fmt::Debug for ShownQuotas<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|tier| Quoted(tier.quota()))).finish()
     }
 }

@@ -1,5 +1,6 @@
 //! The Generic Cell Rate Algorithm, in terms of cells.
 
+use core::fmt;
 use core::time::Duration;
 
 use crate::bucket::BucketCore;
@@ -88,7 +89,11 @@ impl<C: Clock> Gcra<C> {
     }
 }
 
-verbs!(Gcra, "Gcra::with_clock(Duration::from_millis(500), Duration::from_millis(500), &clock)?");
+verbs!(
+    Gcra,
+    show_cells,
+    "Gcra::with_clock(Duration::from_millis(500), Duration::from_millis(500), &clock)?"
+);
 
 impl<C: Clock> Gcra<C> {
     /// Enforces `interval` and `tolerance` from now on; `carry` decides what happens to
@@ -132,4 +137,9 @@ fn terms(interval: Duration, tolerance: Duration) -> Result<Terms, ConfigError> 
         return Err(ConfigError::Tolerance { tolerance, interval });
     }
     Ok(Terms::of_cells(rate, tolerance_nanos))
+}
+
+/// Shows the interval and the tolerance of `terms`.
+fn show_cells(terms: &Terms, shown: &mut fmt::DebugStruct<'_, '_>) {
+    shown.field("interval", &terms.rate.period()).field("tolerance", &terms.tolerance());
 }

@@ -9,7 +9,7 @@ use crate::config::rate::Rate;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
-use super::verbs::verbs;
+use super::verbs::{show_quota, verbs};
 
 /// A level that every permit raises, that leaks at the rate, and that must not
 /// overflow.
@@ -116,7 +116,7 @@ impl<C: Clock> LeakyBucket<C> {
     }
 }
 
-verbs!(LeakyBucket, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");
+verbs!(LeakyBucket, show_quota, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");
 
 impl<C: Clock> LeakyBucket<C> {
     /// Returns the permits that have not leaked out yet, with a fraction rounded up.

@@ -8,7 +8,7 @@ use crate::config::quota::Quota;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
-use super::verbs::verbs;
+use super::verbs::{show_quota, verbs};
 
 /// A token bucket: it earns tokens at the quota's rate, holds at most the quota's
 /// burst of them, and spends one per permit.
@@ -106,7 +106,7 @@ impl<C: Clock> TokenBucket<C> {
     }
 }
 
-verbs!(TokenBucket, "TokenBucket::with_clock(quota!(2 / second), &clock)");
+verbs!(TokenBucket, show_quota, "TokenBucket::with_clock(quota!(2 / second), &clock)");
 
 impl<C: Clock> TokenBucket<C> {
     /// Enforces `quota` from now on; `carry` decides what happens to the tokens.

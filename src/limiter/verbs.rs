@@ -2,10 +2,16 @@
 //!
 //! A macro writes them once for all, so that the limiters cannot diverge.
 
+use core::fmt;
+
+use crate::bucket::terms::Terms;
+use crate::config::text::quoted::Quoted;
+
 /// Implements the methods for `$Limiter`, whose field `core` holds its core. In examples,
-/// `$two` constructs one that holds two permits and earns two a second.
+/// `$two` constructs one that holds two permits and earns two a second. `$show` adds the terms to the
+/// output of `Debug`.
 macro_rules! verbs {
-    ($Limiter:ident, $two:literal) => {
+    ($Limiter:ident, $show:path, $two:literal) => {
         impl<C: crate::Clock> $Limiter<C> {
             /// Takes all of `permits`, or none if too few are available.
             ///
@@ -377,9 +383,19 @@ macro_rules! verbs {
             }
         }
 
-        impl<C> core::fmt::Debug for $Limiter<C> {
+        /// Shows the terms in force and the whole permits that remain; `{:#?}` shows the words behind
+        /// them too. Lock-free; does not allocate; reads the clock; writes nothing, and heals nothing.
+        impl<C: crate::Clock> core::fmt::Debug for $Limiter<C> {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                f.debug_tuple(stringify!($Limiter)).field(&self.core).finish()
+                let (terms, remaining) = self.core.shown();
+                let is_long = f.alternate();
+                let mut shown = f.debug_struct(stringify!($Limiter));
+                $show(&terms, &mut shown);
+                shown.field("remaining", &remaining);
+                if is_long {
+                    shown.field("core", &self.core);
+                }
+                shown.finish()
             }
         }
 
@@ -407,12 +423,17 @@ macro_rules! verbs {
             fn reset(&self) {
                 self.core.reset();
             }
-        }
-    };
-}
-
-pub(super) use verbs;
 
             fn healed(&self) -> u64 {
                 self.core.healed()
             }
+        }
+    };
+}
+
+/// Shows the quota of `terms` in the syntax of its literal.
+pub(super) fn show_quota(terms: &Terms, shown: &mut fmt::DebugStruct<'_, '_>) {
+    shown.field("quota", &Quoted(terms.quota()));
+}
+
+pub(super) use verbs;

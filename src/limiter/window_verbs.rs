@@ -169,9 +169,18 @@ macro_rules! window_verbs {
             }
         }
 
-        impl<C $(, $more: $bound)?> core::fmt::Debug for $Limiter<C $(, $more)?> {
+        /// Shows the limit in force and the permits that remain; `{:#?}` shows the words behind them
+        /// too. Permits are unknown while the clock is too far behind for them, until a call heals
+        /// the limiter. Lock-free; does not allocate; reads the clock; heals nothing.
+        impl<C: crate::Clock $(, $more: $bound)?> core::fmt::Debug for $Limiter<C $(, $more)?> {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                f.debug_tuple(stringify!($Limiter)).field(&self.core).finish()
+                let is_long = f.alternate();
+                let mut shown = f.debug_struct(stringify!($Limiter));
+                self.core.show(&mut shown);
+                if is_long {
+                    shown.field("core", &self.core);
+                }
+                shown.finish()
             }
         }
 
@@ -201,6 +210,10 @@ macro_rules! window_verbs {
             fn reset(&self) {
                 self.core.reset();
             }
+
+            fn healed(&self) -> u64 {
+                self.core.healed()
+            }
         }
     };
 }
@@ -210,10 +223,6 @@ macro_rules! one_limit {
     ($Limiter:ident<C $(, $more:ident: $bound:path)?>) => {
         impl<C: crate::Clock $(, $more: $bound)?> $Limiter<C $(, $more)?> {
             /// Returns the maximum number of permits in one window.
-
-            fn healed(&self) -> u64 {
-                self.core.healed()
-            }
             #[must_use]
             pub fn limit(&self) -> u64 {
                 self.core.limit().get()

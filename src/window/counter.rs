@@ -45,6 +45,7 @@ pub(crate) mod sliding;
 use core::fmt;
 
 use crate::config::error::ConfigError;
+use crate::config::text::quoted::Quoted;
 use crate::contention::{Contender, HotWord};
 use crate::decision::counted::Counted;
 use crate::decision::denied::Denied;
@@ -84,6 +85,9 @@ pub(crate) trait WindowCounter {
 
     /// Moves the counts of `word` to the window of now.
     fn moved(&self, word: u64, now: &Self::Now) -> u64;
+
+    /// Displays `limit` in the syntax of a rate: `100 / minute`.
+    fn show_limit(&self, limit: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
     /// Returns the permits that count, with the least age that each can have.
     #[cfg(feature = "alloc")]
@@ -210,12 +214,28 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     /// Returns the word, brought forward to the current time, and that time.
     fn look(&self) -> (u64, T::Now) {
+        let (seen, now) = self.glance();
+        self.counter.at(seen, &now).map_or_else(|| self.heal(), |word| (word, now))
+    }
+
+    /// Returns the word as it is, and the current time.
+    fn glance(&self) -> (u64, T::Now) {
         let now = self.counter.now(self.clock.now_nanos());
         // ORDERING: Relaxed. The word is the whole state, and refers to no other
         // memory.
         // MODEL: `a_window_admits_no_more_than_its_limit`.
-        let seen = self.word.load(Relaxed);
-        self.counter.at(seen, &now).map_or_else(|| self.heal(), |word| (word, now))
+        (self.word.load(Relaxed), now)
+    }
+
+    /// Adds the limit and the permits that remain to the output of `Debug`. Heals nothing: counts
+    /// too far ahead of the clock are shown as they would be healed.
+    pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
+        let (seen, now) = self.glance();
+        let word = self.counter.at(seen, &now).unwrap_or_else(|| self.counter.moved(seen, &now));
+        let counted = self.counter.counted(word, &now);
+        let remaining = counted.limit.saturating_sub(counted.used());
+        shown.field("limit", &Quoted(ShownLimit { counter: &self.counter, limit: counted.limit }));
+        shown.field("remaining", &remaining);
     }
 
     /// Forgets all earlier grants.
@@ -374,6 +394,18 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
                 Err(found) => seen = found,
             }
         }
+    }
+}
+
+/// The limit of a counter, as it displays it.
+struct ShownLimit<'a, T> {
+    counter: &'a T,
+    limit: u64,
+}
+
+impl<T: WindowCounter> fmt::Display for ShownLimit<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.counter.show_limit(self.limit, f)
     }
 }
 

@@ -1,7 +1,11 @@
 //! A limit that can be changed while it is in use.
 
+use core::fmt;
+
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
+#[cfg(feature = "alloc")]
+use crate::config::text::quoted::Quoted;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
 use crate::time::units::NANOS_PER_SECOND;
@@ -63,6 +67,31 @@ impl Limit {
         self.permits.store(permits, Relaxed);
         Ok(())
     }
+}
+
+/// Returns a limit of `permits` in a window of `window_nanos`, to be displayed.
+pub(crate) fn per_window(permits: u64, window_nanos: u64) -> impl fmt::Display {
+    Rate::trusted(permits, window_nanos)
+}
+
+/// Adds a limit, and the permits that count if they are known, to the output of `Debug`.
+#[cfg(feature = "alloc")]
+pub(crate) fn show(
+    shown: &mut fmt::DebugStruct<'_, '_>,
+    (limit, window_nanos): (u64, u64),
+    used: Option<u64>,
+) {
+    shown.field("limit", &Quoted(per_window(limit, window_nanos)));
+    show_remaining(shown, used.map(|used| limit.saturating_sub(used)));
+}
+
+/// Adds the permits that remain, if they are known, to the output of `Debug`.
+#[cfg(feature = "alloc")]
+pub(crate) fn show_remaining(shown: &mut fmt::DebugStruct<'_, '_>, remaining: Option<u64>) {
+    match remaining {
+        Some(remaining) => shown.field("remaining", &remaining),
+        None => shown.field("remaining", &format_args!("unknown")),
+    };
 }
 
 /// Checks the largest limit that a window of `window_nanos` with the present `limit` is to

@@ -75,13 +75,14 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::config::error::ConfigError;
+use crate::config::text::quoted::Quoted;
 use crate::contention::Contention;
 use crate::decision::history::History;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicWord, fence};
 use crate::time::clock::Clock;
 
-use super::limit::{Limit, check_max};
+use super::limit::{self, Limit, check_max};
 use super::ticks::{Moment, Ticks};
 
 use self::plan::Plan;
@@ -244,6 +245,16 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     /// Returns the value that `read` computes from the ring as it was at one moment.
     fn read<T>(&self, read: impl Fn(Hot, Now) -> T) -> T {
         let mut now = self.now();
+        loop {
+            match self.read_at(now, &read) {
+                Some(value) => return value,
+                None => _ = self.heal(&mut now),
+            }
+        }
+    }
+
+    /// Does the same at `now`; `None` if the clock was set back.
+    fn read_at<T>(&self, now: Now, read: impl Fn(Hot, Now) -> T) -> Option<T> {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `a_denial_is_of_a_moment_at_which_the_window_was_full`.
         let mut seen = self.hot.word().load(Acquire);
@@ -253,11 +264,11 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
                 State::Open if !self.is_behind(hot, now) => {
                     let value = read(hot, now);
                     match self.still(seen) {
-                        Ok(()) => return value,
+                        Ok(()) => return Some(value),
                         Err(found) => found,
                     }
                 }
-                State::Open => self.heal(&mut now),
+                State::Open => return None,
                 State::Turning | State::Resetting => self.help(seen),
             };
         }
@@ -360,7 +371,36 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C> fmt::Debug for Ring<L, W, C> {
     }
 }
 
+impl<L: Line, C: Clock> Ring<L, Box<[WindowSlots]>, C> {
+    /// Adds the limits, and the permits that all windows have left, to the output of `Debug`.
+    pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
+        let left = |window: &WindowSlots, hot, now| {
+            window.limit().get().saturating_sub(window.counted(hot, now).used())
+        };
+        let least = |hot, now| self.windows().iter().map(|window| left(window, hot, now)).min();
+        shown.field("limits", &ShownLimits(self.windows()));
+        limit::show_remaining(shown, self.read_at(self.now(), least).flatten());
+    }
+}
+
+/// The limits of several windows, in the syntax of rates.
+struct ShownLimits<'a>(&'a [WindowSlots]);
+
+impl fmt::Debug for ShownLimits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limits = self.0.iter().map(|window| (window.limit().get(), window.window_nanos()));
+        let shown = limits.map(|(limit, nanos)| Quoted(limit::per_window(limit, nanos)));
+        f.debug_list().entries(shown).finish()
+    }
+}
+
 impl<L: Line, C: Clock> Ring<L, [WindowSlots; 1], C> {
+    /// Adds the limit and the permits that remain to the output of `Debug`.
+    pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
+        let used = self.read_at(self.now(), |hot, now| self.windows()[0].counted(hot, now).used());
+        limit::show(shown, (self.limit().get(), self.window_nanos()), used);
+    }
+
     pub(crate) fn limit(&self) -> &Limit {
         self.core.windows[0].limit()
     }

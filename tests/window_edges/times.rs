@@ -132,9 +132,9 @@ fn a_window_tells_its_length_and_shows_its_word_and_what_was_healed() {
     let first = WindowFromFirst::with_clock(LIMIT, &clock).unwrap();
     let counter = SlidingCounter::with_clock(LIMIT, &clock).unwrap();
     for (length, shown) in [
-        (fixed.window(), format!("{fixed:?}")),
-        (first.window(), format!("{first:?}")),
-        (counter.window(), format!("{counter:?}")),
+        (fixed.window(), format!("{fixed:#?}")),
+        (first.window(), format!("{first:#?}")),
+        (counter.window(), format!("{counter:#?}")),
     ] {
         assert_eq!(length, LIMIT.period());
         assert!(shown.contains("word") && shown.contains("healed"), "{shown}");

@@ -367,6 +367,13 @@ pub(super) fn hit<'a>(
     Some(Ok(Hit { cost, balance, elapsed_nanos, charged }))
 }
 
+impl<C> LineTable<C> {
+    /// Returns the number of slots.
+    pub(super) fn slots(&self) -> usize {
+        self.lines.len() * super::line::PLACES
+    }
+}
+
 impl<C> fmt::Debug for LineTable<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LineTable")

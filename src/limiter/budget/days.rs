@@ -85,6 +85,10 @@ impl<C: Clock> Days<C> {
         self.core.healed()
     }
 
+    pub(super) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
+        self.core.show(shown);
+    }
+
     pub(super) fn clock(&self) -> &C {
         self.core.clock()
     }

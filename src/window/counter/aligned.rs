@@ -11,13 +11,16 @@
 //! leaves in the word. If it wraps, or after half a circle of it without a grant,
 //! old counts may stand for one window more.
 
+use core::fmt;
+use core::fmt::Display as _;
+
 use crate::bits::Field;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::decision::counted::Counted;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
-use crate::window::limit::{Limit, check_max};
+use crate::window::limit::{Limit, check_max, per_window};
 use crate::window::ticks::{Moment, Ticks};
 
 use super::{OneLimit, WindowCounter};
@@ -117,6 +120,10 @@ impl WindowCounter for Aligned {
 
     fn moved(&self, word: u64, now: &Moment) -> u64 {
         self.window.wrap(now.tick) | self.count.put(self.count.get(word))
+    }
+
+    fn show_limit(&self, limit: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        per_window(limit, self.window_nanos()).fmt(f)
     }
 
     #[cfg(feature = "alloc")]

@@ -15,15 +15,17 @@
 //! The hot path does not consult the calendar: the present window is in a [`Memo`]. The
 //! calendar is consulted once in each window, and while the clock is behind the word.
 
+use core::fmt;
+
 use crate::bits::Field;
 use crate::config::error::ConfigError;
 use crate::decision::counted::Counted;
 use crate::decision::history::History;
-use crate::time::calendar::Calendar;
 use crate::time::calendar::day_amounts::Schedule;
 use crate::time::calendar::memo::Memo;
 use crate::time::calendar::span::CalendarSpan;
 use crate::time::calendar::weekday::Weekday;
+use crate::time::calendar::{Calendar, CalendarUnit};
 use crate::time::units::NANOS_PER_SECOND;
 use crate::window::limit::Limit;
 
@@ -189,6 +191,17 @@ impl<A: Amounts> WindowCounter for ByCalendar<A> {
 
     fn moved(&self, word: u64, now: &Now) -> u64 {
         self.empty(now) | self.count.put(self.count.get(word))
+    }
+
+    fn show_limit(&self, limit: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = match self.calendar.unit() {
+            CalendarUnit::Minute => "minute",
+            CalendarUnit::Hour => "hour",
+            CalendarUnit::Day => "day",
+            CalendarUnit::Week => "week",
+            CalendarUnit::Month => "month",
+        };
+        write!(f, "{limit} / {unit}")
     }
 
     fn history(&self, word: u64, _now: &Now) -> History {

@@ -15,6 +15,9 @@
 //! that part of the window, the range is shorter, and after half of it without a grant the
 //! last count may stand for one window more.
 
+use core::fmt;
+use core::fmt::Display as _;
+
 use crate::bits::Field;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
@@ -22,7 +25,7 @@ use crate::decision::counted::Counted;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
 use crate::time::units::SKEW_NANOS;
-use crate::window::limit::{Limit, check_max};
+use crate::window::limit::{Limit, check_max, per_window};
 
 use super::{OneLimit, WindowCounter};
 
@@ -140,6 +143,10 @@ impl WindowCounter for FromFirst {
 
     fn moved(&self, word: u64, now: &Now) -> u64 {
         self.empty(now) | self.count.put(self.count.get(word))
+    }
+
+    fn show_limit(&self, limit: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        per_window(limit, self.window_nanos()).fmt(f)
     }
 
     #[cfg(feature = "alloc")]

@@ -9,13 +9,16 @@
 //!
 //! Otherwise the same as [`Aligned`](super::aligned::Aligned).
 
+use core::fmt;
+use core::fmt::Display as _;
+
 use crate::bits::Field;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::decision::counted::Counted;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
-use crate::window::limit::{Limit, check_between, check_max};
+use crate::window::limit::{Limit, check_between, check_max, per_window};
 use crate::window::ticks::{Moment, Ticks};
 
 use super::aligned::count_bits;
@@ -119,6 +122,10 @@ impl WindowCounter for Sliding {
     fn moved(&self, word: u64, now: &Moment) -> u64 {
         let counts = self.current.get(word) | self.previous.put(self.previous.get(word));
         self.window.wrap(now.tick) | counts
+    }
+
+    fn show_limit(&self, limit: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        per_window(limit, self.window_nanos()).fmt(f)
     }
 
     #[cfg(feature = "alloc")]

@@ -29,7 +29,7 @@ use crate::decision::history::History;
 use crate::decision::known::Known;
 use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
-use crate::window::limit::{Limit, check_between};
+use crate::window::limit::{self, Limit, check_between};
 
 use super::dates::Dates;
 use super::entry_ring::{EntryRing, Head, LAP};
@@ -219,18 +219,33 @@ impl<C: Clock> UnitLog<C> {
         }
     }
 
+    /// Adds the limit and the permits that remain to the output of `Debug`.
+    pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
+        let used = self.read_at(self.tape.now_nanos(), View::used);
+        limit::show(shown, (self.limit.get(), self.window_nanos), used);
+    }
+
     /// Returns the value that `read` computes from the log as it was at one moment.
     fn read<T>(&self, read: impl Fn(&View) -> T) -> T {
         let mut now_nanos = self.tape.now_nanos();
         loop {
+            match self.read_at(now_nanos, &read) {
+                Some(value) => return value,
+                None => now_nanos = self.heal(),
+            }
+        }
+    }
+
+    /// Does the same at `now_nanos`; `None` if the clock was set back.
+    fn read_at<T>(&self, now_nanos: u64, read: impl Fn(&View) -> T) -> Option<T> {
+        loop {
             let view = self.view(now_nanos);
             if self.is_behind(&view) {
-                now_nanos = self.heal();
-                continue;
+                return None;
             }
             let value = read(&view);
             if self.tape.still(view.head) {
-                return value;
+                return Some(value);
             }
         }
     }

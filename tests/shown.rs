@@ -1,0 +1,168 @@
+//! Limiters as `Debug` shows them. What is checked, to the letter:
+//!
+//! * the quota or the limit in the syntax of its literal, and the permits that remain now;
+//! * a change of the quota, a debt and a clock that goes back are shown, and nothing is healed by
+//!   that.
+
+use std::time::Duration;
+
+use sluicegate::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn clock() -> ManualClock {
+    ManualClock::at(HOUR.as_nanos() as u64 * 48)
+}
+
+#[test]
+fn a_bucket_shows_its_quota_and_what_remains() {
+    let clock = clock();
+    let bucket = TokenBucket::with_clock(quota!(100 / second, burst 20), &clock);
+    bucket.try_acquire(3).unwrap();
+    assert_eq!(
+        format!("{bucket:?}"),
+        r#"TokenBucket { quota: "100 / second, burst 20", remaining: 17 }"#
+    );
+    bucket.reconfigure(quota!(5 / 15 minutes).with_refill(Refill::Interval), Carry::Keep);
+    bucket.force(8).unwrap();
+    assert_eq!(
+        format!("{bucket:?}"),
+        r#"TokenBucket { quota: "5 / 15 minutes, refill interval", remaining: 0 }"#
+    );
+    let meter = LeakyBucket::meter_with_clock(quota!(2 / hour), &clock);
+    assert_eq!(format!("{meter:?}"), r#"LeakyBucket { quota: "2 / hour", remaining: 2 }"#);
+    let spaced = LeakyBucket::min_interval_with_clock(rate!(4 / second), &clock);
+    spaced.try_acquire(1).unwrap();
+    let shown = format!("{spaced:?}");
+    assert!(shown.starts_with(r#"LeakyBucket { quota: "4 / second, burst 1"#), "{shown}");
+    assert!(shown.ends_with("remaining: 0 }"), "{shown}");
+    let cells = Gcra::with_clock(SECOND / 2, SECOND * 2, &clock).unwrap();
+    cells.try_acquire(1).unwrap();
+    assert_eq!(format!("{cells:?}"), "Gcra { interval: 500ms, tolerance: 2s, remaining: 4 }");
+}
+
+#[test]
+fn long_debug_shows_the_words_too() {
+    let clock = clock();
+    let bucket = TokenBucket::with_clock(quota!(100 / second), &clock);
+    let shown = format!("{bucket:#?}");
+    assert!(shown.starts_with("TokenBucket {\n    quota: \"100 / second\",\n"), "{shown}");
+    assert!(shown.contains("    remaining: 100,\n    core: BucketCore {\n"), "{shown}");
+}
+
+#[test]
+fn a_window_shows_its_limit_and_what_remains() {
+    let (clock, limit) = (clock(), rate!(100 / minute));
+    let shown = |limiter: &dyn Limiter, show: &dyn Fn() -> String| {
+        let full = show();
+        limiter.try_acquire(1).unwrap();
+        (full, show())
+    };
+    macro_rules! check {
+        ($Limiter:ident, $made:expr) => {{
+            let limiter = $made.unwrap();
+            let name = stringify!($Limiter);
+            assert_eq!(
+                shown(&limiter, &|| format!("{limiter:?}")),
+                (
+                    format!("{name} {{ limit: \"100 / minute\", remaining: 100 }}"),
+                    format!("{name} {{ limit: \"100 / minute\", remaining: 99 }}"),
+                )
+            );
+            limiter.reconfigure(1).unwrap();
+            let lowered = format!("{name} {{ limit: \"1 / minute\", remaining: 0 }}");
+            assert_eq!(format!("{limiter:?}"), lowered);
+        }};
+    }
+    check!(FixedWindow, FixedWindow::with_clock(limit, &clock));
+    check!(WindowFromFirst, WindowFromFirst::with_clock(limit, &clock));
+    check!(SlidingCounter, SlidingCounter::with_clock(limit, &clock));
+    check!(SlidingWindow, SlidingWindow::with_clock(limit, 60, &clock));
+    check!(SlidingLog, SlidingLog::with_clock(limit, &clock));
+    check!(WeightedLog, WeightedLog::with_clock(limit, &clock));
+    let both = MultiWindow::with_clock([limit, rate!(500 / 2 days)], 60, &clock).unwrap();
+    both.try_acquire(7).unwrap();
+    assert_eq!(
+        format!("{both:?}"),
+        r#"MultiWindow { limits: ["100 / minute", "500 / 2 days"], remaining: 93 }"#
+    );
+}
+
+#[test]
+#[cfg(feature = "calendar")]
+fn a_window_of_a_calendar_shows_its_unit() {
+    let clock = clock();
+    let month = CalendarWindow::with_clock(9, Calendar::months("UTC").unwrap(), &clock).unwrap();
+    month.try_acquire(2).unwrap();
+    assert_eq!(format!("{month:?}"), r#"CalendarWindow { limit: "9 / month", remaining: 7 }"#);
+    let days = Budget::with_clock(5, "UTC", &clock).unwrap();
+    assert_eq!(format!("{days:?}"), r#"Budget { limit: "5 / day", remaining: 5 }"#);
+}
+
+#[test]
+fn wrappers_and_stores_show_what_they_hold() {
+    let clock = clock();
+    let sharded = Sharded::with_shards(quota!(1_000 / second), 4, &clock).unwrap();
+    sharded.try_acquire(100).unwrap();
+    sharded.shard(1).try_acquire(1).unwrap();
+    let shown = r#"Sharded { quota: "1000 / second", remaining: 899, shards: 4 }"#;
+    assert_eq!(format!("{sharded:?}"), shown);
+    let window = || FixedWindow::with_clock(rate!(5 / minute), &clock).unwrap();
+    let five = r#"FixedWindow { limit: "5 / minute", remaining: 5 }"#;
+    let all = All::new([window(), window()]).unwrap();
+    assert_eq!(format!("{all:?}"), format!("All {{ limiters: [{five}, {five}] }}"));
+    let counted = format!("Counted {{ limiter: {five}, granted: 0, denied: 0, permits: 0 }}");
+    assert_eq!(format!("{:?}", Counted::new(window())), counted);
+
+    let keyed = Keyed::<u64, _>::builder(Buckets::with_clock(quota!(2 / second), &clock).unwrap());
+    let keyed = keyed.max_keys(1_000).build().unwrap();
+    keyed.try_acquire(&7, 1).unwrap();
+    assert_eq!(format!("{keyed:?}"), "Keyed { len: 1, max_keys: 1000 }");
+    let builder = || KeyTable::<u64>::builder(quota!(10 / second, burst 4));
+    let table = builder().memory(640).unwrap();
+    let shown = r#"KeyTable { quota: "10 / second, burst 4", slots: 80 }"#;
+    assert_eq!(format!("{table:?}"), shown);
+    let tier = table.tier(0).unwrap();
+    assert_eq!(format!("{tier:?}"), r#"TableTier { quota: "10 / second, burst 4" }"#);
+    let tiers = builder().tier(quota!(20 / second)).memory(640).unwrap();
+    let shown = r#"KeyTable { quotas: ["10 / second, burst 4", "20 / second"], slots: 80 }"#;
+    assert_eq!(format!("{tiers:?}"), shown);
+    let hot = HotKeys::with_places(keyed, 2).unwrap();
+    let shown = "HotKeys { store: Keyed { len: 1, max_keys: 1000 }, places: 2 }";
+    assert_eq!(format!("{hot:?}"), shown);
+}
+
+#[test]
+fn to_be_shown_heals_nothing() {
+    let (clock, limit) = (clock(), rate!(5 / minute));
+    let bucket = TokenBucket::with_clock(quota!(5 / minute), &clock);
+    let fixed = FixedWindow::with_clock(limit, &clock).unwrap();
+    let ring = SlidingWindow::with_clock(limit, 60, &clock).unwrap();
+    let log = SlidingLog::with_clock(limit, &clock).unwrap();
+    let weighted = WeightedLog::with_clock(limit, &clock).unwrap();
+    let limiters: [&dyn Limiter; 5] = [&bucket, &fixed, &ring, &log, &weighted];
+    limiters.iter().for_each(|limiter| _ = limiter.try_acquire(1).unwrap());
+    for back in [HOUR, HOUR * 40] {
+        clock.rewind(back);
+        for _ in 0..2 {
+            let limit = r#"limit: "5 / minute", remaining"#;
+            assert_eq!(
+                format!("{bucket:?} {fixed:?}"),
+                format!(
+                    r#"TokenBucket {{ quota: "5 / minute", remaining: 4 }} FixedWindow {{ {limit}: 4 }}"#
+                )
+            );
+            assert_eq!(
+                format!("{ring:?} {log:?} {weighted:?}"),
+                format!(
+                    "SlidingWindow {{ {limit}: unknown }} SlidingLog {{ {limit}: unknown }} \
+                     WeightedLog {{ {limit}: unknown }}"
+                )
+            );
+        }
+        assert!(limiters.iter().all(|limiter| limiter.healed() == 0));
+    }
+    assert!(limiters.iter().all(|limiter| limiter.peek(0).is_ok() && limiter.healed() == 1));
+    assert_eq!(format!("{ring:?}"), r#"SlidingWindow { limit: "5 / minute", remaining: 4 }"#);
+}
