@@ -100,7 +100,7 @@ fn each_key_of_a_store_has_counts_of_its_own() {
         |_: &u64| Counted::with_slots(TokenBucket::with_clock(quota!(2 / second), &clock), 1),
         &clock,
     );
-    let users = Keyed::with(each).unwrap();
+    let users = Keyed::with(each);
     assert_eq!(
         [1, 1, 1, 2].map(|key| users.try_acquire(&key, 1).is_ok()),
         [true, true, false, true]
@@ -119,7 +119,7 @@ fn a_wrapper_of_wrappers_counts_what_its_callers_get() {
     let all = Counted::new(All::new(limiters).unwrap());
     let granted = (0..5).filter(|_| all.try_acquire(1).is_ok()).count();
     assert_eq!((granted, all.counts()), (2, counts(2, 3, 2)));
-    let sticky = Sticky::with_places(Counted::new(window()), 1, &clock).unwrap();
+    let sticky = Sticky::builder(Counted::new(window())).places(1).clock(&clock).build().unwrap();
     let granted = (0..9).filter(|_| sticky.try_acquire(1).is_ok()).count();
     // It is asked once for a denial, and then the denial is repeated.
     assert_eq!((granted, sticky.limiter().counts()), (2, counts(2, 1, 2)));

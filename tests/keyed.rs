@@ -308,7 +308,7 @@ fn an_observer_is_told_of_each_decision_and_the_whole_answer() {
         ("ada", 0, users.drain("ada")),
     ];
     let _ = users.peek("ada", 1);
-    users.try_acquire_batch_with(&["ada", "bob"], 1, |index, answer| {
+    users.try_acquire_batch_with(["ada", "bob"], 1, |index, answer| {
         expected.push((["ada", "bob"][index], 1, answer));
     });
     drop(users);
@@ -326,11 +326,10 @@ fn observers_compose_and_each_that_is_there_is_told_once() {
     let told: [Arc<Told>; 4] = Default::default();
     let boxed: Box<dyn Observe<str>> = Box::new(Arc::clone(&told[2]));
     let nobody: Option<&Told> = None;
-    let users =
-        Keyed::<String, _>::builder(Buckets::with_clock(quota!(2 / second), &clock).unwrap())
-            .observer(((&*told[0], Arc::clone(&told[1])), (boxed, (Some(&*told[3]), (nobody, ())))))
-            .build()
-            .unwrap();
+    let users = Keyed::<String, _>::builder(Buckets::with_clock(quota!(2 / second), &clock))
+        .observer(((&*told[0], Arc::clone(&told[1])), (boxed, (Some(&*told[3]), (nobody, ())))))
+        .build()
+        .unwrap();
     let answers =
         [2, 1].map(|permits| ("ada".to_owned(), permits, users.try_acquire("ada", permits)));
     for told in &told {

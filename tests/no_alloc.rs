@@ -66,7 +66,7 @@ fn a_limiter_is_shown_without_an_allocation() {
     let clock = ManualClock::at(86_400_000_000_000);
     let limit = rate!(10 / minute);
     let table = KeyTable::<u64>::with_memory(quota!(10 / second), 640).unwrap();
-    let keyed = Keyed::<u64>::new(quota!(10 / second)).unwrap();
+    let keyed = Keyed::<u64>::new(quota!(10 / second));
     let tenth = Duration::from_millis(100);
     let shown: [&dyn Debug; 14] = [
         &TokenBucket::with_clock(quota!(10 / second, burst 3), &clock),
@@ -79,7 +79,7 @@ fn a_limiter_is_shown_without_an_allocation() {
         &MultiWindow::with_clock([limit, rate!(99 / day)], 6, &clock).unwrap(),
         &SlidingLog::with_clock(limit, &clock).unwrap(),
         &WeightedLog::with_clock(limit, &clock).unwrap(),
-        &Sharded::with_shards(quota!(10 / second), 4, &clock).unwrap(),
+        &Sharded::builder(quota!(10 / second)).shards(4).clock(&clock).build().unwrap(),
         &Counted::new(TokenBucket::with_clock(quota!(10 / second), &clock)),
         &keyed,
         &HotKeys::with_places(table, 2).unwrap(),

@@ -103,7 +103,7 @@ fn a_window_of_a_calendar_shows_its_unit() {
 #[test]
 fn wrappers_and_stores_show_what_they_hold() {
     let clock = clock();
-    let sharded = Sharded::with_shards(quota!(1_000 / second), 4, &clock).unwrap();
+    let sharded = Sharded::builder(quota!(1_000 / second)).shards(4).clock(&clock).build().unwrap();
     sharded.try_acquire(100).unwrap();
     sharded.shard(1).try_acquire(1).unwrap();
     let shown = r#"Sharded { quota: "1000 / second", remaining: 899, shards: 4 }"#;
@@ -115,7 +115,7 @@ fn wrappers_and_stores_show_what_they_hold() {
     let counted = format!("Counted {{ limiter: {five}, granted: 0, denied: 0, permits: 0 }}");
     assert_eq!(format!("{:?}", Counted::new(window())), counted);
 
-    let keyed = Keyed::<u64, _>::builder(Buckets::with_clock(quota!(2 / second), &clock).unwrap());
+    let keyed = Keyed::<u64, _>::builder(Buckets::with_clock(quota!(2 / second), &clock));
     let keyed = keyed.max_keys(1_000).build().unwrap();
     keyed.try_acquire(&7, 1).unwrap();
     assert_eq!(format!("{keyed:?}"), "Keyed { len: 1, max_keys: 1000 }");

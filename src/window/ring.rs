@@ -375,7 +375,7 @@ impl<L: Line, C: Clock> Ring<L, Box<[WindowSlots]>, C> {
     /// Adds the limits, and the permits that all windows have left, to the output of `Debug`.
     pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
         let left = |window: &WindowSlots, hot, now| {
-            window.limit().get().saturating_sub(window.counted(hot, now).used())
+            window.limit().get().saturating_sub(window.used(hot, now))
         };
         let least = |hot, now| self.windows().iter().map(|window| left(window, hot, now)).min();
         shown.field("limits", &ShownLimits(self.windows()));
@@ -397,7 +397,7 @@ impl fmt::Debug for ShownLimits<'_> {
 impl<L: Line, C: Clock> Ring<L, [WindowSlots; 1], C> {
     /// Adds the limit and the permits that remain to the output of `Debug`.
     pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
-        let used = self.read_at(self.now(), |hot, now| self.windows()[0].counted(hot, now).used());
+        let used = self.read_at(self.now(), |hot, now| self.windows()[0].used(hot, now));
         limit::show(shown, (self.limit().get(), self.window_nanos()), used);
     }
 

@@ -98,7 +98,8 @@ fn an_observer_is_told_how_many_permits_were_asked_for_and_the_whole_answer() {
     let answers = keys.map(|key| table.try_acquire_up_to(&key, 10));
     let granted = answers.map(|answer| answer.map_or(0, |grant| grant.permits()));
     assert_eq!(granted, [3, 0, 4, 0]);
-    let mut told: Vec<_> = std::iter::zip(keys, answers).map(|(key, answer)| (key, 10, answer)).collect();
+    let mut told: Vec<_> =
+        std::iter::zip(keys, answers).map(|(key, answer)| (key, 10, answer)).collect();
     assert_eq!(*noted.0.lock().unwrap(), told);
     // More than the burst, a batch, a receipt; a request for none is a look, and not told.
     noted.0.lock().unwrap().clear();

@@ -10,7 +10,6 @@ pub(crate) trait Window: Limiter {
     fn max_limit(&self) -> u64;
     fn count(&self) -> u64;
     fn reconfigure(&self, limit: u64) -> Result<(), ConfigError>;
-    fn healed(&self) -> u64;
     fn snapshot(&self) -> History;
     fn restore(&mut self, history: &History, away: Duration);
 }
@@ -32,10 +31,6 @@ macro_rules! window {
 
             fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
                 <$Limiter>::reconfigure(self, limit)
-            }
-
-            fn healed(&self) -> u64 {
-                <$Limiter>::healed(self)
             }
 
             fn snapshot(&self) -> History {
