@@ -71,10 +71,6 @@ impl Window for MultiWindow<&ManualClock> {
         (0..self.windows().len()).try_for_each(|which| MultiWindow::reconfigure(self, which, limit))
     }
 
-    fn healed(&self) -> u64 {
-        MultiWindow::healed(self)
-    }
-
     fn snapshot(&self) -> History {
         MultiWindow::snapshot(self)
     }
