@@ -62,14 +62,14 @@ if [ "${1:-}" = quick ]; then
     timed cargo test -p sluicegate-cli
     step "every mutant is one of the code as it is"
     ci/ledger.sh >/dev/null
-    passed "; left out: lint, step models, documentation tests, benches, other features and targets, loom, Miri"
+    passed "; left out: lint, step models, documentation tests, examples, benches, other features and targets, loom, Miri"
     exit
 fi
 
 step "set up"
 ci/setup.sh
 
-step "tests of the engine, the command, the benches and the models on real threads"
+step "tests of the engine, the command, the examples, the benches and the models on real threads"
 timed cargo test --workspace --lib --bins --tests --examples
 
 step "documentation tests"
