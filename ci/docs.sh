@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The documentation builds without a warning.
+# The documentation builds without a warning, and no link in it is dead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 RUSTDOCFLAGS="-D warnings" cargo doc -q --workspace --no-deps --features sluicegate/serde
+ci/links.sh "${CARGO_TARGET_DIR:-target}/doc"
 RUSTDOCFLAGS="-D warnings" cargo doc -q -p sluicegate --no-deps --no-default-features \
     --target-dir "${CARGO_TARGET_DIR:-target}/docs-no-std"

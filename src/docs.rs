@@ -1,31 +1,53 @@
-//! The pages of `docs/`, as documentation.
+//! The pages of `docs/`, and the programs of `examples/`, as documentation.
+//!
+//! Links between pages are written with a name, and each page ends with the files that the names
+//! stand for. Here the names stand for modules instead: of two definitions of a name, Markdown
+//! takes the first.
 
-#[doc = include_str!("../docs/algorithms.md")]
-pub mod algorithms {}
+macro_rules! page {
+    ($name:ident, $file:literal) => {
+        #[doc = include_str!("docs/pages.md")]
+        #[doc = include_str!($file)]
+        pub mod $name {}
+    };
+}
 
-#[doc = include_str!("../docs/benchmarks.md")]
-pub mod benchmarks {}
+page!(algorithms, "../docs/algorithms.md");
+page!(benchmarks, "../docs/benchmarks.md");
+page!(coming_from, "../docs/coming-from.md");
+page!(compare, "../docs/compare.md");
+page!(conformance, "../docs/conformance.md");
+page!(design, "../docs/design.md");
+page!(keyed, "../docs/keyed.md");
+page!(memory_ordering, "../docs/memory-ordering.md");
+page!(mutants, "../docs/mutants.md");
+page!(scaling, "../docs/scaling.md");
+page!(verification, "../docs/verification.md");
+page!(windows, "../docs/windows.md");
+page!(changelog, "../CHANGELOG.md");
+// Its lines are from programs that need more than this crate; a test of the programs compares
+// them.
+#[cfg(not(doctest))]
+page!(recipes, "../docs/recipes.md");
 
-#[doc = include_str!("../docs/compare.md")]
-pub mod compare {}
+/// Programs that the [recipes] are taken from.
+#[cfg(not(doctest))]
+pub mod examples {
+    macro_rules! program {
+        ($name:ident, $file:literal) => {
+            #[doc = concat!("The whole program.\n\n```\n", include_str!($file), "```\n")]
+            pub mod $name {}
+        };
+    }
 
-#[doc = include_str!("../docs/conformance.md")]
-pub mod conformance {}
-
-#[doc = include_str!("../docs/design.md")]
-pub mod design {}
-
-#[doc = include_str!("../docs/keyed.md")]
-pub mod keyed {}
-
-#[doc = include_str!("../docs/memory-ordering.md")]
-pub mod memory_ordering {}
-
-#[doc = include_str!("../docs/scaling.md")]
-pub mod scaling {}
-
-#[doc = include_str!("../docs/verification.md")]
-pub mod verification {}
-
-#[doc = include_str!("../docs/windows.md")]
-pub mod windows {}
+    program!(axum_server, "../examples/axum_server.rs");
+    program!(bandwidth, "../examples/bandwidth.rs");
+    program!(fake_clock, "../examples/fake_clock.rs");
+    program!(from_governor, "../examples/from_governor.rs");
+    program!(hot_path_prometheus, "../examples/hot_path_prometheus.rs");
+    program!(llm_gateway, "../examples/llm_gateway.rs");
+    program!(log_throttle, "../examples/log_throttle.rs");
+    program!(outgoing_client, "../examples/outgoing_client.rs");
+    program!(registry, "../examples/registry.rs");
+    program!(tenants_toml, "../examples/tenants_toml.rs");
+}

@@ -1,3 +1,6 @@
+// What the names of the README's links stand for in the documentation; see `docs`.
+#![cfg_attr(all(feature = "calendar", feature = "keyed"), doc = include_str!("docs/types.md"))]
+#![doc = include_str!("docs/pages.md")]
 #![doc = include_str!("../README.md")]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
