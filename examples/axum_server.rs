@@ -13,7 +13,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use sluicegate::{ConfigError, Keyed, Quota, quota};
+use sluicegate::{Keyed, Quota, quota};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -36,16 +36,16 @@ async fn limit(State(clients): State<Clients>, request: Request, next: Next) -> 
     }
 }
 
-fn per_client(quota: Quota) -> Result<Clients, ConfigError> {
-    Ok(Arc::new(Keyed::new(quota)?))
+fn per_client(quota: Quota) -> Clients {
+    Arc::new(Keyed::new(quota))
 }
 
-fn app() -> Result<Router, ConfigError> {
-    let search = per_client(quota!(600 / minute, burst 20))?;
-    let report = per_client(quota!(2 / hour))?;
-    Ok(Router::new()
+fn app() -> Router {
+    let search = per_client(quota!(600 / minute, burst 20));
+    let report = per_client(quota!(2 / hour));
+    Router::new()
         .route("/search", get(|| async { "found\n" }).layer(from_fn_with_state(search, limit)))
-        .route("/report", get(|| async { "a report\n" }).layer(from_fn_with_state(report, limit))))
+        .route("/report", get(|| async { "a report\n" }).layer(from_fn_with_state(report, limit)))
 }
 
 /// Sends a request and prints the status of the response, and the header `Retry-After`.
@@ -67,7 +67,7 @@ async fn ask(server: SocketAddr, client: &str, path: &str) -> io::Result<()> {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let server = listener.local_addr()?;
-    let app = app()?;
+    let app = app();
     tokio::spawn(async move { axum::serve(listener, app).await });
 
     for _ in 0..3 {

@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // let users = RateLimiter::keyed(Quota::per_hour(nonzero!(2u32)));
     // users.check_key(&"ada".to_string()).is_ok()
-    let users = Keyed::<String>::new(quota!(2 / hour))?;
+    let users = Keyed::<String>::new(quota!(2 / hour));
     for user in ["ada", "ada", "ada", "bob"] {
         println!(
             "{user}: {}",

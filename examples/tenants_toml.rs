@@ -31,7 +31,7 @@ fn load(text: &str) -> Result<Tenants<impl Fn(&String) -> usize>, Box<dyn Error>
         tiers.insert(tenant.clone(), tier_of_plan(plan)?);
     }
     let tier = move |tenant: &String| tiers.get(tenant).copied().unwrap_or(default);
-    Ok(Keyed::with(Buckets::tiered(config.plans.into_values(), tier)?)?)
+    Ok(Keyed::with(Buckets::tiered(config.plans.into_values(), tier)?))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
