@@ -38,17 +38,23 @@
 //!
 //! The terms are eight words, and a caller must never see a mixture of old and new ones. They have
 //! two slots, and **the lowest bit of the level names the slot in force**. A change writes the
-//! other slot, then adds one to the word: the bit flips, and every CAS decided under the old terms
-//! fails. A balance is carried over by choosing where the new accrual starts. If the new terms earn
-//! as the old ones did, the old accrual continues, and not even a fraction of a unit is lost.
+//! other slot, then moves the word on, by an odd number: the bit flips, and every CAS decided under
+//! the old terms fails. A balance is carried over by choosing where the new accrual starts. If the
+//! new terms earn as the old ones did, the old accrual continues, and not even a fraction of a unit
+//! is lost.
 //!
 //! **Theorem.** No admission, and no denial that is returned, is decided under a mixture of terms.
 //!
-//! *Proof.* The word only ever grows, except when a grant is given back, in whole or in part: that
-//! restores the word just before the grant, or one between the two. No word from before a change
-//! comes back. So a CAS that succeeds found the word as it was loaded, with no change in between. A
-//! slot is written only while the word names the other one. So the slot that was read was not
-//! written between the load and the CAS. A denial does no CAS; it loads the word a second time
+//! *Proof.* No word from before a change comes back after it. Right after the change this is so
+//! because the bit differs; let there be a second change, after which the bit is the same again. The
+//! word only ever grows, except when a grant is given back, in whole or in part: that restores the
+//! word just before the grant, or one between the two. Before the word falls, the level from which
+//! it falls is noted in `fell_from`. So of the words from before the first change, each is at most
+//! the word that the second change finds, or was noted by then; and the second change moves the word
+//! above both. (What is given back later was granted later, or its CAS fails: it needs the word that
+//! its grant left.) So a CAS that succeeds found the word as it was loaded, with no change in
+//! between. A slot is written only while the word names the other one. So the slot that was read was
+//! not written between the load and the CAS. A denial does no CAS; it loads the word a second time
 //! instead. (The orderings are argued at each operation.) ∎
 
 pub(crate) mod accrual;
@@ -93,6 +99,8 @@ pub(crate) struct BucketCore<C, L = NothingReserved> {
 /// The contended fields, padded to their own cache line.
 pub(crate) struct ContendedLine<L> {
     pub(crate) word: AtomicWord<Level>,
+    /// The highest level from which the word fell, because a grant was given back.
+    fell_from: AtomicWord<Level>,
     pub(crate) reserved: L,
     contention: Contention,
 }
@@ -114,6 +122,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         BucketCore {
             line: CachePadded::new(ContendedLine {
                 word: AtomicWord::new(Level::ZERO),
+                fell_from: AtomicWord::new(Level::ZERO),
                 reserved: L::none(),
                 contention: Contention::new(),
             }),

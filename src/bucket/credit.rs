@@ -1,9 +1,8 @@
 //! Permits that are given to a bucket from outside, without a receipt.
 //!
 //! A credit is a change of terms: the accrual continues from a count that is higher by what was
-//! credited. It does not lower the word, although that would be one CAS. A lowered word can be one
-//! from before two changes of terms, which names the same slot. A call that was suspended since
-//! then would find its CAS succeed, and have decided under terms that are no longer in force.
+//! credited. It does not lower the word, although that would be one CAS: a change of terms has to
+//! move the word above every level from which it fell, and a credit may be as large as the burst.
 
 use crate::time::clock::Clock;
 

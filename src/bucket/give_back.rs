@@ -3,37 +3,67 @@
 use crate::decision::lease::LeasedWord;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 use crate::decision::lease::OwnedOrigin;
-use crate::decision::receipt::{Slot, revert};
-use crate::sync::{AtomicWord, Ordering::Relaxed, Word};
+use crate::decision::receipt::Slot;
+use crate::sync::Ordering::{Relaxed, Release};
+use crate::sync::Word;
 
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 use super::BucketCore;
+use super::ContendedLine;
 use super::level::Level;
+use super::reserved::ReservedCapacity;
 
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-impl<C, R> BucketCore<C, R> {
+impl<C, L: ReservedCapacity> BucketCore<C, L> {
     /// Takes the permits `left` in a lease back.
     pub(crate) fn take_back(&self, origin: OwnedOrigin, left: u64) {
         if let OwnedOrigin::Word { written, token } = origin
             && left > 0
         {
-            self.line.word.give_back(written, left.saturating_mul(token));
+            self.line.give_back(written, left.saturating_mul(token));
         }
     }
 }
 
-impl Slot for AtomicWord<Level> {
+impl<L: ReservedCapacity> Slot for ContendedLine<L> {
     fn replace(&self, seen: u64, next: u64) -> bool {
-        revert(self, Level::from_bits(seen), Level::from_bits(next))
+        self.fall(Level::from_bits(seen), Level::from_bits(next))
     }
 }
 
-impl LeasedWord for AtomicWord<Level> {
+impl<L: ReservedCapacity> LeasedWord for ContendedLine<L> {
     fn give_back(&self, written: u64, unspent: u64) {
         let written = Level::from_bits(written);
-        // ORDERING: Relaxed, as in `revert`: the CAS turns the grant into a smaller one at the
-        // same instant, and continues the release sequence that it finds.
-        // MODEL: `a_lease_given_back_was_for_what_was_used`.
-        let _ = self.compare_exchange(written, written.without(unspent), Relaxed, Relaxed);
+        self.fall(written, written.without(unspent));
+    }
+}
+
+impl<L> ContendedLine<L> {
+    /// Lowers the word, if it still is what was `written`, to a level from before that, or between.
+    /// Returns whether it did.
+    fn fall(&self, written: Level, next: Level) -> bool {
+        self.note_fall(written);
+        // ORDERING: Release, so that a change that comes after this sees what was noted; pairs with
+        // the load of the word in `change_locked`. No data is read through the word, so not Acquire:
+        // a load that acquires an earlier value that was put back still synchronizes with the CAS
+        // that first wrote it, as a read-modify-write continues the release sequence that it finds.
+        // MODEL: `a_lease_given_back_was_for_what_was_used`, `a_grant_given_back_was_never_there`,
+        // `no_word_comes_back_after_two_changes`.
+        self.word.compare_exchange(written, next, Release, Relaxed).is_ok()
+    }
+
+    /// Notes that the word may be about to fall from `level`.
+    fn note_fall(&self, level: Level) {
+        // ORDERING: Relaxed, here and below: the CAS of the word that follows is a Release.
+        // MODEL: `no_word_comes_back_after_two_changes`.
+        let mut highest = self.fell_from.load(Relaxed);
+        while level.is_ahead_of(highest) {
+            // ORDERING: Relaxed, as above.
+            // MODEL: `no_word_comes_back_after_two_changes`.
+            match self.fell_from.compare_exchange_weak(highest, level, Relaxed, Relaxed) {
+                Ok(_) => return,
+                Err(found) => highest = found,
+            }
+        }
     }
 }

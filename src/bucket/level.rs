@@ -11,12 +11,12 @@
 //! start from a base that carries the slot's bit, so the bit cancels in any difference of the two,
 //! and no mask is needed.
 //!
-//! | from  | `spend(cost)`                            | `successor()`             |
-//! |-------|------------------------------------------|---------------------------|
-//! | level | max(level, accrued - capacity) + cost    | level + 1: the other slot |
+//! | from  | `spend(cost)`                            | `successor(fell_from)`                  |
+//! |-------|------------------------------------------|-----------------------------------------|
+//! | level | max(level, accrued - capacity) + cost    | above both levels, names the other slot |
 //!
-//! The word only grows. (It wraps modulo 2^64, after 136 years at the highest rate: only a call
-//! that was suspended for that long can meet a value again.)
+//! The word only grows, except when a grant is given back. (It wraps modulo 2^64, after 136 years at
+//! the highest rate: only a call that was suspended for that long can meet a value again.)
 
 use core::fmt;
 
@@ -79,9 +79,17 @@ impl Level {
     /// The level with nothing spent, under the terms of slot 0.
     pub(crate) const ZERO: Level = Level(0);
 
-    /// Returns the next value of the word, which names the other slot.
-    pub(super) const fn successor(self) -> Level {
-        Level(self.0.wrapping_add(1))
+    /// Returns the next value of the word, which names the other slot and is above `fell_from`, the
+    /// highest level from which the word fell.
+    pub(super) const fn successor(self, fell_from: Level) -> Level {
+        let behind = if fell_from.is_ahead_of(self) { fell_from.0.wrapping_sub(self.0) } else { 0 };
+        // An odd step, because the lowest bit is the slot.
+        Level(self.0.wrapping_add((behind + 1) | 1))
+    }
+
+    /// Returns whether this level is above `other`, by the nearer way round.
+    pub(super) const fn is_ahead_of(self, other: Level) -> bool {
+        self.0.wrapping_sub(other.0) as i64 > 0
     }
 
     /// Returns the level that a spending smaller by `cost` would have left.
@@ -172,10 +180,16 @@ mod tests {
     fn a_successor_is_the_other_slot_and_keeps_the_balance_it_is_given() {
         for bits in [0, 1, 41, u64::MAX] {
             let level = Level(bits);
-            let next = level.successor();
-            assert_ne!(level.slot(), next.slot());
-            for balance in [-8, 0, 2, 1_000] {
-                assert_eq!(next.balance(next.accrued_at(balance), 1_000), balance);
+            for fell_from in [-1_000, -1, 0, 1, 2, 999, 1_000, i64::MAX, i64::MIN] {
+                let fell_from = Level(bits.wrapping_add(fell_from as u64));
+                let next = level.successor(fell_from);
+                assert_ne!(level.slot(), next.slot());
+                assert!(next.is_ahead_of(level) || fell_from == Level(bits.wrapping_add(1 << 63)));
+                assert!(!fell_from.is_ahead_of(level) || next.0.wrapping_sub(fell_from.0) <= 2);
+                assert_ne!(next, fell_from);
+                for balance in [-8, 0, 2, 1_000] {
+                    assert_eq!(next.balance(next.accrued_at(balance), 1_000), balance);
+                }
             }
         }
     }

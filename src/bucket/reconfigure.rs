@@ -61,7 +61,11 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             let old = self.slots.named_by(seen);
             let holding = Holding::of(seen, &old, self.capacity(&old), now_nanos);
             let Some((terms, holding)) = next(&old, holding, now_nanos) else { return false };
-            let successor = seen.successor();
+            // ORDERING: Relaxed. The word was loaded with Acquire after the previous change, and all
+            // that changes it are read-modify-writes: so this sees what was noted before any fall
+            // that came before that change.
+            // MODEL: `no_word_comes_back_after_two_changes`.
+            let successor = seen.successor(self.line.fell_from.load(Relaxed));
             let terms = terms.succeeding(&old, holding, successor, now_nanos);
             self.slots.prepare(successor, terms);
             // ORDERING: Release publishes the slot's stores to every caller that loads the

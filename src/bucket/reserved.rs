@@ -8,7 +8,7 @@
 use super::terms::Terms;
 
 /// A count of the capacity that is reserved.
-pub(crate) trait ReservedCapacity {
+pub(crate) trait ReservedCapacity: Sync {
     fn none() -> Self;
 
     /// Returns the capacity that `terms` leave to the word. The caller's `own` permits of the

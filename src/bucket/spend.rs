@@ -70,7 +70,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let granted = self.spend::<true>(move |terms, balance| all_of(permits, terms, balance))?;
         let levels = (granted.seen.to_bits(), granted.written.to_bits());
-        Ok(Receipt::of_word(granted.grant, &self.line.word, levels))
+        Ok(Receipt::of_word(granted.grant, &*self.line, levels))
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
@@ -103,7 +103,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             charge(terms, balance)
         })?;
         let written = (granted.seen != granted.written).then_some(granted.written.to_bits());
-        Ok(Lease::of_word(granted.grant, &self.line.word, written, token.get()))
+        Ok(Lease::of_word(granted.grant, &*self.line, written, token.get()))
     }
 
     pub(crate) fn force(&self, permits: u64) -> Result<Grant, Denied> {
