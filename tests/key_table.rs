@@ -4,6 +4,7 @@
 //! * that of random calls every answer is that of an exact bucket for each key, to the
 //!   nanosecond, in one tier and in several;
 //! * that a batch answers as single calls do;
+//! * that they are so after changes of the quotas, and that the bound holds across a change;
 //! * that a full table refuses the new, not the old, and says for how long;
 //! * that no key is admitted more than its burst and what it has earned, in any span of
 //!   the clock: when calls happen at every point of another, when threads race, when
@@ -33,6 +34,10 @@ mod batches;
 mod bound;
 #[path = "support/cases.rs"]
 mod cases;
+#[path = "key_table/changed.rs"]
+mod changed;
+#[path = "key_table/changed_midway.rs"]
+mod changed_midway;
 #[path = "key_table/clocks.rs"]
 mod clocks;
 #[path = "support/counted.rs"]

@@ -169,6 +169,23 @@ pub enum ConfigError {
         /// The index of the tier.
         which: usize,
     },
+    /// A `KeyTable` cannot change to this rate: a permit takes no whole number of its ticks, or less
+    /// than 16. `KeyTable::rate_up_to` gives a rate near it, `room_for` of the builder makes a
+    /// table that can.
+    KeyTick {
+        /// The given permits.
+        permits: u64,
+        /// The given period.
+        period: Duration,
+    },
+    /// A `KeyTable` cannot change to this quota: its burst takes longer to earn than keys keep their
+    /// places.
+    KeyFill {
+        /// The time from empty to full.
+        fill: Duration,
+        /// The longest that the table has room for.
+        most: Duration,
+    },
     /// The bytes of a `KeyTable` are less than a cache line, or more than can be allocated.
     Memory {
         /// The given number of bytes.
@@ -195,7 +212,9 @@ impl ConfigError {
         match self {
             ConfigError::Permits { .. } => "permits",
             ConfigError::Period { .. } => "period",
-            ConfigError::TooFast { .. } | ConfigError::KeyRate { .. } => "rate",
+            ConfigError::TooFast { .. }
+            | ConfigError::KeyRate { .. }
+            | ConfigError::KeyTick { .. } => "rate",
             ConfigError::Burst { .. } | ConfigError::KeyBurst { .. } => "burst",
             ConfigError::Initial { .. } => "initial",
             ConfigError::MaxDebt { .. } => "max_debt",
@@ -213,6 +232,7 @@ impl ConfigError {
             ConfigError::Capacity { .. } => "capacity",
             ConfigError::KeyRefill { .. } => "refill",
             ConfigError::Tier { .. } => "tier",
+            ConfigError::KeyFill { .. } => "fill",
             ConfigError::Memory { .. } => "memory",
             ConfigError::Keys { .. } => "keys",
             ConfigError::Skew { .. } => "skew",
@@ -265,6 +285,10 @@ impl ConfigError {
                 "must share a unit of time with those before it: at least 16 of it to a token, \
                  at most 2^29 to a burst, at most 2^31 to a second"
             }
+            ConfigError::KeyTick { .. } => {
+                "must be such that a permit takes a whole number, 16 at least, of this table's ticks"
+            }
+            ConfigError::KeyFill { .. } => "must be at most what this table has room for",
             ConfigError::Memory { .. } => "must be from 64 bytes to what can be had",
             ConfigError::Keys { .. } => "must be from 1 to what memory can be had for",
             ConfigError::Skew { .. } => "must leave the bits of a level to the burst",
@@ -282,7 +306,9 @@ impl fmt::Display for ConfigError {
             | ConfigError::MaxDebt { max_debt: value } => write!(f, "{value}")?,
             ConfigError::Period { period: value }
             | ConfigError::EmissionInterval { interval: value } => write!(f, "{value:?}")?,
-            ConfigError::TooFast { permits, period } | ConfigError::KeyRate { permits, period } => {
+            ConfigError::TooFast { permits, period }
+            | ConfigError::KeyRate { permits, period }
+            | ConfigError::KeyTick { permits, period } => {
                 write!(f, "{permits} per {period:?}")?;
             }
             ConfigError::Initial { initial, burst } => write!(f, "{initial} of {burst}")?,
@@ -316,6 +342,9 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::KeyRefill { refill } => write!(f, "{refill:?}")?,
             ConfigError::Tier { which } => write!(f, "number {which}")?,
+            ConfigError::KeyFill { fill, most } => {
+                return write!(f, "{fill:?}: must be at most {most:?}, as the table was made");
+            }
             ConfigError::Memory { bytes } => write!(f, "{bytes} bytes")?,
             ConfigError::Keys { keys } => write!(f, "{keys}")?,
             ConfigError::Skew { skew, most } => {

@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `key_word` | the 64 bits of a key |
 //! | `ticks` | levels and ages, and what they allow |
-//! | `tier` | quotas, in ticks |
+//! | `tier` | the quotas for which a table is made, in ticks |
+//! | `in_force` | the quota of a tier that is in force, in one word |
+//! | `reconfigure` | changes of it, and why the bound holds then |
 //! | `home` | the two lines that a key may be in |
 //! | `line` | a cache line of words |
 //! | `pages` | large pages for the lines |
@@ -19,13 +21,14 @@
 //!
 //! Progress: lock-free, including inserts. Memory: 64 bytes for 8 slots; nothing is allocated after
 //! construction. Cost: an admission takes 9 loads of one line, or 17 of two, 1 load of a shared
-//! word, and 1 CAS; a denial the loads; a new key 39 loads of two lines and that word, or 52 if its
-//! home, the first of the two, is nearly full, 2 CAS and a fence. (New keys write the shared word
-//! once per skew, a millisecond unless it is set.)
+//! word, 1 of the quota, and 1 CAS; a denial the loads; a new key 39 loads of two lines and that
+//! word, or 52 if its home, the first of the two, is nearly full, 1 of the quota, 2 CAS and a
+//! fence. (New keys write the shared word once per skew, a millisecond unless it is set.)
 
 mod batch;
 pub(crate) mod builder;
 mod home;
+mod in_force;
 mod insert;
 mod key_word;
 mod line;
@@ -34,12 +37,14 @@ mod lines;
 mod model;
 mod pages;
 mod prepay;
+mod reconfigure;
 mod remove;
 pub(crate) mod statistics;
 mod ticks;
 mod tier;
 pub(crate) mod verbs;
 
+use alloc::boxed::Box;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use core::marker::PhantomData;
@@ -58,10 +63,11 @@ use super::when_full::Overflow;
 
 use self::builder::KeyTableBuilder;
 use self::home::KeyHome;
+use self::in_force::TierInForce;
 use self::lines::LineTable;
 use self::statistics::{Occupancy, TableEntry};
 use self::ticks::LevelTicks;
-use self::tier::{TierList, TierTerms};
+use self::tier::Pace;
 use self::verbs::TableTier;
 
 /// The default hasher of a [`KeyTable`].
@@ -82,10 +88,12 @@ pub enum DefaultHasher {}
 /// is reused on demand.
 ///
 /// [`try_acquire_batch_with`](KeyTable::try_acquire_batch_with) decides many keys at once. Tiers
-/// ([`KeyTableBuilder::tier`]) are several quotas in one table.
+/// ([`KeyTableBuilder::tier`]) are several quotas in one table. Quotas can be changed live, within
+/// limits: [`reconfigure`](KeyTable::reconfigure).
 ///
 /// A key needs its slot until it is idle, and two *skews* longer (1 ms each, unless set: see
-/// [`KeyTableBuilder::skew`]); in a table of several tiers, until it would be idle in the slowest.
+/// [`KeyTableBuilder::skew`]); in a table of several tiers, or with
+/// [room](KeyTableBuilder::room_for) for other quotas, until it would be idle under the slowest.
 /// If other keys need all slots of the two lines that a key may be in, there is no slot for it, and
 /// it is answered as [`WhenFull`](crate::WhenFull) says. A *live* key, one that is not idle, is
 /// never evicted: it would come back with a fresh burst.
@@ -93,7 +101,7 @@ pub enum DefaultHasher {}
 /// # Accuracy
 ///
 /// In any span of time a key is admitted at most its burst plus what it earns in the span. That is
-/// exact in *ticks*: a tick is about a 2^18th of a *fill*, the time that the slowest tier takes
+/// exact in *ticks*: a tick is about a 2^18th of a *fill*, the time that the slowest quota takes
 /// from empty to full (4 us for a second). Rounding errors do not add up.
 /// [`retry_after`](Denied::retry_after) is up to a tick late. The small word has a price:
 ///
@@ -164,9 +172,10 @@ pub enum DefaultHasher {}
 /// (Fan, Andersen, Kaminsky and Mitzenmacher, `CoNEXT` 2014), without its moves.
 pub struct KeyTable<K: ?Sized, S = DefaultHasher, C = DefaultClock, O = ()> {
     table: LineTable<C>,
-    /// The first tier, copied here so that no pointer has to be followed.
-    first: TierTerms,
-    tiers: TierList,
+    /// The first tier, which is here so that no pointer has to be followed.
+    first: TierInForce,
+    others: Box<[TierInForce]>,
+    pace: Pace,
     hasher: S,
     overflow: Overflow<C>,
     observer: O,
@@ -212,7 +221,11 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     /// none.
     #[must_use]
     pub fn tier(&self, number: usize) -> Option<TableTier<'_, K, S, C, O>> {
-        self.tiers.all.get(number).map(|tier| TableTier { table: self, tier })
+        let tier = match number.checked_sub(1) {
+            None => &self.first,
+            Some(number) => self.others.get(number)?,
+        };
+        Some(TableTier { table: self, tier })
     }
 
     #[inline]
@@ -269,7 +282,7 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     /// Returns the time after which levels wrap around.
     #[must_use]
     pub fn wrap_period(&self) -> Duration {
-        self.tiers.time(LevelTicks::<{ key_word::LEVEL_BITS }>::WRAP as u64)
+        self.pace.time(LevelTicks::<{ key_word::LEVEL_BITS }>::WRAP as u64)
     }
 
     /// Returns the memory of the lines, in bytes. The `KeyTable` value itself takes a few hundred
@@ -314,11 +327,14 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     pub fn iter(&self) -> impl Iterator<Item = TableEntry> + '_ {
         self.table.live().map(|(fingerprint, balance)| {
             let missing = (self.table.ticks.span - balance).max(0) as u64;
-            TableEntry { fingerprint, full_after: self.tiers.time(missing) }
+            TableEntry { fingerprint, full_after: self.pace.time(missing) }
         })
     }
 
-    /// Returns the quota of the first tier.
+    /// Returns the quota in force, that of the first tier if there are several.
+    ///
+    /// After a change to another rate it may be given by other numbers: 2,000 an hour for 500 in 15
+    /// minutes.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.first.quota()
@@ -332,16 +348,17 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
 }
 
 /// Shows the quota, or those of all tiers, and the number of slots. (The number of keys is that of
-/// [`occupancy`](KeyTable::occupancy), which goes over all slots.) Reads no atomics and no clock; does
-/// not allocate.
+/// [`occupancy`](KeyTable::occupancy), which goes over all slots.) Reads no key and no clock; does not
+/// allocate.
 impl<K: ?Sized, S, C, O> fmt::Debug for KeyTable<K, S, C, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_long = f.alternate();
         let mut shown = f.debug_struct("KeyTable");
-        match &*self.tiers.all {
-            [tier] => shown.field("quota", &Quoted(tier.quota())),
-            tiers => shown.field("quotas", &ShownQuotas(tiers)),
-        };
+        if self.others.is_empty() {
+            shown.field("quota", &Quoted(self.first.quota()));
+        } else {
+            shown.field("quotas", &ShownQuotas(&self.first, &self.others));
+        }
         shown.field("slots", &(self.table.slots()));
         if is_long {
             shown.field("table", &self.table);
@@ -351,10 +368,12 @@ impl<K: ?Sized, S, C, O> fmt::Debug for KeyTable<K, S, C, O> {
 }
 
 /// The quotas of several tiers, in the syntax of their literals.
-struct ShownQuotas<'a>(&'a [TierTerms]);
+struct ShownQuotas<'a>(&'a TierInForce, &'a [TierInForce]);
 
 impl fmt::Debug for ShownQuotas<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|tier| Quoted(tier.quota()))).finish()
+        let ShownQuotas(first, others) = *self;
+        let tiers = core::iter::once(first).chain(others);
+        f.debug_list().entries(tiers.map(|tier| Quoted(tier.quota()))).finish()
     }
 }

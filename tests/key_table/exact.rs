@@ -74,6 +74,8 @@ impl Part {
 #[derive(Clone, Debug)]
 pub(crate) struct Exact {
     pub(crate) parts: Vec<Part>,
+    /// The ticks for which a key is live: those of the slowest quota that there is room for.
+    span: i128,
     origin_nanos: u64,
     elapsed: i128,
     /// The ticks that each key had spent.
@@ -82,14 +84,37 @@ pub(crate) struct Exact {
 
 impl Exact {
     pub(crate) fn new(quotas: &[Quota], origin_nanos: u64) -> Exact {
-        Exact { parts: parts(quotas), origin_nanos, elapsed: 0, levels: HashMap::new() }
+        Exact::with_room(quotas, quotas.len(), origin_nanos)
+    }
+
+    /// The first quotas are tiers; for the others there is room.
+    pub(crate) fn with_room(quotas: &[Quota], tiers: usize, origin_nanos: u64) -> Exact {
+        let mut parts = parts(quotas);
+        let span = parts.iter().map(Part::capacity).max().unwrap();
+        parts.truncate(tiers);
+        Exact { parts, span, origin_nanos, elapsed: 0, levels: HashMap::new() }
+    }
+
+    /// Changes the quota of a tier: what a permit takes is a whole number of ticks.
+    pub(crate) fn reconfigure(&mut self, which: usize, quota: Quota) {
+        let Part { gain, period, .. } = self.parts[0];
+        let (permits, nanos) = (quota.rate().permits(), quota.rate().period().as_nanos());
+        let (ticks, permits) =
+            (gain * i128::try_from(nanos).unwrap(), period * i128::from(permits));
+        assert_eq!(ticks % permits, 0);
+        self.parts[which] = Part { cost: ticks / permits, burst: quota.burst(), gain, period };
+    }
+
+    /// The time that the slowest quota takes to fill, in any tier that there is room for.
+    pub(crate) fn longest_fill(&self) -> Duration {
+        self.wait(self.span)
     }
 
     pub(crate) fn at(&mut self, now_nanos: u64) {
         self.elapsed = i128::from(now_nanos.saturating_sub(self.origin_nanos));
     }
 
-    fn now(&self) -> i128 {
+    pub(crate) fn now(&self) -> i128 {
         self.elapsed * self.parts[0].gain / self.parts[0].period
     }
 
@@ -114,11 +139,7 @@ impl Exact {
 
     /// Whether a key is full in every tier.
     pub(crate) fn is_full(&self, key: u64) -> bool {
-        self.levels.get(&key).is_none_or(|&level| self.now() - level >= self.span())
-    }
-
-    fn span(&self) -> i128 {
-        self.parts.iter().map(Part::capacity).max().unwrap()
+        self.levels.get(&key).is_none_or(|&level| self.now() - level >= self.span)
     }
 
     /// The keys that are not full in the slowest tier.
@@ -134,11 +155,11 @@ impl Exact {
         let (balance, wanted) = (self.balance(key, part), part.cost * i128::from(permits));
         if permits > 0 && balance < wanted {
             return Said::Wait {
-                retry_after: self.wait(part, wanted - balance),
+                retry_after: self.wait(wanted - balance),
                 missing: whole((wanted - balance + part.cost - 1) / part.cost),
                 remaining: whole(balance.max(0) / part.cost),
                 next_permit_after: self.next(part, balance),
-                reset_after: self.wait(part, part.capacity() - balance),
+                reset_after: self.wait(part.capacity() - balance),
             };
         }
         let left = balance - wanted;
@@ -147,14 +168,14 @@ impl Exact {
             remaining: whole(left.max(0) / part.cost),
             limit: part.burst,
             next_permit_after: self.next(part, left),
-            reset_after: self.wait(part, part.capacity() - left),
+            reset_after: self.wait(part.capacity() - left),
         }
     }
 
     /// The wait for the first whole permit above the balance, if it can be held.
     fn next(&self, part: Part, balance: i128) -> Option<Duration> {
         let units = (balance.max(0) / part.cost + 1) * part.cost;
-        (units <= part.capacity()).then(|| self.wait(part, units - balance))
+        (units <= part.capacity()).then(|| self.wait(units - balance))
     }
 
     pub(crate) fn acquire(&mut self, which: usize, key: u64, permits: u64) -> Said {
@@ -174,7 +195,8 @@ impl Exact {
     }
 
     /// The least time until so many ticks more have passed.
-    fn wait(&self, part: Part, ticks: i128) -> Duration {
+    fn wait(&self, ticks: i128) -> Duration {
+        let part = self.parts[0];
         if ticks <= 0 {
             return Duration::ZERO;
         }

@@ -21,6 +21,8 @@ use super::cases::cases;
 use super::{Open, SECOND};
 
 const TEN: Quota = quota!(10 / second, burst 3);
+/// Of the same rate, so that the bound of the larger burst is that of both.
+const SMALLER: Quota = quota!(10 / second, burst 2);
 const SKEW_NANOS: u64 = 1_000_000;
 
 /// A clock that lets the next of what is planned happen while it is read.
@@ -62,6 +64,8 @@ enum Op {
     LeftOff(u64, u32),
     Remove(u64),
     Sweep,
+    /// The burst is made smaller by one, or as large as it was.
+    Change(bool),
     Pass(u64),
 }
 
@@ -150,6 +154,9 @@ impl World {
                 table.remove(&key);
             }
             Op::Sweep => drop(table.sweep()),
+            Op::Change(is_smaller) => {
+                table.reconfigure(if is_smaller { SMALLER } else { TEN }).unwrap();
+            }
             Op::Pass(nanos) => self.clock.0.advance_nanos(nanos),
         }
     }
@@ -163,6 +170,7 @@ impl World {
         }
         PLAN.take();
         LEFT.set(0);
+        self.table.reconfigure(TEN).unwrap();
         // Nothing is left behind that is in anybody's way.
         for half in 0..2 {
             self.clock.0.advance(Duration::from_secs(2));
@@ -189,6 +197,7 @@ fn op(removes: u32) -> impl Strategy<Value = Op> + Clone {
         2 => (key.clone(), 1..=3_u32).prop_map(|(key, readings)| Op::LeftOff(key, readings)),
         removes => key.prop_map(Op::Remove),
         2 => Just(Op::Sweep),
+        2 => any::<bool>().prop_map(Op::Change),
         3 => (0..400_000_000_u64).prop_map(Op::Pass),
         2 => (299_000_000..303_000_000_u64).prop_map(Op::Pass),
         2 => (0..4_000_000_u64).prop_map(Op::Pass),

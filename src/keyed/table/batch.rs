@@ -33,12 +33,6 @@ where
         K: 'k,
     {
         let mut keys = keys.into_iter();
-        let Ok(charge) = self.charge(permits) else {
-            for (index, key) in keys.enumerate() {
-                answer(index, self.try_acquire(key, permits));
-            }
-            return;
-        };
         let table = &self.table.table;
         let mut first = 0;
         loop {
@@ -53,11 +47,23 @@ where
             if count == 0 {
                 return;
             }
+            // A batch may take long, if the keys come one by one: the quota is that of each group.
+            let call = self.call();
+            let places = places.iter().flatten().copied();
+            let charge = match call.charge(permits) {
+                Ok(charge) => charge,
+                Err(denied) => {
+                    for (index, (key, _)) in places.enumerate() {
+                        answer(first + index, call.peek_or(key, permits, denied));
+                    }
+                    first += count;
+                    continue;
+                }
+            };
             // Read before the loads: a processor that waits for the clock would wait for the loads
             // too, and have nothing else to do. A level that is ahead of the reading is noticed, as
             // in a single call.
             let moment = table.moment();
-            let places = places.iter().flatten().copied();
             let mut words = [None; GROUP];
             for (word, (_, place)) in core::iter::zip(&mut words, places.clone()) {
                 *word = table.lines()[place.home].find_any(place.fingerprint);
@@ -68,13 +74,13 @@ where
             for (index, ((key, place), word)) in core::iter::zip(places, words).enumerate() {
                 // A key that occurs twice may have been new the first time.
                 let word = word.or_else(|| table.lines()[place.home].find_any(place.fingerprint));
-                let asked = table.ask_at(word, (place, moment), self.tier, &charge);
-                answer(first + index, self.answer(key, permits, asked));
+                let asked = table.ask_at(word, (place, moment), &call.tier, &charge);
+                answer(first + index, call.answer(key, permits, asked));
             }
             if count < GROUP {
                 return;
             }
-            first += GROUP;
+            first += count;
         }
     }
 

@@ -12,9 +12,10 @@ use crate::keyed::when_full::{Overflow, WhenFull};
 use crate::time::clock::Clock;
 
 use super::KeyTable;
+use super::in_force::TierInForce;
 use super::line::{Line, PLACES};
 use super::lines::LineTable;
-use super::tier::TierList;
+use super::tier::{TierList, TierTerms};
 
 /// The part of all slots that keys may take at the rated load, in 25ths: above it some lines run
 /// out of slots long before the table does.
@@ -25,6 +26,7 @@ const RATED: u128 = 17;
 /// | part | default | |
 /// |---|---|---|
 /// | [`tier`](KeyTableBuilder::tier) | one, that of the quota | further quotas |
+/// | [`room_for`](KeyTableBuilder::room_for) | none | quotas that may be put in force later |
 /// | [`when_full`](KeyTableBuilder::when_full) | [`WhenFull::Deny`] | the answer to a key for which there is no slot |
 /// | [`skew`](KeyTableBuilder::skew) | 1 ms | the usual difference between the clocks of threads |
 /// | [`hasher`](KeyTableBuilder::hasher) | the standard library's, with a secret seed | |
@@ -47,6 +49,8 @@ const RATED: u128 = 17;
 #[must_use = "a builder builds nothing until it is told for how many keys"]
 pub struct KeyTableBuilder<K: ?Sized, S, C, O = ()> {
     quotas: Vec<Quota>,
+    /// The quotas that may be put in force later.
+    pub(super) rooms: Vec<Quota>,
     when_full: WhenFull,
     skew: Duration,
     hasher: S,
@@ -59,6 +63,7 @@ impl<K: ?Sized, S, C> KeyTableBuilder<K, S, C> {
     pub(super) fn new(quota: Quota, hasher: S, clock: C) -> KeyTableBuilder<K, S, C> {
         KeyTableBuilder {
             quotas: alloc::vec![quota],
+            rooms: Vec::new(),
             when_full: WhenFull::Deny,
             skew: Duration::from_millis(1),
             hasher,
@@ -102,20 +107,20 @@ impl<K: ?Sized, S, C, O> KeyTableBuilder<K, S, C, O> {
     /// an attacker that can find such keys can have another's refused. The default is `SipHash`
     /// with a secret seed, which withstands that. See the page on [keys](crate::docs::keyed).
     pub fn hasher<T>(self, hasher: T) -> KeyTableBuilder<K, T, C, O> {
-        let KeyTableBuilder { quotas, when_full, skew, clock, observer, keys, .. } = self;
-        KeyTableBuilder { quotas, when_full, skew, hasher, clock, observer, keys }
+        let KeyTableBuilder { quotas, rooms, when_full, skew, clock, observer, keys, .. } = self;
+        KeyTableBuilder { quotas, rooms, when_full, skew, hasher, clock, observer, keys }
     }
 
     /// Reads the time from `clock`.
     pub fn clock<D>(self, clock: D) -> KeyTableBuilder<K, S, D, O> {
-        let KeyTableBuilder { quotas, when_full, skew, hasher, observer, keys, .. } = self;
-        KeyTableBuilder { quotas, when_full, skew, hasher, clock, observer, keys }
+        let KeyTableBuilder { quotas, rooms, when_full, skew, hasher, observer, keys, .. } = self;
+        KeyTableBuilder { quotas, rooms, when_full, skew, hasher, clock, observer, keys }
     }
 
     /// Reports each decision to `observer`, once it is made.
     pub fn observer<P>(self, observer: P) -> KeyTableBuilder<K, S, C, P> {
-        let KeyTableBuilder { quotas, when_full, skew, hasher, clock, keys, .. } = self;
-        KeyTableBuilder { quotas, when_full, skew, hasher, clock, observer, keys }
+        let KeyTableBuilder { quotas, rooms, when_full, skew, hasher, clock, keys, .. } = self;
+        KeyTableBuilder { quotas, rooms, when_full, skew, hasher, clock, observer, keys }
     }
 }
 
@@ -149,15 +154,20 @@ impl<K: Hash + ?Sized, S, C: Clock + Clone, O> KeyTableBuilder<K, S, C, O> {
     }
 
     fn build(self, lines: usize, error: ConfigError) -> Result<KeyTable<K, S, C, O>, ConfigError> {
-        let KeyTableBuilder { quotas, when_full, skew, hasher, clock, observer, keys } = self;
-        let tiers = TierList::new(&quotas)?;
+        let KeyTableBuilder { quotas, rooms, when_full, skew, hasher, clock, observer, keys } =
+            self;
+        let tiers = TierList::new(&[&*quotas, &*rooms].concat())?;
         let ticks = tiers.ticks(skew)?;
         if lines == 0 {
             return Err(error);
         }
         let overflow = Overflow::new(when_full, clock.clone());
         let table = LineTable::new(&tiers, ticks, lines, clock).ok_or(error)?;
-        Ok(KeyTable { table, first: tiers.all[0], tiers, hasher, overflow, observer, keys })
+        let tier = |(&quota, &terms): (&Quota, &TierTerms)| TierInForce::new(terms, quota.rate());
+        let in_force = core::iter::zip(&quotas, &tiers.all).map(tier);
+        let (first, others) = (tier((&quotas[0], &tiers.all[0])), in_force.skip(1).collect());
+        let pace = tiers.pace;
+        Ok(KeyTable { table, first, others, pace, hasher, overflow, observer, keys })
     }
 }
 
@@ -165,6 +175,7 @@ impl<K: ?Sized, S, C, O> fmt::Debug for KeyTableBuilder<K, S, C, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyTableBuilder")
             .field("quotas", &self.quotas)
+            .field("rooms", &self.rooms)
             .field("when_full", &self.when_full)
             .field("skew", &self.skew)
             .finish_non_exhaustive()

@@ -23,7 +23,8 @@
 //! **Theorem.** For any interleaving, if clocks differ by no more than the skew and no call is held
 //! up for longer than a wrap less the age of what it found: the permits of a key that are admitted
 //! in any span (s, t] of the clock cost at most `capacity + A(t) - A(s)` ticks, unless the key is
-//! removed. (Grants that are given back are left out.)
+//! removed. (Grants that are given back are left out. For a key that is used in several tiers, or
+//! across a change of quota, see [reconfigure](super::reconfigure).)
 //!
 //! *Proof.* The levels of a key only rise: a hit adds its cost to the level, or to `now - capacity`
 //! if that is more. (Its reading of the clock may be older than the word, if the level is not ahead

@@ -48,7 +48,8 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
         let at = SlotIndex(pair.home(), 0);
         let (_, now) = self.table.time();
         let marker = KeyWord::marker(place.fingerprint, level);
-        let level = self.table.ticks.first(now, level, (self.first.capacity, self.first.cost));
+        let first = self.first.terms();
+        let level = self.table.ticks.first(now, level, (first.capacity, first.cost));
         pair.replace(at, marker, KeyWord::charged(place.fingerprint, level))
     }
 }

@@ -61,12 +61,13 @@ where
 
     #[inline(always)]
     fn acquire(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
-        match self.charge(permits) {
+        let call = self.call();
+        match call.charge(permits) {
             Ok(charge) => {
                 let place = self.table.table.place(hash);
-                self.say(permits, self.table.table.acquire(place, self.tier, charge))
+                call.say(permits, self.table.table.acquire(place, &call.tier, charge))
             }
-            Err(_) if permits == 0 => self.peek(key, 0),
+            Err(_) if permits == 0 => call.peek(key, 0),
             Err(denied) => Err(denied),
         }
     }
@@ -74,7 +75,7 @@ where
     fn acquire_up_to(&self, hash: u64, key: &K, permits: u64) -> Result<Grant, Denied> {
         match permits {
             0 => self.peek(key, 0),
-            _ => self.take_up_to(self.table.table.place(hash), permits),
+            _ => self.call().take_up_to(self.table.table.place(hash), permits),
         }
     }
 
@@ -91,7 +92,7 @@ where
     }
 
     fn draw(&self, hash: u64, _: &K, want: PrepayRequest) -> Option<Prepaid> {
-        self.table.table.draw(self.table.table.place(hash), self.tier, want)
+        self.table.table.draw(self.table.table.place(hash), &self.tier.terms(), want)
     }
 
     #[inline(always)]

@@ -16,7 +16,8 @@ use super::lines::LineTable;
 pub struct Occupancy {
     /// All slots.
     pub places: usize,
-    /// Live keys: those whose buckets are not full, which need their slots.
+    /// Live keys: those whose buckets are not full, which need their slots. (Not full under the
+    /// slowest of the quotas for which the table was made.)
     pub live: usize,
     /// Keys that have become idle since. Their slots are reused on demand, from two skews of the
     /// clock after they did.
@@ -39,8 +40,8 @@ impl TableEntry {
         self.fingerprint
     }
 
-    /// Returns the time until the key's bucket is full, if no permits are taken. (In a table of
-    /// several tiers: in the slowest one.)
+    /// Returns the time until the key's bucket is full, if no permits are taken: under the slowest
+    /// of the quotas for which the table was made, if there are several.
     #[must_use]
     pub fn full_after(&self) -> Duration {
         self.full_after
@@ -48,8 +49,8 @@ impl TableEntry {
 }
 
 impl<C: Clock> LineTable<C> {
-    /// Iterates over the live keys: their fingerprints, and the ticks that they could spend if they
-    /// were of the slowest tier.
+    /// Iterates over the live keys: their fingerprints, and the ticks that they could spend under
+    /// the slowest quota.
     pub(super) fn live(&self) -> impl Iterator<Item = (u32, i64)> {
         self.lines().iter().flat_map(move |line| {
             let words = line.words();

@@ -25,18 +25,18 @@ use crate::time::units::{NANOS_PER_SECOND, SKEW_NANOS};
 use super::ticks::{LevelTicks, NEAR};
 
 /// The largest burst of a key.
-const MAX_BURST: u64 = 1 << 25;
+pub(super) const MAX_BURST: u64 = 1 << 25;
 
 /// The highest rate of a key, in permits per second.
 const MAX_PER_SECOND: u64 = 1 << 27;
 
 /// The ticks of the cheapest permit: one more than the levels by which markers are told apart.
-const LEAST_COST: u64 = 16;
+pub(super) const LEAST_COST: u64 = 16;
 
 /// The most ticks of a span: as many as the choice of the tick goes for, because more are not worth
 /// having; and as many as there may be at all, by the bits of a level.
 const ENOUGH: u64 = 1 << 18;
-const MAX_SPAN: u64 = 1 << 29;
+pub(super) const MAX_SPAN: u64 = 1 << 29;
 
 /// The most that span, margins and grace may take together.
 const MAX_RANGE: u64 = 1 << 30;
@@ -70,10 +70,24 @@ pub(super) struct TierTerms {
     pub(super) capacity: i64,
     /// The most permits that can be admitted at once.
     pub(super) burst: u64,
-    rate: Rate,
+    pub(super) pace: Pace,
+}
+
+/// The rate of a table's ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pace {
+    /// The ticks of a period.
+    pub(super) gain: u64,
+    pub(super) period_nanos: u64,
 }
 
 impl TierTerms {
+    /// Creates the terms of a quota of `burst`, of which a permit takes `cost` ticks.
+    #[inline]
+    pub(super) fn new(cost: u64, burst: u64, pace: Pace) -> TierTerms {
+        TierTerms { cost: cost as i64, capacity: (cost * burst) as i64, burst, pace }
+    }
+
     /// Returns the forecast of a key that has `balance` left to spend.
     #[inline]
     pub(super) fn forecast(&self, balance: i64, elapsed_nanos: u64) -> Forecast {
@@ -81,34 +95,21 @@ impl TierTerms {
             balance,
             capacity: self.capacity as u64,
             token: self.cost as u64,
-            gain: self.gain(),
-            period_nanos: self.rate.period_nanos(),
+            gain: self.pace.gain,
+            period_nanos: self.pace.period_nanos,
             time_nanos: elapsed_nanos,
             refill: Refill::Smooth,
             is_early: false,
             apart_nanos: 0,
         })
     }
-
-    /// Returns the quota of this tier.
-    pub(super) fn quota(&self) -> Quota {
-        let max_debt = self.burst.min(Quota::MAX_DEBT);
-        Quota::in_force(self.rate, self.burst, Refill::Smooth, max_debt)
-    }
-
-    /// Returns the ticks that this tier earns in its period.
-    #[inline]
-    fn gain(&self) -> u64 {
-        self.rate.permits() * self.cost as u64
-    }
 }
 
-/// The tiers of a table, and its rate of ticks.
+/// The quotas for which a table is made, and its rate of ticks.
 #[derive(Clone, Debug)]
 pub(super) struct TierList {
     pub(super) all: Vec<TierTerms>,
-    gain: u64,
-    period_nanos: u64,
+    pub(super) pace: Pace,
 }
 
 impl TierList {
@@ -126,16 +127,11 @@ impl TierList {
                 break;
             }
         }
-        let tiers = core::iter::zip(quotas, common?)
-            .map(|(quota, cost)| TierTerms {
-                cost: cost as i64,
-                capacity: (quota.burst() * cost) as i64,
-                burst: quota.burst(),
-                rate: quota.rate(),
-            })
-            .collect::<Vec<_>>();
-        let (gain, period_nanos) = (tiers[0].gain(), tiers[0].rate.period_nanos());
-        Ok(TierList { all: tiers, gain, period_nanos })
+        let costs = common?;
+        let first = quotas[0].rate();
+        let pace = Pace { gain: first.permits() * costs[0], period_nanos: first.period_nanos() };
+        let terms = |(quota, cost): (&Quota, u64)| TierTerms::new(cost, quota.burst(), pace);
+        Ok(TierList { all: core::iter::zip(quotas, costs).map(terms).collect(), pace })
     }
 
     /// Returns the amounts of a table of these tiers, on clocks that differ by no more than `skew`.
@@ -154,41 +150,44 @@ impl TierList {
     }
 
     pub(super) fn accrual(&self) -> Linear {
-        Linear::new(self.gain, self.period_nanos)
+        Linear::new(self.pace.gain, self.pace.period_nanos)
     }
 
     /// Returns the table's time at the instant at which the table is made: whole periods, so that a
     /// tick begins then. (If the period is decades, 36 years, so that more than the longest period
     /// is left.)
     pub(super) fn before_nanos(&self) -> u64 {
-        if self.period_nanos > BEFORE_NANOS / 2 {
+        let period_nanos = self.pace.period_nanos;
+        if period_nanos > BEFORE_NANOS / 2 {
             return BEFORE_NANOS / 2;
         }
-        BEFORE_NANOS - BEFORE_NANOS % self.period_nanos
-    }
-
-    /// Returns the time that `ticks` take, rounded up.
-    pub(super) fn time(&self, ticks: u64) -> Duration {
-        let nanos = u128::from(ticks) * u128::from(self.period_nanos);
-        units::duration(nanos.div_ceil(u128::from(self.gain)))
+        BEFORE_NANOS - BEFORE_NANOS % period_nanos
     }
 
     /// Returns the longest time for which `ticks` suffice.
     fn time_within(&self, ticks: u64) -> Duration {
-        let nanos = u128::from(ticks) * u128::from(self.period_nanos);
-        units::duration(nanos / u128::from(self.gain))
+        let nanos = u128::from(ticks) * u128::from(self.pace.period_nanos);
+        units::duration(nanos / u128::from(self.pace.gain))
     }
 
     /// Returns the ticks of a time, rounded up, or `u64::MAX` if they are more.
     fn count(&self, time: Duration) -> u64 {
-        let ticks = u128::from(units::nanos(time)) * u128::from(self.gain);
-        let count = ticks.div_ceil(u128::from(self.period_nanos));
+        let ticks = u128::from(units::nanos(time)) * u128::from(self.pace.gain);
+        let count = ticks.div_ceil(u128::from(self.pace.period_nanos));
         u64::try_from(count).unwrap_or(u64::MAX)
     }
 }
 
+impl Pace {
+    /// Returns the time that `ticks` take, rounded up.
+    pub(super) fn time(self, ticks: u64) -> Duration {
+        let nanos = u128::from(ticks) * u128::from(self.period_nanos);
+        units::duration(nanos.div_ceil(u128::from(self.gain)))
+    }
+}
+
 /// Checks that a table can have `quota` for a tier.
-fn check(quota: Quota) -> Result<(), ConfigError> {
+pub(super) fn check(quota: Quota) -> Result<(), ConfigError> {
     let (rate, burst) = (quota.rate(), quota.burst());
     let period_nanos = u128::from(rate.period_nanos());
     if burst > MAX_BURST {
@@ -260,7 +259,7 @@ fn is_within(costs: &[u64], quotas: &[Quota], span: u64) -> bool {
     })
 }
 
-fn gcd(a: u128, b: u128) -> u128 {
+pub(super) fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
@@ -292,7 +291,7 @@ mod tests {
         let tiers = TierList::new(&[quota!(10 / second), daily]).unwrap();
         assert_eq!(tiers.all[1].cost, 864 * tiers.all[0].cost);
         let day = Duration::from_secs(86_400);
-        assert_eq!(tiers.time(tiers.all[1].capacity as u64), day);
+        assert_eq!(tiers.pace.time(tiers.all[1].capacity as u64), day);
     }
 
     #[test]
@@ -338,7 +337,9 @@ mod tests {
             let after_nanos = Linear::MAX_ELAPSED - before_nanos;
             assert!(before_nanos >= 36 * YEAR && after_nanos >= 73 * YEAR);
             assert!(after_nanos > period_nanos + YEAR);
-            assert!(period_nanos > 36 * YEAR || before_nanos.is_multiple_of(tiers.period_nanos));
+            assert!(
+                period_nanos > 36 * YEAR || before_nanos.is_multiple_of(tiers.pace.period_nanos)
+            );
         }
     }
 
@@ -351,10 +352,11 @@ mod tests {
                 let LevelTicks { span, ahead, slack, margin, grace, band } = ticks;
                 assert!(span + slack + margin + grace <= MAX_RANGE as i64 && band < span);
                 // A whole second, and no more than the most ticks that there are in one.
-                assert!(tiers.time(ahead as u64) >= STEP && ahead <= MAX_PACE as i64);
+                assert!(tiers.pace.time(ahead as u64) >= STEP && ahead <= MAX_PACE as i64);
                 assert!(band < tiers.all[0].cost && grace <= span && slack > 0, "{ticks:?}");
                 assert!(
-                    tiers.time(1 << super::super::key_word::LEVEL_BITS) >= Duration::from_secs(60)
+                    tiers.pace.time(1 << super::super::key_word::LEVEL_BITS)
+                        >= Duration::from_secs(60)
                 );
             }
         }

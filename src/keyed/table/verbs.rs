@@ -15,6 +15,7 @@ use crate::time::clock::Clock;
 
 use super::KeyTable;
 use super::home::KeyHome;
+use super::in_force::TierInForce;
 use super::lines::{Hit, HitOrMiss, Judgement, Miss};
 use super::tier::TierTerms;
 
@@ -24,7 +25,13 @@ use super::tier::TierTerms;
 /// all.
 pub struct TableTier<'a, K: ?Sized, S, C, O = ()> {
     pub(in crate::keyed) table: &'a KeyTable<K, S, C, O>,
-    pub(super) tier: &'a TierTerms,
+    pub(super) tier: &'a TierInForce,
+}
+
+/// One call in a tier: the terms by which it is decided.
+pub(super) struct TierCall<'a, K: ?Sized, S, C, O> {
+    table: &'a KeyTable<K, S, C, O>,
+    pub(super) tier: TierTerms,
 }
 
 impl<'a, K, S, C, O> TableTier<'a, K, S, C, O>
@@ -41,12 +48,13 @@ where
     /// The same as for [`KeyTable::try_acquire`].
     #[inline(always)]
     pub fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
-        match self.charge(permits) {
+        let call = self.call();
+        match call.charge(permits) {
             Ok(charge) => {
                 let place = self.table.place(key);
-                self.answer(key, permits, self.table.table.acquire(place, self.tier, charge))
+                call.answer(key, permits, self.table.table.acquire(place, &call.tier, charge))
             }
-            Err(denied) => self.peek_or(key, permits, denied),
+            Err(denied) => call.peek_or(key, permits, denied),
         }
     }
 
@@ -59,28 +67,9 @@ where
         if permits == 0 {
             return self.peek(key, 0);
         }
-        let answer = self.take_up_to(self.table.place(key), permits);
+        let answer = self.call().take_up_to(self.table.place(key), permits);
         self.table.observer.decided(key, permits, answer.as_ref());
         answer
-    }
-
-    /// Takes as many of `permits`, of which there is one at least. The observer is not told.
-    pub(super) fn take_up_to(&self, place: KeyHome, permits: u64) -> Result<Grant, Denied> {
-        let most = permits.min(self.tier.burst) as i64;
-        let cost = self.tier.cost;
-        let charge = move |balance: i64| {
-            let wanted = (balance / cost).clamp(1, most) * cost;
-            if balance >= wanted { Ok(wanted) } else { Err(wanted) }
-        };
-        let asked = self.table.table.acquire(place, self.tier, charge);
-        match asked {
-            Ok(Hit { cost: spent, .. }) => self.say((spent / cost) as u64, asked),
-            Err(Miss::Short { .. }) => self.say(1, asked),
-            Err(Miss::Full { ticks }) => {
-                let (fresh, retry_after) = self.if_there_was_room(most as u64, ticks);
-                self.table.overflow.answer_up_to(most as u64, fresh, retry_after)
-            }
-        }
     }
 
     /// The same as [`KeyTable::try_acquire_revocable`], in this tier.
@@ -92,14 +81,15 @@ where
     where
         C: Sync,
     {
-        let charge = match self.charge(permits) {
+        let call = self.call();
+        let charge = match call.charge(permits) {
             Ok(charge) => charge,
-            Err(denied) => return self.peek_or(key, permits, denied).map(Receipt::spent),
+            Err(denied) => return call.peek_or(key, permits, denied).map(Receipt::spent),
         };
         let table = &self.table.table;
-        let asked = table.acquire(self.table.place(key), self.tier, charge);
+        let asked = table.acquire(self.table.place(key), &call.tier, charge);
         let charged = asked.as_ref().ok().map(|granted| granted.charged);
-        let grant = self.answer(key, permits, asked)?;
+        let grant = call.answer(key, permits, asked)?;
         Ok(match charged {
             Some(charged) => charged.receipt(grant, table),
             None => Receipt::spent(grant),
@@ -112,16 +102,53 @@ where
     ///
     /// The same as for [`KeyTable::peek`].
     pub fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.call().peek(key, permits)
+    }
+
+    /// Begins a call: by the terms that are now in force.
+    #[inline(always)]
+    pub(super) fn call(&self) -> TierCall<'a, K, S, C, O> {
+        TierCall { table: self.table, tier: self.tier.terms() }
+    }
+}
+
+impl<K, S, C, O> TierCall<'_, K, S, C, O>
+where
+    K: Hash + ?Sized,
+    S: BuildHasher,
+    C: Clock,
+    O: Observe<K>,
+{
+    pub(super) fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         if permits > self.tier.burst {
             return Err(self.too_large());
         }
-        let (balance, moment) = self.table.table.look(self.table.place(key), self.tier);
+        let (balance, moment) = self.table.table.look(self.table.place(key), &self.tier);
         let wanted = permits as i64 * self.tier.cost;
         if permits == 0 || balance >= wanted {
             let forecast = self.tier.forecast(balance - wanted, moment.elapsed_nanos);
             return Ok(Grant { permits, forecast });
         }
         Err(self.short(wanted, balance, moment.elapsed_nanos))
+    }
+
+    /// Takes as many of `permits`, of which there is one at least. The observer is not told.
+    pub(super) fn take_up_to(&self, place: KeyHome, permits: u64) -> Result<Grant, Denied> {
+        let most = permits.min(self.tier.burst) as i64;
+        let cost = self.tier.cost;
+        let charge = move |balance: i64| {
+            let wanted = (balance / cost).clamp(1, most) * cost;
+            if balance >= wanted { Ok(wanted) } else { Err(wanted) }
+        };
+        let asked = self.table.table.acquire(place, &self.tier, charge);
+        match asked {
+            Ok(Hit { cost: spent, .. }) => self.say((spent / cost) as u64, asked),
+            Err(Miss::Short { .. }) => self.say(1, asked),
+            Err(Miss::Full { ticks }) => {
+                let (fresh, retry_after) = self.if_there_was_room(most as u64, ticks);
+                self.table.overflow.answer_up_to(most as u64, fresh, retry_after)
+            }
+        }
     }
 
     /// Returns the function that charges `permits` to a balance; an error if they are 0 or more
@@ -140,7 +167,7 @@ where
 
     /// Answers a request for no permits, or for more than the burst.
     #[cold]
-    fn peek_or(&self, key: &K, permits: u64, denied: Denied) -> Result<Grant, Denied> {
+    pub(super) fn peek_or(&self, key: &K, permits: u64, denied: Denied) -> Result<Grant, Denied> {
         if permits == 0 {
             return self.peek(key, 0);
         }
@@ -193,7 +220,7 @@ where
     #[cold]
     fn if_there_was_room(&self, permits: u64, ticks: i64) -> (Forecast, Duration) {
         let left = self.tier.capacity - permits as i64 * self.tier.cost;
-        (self.tier.forecast(left, 0), self.table.tiers.time(ticks.max(0) as u64))
+        (self.tier.forecast(left, 0), self.table.pace.time(ticks.max(0) as u64))
     }
 }
 
