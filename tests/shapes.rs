@@ -125,6 +125,14 @@ fn a_gcra_out_of_range_is_explained_and_leaves_the_old_one_in_force() {
 }
 
 #[test]
+fn a_tolerance_is_of_less_than_2_to_the_32_intervals() {
+    let (clock, interval) = (ManualClock::new(), NANO * 10);
+    let most = interval * u32::MAX + NANO * 9;
+    assert!(Gcra::with_clock(interval, most, &clock).is_ok());
+    assert!(Gcra::with_clock(interval, most + NANO, &clock).is_err());
+}
+
+#[test]
 fn a_quota_survives_the_round_trip_through_a_limiter() {
     for quota in [
         quota!(1 / second),

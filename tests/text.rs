@@ -263,4 +263,15 @@ mod files {
         assert_eq!(postcard::from_bytes::<Quota>(&bytes).unwrap(), quota);
         assert!(postcard::from_bytes::<Quota>(&[0; 16]).is_err());
     }
+
+    #[test]
+    fn numbers_that_are_no_rate_are_refused_where_nobody_reads_them_too() {
+        let second = 1_000_000_000_u64;
+        for numbers in [(0, second), (1, 0), ((1 << 32) + 1, second), (1, u64::MAX)] {
+            let rate = postcard::to_allocvec::<(u64, u64)>(&numbers).unwrap();
+            assert!(postcard::from_bytes::<Rate>(&rate).is_err(), "{numbers:?}");
+        }
+        let rate = postcard::to_allocvec(&(5_u64, second)).unwrap();
+        assert_eq!(postcard::from_bytes::<Rate>(&rate).unwrap(), rate!(5 / second));
+    }
 }

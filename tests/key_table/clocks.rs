@@ -180,6 +180,22 @@ fn a_wait_that_is_told_before_a_table_was_made_is_the_least_that_suffices() {
 }
 
 #[test]
+fn a_request_for_no_permits_is_granted_to_a_key_whose_balance_is_negative() {
+    let clock = ManualClock::at(100 * SECOND);
+    let table = table(TEN, &clock);
+    clock.advance_nanos(SECOND);
+    table.try_acquire(&1, 10).unwrap();
+    clock.rewind(Duration::from_millis(500));
+    // By five permits, and one is wanted.
+    let wait = table.peek(&1, 1).unwrap_err().retry_after();
+    assert_eq!(wait, Some(Duration::from_millis(600)));
+    let granted = [table.peek(&1, 0), table.try_acquire(&1, 0), table.try_acquire_up_to(&1, 0)];
+    for grant in granted.map(Result::unwrap) {
+        assert_eq!((grant.permits(), grant.remaining()), (0, 0));
+    }
+}
+
+#[test]
 fn a_clock_that_is_set_far_back_before_a_table_was_made_earns_as_ever_and_is_counted() {
     let quota = quota!(10 / second, burst 3);
     for back in [2 * SECOND, 3_600 * SECOND, 56 * YEAR] {

@@ -75,6 +75,16 @@ fn a_full_table_has_one_bucket_for_all_that_it_cannot_count_if_it_is_told_to() {
     assert_eq!(table.try_acquire(&0, 7).unwrap().remaining(), 0, "its own bucket");
 }
 
+#[test]
+fn more_than_the_one_bucket_holds_is_refused_only_until_there_is_a_place() {
+    let clock = ManualClock::new();
+    let table = filled(WhenFull::Share(quota!(5 / second)), &clock);
+    let denied = table.try_acquire(&100, 8).unwrap_err();
+    let Denied::Full { retry_after } = denied else { panic!("{denied:?}") };
+    clock.advance(retry_after);
+    assert_eq!(table.try_acquire(&100, 8).unwrap().remaining(), 2);
+}
+
 /// Notes what it is told.
 #[derive(Debug, Default)]
 struct Noted(std::sync::Mutex<Vec<(u64, u64, Result<Grant, Denied>)>>);

@@ -176,6 +176,29 @@ fn a_history_restores_into_a_lower_limit_which_is_then_full() {
 }
 
 #[test]
+fn what_is_restored_beyond_the_limit_counts_in_a_higher_one() {
+    let clock = ManualClock::at(DAY);
+    let mut window = FixedWindow::with_clock(LIMIT, &clock).unwrap();
+    window.restore(&History::new([(Duration::ZERO, 8)]), Duration::ZERO);
+    assert_eq!(window.count(), 8);
+    window.reconfigure(10).unwrap();
+    assert_eq!(window.try_acquire_up_to(10).unwrap().permits(), 2);
+}
+
+#[test]
+fn a_log_is_full_however_many_permits_the_entries_without_room_have() {
+    // As many as come round to none, and one more or less.
+    for permits in 3..=65 {
+        let clock = ManualClock::at(DAY);
+        let mut log = WeightedLog::with_capacity(rate!(3 / minute), 2, &clock).unwrap();
+        let ages = [(3, permits), (2, 1), (1, 1)];
+        let history = ages.map(|(seconds, permits)| (Duration::from_secs(seconds), permits));
+        log.restore(&History::new(history), Duration::ZERO);
+        assert_eq!(log.count(), 3, "{permits}");
+    }
+}
+
+#[test]
 fn what_is_older_than_the_window_is_forgotten_and_the_rest_is_not() {
     for kind in &KINDS {
         let clock = ManualClock::at(DAY + 59 * SECOND);
