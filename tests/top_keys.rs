@@ -223,3 +223,35 @@ fn the_least_is_given_up_in_whatever_order_the_keys_came() {
     let old = [(5, 11, 0), (4, 10, 0), (0, 9, 0)];
     assert_eq!(told.collect::<Vec<_>>(), [&new[..], &old].concat());
 }
+
+/// Whether the second of the [`Slow`] keys has been cloned.
+static IS_SLOW: AtomicBool = AtomicBool::new(false);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Slow(u64);
+
+impl Clone for Slow {
+    fn clone(&self) -> Slow {
+        if self.0 == 2 && !IS_SLOW.swap(true, Relaxed) {
+            // In which time the query begins; if not, it has nothing to wait for.
+            thread::sleep(std::time::Duration::from_millis(100));
+        }
+        Slow(self.0)
+    }
+}
+
+#[test]
+fn a_query_waits_for_a_decision_that_is_being_counted() {
+    let top = TopKeys::<Slow>::new(4);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            (0..1_000).for_each(|_| decide(&top, &Slow(1), 1, true));
+            decide(&top, &Slow(2), 1, true);
+        });
+        while !IS_SLOW.load(Relaxed) {
+            thread::yield_now();
+        }
+        let granted = top.granted().into_iter().map(|top| (top.key.0, top.count));
+        assert_eq!(granted.collect::<Vec<_>>(), [(1, 1_000), (2, 1)]);
+    });
+}
