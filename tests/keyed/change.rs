@@ -1,5 +1,7 @@
 //! Changes of quota, snapshots.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::Duration;
 
 use sluicegate::*;
@@ -98,4 +100,43 @@ fn a_key_that_was_forgotten_gains_nothing_by_a_change_at_an_earlier_time() {
         let left = users.peek(&7, 0).unwrap().remaining();
         assert!(left <= 1_000, "{left}, swept: {is_swept}");
     }
+}
+
+/// A clock whose next reading takes half a second by itself.
+struct Slow {
+    manual: ManualClock,
+    is_slow: AtomicBool,
+    is_read: AtomicBool,
+}
+
+impl Clock for Slow {
+    fn now_nanos(&self) -> u64 {
+        if self.is_slow.swap(false, Relaxed) {
+            self.is_read.store(true, Relaxed);
+            // In which time the change comes to wait; if not, it has nothing to wait for.
+            thread::sleep(Duration::from_millis(100));
+            self.manual.advance(SECOND / 2);
+        }
+        self.manual.now_nanos()
+    }
+}
+
+#[test]
+fn a_change_that_waits_for_a_call_is_made_at_a_time_after_it() {
+    let (is_slow, is_read) = (AtomicBool::new(false), AtomicBool::new(false));
+    let clock = Slow { manual: ManualClock::at(1), is_slow, is_read };
+    let quota = quota!(1 / day, burst 1_000);
+    let users = Keyed::<u64, _>::with(Buckets::with_clock(quota, &clock));
+    let bucket = TokenBucket::with_clock(quota, ManualClock::new());
+    bucket.drain();
+    clock.is_slow.store(true, Relaxed);
+    thread::scope(|scope| {
+        // It reads the clock with the lock of the key's shard.
+        scope.spawn(|| assert_eq!(users.restore([(1, bucket.snapshot())], Duration::ZERO), 0));
+        while !clock.is_read.load(Relaxed) {
+            thread::yield_now();
+        }
+        users.reconfigure(quota!(1_000 / second), Carry::Keep);
+    });
+    assert_eq!(users.peek(&1, 0).unwrap().remaining(), 0);
 }

@@ -113,6 +113,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_thread_lets_go_of_its_word_while_it_sleeps_so_the_next_clock_has_its_own_step() {
+        let clock = CoarseClock { noted: Arc::new(CachePadded::new(AtomicWord::new(0))) };
+        let noted = Arc::downgrade(&clock.noted);
+        let theirs = Weak::clone(&noted);
+        thread::spawn(move || keep_up(&theirs, &QuantaClock::new(), Duration::from_secs(3_600)));
+        while clock.now_nanos() == 0 {
+            thread::yield_now();
+        }
+        drop(clock);
+        // Long before the hour is over.
+        let is_gone = (0..20_000).any(|_| {
+            thread::sleep(Duration::from_millis(1));
+            noted.strong_count() == 0
+        });
+        assert!(is_gone, "it would be used by the next clock");
+    }
+
+    #[test]
     fn all_coarse_clocks_read_what_one_thread_notes() {
         let start =
             || CoarseClock::start(Duration::from_millis(1)).expect("a thread can be started");
