@@ -96,6 +96,8 @@ mod tests {
             // The tests of this process run on some threads of their own.
             assert!(number < 256, "{number}");
         }
+        let next = FREE.lock().unwrap().next;
+        assert!(next <= 256, "{next}: no fresh number is used up while one is free");
     }
 
     #[test]
