@@ -188,6 +188,15 @@ fn batches_that_cross_have_one_burst() {
     explore(2, ONE, &known, [vec![Batch(&[&KEY, &ELSEWHERE, &KEY])], leaves]);
 }
 
+/// It holds the lock of the known key's shard with others.
+#[test]
+fn a_batch_with_a_new_key_takes_no_more_than_the_burst_of_a_known_one() {
+    let known = [Ask(KEY, 1)];
+    let batch = || vec![Batch(&[&ELSEWHERE, &KEY])];
+    explore(2, TWO, &known, [batch(), vec![Ask(KEY, 1)]]);
+    explore(2, TWO, &known, [batch(), batch()]);
+}
+
 /// One spends from the key again and again while another puts in a guest, who takes it out.
 #[test]
 fn a_removed_key_has_no_second_burst() {

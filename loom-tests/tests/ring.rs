@@ -152,6 +152,27 @@ fn a_ring_adds_its_shift_to_no_earlier_reading() {
     assert_no_second_reading_is_of_before_its_shift(two);
 }
 
+/// They find the same fault by different readings of the clock. If time went on by what either is
+/// ahead, the ring would be turned further than the clock has come, which is a fault again.
+#[test]
+fn two_healers_of_a_ring_go_on_by_one_shift() {
+    check(2, || {
+        let window = SlidingWindow::with_clock(rate!(3 / 10 seconds), 1, TestClock::new()).unwrap();
+        let window = Arc::new(window);
+        window.clock().set(1_000 * SECOND);
+        assert!(window.try_acquire(1).is_ok());
+        window.clock().set(30 * SECOND);
+        race(&window, [None, Some(130 * SECOND)], |window, later| {
+            if let Some(nanos) = later {
+                window.clock().set(nanos);
+            }
+            _ = window.try_acquire(1);
+        });
+        _ = window.try_acquire(1);
+        assert_eq!(window.healed(), 1);
+    });
+}
+
 /// The promise of the limiters' section on memory ordering.
 #[test]
 #[cfg(sluicegate_loom)]
