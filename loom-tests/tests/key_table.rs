@@ -43,6 +43,31 @@ fn one_line() -> Arc<Table> {
     Arc::new(builder.skew(Duration::ZERO).keys(1).unwrap())
 }
 
+/// The promise of the limiters' section on memory ordering.
+#[test]
+fn what_was_done_before_a_grant_is_seen_after_the_next_of_a_key() {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use sluicegate::model::Atomic;
+
+    let [key] = keys(1, 0, 0);
+    check(2, move || {
+        let clock = Arc::new(TestClock::new());
+        clock.set(NOW);
+        let quota = quota!(1 / second, burst 3);
+        let builder = Table::builder_with(quota, Plain::default(), clock);
+        let table = builder.skew(Duration::ZERO).keys(1).unwrap();
+        assert!(table.try_acquire(&key, 1).is_ok());
+        let shared = Arc::new((table, key, [Atomic::new(0), Atomic::new(0)]));
+        race(&shared, [0, 1], |(table, key, done), who| {
+            done[who].store(1, Relaxed);
+            if table.try_acquire(key, 1).unwrap().remaining() == 0 {
+                assert_eq!(done[1 - who].load(Relaxed), 1, "the first grant was not seen");
+            }
+        });
+    });
+}
+
 /// It lost its place by the time to which the clock has stepped forward, and comes again by one
 /// from before.
 #[test]
