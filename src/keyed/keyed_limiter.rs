@@ -70,9 +70,9 @@ pub trait KeyedLimiter<K: ?Sized>: Send + Sync {
     ///
     /// A `Keyed` and a table fetch the keys into the processor's caches side by side, sixteen at a
     /// time. Does not allocate, except for new keys of a `Keyed`.
-    fn try_acquire_batch_with<'k>(
+    fn try_acquire_batch_with(
         &self,
-        keys: &mut dyn Iterator<Item = &'k K>,
+        keys: &mut dyn Iterator<Item = &K>,
         permits: u64,
         answer: &mut dyn FnMut(usize, Result<Grant, Denied>),
     );
@@ -92,9 +92,9 @@ pub trait KeyedLimiter<K: ?Sized>: Send + Sync {
     /// # Ok::<(), sluicegate::ConfigError>(())
     /// ```
     #[must_use = "without the answers, nobody knows what was granted"]
-    fn try_acquire_batch<'k>(
+    fn try_acquire_batch(
         &self,
-        keys: &mut dyn Iterator<Item = &'k K>,
+        keys: &mut dyn Iterator<Item = &K>,
         permits: u64,
     ) -> Vec<Result<Grant, Denied>> {
         let mut answers = with_space_for(&keys);
@@ -164,9 +164,9 @@ macro_rules! by_its_own_methods {
             self.try_acquire_up_to(key, permits)
         }
 
-        fn try_acquire_batch_with<'k>(
+        fn try_acquire_batch_with(
             &self,
-            keys: &mut dyn Iterator<Item = &'k $Key>,
+            keys: &mut dyn Iterator<Item = &$Key>,
             permits: u64,
             answer: &mut dyn FnMut(usize, Result<Grant, Denied>),
         ) {
@@ -248,9 +248,9 @@ impl<K: ?Sized, S: KeyStore<K> + KeyedLimiter<K>> KeyedLimiter<K> for HotKeys<S>
         self.try_acquire_up_to(key, permits)
     }
 
-    fn try_acquire_batch_with<'k>(
+    fn try_acquire_batch_with(
         &self,
-        keys: &mut dyn Iterator<Item = &'k K>,
+        keys: &mut dyn Iterator<Item = &K>,
         permits: u64,
         answer: &mut dyn FnMut(usize, Result<Grant, Denied>),
     ) {
@@ -300,18 +300,18 @@ macro_rules! through {
                 (**self).try_acquire_up_to(key, permits)
             }
 
-            fn try_acquire_batch_with<'k>(
+            fn try_acquire_batch_with(
                 &self,
-                keys: &mut dyn Iterator<Item = &'k K>,
+                keys: &mut dyn Iterator<Item = &K>,
                 permits: u64,
                 answer: &mut dyn FnMut(usize, Result<Grant, Denied>),
             ) {
                 (**self).try_acquire_batch_with(keys, permits, answer);
             }
 
-            fn try_acquire_batch<'k>(
+            fn try_acquire_batch(
                 &self,
-                keys: &mut dyn Iterator<Item = &'k K>,
+                keys: &mut dyn Iterator<Item = &K>,
                 permits: u64,
             ) -> Vec<Result<Grant, Denied>> {
                 (**self).try_acquire_batch(keys, permits)
