@@ -295,7 +295,7 @@ fn on_the_systems_clock_the_present_window_is_that_of_now() {
 }
 
 /// How many permits `threads` get that all ask until they are refused.
-fn race(limiter: &(impl Limiter + Sync), meanwhile: impl FnOnce()) -> u64 {
+fn race(limiter: &impl Limiter, meanwhile: impl FnOnce()) -> u64 {
     let granted = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 0..4 {

@@ -84,7 +84,9 @@ fn the_sums_of_many_threads_only_grow_never_run_ahead_and_are_exact_in_the_end()
                     })
                 })
                 .collect();
-            callers.into_iter().for_each(|caller| caller.join().unwrap());
+            for caller in callers {
+                caller.join().unwrap();
+            }
             is_done.store(true, SeqCst);
             watcher.join().unwrap();
         });

@@ -281,7 +281,10 @@ fn all_keys_are_iterated_with_their_states() {
 
 /// Keeps what it is told.
 #[derive(Default)]
-struct Told(Mutex<Vec<(String, u64, Result<Grant, Denied>)>>);
+struct Told(Mutex<Vec<Note>>);
+
+/// A key, the permits that were asked for, and the answer.
+type Note = (String, u64, Result<Grant, Denied>);
 
 impl<K: ToString + ?Sized> Observe<K> for Told {
     fn decided(&self, key: &K, permits: u64, answer: Result<&Grant, &Denied>) {

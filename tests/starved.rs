@@ -22,7 +22,7 @@ fn assert_nobody_is_announced(limiter: &impl Debug) {
 }
 
 /// Asks from all threads at once, for twice as much as there is; what was granted.
-fn granted(limiter: &(impl Limiter + Debug + Sync), also: impl Fn(u64) + Sync) -> u64 {
+fn granted(limiter: &(impl Limiter + Debug), also: impl Fn(u64) + Sync) -> u64 {
     let start = Barrier::new(THREADS as usize);
     let granted = thread::scope(|scope| {
         let caller = |thread| {

@@ -72,7 +72,10 @@ fn no_call_for_a_known_key_allocates_hot_or_not() {
 
 /// Keeps what it is told.
 #[derive(Default)]
-pub(crate) struct Told(pub(crate) Mutex<Vec<(u64, u64, Result<Grant, Denied>)>>);
+pub(crate) struct Told(pub(crate) Mutex<Vec<Note>>);
+
+/// A key, the permits that were asked for, and the answer.
+type Note = (u64, u64, Result<Grant, Denied>);
 
 impl Observe<u64> for Told {
     fn decided(&self, key: &u64, permits: u64, answer: Result<&Grant, &Denied>) {

@@ -75,7 +75,7 @@ fn a_batch_takes_whatever_a_key_can_be_borrowed_from() {
     let clock = ManualClock::new();
     let table = KeyTable::<str, _, _>::builder_with(TEN, super::Open::default(), &clock);
     let table = table.keys(100).unwrap();
-    let names = vec!["ada".to_owned(), "bob".to_owned(), "ada".to_owned()];
+    let names = ["ada", "bob", "ada"].map(str::to_owned);
     let left = |answers: Vec<Result<Grant, Denied>>| -> Vec<u64> {
         answers.iter().map(|answer| answer.unwrap().remaining()).collect()
     };

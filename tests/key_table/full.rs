@@ -87,7 +87,10 @@ fn more_than_the_one_bucket_holds_is_refused_only_until_there_is_a_place() {
 
 /// Notes what it is told.
 #[derive(Debug, Default)]
-struct Noted(std::sync::Mutex<Vec<(u64, u64, Result<Grant, Denied>)>>);
+struct Noted(std::sync::Mutex<Vec<Note>>);
+
+/// A key, the permits that were asked for, and the answer.
+type Note = (u64, u64, Result<Grant, Denied>);
 
 impl Observe<u64> for Noted {
     fn decided(&self, key: &u64, permits: u64, answer: Result<&Grant, &Denied>) {
@@ -117,7 +120,7 @@ fn an_observer_is_told_how_many_permits_were_asked_for_and_the_whole_answer() {
     told.push((1, 11, table.try_acquire(&1, 11)));
     table.try_acquire(&1, 0).unwrap();
     table.try_acquire_batch_with(&[1, 2], 2, |index, answer| {
-        told.push((1 + index as u64, 2, answer))
+        told.push((1 + index as u64, 2, answer));
     });
     told.push((3, 1, table.try_acquire_revocable(&3, 1).map(|receipt| receipt.grant())));
     assert_eq!(*noted.0.lock().unwrap(), told);

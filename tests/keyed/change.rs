@@ -105,13 +105,13 @@ fn a_key_that_was_forgotten_gains_nothing_by_a_change_at_an_earlier_time() {
 /// A clock whose next reading takes half a second by itself.
 struct Slow {
     manual: ManualClock,
-    is_slow: AtomicBool,
+    stalls: AtomicBool,
     is_read: AtomicBool,
 }
 
 impl Clock for Slow {
     fn now_nanos(&self) -> u64 {
-        if self.is_slow.swap(false, Relaxed) {
+        if self.stalls.swap(false, Relaxed) {
             self.is_read.store(true, Relaxed);
             // In which time the change comes to wait; if not, it has nothing to wait for.
             thread::sleep(Duration::from_millis(100));
@@ -123,13 +123,13 @@ impl Clock for Slow {
 
 #[test]
 fn a_change_that_waits_for_a_call_is_made_at_a_time_after_it() {
-    let (is_slow, is_read) = (AtomicBool::new(false), AtomicBool::new(false));
-    let clock = Slow { manual: ManualClock::at(1), is_slow, is_read };
+    let (stalls, is_read) = (AtomicBool::new(false), AtomicBool::new(false));
+    let clock = Slow { manual: ManualClock::at(1), stalls, is_read };
     let quota = quota!(1 / day, burst 1_000);
     let users = Keyed::<u64, _>::with(Buckets::with_clock(quota, &clock));
     let bucket = TokenBucket::with_clock(quota, ManualClock::new());
     bucket.drain();
-    clock.is_slow.store(true, Relaxed);
+    clock.stalls.store(true, Relaxed);
     thread::scope(|scope| {
         // It reads the clock with the lock of the key's shard.
         scope.spawn(|| assert_eq!(users.restore([(1, bucket.snapshot())], Duration::ZERO), 0));
