@@ -113,8 +113,8 @@ impl Word for GateMode {
 /// after [`set`](Gate::set) has returned is decided by the new mode or a later one; a call that
 /// is in progress may still be decided by the old one.
 ///
-/// A [`Keyed`](crate::Keyed) store keeps a key whose gate's mode was changed: such a gate is not
-/// [idle](Limiter::is_idle). Put a gate around a [`Sticky`](crate::Sticky), not into it: a
+/// A `Keyed` store keeps a key whose gate's mode was changed: such a gate is not
+/// [idle](Limiter::is_idle). Put a gate around a `Sticky`, not into it: a
 /// `Sticky` repeats denials that it has cached, whatever the mode.
 ///
 /// # Fairness

@@ -126,8 +126,8 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     /// * [`ConfigError::KeyTick`] if a permit does not take a whole number of ticks, 16 at least;
     /// * [`ConfigError::KeyFill`] if the burst takes longer to earn than any for which the table
     ///   was made;
-    /// * [`ConfigError::KeyBurst`], [`ConfigError::KeyRate`], [`ConfigError::KeyInitial`] or
-    ///   [`ConfigError::KeyRefill`] if no table can keep the quota.
+    /// * [`ConfigError::KeyBurst`], [`ConfigError::KeyRate`] or [`ConfigError::KeyRefill`] if no
+    ///   table can keep the quota.
     ///
     /// Nothing is changed then.
     ///
