@@ -180,7 +180,7 @@ mod tests {
     fn a_successor_is_the_other_slot_and_keeps_the_balance_it_is_given() {
         for bits in [0, 1, 41, u64::MAX] {
             let level = Level(bits);
-            for fell_from in [-(1 << 62), -1_000, -1, 0, 1, 2, 999, 1_000, 1 << 62] {
+            for fell_from in [-(1_i64 << 62), -1_000, -1, 0, 1, 2, 999, 1_000, 1 << 62] {
                 let fell_from = Level(bits.wrapping_add(fell_from as u64));
                 let next = level.successor(fell_from);
                 assert_ne!(level.slot(), next.slot());
