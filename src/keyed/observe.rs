@@ -32,7 +32,7 @@ use crate::decision::grant::Grant;
 /// }
 ///
 /// let refused = Refused::default();
-/// let keyed = Keyed::<u64, _>::builder(Buckets::new(quota!(10 / hour))?)
+/// let keyed = Keyed::<u64, _>::builder(Buckets::new(quota!(10 / hour)))
 ///     .observer((&refused, None::<Refused>))
 ///     .build()?;
 /// assert_eq!(keyed.try_acquire_up_to(&7, 15)?.permits(), 10);

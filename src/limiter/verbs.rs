@@ -148,12 +148,9 @@ macro_rules! verbs {
             /// ```
             /// use std::sync::Arc;
             /// use std::thread;
-            /// # #[allow(unused_imports)]
-            /// use std::time::Duration;
             /// use sluicegate::*;
             ///
-            /// let clock = Arc::new(ManualClock::new());
-            #[doc = concat!("let limiter = Arc::new(", $two, ");")]
+            /// let limiter = Arc::new(TokenBucket::new(quota!(2 / hour)));
             /// let mut lease = limiter.lease_owned(2)?;
             /// let spent = thread::spawn(move || lease.spend(1));
             /// assert!(spent.join().unwrap());

@@ -44,7 +44,7 @@ where
     /// use sluicegate::{Each, Keyed, TokenBucket, quota};
     ///
     /// let each = Each::new(|_: &String| TokenBucket::new(quota!(10 / hour, max_debt 5)));
-    /// let keyed = Keyed::<String, _>::with(each)?;
+    /// let keyed = Keyed::<String, _>::with(each);
     ///
     /// // Work that is already done is charged on credit.
     /// let grant = keyed.with_limiter("ada", |bucket| bucket.force(13))??;
