@@ -35,8 +35,8 @@
 // * tests: `tests/support/{setup,setups}.rs`, and for a window `tests/windows/setup.rs` and
 //   `tests/window_edges/subject.rs`; `tests/no_alloc.rs`; `tests/conformance/subject.rs`;
 // * models: `loom-tests/src/subject.rs`;
-// * benches: `benches/src/subject/ours.rs` or `our_windows.rs`, `visit_all` in
-//   `benches/src/subject.rs`, and the counts in `benches/src/costs.rs`.
+// * benches: `benches/src/subject/ours.rs` or `our_windows.rs`, the roster in
+//   `benches/src/subject/roster.rs`, and the counts in `benches/src/costs.rs`.
 
 #[cfg(feature = "alloc")]
 mod all;

@@ -5,6 +5,7 @@
 //! tagged enums lose the places.
 
 mod store;
+mod weekdays;
 
 use std::fmt;
 use std::ops::Range;
@@ -15,6 +16,7 @@ use sluicegate::{CalendarUnit, Refill};
 use toml::Spanned;
 
 pub(super) use self::store::{Bytes, RawShare, RawWhenFull, StoreName};
+pub(super) use self::weekdays::RawDays;
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -188,34 +190,6 @@ impl From<&Every> for CalendarUnit {
 pub(super) struct RawLimit {
     pub(super) limit: Spanned<Whole>,
     pub(super) interval: Spanned<Interval>,
-}
-
-/// The amounts of single days of the week.
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table such as { saturday = 100, sunday = 0 }")]
-pub(super) struct RawDays {
-    monday: Option<Spanned<Whole>>,
-    tuesday: Option<Spanned<Whole>>,
-    wednesday: Option<Spanned<Whole>>,
-    thursday: Option<Spanned<Whole>>,
-    friday: Option<Spanned<Whole>>,
-    saturday: Option<Spanned<Whole>>,
-    sunday: Option<Spanned<Whole>>,
-}
-
-impl RawDays {
-    /// Each day's name and amount, from Monday on.
-    pub(super) fn days(&self) -> [(&'static str, Option<&Spanned<Whole>>); 7] {
-        [
-            ("on.monday", self.monday.as_ref()),
-            ("on.tuesday", self.tuesday.as_ref()),
-            ("on.wednesday", self.wednesday.as_ref()),
-            ("on.thursday", self.thursday.as_ref()),
-            ("on.friday", self.friday.as_ref()),
-            ("on.saturday", self.saturday.as_ref()),
-            ("on.sunday", self.sunday.as_ref()),
-        ]
-    }
 }
 
 #[derive(Debug, serde::Deserialize)]

@@ -1,0 +1,50 @@
+//! The roster: ours and the peers that run, in the order of the reports.
+
+use super::{
+    Visitor, clocks, lease, mutex_bucket, mutex_log, our_windows, ours, peers, window_peers,
+};
+
+/// Shows `visitor` every subject, in the order of the reports.
+pub fn visit_all(visitor: &mut impl Visitor) {
+    visitor.visit::<clocks::Without>();
+    visitor.visit::<clocks::Quanta>();
+    visitor.visit::<clocks::Coarse>();
+    visitor.visit::<clocks::Monotonic>();
+
+    visitor.visit::<ours::TokenBucket>();
+    visitor.visit::<ours::TokenBucketInterval>();
+    visitor.visit::<ours::Gcra>();
+    visitor.visit::<ours::LeakyBucket>();
+    visitor.visit::<ours::TokenBucketCoarse>();
+    visitor.visit::<ours::TokenBucketMonotonic>();
+    visitor.visit::<ours::StickyTokenBucket>();
+    visitor.visit::<ours::Sharded>();
+    visitor.visit::<ours::ShardedCoarse>();
+    visitor.visit::<lease::Leased>();
+
+    visitor.visit::<peers::Governor>();
+    visitor.visit::<peers::GovernorUpkeep>();
+    visitor.visit::<peers::GovernorMonotonic>();
+    visitor.visit::<peers::Quota>();
+    visitor.visit::<peers::Ratelimit>();
+    visitor.visit::<peers::Ratelock>();
+    visitor.visit::<peers::TokioRateLimit>();
+    visitor.visit::<peers::LeakyBucket>();
+    visitor.visit::<mutex_bucket::MutexBucket>();
+
+    visitor.visit::<our_windows::Fixed>();
+    visitor.visit::<our_windows::FromFirst>();
+    visitor.visit::<our_windows::Counter>();
+    visitor.visit::<our_windows::Sliding>();
+    visitor.visit::<our_windows::SlidingSecond>();
+    visitor.visit::<our_windows::StickySliding>();
+    visitor.visit::<our_windows::Multi>();
+    visitor.visit::<our_windows::Log>();
+    visitor.visit::<our_windows::Weighted>();
+
+    visitor.visit::<window_peers::TowerFixed>();
+    visitor.visit::<window_peers::TowerCounter>();
+    visitor.visit::<window_peers::TowerLog>();
+    visitor.visit::<window_peers::Trypema>();
+    visitor.visit::<mutex_log::MutexLog>();
+}
