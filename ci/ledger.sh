@@ -15,6 +15,11 @@
 # the mutant escape. `ci/loom.sh --all`, each night, is for that.
 #
 # Fails if a patch does not apply any more, or names a model that is not there.
+#
+#   ci/ledger.sh models
+#
+# prints a line for each file of models instead: its name, and a hash of what they run, which
+# is the whole engine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -42,6 +47,20 @@ hash_of() {
     hashes["$*"]=$hash
 }
 
+loom=$(mktemp) lines=$(mktemp)
+trap 'rm -f "$loom" "$lines"' EXIT
+{ grep -A 1 '^name = "loom"' Cargo.lock; sed -n '/^\[profile.loom\]/,/^$/p' Cargo.toml; } >"$loom"
+oracles=(loom-tests/src/*.rs tests/support/reference.rs tests/windows/reference.rs "$loom")
+
+if [ "${1:-}" = models ]; then
+    readarray -t engine < <(find src -name '*.rs' ! -name tests.rs | sort)
+    for file in loom-tests/tests/*.rs; do
+        hash_of "${engine[@]}" "${oracles[@]}" "$file"
+        echo "$(basename "$file" .rs) $hash"
+    done
+    exit
+fi
+
 for patch in loom-tests/mutants/*.patch; do
     [ "$(grep -cE '^# caught-by: [a-z]' "$patch")" = 1 ] && [ "$(grep -c '^# caught-by:' "$patch")" = 1 ] ||
         die "$patch has to have one line '# caught-by: MODEL'"
@@ -63,11 +82,6 @@ while IFS=: read -r file model; do
     model=${model#fn }
     file_of[${model%()}]=$file
 done < <(grep -o 'fn [a-z0-9_]*()' loom-tests/tests/*.rs)
-
-loom=$(mktemp) lines=$(mktemp)
-trap 'rm -f "$loom" "$lines"' EXIT
-{ grep -A 1 '^name = "loom"' Cargo.lock; sed -n '/^\[profile.loom\]/,/^$/p' Cargo.toml; } >"$loom"
-oracles=(loom-tests/src/*.rs tests/support/reference.rs tests/windows/reference.rs "$loom")
 
 # Each patch with the modules that it changes, and the models that are to catch it.
 while read -r patch files catchers; do

@@ -2,15 +2,19 @@
 # The loom models, their canary and refused designs, and the mutants of the real
 # code, each of which a model must catch.
 #
-#   ci/loom.sh              models with the bounds they set, then the mutants that are
-#                           not in the ledger as they are now
-#   ci/loom.sh --all        the same, then all mutants: each night
+#   ci/loom.sh              models, then the mutants that are not in the ledger as they are
+#                           now
+#   ci/loom.sh --all        all of both, in full: each night
 #   ci/loom.sh --deep       models only, with one preemption more than they set
 #   ci/loom.sh --unbounded  models only, with any number: days, by hand
 #
 # The ledger, loom-tests/mutants/LEDGER, has a line for each mutant that was caught, of
 # what that depends on (ci/ledger.sh). It is written anew at the end of each run; commit
 # it. One that is older costs time, no more.
+#
+# A model explores with the bound on preemptions that it sets. The slow ones are in a ledger
+# of their own, loom-tests/SLOW_MODELS, with what they took in seconds when they last passed
+# and a hash of what they run. While that is the same, they explore with one preemption less.
 #
 # LOOM_MAX_PREEMPTIONS=n takes the place of all bounds, in the models and the
 # mutants alike; the ledger is then neither read nor written. The number of executions of
@@ -49,15 +53,18 @@ binaries_of() {
 }
 
 # Each model in a process of its own, as many at once as there are processors: a file
-# after the other would leave processors idle while the last model of each goes on.
+# after the other would leave processors idle while the last model of each goes on. The slow
+# ones first, or the last would run alone.
 model() {
-    local binary=$1 name=$2 file began=$SECONDS
-    file=$(basename "$binary" | sed 's/-[0-9a-f]*$//')
+    local file=$1 name=$2 binary=$3 began=$SECONDS
+    if grep -q "^$file $name " "$work/models.known"; then
+        export LOOM_DEEPER=-1
+    fi
     "$binary" --exact "$name" --nocapture >"$work/models/$file.$name" 2>&1 || true
     # Run, and not only named.
     grep -q '^test result: ok. 1 passed' "$work/models/$file.$name" ||
         { cat "$work/models/$file.$name"; echo "loom: $file: $name fails"; touch "$work/failed"; }
-    echo "$((SECONDS - began)) $file $name" >>"$work/models.times"
+    echo "$file $name $((SECONDS - began))" >>"$work/models.times"
 }
 
 started=$SECONDS
@@ -65,24 +72,44 @@ rm -rf "$work/models" "$work/models.times" "$work/failed"
 mkdir "$work/models"
 binaries=$(binaries_of)
 for binary in $binaries; do
-    "$binary" --list --format terse | sed -n "s:\(.*\)\: test$:$binary \1:p"
+    file=$(basename "$binary" | sed 's/-[0-9a-f]*$//')
+    "$binary" --list --format terse | sed -n "s:\(.*\)\: test$:$file \1 $binary:p"
 done >"$work/models.list"
+slow=loom-tests/SLOW_MODELS
+ci/ledger.sh models >"$work/models.hashes"
+# Those that passed in full, with their seconds, by what they ran then and would run now.
+if [[ ${1:-} = "" && -z ${LOOM_MAX_PREEMPTIONS:-} ]]; then
+    awk 'NR == FNR { now[$1] = $2; next } now[$1] == $4' "$work/models.hashes" "$slow" >"$work/models.known"
+else
+    : >"$work/models.known"
+fi
 export -f model
-xargs -P "$(nproc)" -L 1 bash -c 'model "$@"' _ <"$work/models.list"
+awk -v slow="$slow" 'FILENAME == slow { took[$1, $2] = $3; next } { print took[$1, $2] + 0, $0 }' "$slow" "$work/models.list" |
+    sort -rn | cut -d' ' -f2- |
+    xargs -P "$(nproc)" -L 1 bash -c 'model "$@"' _
 (cd "$work/models" && tail -n +1 -- *) >"$work/models.log"
 [ ! -e "$work/failed" ] || { echo "loom: a model fails"; exit 1; }
 count() { grep -cE "$1" "$work/models.list" || true; }
 canaries=$(count ' canary_')
 # The designs, and a control that the same models let pass.
-refused=$(count '/refused-[0-9a-f]+ .*exceed')
-names=$(count '/names-[0-9a-f]+ ')
+refused=$(count '^refused .*exceed')
+names=$(count '^names ')
 passed=$(($(count .) - canaries - refused - names))
 summary="models: $passed passed, canaries: $canaries caught, refused designs: $refused caught"
 [ "$canaries" -gt 0 ] && [ "$refused" -gt 0 ] || { echo "loom: no canary was run"; exit 1; }
 echo "$summary ($((SECONDS - started)) s)"
-printf '\nslowest models\n'
-sort -rn "$work/models.times" | awk 'NR <= 5 { printf "%5d s  %s: %s\n", $1, $2, $3 }'
+printf '\nslowest models, of which %d explored with one preemption less than they set, and in full when they last changed\n' \
+    "$(wc -l <"$work/models.known")"
+sort -rn -k 3 "$work/models.times" | awk 'NR <= 5 { printf "%5d s  %s: %s\n", $3, $1, $2 }'
 [[ ${1:-} =~ ^(--all)?$ ]] || exit 0
+if [ -z "${LOOM_MAX_PREEMPTIONS:-}" ]; then
+    awk -v known="$work/models.known" -v hashes="$work/models.hashes" '
+        FILENAME == known { print; seen[$1, $2] = 1; next }
+        FILENAME == hashes { hash[$1] = $2; next }
+        $3 >= 5 && !seen[$1, $2] { print $1, $2, $3, hash[$1] }
+    ' "$work/models.known" "$work/models.hashes" "$work/models.times" | sort >"$work/models.slow"
+    cmp -s "$work/models.slow" "$slow" || cp "$work/models.slow" "$slow"
+fi
 
 # A mutant is a patch of `src/`. It is built and run in a copy of the sources, so
 # that the tree is never touched, and in a target folder of its own: cargo takes

@@ -24,8 +24,8 @@ std::thread_local! {
 /// that runs first is hidden by the load that the writer does before its CAS, and
 /// no other order would be tried.
 ///
-/// `LOOM_DEEPER=n` adds to the bound, `LOOM_MAX_PREEMPTIONS=n` takes its place and
-/// `LOOM_UNBOUNDED=1` lifts it.
+/// `LOOM_DEEPER=n` adds to the bound (and takes from it, below zero),
+/// `LOOM_MAX_PREEMPTIONS=n` takes its place and `LOOM_UNBOUNDED=1` lifts it.
 /// Prints the number of executions, for `--nocapture`.
 ///
 /// # Panics
@@ -40,7 +40,7 @@ pub fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
         builder.preemption_bound = None;
     } else if builder.preemption_bound.is_none() && preemptions != ANY {
         let deeper = std::env::var("LOOM_DEEPER").map_or(0, |more| more.parse().unwrap());
-        builder.preemption_bound = Some(preemptions + deeper);
+        builder.preemption_bound = Some(preemptions.saturating_add_signed(deeper));
     }
     builder.max_branches = builder.max_branches.max(10_000);
     // Not loom's atomics: they count executions, so they must outlive each.
