@@ -16,7 +16,7 @@ cargo mutants --version >/dev/null 2>&1 || cargo install -q --locked cargo-mutan
 
 [ $# -gt 0 ] || set -- src/bucket/accrual.rs 'src/bucket/accrual/*.rs' src/bucket/level.rs src/bucket/terms.rs \
     'src/window/counter/*.rs' src/window/ticks.rs src/keyed/table/ticks.rs 'src/time/calendar/*.rs' \
-    src/decision/forecast.rs src/decision/accrued.rs src/decision/counted.rs src/config/quota.rs src/config/rate.rs src/time/units.rs
+    src/decision/forecast.rs src/decision/forecast/bucket.rs src/decision/forecast/window.rs src/config/quota.rs src/config/rate.rs src/time/units.rs
 
 # The unit tests, and those that compare every answer with a model.
 nice cargo mutants --package sluicegate "${files[@]}" --output "${CARGO_TARGET_DIR:-target}" --no-shuffle \

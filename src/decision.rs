@@ -1,8 +1,6 @@
 //! A limiter's answers, and the values that it hands out: grants and denials, forecasts, receipts,
 //! leases, snapshots and histories.
 
-pub(crate) mod accrued;
-pub(crate) mod counted;
 #[cfg(feature = "alloc")]
 pub(crate) mod denial_cache;
 pub(crate) mod denied;
@@ -10,8 +8,6 @@ pub(crate) mod forecast;
 pub(crate) mod grant;
 #[cfg(feature = "alloc")]
 pub(crate) mod history;
-#[cfg(feature = "alloc")]
-pub(crate) mod known;
 pub(crate) mod lease;
 pub(crate) mod receipt;
 pub(crate) mod snapshot;

@@ -93,8 +93,8 @@ use crate::config::refill::Refill;
 use crate::config::text::quoted::Quoted;
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
-use crate::decision::known::Known;
 #[cfg(feature = "std")]
 use crate::thread_index::places;
 use crate::time::clock::Clock;
@@ -247,7 +247,7 @@ impl<C: Clock> Sharded<C> {
     fn grant_of(&self, permits: u64, left: u64) -> Grant {
         let (limit, reset_nanos) = self.shards.quota_hint();
         let used = limit.saturating_sub(left);
-        let forecast = Forecast::Known(Known { limit, used, reset_nanos, retry_nanos: 0 });
+        let forecast = Forecast::Known(KnownForecast { limit, used, reset_nanos, retry_nanos: 0 });
         Grant { permits, forecast }
     }
 

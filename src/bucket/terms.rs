@@ -23,8 +23,8 @@ use crate::bucket::accrual::stepped::Stepped;
 use crate::config::quota::Quota;
 use crate::config::rate::Rate;
 use crate::config::refill::Refill;
-use crate::decision::accrued::Accrued;
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::bucket::BucketForecast;
 use crate::time::units;
 use crate::time::units::{MAX_PERIOD_NANOS, NANOS_PER_SECOND, SKEW_NANOS};
 
@@ -185,7 +185,7 @@ impl Terms {
                 (stepped.gain, elapsed_nanos.saturating_add(stepped.phase_nanos))
             }
         };
-        Forecast::Accrued(Accrued {
+        Forecast::Bucket(BucketForecast {
             // Both are even, so this is exact.
             balance: balance / UNIT as i64,
             capacity: self.capacity / UNIT,

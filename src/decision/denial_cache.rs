@@ -14,10 +14,10 @@ use crate::config::refill::Refill;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicWord, fence};
 
-use super::accrued::Accrued;
 use super::denied::{Denied, Shortfall};
 use super::forecast::Forecast;
-use super::known::Known;
+use super::forecast::bucket::BucketForecast;
+use super::forecast::known::KnownForecast;
 
 /// A refused request, and the time until which it stays refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,18 +73,19 @@ impl CachedDenial {
         now_nanos: u64,
         of: &Shortfall,
     ) -> CachedDenial {
-        let known = |known: Known| {
-            let Known { limit, used, reset_nanos, retry_nanos } = known;
+        let known = |known: KnownForecast| {
+            let KnownForecast { limit, used, reset_nanos, retry_nanos } = known;
             (COUNTS, [limit, used, reset_nanos, retry_nanos, 0, 0], retry_nanos)
         };
         let mut since_nanos = now_nanos;
         let (kind, said, wait_nanos) = match of.forecast {
-            Forecast::Accrued(accrued) => {
+            Forecast::Bucket(accrued) => {
                 // Not valid before the origin: a call with an earlier clock must wait for the
                 // origin as well as for what is missing.
                 since_nanos = accrued.holds_from(now_nanos);
                 let wait_nanos = accrued.certain_wait(of.forecast.wanted_for(permits));
-                let Accrued { capacity, token, gain, period_nanos, time_nanos, .. } = accrued;
+                let BucketForecast { capacity, token, gain, period_nanos, time_nanos, .. } =
+                    accrued;
                 let balance = accrued.balance as u64;
                 let kind = match accrued.refill {
                     Refill::Smooth => EARNS_SMOOTHLY,
@@ -92,7 +93,7 @@ impl CachedDenial {
                 };
                 (kind, [balance, capacity, token, gain, period_nanos, time_nanos], wait_nanos)
             }
-            Forecast::Counted(counted) => known(counted.known(permits)),
+            Forecast::Window(counted) => known(counted.known(permits)),
             Forecast::Known(looked_up) => known(looked_up),
         };
         let until_nanos = since_nanos.saturating_add(wait_nanos);
@@ -122,7 +123,7 @@ impl CachedDenial {
             EARNS_IN_STEPS => self.accrued(Refill::Interval, passed_nanos),
             _ => {
                 let [limit, used, reset_nanos, retry_nanos, ..] = self.said;
-                Forecast::Known(Known {
+                Forecast::Known(KnownForecast {
                     limit,
                     used,
                     reset_nanos: reset_nanos.saturating_sub(passed_nanos),
@@ -148,7 +149,7 @@ impl CachedDenial {
     #[inline(always)]
     fn accrued(&self, refill: Refill, passed_nanos: u64) -> Forecast {
         let [balance, capacity, token, gain, period_nanos, time_nanos] = self.said;
-        Forecast::Accrued(Accrued {
+        Forecast::Bucket(BucketForecast {
             balance: balance as i64,
             capacity,
             token,

@@ -1,32 +1,43 @@
-//! A limiter as it stood at one decision, and what time alone will do to it.
+//! A limiter as it stood at one decision, and the waits until it has permits again.
+//!
+//! | module | forecast | waits |
+//! |---|---|---|
+//! | [`bucket`] | for a limiter that earns permits | `retry_after` and the others, rounded up to the nanosecond |
+//! | [`window`] | for a counter of windows | those after which the counts have left |
+//! | [`known`] | for a limiter that had to search | looked up when the request was decided |
+
+pub(crate) mod bucket;
+#[cfg(feature = "alloc")]
+pub(crate) mod known;
+pub(crate) mod window;
 
 use core::time::Duration;
 
 #[cfg(feature = "alloc")]
 use crate::time::units;
 
-use super::accrued::Accrued;
-use super::counted::Counted;
+use self::bucket::BucketForecast;
 #[cfg(feature = "alloc")]
-use super::known::Known;
+use self::known::KnownForecast;
+use self::window::WindowForecast;
 
 /// The state of a limiter at a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forecast {
-    Accrued(Accrued),
-    Counted(Counted),
+    Bucket(BucketForecast),
+    Window(WindowForecast),
     #[cfg(feature = "alloc")]
-    Known(Known),
+    Known(KnownForecast),
 }
 
 impl Forecast {
     /// Returns the whole permits that can be taken.
     pub(crate) fn remaining(&self) -> u64 {
         match self {
-            Forecast::Accrued(accrued) => {
+            Forecast::Bucket(accrued) => {
                 u64::try_from(accrued.balance).unwrap_or(0) / accrued.token
             }
-            Forecast::Counted(counted) => counted.limit.saturating_sub(counted.used()),
+            Forecast::Window(counted) => counted.limit.saturating_sub(counted.used()),
             #[cfg(feature = "alloc")]
             Forecast::Known(window) => window.limit.saturating_sub(window.used),
         }
@@ -41,8 +52,8 @@ impl Forecast {
             i64::try_from(left).unwrap_or(if left < 0 { i64::MIN } else { i64::MAX })
         };
         match self {
-            Forecast::Accrued(accrued) => accrued.balance.div_euclid(accrued.token as i64),
-            Forecast::Counted(counted) => left(counted.limit, counted.used()),
+            Forecast::Bucket(accrued) => accrued.balance.div_euclid(accrued.token as i64),
+            Forecast::Window(counted) => left(counted.limit, counted.used()),
             #[cfg(feature = "alloc")]
             Forecast::Known(window) => left(window.limit, window.used),
         }
@@ -57,8 +68,8 @@ impl Forecast {
         }
         match self {
             // The next permit fits the capacity, so the product does not overflow.
-            Forecast::Accrued(accrued) => Some(accrued.wait_for((next * accrued.token) as i64)),
-            Forecast::Counted(counted) => Some(Duration::from_nanos(counted.wait_nanos(next))),
+            Forecast::Bucket(accrued) => Some(accrued.wait_for((next * accrued.token) as i64)),
+            Forecast::Window(counted) => Some(Duration::from_nanos(counted.wait_nanos(next))),
             #[cfg(feature = "alloc")]
             Forecast::Known(_) => None,
         }
@@ -67,8 +78,8 @@ impl Forecast {
     /// Returns the largest number of permits that can be granted at once.
     pub(crate) fn limit(&self) -> u64 {
         match self {
-            Forecast::Accrued(accrued) => accrued.capacity / accrued.token,
-            Forecast::Counted(counted) => counted.limit,
+            Forecast::Bucket(accrued) => accrued.capacity / accrued.token,
+            Forecast::Window(counted) => counted.limit,
             #[cfg(feature = "alloc")]
             Forecast::Known(window) => window.limit,
         }
@@ -77,8 +88,8 @@ impl Forecast {
     /// Returns the wait until the limiter is full.
     pub(crate) fn reset_after(&self) -> Duration {
         match self {
-            Forecast::Accrued(accrued) => accrued.wait_for(accrued.capacity as i64),
-            Forecast::Counted(counted) => Duration::from_nanos(counted.wait_nanos(counted.limit)),
+            Forecast::Bucket(accrued) => accrued.wait_for(accrued.capacity as i64),
+            Forecast::Window(counted) => Duration::from_nanos(counted.wait_nanos(counted.limit)),
             #[cfg(feature = "alloc")]
             Forecast::Known(window) => Duration::from_nanos(window.reset_nanos),
         }
@@ -87,16 +98,16 @@ impl Forecast {
     /// Returns the time that it takes to earn the whole capacity; 0 for a window.
     #[cfg(feature = "alloc")]
     pub(crate) fn fill_nanos(&self) -> u64 {
-        let Forecast::Accrued(accrued) = self else { return 0 };
-        let empty = Forecast::Accrued(Accrued { balance: 0, apart_nanos: 0, ..*accrued });
+        let Forecast::Bucket(accrued) = self else { return 0 };
+        let empty = Forecast::Bucket(BucketForecast { balance: 0, apart_nanos: 0, ..*accrued });
         units::nanos(empty.reset_after())
     }
 
     /// Returns the wait until a debt is repaid; zero for a window, which has none.
     pub(crate) fn ready_after(&self) -> Duration {
         match self {
-            Forecast::Accrued(accrued) => accrued.wait_for(0),
-            Forecast::Counted(_) => Duration::ZERO,
+            Forecast::Bucket(accrued) => accrued.wait_for(0),
+            Forecast::Window(_) => Duration::ZERO,
             #[cfg(feature = "alloc")]
             Forecast::Known(_) => Duration::ZERO,
         }
@@ -105,8 +116,8 @@ impl Forecast {
     /// Returns the wait until `wanted` is available: a balance, or a number of permits.
     pub(crate) fn retry_after(&self, wanted: i64) -> Duration {
         match self {
-            Forecast::Accrued(accrued) => accrued.wait_for(wanted),
-            Forecast::Counted(counted) => Duration::from_nanos(counted.wait_nanos(wanted as u64)),
+            Forecast::Bucket(accrued) => accrued.wait_for(wanted),
+            Forecast::Window(counted) => Duration::from_nanos(counted.wait_nanos(wanted as u64)),
             #[cfg(feature = "alloc")]
             Forecast::Known(window) => Duration::from_nanos(window.retry_nanos),
         }
@@ -116,18 +127,18 @@ impl Forecast {
     /// earns can have some of its permits elsewhere.)
     #[cfg(feature = "alloc")]
     pub(crate) fn with_more(self, permits: i64) -> Forecast {
-        let Forecast::Accrued(accrued) = self else { return self };
+        let Forecast::Bucket(accrued) = self else { return self };
         let more = permits.saturating_mul(accrued.token as i64);
         let balance = accrued.balance.saturating_add(more).min(accrued.capacity as i64);
-        Forecast::Accrued(Accrued { balance, ..accrued })
+        Forecast::Bucket(BucketForecast { balance, ..accrued })
     }
 
     /// Returns the forecast with a debt replaced by 0: it does not reduce the permits elsewhere.
     #[cfg(feature = "alloc")]
     pub(crate) fn paid_off(self) -> Forecast {
         match self {
-            Forecast::Accrued(accrued) => {
-                Forecast::Accrued(Accrued { balance: accrued.balance.max(0), ..accrued })
+            Forecast::Bucket(accrued) => {
+                Forecast::Bucket(BucketForecast { balance: accrued.balance.max(0), ..accrued })
             }
             other => other,
         }
@@ -137,16 +148,16 @@ impl Forecast {
     #[cfg(feature = "alloc")]
     pub(crate) fn wanted_for(&self, permits: u64) -> i64 {
         match self {
-            Forecast::Accrued(accrued) => (permits as i64).saturating_mul(accrued.token as i64),
-            Forecast::Counted(_) | Forecast::Known(_) => permits as i64,
+            Forecast::Bucket(accrued) => (permits as i64).saturating_mul(accrued.token as i64),
+            Forecast::Window(_) | Forecast::Known(_) => permits as i64,
         }
     }
 
     /// Returns the number of permits that are missing to `wanted`, rounded up.
     pub(crate) fn missing(&self, wanted: i64) -> u64 {
         match self {
-            Forecast::Accrued(accrued) => accrued.missing_to(wanted).div_ceil(accrued.token),
-            Forecast::Counted(counted) => {
+            Forecast::Bucket(accrued) => accrued.missing_to(wanted).div_ceil(accrued.token),
+            Forecast::Window(counted) => {
                 counted.used().saturating_add(wanted as u64).saturating_sub(counted.limit)
             }
             #[cfg(feature = "alloc")]
@@ -162,7 +173,7 @@ mod tests {
     use super::*;
     use crate::config::refill::Refill;
 
-    const SOME: Accrued = Accrued {
+    const SOME: BucketForecast = BucketForecast {
         balance: 3,
         capacity: 10,
         token: 1,
@@ -177,34 +188,35 @@ mod tests {
     #[test]
     fn to_fill_takes_as_long_for_a_clock_that_is_behind_the_origin() {
         for refill in [Refill::Smooth, Refill::Interval] {
-            let accrued = Accrued { refill, ..SOME };
-            assert_eq!(Forecast::Accrued(accrued).fill_nanos(), 500);
-            let early = Accrued { is_early: true, apart_nanos: 77, ..accrued };
-            assert_eq!(Forecast::Accrued(early).fill_nanos(), 500);
-            let waits = [early, accrued].map(|accrued| Forecast::Accrued(accrued).reset_after());
+            let accrued = BucketForecast { refill, ..SOME };
+            assert_eq!(Forecast::Bucket(accrued).fill_nanos(), 500);
+            let early = BucketForecast { is_early: true, apart_nanos: 77, ..accrued };
+            assert_eq!(Forecast::Bucket(early).fill_nanos(), 500);
+            let waits = [early, accrued].map(|accrued| Forecast::Bucket(accrued).reset_after());
             assert_eq!(waits[0], waits[1] + Duration::from_nanos(77));
         }
     }
 
     #[test]
     fn the_next_permit_is_the_first_whole_one_above_what_remains_and_none_above_full() {
-        let at = |balance| Forecast::Accrued(Accrued { balance, token: 4, capacity: 10, ..SOME });
+        let at =
+            |balance| Forecast::Bucket(BucketForecast { balance, token: 4, capacity: 10, ..SOME });
         let next = |balance| at(balance).next_permit_after().map(|wait| wait.as_nanos());
         // Two units in 100 ns.
         assert_eq!([-6, -1, 0, 3].map(next), [Some(500), Some(250), Some(200), Some(50)]);
         assert_eq!([4, 7].map(next), [Some(200), Some(50)]);
         assert_eq!([8, 10].map(next), [None, None]);
-        let known = Known { limit: 5, used: 3, reset_nanos: 9, retry_nanos: 0 };
+        let known = KnownForecast { limit: 5, used: 3, reset_nanos: 9, retry_nanos: 0 };
         assert_eq!(Forecast::Known(known).next_permit_after(), None);
     }
 
     #[test]
     fn a_balance_is_rounded_down_so_that_a_debt_counts_in_full() {
-        let at = |balance| Forecast::Accrued(Accrued { balance, token: 4, ..SOME }).balance();
+        let at = |balance| Forecast::Bucket(BucketForecast { balance, token: 4, ..SOME }).balance();
         assert_eq!([-9, -8, -1, 0, 3, 4, 10].map(at), [-3, -2, -1, 0, 0, 1, 2]);
         assert_eq!(at(i64::MIN), i64::MIN / 4);
         let known = |limit, used| {
-            Forecast::Known(Known { limit, used, reset_nanos: 0, retry_nanos: 0 }).balance()
+            Forecast::Known(KnownForecast { limit, used, reset_nanos: 0, retry_nanos: 0 }).balance()
         };
         assert_eq!((known(5, 3), known(5, 9)), (2, -4));
         assert_eq!((known(u64::MAX, 0), known(0, u64::MAX)), (i64::MAX, i64::MIN));
@@ -213,24 +225,24 @@ mod tests {
     #[test]
     fn what_is_paid_off_owes_nothing_and_has_no_more_than_before() {
         for (balance, after) in [(i64::MIN, 0), (-1, 0), (0, 0), (1, 1), (3, 3)] {
-            let forecast = Forecast::Accrued(Accrued { balance, ..SOME });
-            let expected = Forecast::Accrued(Accrued { balance: after, ..SOME });
+            let forecast = Forecast::Bucket(BucketForecast { balance, ..SOME });
+            let expected = Forecast::Bucket(BucketForecast { balance: after, ..SOME });
             assert_eq!(forecast.paid_off(), expected);
         }
     }
 
     #[test]
     fn what_is_wanted_is_in_units_where_units_are_earned() {
-        let forecast = Forecast::Accrued(Accrued { token: 7, ..SOME });
+        let forecast = Forecast::Bucket(BucketForecast { token: 7, ..SOME });
         assert_eq!([0, 1, 3].map(|permits| forecast.wanted_for(permits)), [0, 7, 21]);
         assert_eq!(forecast.wanted_for(1 << 62), i64::MAX);
     }
 
     #[test]
     fn an_outlook_holds_from_now_on_or_from_the_origin_if_that_is_to_come() {
-        let late = Accrued { apart_nanos: 77, ..SOME };
+        let late = BucketForecast { apart_nanos: 77, ..SOME };
         assert_eq!([0, 50, u64::MAX].map(|now| late.holds_from(now)), [0, 50, u64::MAX]);
-        let early = Accrued { is_early: true, ..late };
+        let early = BucketForecast { is_early: true, ..late };
         assert_eq!([0, 50, u64::MAX].map(|now| early.holds_from(now)), [77, 127, u64::MAX]);
     }
 }

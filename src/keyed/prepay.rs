@@ -158,10 +158,10 @@ impl Prepaid {
         match forecast.with_more(permits as i64) {
             // At most half of all times, so that a time before the prepayment is not taken for one
             // after.
-            Forecast::Accrued(accrued) => {
+            Forecast::Bucket(accrued) => {
                 accrued.certain_wait(accrued.capacity as i64).min(i64::MAX as u64)
             }
-            Forecast::Counted(_) | Forecast::Known(_) => 0,
+            Forecast::Window(_) | Forecast::Known(_) => 0,
         }
     }
 }
@@ -170,7 +170,7 @@ impl Prepaid {
 mod tests {
     use super::*;
     use crate::config::refill::Refill;
-    use crate::decision::accrued::Accrued;
+    use crate::decision::forecast::bucket::BucketForecast;
 
     fn want(least: u64, more: u64, places: u64) -> PrepayRequest {
         PrepayRequest { least, more, places }
@@ -199,11 +199,12 @@ mod tests {
 
     /// Returns the ticks from the first of a prepayment to the last reading at which it is good:
     /// the bound in [`hot`](crate::keyed::hot) rests on it.
-    fn span(accrued: Accrued, want: PrepayRequest) -> Option<i128> {
-        let Accrued { balance, capacity, token, gain, period_nanos, time_nanos, .. } = accrued;
+    fn span(accrued: BucketForecast, want: PrepayRequest) -> Option<i128> {
+        let BucketForecast { balance, capacity, token, gain, period_nanos, time_nanos, .. } =
+            accrued;
         let (permits, cost) = want.charge(balance, capacity as i64, token as i64)?;
         assert!(cost <= balance);
-        let forecast = Forecast::Accrued(Accrued { balance: balance - cost, ..accrued });
+        let forecast = Forecast::Bucket(BucketForecast { balance: balance - cost, ..accrued });
         let lasts_nanos = Prepaid { grant: Grant { permits, forecast }, at_nanos: 0 }.lasts_nanos();
         let earned = |nanos: u64| match accrued.refill {
             Refill::Smooth => u128::from(nanos) * u128::from(gain) / u128::from(period_nanos),
@@ -226,7 +227,7 @@ mod tests {
         };
         for _ in 0..100_000 {
             let (missing, gain, period_nanos) = (next(62), next(40), next(61));
-            let accrued = Accrued {
+            let accrued = BucketForecast {
                 balance: 0,
                 capacity: missing,
                 token: 2,
@@ -257,7 +258,7 @@ mod tests {
                         (0..20).flat_map(|time| (0..=40).map(move |part| (time, part)))
                     {
                         let capacity = burst * token;
-                        let accrued = Accrued {
+                        let accrued = BucketForecast {
                             balance: (capacity / 40 * part) as i64,
                             capacity,
                             token,

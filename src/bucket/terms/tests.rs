@@ -108,7 +108,7 @@ fn the_floor_of_terms_with_steps_is_the_debt_and_each_step_that_a_clock_may_be_a
 fn an_outlook_is_early_only_before_the_origin() {
     for terms in stepped_and_smooth(5) {
         for now in [0, 4, 5, 6] {
-            let Forecast::Accrued(accrued) = terms.forecast(0, now) else { panic!() };
+            let Forecast::Bucket(accrued) = terms.forecast(0, now) else { panic!() };
             assert_eq!(accrued.is_early, now < 5);
             assert_eq!(accrued.apart_nanos, 5_u64.saturating_sub(now));
         }

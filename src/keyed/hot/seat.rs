@@ -7,8 +7,8 @@
 //! lost.
 
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
-use crate::decision::known::Known;
 use crate::keyed::prepay::Prepaid;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -195,7 +195,7 @@ impl Seat {
         // MODEL: none; no decision depends on them.
         let (limit, reset_nanos) = (self.limit.load(Relaxed), self.fill_nanos.load(Relaxed));
         let used = limit.saturating_sub(left);
-        let forecast = Forecast::Known(Known { limit, used, reset_nanos, retry_nanos: 0 });
+        let forecast = Forecast::Known(KnownForecast { limit, used, reset_nanos, retry_nanos: 0 });
         Grant { permits, forecast }
     }
 

@@ -17,8 +17,8 @@ use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::config::rate::Rate;
 use crate::config::refill::Refill;
-use crate::decision::accrued::Accrued;
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::bucket::BucketForecast;
 use crate::time::units;
 use crate::time::units::{NANOS_PER_SECOND, SKEW_NANOS};
 
@@ -91,7 +91,7 @@ impl TierTerms {
     /// Returns the forecast of a key that has `balance` left to spend.
     #[inline]
     pub(super) fn forecast(&self, balance: i64, elapsed_nanos: u64) -> Forecast {
-        Forecast::Accrued(Accrued {
+        Forecast::Bucket(BucketForecast {
             balance,
             capacity: self.capacity as u64,
             token: self.cost as u64,

@@ -19,7 +19,7 @@ use core::fmt;
 
 use crate::bits::Field;
 use crate::config::error::ConfigError;
-use crate::decision::counted::Counted;
+use crate::decision::forecast::window::WindowForecast;
 use crate::decision::history::History;
 use crate::time::calendar::day_amounts::Schedule;
 use crate::time::calendar::memo::Memo;
@@ -169,12 +169,12 @@ impl<A: Amounts> WindowCounter for ByCalendar<A> {
     }
 
     #[inline]
-    fn counted(&self, word: u64, now: &Now) -> Counted {
+    fn counted(&self, word: u64, now: &Now) -> WindowForecast {
         let ahead = self.ahead(word, now);
         let span = if ahead == 0 { now.span } else { self.later(ahead, now) };
         // In seconds first: the end may be beyond the range of nanoseconds.
         let left = span.end as u64 - now.nanos / NANOS_PER_SECOND;
-        Counted {
+        WindowForecast {
             limit: self.amounts.in_window(span.number),
             current: self.count.get(word),
             previous: 0,

@@ -21,7 +21,7 @@ use core::fmt::Display as _;
 use crate::bits::Field;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
-use crate::decision::counted::Counted;
+use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
 use crate::time::units::SKEW_NANOS;
@@ -123,10 +123,10 @@ impl WindowCounter for FromFirst {
     }
 
     #[inline]
-    fn counted(&self, word: u64, now: &Now) -> Counted {
+    fn counted(&self, word: u64, now: &Now) -> WindowForecast {
         let left_nanos = (self.length_nanos as i64).saturating_sub(self.age_nanos(word, *now));
         let left_nanos = u64::try_from(left_nanos).unwrap_or(0);
-        Counted {
+        WindowForecast {
             limit: self.limit.get(),
             current: self.count.get(word),
             previous: 0,

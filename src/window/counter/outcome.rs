@@ -1,8 +1,8 @@
 //! Outcomes of an attempt on a counter's word. No atomics here.
 
-use crate::decision::counted::Counted;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 
 /// An answer, or the reason for another attempt.
@@ -30,10 +30,10 @@ pub(super) struct Granted {
 
 /// Returns the denial of `permits`, which `counted` has no room for.
 #[inline(always)]
-pub(super) fn refused(permits: u64, counted: Counted) -> Denied {
+pub(super) fn refused(permits: u64, counted: WindowForecast) -> Denied {
     if permits > counted.limit {
         return Denied::TooLarge { limit: counted.limit, which: 0 };
     }
-    let forecast = Forecast::Counted(counted);
+    let forecast = Forecast::Window(counted);
     Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 })
 }

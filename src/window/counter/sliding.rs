@@ -15,7 +15,7 @@ use core::fmt::Display as _;
 use crate::bits::Field;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
-use crate::decision::counted::Counted;
+use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
 use crate::window::limit::{Limit, check_between, check_max, per_window};
@@ -101,10 +101,10 @@ impl WindowCounter for Sliding {
     }
 
     #[inline]
-    fn counted(&self, word: u64, now: &Moment) -> Counted {
+    fn counted(&self, word: u64, now: &Moment) -> WindowForecast {
         let ahead = self.window.ahead(self.window.get(word), now.tick) as u64;
         let length_nanos = self.ticks.length_nanos();
-        Counted {
+        WindowForecast {
             limit: self.limit.get(),
             current: self.current.get(word),
             previous: self.previous.get(word),

@@ -24,9 +24,9 @@ use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
-use crate::decision::known::Known;
 use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::window::limit::{self, Limit, check_between};
@@ -313,7 +313,7 @@ impl<C: Clock> UnitLog<C> {
 
     fn forecast(&self, used: u64, last: u64, retry_nanos: u64, view: &View) -> Forecast {
         let reset_nanos = if used == 0 { 0 } else { self.dates.left_nanos(last, view.now_nanos) };
-        Forecast::Known(Known { limit: view.limit, used, reset_nanos, retry_nanos })
+        Forecast::Known(KnownForecast { limit: view.limit, used, reset_nanos, retry_nanos })
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
-use crate::decision::known::Known;
+use crate::decision::forecast::known::KnownForecast;
 use crate::sync::Ordering::Relaxed;
 use crate::time::clock::Clock;
 
@@ -27,7 +27,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             return None;
         }
         // Among the windows that deny, the first with the longest wait.
-        let mut longest: Option<(usize, Known)> = None;
+        let mut longest: Option<(usize, KnownForecast)> = None;
         for (which, window) in self.windows().iter().enumerate() {
             let limit = window.limit().get();
             // A request above the limit is denied differently.
@@ -38,7 +38,8 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             }
             let retry_nanos = in_view.wait_nanos(room);
             if longest.is_none_or(|(_, known)| retry_nanos > known.retry_nanos) {
-                let known = Known { limit, used: in_view.used(), reset_nanos: 0, retry_nanos };
+                let known =
+                    KnownForecast { limit, used: in_view.used(), reset_nanos: 0, retry_nanos };
                 longest = Some((which, known));
             }
         }
@@ -49,7 +50,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         }
         // No CAS follows to validate the boundaries, so re-check the word.
         self.still(seen).ok()?;
-        let forecast = Forecast::Known(Known { reset_nanos, ..known });
+        let forecast = Forecast::Known(KnownForecast { reset_nanos, ..known });
         Some(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which }))
     }
 }

@@ -3,8 +3,8 @@
 use crate::contention::{Contender, Contention};
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
-use crate::decision::known::Known;
 use crate::decision::receipt::Receipt;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
@@ -218,7 +218,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         let waits = self.windows().iter().map(|window| window.wait_nanos(permits, hot, now));
         let (which, retry_nanos) = waits.enumerate().rev().max_by_key(|&(_, wait)| wait)?;
         let window = &self.windows()[which];
-        let forecast = Forecast::Known(Known {
+        let forecast = Forecast::Known(KnownForecast {
             limit: window.limit().get(),
             used: window.used(hot, now),
             reset_nanos: self.reset_nanos(hot, now),
@@ -238,7 +238,7 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             if permits == 0 { self.reset_nanos(hot, now) } else { look.forgotten_nanos };
         let used = look.used.saturating_add(permits);
         let forecast =
-            Forecast::Known(Known { limit: look.limit, used, reset_nanos, retry_nanos: 0 });
+            Forecast::Known(KnownForecast { limit: look.limit, used, reset_nanos, retry_nanos: 0 });
         Grant { permits, forecast }
     }
 

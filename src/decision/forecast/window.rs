@@ -1,7 +1,7 @@
 //! The forecast of a limiter that counts by windows of time.
 
 #[cfg(feature = "alloc")]
-use super::known::Known;
+use super::known::KnownForecast;
 
 /// The counts of the current window and of the previous one, and what they will be worth.
 ///
@@ -14,7 +14,7 @@ use super::known::Known;
 ///
 /// A decision rounds nothing; `used` as an integer is rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct WindowForecast {
     pub(crate) limit: u64,
     /// Permits granted in the current window.
     pub(crate) current: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Counted {
     pub(crate) slides: bool,
 }
 
-impl Counted {
+impl WindowForecast {
     /// Returns whether `permits` more are within the limit.
     #[inline]
     pub(crate) fn fits(&self, permits: u64) -> bool {
@@ -47,8 +47,8 @@ impl Counted {
 
     /// Returns the forecast looked up for a request for `permits`.
     #[cfg(feature = "alloc")]
-    pub(crate) fn known(&self, permits: u64) -> Known {
-        Known {
+    pub(crate) fn known(&self, permits: u64) -> KnownForecast {
+        KnownForecast {
             limit: self.limit,
             used: self.used(),
             reset_nanos: self.wait_nanos(self.limit),
@@ -100,20 +100,20 @@ mod tests {
 
     const LENGTH: u64 = 40;
 
-    fn counted(limit: u64, current: u64, previous: u64, left_nanos: u64) -> Counted {
-        Counted { limit, current, previous, left_nanos, length_nanos: LENGTH, slides: true }
+    fn counted(limit: u64, current: u64, previous: u64, left_nanos: u64) -> WindowForecast {
+        WindowForecast { limit, current, previous, left_nanos, length_nanos: LENGTH, slides: true }
     }
 
     /// Moves the time forward, one nanosecond after the other.
-    fn after(counted: Counted, wait_nanos: u64) -> Counted {
+    fn after(counted: WindowForecast, wait_nanos: u64) -> WindowForecast {
         (0..wait_nanos).fold(counted, |counted, _| match counted.left_nanos {
-            0 | 1 => Counted {
+            0 | 1 => WindowForecast {
                 current: 0,
                 previous: if counted.slides { counted.current } else { 0 },
                 left_nanos: LENGTH,
                 ..counted
             },
-            left => Counted { left_nanos: left - 1, ..counted },
+            left => WindowForecast { left_nanos: left - 1, ..counted },
         })
     }
 
@@ -124,7 +124,8 @@ mod tests {
                 for (current, previous) in (0..=6).flat_map(|a| (0..=6).map(move |b| (a, b))) {
                     for left in (1..=LENGTH).step_by(3) {
                         let previous = if slides { previous } else { 0 };
-                        let state = Counted { slides, ..counted(limit, current, previous, left) };
+                        let state =
+                            WindowForecast { slides, ..counted(limit, current, previous, left) };
                         for permits in 1..=limit {
                             let wait = state.wait_nanos(permits);
                             assert!(after(state, wait).fits(permits), "{state:?} {permits} {wait}");
@@ -151,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_largest_counts_and_lengths_do_not_overflow() {
-        let widest = Counted {
+        let widest = WindowForecast {
             limit: u64::MAX,
             current: u64::MAX,
             previous: u64::MAX,

@@ -2,7 +2,7 @@
 
 /// The limit, the use and the waits of a limiter that looked them up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct KnownForecast {
     pub(crate) limit: u64,
     /// Permits that count now; more than the limit if that was lowered.
     pub(crate) used: u64,

@@ -11,7 +11,7 @@ use crate::time::units;
 /// In the units of the limiter at the time of the decision; everything that needs a division is
 /// computed on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Accrued {
+pub(crate) struct BucketForecast {
     /// Balance after the decision; negative for a debt.
     pub(crate) balance: i64,
     pub(crate) capacity: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Accrued {
     pub(crate) apart_nanos: u64,
 }
 
-impl Accrued {
+impl BucketForecast {
     /// Returns the least wait after which the balance is `wanted` or more, if no other permits are
     /// taken.
     pub(super) fn wait_for(&self, wanted: i64) -> Duration {
