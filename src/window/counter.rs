@@ -40,16 +40,16 @@ pub(crate) mod aligned;
 pub(crate) mod by_calendar;
 pub(crate) mod from_first;
 mod outcome;
+mod show;
 pub(crate) mod sliding;
 
 use core::fmt;
 
 use crate::config::error::ConfigError;
-use crate::config::text::quoted::Quoted;
 use crate::contention::{Contender, HotWord};
-use crate::decision::counted::Counted;
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
@@ -78,7 +78,7 @@ pub(crate) trait WindowCounter {
     fn at(&self, word: u64, now: &Self::Now) -> Option<u64>;
 
     /// Decodes `word`, brought forward.
-    fn counted(&self, word: u64, now: &Self::Now) -> Counted;
+    fn counted(&self, word: u64, now: &Self::Now) -> WindowForecast;
 
     /// Returns `word`, brought forward, with `permits` more, which are within the limit.
     fn plus(&self, word: u64, permits: u64, now: &Self::Now) -> u64;
@@ -185,7 +185,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         // If nothing is available, the denial is that of one permit.
-        let there = |counted: &Counted| counted.limit.saturating_sub(counted.used()).max(1);
+        let there = |counted: &WindowForecast| counted.limit.saturating_sub(counted.used()).max(1);
         self.spend::<true>(|counted| permits.min(there(counted))).map(|granted| granted.grant)
     }
 
@@ -225,17 +225,6 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         // memory.
         // MODEL: `a_window_admits_no_more_than_its_limit`.
         (self.word.load(Relaxed), now)
-    }
-
-    /// Adds the limit and the permits that remain to the output of `Debug`. Heals nothing: counts
-    /// too far ahead of the clock are shown as they would be healed.
-    pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
-        let (seen, now) = self.glance();
-        let word = self.counter.at(seen, &now).unwrap_or_else(|| self.counter.moved(seen, &now));
-        let counted = self.counter.counted(word, &now);
-        let remaining = counted.limit.saturating_sub(counted.used());
-        shown.field("limit", &Quoted(ShownLimit { counter: &self.counter, limit: counted.limit }));
-        shown.field("remaining", &remaining);
     }
 
     /// Forgets all earlier grants.
@@ -279,7 +268,10 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     /// Spends the permits that `ask` chooses from the counts, if `SPEND`. Inlined as far as
     /// the first attempt.
     #[inline(always)]
-    fn spend<const SPEND: bool>(&self, ask: impl Fn(&Counted) -> u64) -> Result<Granted, Denied> {
+    fn spend<const SPEND: bool>(
+        &self,
+        ask: impl Fn(&WindowForecast) -> u64,
+    ) -> Result<Granted, Denied> {
         let now = self.counter.now(self.clock.now_nanos());
         let seen = self.load();
         match self.attempt::<SPEND>(seen, &now, &ask, None) {
@@ -294,7 +286,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         &self,
         mut missed: Miss,
         mut now: T::Now,
-        ask: impl Fn(&Counted) -> u64,
+        ask: impl Fn(&WindowForecast) -> u64,
     ) -> Result<Granted, Denied> {
         let mut contender = self.word.contender();
         loop {
@@ -324,7 +316,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         &self,
         seen: u64,
         now: &T::Now,
-        ask: &impl Fn(&Counted) -> u64,
+        ask: &impl Fn(&WindowForecast) -> u64,
         contender: Option<&mut Contender<'_>>,
     ) -> Attempt {
         let Some(word) = self.counter.at(seen, now) else {
@@ -332,8 +324,8 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         };
         let counted = self.counter.counted(word, now);
         let permits = ask(&counted);
-        let after = Counted { current: counted.current.saturating_add(permits), ..counted };
-        let grant = Grant { permits, forecast: Forecast::Counted(after) };
+        let after = WindowForecast { current: counted.current.saturating_add(permits), ..counted };
+        let grant = Grant { permits, forecast: Forecast::Window(after) };
         if permits == 0 {
             return Attempt::Answered(Ok(Granted { grant, seen, written: seen }));
         }
@@ -394,27 +386,5 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
                 Err(found) => seen = found,
             }
         }
-    }
-}
-
-/// The limit of a counter, as it displays it.
-struct ShownLimit<'a, T> {
-    counter: &'a T,
-    limit: u64,
-}
-
-impl<T: WindowCounter> fmt::Display for ShownLimit<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.counter.show_limit(self.limit, f)
-    }
-}
-
-impl<T: fmt::Debug, C> fmt::Debug for CounterCore<T, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CounterCore")
-            .field("word", &self.word)
-            .field("counter", &self.counter)
-            .field("healed", &self.healed)
-            .finish_non_exhaustive()
     }
 }

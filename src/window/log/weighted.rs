@@ -21,20 +21,21 @@
 //! back along the log, so all entries after that one, and only those, can be in a
 //! span that ends with the new one. ∎
 
+mod show;
+
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::bits::Field;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
-use crate::decision::known::Known;
 use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
-use crate::window::limit::{self, Limit, check_between, check_max};
+use crate::window::limit::{Limit, check_between, check_max};
 
 use super::dates::Dates;
 use super::entry_ring::{EntryRing, Head, LAP};
@@ -251,12 +252,6 @@ impl<C: Clock> WeightedLog<C> {
         }
     }
 
-    /// Adds the limit and the permits that remain to the output of `Debug`.
-    pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
-        let used = self.read_at(self.tape.now_nanos(), |view| view.limit - view.room());
-        limit::show(shown, (self.limit.get(), self.window_nanos), used);
-    }
-
     /// Returns the value that `read` computes from the log as it was at one moment.
     fn read<T>(&self, read: impl Fn(&View) -> T) -> T {
         let mut now_nanos = self.tape.now_nanos();
@@ -321,7 +316,7 @@ impl<C: Clock> WeightedLog<C> {
         let forecast = |used, last: u64, retry_nanos| {
             let left_nanos = self.dates.left_nanos(last, view.now_nanos);
             let reset_nanos = if used == 0 { 0 } else { left_nanos };
-            Forecast::Known(Known { limit: view.limit, used, reset_nanos, retry_nanos })
+            Forecast::Known(KnownForecast { limit: view.limit, used, reset_nanos, retry_nanos })
         };
         if permits > view.limit {
             return Err(Denied::TooLarge { limit: view.limit, which: 0 });
@@ -371,15 +366,6 @@ impl<C: Clock> WeightedLog<C> {
     #[inline]
     fn at(&self, number: u64) -> u64 {
         self.dates.of(self.tape.entry(number))
-    }
-}
-
-impl<C> fmt::Debug for WeightedLog<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WeightedLog")
-            .field("limit", &self.limit)
-            .field("tape", &self.tape)
-            .finish_non_exhaustive()
     }
 }
 

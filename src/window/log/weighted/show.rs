@@ -1,0 +1,25 @@
+//! The output of `Debug` of a weighted log.
+
+use core::fmt;
+
+use crate::time::clock::Clock;
+use crate::window::limit;
+
+use super::WeightedLog;
+
+impl<C: Clock> WeightedLog<C> {
+    /// Adds the limit and the permits that remain to the output of `Debug`.
+    pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
+        let used = self.read_at(self.tape.now_nanos(), |view| view.limit - view.room());
+        limit::show(shown, (self.limit.get(), self.window_nanos), used);
+    }
+}
+
+impl<C> fmt::Debug for WeightedLog<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeightedLog")
+            .field("limit", &self.limit)
+            .field("tape", &self.tape)
+            .finish_non_exhaustive()
+    }
+}
