@@ -151,10 +151,9 @@ pub(super) fn with_space_for<'k, K: ?Sized + 'k>(
     Vec::with_capacity(keys.size_hint().0.min(1 << 16))
 }
 
-/// Writes the methods for a store that has them all as its own; those that concern the store as a
-/// whole are those of `self.$whole`, if that is named.
-macro_rules! by_its_own_methods {
-    ($Key:ident $(, $whole:ident)?) => {
+/// Writes the verbs that a store has as its own.
+macro_rules! own_verbs {
+    ($Key:ident) => {
         #[inline]
         fn try_acquire(&self, key: &$Key, permits: u64) -> Result<Grant, Denied> {
             self.try_acquire(key, permits)
@@ -176,29 +175,34 @@ macro_rules! by_its_own_methods {
         fn peek(&self, key: &$Key, permits: u64) -> Result<Grant, Denied> {
             self.peek(key, permits)
         }
+    };
+}
 
+/// Writes the methods that concern the whole store, which is `self`, or `self.$store`.
+macro_rules! administration {
+    ($Key:ident $(, $store:ident)?) => {
         fn reset(&self, key: &$Key) {
-            self$(.$whole)?.reset(key);
+            self$(.$store)?.reset(key);
         }
 
         fn remove(&self, key: &$Key) -> bool {
-            self$(.$whole)?.remove(key)
+            self$(.$store)?.remove(key)
         }
 
         fn len(&self) -> usize {
-            self$(.$whole)?.len()
+            self$(.$store)?.len()
         }
 
         fn sweep(&self) -> usize {
-            self$(.$whole)?.sweep()
+            self$(.$store)?.sweep()
         }
 
         fn memory_bytes(&self) -> usize {
-            self$(.$whole)?.memory_bytes()
+            self$(.$store)?.memory_bytes()
         }
 
         fn healed(&self) -> u64 {
-            self$(.$whole)?.healed()
+            self$(.$store)?.healed()
         }
     };
 }
@@ -213,7 +217,8 @@ where
     O: Observe<Q>,
     Self: Send + Sync,
 {
-    by_its_own_methods!(Q);
+    own_verbs!(Q);
+    administration!(Q);
 }
 
 impl<K, S, C, O> KeyedLimiter<K> for KeyTable<K, S, C, O>
@@ -224,7 +229,8 @@ where
     O: Observe<K>,
     Self: Send + Sync,
 {
-    by_its_own_methods!(K);
+    own_verbs!(K);
+    administration!(K);
 }
 
 impl<K, S, C, O> KeyedLimiter<K> for TableTier<'_, K, S, C, O>
@@ -235,31 +241,12 @@ where
     O: Observe<K>,
     Self: Send + Sync,
 {
-    by_its_own_methods!(K, table);
+    own_verbs!(K);
+    administration!(K, table);
 }
 
 impl<K: ?Sized, S: KeyStore<K> + KeyedLimiter<K>> KeyedLimiter<K> for HotKeys<S> {
-    #[inline]
-    fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
-        self.try_acquire(key, permits)
-    }
-
-    fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
-        self.try_acquire_up_to(key, permits)
-    }
-
-    fn try_acquire_batch_with(
-        &self,
-        keys: &mut dyn Iterator<Item = &K>,
-        permits: u64,
-        answer: &mut dyn FnMut(usize, Result<Grant, Denied>),
-    ) {
-        self.try_acquire_batch_with(keys, permits, answer);
-    }
-
-    fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
-        self.peek(key, permits)
-    }
+    own_verbs!(K);
 
     fn reset(&self, key: &K) {
         self.reset(key);

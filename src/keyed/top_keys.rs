@@ -34,12 +34,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crossbeam_utils::CachePadded;
 
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
 use crate::thread_index::{MAX_PLACES, thread_index};
-
-use crate::decision::denied::Denied;
-use crate::decision::grant::Grant;
 
 use super::observe::Observe;
 

@@ -5,7 +5,7 @@
 //! how many permits fit. So a change writes one word, that of the tier, and no key's; and a key
 //! that changes its quota is like a key that changes its tier, which it may do at each call.
 //!
-//! # What a call under way does
+//! # Calls under way
 //!
 //! A call loads the word of its tier once, and is decided by what it loaded: never by parts of two
 //! quotas. A call that began before the change returned may be decided by the old one, even if it
@@ -109,9 +109,9 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     /// granted: together they take at most the span, and the longer of the two fills. Of two
     /// concurrent changes one is left in force.
     ///
-    /// What a table can change to is decided when it is made: the longest time from empty to full,
-    /// and the tick, of which a permit has to take a whole number. A half of the rate, a third and
-    /// so on always will; twice, four times and eight times the rate will for bursts up to 2,048
+    /// The longest time from empty to full is fixed when the table is made, and so is the tick, of
+    /// which a permit has to take a whole number. A half of the rate, a third and so on always
+    /// will; twice, four times and eight times the rate will for bursts up to 2,048
     /// and up to 8 million a second, in a table of one tier. If the quotas that may come are known,
     /// name them to [`room_for`](KeyTableBuilder::room_for); if not, ask
     /// [`rate_up_to`](KeyTable::rate_up_to).
