@@ -165,3 +165,15 @@ fn an_unlimited_limiter_grants_all_and_is_always_idle() {
     limiter.reset();
     assert!(limiter.is_idle());
 }
+
+#[test]
+fn a_gate_tells_how_often_its_limiter_healed() {
+    let clock = ManualClock::new();
+    clock.advance(Duration::from_secs(100));
+    let gate = Gate::new(bucket(&clock));
+    gate.try_acquire(5).unwrap();
+    clock.rewind(Duration::from_secs(10));
+    assert!(gate.try_acquire(5).is_ok());
+    gate.set(GateMode::Open);
+    assert_eq!((gate.healed(), gate.limiter().healed()), (1, 1));
+}

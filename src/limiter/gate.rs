@@ -1,8 +1,8 @@
 //! A switch in front of a limiter: limiting, open or closed, changed while it is in use.
 
-use crate::decision::counted::Counted;
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::sync::Ordering::{Acquire, Release};
@@ -103,8 +103,8 @@ impl Word for GateMode {
 /// A denial by a closed gate has no [`retry_after`](Denied::retry_after), because time alone
 /// does not open it.
 ///
-/// The verbs do what the limiter's do, and block and allocate as those do. An open or a closed
-/// gate is lock-free, does not allocate, and reads no clock. The gate itself costs each call one
+/// A gate is called through the trait [`Limiter`], and its calls block and allocate as the
+/// limiter's do. An open or a closed gate is lock-free, does not allocate, and reads no clock. The gate itself costs each call one
 /// load of a word that only changes of the mode write.
 ///
 /// # Accuracy
@@ -131,7 +131,7 @@ impl Word for GateMode {
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{Gate, GateMode, TokenBucket, quota};
+/// use sluicegate::{Gate, GateMode, Limiter, TokenBucket, quota};
 ///
 /// let gate = Gate::new(TokenBucket::new(quota!(5 / second)));
 /// assert!(gate.try_acquire(6).is_err());
@@ -169,7 +169,7 @@ impl<L> Gate<L> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{Gate, GateMode, Unlimited};
+    /// use sluicegate::{Gate, GateMode, Limiter, Unlimited};
     ///
     /// // Nothing may pass until somebody opens it, and then everything.
     /// let gate = Gate::with_mode(Unlimited, GateMode::Closed);
@@ -180,69 +180,6 @@ impl<L> Gate<L> {
     #[must_use]
     pub fn with_mode(limiter: L, mode: GateMode) -> Gate<L> {
         Gate { mode: AtomicWord::new(mode), first: mode, limiter }
-    }
-}
-
-impl<L: Limiter> Gate<L> {
-    /// Takes all of `permits` or none, as the mode says.
-    ///
-    /// # Errors
-    ///
-    /// The limiter's error, or [`Denied::TooLarge`] with a limit of 0 if the gate is closed.
-    #[doc(alias = "check", alias = "allow")]
-    #[inline]
-    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        match self.mode() {
-            GateMode::Limiting => self.limiter.try_acquire(permits),
-            GateMode::Open => Unlimited.try_acquire(permits),
-            GateMode::Closed => closed(permits),
-        }
-    }
-
-    /// Takes as many of `permits` as are available, at least one, as the mode says. An open gate
-    /// grants all of them.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`try_acquire`](Gate::try_acquire), if not even one is available.
-    pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        match self.mode() {
-            GateMode::Limiting => self.limiter.try_acquire_up_to(permits),
-            GateMode::Open => Unlimited.try_acquire_up_to(permits),
-            GateMode::Closed => closed(permits),
-        }
-    }
-
-    /// Returns the answer that [`try_acquire`](Gate::try_acquire) would give now. Takes nothing.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`try_acquire`](Gate::try_acquire).
-    pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        match self.mode() {
-            GateMode::Limiting => self.limiter.peek(permits),
-            GateMode::Open => Unlimited.peek(permits),
-            GateMode::Closed => closed(permits),
-        }
-    }
-
-    /// Does the same as [`try_acquire`](Gate::try_acquire), and returns a [`Receipt`]. One of an
-    /// open gate can always be given back, and changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`try_acquire`](Gate::try_acquire).
-    pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        match self.mode() {
-            GateMode::Limiting => self.limiter.try_acquire_revocable(permits),
-            GateMode::Open => Ok(Receipt::free(unused(permits, u64::MAX))),
-            GateMode::Closed => closed(permits).map(Receipt::free),
-        }
-    }
-
-    /// Makes the limiter full again, in any mode. The mode stays.
-    pub fn reset(&self) {
-        self.limiter.reset();
     }
 }
 
@@ -281,37 +218,64 @@ impl<L> Gate<L> {
 impl<L: Limiter> Limiter for Gate<L> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        Gate::try_acquire(self, permits)
+        match self.mode() {
+            GateMode::Limiting => self.limiter.try_acquire(permits),
+            GateMode::Open => Unlimited.try_acquire(permits),
+            GateMode::Closed => closed(permits),
+        }
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        Gate::try_acquire_up_to(self, permits)
+        match self.mode() {
+            GateMode::Limiting => self.limiter.try_acquire_up_to(permits),
+            GateMode::Open => Unlimited.try_acquire_up_to(permits),
+            GateMode::Closed => closed(permits),
+        }
     }
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        Gate::peek(self, permits)
+        match self.mode() {
+            GateMode::Limiting => self.limiter.peek(permits),
+            GateMode::Open => Unlimited.peek(permits),
+            GateMode::Closed => closed(permits),
+        }
     }
 
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        Gate::try_acquire_revocable(self, permits)
+        match self.mode() {
+            GateMode::Limiting => self.limiter.try_acquire_revocable(permits),
+            GateMode::Open => Unlimited.try_acquire(permits).map(Receipt::free),
+            GateMode::Closed => closed(permits).map(Receipt::free),
+        }
     }
 
+    /// Makes the limiter full again, in any mode. The mode stays.
     fn reset(&self) {
-        Gate::reset(self);
+        self.limiter.reset();
     }
 
     // A gate that was set by hand would not come back as it is if a store dropped it.
     fn is_idle(&self) -> bool {
         self.mode() == self.first && self.limiter.is_idle()
     }
+
+    fn healed(&self) -> u64 {
+        self.limiter.healed()
+    }
 }
 
 /// Returns a grant of `permits` by a limiter of which nothing is ever used.
 #[inline]
 fn unused(permits: u64, limit: u64) -> Grant {
-    let counted =
-        Counted { limit, current: 0, previous: 0, left_nanos: 0, length_nanos: 1, slides: false };
-    Grant { permits, forecast: Forecast::Counted(counted) }
+    let counted = WindowForecast {
+        limit,
+        current: 0,
+        previous: 0,
+        left_nanos: 0,
+        length_nanos: 1,
+        slides: false,
+    };
+    Grant { permits, forecast: Forecast::Window(counted) }
 }
 
 /// Returns the answer of a closed gate.
