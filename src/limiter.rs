@@ -50,6 +50,7 @@ mod fixed_window;
 mod gate;
 mod gcra;
 mod leaky_bucket;
+mod lease_verbs;
 #[cfg(feature = "alloc")]
 mod multi_window;
 mod sliding_counter;

@@ -92,7 +92,7 @@ impl<C: Clock> Gcra<C> {
 verbs!(
     Gcra,
     show_cells,
-    "Gcra::with_clock(Duration::from_millis(500), Duration::from_millis(500), &clock)?"
+    "Gcra::with_clock(std::time::Duration::from_millis(500), std::time::Duration::from_millis(500), &clock)?"
 );
 
 impl<C: Clock> Gcra<C> {

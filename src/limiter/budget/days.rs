@@ -4,12 +4,12 @@ use core::fmt;
 use core::ops::Range;
 use core::time::Duration;
 
-use crate::decision::counted::Counted;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::known::KnownForecast;
+use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
-use crate::decision::known::Known;
 use crate::decision::receipt::Receipt;
 use crate::time::calendar::Calendar;
 use crate::time::calendar::day_amounts::Schedule;
@@ -117,7 +117,7 @@ impl<C: Clock> Days<C> {
         let counted = match denied {
             // Every day has enough.
             Denied::Wait(_) if permits <= self.schedule().least() => return Some(denied),
-            Denied::Wait(Shortfall { forecast: Forecast::Counted(counted), .. }) => counted,
+            Denied::Wait(Shortfall { forecast: Forecast::Window(counted), .. }) => counted,
             _ => {
                 let most = self.schedule().most();
                 if permits > most {
@@ -137,7 +137,7 @@ impl<C: Clock> Days<C> {
         let Some(start) = self.core.counter().first_with(permits, next_nanos) else {
             return Some(Denied::TooLarge { limit: self.schedule().most(), which: 0 });
         };
-        let window = Known {
+        let window = KnownForecast {
             limit: counted.limit,
             used: counted.used(),
             reset_nanos: counted.wait_nanos(counted.limit),
@@ -152,9 +152,9 @@ impl<C: Clock> Days<C> {
     }
 
     /// Returns the counts of the present day.
-    fn present(&self) -> Option<Counted> {
+    fn present(&self) -> Option<WindowForecast> {
         match self.core.peek(0).ok()?.forecast {
-            Forecast::Counted(counted) => Some(counted),
+            Forecast::Window(counted) => Some(counted),
             _ => None,
         }
     }
