@@ -10,7 +10,6 @@ for features in "" alloc std quanta keyed "huge-pages,keyed" serde "std,serde" c
     echo "features: ${features:-none}"
     cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
 done
-cargo test -q -p sluicegate --lib --no-default-features
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
 

@@ -91,7 +91,7 @@ ci/miri.sh
 step "benches: each runs once"
 # As the tests are built: nothing is timed here, and a release build of all peers takes
 # longer than all that is run.
-cargo test -p sluicegate-benches --benches
+cargo test -p sluicegate-benches --bench '*'
 cargo run -q -p sluicegate-benches --bin costs >/dev/null
 cargo run -q -p sluicegate-benches --bin contend -- --json --ms 2 --rounds 1 --retries 0 --keys 1000 >/dev/null
 

@@ -69,7 +69,7 @@ pub fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
 /// If `model` does.
 #[cfg(not(sluicegate_loom))]
 pub fn check(_preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
-    for start in 0..300 {
+    for start in 0..100 {
         START.set(start);
         model();
     }
