@@ -21,6 +21,8 @@ use sluicegate::*;
 
 #[path = "hot_keys/accuracy.rs"]
 mod accuracy;
+#[path = "support/allocator.rs"]
+mod allocator;
 #[path = "hot_keys/bound.rs"]
 mod bound;
 #[path = "support/cases.rs"]
@@ -31,6 +33,8 @@ mod changes;
 mod chosen;
 #[path = "hot_keys/clocks.rs"]
 mod clocks;
+#[path = "support/observer.rs"]
+mod observer;
 #[path = "hot_keys/random.rs"]
 mod random;
 #[path = "hot_keys/seats.rs"]

@@ -5,8 +5,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use sluicegate::*;
 
 use super::chosen::Chosen;
+use super::observer::Told;
 use super::subject::{Hot, Kind, heat, rivals, take_all, with, with_each};
-use super::told::Told;
 use super::{MS, Open, QUOTA, SECOND};
 
 /// Of a key that is its own hash.
@@ -222,7 +222,7 @@ fn a_key_that_starts_again_because_the_clock_was_set_back_has_no_more_on_top_tha
 #[test]
 fn an_observer_is_told_of_a_request_for_nothing_only_if_the_store_tells_it() {
     let clock = Chosen::at(SECOND);
-    let told = Told::default();
+    let told = Told::<u64>::default();
     let count = || told.0.lock().unwrap().len();
     let table = KeyTable::builder_with(QUOTA, Open::default(), &clock).observer(&told);
     let limiter = HotKeys::with_places(table.memory(640).unwrap(), 1).unwrap();
@@ -235,7 +235,7 @@ fn an_observer_is_told_of_a_request_for_nothing_only_if_the_store_tells_it() {
 #[test]
 fn a_keyed_store_and_its_hot_keys_tell_the_same_of_a_request_for_nothing() {
     let clock = Chosen::at(SECOND);
-    let told = Told::default();
+    let told = Told::<u64>::default();
     let count = || told.0.lock().unwrap().len();
     let buckets = Buckets::with_clock(QUOTA, &clock);
     let keyed = Keyed::<u64, _>::builder(buckets).observer(&told).build().unwrap();
