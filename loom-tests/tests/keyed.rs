@@ -29,11 +29,11 @@ const NOW: u64 = 10 * SECOND;
 /// by the next new key; and the time between is more than clocks may differ.
 const LATER: u64 = NOW + 3 * SECOND;
 
-/// Of one shard, of which each new key looks at all keys.
+/// Keys of one shard, in which each new key looks at all keys.
 const KEY: u64 = 0;
 const GUEST: u64 = 2;
 
-/// Of the other shard.
+/// A key of the other shard.
 const ELSEWHERE: u64 = 1;
 
 /// A call, or what happens between two.
@@ -41,7 +41,7 @@ const ELSEWHERE: u64 = 1;
 enum Call {
     Ask(u64, u64),
     AskUpTo(u64, u64),
-    /// Of one permit for each.
+    /// Asks for one permit for each.
     Batch(&'static [&'static u64]),
     Remove(u64),
     SetClock(u64),

@@ -3,7 +3,7 @@
 //! interleaving:
 //!
 //! * calls at the same time are answered as if one came after the other, in
-//!   whatever tick each is, whoever turns the ring and whoever helps;
+//!   whatever tick each is, and whichever of them turns the ring or helps;
 //! * what is left is counted as such, in this tick and in the next ones;
 //! * time goes on from the tick of the word, once, if that is too far ahead of the
 //!   clock, and else never;
