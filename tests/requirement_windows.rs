@@ -1,6 +1,6 @@
 //! The worked examples of what the windows were asked to do, as tests.
 //!
-//! As `requirements.rs`, of sliding and fixed windows, logs, counters and budgets:
+//! The same as `requirements.rs` for sliding and fixed windows, logs, counters and budgets:
 //! one test for each example, with the rule in a comment. Waiting callers, keys, files
 //! of policies, Redis and HTTP belong to other packages.
 //!
@@ -226,7 +226,7 @@ fn a_counter_at_5_75_of_7_allows_one_more_and_not_two() {
 }
 
 /// Rule: every algorithm has an instance with defaults, and constructors of a limit
-/// and a duration; whoever uses them need not know which it is.
+/// and a duration; a caller need not know which it is.
 #[test]
 fn every_algorithm_is_made_of_a_limit_and_a_duration_and_used_as_one() {
     let clock = ManualClock::new();

@@ -1,4 +1,4 @@
-//! What is promised at the edges, each with the smallest case that shows it.
+//! The promises at the edges, each with the smallest case that shows it.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -9,7 +9,7 @@ use super::observer::Told;
 use super::subject::{Hot, Kind, heat, rivals, take_all, with, with_each};
 use super::{MS, Open, QUOTA, SECOND};
 
-/// Of a key that is its own hash.
+/// A hasher whose hash of a key is the key.
 type Plain = BuildHasherDefault<Itself>;
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ impl Hasher for Itself {
     }
 }
 
-/// Of keys that all have one hash.
+/// A hasher that gives all keys one hash.
 type Same = BuildHasherDefault<One>;
 
 #[derive(Default)]
@@ -161,7 +161,7 @@ fn no_key_is_refused_for_what_another_was_refused() {
     let limiter = HotKeys::with_places(keyed, 1).unwrap();
     heat(&limiter, 0, key);
     take_all(&limiter, &[0], key);
-    // Who comes first is told how much the seat was used until now.
+    // The first call finds out how much the seat was used until now.
     (0..64).for_each(|_| assert!(limiter.ask_at(0, other, 0).is_ok()));
     heat(&limiter, 0, other);
     assert_eq!(limiter.store().peek(&other, 0).unwrap().remaining(), 400);

@@ -1,4 +1,5 @@
-//! What an observer is told, what can be shown, what is refused, and that nothing is allocated.
+//! Observers are told of each call, set-ups out of range are refused, nothing is allocated, and
+//! the keys can be shared, shown and looked up in any borrowed form.
 
 use std::hint::black_box;
 

@@ -1,11 +1,11 @@
-//! What a table must answer: one bucket for each key, exact in whole numbers.
+//! The answers that a table must give: one bucket for each key, exact in whole numbers.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use sluicegate::*;
 
-/// What is said of a decision, in full.
+/// An answer in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Granted {

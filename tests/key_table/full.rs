@@ -1,4 +1,4 @@
-//! A table without room: who is refused, for how long, and who is not disturbed.
+//! A table without room: the keys that are refused, for how long, and those left undisturbed.
 
 use std::time::Duration;
 

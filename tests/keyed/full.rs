@@ -1,4 +1,4 @@
-//! What becomes of a key for which there is no room.
+//! Keys for which there is no room.
 
 use std::hash::RandomState;
 use std::sync::Barrier;

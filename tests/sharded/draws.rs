@@ -1,4 +1,4 @@
-//! How much is drawn at once, as seen from outside: a permit that a shard has is granted
+//! The size of draws, as seen from outside: a permit that a shard has is granted
 //! without the clock being read, and one that has to be drawn is not.
 
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn burst_of(burst: u64) -> Quota {
     Quota::new(rate!(1 / second)).with_burst(burst).unwrap()
 }
 
-/// What the table in the documentation of `Sharded` says.
+/// Returns the draw by the table in the documentation of `Sharded`.
 fn draw_of(in_root: u64, shards: usize, last: u64) -> u64 {
     let share = in_root / 4 / shards as u64;
     if share < 4 { 1 } else { share.min(1_024).min(2 * last.max(8)) }
@@ -104,8 +104,8 @@ fn a_shard_draws_twice_as_much_each_time_and_tells_what_it_has_left() {
     }
 }
 
-/// How often 600 grants read the clock, if before each `refused` permits are asked for, beside a
-/// lease of 5,000.
+/// Returns the number of readings that 600 grants make of the clock beside a lease of 5,000, if
+/// `refused` permits are asked for before each.
 fn readings_beside(refused: Option<u64>) -> u64 {
     let clock = Counted::at(0);
     let limiter = sharded(quota!(1_000 / second, burst 15_000), 4, &clock);

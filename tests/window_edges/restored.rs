@@ -1,4 +1,4 @@
-//! What was granted, saved and restored.
+//! Grants that are saved and restored.
 
 use std::time::Duration;
 
