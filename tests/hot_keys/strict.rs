@@ -94,43 +94,40 @@ fn a_wait_is_enough_if_what_is_in_the_seat_is_lost_before() {
     }
 }
 
-#[test]
-fn a_wait_is_enough_if_time_passes_within_the_call_that_was_refused() {
+/// Has limiters refuse a permit that takes 3.6 seconds to earn, in a call between whose readings
+/// `step_nanos` pass.
+fn refuse_slowly(step_nanos: u64, check: impl Fn(Kind, &dyn Hot, &Chosen)) {
     for kind in [Kind::Keyed, Kind::Table] {
         let clock = Chosen::at(SECOND);
         with(kind, quota!(1_000 / hour), 2, &clock, |limiter| {
             heat(limiter, 0, 1);
             take_all(limiter, &[0], 1);
             limiter.touch();
-            // Between two readings.
-            clock.step(100 * MS);
+            clock.step(step_nanos);
             assert!(limiter.ask_at(0, 1, 1).is_err());
             clock.step(0);
-            let remembered = limiter.ask_at(0, 1, 1).unwrap_err();
-            clock.pass(remembered.retry_after().unwrap().as_nanos() as u64);
-            let again = limiter.ask_at(0, 1, 1);
-            assert!(again.is_ok(), "{kind:?}: {:?} more", again.unwrap_err().retry_after());
+            check(kind, limiter, &clock);
         });
     }
 }
 
-/// More than the wait that the call ends with.
+#[test]
+fn a_wait_is_enough_if_time_passes_within_the_call_that_was_refused() {
+    refuse_slowly(100 * MS, |kind, limiter, clock| {
+        let remembered = limiter.ask_at(0, 1, 1).unwrap_err();
+        clock.pass(remembered.retry_after().unwrap().as_nanos() as u64);
+        let again = limiter.ask_at(0, 1, 1);
+        assert!(again.is_ok(), "{kind:?}: {:?} more", again.unwrap_err().retry_after());
+    });
+}
+
+/// More time passes than the wait that the call ends with.
 #[test]
 fn a_denial_is_not_remembered_if_its_time_has_passed_within_the_call() {
-    for kind in [Kind::Keyed, Kind::Table] {
-        let clock = Chosen::at(SECOND);
-        with(kind, quota!(1_000 / hour), 2, &clock, |limiter| {
-            heat(limiter, 0, 1);
-            take_all(limiter, &[0], 1);
-            limiter.touch();
-            // Between two readings. A permit takes 3.6 seconds.
-            clock.step(1_500 * MS);
-            assert!(limiter.ask_at(0, 1, 1).is_err());
-            clock.step(0);
-            clock.pass(3_600 * MS);
-            assert!(limiter.ask_at(0, 1, 1).is_ok(), "{kind:?}");
-        });
-    }
+    refuse_slowly(1_500 * MS, |kind, limiter, clock| {
+        clock.pass(3_600 * MS);
+        assert!(limiter.ask_at(0, 1, 1).is_ok(), "{kind:?}");
+    });
 }
 
 #[test]
