@@ -103,7 +103,7 @@ fn weeks_begin_on_the_day_that_was_chosen() {
     ends(weeks(), "2026-03-30T00:00[Europe/Berlin]", "2026-04-06T00:00[Europe/Berlin]");
     let sundays = weeks().weeks_begin_on(Weekday::Sunday);
     ends(sundays, "2026-03-29T23:00[Europe/Berlin]", "2026-04-05T00:00[Europe/Berlin]");
-    // Whatever day it is: 2026-06-01 is a Monday, so its days modulo 7 are weekdays.
+    // The 1st of June 2026 is a Monday, so a day of that month modulo 7 is its weekday.
     let days = [
         (Weekday::Monday, 1),
         (Weekday::Tuesday, 2),
@@ -294,7 +294,7 @@ fn on_the_systems_clock_the_present_window_is_that_of_now() {
     assert!(Budget::daily(1, "Asia/Kathmandu").unwrap().try_acquire(1).is_ok());
 }
 
-/// How many permits `threads` get that all ask until they are refused.
+/// Returns the number of permits that four threads get, each of which asks until it is refused.
 fn race(limiter: &impl Limiter, meanwhile: impl FnOnce()) -> u64 {
     let granted = AtomicU64::new(0);
     std::thread::scope(|scope| {

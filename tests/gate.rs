@@ -117,7 +117,7 @@ fn several_limiters_with_a_closed_gate_among_them_name_it() {
     assert_eq!(all.try_acquire(1), Err(Denied::TooLarge { limit: 0, which: 1 }));
     assert_eq!(all.try_acquire_up_to(4), Err(Denied::TooLarge { limit: 0, which: 1 }));
     first.set(GateMode::Limiting);
-    // The empty bucket would do with a wait; the gate would not.
+    // A wait would do for the empty bucket, but not for the gate.
     assert_eq!(all.try_acquire(1), Err(Denied::TooLarge { limit: 0, which: 1 }));
 }
 
@@ -139,8 +139,9 @@ fn a_gate_whose_mode_was_changed_is_not_idle() {
     assert!(!closed.is_idle());
 }
 
+#[cfg(feature = "keyed")]
 #[test]
-fn keys_can_be_blocked_or_without_a_limit() {
+fn keys_can_be_blocked_or_unlimited() {
     let each = Each::new(|key: &&str| {
         let mode = match *key {
             "blocked" => GateMode::Closed,

@@ -1,16 +1,17 @@
 //! Keys that have seats, around every store that they can be drawn from. What is checked:
 //!
-//! * who gets a seat, what is drawn for it, and what is answered from it, on a clock that is
-//!   moved by hand;
+//! * the keys that get a seat, the permits that are drawn for it, and the answers from it, on a
+//!   clock that is moved by hand;
 //! * `hot_keys/changes.rs`: that nothing drawn before a change can be taken after it;
-//! * `hot_keys/clocks.rs`: what is good when, by clocks that stand, step back, or differ;
-//! * `hot_keys/told.rs`: what an observer is told, what can be shown, what is refused, and that
-//!   nothing is allocated;
+//! * `hot_keys/clocks.rs`: the time for which drawn permits are good, by clocks that go on, step
+//!   back, or differ;
+//! * `hot_keys/told.rs`: that observers are told of each call, set-ups out of range are refused,
+//!   and nothing is allocated;
 //! * `hot_keys/random.rs`: that of random calls no key gets more than its burst and what it
 //!   earned, in any span of the clock;
 //! * `hot_keys/accuracy.rs`: that it does not get much less either;
 //! * `hot_keys/threads.rs`: the bound, when threads race;
-//! * `hot_keys/strict.rs`: what is promised at the edges.
+//! * `hot_keys/strict.rs`: the promises at the edges.
 //!
 //! `PROPTEST_CASES` deepens the random part.
 #![cfg(feature = "keyed")]
@@ -21,6 +22,8 @@ use sluicegate::*;
 
 #[path = "hot_keys/accuracy.rs"]
 mod accuracy;
+#[path = "support/allocator.rs"]
+mod allocator;
 #[path = "hot_keys/bound.rs"]
 mod bound;
 #[path = "support/cases.rs"]
@@ -31,6 +34,8 @@ mod changes;
 mod chosen;
 #[path = "hot_keys/clocks.rs"]
 mod clocks;
+#[path = "support/observer.rs"]
+mod observer;
 #[path = "hot_keys/random.rs"]
 mod random;
 #[path = "hot_keys/seats.rs"]
@@ -47,12 +52,12 @@ mod told;
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 
-/// What a permit of [`QUOTA`] takes to earn.
+/// The time in which a permit of [`QUOTA`] is earned.
 const EACH: u64 = MS;
 
 const QUOTA: Quota = quota!(1_000 / second);
 
-/// Of a full key, what is not passed over when something is drawn.
+/// The permits that a full key grants at least: draws may pass over the rest.
 const SPARED: u64 = 875;
 
 /// A hasher whose secret everybody knows: each run is the same.

@@ -4,7 +4,8 @@
 //! * that of random calls every answer is that of an exact bucket for each key, to the
 //!   nanosecond, in one tier and in several;
 //! * that a batch answers as single calls do;
-//! * that they are so after changes of the quotas, and that the bound holds across a change;
+//! * that the answers are exact after changes of the quotas too, and that the bound holds across
+//!   a change;
 //! * that a full table refuses the new, not the old, and says for how long;
 //! * that no key is admitted more than its burst and what it has earned, in any span of
 //!   the clock: when calls happen at every point of another, when threads race, when
@@ -58,6 +59,8 @@ mod held_up;
 mod jumps;
 #[path = "key_table/meddled.rs"]
 mod meddled;
+#[path = "support/observer.rs"]
+mod observer;
 #[path = "key_table/races.rs"]
 mod races;
 #[path = "key_table/random.rs"]

@@ -30,6 +30,8 @@ mod full;
 mod held_up;
 #[path = "keyed/memory.rs"]
 mod memory;
+#[path = "support/observer.rs"]
+mod observer;
 #[path = "keyed/races.rs"]
 mod races;
 #[path = "keyed/replay.rs"]
@@ -43,6 +45,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sluicegate::*;
+
+use self::observer::Told;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -279,24 +283,10 @@ fn all_keys_are_iterated_with_their_states() {
     assert_eq!(states, (1..=500).map(|key| (key, 1_000 - key)).collect::<Vec<_>>());
 }
 
-/// Keeps what it is told.
-#[derive(Default)]
-struct Told(Mutex<Vec<Note>>);
-
-/// A key, the permits that were asked for, and the answer.
-type Note = (String, u64, Result<Grant, Denied>);
-
-impl<K: ToString + ?Sized> Observe<K> for Told {
-    fn decided(&self, key: &K, permits: u64, answer: Result<&Grant, &Denied>) {
-        let answer = answer.copied().map_err(|denied| *denied);
-        self.0.lock().unwrap().push((key.to_string(), permits, answer));
-    }
-}
-
 #[test]
 fn an_observer_is_told_of_each_decision_and_the_whole_answer() {
     let clock = ManualClock::new();
-    let told = Told::default();
+    let told = Told::<String>::default();
     let users = Keyed::<String, _>::builder(Buckets::with_clock(quota!(2 / second), &clock))
         .observer(&told)
         .max_keys(1)
@@ -326,9 +316,9 @@ fn an_observer_is_told_of_each_decision_and_the_whole_answer() {
 #[test]
 fn observers_compose_and_each_that_is_there_is_told_once() {
     let clock = ManualClock::new();
-    let told: [Arc<Told>; 4] = Default::default();
+    let told: [Arc<Told<String>>; 4] = Default::default();
     let boxed: Box<dyn Observe<str>> = Box::new(Arc::clone(&told[2]));
-    let nobody: Option<&Told> = None;
+    let nobody: Option<&Told<String>> = None;
     let users = Keyed::<String, _>::builder(Buckets::with_clock(quota!(2 / second), &clock))
         .observer(((&*told[0], Arc::clone(&told[1])), (boxed, (Some(&*told[3]), (nobody, ())))))
         .build()

@@ -1,6 +1,6 @@
 //! Leases of limiters that are one word. The permits of such a lease are admitted when it
 //! is taken, so all of these are about what comes back, and about what must not. At the end,
-//! leases of a `Sharded` that hold their limiter, or all that was asked for.
+//! leases of a `Sharded`: those that own a share of their limiter, and exact ones.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,7 +7,7 @@
 //! * a change to the same quota changes nothing, and one of the burst alone leaves
 //!   the steps of an interval refill where they are.
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::*;
@@ -260,17 +260,14 @@ fn cells_of_the_tolerance_that_others_tell_have_the_same() {
 /// room; the old terms have nothing to cut off when it comes back.
 #[test]
 fn a_lease_that_ends_while_a_change_is_held_up_brings_nothing_back_that_was_cut_off() {
-    // As long as the program, since its own clock has the lease.
-    static LIMITER: OnceLock<Sharded<HeldUp>> = OnceLock::new();
-    let new = || {
-        Sharded::builder(quota!(1 / day, burst 8)).shards(2).clock(HeldUp::at(0)).build().unwrap()
-    };
-    let limiter = LIMITER.get_or_init(new);
-    let clock = limiter.clock();
+    let clock = Arc::new(HeldUp::at(0));
+    let builder = Sharded::builder(quota!(1 / day, burst 8)).shards(2);
+    let limiter = Arc::new(builder.clock(Arc::clone(&clock)).build().unwrap());
     limiter.try_acquire(1).unwrap();
-    let mut lease = limiter.lease(4).unwrap();
+    let mut lease = limiter.lease_owned(4).unwrap();
+    let held_up = Arc::clone(&clock);
     clock.meanwhile(move || {
-        clock.manual.advance(1_000 * SECOND);
+        held_up.manual.advance(1_000 * SECOND);
         assert!(lease.spend(4));
         drop(lease);
     });

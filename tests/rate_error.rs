@@ -1,10 +1,10 @@
-//! How far the admitted rate is from the rate that was asked for. The rates are
+//! The error of the admitted rate against the rate that was asked for. The rates are
 //! those at which an integer number of nanoseconds per token, a float of seconds
 //! since the start, or a remainder dropped at each refill go wrong: by 11 % at
 //! 300 million a second, 67 % of the rate at 3 per 2 seconds. What is checked, for
 //! each of them:
 //!
-//! * over a hundred years, whoever takes all there is gets the rate, to 1 in 10^12;
+//! * over a hundred years, a caller that takes all gets the rate, to 1 in 10^12;
 //!   in fact what is admitted is the exact product, rounded down;
 //! * polling at awkward periods loses nothing, at the start of a limiter's life
 //!   and at its end;

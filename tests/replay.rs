@@ -1,4 +1,4 @@
-//! What fuzzing looks for, on a few thousand inputs that are the same each time.
+//! The properties that fuzzing checks, on a few thousand inputs that are the same each time.
 //!
 //! * Every list of operations is answered as the slow reference answers it.
 //! * No setup panics, and each that is refused says which field is wrong.

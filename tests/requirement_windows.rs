@@ -1,6 +1,6 @@
 //! The worked examples of what the windows were asked to do, as tests.
 //!
-//! As `requirements.rs`, of sliding and fixed windows, logs, counters and budgets:
+//! The same as `requirements.rs` for sliding and fixed windows, logs, counters and budgets:
 //! one test for each example, with the rule in a comment. Waiting callers, keys, files
 //! of policies, Redis and HTTP belong to other packages.
 //!
@@ -33,8 +33,8 @@ fn at(hours: u64, minutes: u64, seconds: u64) -> u64 {
 /// cleared; a request is admitted if and only if the total and the request are
 /// together at most the maximum.
 ///
-/// Our windows count one slot more than make them up, so that no window of the length
-/// admits more: ten slots of a second are those of a window of nine.
+/// A `SlidingWindow` counts one slot more than its length has, so that no window of that
+/// length admits more than the limit. So the ten slots of a second are a window of 9 s here.
 #[test]
 fn a_request_is_admitted_iff_the_slots_and_it_are_within_the_maximum() {
     let clock = ManualClock::new();
@@ -58,9 +58,9 @@ fn a_request_is_admitted_iff_the_slots_and_it_are_within_the_maximum() {
     assert!(allowed > 1_000 && denied > 1_000, "{allowed} allowed, {denied} denied");
 }
 
-/// Rule: who has to wait, waits until the earliest slot expires that is not empty.
+/// Rule: a caller that has to wait waits until the earliest slot expires that is not empty.
 ///
-/// A slot counts until no window of the length can touch it, which is one slot more.
+/// A slot counts until no window of the length overlaps it, which is one slot longer.
 #[test]
 fn a_wait_ends_when_the_earliest_slot_expires_that_is_not_empty() {
     for (limit, slots, expires) in
@@ -189,7 +189,7 @@ fn a_log_of_5_per_minute_drops_at_01_00_30_and_admits_at_01_01_20() {
 /// Rule: the window is a sum of slots, of which the oldest is dropped as a new one
 /// begins. Example: 60 s in 6 slots of 10 s, 10 requests.
 ///
-/// Six slots of 10 s are those of a window of 50 s here (see above).
+/// Six slots of 10 s are a window of 50 s here: one slot more is counted than its length has.
 #[test]
 fn a_window_of_6_slots_of_10_seconds_admits_10_and_frees_a_slot_every_10_seconds() {
     let clock = ManualClock::new();
@@ -226,7 +226,7 @@ fn a_counter_at_5_75_of_7_allows_one_more_and_not_two() {
 }
 
 /// Rule: every algorithm has an instance with defaults, and constructors of a limit
-/// and a duration; whoever uses them need not know which it is.
+/// and a duration; a caller need not know which it is.
 #[test]
 fn every_algorithm_is_made_of_a_limit_and_a_duration_and_used_as_one() {
     let clock = ManualClock::new();

@@ -56,7 +56,7 @@ fn a_minimum_interval_lets_one_pass_and_idle_time_earns_nothing() {
 fn an_interval_that_is_no_whole_number_of_nanoseconds_is_kept_on_average() {
     let clock = ManualClock::new();
     let spaced = LeakyBucket::min_interval_with_clock(rate!(7 / us), &clock);
-    // Whoever asks in every nanosecond gets a permit at the first after each
+    // A caller that asks in every nanosecond gets a permit at the first after each
     // 142.857 ns; what is left of that nanosecond is idle.
     let passed = (0..=1_000).filter(|nanos| {
         clock.set_nanos(*nanos);

@@ -101,9 +101,16 @@ fn op() -> impl Strategy<Value = Op> + Clone {
     ]
 }
 
+/// Makes a limiter with `shards` shards, or, for 0, with as many as suit the machine.
+fn sharded<C: Clock>(quota: Quota, shards: usize, clock: C) -> Sharded<C> {
+    match shards {
+        0 => Sharded::with_clock(quota, clock),
+        shards => Sharded::builder(quota).shards(shards).clock(clock).build().unwrap(),
+    }
+}
+
 fn limiter(setup: Setup, shards: usize, clock: &ManualClock) -> Sharded<&ManualClock> {
-    let limiter = Sharded::builder(setup.quota()).shards(shards).clock(clock).build().unwrap();
-    limiter.starting_with(setup.initial()).unwrap()
+    sharded(setup.quota(), shards, clock).starting_with(setup.initial()).unwrap()
 }
 
 proptest! {

@@ -1,8 +1,8 @@
 //! Limiters as `Debug` shows them. What is checked, to the letter:
 //!
 //! * the quota or the limit in the syntax of its literal, and the permits that remain now;
-//! * a change of the quota, a debt and a clock that goes back are shown, and nothing is healed by
-//!   that.
+//! * a change of the quota, a debt and a clock that goes back are shown, and to show them heals
+//!   nothing.
 
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ fn a_window_of_a_calendar_shows_its_unit() {
 }
 
 #[test]
-fn wrappers_and_stores_show_what_they_hold() {
+fn wrappers_show_what_they_hold() {
     let clock = clock();
     let sharded = Sharded::builder(quota!(1_000 / second)).shards(4).clock(&clock).build().unwrap();
     sharded.try_acquire(100).unwrap();
@@ -114,7 +114,12 @@ fn wrappers_and_stores_show_what_they_hold() {
     assert_eq!(format!("{all:?}"), format!("All {{ limiters: [{five}, {five}] }}"));
     let counted = format!("Counted {{ limiter: {five}, granted: 0, denied: 0, permits: 0 }}");
     assert_eq!(format!("{:?}", Counted::new(window())), counted);
+}
 
+#[cfg(feature = "keyed")]
+#[test]
+fn stores_show_what_they_hold() {
+    let clock = clock();
     let keyed = Keyed::<u64, _>::builder(Buckets::with_clock(quota!(2 / second), &clock));
     let keyed = keyed.max_keys(1_000).build().unwrap();
     keyed.try_acquire(&7, 1).unwrap();
@@ -134,7 +139,7 @@ fn wrappers_and_stores_show_what_they_hold() {
 }
 
 #[test]
-fn to_be_shown_heals_nothing() {
+fn a_limiter_that_is_shown_heals_nothing() {
     let (clock, limit) = (clock(), rate!(5 / minute));
     let bucket = TokenBucket::with_clock(quota!(5 / minute), &clock);
     let fixed = FixedWindow::with_clock(limit, &clock).unwrap();

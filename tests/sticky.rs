@@ -52,6 +52,10 @@ fn asked<L: Limiter>(limiter: L) -> Asked<L> {
     Asked { limiter, times: AtomicU32::new(0) }
 }
 
+fn sticky<L: Limiter, C: Clock>(limiter: L, places: usize, clock: C) -> Sticky<L, C> {
+    Sticky::builder(limiter).places(places).clock(clock).build().unwrap()
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Acquire(u64),
@@ -129,11 +133,11 @@ proptest! {
     })]
 
     #[test]
-    fn who_remembers_decides_as_who_does_not(ops in vec(op(), 1..60), kind in 0..4) {
+    fn a_sticky_limiter_decides_as_the_one_that_it_wraps(ops in vec(op(), 1..60), kind in 0..4) {
         let clock = ManualClock::at(5_000_000_000);
         macro_rules! check {
             ($make:expr) => {{
-                let (plain, sticky) = ($make, Sticky::builder($make).places(4).clock(&clock).build().unwrap());
+                let (plain, sticky) = ($make, sticky($make, 4, &clock));
                 for &op in &ops {
                     assert_alike(&clock, &plain, &sticky, op);
                 }
@@ -152,7 +156,7 @@ proptest! {
 fn a_denial_is_asked_for_once_and_tells_the_time_that_is_left() {
     let clock = ManualClock::new();
     let window = SlidingWindow::with_clock(rate!(5 / minute), 60, &clock).unwrap();
-    let sticky = Sticky::builder(asked(window)).places(1).clock(&clock).build().unwrap();
+    let sticky = sticky(asked(window), 1, &clock);
     assert!(sticky.try_acquire(5).is_ok());
     let first = sticky.try_acquire(1).unwrap_err();
     let wait = first.retry_after().unwrap();
@@ -169,11 +173,7 @@ fn a_denial_is_asked_for_once_and_tells_the_time_that_is_left() {
 #[test]
 fn a_denial_of_some_is_not_one_of_fewer_and_is_forgotten_when_told_to() {
     let clock = ManualClock::new();
-    let sticky = Sticky::builder(TokenBucket::with_clock(quota!(5 / hour), &clock))
-        .places(1)
-        .clock(&clock)
-        .build()
-        .unwrap();
+    let sticky = sticky(TokenBucket::with_clock(quota!(5 / hour), &clock), 1, &clock);
     assert!(sticky.try_acquire(3).is_ok());
     assert!(sticky.try_acquire(3).is_err());
     assert!(sticky.try_acquire(2).is_ok());
@@ -197,7 +197,7 @@ fn a_denial_is_remembered_for_the_number_of_permits_that_were_asked_for_and_no_o
     let all =
         All::new([bucket(quota!(1 / second, burst 10), 0), bucket(quota!(1 / minute, burst 2), 1)])
             .unwrap();
-    let sticky = Sticky::builder(all).places(1).clock(&clock).build().unwrap();
+    let sticky = sticky(all, 1, &clock);
     let one = sticky.try_acquire(1).unwrap_err();
     assert_eq!((one.which(), one.retry_after()), (0, Some(SECOND)));
     for permits in [2, 3, 10] {
@@ -241,7 +241,7 @@ fn a_denial_is_not_remembered_for_longer_because_the_caller_was_held_up() {
     let limiter = TokenBucket::with_clock(quota!(1 / second), Arc::clone(&clock));
     let passes = Arc::clone(&clock);
     let held_up = HeldUp { limiter, then: Box::new(move |_| passes.advance(SECOND / 2)) };
-    let sticky = Sticky::builder(held_up).places(1).clock(Arc::clone(&clock)).build().unwrap();
+    let sticky = sticky(held_up, 1, Arc::clone(&clock));
     assert!(sticky.try_acquire(1).is_ok());
     assert!(sticky.try_acquire(1).is_err());
     clock.advance(SECOND / 2);
@@ -253,7 +253,7 @@ fn a_denial_is_not_remembered_for_longer_because_the_caller_was_held_up() {
 fn a_denial_by_a_clock_before_the_beginning_tells_the_whole_wait_each_time() {
     let clock = ManualClock::at(86_400_000_000_000);
     let bucket = TokenBucket::with_clock(quota!(1 / second), &clock);
-    let sticky = Sticky::builder(bucket).places(1).clock(&clock).build().unwrap();
+    let sticky = sticky(bucket, 1, &clock);
     assert!(sticky.try_acquire(1).is_ok());
     clock.rewind(SECOND / 2);
     for millis in [1_500, 1_250, 1_000, 750, 500, 250] {
@@ -282,7 +282,7 @@ fn a_denial_of_before_a_change_is_not_remembered_after_it() {
         }
     };
     let held_up = HeldUp { limiter, then: Box::new(then) };
-    let sticky = Arc::new(Sticky::builder(held_up).places(1).clock(clock).build().unwrap());
+    let sticky = Arc::new(sticky(held_up, 1, clock));
     assert!(sticky.try_acquire(1).is_ok());
     *told.lock().unwrap() = Arc::downgrade(&sticky);
     assert!(sticky.try_acquire(1).is_err());
@@ -292,11 +292,7 @@ fn a_denial_of_before_a_change_is_not_remembered_after_it() {
 #[test]
 fn what_can_never_be_is_told_from_what_cannot_be_now_and_none_are_always_granted() {
     let clock = ManualClock::new();
-    let sticky = Sticky::builder(TokenBucket::with_clock(quota!(5 / hour), &clock))
-        .places(256)
-        .clock(&clock)
-        .build()
-        .unwrap();
+    let sticky = sticky(TokenBucket::with_clock(quota!(5 / hour), &clock), 256, &clock);
     sticky.try_acquire(5).unwrap();
     for _ in 0..2 {
         assert!(sticky.try_acquire(1).is_err());
@@ -319,7 +315,7 @@ fn what_can_never_be_is_told_from_what_cannot_be_now_and_none_are_always_granted
 fn a_denial_by_a_clock_before_the_beginning_ends_once_enough_is_earned() {
     let clock = ManualClock::at(86_400_000_000_000);
     let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
-    let sticky = Sticky::builder(bucket).places(1).clock(&clock).build().unwrap();
+    let sticky = sticky(bucket, 1, &clock);
     assert!(sticky.try_acquire(10).is_ok());
     clock.rewind(SECOND * 9 / 10);
     assert!(sticky.try_acquire(1).is_err());
@@ -335,7 +331,7 @@ fn a_denial_that_is_remembered_tells_how_long_it_is_until_all_is_there() {
     };
     let clock = ManualClock::new();
     let window = FixedWindow::with_clock(rate!(5 / minute), &clock).unwrap();
-    let sticky = Sticky::builder(asked(window)).places(1).clock(&clock).build().unwrap();
+    let sticky = sticky(asked(window), 1, &clock);
     assert!(sticky.try_acquire(5).is_ok());
     for _ in 0..60 {
         assert_eq!(told(sticky.try_acquire(1)), told(sticky.limiter().peek(1)));
@@ -348,7 +344,7 @@ fn a_denial_that_is_remembered_tells_how_long_it_is_until_all_is_there() {
 fn grants_read_the_clock_no_more_once_a_denial_is_over() {
     let clock = Counted::at(0);
     let bucket = TokenBucket::with_clock(quota!(10 / second), &clock.manual);
-    let sticky = Sticky::builder(bucket).places(1).clock(&clock).build().unwrap();
+    let sticky = sticky(bucket, 1, &clock);
     assert!(sticky.try_acquire(10).is_ok() && sticky.try_acquire(1).is_err());
     clock.manual.advance(SECOND);
     assert!(sticky.try_acquire(1).is_ok());

@@ -224,7 +224,7 @@ fn the_least_is_given_up_in_whatever_order_the_keys_came() {
     assert_eq!(told.collect::<Vec<_>>(), [&new[..], &old].concat());
 }
 
-/// Whether the second of the [`Slow`] keys has been cloned.
+/// Set when the clone of the second [`Slow`] key begins.
 static IS_SLOW: AtomicBool = AtomicBool::new(false);
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -233,7 +233,7 @@ struct Slow(u64);
 impl Clone for Slow {
     fn clone(&self) -> Slow {
         if self.0 == 2 && !IS_SLOW.swap(true, Relaxed) {
-            // In which time the query begins; if not, it has nothing to wait for.
+            // Time for the query to begin. If it begins later, it has nothing to wait for.
             thread::sleep(std::time::Duration::from_millis(100));
         }
         Slow(self.0)

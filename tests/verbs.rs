@@ -132,24 +132,31 @@ fn a_rate_is_taken_wherever_a_quota_is_with_the_burst_of_a_period() {
         TokenBucket::new(rate).quota(),
         LeakyBucket::meter(rate).quota(),
         Sharded::new(rate).quota(),
-        Keyed::<u64>::new(rate).quota(),
-        Keyed::<u64, _>::with(Buckets::with_clock(rate, &clock)).quota(),
     ];
-    assert_eq!(own_clocks, [quota; 5]);
-    let tiers = Keyed::with(Buckets::tiered([rate, rate!(7 / day)], |_: &u64| 1).unwrap());
-    assert_eq!(tiers.tier_quota(1), Some(quota!(7 / day)));
-    let table = KeyTable::<u64>::builder(rate).tier(rate!(10 / second)).keys(10).unwrap();
-    assert_eq!(table.quota(), quota);
-    assert_eq!(table.tier(1).unwrap().peek(&1, 0).unwrap().limit(), 10);
+    assert_eq!(own_clocks, [quota; 3]);
 
     let other = rate!(3 / second);
     bucket.reconfigure(other, Carry::Reset);
     meter.reconfigure(other, Carry::Reset);
     sharded.reconfigure(other, Carry::Reset);
-    tiers.reconfigure_tier(0, other, Carry::Reset).unwrap();
     let other = quota!(3 / second);
     assert_eq!([bucket.quota(), meter.quota(), sharded.quota()], [other; 3]);
-    assert_eq!(tiers.tier_quota(0), Some(other));
+}
+
+#[cfg(feature = "keyed")]
+#[test]
+fn a_store_takes_a_rate_wherever_it_takes_a_quota() {
+    let (clock, rate) = (ManualClock::new(), rate!(500 / 15 minutes));
+    let quota = Quota::new(rate);
+    assert_eq!(Keyed::<u64>::new(rate).quota(), quota);
+    assert_eq!(Keyed::<u64, _>::with(Buckets::with_clock(rate, &clock)).quota(), quota);
+    let tiers = Keyed::with(Buckets::tiered([rate, rate!(7 / day)], |_: &u64| 1).unwrap());
+    assert_eq!(tiers.tier_quota(1), Some(quota!(7 / day)));
+    tiers.reconfigure_tier(0, rate!(3 / second), Carry::Reset).unwrap();
+    assert_eq!(tiers.tier_quota(0), Some(quota!(3 / second)));
+    let table = KeyTable::<u64>::builder(rate).tier(rate!(10 / second)).keys(10).unwrap();
+    assert_eq!(table.quota(), quota);
+    assert_eq!(table.tier(1).unwrap().peek(&1, 0).unwrap().limit(), 10);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What one reading of a clock costs, without a limiter.
+//! Times one reading of a clock, without a limiter.
 //!
 //! Names read `clock/<source>`. No limiter on the clock can be faster.
 

@@ -1,4 +1,4 @@
-//! What one limiter shared by some threads costs each of them.
+//! Times the calls of some threads that share one limiter.
 //!
 //! Names read `contended/<op>/<limiter>/<threads>`. The time is that of the
 //! slowest thread, over the calls that one thread made.

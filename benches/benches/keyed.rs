@@ -1,4 +1,4 @@
-//! What a call costs where each key has a limit of its own, and one thread asks.
+//! Times a call where each key has a limit of its own, and one thread asks.
 //!
 //! Names read `keyed/<op>/<kind of key>/<limiter>`. Of those that are asked for several
 //! keys at once, the time is that of one of them.

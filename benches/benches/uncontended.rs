@@ -1,4 +1,4 @@
-//! What one call costs a thread that has the limiter to itself.
+//! Times one call of a thread that has the limiter to itself.
 //!
 //! Names read `uncontended/<op>/<limiter>`.
 

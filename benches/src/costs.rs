@@ -1,4 +1,4 @@
-//! What each verb does to memory, counted.
+//! The atomic operations and clock readings of each verb, counted.
 //!
 //! The counts come from `sluicegate-counted`: the same source, with every atomic
 //! operation counted. They are those of a call that nobody interferes with, and
@@ -25,7 +25,7 @@ use sluicegate_counted::{
 /// a multiple of this, the rest is loads of the line that the callers share.
 const TERMS: u64 = 8;
 
-/// What one verb did.
+/// The counts of one verb.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// The limiter.
@@ -45,13 +45,13 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Whether the verb refused the request.
+    /// Returns true if the verb refused the request.
     #[must_use]
     pub fn is_denial(&self) -> bool {
         self.verb.contains("denied")
     }
 
-    /// Whether the verb left memory as it was.
+    /// Returns true if the verb left memory as it was.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.stores == 0 && self.rmws == 0

@@ -1,7 +1,7 @@
 //! One limiter and far more threads than processors.
 //!
-//! Whether a limiter starves a caller cannot be read from how much each thread got
-//! in some time: who runs, and how often, is for the scheduler to say, and with
+//! The shares that threads got in some time do not show that a limiter starves a caller:
+//! which of them run, and how often, is for the scheduler to say, and with
 //! thousands of threads on a few processors it is all that such a figure shows. So
 //! here a thread stops asking as soon as it has its share, the same for all, and
 //! gives up its processor whenever it is refused. The rate is such that all shares
@@ -14,7 +14,7 @@
 //!   does not get what others get has large ones;
 //! * how long it took by the clock on the wall is the scheduler's doing as well.
 //!
-//! A limiter without a queue promises nobody a turn: who asks at the right moment
+//! A limiter without a queue promises nobody a turn: a caller that asks at the right moment
 //! is served. What is shown is what that comes to.
 
 mod outcome;
@@ -38,10 +38,10 @@ const SHARES_AT_ONCE: u64 = 100;
 /// Between two looks whether all threads are up.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// How a crowd asks.
+/// The set-up of a crowd.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
     /// Bytes of stack for each.
     pub stack: usize,
@@ -77,7 +77,7 @@ impl Plan {
     }
 }
 
-/// What the threads find when they are let in.
+/// The state that the threads find when they are let in.
 struct Inside<S> {
     life: Life,
     subject: S,

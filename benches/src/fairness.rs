@@ -106,7 +106,7 @@ mod tests {
         let end_nanos = clock.now_nanos() + 5 * TURN_NANOS;
         let calls = |count| made.set(made.get() + count);
         let shares = lap(|| clock.now_nanos() < end_nanos, calls);
-        // How many there are is the machine's doing: a thread may have no processor for a while.
+        // The number of turns depends on the machine: a thread may have no processor for a while.
         assert!(!shares.calls.is_empty(), "{:?}", shares.calls);
         assert!(shares.calls.iter().sum::<u64>() <= made.get());
         assert!(shares.calls.iter().all(|calls| calls.is_multiple_of(BATCH)));

@@ -1,4 +1,4 @@
-//! How long single calls take, and not only on the average.
+//! The times of single calls, and not only their average.
 //!
 //! To time a call costs about as much as the call, so this has turns of its own,
 //! and the turns that count calls have no timer in them. Here too only one call in
@@ -84,7 +84,7 @@ impl Ticks {
     }
 }
 
-/// What a tick of the counter is, as quanta found it.
+/// The length of a tick of the counter, as quanta found it.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "it is known to some millionths")]
 pub fn nanos_per_tick() -> f64 {

@@ -1,4 +1,4 @@
-//! What the benches share: the limiters as [`Subject`](subject::Subject)s, how
+//! The parts that the benches share: the limiters as [`Subject`](subject::Subject)s, how
 //! they are timed and shown, and how their costs and their rates are counted.
 
 pub mod costs;

@@ -1,4 +1,4 @@
-//! How long a limiter has lived, by the most generous of the clocks.
+//! The time that a limiter has lived, by the most generous of the clocks.
 
 use std::time::{Duration, Instant};
 

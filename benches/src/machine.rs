@@ -1,4 +1,4 @@
-//! What the figures were taken on.
+//! The machine that the figures were taken on.
 
 use std::fmt;
 use std::fs;

@@ -1,4 +1,4 @@
-//! How far a long measurement is, on standard error.
+//! The progress of a long measurement, on standard error.
 
 use std::io::{IsTerminal as _, stderr};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! How exactly limiters keep to their rates, on clocks that are moved by hand.
+//! The errors of the rates of limiters, on clocks that are moved by hand.
 
 mod buckets;
 

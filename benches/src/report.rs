@@ -18,11 +18,11 @@ pub struct Line {
     /// The limiter.
     #[serde(deserialize_with = "name")]
     pub limiter: Name,
-    /// What it was asked.
+    /// The operation that it was asked for.
     pub op: String,
-    /// By how many threads.
+    /// The number of threads that ask.
     pub threads: usize,
-    /// How many keys it kept apart: one, for a limiter that has none.
+    /// The number of keys that it kept apart: one, for a limiter that has none.
     pub keys: u64,
     /// Time per call of the slowest thread, over the rounds that were quiet, or
     /// over all of them if fewer than three were.
@@ -59,30 +59,30 @@ pub struct Line {
     pub run: Option<Run>,
 }
 
-/// A run of `contend`, as each of its lines tells it.
+/// The run of `contend` that a line was measured in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// The machine.
     pub machine: String,
     /// The length of a turn, in milliseconds.
     pub turn_ms: u64,
-    /// Whether each thread was bound to a core.
+    /// Set if each thread was bound to a core.
     pub pinned: bool,
 }
 
 /// The keys of a limiter that keeps them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfKeys {
-    /// How many there are, which is a figure of all lines.
+    /// The number of keys, which is a figure of all lines.
     #[serde(skip)]
     pub keys: u64,
     /// The limiter's name, without what follows.
     #[serde(deserialize_with = "name")]
     pub store: Name,
-    /// What kind they are.
+    /// The kind of keys.
     #[serde(deserialize_with = "name")]
     pub key: Name,
-    /// How the calls are spread over them.
+    /// The spread of the calls over them.
     pub spread: Skew,
 }
 
@@ -100,9 +100,9 @@ pub struct Case {
     pub limiter: &'static str,
     /// The limiter that it is compared with.
     pub baseline: &'static str,
-    /// What it is asked.
+    /// The operation that it is asked for.
     pub op: Op,
-    /// By how many threads.
+    /// The number of threads that ask.
     pub threads: usize,
     /// What its keys are, if it has any.
     pub of_keys: Option<OfKeys>,
@@ -143,7 +143,7 @@ impl Line {
         }
     }
 
-    /// The store that a limiter of many keys is, or else the limiter's name.
+    /// Returns the name of the store, for a limiter with keys, or else of the limiter.
     #[must_use]
     pub fn store(&self) -> &'static str {
         self.of_keys.map_or(self.limiter, |of_keys| of_keys.store)

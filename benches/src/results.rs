@@ -57,7 +57,7 @@ pub fn rewrite(page: &str, folder: &Path) -> Result<String, String> {
     Ok(rewritten)
 }
 
-/// Returns what the table is to show that begins with `line`, if one does.
+/// Returns the words that say what is in the table that begins at `line`, if one does.
 fn wanted(line: &str) -> Option<&str> {
     line.strip_prefix(BEGIN)?.strip_suffix(" -->")
 }
@@ -89,14 +89,14 @@ fn tables(wanted: &str, folder: &Path) -> Result<String, String> {
         }
         ["counted"] => Ok(costs::table(&costs::all(), Style::Markdown).to_string()),
         ["csv", file] => {
-            as_it_is(&text(file)?).map(|table| table.to_string()).map_err(|e| e.to_string())
+            csv_table(&text(file)?).map(|table| table.to_string()).map_err(|e| e.to_string())
         }
         _ => Err("no such table is known".to_owned()),
     }
 }
 
-/// Returns the rows of a CSV file, the first of which is the header.
-fn as_it_is(csv: &str) -> csv::Result<Table> {
+/// Returns the rows of a CSV file, of which the first is the header.
+fn csv_table(csv: &str) -> csv::Result<Table> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let mut table = report::new_table(Style::Markdown);
     table.set_header(reader.headers()?);
@@ -106,7 +106,7 @@ fn as_it_is(csv: &str) -> csv::Result<Table> {
     Ok(table)
 }
 
-/// A time in three digits or so.
+/// Formats a time to about three digits.
 fn figure(number: f64) -> String {
     let decimals = match number.abs() {
         ..9.995 => 2,
@@ -116,12 +116,12 @@ fn figure(number: f64) -> String {
     format!("{number:.decimals$}")
 }
 
-/// A ratio that is shown to two digits, or "" if there is none.
+/// Formats a ratio with two decimals, or as "" if there is none.
 fn times(ratio: Option<f64>) -> String {
     ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"))
 }
 
-/// Two figures with a stroke between them, or one alone.
+/// Joins two figures with a stroke; one that is alone stays as it is.
 fn beside(own: Option<String>, peer: Option<String>) -> String {
     [own, peer].into_iter().flatten().collect::<Vec<_>>().join(" / ")
 }

@@ -22,18 +22,18 @@ const WARM_UP: u64 = 4_096;
 /// The share of a round that a thread may wait for a processor.
 pub(crate) const QUIET: f64 = 0.02;
 
-/// How a round is run.
+/// The plan of a round.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Threads that share the limiter.
     pub threads: usize,
-    /// How long they go on.
+    /// The time for which they go on.
     pub time: Duration,
-    /// Whether thread i is bound to core i.
+    /// Set if thread i is bound to core i.
     pub is_pinned: bool,
 }
 
-/// What a round found.
+/// The findings of a round.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
     /// Time per call of the slowest thread: its own time over its own calls.
@@ -55,7 +55,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// Whether the threads had the processors to themselves.
+    /// Returns true if the threads had the processors to themselves.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.queued <= QUIET
@@ -68,7 +68,7 @@ impl Round {
     }
 }
 
-/// What one thread did.
+/// The work of one thread.
 struct Lap {
     role: Role,
     calls: u64,
@@ -111,7 +111,7 @@ pub fn run<S: Subject>(op: Op, plan: Plan) -> Round {
         Op::Edge | Op::Insert => {}
     }
 
-    // Who only keeps the others company is none of those that are timed.
+    // Threads that only keep the others company are not timed.
     let timed = || laps.iter().filter(|lap| lap.role != Role::Company);
     let calls: u64 = timed().map(|lap| lap.calls).sum();
     let began = timed().map(|lap| lap.began).min().expect("there are threads");

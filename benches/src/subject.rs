@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-/// What a limiter is asked again and again.
+/// The operation that a limiter is asked for again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Op {
     /// One permit, of a burst so large that every call is admitted, though it is
@@ -81,7 +81,7 @@ impl fmt::Display for Op {
     }
 }
 
-/// What a limiter is to enforce: `permits` per `period`, and `burst` at once.
+/// The limit that a limiter is to enforce: `permits` per `period`, and `burst` at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     /// Permits per period.
@@ -118,14 +118,14 @@ impl Limit {
 
 /// A limiter, or a bare clock, that a bench can ask for permits.
 pub trait Subject: Send + Sync + Sized + 'static {
-    /// What reports call it.
+    /// The name in reports.
     const NAME: &'static str;
 
     /// The name of the limiter that it is compared with: governor, on the same
     /// kind of clock, or a locked log, for those that count a window.
     const BASELINE: &'static str;
 
-    /// What can be asked of it.
+    /// The operations that it can be asked for.
     const OPS: &'static [Op] = Op::ALL;
 
     /// What a thread that asks has for itself, such as permits that it holds and need
@@ -152,7 +152,7 @@ pub trait Subject: Send + Sync + Sized + 'static {
     /// What one thread has for itself. Each makes its own, once.
     fn own(&self) -> Self::Own<'_>;
 
-    /// Whether one permit is granted now.
+    /// Asks for one permit, and returns true if it is granted.
     fn try_one(&self, own: &mut Self::Own<'_>) -> bool;
 
     /// Whether that many permits are granted now, all or none. Asked of those only

@@ -12,8 +12,8 @@ fn minutes() -> Arc<CalendarWindow<TestClock>> {
     Arc::new(CalendarWindow::with_clock(1, minutes, TestClock::new()).expect("one is in range"))
 }
 
-/// Two callers in one minute and one in the next: who of the first two comes after
-/// the third is counted in its minute.
+/// Two callers in one minute and one in the next: if one of the first two comes after the
+/// third, it is counted in the minute of the third.
 #[test]
 fn a_memo_of_the_calendar_is_whole() {
     check(ANY, || {

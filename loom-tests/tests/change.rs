@@ -95,7 +95,7 @@ fn a_spender_between_two_changes_sees_one_of_them() {
     assert_one_after_the_other(1, &three_held(), [&change, &other, &[Op::TryAcquire(1)]]);
 }
 
-/// A credit starts from what the others left, and so do they from what it left.
+/// A credit is added to what the other calls left, and they start from what it left.
 #[test]
 fn a_credit_is_added_once_to_what_is_there_beside_a_spender_and_a_change() {
     let ahead = [Op::RunAhead(SECOND / 2), Op::Credit(1)];
@@ -106,9 +106,9 @@ fn a_credit_is_added_once_to_what_is_there_beside_a_spender_and_a_change() {
     }
 }
 
-/// A token of `FULL` is one unit, so what is spent after two changes can bring the word to the level
-/// that it had while a grant that was given back since was there. A caller that has seen that level
-/// must not go by it.
+/// A token of `FULL` is one unit, so that spending after two changes can bring the word back to a
+/// level of before, when a grant was there that has been given back since. A caller that saw the
+/// earlier level must not go by it.
 #[test]
 fn no_word_comes_back_after_two_changes() {
     const TOKEN_UNITS: u64 = 1_000_000_000;
@@ -126,8 +126,7 @@ fn no_word_comes_back_after_two_changes() {
     }
 }
 
-/// The quota is changed first, and the gate then limits: no caller sees the second without the
-/// first.
+/// The quota is changed first, and then the gate's mode: no caller sees the mode without the quota.
 #[test]
 fn a_gate_that_limits_again_is_found_with_the_quota_of_before() {
     check(ANY, || {

@@ -1,6 +1,5 @@
 //! Models of a limiter whose answers are counted. What is checked, over every interleaving: no call
-//! is lost, also of threads that share a slot; and a reader that sees a call counted sees what it
-//! took.
+//! is lost, even if threads share a slot; and a reader that sees a call counted sees what it took.
 
 use sluicegate::{Counts, Limiter, Quota, quota};
 use sluicegate_loom_tests::{Arc, Bucket, TestClock, check, race};
@@ -10,7 +9,7 @@ type Act = fn(&Counted);
 
 const QUOTA: Quota = quota!(1 / hour, burst 3);
 
-/// Of one slot: under loom all threads have the same.
+/// Makes a limiter with one slot, which all threads share.
 fn counted() -> Arc<Counted> {
     Arc::new(Counted::with_slots(Bucket::with_clock(QUOTA, TestClock::new()), 1))
 }

@@ -72,7 +72,7 @@ fn a_denial_is_forgotten_when_tokens_come_back() {
 }
 
 /// Whatever `other` borrows and gives back: what is there when it is done is granted to
-/// who was refused meanwhile, and asks again.
+/// a caller that was refused meanwhile, and asks again.
 #[test]
 fn a_denial_is_forgotten_when_room_comes_back() {
     // It borrows all there is, and some of that is gone when it draws.
@@ -125,7 +125,7 @@ fn a_denial_is_forgotten_when_all_is_changed() {
     });
 }
 
-/// Of any limiter, if what is remembered is forgotten after it is changed.
+/// This holds for any limiter, if the denials are forgotten after it is changed.
 #[test]
 fn a_sticky_denial_is_forgotten_when_it_is_said_so() {
     type Sticky = sluicegate::Sticky<Bucket, TestClock>;
@@ -156,8 +156,8 @@ fn a_sticky_denial_is_forgotten_when_it_is_said_so() {
     }
 }
 
-/// Of a limiter that is looked at once, and not again behind a fence: nothing but the count
-/// tells a caller that its denial may be of before the change.
+/// The limiter is looked at once, and not again behind a fence: nothing but the count tells a
+/// caller that its denial may be of before the change.
 #[test]
 fn a_sticky_denial_of_before_a_change_is_not_remembered_after_it() {
     type Sticky = sluicegate::Sticky<FixedWindow<TestClock>, TestClock>;

@@ -1,8 +1,8 @@
-//! Models of keys with seats, and of who takes from them. What is checked, over every
+//! Models of keys with seats, and of callers that take from them. What is checked, over every
 //! interleaving:
 //!
-//! * no span of the clock grants more of a key than the bound, whoever draws, and though two
-//!   keys want one seat;
+//! * no span of the clock grants more of a key than the bound, whichever caller draws, and
+//!   though two keys want one seat;
 //! * while the clock stands, not one permit of a key that keeps its seat is lost either;
 //! * what was drawn is granted for as long as it is good, and no longer;
 //! * what was refused to one key is not refused to another.
@@ -98,7 +98,7 @@ fn what_was_drawn_is_not_good_for_ever() {
     let used = one_place(&[Take(One, 6), Ask(0, One, 1), Ask(0, One, 1), Ask(0, One, 1)]);
     let draws: &[Step] = &[Set(FULL), Ask(0, One, 1), Set(FULL + 5 * SECOND), Take(One, 16)];
     bounded::<Table, 2>(3, used, [&[Ask(0, One, 1)], draws], &[]);
-    // Drawn anew by who found too little that was good.
+    // Drawn anew by a caller that found too little that was good.
     bounded::<Table, 2>(
         3,
         TWO_LEFT,
@@ -128,7 +128,7 @@ fn what_is_not_good_any_more_is_lost() {
     );
 }
 
-/// A caller whose clock is behind that of who drew has nothing left.
+/// A caller has nothing left if its clock is behind that of the caller that drew.
 #[test]
 fn what_was_drawn_is_not_good_before() {
     let quota = quota!(100 / second, burst 16);

@@ -91,7 +91,7 @@ fn is_taken_back<S: Store, const N: usize>(
     });
 }
 
-/// Checks that who was refused is granted what is there after the race.
+/// Checks that a caller that was refused is granted what is there after the race.
 fn is_forgotten<S: Store>(preemptions: usize, scene: Scene, other: &'static [Step]) {
     let programs: [&[Step]; 2] = [&[Ask(0, One, 1)], other];
     explore::<S, 2>(preemptions, scene, programs, |hot, _, _| {
@@ -116,7 +116,7 @@ fn a_change_takes_back_what_was_drawn() {
     is_forgotten::<Users>(3, empty, &[Fill(One)]);
 }
 
-/// Who asks for more than there is closes the seat at the second place, in which two are left.
+/// A request for more than there is closes the seat at the second place, in which two are left.
 #[test]
 fn a_refusal_beside_a_closed_seat_is_not_remembered() {
     is_forgotten::<Table>(3, ELSEWHERE, &[Ask(1, One, 33)]);

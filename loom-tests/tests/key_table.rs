@@ -1,7 +1,8 @@
 //! Models of a table of keys, and of keys that it does not know yet. What is checked, over
 //! every interleaving:
 //!
-//! * of each print one place is charged at most, whoever takes it, joins, or comes late;
+//! * at most one place of each fingerprint is charged, whether callers take it, join, or come
+//!   late;
 //! * no span of the clock admits more of a key than the bound, though its place expires and
 //!   goes to another key meanwhile;
 //! * while the clock stands, not one permit is lost either.
@@ -129,7 +130,7 @@ fn a_new_key_has_one_place_whoever_goes_on() {
     explore(3, empty(TWO), [twice(one), twice(twin)], |_| {});
 }
 
-/// One place is left, for whoever of them is first; the other was not told that it is the key's.
+/// One place is left, for the first of the keys; the other was not told that it is taken.
 #[test]
 fn a_key_that_has_its_place_is_not_refused_for_want_of_one() {
     let [one, a, b] = keys(2, 0, 1);

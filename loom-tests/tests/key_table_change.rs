@@ -1,9 +1,9 @@
 //! Models of a change of a table's quota beside calls. What is checked, over every interleaving:
 //!
-//! * a call is decided by the old quota or by the new one, as a whole, and by the new one if it
-//!   follows the change, or another call that was;
-//! * across a change the grants of a key take no longer to earn than the longer fill, if the clock
-//!   stands: of a known key, and of one that gets its slot meanwhile.
+//! * a call is decided by the old quota as a whole or by the new one as a whole; and by the new
+//!   one after the change, and after any other call that was decided by it;
+//! * while the clock stands, all grants of a key before and after a change are earned in no more
+//!   than the longer of the two fills; the key may be known, or get its slot meanwhile.
 
 #![cfg(sluicegate_loom)]
 
@@ -28,7 +28,8 @@ fn table([one, other]: [u64; 2]) -> Arc<Table> {
     Arc::new(table)
 }
 
-/// Whether a grant of the first permit was decided by the new quota, and by nothing else.
+/// Returns true if the first grant of a full key was decided by the new quota, and false if by the
+/// old one. Panics at a mixture.
 fn is_new(answer: Result<Grant, Denied>) -> bool {
     let grant = answer.expect("the key is full");
     match (grant.limit(), grant.remaining(), grant.reset_after().as_millis()) {
@@ -56,7 +57,7 @@ fn a_call_is_decided_by_one_quota_and_later_calls_by_the_new_one() {
     });
 }
 
-/// The time that what was granted takes to earn, each permit at the rate of its grant.
+/// Returns the time in which all that was granted is earned, each permit at the rate of its grant.
 fn earned_in(answers: impl IntoIterator<Item = Result<Grant, Denied>>) -> Duration {
     let time = |grant: Grant| {
         let permit = Duration::from_millis(if grant.limit() == 2 { 1_000 } else { 500 });
@@ -65,7 +66,7 @@ fn earned_in(answers: impl IntoIterator<Item = Result<Grant, Denied>>) -> Durati
     answers.into_iter().flatten().map(time).sum()
 }
 
-/// Checks the grants of a key for which two callers take what they can, one of them after a change.
+/// Checks the grants of a key from which two callers take all they can, one of them after a change.
 fn is_bounded(preemptions: usize, key: fn() -> u64, now_nanos: u64) {
     check(preemptions, move || {
         let key = key();
@@ -93,7 +94,7 @@ fn the_longer_fill_bounds_a_key_across_a_change() {
     is_bounded(3, || keys::<1>(1, 0, 0)[0], 2 * SECOND);
 }
 
-/// The line has two places, which are those of keys that have long been full: it takes one of them.
+/// Both places of the line belong to keys that have long been full; the new key takes one of them.
 #[test]
 fn the_longer_fill_bounds_a_new_key_across_a_change() {
     is_bounded(2, || keys::<3>(1, 0, 0)[2], 3 * SECOND);

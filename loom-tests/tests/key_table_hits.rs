@@ -71,7 +71,7 @@ fn a_key_that_is_found_is_found_by_its_twin() {
     explore(3, scene, [vec![Ask(twin, 1)], vec![Ask(one, 1)]], |_| {});
 }
 
-/// Of three lines: that is where rules go wrong that do for two.
+/// A table of three lines, where rules go wrong that do for two.
 #[test]
 fn twins_share_both_lines() {
     for (home, other) in [(0, 1), (0, 2), (1, 2)] {
@@ -196,7 +196,7 @@ fn a_key_without_a_place_is_admitted_nothing() {
     explore(3, full, [vec![Ask(one, 1)], vec![SetClock(LATER), Ask(two, 1)]], move |played| {
         assert_eq!(played.admitted(two), 1);
     });
-    // One place, and two who want it.
+    // One place, and two callers that want it.
     let before = [SetClock(NOW - 3 * SECOND), Ask(guest, 1), SetClock(NOW), Ask(last, 1)];
     let one_left = after(ONE, &before);
     explore(3, one_left, [vec![Ask(one, 1)], vec![Ask(two, 1)]], move |played| {

@@ -29,11 +29,11 @@ const NOW: u64 = 10 * SECOND;
 /// by the next new key; and the time between is more than clocks may differ.
 const LATER: u64 = NOW + 3 * SECOND;
 
-/// Of one shard, of which each new key looks at all keys.
+/// Keys of one shard, in which each new key looks at all keys.
 const KEY: u64 = 0;
 const GUEST: u64 = 2;
 
-/// Of the other shard.
+/// A key of the other shard.
 const ELSEWHERE: u64 = 1;
 
 /// A call, or what happens between two.
@@ -41,7 +41,7 @@ const ELSEWHERE: u64 = 1;
 enum Call {
     Ask(u64, u64),
     AskUpTo(u64, u64),
-    /// Of one permit for each.
+    /// Asks for one permit for each.
     Batch(&'static [&'static u64]),
     Remove(u64),
     SetClock(u64),
@@ -174,7 +174,7 @@ fn a_new_key_has_one_burst() {
     explore(ANY, TWO, &[], [1, 1, 1].map(|permits| vec![Ask(KEY, permits)]));
 }
 
-/// They go through the shards in different orders, while others are put in there.
+/// The batches go through the shards in different orders, while other keys are put in there.
 #[test]
 fn batches_that_cross_have_one_burst() {
     let there = Batch(&[&KEY, &ELSEWHERE, &KEY]);
@@ -188,7 +188,7 @@ fn batches_that_cross_have_one_burst() {
     explore(2, ONE, &known, [vec![Batch(&[&KEY, &ELSEWHERE, &KEY])], leaves]);
 }
 
-/// It holds the lock of the known key's shard with others.
+/// A batch shares the lock of the known key's shard with other callers.
 #[test]
 fn a_batch_with_a_new_key_takes_no_more_than_the_burst_of_a_known_one() {
     let known = [Ask(KEY, 1)];
@@ -197,7 +197,8 @@ fn a_batch_with_a_new_key_takes_no_more_than_the_burst_of_a_known_one() {
     explore(2, TWO, &known, [batch(), batch()]);
 }
 
-/// One spends from the key again and again while another puts in a guest, who takes it out.
+/// One thread spends from the key again and again while another puts in a guest, which takes the
+/// key out.
 #[test]
 fn a_removed_key_has_no_second_burst() {
     let empty = [Ask(KEY, 1)];

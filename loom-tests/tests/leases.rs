@@ -106,7 +106,7 @@ fn act(limiter: &Sharded, act: &Act) -> u64 {
 fn all_is_there<const N: usize>(preemptions: usize, acts: &'static [Act; N]) {
     check(preemptions, move || {
         let limiter = sharded(QUOTA, TestClock::new());
-        // So that the root has room for its tokens, whoever borrows some for a while.
+        // So that the root has room for its tokens, though another caller borrows some for a while.
         assert_eq!(ask(&limiter, (0, &[24])), 24);
         let spent = race(&limiter, acts.each_ref(), act);
         let left = rest(&limiter);

@@ -34,7 +34,7 @@ fn ring() -> Windows<SlidingWindow<TestClock>> {
     Windows { new, capacity: None, now_nanos: NOW, before }
 }
 
-/// Beside others who take, and who give back too.
+/// Checks `scene` beside other callers that take, and give back too.
 fn among_others(preemptions: usize, scene: &impl Stage) {
     let later = Op::RunAhead(SECOND);
     assert_one_after_the_other(preemptions, scene, [&BACK, &[ONE, TWO]]);

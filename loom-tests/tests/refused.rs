@@ -73,7 +73,7 @@ fn give_back<D: Design>(design: &D) -> Admission {
     Admission::NONE
 }
 
-/// Adds first and looks then; whoever went too far takes it back.
+/// Adds first and looks then; a caller that went too far takes it back.
 ///
 /// It would be one instruction without a loop. But an idle bucket has to be
 /// clamped, and a clamp that comes between the two forgets what was added; what is
@@ -165,7 +165,7 @@ fn a_late_refund_by_subtraction_exceeds_the_bound() {
 /// Tokens in one word and the time of the last refill in another, each of them
 /// changed by CAS only.
 ///
-/// Whoever moves the time on has the tokens of that time in hand. If it is held
+/// The caller that moves the time on has the tokens of that time in hand. If it is held
 /// up there, a later refill can fill the bucket and callers can empty it, all
 /// at one instant, before those tokens arrive and are spent at the same instant.
 struct TwoWords {

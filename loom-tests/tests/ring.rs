@@ -3,7 +3,7 @@
 //! interleaving:
 //!
 //! * calls at the same time are answered as if one came after the other, in
-//!   whatever tick each is, whoever turns the ring and whoever helps;
+//!   whatever tick each is, and whichever of them turns the ring or helps;
 //! * what is left is counted as such, in this tick and in the next ones;
 //! * time goes on from the tick of the word, once, if that is too far ahead of the
 //!   clock, and else never;
@@ -152,8 +152,8 @@ fn a_ring_adds_its_shift_to_no_earlier_reading() {
     assert_no_second_reading_is_of_before_its_shift(two);
 }
 
-/// They find the same fault by different readings of the clock. If time went on by what either is
-/// ahead, the ring would be turned further than the clock has come, which is a fault again.
+/// Both find the same fault, by different readings of the clock. If each moved the time on by its
+/// own difference, the ring would get ahead of the clock, and that would be another fault.
 #[test]
 fn two_healers_of_a_ring_go_on_by_one_shift() {
     check(2, || {

@@ -1,5 +1,5 @@
 //! Models of room that is lent and given back while a bucket fills. What is checked, over
-//! every interleaving: when the clock has moved on, those who ask from then on get no
+//! every interleaving: when the clock has moved on, callers that ask from then on get no
 //! more than the burst, wherever tokens and room are on their way at that instant.
 //!
 //! The clock is the same for all: a permit is spent from a shard without a reading, so
@@ -17,7 +17,7 @@ const EIGHT: Quota = quota!(1 / second, burst 8);
 /// A shard draws four, and then no more.
 const FEW: Quota = quota!(1 / second, burst 32);
 
-/// Of all a shard draws eight, of 56 seven, and of one less six.
+/// A shard draws eight of all 64, seven of 56, and six of 55.
 const MANY: Quota = quota!(1 / second, burst 64);
 
 /// A time at which every limiter here is full again.
@@ -200,8 +200,8 @@ fn a_root_is_settled_beside_draws() {
     late_is_bounded(1, prepared, [&[Ask(0, 32)], &[Set(LATE), Ask(1, 8)], &[Ask(1, 20)]]);
 }
 
-/// Who is refused the whole burst, and asks whenever it was told to, has it as soon as
-/// it is earned: the room that is missing has come back.
+/// A caller that is refused the whole burst, and asks again when it was told to, has it as
+/// soon as it is earned: the room that is missing has come back.
 #[test]
 fn a_denial_of_the_burst_keeps_its_word() {
     let others: [&'static [Step]; 3] = [&[Ask(1, 1)], &[Ask(0, 1)], &[Ask(0, 32)]];

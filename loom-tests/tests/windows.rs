@@ -3,7 +3,7 @@
 //!
 //! * calls at the same time are answered as if one came after the other, and no
 //!   window grants more than its limit;
-//! * a new limit holds for whoever comes after it;
+//! * a new limit holds for all callers that come after it;
 //! * counts that are too far ahead of the clock are moved once, and others never;
 //! * what a granted caller did is visible to the callers granted after it.
 
@@ -89,7 +89,7 @@ fn what_was_done_before_a_grant_is_seen_after_the_next() {
     });
 }
 
-/// Of a limit of one, both are granted only if the reset is between them.
+/// The limit is one, so both are granted only if the reset is between them.
 #[test]
 #[cfg(sluicegate_loom)]
 fn a_reset_forgets_and_keeps_the_order() {
@@ -124,8 +124,8 @@ fn a_reset_is_before_or_after_any_call() {
     assert_one_after_the_other(ANY, &scene, [&[Op::Reset, Op::Count], &[Op::Reset, one]]);
 }
 
-/// Who lowers the limit to one and is then granted one is alone: nobody was granted
-/// any before, and who still decides by the old limit cannot have seen that grant.
+/// A caller that lowers the limit to one and is then granted one is alone: nobody was granted any
+/// before, and a caller that still decides by the old limit cannot have seen that grant.
 fn is_lowered<L: Subject>(new: fn(TestClock) -> L) {
     check(3, move || {
         let window = Arc::new(new(TestClock::new()));

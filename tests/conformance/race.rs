@@ -1,7 +1,7 @@
 //! Threads that take from paced limiters, played by one thread.
 //!
 //! A thread that is denied sleeps for exactly the wait that it was told and asks
-//! again. Whoever wakes first goes first; of those that wake together, the one
+//! again. The one that wakes first goes first; of those that wake together, the one
 //! that was started first.
 
 use std::collections::{BTreeMap, BTreeSet};

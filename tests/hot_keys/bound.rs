@@ -49,7 +49,7 @@ impl Ledger {
         self.granted.keys().try_for_each(|&key| self.check(key))
     }
 
-    /// Of every two grants of the key, those between them and they are within the bound.
+    /// Checks that any two grants of the key, with those between them, are within the bound.
     fn check(&self, key: u64) -> Result<(), String> {
         let mut granted = self.granted.get(&key).cloned().unwrap_or_default();
         granted.sort_unstable();

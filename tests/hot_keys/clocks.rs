@@ -1,4 +1,4 @@
-//! What is good when: by clocks that go on, that step back, and that differ.
+//! The time for which drawn permits are good, by clocks that go on, step back, and differ.
 
 use super::chosen::Chosen;
 use super::subject::{Kind, heat, take_all, with, with_each};

@@ -17,7 +17,7 @@ use super::{MS, Open, SECOND};
 /// By how much a reading may be behind the latest: the skew of a table.
 const SKEW_NANOS: u64 = MS;
 
-/// Of so many grants, one is looked at closely.
+/// One grant in so many is looked at closely.
 const SAMPLE: u64 = 16;
 
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Who gets a seat, what is drawn for it, and what is answered from it.
+//! Seats: the keys that get one, the permits that are drawn for it, and the answers from it.
 
 use sluicegate::*;
 

@@ -1,15 +1,15 @@
-//! What is promised at the edges, each with the smallest case that shows it.
+//! The promises at the edges, each with the smallest case that shows it.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
 use sluicegate::*;
 
 use super::chosen::Chosen;
+use super::observer::Told;
 use super::subject::{Hot, Kind, heat, rivals, take_all, with, with_each};
-use super::told::Told;
 use super::{MS, Open, QUOTA, SECOND};
 
-/// Of a key that is its own hash.
+/// A hasher whose hash of a key is the key.
 type Plain = BuildHasherDefault<Itself>;
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ impl Hasher for Itself {
     }
 }
 
-/// Of keys that all have one hash.
+/// A hasher that gives all keys one hash.
 type Same = BuildHasherDefault<One>;
 
 #[derive(Default)]
@@ -94,43 +94,40 @@ fn a_wait_is_enough_if_what_is_in_the_seat_is_lost_before() {
     }
 }
 
-#[test]
-fn a_wait_is_enough_if_time_passes_within_the_call_that_was_refused() {
+/// Has limiters refuse a permit that takes 3.6 seconds to earn, in a call between whose readings
+/// `step_nanos` pass.
+fn refuse_slowly(step_nanos: u64, check: impl Fn(Kind, &dyn Hot, &Chosen)) {
     for kind in [Kind::Keyed, Kind::Table] {
         let clock = Chosen::at(SECOND);
         with(kind, quota!(1_000 / hour), 2, &clock, |limiter| {
             heat(limiter, 0, 1);
             take_all(limiter, &[0], 1);
             limiter.touch();
-            // Between two readings.
-            clock.step(100 * MS);
+            clock.step(step_nanos);
             assert!(limiter.ask_at(0, 1, 1).is_err());
             clock.step(0);
-            let remembered = limiter.ask_at(0, 1, 1).unwrap_err();
-            clock.pass(remembered.retry_after().unwrap().as_nanos() as u64);
-            let again = limiter.ask_at(0, 1, 1);
-            assert!(again.is_ok(), "{kind:?}: {:?} more", again.unwrap_err().retry_after());
+            check(kind, limiter, &clock);
         });
     }
 }
 
-/// More than the wait that the call ends with.
+#[test]
+fn a_wait_is_enough_if_time_passes_within_the_call_that_was_refused() {
+    refuse_slowly(100 * MS, |kind, limiter, clock| {
+        let remembered = limiter.ask_at(0, 1, 1).unwrap_err();
+        clock.pass(remembered.retry_after().unwrap().as_nanos() as u64);
+        let again = limiter.ask_at(0, 1, 1);
+        assert!(again.is_ok(), "{kind:?}: {:?} more", again.unwrap_err().retry_after());
+    });
+}
+
+/// More time passes than the wait that the call ends with.
 #[test]
 fn a_denial_is_not_remembered_if_its_time_has_passed_within_the_call() {
-    for kind in [Kind::Keyed, Kind::Table] {
-        let clock = Chosen::at(SECOND);
-        with(kind, quota!(1_000 / hour), 2, &clock, |limiter| {
-            heat(limiter, 0, 1);
-            take_all(limiter, &[0], 1);
-            limiter.touch();
-            // Between two readings. A permit takes 3.6 seconds.
-            clock.step(1_500 * MS);
-            assert!(limiter.ask_at(0, 1, 1).is_err());
-            clock.step(0);
-            clock.pass(3_600 * MS);
-            assert!(limiter.ask_at(0, 1, 1).is_ok(), "{kind:?}");
-        });
-    }
+    refuse_slowly(1_500 * MS, |kind, limiter, clock| {
+        clock.pass(3_600 * MS);
+        assert!(limiter.ask_at(0, 1, 1).is_ok(), "{kind:?}");
+    });
 }
 
 #[test]
@@ -161,7 +158,7 @@ fn no_key_is_refused_for_what_another_was_refused() {
     let limiter = HotKeys::with_places(keyed, 1).unwrap();
     heat(&limiter, 0, key);
     take_all(&limiter, &[0], key);
-    // Who comes first is told how much the seat was used until now.
+    // The first call finds out how much the seat was used until now.
     (0..64).for_each(|_| assert!(limiter.ask_at(0, other, 0).is_ok()));
     heat(&limiter, 0, other);
     assert_eq!(limiter.store().peek(&other, 0).unwrap().remaining(), 400);
@@ -222,7 +219,7 @@ fn a_key_that_starts_again_because_the_clock_was_set_back_has_no_more_on_top_tha
 #[test]
 fn an_observer_is_told_of_a_request_for_nothing_only_if_the_store_tells_it() {
     let clock = Chosen::at(SECOND);
-    let told = Told::default();
+    let told = Told::<u64>::default();
     let count = || told.0.lock().unwrap().len();
     let table = KeyTable::builder_with(QUOTA, Open::default(), &clock).observer(&told);
     let limiter = HotKeys::with_places(table.memory(640).unwrap(), 1).unwrap();
@@ -235,7 +232,7 @@ fn an_observer_is_told_of_a_request_for_nothing_only_if_the_store_tells_it() {
 #[test]
 fn a_keyed_store_and_its_hot_keys_tell_the_same_of_a_request_for_nothing() {
     let clock = Chosen::at(SECOND);
-    let told = Told::default();
+    let told = Told::<u64>::default();
     let count = || told.0.lock().unwrap().len();
     let buckets = Buckets::with_clock(QUOTA, &clock);
     let keyed = Keyed::<u64, _>::builder(buckets).observer(&told).build().unwrap();

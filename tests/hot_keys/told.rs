@@ -1,48 +1,15 @@
-//! What an observer is told, what can be shown, what is refused, and that nothing is allocated.
+//! Observers are told of each call, set-ups out of range are refused, nothing is allocated, and
+//! the keys can be shared, shown and looked up in any borrowed form.
 
-#![allow(unsafe_code, reason = "a global allocator is an unsafe trait; it only counts")]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::hint::black_box;
-use std::sync::Mutex;
 
 use sluicegate::*;
 
+use super::allocator::allocations;
 use super::chosen::Chosen;
+use super::observer::Told;
 use super::subject::{Hot, take_all, with_each};
 use super::{MS, Open, QUOTA, SECOND};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: `System` does all of the work, with the arguments that were given. The
-// counter is a `Cell` without a destructor that is initialised at compile time,
-// so touching it does not allocate and is allowed at any time of a thread's life.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises are `System`'s conditions.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the pointer is from `alloc`, so from `System`, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-fn allocations(run: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.get();
-    run();
-    ALLOCATIONS.get() - before
-}
 
 #[test]
 fn no_call_for_a_known_key_allocates_hot_or_not() {
@@ -70,21 +37,7 @@ fn no_call_for_a_known_key_allocates_hot_or_not() {
     });
 }
 
-/// Keeps what it is told.
-#[derive(Default)]
-pub(crate) struct Told(pub(crate) Mutex<Vec<Note>>);
-
-/// A key, the permits that were asked for, and the answer.
-type Note = (u64, u64, Result<Grant, Denied>);
-
-impl Observe<u64> for Told {
-    fn decided(&self, key: &u64, permits: u64, answer: Result<&Grant, &Denied>) {
-        self.0.lock().unwrap().push((*key, permits, answer.copied().map_err(|denied| *denied)));
-    }
-}
-
-/// Asks for everything, hot and not, of seats, the store and memory; what was answered.
-fn ask_for_everything(limiter: &dyn Hot, told: &Told) {
+fn ask_for_everything(limiter: &dyn Hot, told: &Told<u64>) {
     let mut expected = Vec::new();
     for turn in 0..3_000_u64 {
         let permits = [1, 1, 3, 40, 1_001, u64::MAX][(turn * turn / 7 % 6) as usize];
@@ -103,10 +56,10 @@ fn ask_for_everything(limiter: &dyn Hot, told: &Told) {
 #[test]
 fn an_observer_is_told_of_each_call_once() {
     let clock = Chosen::at(SECOND);
-    let told = Told::default();
+    let told = Told::<u64>::default();
     let table = KeyTable::builder_with(QUOTA, Open::default(), &clock).observer(&told);
     ask_for_everything(&HotKeys::with_places(table.memory(640).unwrap(), 2).unwrap(), &told);
-    let told = Told::default();
+    let told = Told::<u64>::default();
     let buckets = Buckets::with_clock(QUOTA, &clock);
     let keyed = Keyed::<u64, _>::builder(buckets).observer(&told).build().unwrap();
     ask_for_everything(&HotKeys::with_places(keyed, 2).unwrap(), &told);

@@ -12,14 +12,14 @@ const TEN: Quota = quota!(10 / second);
 /// In a table of this many lines.
 const LINES: usize = 512;
 
-/// Keys that a table has no room for when the rest of it is nearly empty, as whoever can
-/// try them on it finds out.
+/// Keys that a table has no room for when the rest of it is nearly empty, as a caller finds that
+/// can try them on it.
 fn crowded<S: BuildHasher>(table: &KeyTable<u64, S, &ManualClock>, from: u64) -> Vec<u64> {
     let refused = |key: &u64| matches!(table.try_acquire(key, 10), Err(Denied::Full { .. }));
     (from..).filter(refused).take(400).collect()
 }
 
-/// How many of the keys a new table has no room for.
+/// Returns the number of the keys that a new table has no room for.
 fn refused<S: BuildHasher>(table: &KeyTable<u64, S, &ManualClock>, keys: &[u64]) -> usize {
     let is_full = |key: &&u64| matches!(table.try_acquire(key, 10), Err(Denied::Full { .. }));
     keys.iter().filter(is_full).count()
@@ -113,7 +113,7 @@ fn keys_that_are_alike_in_most_bits_do_not_crowd_a_pair() {
     assert!(names.iter().all(|name| table.try_acquire(name, 10).is_ok()));
 }
 
-/// What hashes a number to itself, as some do where nobody chooses the keys to do harm.
+/// A hasher that hashes a number to itself, as some do where nobody chooses the keys to do harm.
 #[derive(Clone, Copy, Default)]
 struct Itself(u64);
 

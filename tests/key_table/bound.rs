@@ -17,7 +17,7 @@ pub(crate) struct Admission {
 /// In no span of the clock was any key admitted more than its burst and what it earns in it,
 /// but for a tick's worth: a span begins and ends within ticks.
 ///
-/// Of an admission only what is certain counts: it is in a span if its call is.
+/// Only what is certain of an admission counts: it is in a span if its call is.
 pub(crate) fn assert_bounded(quota: Quota, admissions: impl IntoIterator<Item = Admission>) {
     let mut keys: HashMap<u64, Vec<Admission>> = HashMap::new();
     for admission in admissions {

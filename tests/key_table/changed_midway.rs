@@ -1,5 +1,5 @@
-//! Changes of a table's quota in the middle of things: while the clock steps back, while a key's
-//! slot holds a marker or a tombstone, before a receipt is given back, within a batch, beside seats.
+//! Changes of a table's quota while something else is under way: a step back of the clock, a
+//! marker or a tombstone in a key's slot, a receipt, a batch, a seat.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -48,8 +48,8 @@ fn a_step_back_of_up_to_a_second_across_a_change_grants_an_emptied_key_nothing_a
     }
 }
 
-/// Its slot has gone to another key, or was swept; the clock steps back, and the key comes again
-/// under a quota by which it can spend as much as the table keeps of it.
+/// The key's slot has gone to another key, or was swept. The clock steps back, and the key comes
+/// again under a larger quota, by which it can spend all the time that a table keeps for a key.
 #[test]
 fn a_key_that_has_lost_its_slot_does_not_earn_the_same_time_twice_across_a_change() {
     for is_swept in [false, true] {
@@ -76,7 +76,7 @@ fn a_key_that_has_lost_its_slot_does_not_earn_the_same_time_twice_across_a_chang
             assert!(table.try_acquire(&key, 1).is_err());
         }
         clock.set_nanos(latest_nanos);
-        // What was granted has used up all that was earned until then.
+        // The grants have used up all that was earned until then.
         for key in 0..4 {
             assert_eq!(table.peek(&key, 0).unwrap().remaining(), 0, "{is_swept}");
         }
@@ -93,7 +93,8 @@ fn held(old: Quota, new: Quota) -> (Held, Arc<HeldUp>) {
     (Arc::new(builder.memory(64).unwrap()), clock)
 }
 
-/// Has it happen when the next call for a new key has placed its marker: at its second reading.
+/// Runs `happens` once the next call for a new key has placed its marker: at its second reading of
+/// the clock.
 fn when_marked(clock: &Arc<HeldUp>, happens: impl FnOnce() + Send + 'static) {
     let again = clock.clone();
     clock.meanwhile(move || again.meanwhile(happens));
@@ -117,7 +118,7 @@ fn a_marker_placed_under_one_quota_is_charged_once_across_a_change() {
             assert!(clock.has_happened());
             let left = table.peek(&1, 0).unwrap().remaining();
             match answer {
-                // By the old quota as a whole.
+                // Decided by the old quota as a whole.
                 Ok(grant) => {
                     assert_eq!((grant.limit(), grant.remaining()), (old.burst(), old.burst() - 10));
                     assert!(!is_joined);
@@ -197,8 +198,8 @@ fn a_batch_that_waits_for_its_keys_is_decided_by_the_quota_of_each_sixteen() {
 }
 
 #[test]
-fn a_refusal_kept_beside_a_seat_is_not_repeated_after_a_change() {
-    for is_told in [false, true] {
+fn a_refusal_kept_beside_a_seat_is_forgotten_if_the_change_goes_through_the_limiter() {
+    for is_through in [false, true] {
         let clock = ManualClock::new();
         let table = builder(quota!(1_000 / hour), &clock).room_for(quota!(2_000 / hour));
         let limiter = HotKeys::with_places(table.keys(64).unwrap(), 1).unwrap();
@@ -207,13 +208,13 @@ fn a_refusal_kept_beside_a_seat_is_not_repeated_after_a_change() {
             granted += 1;
         }
         assert!(limiter.is_hot(&1) && granted > 500 && limiter.try_acquire(&1, 1).is_err());
-        if is_told {
+        if is_through {
             limiter.change(|table| table.reconfigure(quota!(2_000 / hour)).unwrap());
         } else {
             limiter.store().reconfigure(quota!(2_000 / hour)).unwrap();
         }
-        // Half of what a permit took under the old quota.
+        // Half the time that a permit took under the old quota.
         clock.advance(Duration::from_millis(1_800));
-        assert_eq!(limiter.try_acquire(&1, 1).is_ok(), is_told);
+        assert_eq!(limiter.try_acquire(&1, 1).is_ok(), is_through);
     }
 }

@@ -186,7 +186,7 @@ fn a_request_for_no_permits_is_granted_to_a_key_whose_balance_is_negative() {
     clock.advance_nanos(SECOND);
     table.try_acquire(&1, 10).unwrap();
     clock.rewind(Duration::from_millis(500));
-    // By five permits, and one is wanted.
+    // Five permits are missing, and the one that is wanted.
     let wait = table.peek(&1, 1).unwrap_err().retry_after();
     assert_eq!(wait, Some(Duration::from_millis(600)));
     let granted = [table.peek(&1, 0), table.try_acquire(&1, 0), table.try_acquire_up_to(&1, 0)];

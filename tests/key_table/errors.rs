@@ -1,4 +1,4 @@
-//! What no table can be made of, and what is said of it.
+//! Set-ups that no table can be made from, and the errors that name them.
 
 use std::time::Duration;
 

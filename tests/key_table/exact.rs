@@ -1,11 +1,11 @@
-//! What a table must answer: one bucket for each key, exact in whole numbers.
+//! The answers that a table must give: one bucket for each key, exact in whole numbers.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use sluicegate::*;
 
-/// What is said of a decision, in full.
+/// An answer in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Granted {
@@ -74,7 +74,7 @@ impl Part {
 #[derive(Clone, Debug)]
 pub(crate) struct Exact {
     pub(crate) parts: Vec<Part>,
-    /// The ticks for which a key is live: those of the slowest quota that there is room for.
+    /// The ticks for which a key is live: the longest fill of all quotas that there is room for.
     span: i128,
     origin_nanos: u64,
     elapsed: i128,
@@ -87,7 +87,7 @@ impl Exact {
         Exact::with_room(quotas, quotas.len(), origin_nanos)
     }
 
-    /// The first quotas are tiers; for the others there is room.
+    /// Makes a table whose tiers have the first `tiers` quotas, with room for the others.
     pub(crate) fn with_room(quotas: &[Quota], tiers: usize, origin_nanos: u64) -> Exact {
         let mut parts = parts(quotas);
         let span = parts.iter().map(Part::capacity).max().unwrap();
@@ -95,7 +95,7 @@ impl Exact {
         Exact { parts, span, origin_nanos, elapsed: 0, levels: HashMap::new() }
     }
 
-    /// Changes the quota of a tier: what a permit takes is a whole number of ticks.
+    /// Changes the quota of a tier. A permit must take a whole number of ticks.
     pub(crate) fn reconfigure(&mut self, which: usize, quota: Quota) {
         let Part { gain, period, .. } = self.parts[0];
         let (permits, nanos) = (quota.rate().permits(), quota.rate().period().as_nanos());
@@ -105,7 +105,7 @@ impl Exact {
         self.parts[which] = Part { cost: ticks / permits, burst: quota.burst(), gain, period };
     }
 
-    /// The time that the slowest quota takes to fill, in any tier that there is room for.
+    /// Returns the longest fill of all quotas that there is room for.
     pub(crate) fn longest_fill(&self) -> Duration {
         self.wait(self.span)
     }
@@ -172,7 +172,7 @@ impl Exact {
         }
     }
 
-    /// The wait for the first whole permit above the balance, if it can be held.
+    /// Returns the wait for the first whole permit above the balance, if the burst has room for it.
     fn next(&self, part: Part, balance: i128) -> Option<Duration> {
         let units = (balance.max(0) / part.cost + 1) * part.cost;
         (units <= part.capacity()).then(|| self.wait(units - balance))

@@ -1,4 +1,4 @@
-//! A table without room: who is refused, for how long, and who is not disturbed.
+//! A table without room: the keys that are refused, for how long, and those left undisturbed.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use sluicegate::*;
 
 use super::bound::{Admission, assert_bounded};
 use super::exact::{Exact, Said};
+use super::observer::Told;
 use super::{SECOND, builder, often, one_line};
 
 const TEN: Quota = quota!(10 / second);
@@ -85,45 +86,32 @@ fn more_than_the_one_bucket_holds_is_refused_only_until_there_is_a_place() {
     assert_eq!(table.try_acquire(&100, 8).unwrap().remaining(), 2);
 }
 
-/// Notes what it is told.
-#[derive(Debug, Default)]
-struct Noted(std::sync::Mutex<Vec<Note>>);
-
-/// A key, the permits that were asked for, and the answer.
-type Note = (u64, u64, Result<Grant, Denied>);
-
-impl Observe<u64> for Noted {
-    fn decided(&self, key: &u64, permits: u64, answer: Result<&Grant, &Denied>) {
-        self.0.lock().unwrap().push((*key, permits, answer.copied().map_err(|denied| *denied)));
-    }
-}
-
 #[test]
 fn an_observer_is_told_how_many_permits_were_asked_for_and_the_whole_answer() {
-    let (clock, noted) = (ManualClock::new(), Noted::default());
+    let (clock, told) = (ManualClock::new(), Told::<u64>::default());
     let share = WhenFull::Share(quota!(4 / second));
-    let table = builder(TEN, &clock).when_full(share).observer(&noted).memory(64).unwrap();
+    let table = builder(TEN, &clock).when_full(share).observer(&told).memory(64).unwrap();
     for key in 0..8 {
         table.try_acquire(&key, 7).unwrap();
     }
-    noted.0.lock().unwrap().clear();
+    told.0.lock().unwrap().clear();
     let keys = [0, 0, 100, 100];
     let answers = keys.map(|key| table.try_acquire_up_to(&key, 10));
     let granted = answers.map(|answer| answer.map_or(0, |grant| grant.permits()));
     assert_eq!(granted, [3, 0, 4, 0]);
-    let mut told: Vec<_> =
+    let mut expected: Vec<_> =
         std::iter::zip(keys, answers).map(|(key, answer)| (key, 10, answer)).collect();
-    assert_eq!(*noted.0.lock().unwrap(), told);
+    assert_eq!(*told.0.lock().unwrap(), expected);
     // More than the burst, a batch, a receipt; a request for none is a look, and not told.
-    noted.0.lock().unwrap().clear();
-    told.clear();
-    told.push((1, 11, table.try_acquire(&1, 11)));
+    told.0.lock().unwrap().clear();
+    expected.clear();
+    expected.push((1, 11, table.try_acquire(&1, 11)));
     table.try_acquire(&1, 0).unwrap();
     table.try_acquire_batch_with(&[1, 2], 2, |index, answer| {
-        told.push((1 + index as u64, 2, answer));
+        expected.push((1 + index as u64, 2, answer));
     });
-    told.push((3, 1, table.try_acquire_revocable(&3, 1).map(|receipt| receipt.grant())));
-    assert_eq!(*noted.0.lock().unwrap(), told);
+    expected.push((3, 1, table.try_acquire_revocable(&3, 1).map(|receipt| receipt.grant())));
+    assert_eq!(*told.0.lock().unwrap(), expected);
 }
 
 #[test]

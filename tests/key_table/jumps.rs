@@ -53,7 +53,7 @@ fn with_each(quota: Quota, check: impl Fn(&Tiered<'_>, usize, &ManualClock)) {
     }
 }
 
-/// Of which there are 2^39 before levels come again.
+/// Returns the length of a tick. There are 2^39 ticks before levels come again.
 fn tick_nanos(table: &Tiered<'_>) -> u64 {
     (table.wrap_period().as_nanos() >> 39) as u64 + 1
 }

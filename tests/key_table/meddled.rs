@@ -21,7 +21,7 @@ use super::cases::cases;
 use super::{Open, SECOND};
 
 const TEN: Quota = quota!(10 / second, burst 3);
-/// Of the same rate, so that the bound of the larger burst is that of both.
+/// A quota of the same rate as [`TEN`], so that the larger burst bounds both.
 const SMALLER: Quota = quota!(10 / second, burst 2);
 const SKEW_NANOS: u64 = 1_000_000;
 
@@ -64,7 +64,7 @@ enum Op {
     LeftOff(u64, u32),
     Remove(u64),
     Sweep,
-    /// The burst is made smaller by one, or as large as it was.
+    /// Makes the burst smaller by one, or as large as it was.
     Change(bool),
     Pass(u64),
 }

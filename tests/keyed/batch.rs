@@ -56,7 +56,7 @@ fn a_key_that_comes_twice_in_a_batch_is_charged_twice() {
     assert!(users.try_acquire_batch::<str>([], 1).is_empty());
 }
 
-/// What is called with an answer may ask again: no lock is held.
+/// The closure that is called with an answer may ask again: no lock is held.
 #[test]
 fn an_answer_may_ask_for_keys_itself() {
     let clock = ManualClock::new();
@@ -103,8 +103,8 @@ fn batches_of_several_threads_admit_no_more_than_the_bursts() {
 }
 
 /// One caller has the lock of a shard, and does not go on until a key of another shard, which
-/// comes first in a batch, was answered and taken out. Who waited for the one lock and had the
-/// other would wait for ever; here, until the holder gives up.
+/// comes first in a batch, was answered and taken out. A batch that waited for the one lock and
+/// held the other would wait for ever; here, until the holder gives up.
 #[test]
 fn a_batch_that_waits_for_one_shard_is_in_nobodys_way_in_another() {
     const LONG: Duration = Duration::from_secs(20);

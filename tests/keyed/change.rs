@@ -102,7 +102,7 @@ fn a_key_that_was_forgotten_gains_nothing_by_a_change_at_an_earlier_time() {
     }
 }
 
-/// A clock whose next reading takes half a second by itself.
+/// A clock that, when `stalls` is set, goes on by half a second during its next reading.
 struct Slow {
     manual: ManualClock,
     stalls: AtomicBool,
@@ -113,7 +113,7 @@ impl Clock for Slow {
     fn now_nanos(&self) -> u64 {
         if self.stalls.swap(false, Relaxed) {
             self.is_read.store(true, Relaxed);
-            // In which time the change comes to wait; if not, it has nothing to wait for.
+            // Time for the change to begin to wait. If it comes later, it has nothing to wait for.
             thread::sleep(Duration::from_millis(100));
             self.manual.advance(SECOND / 2);
         }
@@ -131,7 +131,7 @@ fn a_change_that_waits_for_a_call_is_made_at_a_time_after_it() {
     bucket.drain();
     clock.stalls.store(true, Relaxed);
     thread::scope(|scope| {
-        // It reads the clock with the lock of the key's shard.
+        // It reads the clock while it holds the lock of the key's shard.
         scope.spawn(|| assert_eq!(users.restore([(1, bucket.snapshot())], Duration::ZERO), 0));
         while !clock.is_read.load(Relaxed) {
             thread::yield_now();

@@ -305,7 +305,7 @@ fn a_look_by_a_thread_whose_clock_is_behind_tells_what_it_would_be_granted() {
     let clock = ManualClock::at(86_400_000_000_000);
     let users = in_one_shard(quota!(10 / second), &clock);
     users.try_acquire(&1, 5).unwrap();
-    // Who is not known has ten at first, and all of it a second later.
+    // An unknown key has ten at first, and all of the burst a second later.
     users.reconfigure(quota!(10 / second, burst 20), Carry::Keep);
     clock.advance(SECOND * 3 / 2);
     assert_eq!(users.sweep(), 1);

@@ -1,4 +1,4 @@
-//! What becomes of a key for which there is no room.
+//! Keys for which there is no room.
 
 use std::hash::RandomState;
 use std::sync::Barrier;
@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use sluicegate::*;
 
-use super::{SECOND, Told};
+use super::SECOND;
+use super::observer::Told;
 
 fn full(
     max_keys: usize,
@@ -92,13 +93,10 @@ fn a_builder_keeps_what_it_was_told_in_any_order() {
         assert_eq!(users.try_acquire(&2, 10).unwrap().permits(), 10);
         assert!(!users.contains(&2));
     }
-    let told = Told::default();
+    let told = Told::<u64>::default();
     let users = builder().observer(&told).max_keys(1).when_full(when_full).hasher(hasher());
     let users = users.build().unwrap();
-    let each = [
-        ("1".to_owned(), 3, users.try_acquire(&1, 3)),
-        ("2".to_owned(), 10, users.try_acquire(&2, 10)),
-    ];
+    let each = [(1, 3, users.try_acquire(&1, 3)), (2, 10, users.try_acquire(&2, 10))];
     assert!(each[1].2.is_ok() && !users.contains(&2));
     assert_eq!(*told.0.lock().unwrap(), each);
 }
@@ -127,7 +125,7 @@ fn threads_never_put_in_more_keys_than_there_may_be() {
 }
 
 #[test]
-fn who_asks_for_as_many_as_there_are_gets_what_the_shared_bucket_has() {
+fn a_caller_that_asks_for_as_many_as_there_are_gets_what_the_shared_bucket_has() {
     let clock = ManualClock::new();
     let users = full(1, WhenFull::Share(quota!(4 / hour)), &clock);
     users.try_acquire(&1, 10).unwrap();
@@ -240,7 +238,7 @@ fn limiters_of_keys_that_are_ahead_of_a_clock_leave_a_full_store_to_others() {
 }
 
 #[test]
-fn whoever_is_refused_in_a_large_store_is_not_told_to_come_back_at_once() {
+fn a_caller_that_is_refused_in_a_large_store_is_not_told_to_come_back_at_once() {
     let clock = ManualClock::new();
     let buckets = Buckets::with_clock(quota!(10 / second), &clock);
     let users = Keyed::builder(buckets).hasher(super::InOneShard::default()).max_keys(2_000);

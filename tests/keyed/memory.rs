@@ -1,4 +1,4 @@
-//! What is forgotten, and what is allocated.
+//! Keys that are forgotten, and the memory that is allocated.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,8 @@
-//! Changes of the quotas of all tiers at once, and stores with tiers whose type has a name.
+//! Changes of the quotas of all tiers at once.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
+use std::time::Duration;
 
 use sluicegate::*;
 
@@ -46,10 +47,11 @@ fn a_change_with_too_few_or_too_many_quotas_changes_nothing() {
     assert_eq!((0..3).map(|key| users.peek(&key, 0).unwrap().limit()).sum::<u64>(), 1_110);
 }
 
-/// The quotas of a tier are told apart by their limits; a mixture would have another one.
+/// A new key has the burst of its quota, and a permit takes an hour over the limit to earn.
 #[test]
 fn a_call_beside_a_change_is_decided_by_the_old_quota_or_by_the_new_one() {
     const ROUNDS: u64 = if cfg!(miri) { 4 } else { 300 };
+    const HOUR: Duration = Duration::from_secs(3_600);
     let clock = ManualClock::new();
     let users = tiers(&clock);
     for key in 0..30 {
@@ -60,20 +62,23 @@ fn a_call_beside_a_change_is_decided_by_the_old_quota_or_by_the_new_one() {
         scope.spawn(|| {
             for round in 0..ROUNDS {
                 let more = 2 - round % 2;
-                let quotas = [10, 100, 1_000].map(|limit| {
-                    Quota::new(
-                        Rate::new(limit * more, std::time::Duration::from_secs(3_600)).unwrap(),
-                    )
-                });
+                let quotas = [10, 100, 1_000].map(|limit| Rate::new(limit * more, HOUR).unwrap());
                 users.reconfigure_tiers(quotas, Carry::Scale).unwrap();
             }
             is_over.store(true, Relaxed);
         });
-        while !is_over.load(Relaxed) {
+        let mut is_last = false;
+        while !is_last {
+            is_last = is_over.load(Relaxed);
             for key in 0..60 {
                 let old = [10, 100, 1_000][key as usize % 3];
-                let limit = users.peek(&key, 0).unwrap().limit();
+                let grant = users.peek(&key, 1).unwrap();
+                let limit = grant.limit();
                 assert!(limit == old || limit == 2 * old, "{limit} of {old}");
+                if key >= 30 {
+                    assert_eq!(grant.remaining(), limit - 1);
+                    assert_eq!(grant.reset_after(), HOUR / limit as u32);
+                }
             }
         }
     });

@@ -6,6 +6,7 @@ use std::time::Duration;
 use sluicegate::*;
 
 use super::counted::Counted;
+use super::sharded;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -21,7 +22,7 @@ fn quotas() -> [Quota; 5] {
 
 /// A sharded limiter and a bucket on a clock, both empty.
 fn empty(quota: Quota, clock: &Counted) -> (Sharded<&Counted>, TokenBucket<&ManualClock>) {
-    let limiter = Sharded::builder(quota).shards(4).clock(clock).build().unwrap();
+    let limiter = sharded(quota, 4, clock);
     let bucket = TokenBucket::with_clock(quota, &clock.manual);
     limiter.try_acquire(quota.burst()).unwrap();
     bucket.try_acquire(quota.burst()).unwrap();
@@ -133,7 +134,7 @@ fn a_denial_is_forgotten_when_the_rate_is_raised() {
 #[test]
 fn a_denial_is_forgotten_when_a_lease_or_a_receipt_gives_permits_back() {
     let quota = quota!(1 / hour, burst 10);
-    let limiter = Sharded::builder(quota).shards(4).clock(ManualClock::new()).build().unwrap();
+    let limiter = sharded(quota, 4, ManualClock::new());
     for index in 0..4 {
         let lease = limiter.shard(index).lease(10).unwrap();
         assert!(limiter.shard(0).try_acquire(1).is_err() && limiter.shard(3).lease(1).is_err());
@@ -192,11 +193,7 @@ fn as_many_as_there_are_is_as_many_as_there_are_now_whatever_was_refused_before(
 /// The root has no room for what it earns while a lease has all: the wait goes on.
 #[test]
 fn a_remembered_wait_is_never_shorter_than_that_of_a_new_request() {
-    let limiter = Sharded::builder(quota!(1 / second, burst 100))
-        .shards(2)
-        .clock(ManualClock::new())
-        .build()
-        .unwrap();
+    let limiter = sharded(quota!(1 / second, burst 100), 2, ManualClock::new());
     let lease = limiter.lease(50).unwrap();
     limiter.shard(0).try_acquire(51).unwrap_err();
     limiter.clock().advance(Duration::from_millis(600));

@@ -1,18 +1,18 @@
-//! How much is drawn at once, as seen from outside: a permit that a shard has is granted
+//! The size of draws, as seen from outside: a permit that a shard has is granted
 //! without the clock being read, and one that has to be drawn is not.
 
 use proptest::prelude::*;
 use sluicegate::*;
 
 use super::counted::Counted;
-use super::{any, cases, shards};
+use super::{any, cases, sharded, shards};
 
 /// A quota of `burst` that never earns while the clock stands.
 fn burst_of(burst: u64) -> Quota {
     Quota::new(rate!(1 / second)).with_burst(burst).unwrap()
 }
 
-/// What the table in the documentation of `Sharded` says.
+/// Returns the draw by the table in the documentation of `Sharded`.
 fn draw_of(in_root: u64, shards: usize, last: u64) -> u64 {
     let share = in_root / 4 / shards as u64;
     if share < 4 { 1 } else { share.min(1_024).min(2 * last.max(8)) }
@@ -28,7 +28,7 @@ proptest! {
     ) {
         let burst = burst.max(1);
         let clock = Counted::at(0);
-        let limiter = Sharded::builder(burst_of(burst)).shards(shards).clock(&clock).build().unwrap();
+        let limiter = sharded(burst_of(burst), shards, &clock);
         let shard = limiter.shard(1);
         let (mut drawn, mut last) = (0, 0);
         for there in (1..=burst).rev() {
@@ -53,7 +53,7 @@ proptest! {
     ) {
         let clock = Counted::at(0);
         let burst = parts * shards as u64;
-        let limiter = Sharded::builder(burst_of(burst)).shards(shards).clock(&clock).build().unwrap();
+        let limiter = sharded(burst_of(burst), shards, &clock);
         for index in 0..burst {
             let (grant, readings) = clock.readings(|| limiter.shard(index as usize).try_acquire(1));
             prop_assert_eq!(grant.unwrap().remaining(), burst - index - 1, "all that is there");
@@ -65,7 +65,7 @@ proptest! {
 #[test]
 fn one_call_in_1_024_reads_the_clock_while_all_shards_are_far_from_the_limit() {
     let clock = Counted::at(0);
-    let limiter = Sharded::builder(burst_of(1 << 20)).shards(4).clock(&clock).build().unwrap();
+    let limiter = sharded(burst_of(1 << 20), 4, &clock);
     let permits = if cfg!(miri) { 1_500 } else { 1 << 19 };
     let ((), readings) = clock.readings(|| {
         for index in 0..permits {
@@ -81,11 +81,7 @@ fn one_call_in_1_024_reads_the_clock_while_all_shards_are_far_from_the_limit() {
 #[test]
 fn what_one_shard_has_drawn_is_there_for_a_request_by_any_other() {
     for shards in [2, 4, 8, 256] {
-        let limiter = Sharded::builder(burst_of(1_000_000))
-            .shards(shards)
-            .clock(ManualClock::new())
-            .build()
-            .unwrap();
+        let limiter = sharded(burst_of(1_000_000), shards, ManualClock::new());
         for index in 0..shards {
             limiter.shard(index).try_acquire(1).unwrap();
         }
@@ -99,8 +95,7 @@ fn what_one_shard_has_drawn_is_there_for_a_request_by_any_other() {
 
 #[test]
 fn a_shard_draws_twice_as_much_each_time_and_tells_what_it_has_left() {
-    let limiter =
-        Sharded::builder(burst_of(1 << 20)).shards(2).clock(ManualClock::new()).build().unwrap();
+    let limiter = sharded(burst_of(1 << 20), 2, ManualClock::new());
     let shard = limiter.shard(0);
     for drawn in [16, 32, 64, 128, 256, 512, 1_024, 1_024] {
         shard.try_acquire(1).unwrap();
@@ -109,15 +104,11 @@ fn a_shard_draws_twice_as_much_each_time_and_tells_what_it_has_left() {
     }
 }
 
-/// How often 600 grants read the clock, if before each `refused` permits are asked for, beside a
-/// lease of 5,000.
+/// Returns the number of readings that 600 grants make of the clock beside a lease of 5,000, if
+/// `refused` permits are asked for before each.
 fn readings_beside(refused: Option<u64>) -> u64 {
     let clock = Counted::at(0);
-    let limiter = Sharded::builder(quota!(1_000 / second, burst 15_000))
-        .shards(4)
-        .clock(&clock)
-        .build()
-        .unwrap();
+    let limiter = sharded(quota!(1_000 / second, burst 15_000), 4, &clock);
     let held = limiter.shard(1).lease(5_000).unwrap();
     assert_eq!(held.left(), 5_000);
     let mut sum = 0;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use sluicegate::*;
 
+use super::sharded;
+
 const ENDS: [u64; 14] = [
     0,
     1,
@@ -68,7 +70,7 @@ fn every_verb_answers_every_amount_under_every_quota() {
             }
             for start_nanos in [0, u64::MAX / 2, u64::MAX - 1_000] {
                 let clock = ManualClock::at(start_nanos);
-                let limiter = Sharded::builder(quota).shards(shards).clock(clock).build().unwrap();
+                let limiter = sharded(quota, shards, clock);
                 let limiter = limiter.starting_with(initial).unwrap();
                 assert_eq!(limiter.peek(0).unwrap().remaining(), initial);
                 every_verb(&limiter);
@@ -118,8 +120,7 @@ fn every_verb(limiter: &Sharded<ManualClock>) {
 
 #[test]
 fn none_are_always_granted_and_change_nothing() {
-    let limiter =
-        Sharded::builder(quota!(1 / hour)).shards(2).clock(ManualClock::new()).build().unwrap();
+    let limiter = sharded(quota!(1 / hour), 2, ManualClock::new());
     limiter.try_acquire(1).unwrap();
     for _ in 0..3 {
         assert!(limiter.try_acquire(1).is_err());
@@ -137,7 +138,7 @@ fn none_are_always_granted_and_change_nothing() {
 fn more_than_the_burst_is_too_large_for_try_acquire_and_as_many_as_there_are_for_the_others() {
     for burst in [1, 5, 4_096, Quota::MAX_BURST] {
         let quota = quota!(1 / hour).with_burst(burst).unwrap();
-        let limiter = Sharded::builder(quota).shards(4).clock(ManualClock::new()).build().unwrap();
+        let limiter = sharded(quota, 4, ManualClock::new());
         for permits in ENDS.into_iter().filter(|permits| *permits > burst) {
             let denied = Denied::TooLarge { limit: burst, which: 0 };
             assert_eq!(limiter.try_acquire(permits).unwrap_err(), denied);
@@ -151,7 +152,7 @@ fn more_than_the_burst_is_too_large_for_try_acquire_and_as_many_as_there_are_for
 #[test]
 fn the_largest_burst_goes_into_leases_and_back() {
     let quota = quota!(1 / hour, burst 4_294_967_296);
-    let limiter = Sharded::builder(quota).shards(2).clock(ManualClock::new()).build().unwrap();
+    let limiter = sharded(quota, 2, ManualClock::new());
     let leases: Vec<_> =
         (0..3).map(|index| limiter.shard(index).lease(u64::MAX).unwrap()).collect();
     let left: Vec<_> = leases.iter().map(Lease::left).collect();
@@ -177,7 +178,6 @@ fn a_builder_makes_what_the_constructors_make_and_takes_any_clock() {
     assert_eq!(built.clock(ManualClock::at(9)).build().unwrap().clock().now_nanos(), 9);
 }
 
-#[cfg(not(miri))]
 #[test]
 fn a_builder_without_a_clock_makes_a_limiter_on_a_clock_of_its_own() {
     let built = Sharded::builder(quota!(5 / hour)).shards(2).build().unwrap();
@@ -207,7 +207,7 @@ fn the_number_of_shards_is_from_1_to_256_and_a_power_of_two() {
 #[test]
 fn what_the_shards_held_is_no_part_of_a_new_start() {
     let quota = quota!(1 / second, burst 10_000);
-    let limiter = Sharded::builder(quota).shards(4).clock(ManualClock::new()).build().unwrap();
+    let limiter = sharded(quota, 4, ManualClock::new());
     for index in 0..4 {
         limiter.shard(index).try_acquire(1).unwrap();
     }
@@ -216,7 +216,7 @@ fn what_the_shards_held_is_no_part_of_a_new_start() {
     assert_eq!(limiter.peek(0).unwrap().remaining(), 7);
     assert!(limiter.shard(1).try_acquire(8).is_err());
     assert!(limiter.shard(2).try_acquire(7).is_ok());
-    // All of the burst can be had again: nobody has any of its capacity.
+    // All of the burst can be had again: none of its capacity is reserved any more.
     limiter.clock().advance(Duration::from_secs(10_000));
     assert!(limiter.try_acquire(10_000).is_ok());
 }
@@ -224,7 +224,7 @@ fn what_the_shards_held_is_no_part_of_a_new_start() {
 #[test]
 fn an_empty_start_is_empty_for_every_shard() {
     let quota = quota!(1 / second, burst 1_000);
-    let limiter = Sharded::builder(quota).shards(4).clock(ManualClock::new()).build().unwrap();
+    let limiter = sharded(quota, 4, ManualClock::new());
     let limiter = limiter.starting_with(0).unwrap();
     for index in 0..4 {
         let denied = limiter.shard(index).try_acquire(1).unwrap_err();
@@ -240,7 +240,7 @@ fn no_grant_promises_to_be_full_before_it_is() {
     for refill in [Refill::Smooth, Refill::Interval] {
         let quota = quota!(10 / second, burst 45).with_refill(refill);
         let clock = ManualClock::new();
-        let limiter = Sharded::builder(quota).shards(1).clock(&clock).build().unwrap();
+        let limiter = sharded(quota, 1, &clock);
         let bucket = TokenBucket::with_clock(quota, &clock);
         for _ in 0..45 {
             let [said, exact] = [limiter.try_acquire(1), bucket.try_acquire(1)].map(Result::unwrap);
@@ -264,7 +264,7 @@ fn limiters_shards_leases_and_receipts_go_to_other_threads() {
 fn a_shard_promises_the_whole_burst_after_as_many_steps_as_that_takes() {
     let quota = quota!(10 / second, burst 45).with_refill(Refill::Interval);
     let clock = ManualClock::new();
-    let limiter = Sharded::builder(quota).shards(2).clock(&clock).build().unwrap();
+    let limiter = sharded(quota, 2, &clock);
     assert!(limiter.shard(0).try_acquire(1).is_ok());
     assert!(limiter.shard(1).try_acquire(40).is_ok());
     let grant = limiter.shard(0).try_acquire(1).unwrap();

@@ -1,6 +1,6 @@
 //! A sharded limiter and the exact model of what is there, side by side on one clock.
 //!
-//! What is there is in the root and in shards, and only time and admissions may change the
+//! All permits are in the root and in shards, and only time and admissions may change the
 //! sum; so the model is that of one bucket. It is told what was cut off for want of room,
 //! which is allowed only near the burst.
 

@@ -16,21 +16,15 @@ use sluicegate::*;
 use super::counted::Failing;
 use super::faults::Skewed;
 use super::history::{History, Log, Noted};
+use super::sharded;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// How many threads on how many shards; 0 for as many as the machine has.
+/// Numbers of threads, and of shards; 0 for as many as suit the machine.
 const CROWDS: [(u64, usize); 4] = [(2, 2), (8, 2), (64, 2), (8, 0)];
 
-fn sharded<C: Clock>(quota: Quota, shards: usize, clock: C) -> Sharded<C> {
-    match shards {
-        0 => Sharded::with_clock(quota, clock),
-        shards => Sharded::builder(quota).shards(shards).clock(clock).build().unwrap(),
-    }
-}
-
-/// A limiter that starts with so many permits, and has room for more than are ever lent. (Who
-/// draws from a full root while another has borrowed room cuts off as much.)
+/// Makes a limiter that starts with `initial` permits and has capacity for more than is ever
+/// reserved. (A refill from a full root cuts off as much as another caller has reserved.)
 fn beside_room<C: Clock>(initial: u64, shards: usize, clock: C) -> Sharded<C> {
     let quota = Quota::new(rate!(1_000 / second)).with_burst(5 * initial).unwrap();
     sharded(quota, shards, clock).starting_with(initial).unwrap()

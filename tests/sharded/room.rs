@@ -1,20 +1,18 @@
 //! Room that leases, receipts and draws leave behind: it must come back, or the limiter
 //! ends up with nothing of its own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::*;
 
 use super::held_up::HeldUp;
+use super::sharded;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 fn limiter(shards: usize) -> Sharded<ManualClock> {
-    Sharded::builder(quota!(1_000 / second))
-        .shards(shards)
-        .clock(ManualClock::new())
-        .build()
-        .unwrap()
+    sharded(quota!(1_000 / second), shards, ManualClock::new())
 }
 
 /// After a denial and a second without a call, a thousand are there.
@@ -153,11 +151,7 @@ fn a_reset_and_a_restore_count_what_leases_hold() {
 /// A peek reads the clock and a shard does not; what the clock is behind by is no debt.
 #[test]
 fn what_peek_says_is_granted_beside_a_clock_that_is_a_little_behind() {
-    let limiter = Sharded::builder(quota!(1_000 / second))
-        .shards(2)
-        .clock(ManualClock::at(10_000_000_000))
-        .build()
-        .unwrap();
+    let limiter = sharded(quota!(1_000 / second), 2, ManualClock::at(10_000_000_000));
     limiter.clock().advance(SECOND / 2);
     limiter.shard(0).try_acquire(1).unwrap();
     // The shard has 15, and the root nothing; and then less.
@@ -176,8 +170,7 @@ fn what_peek_says_is_granted_beside_a_clock_that_is_a_little_behind() {
 #[test]
 fn permits_to_be_given_back_may_come_from_the_root_and_another_shard() {
     let clock = ManualClock::new();
-    let limiter =
-        Sharded::builder(quota!(1 / hour, burst 8)).shards(2).clock(&clock).build().unwrap();
+    let limiter = sharded(quota!(1 / hour, burst 8), 2, &clock);
     drop(limiter.shard(1).lease(3).unwrap());
     limiter.shard(0).try_acquire(3).unwrap();
     let receipt = limiter.shard(0).try_acquire_revocable(5).unwrap();
@@ -189,15 +182,14 @@ fn permits_to_be_given_back_may_come_from_the_root_and_another_shard() {
 /// more.
 #[test]
 fn a_caller_that_leases_and_is_held_up_gets_no_more_than_there_was() {
-    let limiter =
-        Sharded::builder(quota!(1_000 / second)).shards(2).clock(HeldUp::at(0)).build().unwrap();
-    let limiter: &'static Sharded<HeldUp> = Box::leak(Box::new(limiter));
+    let limiter = Arc::new(sharded(quota!(1_000 / second), 2, HeldUp::at(0)));
     // Fifteen more are in its shard then.
     assert!(limiter.shard(0).try_acquire(1).is_ok());
     limiter.clock().manual.advance(SECOND);
+    let beside = Arc::clone(&limiter);
     limiter.clock().meanwhile(move || {
-        limiter.clock().manual.advance(SECOND / 10);
-        assert!(limiter.shard(0).try_acquire(15).is_ok());
+        beside.clock().manual.advance(SECOND / 10);
+        assert!(beside.shard(0).try_acquire(15).is_ok());
     });
     let mut lease = limiter.shard(0).lease(1_000).unwrap();
     let mut granted = 15 + lease.left();
@@ -211,19 +203,20 @@ fn a_caller_that_leases_and_is_held_up_gets_no_more_than_there_was() {
 
 #[test]
 fn up_to_takes_what_is_left_beside_a_lease_that_was_taken_meanwhile() {
-    type Limiter = &'static Sharded<HeldUp>;
-    fn lease_after(readings: usize, limiter: Limiter) {
-        limiter.clock().meanwhile(move || match readings {
-            0 => std::mem::forget(limiter.shard(1).lease(60).unwrap()),
-            more => lease_after(more - 1, limiter),
+    fn lease_after(readings: usize, limiter: &Arc<Sharded<HeldUp>>) {
+        let beside = Arc::downgrade(limiter);
+        limiter.clock().meanwhile(move || {
+            let limiter = beside.upgrade().expect("it is being asked");
+            match readings {
+                0 => std::mem::forget(limiter.shard(1).lease(60).unwrap()),
+                more => lease_after(more - 1, &limiter),
+            }
         });
     }
     for reading in 0..4 {
         let quota = quota!(100 / hour);
-        let limiter: Limiter = Box::leak(Box::new(
-            Sharded::builder(quota).shards(2).clock(HeldUp::at(0)).build().unwrap(),
-        ));
-        lease_after(reading, limiter);
+        let limiter = Arc::new(sharded(quota, 2, HeldUp::at(0)));
+        lease_after(reading, &limiter);
         let granted = limiter.shard(0).try_acquire_up_to(100).unwrap().permits();
         let leased = if limiter.clock().has_happened() { 60 } else { 0 };
         assert_eq!(granted, 100 - leased, "after reading {reading}");

@@ -13,13 +13,13 @@ use sluicegate::*;
 use super::cases::cases;
 use super::ops::LIFE_NANOS;
 use super::pair::{Op, Pair};
-use super::{any, limiter, op, setup, shards};
+use super::{any, limiter, op, setup, sharded, shards};
 
 const NANO: Duration = Duration::from_nanos(1);
 const SECOND: Duration = Duration::from_secs(1);
 
 fn thousand(clock: &ManualClock) -> Sharded<&ManualClock> {
-    Sharded::builder(quota!(1_000 / second)).shards(2).clock(clock).build().unwrap()
+    sharded(quota!(1_000 / second), 2, clock)
 }
 
 /// Leases `permits`, all of them.
@@ -33,8 +33,7 @@ fn lease<'a>(limiter: &'a Sharded<&ManualClock>, permits: u64) -> Lease<'a> {
 /// names suffices, and no less does.
 fn assert_the_whole_burst_is_there_after(ask: fn(&Sharded<&ManualClock>) -> Result<Grant, Denied>) {
     let clock = ManualClock::at(1_000);
-    let limiter =
-        Sharded::builder(quota!(6 / 50 ns, burst 139)).shards(1).clock(&clock).build().unwrap();
+    let limiter = sharded(quota!(6 / 50 ns, burst 139), 1, &clock);
     assert!(limiter.try_acquire(104).is_ok());
     clock.set_nanos(1_151);
     assert!(limiter.try_acquire(1).is_ok());
@@ -170,7 +169,7 @@ impl Clock for Ends<'_> {
 #[test]
 fn a_lease_that_ends_during_a_call_is_not_what_the_call_is_refused_for() {
     let clock = Ends { manual: ManualClock::new(), lease: Mutex::new(None) };
-    let limiter = Sharded::builder(quota!(1_000 / second)).shards(4).clock(&clock).build().unwrap();
+    let limiter = sharded(quota!(1_000 / second), 4, &clock);
     let held = limiter.shard(1).lease(300).unwrap();
     assert_eq!(held.left(), 300);
     // A shard with room, and nothing in it; and nothing in the root.

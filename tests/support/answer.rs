@@ -1,4 +1,4 @@
-//! What a limiter says and what it holds, in plain numbers.
+//! The answers and the snapshots of a limiter, in plain numbers.
 
 use std::time::Duration;
 

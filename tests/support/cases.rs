@@ -1,4 +1,4 @@
-//! How many cases a property is tried on.
+//! The number of cases that a property is tried on.
 
 use proptest::test_runner::{Config, FileFailurePersistence, RngSeed};
 

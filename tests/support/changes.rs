@@ -16,7 +16,7 @@ impl Mirror {
         self.begin(now_nanos, plan, &self.plan.capacity.clone(), phase_nanos);
     }
 
-    /// So many permits more, at most to full.
+    /// Adds permits, until the limiter is full at most.
     pub(crate) fn credit(&mut self, now_nanos: u64, permits: u64) {
         if permits > 0 {
             let (plan, phase_nanos) = (self.plan.clone(), self.phase(now_nanos));

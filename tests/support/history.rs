@@ -1,4 +1,4 @@
-//! What real threads were admitted, and the bound on it.
+//! The permits that real threads were admitted, and the bound on them.
 
 #![allow(dead_code, reason = "every test binary uses its own part of the support")]
 

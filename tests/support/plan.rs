@@ -1,4 +1,4 @@
-//! What a limiter enforces, derived again from its documentation in big integers.
+//! The rule that a limiter enforces, derived again from its documentation in big integers.
 
 use num_bigint::BigInt;
 use num_integer::Integer;

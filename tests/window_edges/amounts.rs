@@ -1,4 +1,4 @@
-//! How much is asked for, and how much there can be.
+//! The ends of what can be asked for, and of what a window can hold.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ fn a_limit_of_one_grants_one_and_then_one_more() {
     }
 }
 
-/// Of some limits a log would need gigabytes; those are errors.
+/// A log would need gigabytes for some of the limits; those are errors.
 #[test]
 fn every_limit_fits_every_window_or_is_an_error_that_says_what_would() {
     let limits = [1, 2, 3, 100, 65_536, (1 << 24) - 1, (1 << 24) + 1, (1 << 32) - 1, 1 << 32];

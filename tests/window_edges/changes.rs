@@ -106,9 +106,9 @@ fn room_for_less_than_the_limit_or_more_than_there_can_be_is_an_error_that_says_
     }
 }
 
-/// A counting window has room by itself, but for very short windows not for every limit.
+/// A counting window has room for higher limits by itself, but a very short one not for all.
 #[test]
-fn a_window_that_counts_can_be_made_for_more_than_its_bits_leave_by_themselves() {
+fn a_counting_window_can_be_made_for_higher_limits_than_it_has_room_for_by_itself() {
     const LIMIT: Rate = rate!(100 / ms);
     const MORE: u64 = 2_000_000;
     let clock = ManualClock::at(DAY);
@@ -141,7 +141,7 @@ fn a_window_that_counts_can_be_made_for_more_than_its_bits_leave_by_themselves()
 }
 
 #[test]
-fn a_window_that_counts_says_how_far_it_can_be_raised() {
+fn a_counting_window_says_how_far_its_limit_can_be_raised() {
     let clock = ManualClock::new();
     let error = |max_limit, most| Err(ConfigError::MaxLimit { max_limit, least: 100, most });
     let (rate, top) = (rate!(100 / minute), 1_u64 << 32);
@@ -161,13 +161,15 @@ fn a_window_that_counts_says_how_far_it_can_be_raised() {
     assert_eq!(sliding(60, 99), error(99, top).map(|()| 0));
     assert_eq!(sliding(60, top), Ok(top));
     assert_eq!(sliding(65_536, top), Ok(top));
-    let windows = MultiWindow::with_clock([rate!(100 / ms), rate!(100 / day)], 60, &clock).unwrap();
-    let most = match windows.with_max_limit(top) {
+    let windows = |max| {
+        let limits = [rate!(100 / ms), rate!(100 / day)];
+        MultiWindow::with_clock(limits, 60, &clock).unwrap().with_max_limit(max)
+    };
+    let most = match windows(top) {
         Err(ConfigError::MaxLimit { least: 100, most, .. }) => most,
         other => panic!("{other:?}"),
     };
-    let windows = MultiWindow::with_clock([rate!(100 / ms), rate!(100 / day)], 60, &clock).unwrap();
-    let windows = windows.with_max_limit(most).unwrap();
+    let windows = windows(most).unwrap();
     assert_eq!(windows.max_limit(), most);
     windows.reconfigure(1, most).unwrap();
 }

@@ -1,4 +1,4 @@
-//! What was granted, saved and restored.
+//! Grants that are saved and restored.
 
 use std::time::Duration;
 
@@ -187,7 +187,7 @@ fn what_is_restored_beyond_the_limit_counts_in_a_higher_one() {
 
 #[test]
 fn a_log_is_full_however_many_permits_the_entries_without_room_have() {
-    // As many as come round to none, and one more or less.
+    // Some of these sums would wrap to zero in the word of an entry.
     for permits in 3..=65 {
         let clock = ManualClock::at(DAY);
         let mut log = WeightedLog::with_capacity(rate!(3 / minute), 2, &clock).unwrap();

@@ -90,7 +90,7 @@ fn a_permit_that_is_exactly_one_window_old_counts_no_more() {
     }
 }
 
-/// Of limits of `b` bits, from one permit to what costs are in bytes.
+/// The limits go from one permit to the sizes that bytes are counted in.
 #[test]
 fn a_permit_counts_for_its_window_and_less_than_the_resolution_longer() {
     for (permits, log_nanos, first_nanos) in [

@@ -15,8 +15,8 @@ const ROUNDS: u64 = if cfg!(miri) { 2 } else { 60 };
 /// The most permits of a request.
 const MOST: u64 = 5;
 
-/// A limiter that counts the races that are lost for it: who asks for a receipt has
-/// looked before, and seen that there was room.
+/// A limiter that counts the races that are lost for it: a caller that asks for a receipt
+/// has looked before, and seen that there was room.
 struct Watched<'a> {
     limiter: &'a (dyn Limiter + Sync),
     lost: AtomicU64,

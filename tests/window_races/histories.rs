@@ -16,7 +16,7 @@ use super::reference::{Mirror, Said, Undo};
 use super::setup::{Kind, Setup, Subject};
 use super::small_setups;
 
-/// Of each limiter.
+/// The number of histories of each limiter.
 const HISTORIES: u64 = if cfg!(miri) { 2 } else { 400 };
 
 const START_NANOS: u64 = 1_000;

@@ -26,8 +26,8 @@ impl Clock for Interrupted {
     }
 }
 
-/// The limiter's time goes on from where it stood. Who added that difference to a
-/// reading from before the clock was set back was three seconds ahead, where all that
+/// The limiter's time goes on from where it stood. A caller that added that difference to
+/// a reading from before the clock was set back was three seconds ahead, where all that
 /// counts is gone.
 #[test]
 fn a_reading_from_before_the_clock_was_set_back_is_no_time_to_come() {
@@ -48,8 +48,8 @@ fn a_reading_from_before_the_clock_was_set_back_is_no_time_to_come() {
     }
 }
 
-/// Of two that find the window too far ahead, one moves it, by a clock that is a nanosecond
-/// behind the other's: to the window before.
+/// Two callers find the window too far ahead. One of them moves it, by a clock that is a
+/// nanosecond behind the other's: to the window before.
 #[test]
 fn a_count_is_of_the_window_of_now_though_another_moved_it_to_the_one_before() {
     const MINUTE: u64 = 60 * SECOND;

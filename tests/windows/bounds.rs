@@ -1,4 +1,4 @@
-//! What was admitted, and when, by a clock that never goes back: the truth that
+//! All that was admitted, and when, by a clock that never goes back: the truth that
 //! bounds are held against.
 
 /// The admissions since the last reset.

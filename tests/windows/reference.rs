@@ -26,7 +26,7 @@ pub(crate) enum Said {
         permits: u64,
         remaining: u64,
         limit: u64,
-        /// Until one permit more than remained, where that is told.
+        /// The wait for one permit more than remains, from limiters that tell it.
         next_nanos: Option<u128>,
         reset_nanos: u128,
     },
@@ -249,7 +249,7 @@ impl Mirror {
         }
     }
 
-    /// The wait until one permit more than `remaining` fits; only of those that tell it.
+    /// Returns the wait until one permit more than `remaining` fits, for limiters that tell it.
     fn next_nanos(&self, which: usize, now: u64, remaining: u64) -> Option<u128> {
         let tells = matches!(self.state, State::Fixed(_) | State::FromFirst(_));
         (tells && remaining < self.limits[which])

@@ -56,7 +56,7 @@ impl Ring {
     pub(super) fn used(&self, which: usize, now: i128) -> u64 {
         let Span { slot, slots } = self.spans[which];
         let present = floor(self.time(now), slot);
-        // All slots that a window can touch: one more than make it up.
+        // All slots that a window can overlap: one more than its length has.
         let counts =
             |grant: &&(i128, u64, u64)| floor(grant.0 * self.tick, slot) >= present - slots;
         self.grants.iter().filter(counts).map(|grant| grant.1).sum()

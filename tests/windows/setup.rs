@@ -1,4 +1,4 @@
-//! How a limiter of windows is set up, as data; the limiter, and its mirror.
+//! The set-up of a limiter of windows, as data; the limiter, and its mirror.
 
 #![allow(dead_code, reason = "every test binary uses its own part of it")]
 
@@ -26,7 +26,7 @@ pub(crate) struct Setup {
     /// Permits, and nanoseconds. All but `Multi` have the first only.
     pub(crate) limits: Vec<(u64, u64)>,
     pub(crate) slots: u32,
-    /// Of a log.
+    /// The entries of a log.
     pub(crate) capacity: u64,
 }
 
@@ -103,7 +103,7 @@ impl Setup {
         .expect("a setup that is allowed")
     }
 
-    /// What it has to be, made at `now`.
+    /// Returns the mirror of the limiter, made at `now`.
     pub(crate) fn mirror(&self, now: u64) -> Mirror {
         let (limit, length) = self.limits[0];
         let lengths: Vec<u64> = self.limits.iter().map(|&(_, length)| length).collect();

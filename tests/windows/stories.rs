@@ -1,4 +1,4 @@
-//! What properties have found, each as it was.
+//! Faults that properties have found, each as it was.
 
 use std::time::Duration;
 

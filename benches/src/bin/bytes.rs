@@ -1,4 +1,4 @@
-//! What a key costs in memory.
+//! Counts the bytes of memory that a key costs.
 //!
 //! Each limiter is filled in a process of its own, so that none is given what another
 //! has given back. `asked` is what it has asked of the allocator and holds when all keys

@@ -1,4 +1,4 @@
-//! What one limiter costs its callers, beside its peers and the bare clocks.
+//! Measures the cost of a call to each limiter, beside its peers and the bare clocks.
 //!
 //! Every limiter, operation and thread count has a turn in each round, and the
 //! rounds start at a different one each time, so what else the machine does

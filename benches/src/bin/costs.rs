@@ -1,5 +1,4 @@
-//! What each verb does to memory: atomic operations and readings of the clock,
-//! counted. Fails if a denial writes.
+//! Counts the atomic operations and clock readings of each verb. Fails if a denial writes.
 
 use std::process::ExitCode;
 

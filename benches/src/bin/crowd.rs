@@ -1,4 +1,4 @@
-//! Ten thousand threads on one limiter: who gets what, and what it takes.
+//! Measures ten thousand threads on one limiter: the share that each gets, and what it takes.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How exactly limiters keep to their rates, on clocks that are moved by hand.
+//! Prints the errors of the rates of limiters, on clocks that are moved by hand.
 //! Prints the tables of docs/compare.md.
 
 use comfy_table::Table;

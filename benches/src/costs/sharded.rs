@@ -229,8 +229,9 @@ mod tests {
         assert_eq!((first.rmws, first.stores), (1, 12));
         let again = the("try_acquire, denied again");
         assert!(again.is_read_only());
-        // The word of the shard; how often tokens came back, or the limiter was changed, and how
-        // often the root was healed; and the memory with its lock word before and after.
+        // The word of the shard; the number of times that tokens came back or the limiter was
+        // changed, and that of healings of the root; and the denial cache, with its lock word
+        // before and after.
         assert_eq!((again.clock_reads, again.loads), (1, 17));
     }
 

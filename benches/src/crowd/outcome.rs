@@ -1,4 +1,4 @@
-//! What came of a crowd.
+//! The outcome of a crowd.
 
 use std::error::Error;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::{fmt, io};
 
 use serde::Serialize;
 
-/// What one thread did.
+/// The work of one thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tally {
     /// Permits that it got.
@@ -15,11 +15,11 @@ pub(super) struct Tally {
     pub(super) calls: u64,
     /// The time until it had its share, or gave up.
     pub(super) took: Duration,
-    /// How much of that it was on a processor.
+    /// The part of that in which it was on a processor.
     pub(super) busy: Option<Duration>,
 }
 
-/// How a figure is spread over the threads.
+/// The spread of a figure over the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Percentiles {
     /// No thread has less.

@@ -130,7 +130,7 @@ fn work<K: Key, S: Store<K>>(
         let store = yard.store.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let store = store.expect("there is a store before the start");
         settle_allocator();
-        // Who waits at a barrier is woken when others have long begun.
+        // A thread that waits at a barrier is woken when others have long begun.
         yard.ready.fetch_add(1, Relaxed);
         let backoff = Backoff::new();
         while yard.ready.load(Relaxed) < filling * threads {

@@ -1,4 +1,4 @@
-//! What keys are: numbers and strings, told apart by an index.
+//! Keys: numbers and strings, told apart by an index.
 
 use std::borrow::Borrow;
 use std::hash::Hash;

@@ -31,7 +31,7 @@ impl<K: Key> Store<K> for Loop {
 
     #[inline]
     fn try_one(&self, key: &K) -> bool {
-        // The key itself, and what it points to: who looks it up reads it all.
+        // The key itself, and what it points to: a look-up reads it all.
         black_box(key).hash(&mut Read(0));
         true
     }
@@ -157,7 +157,7 @@ impl<K: Key> Store<K> for PingoraRate {
     }
 }
 
-/// What people write who take no dependency.
+/// The store that people write without a dependency.
 pub(super) struct MutexMap<K> {
     states: Mutex<HashMap<K, (f64, Instant), RandomState>>,
     burst: f64,

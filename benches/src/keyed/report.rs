@@ -113,7 +113,8 @@ pub fn table(lines: &[Line], topic: Topic<'_>, threads: &[usize], style: Style) 
     table
 }
 
-fn names(lines: &[&Line]) -> Vec<&'static str> {
+/// Returns the names of the stores, each once, in the order of the lines.
+pub(crate) fn names(lines: &[&Line]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for name in lines.iter().map(|line| line.store()) {
         if !names.contains(&name) {

@@ -17,7 +17,7 @@ impl Bytes {
         text.lines().map(serde_json::from_str).collect()
     }
 
-    /// Returns the bytes a key of a store of so many keys of that kind, if they were counted.
+    /// Returns the bytes per key of a store with `keys` keys of that kind, if they were counted.
     #[expect(clippy::cast_precision_loss, reason = "they are shown to one digit")]
     pub(super) fn of(all: &[Bytes], store: &str, key: &str, keys: u64) -> Option<f64> {
         // A store that is asked for several keys at once is the same store.

@@ -1,4 +1,4 @@
-//! Ten thousand threads, as `crowd --json` prints what came of them.
+//! The figures of ten thousand threads, as `crowd --json` prints them.
 
 use comfy_table::Table;
 use serde_json::Value;

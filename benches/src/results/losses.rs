@@ -1,4 +1,4 @@
-//! Where one of our limiters takes more time than the one that it is compared with.
+//! Losses: our limiters that take more time than those that they are compared with.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use super::{figure, times};
 use crate::keyed::report::grouped;
 use crate::report::{self, Line, OfKeys, Style};
 
-/// A ratio that is no loss: it is shown as 1.00.
-const AS_FAST: f64 = 1.005;
+/// The least ratio that is a loss. Smaller ones are shown as 1.00.
+const LEAST_LOSS: f64 = 1.005;
 
 /// Why some limiters are slower than their peers.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(super) fn table(measured: &Measured, reasons: &Reasons) -> Table {
     let ours = measured.lines().iter().filter(|line| measured::is_ours(line));
     let mut losses: Vec<(f64, &Line, &Line)> = ours
         .filter_map(|line| Some((measured.time(line)?, line, measured.peer(line)?)))
-        .filter(|(ratio, ..)| *ratio >= AS_FAST)
+        .filter(|(ratio, ..)| *ratio >= LEAST_LOSS)
         .collect();
     losses.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
 
@@ -76,7 +76,7 @@ pub(super) fn table(measured: &Measured, reasons: &Reasons) -> Table {
     table
 }
 
-/// The operation, and the keys if there are any.
+/// Returns the operation, and the keys if there are any.
 fn asked(line: &Line) -> String {
     let Some(OfKeys { key, spread, .. }) = line.of_keys else { return line.op.clone() };
     let keys = grouped(line.keys);

@@ -14,7 +14,7 @@ const FASTER_HASH: &str = "foldhash";
 pub(super) struct Measured(Vec<Line>);
 
 impl Measured {
-    /// Reads them, each of which measures something else.
+    /// Reads the lines. No two of them may measure the same.
     pub(super) fn parse(text: &str) -> Result<Measured, String> {
         let mut lines = Vec::new();
         let mut seen = HashSet::new();
@@ -50,7 +50,7 @@ impl Measured {
     }
 }
 
-/// The limiter that `line` is compared with: one with the same hash, if it is a store of keys.
+/// Returns the limiter that `line` is compared with: for a store of keys, one with the same hash.
 fn baseline(line: &Line) -> Cow<'static, str> {
     if line.of_keys.is_some() && line.store().contains(FASTER_HASH) {
         return line.baseline.replace(DASHMAP, &format!("{DASHMAP}_{FASTER_HASH}")).into();
@@ -58,22 +58,22 @@ fn baseline(line: &Line) -> Cow<'static, str> {
     line.baseline.into()
 }
 
-/// Whether it is one of ours, and not a peer.
+/// Returns true for one of our limiters, and false for a peer.
 pub(super) fn is_ours(line: &Line) -> bool {
     line.limiter.starts_with("sluicegate/")
 }
 
-/// The 99.9th percentile of single calls, if they were timed.
+/// Returns the 99.9th percentile of single calls, if they were timed.
 pub(super) fn p999(line: &Line) -> Option<f64> {
     line.watched.latency_ns.map(|latency| latency.p999)
 }
 
-/// The median of the fairness in a millisecond, if there were several threads.
+/// Returns the median of the fairness in a millisecond, if there were several threads.
 pub(super) fn fairness(line: &Line) -> Option<f64> {
     line.watched.fairness_1ms.map(|fairness| fairness.median)
 }
 
-/// The median of the worst call of a turn in microseconds, if calls were timed.
+/// Returns the median of the worst call of a turn in microseconds, if calls were timed.
 pub(super) fn worst_us(line: &Line) -> Option<f64> {
     line.watched.worst_ns.map(|worst| worst.median / 1e3)
 }

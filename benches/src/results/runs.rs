@@ -1,4 +1,4 @@
-//! The machine, and how long what was measured on it.
+//! The runs: on which machine, how long a turn, and how much was measured.
 
 use comfy_table::Table;
 
@@ -7,7 +7,7 @@ use super::measured::is_ours;
 use crate::keyed::report::grouped;
 use crate::report::{self, Line, Run, Style};
 
-/// Returns a table with a row for each run that the lines are of.
+/// Returns a table with a row for each run that lines are from.
 pub(super) fn table(measured: &Measured) -> Table {
     let mut runs: Vec<&Option<Run>> = Vec::new();
     for line in measured.lines() {

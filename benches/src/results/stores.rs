@@ -5,10 +5,10 @@ use std::fmt::Write;
 use comfy_table::Table;
 
 use super::{Bytes, Measured, figure, times};
-use crate::keyed::report::grouped;
+use crate::keyed::report::{grouped, names};
 use crate::report::{self, Line, Style};
 
-/// The columns of times: what is asked, by how many threads, and their heading.
+/// The columns of times: the operation, the number of threads, and the heading.
 const TIMES: [(&str, usize, &str); 5] = [
     ("allow", 1, "known, ns"),
     ("allow", 2, "2 threads, ns"),
@@ -17,7 +17,7 @@ const TIMES: [(&str, usize, &str); 5] = [
     ("insert", 2, "2 threads, ns"),
 ];
 
-/// Returns the tables of one kind of keys, of which calls ask in one way.
+/// Returns the tables for one kind of keys and one spread of the calls over them.
 pub(super) fn tables(measured: &Measured, bytes: &[Bytes], key: &str, spread: &str) -> String {
     let is_wanted = |line: &&Line| {
         line.of_keys.is_some_and(|of| of.key == key && of.spread.to_string() == spread)
@@ -46,13 +46,7 @@ fn table(measured: &Measured, lines: &[&Line], bytes: &dyn Fn(&str) -> Option<f6
     header.extend(["slowest insert, us", "bytes a key"]);
     table.set_header(header);
 
-    let mut stores: Vec<&str> = Vec::new();
-    for line in lines {
-        if !stores.contains(&line.store()) {
-            stores.push(line.store());
-        }
-    }
-    for store in stores {
+    for store in names(lines) {
         let find = |op: &str, threads: usize| {
             let is_it =
                 |line: &&&Line| line.store() == store && line.op == op && line.threads == threads;

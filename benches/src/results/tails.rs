@@ -1,4 +1,4 @@
-//! Where the slowest calls of one of our limiters, or its fairness, are worse than its peer's.
+//! Our limiters whose slowest calls, or whose fairness, are worse than their peers'.
 
 use comfy_table::Table;
 
@@ -6,13 +6,13 @@ use super::beside;
 use super::measured::{self, Measured};
 use crate::report::{self, Line, Style};
 
-/// Steps of the timer are a few parts of most calls, so smaller ratios say nothing.
+/// Smaller ratios say nothing, because a call takes only a few ticks of the timer.
 const SLOW_TAIL: f64 = 2.0;
 
 /// The least fairness that is as good as the peer's, over the peer's.
 const AS_FAIR: f64 = 0.8;
 
-/// Returns a table of the limiters without keys of which either is worse.
+/// Returns a table of our limiters without keys for which either is worse.
 pub(super) fn table(measured: &Measured) -> Table {
     let mut table = report::new_table(Style::Markdown);
     table.set_header(["limiter", "asked", "threads", "compared with", "p99.9, ns", "in 1 ms"]);

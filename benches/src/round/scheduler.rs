@@ -1,4 +1,4 @@
-//! What the scheduler did to a thread.
+//! The time that a thread had to wait for a processor, as the scheduler tells it.
 
 use std::fs::File;
 use std::io::Read as _;

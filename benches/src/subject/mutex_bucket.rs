@@ -1,4 +1,4 @@
-//! What people write who take no dependency: a lock around two numbers.
+//! The bucket that people write without a dependency: a lock around two numbers.
 
 use std::sync::Mutex;
 use std::time::Instant;

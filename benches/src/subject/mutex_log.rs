@@ -1,5 +1,5 @@
-//! What people write who take no dependency and count a window: a lock around the
-//! times of the admissions in it.
+//! The window that people write without a dependency: a lock around the times of the
+//! admissions in it.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! The roster: ours and the peers that run, in the order of the reports.
+//! All limiters that can be measured, ours and their peers, in the order of the reports.
 
 use super::{
     Visitor, clocks, lease, mutex_bucket, mutex_log, our_windows, ours, peers, window_peers,

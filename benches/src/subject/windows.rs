@@ -1,4 +1,4 @@
-//! What the limiters that count a window are set to, and held to.
+//! The limits of the limiters that count a window, and their bounds.
 
 use std::time::Duration;
 
