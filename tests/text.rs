@@ -136,7 +136,9 @@ proptest! {
     ) {
         // Also such as are not a number of any unit but nanoseconds.
         let period = Duration::from_nanos(count.saturating_mul(6_u64.pow(unit)));
-        let Ok(rate) = Rate::new(permits, period) else { return Ok(()) };
+        let rate = Rate::new(permits, period);
+        prop_assume!(rate.is_ok());
+        let rate = rate.unwrap();
         prop_assert_eq!(rate.to_string().parse::<Rate>(), Ok(rate));
         let mut quota = Quota::new(rate);
         if !is_usual {
