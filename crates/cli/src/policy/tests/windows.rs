@@ -215,32 +215,6 @@ fn every_mistake_in_a_window_is_named_with_its_place_and_what_is_expected() {
 }
 
 #[test]
-fn a_coverage_is_answered_with_what_to_write_instead() {
-    let sliding = "policy = 'sliding_window'\nlimit = 5\ninterval = '1 s'\n";
-    for (fields, expected) in [
-        (
-            format!("{sliding}coverage = 'strict'"),
-            "`coverage` is 'strict' @7:12: leave it out: a sliding_window counts every slot that \
-             it touches",
-        ),
-        (
-            format!("{sliding}coverage = 'aligned'"),
-            "`coverage` is 'aligned' @7:12: leave it out: a sliding_window counts every slot \
-             that it touches; for as many slots as before, write one less, and an interval \
-             shorter by one slot",
-        ),
-        (
-            format!("{sliding}coverage = 'interpolated'"),
-            "`coverage` is 'interpolated' @7:12: write `policy = \"sliding_counter\"` without \
-             `slots` and `coverage` for an estimate, or leave it out for a window that is never \
-             exceeded",
-        ),
-    ] {
-        assert_eq!(mistake(&fields), expected);
-    }
-}
-
-#[test]
 fn every_mistake_in_one_of_several_is_shown_where_it_is() {
     let several = |limits: &str| mistake(&format!("policy = 'multi_window'\nlimits = {limits}"));
     assert_eq!(several("[]"), "`limits` is [] @5:10: must be from 1 to 64");
