@@ -58,7 +58,7 @@ fn baseline(line: &Line) -> Cow<'static, str> {
     line.baseline.into()
 }
 
-/// Whether it is one of ours, and not a peer.
+/// Returns true for one of our limiters, and false for a peer.
 pub(super) fn is_ours(line: &Line) -> bool {
     line.limiter.starts_with("sluicegate/")
 }
