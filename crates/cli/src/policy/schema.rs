@@ -25,8 +25,8 @@ pub(super) struct RawPolicy {
     pub(super) limiter: Vec<Spanned<RawRule>>,
 }
 
-/// A limiter of the file, or one of those that an `all` is made of, which has no
-/// name, key, match, cost and store of its own.
+/// A limiter of the file, or a part of an `all`, which has no name, key, match, cost and
+/// store of its own.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a [[limiter]] table")]
 pub(super) struct RawRule {
@@ -147,7 +147,7 @@ impl From<&RawRefill> for Refill {
     }
 }
 
-/// Where a fixed window begins.
+/// The beginning of a fixed window.
 #[derive(Clone, Copy, Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Start {

@@ -288,7 +288,7 @@ fn all_places(capacity: u64) -> u64 {
     }
 }
 
-/// Where that limit is among those of several windows.
+/// Returns the place of that limit among those of several windows.
 fn place_of(limits: &[RawLimit], limit: u64) -> Option<Range<usize>> {
     limits.iter().find(|raw| raw.limit.get_ref().0 == limit).map(|raw| raw.limit.span())
 }

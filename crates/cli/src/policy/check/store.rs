@@ -1,4 +1,4 @@
-//! Where keys are kept, and the engine's verdict on the room there is for them.
+//! The store of a limiter's keys, and the engine's verdict on its size.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::super::schema::*;
 use super::super::{Kind, Room, Size, Store};
 use super::Check;
 
-/// As wide as the machine's memory, if it is less.
+/// Returns the number, or the largest that the machine's memory allows.
 fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

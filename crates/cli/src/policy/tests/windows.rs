@@ -1,4 +1,5 @@
-//! The same of policies that count by windows, and of those that are made of several.
+//! Policies that count by windows, or are made of several limiters: each is understood, and every
+//! mistake is shown at its place.
 
 use sluicegate::{Calendar, Rate};
 
@@ -14,7 +15,7 @@ fn kind(fields: &str) -> Kind {
     rule(&limiter(fields)).kind
 }
 
-/// What is wrong, where, and what is expected instead.
+/// Returns the mistake, its place, and what is expected instead.
 fn mistake(fields: &str) -> String {
     let shown = error(&limiter(fields));
     let lines: Vec<&str> = shown.lines().collect();

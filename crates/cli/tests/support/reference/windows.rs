@@ -9,7 +9,7 @@ use sluicegate::Rate;
 use super::days::Days;
 use super::nanos;
 
-/// When permits were granted, and how many.
+/// Grants: the time of each, and its permits.
 pub(super) type Grants = Vec<(i128, u64)>;
 
 /// A limit on what counts.
@@ -126,7 +126,8 @@ impl Window {
         }
     }
 
-    /// What counts at `now`, in parts of a permit, and how many make up one.
+    /// Returns the permits that count at `now`, in parts of a permit, and the number of parts in a
+    /// permit.
     fn used(&self, now: i128) -> (i128, i128) {
         let used = match &self.counts {
             Counts::Epoch { length } => {
@@ -159,7 +160,7 @@ impl Window {
         ((both - current) * left + current * length, length)
     }
 
-    /// Whether a log counts at `now` what was granted then: a grant is dated up to a tick.
+    /// Returns true if a log counts at `now` what was granted at `at`: a grant is dated up to a tick.
     fn remembers(&self, at: i128, now: i128) -> bool {
         let Counts::Log { length, tick, .. } = self.counts else { unreachable!() };
         now - ceil(at, tick) * tick < length
@@ -182,7 +183,7 @@ impl Window {
     }
 }
 
-/// Whether a window that began at `start` has not ended.
+/// Returns true if a window that began at `start` has not ended.
 fn is_within(start: Option<i128>, now: i128, length: i128, tick: i128) -> bool {
     start.is_some_and(|start| now - ceil(start, tick) * tick < length)
 }
