@@ -42,19 +42,17 @@ struct LimiterCounts(Arc<Limiters>);
 impl Collector for LimiterCounts {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
         let counts = [("forward", self.0.forward.counts()), ("sample", self.0.sample.counts())];
-        let metrics: [(_, _, fn(&Counts) -> u64); 3] = [
-            ("granted", "Requests granted.", |counts| counts.granted),
-            ("denied", "Requests denied.", |counts| counts.denied),
-            ("permits", "Permits granted.", |counts| counts.permits),
-        ];
-        for (name, help, value) in metrics {
+        let mut encode = |name, help, value: fn(&Counts) -> u64| -> fmt::Result {
             let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             for (limiter, counts) in &counts {
                 let labels = [("limiter", *limiter)];
                 ConstCounter::new(value(counts)).encode(metric.encode_family(&labels)?)?;
             }
-        }
-        Ok(())
+            Ok(())
+        };
+        encode("granted", "Requests granted.", |counts| counts.granted)?;
+        encode("denied", "Requests denied.", |counts| counts.denied)?;
+        encode("permits", "Permits granted.", |counts| counts.permits)
     }
 }
 
