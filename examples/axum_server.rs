@@ -1,7 +1,7 @@
 //! The problem: the clients of a server must not starve each other, and one route costs more than
 //! the rest. Each route has a `Keyed`, which limits every client by a token bucket of its own. API
-//! keys are checked before they are limited, so nobody can make keys up; for addresses, of which
-//! anybody can have many, use a `KeyTable<IpAddr>`.
+//! keys are checked before they are limited, so nobody can invent them. Addresses are another
+//! matter, because anybody can have many: limit those by a `KeyTable<IpAddr>`.
 
 use std::io;
 use std::net::SocketAddr;

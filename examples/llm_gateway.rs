@@ -1,7 +1,7 @@
 //! The problem: a model's provider limits requests and tokens, each per minute and per day. A
-//! `MultiWindow` keeps both windows of one unit by a single step, and exactly, wherever a minute or
-//! a day begins. A call needs permits of both units or of neither, and a call that fails gives its
-//! `Receipt`s back, which succeeds if no other call came in between.
+//! `MultiWindow` decides both windows of one unit in a single step, and no minute and no day exceeds
+//! its limit, wherever it begins. A call takes permits of both units or of neither. A call that
+//! fails gives its `Receipt`s back, which succeeds if no other call came in between.
 
 use sluicegate::{ConfigError, MultiWindow, Rate, Receipt, rate};
 
@@ -37,7 +37,7 @@ impl Gateway {
         match self.admit(tokens) {
             Err(limit) => println!("{tokens} tokens: denied by the limit of {limit}"),
             Ok(receipts) => match model() {
-                // To drop the receipts is to keep what was taken.
+                // Dropping the receipts keeps the permits spent.
                 Ok(answer) => println!("{tokens} tokens: {answer}"),
                 Err(error) => {
                     let given_back = receipts.map(Receipt::give_back);

@@ -1,7 +1,7 @@
 //! The problem: a fault fills the log with the same line, so let at most 5 of each message pass in a
 //! minute, and then say how many did not. A `WindowFromFirst` counts the minute from the first
-//! message on. A `Keyed` of `Each` has one for every message, and forgets those whose minute is
-//! over.
+//! message on. A `Keyed` of `Each` keeps such a window for every message, and forgets those whose
+//! minute is over.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sluicegate::{Clock, Each, Keyed, ManualClock, PerKey, WindowFromFirst, rate};
 
-/// A message without its variable parts, so that there are only as many as are in the program.
+/// A message without its variable parts, so that there are no more messages than the source has.
 type Message = &'static str;
 
 struct Throttle<L: PerKey<Message>> {
@@ -43,7 +43,7 @@ impl<L: PerKey<Message>> Throttle<L> {
 }
 
 fn main() {
-    // By hand, so that the minute passes at once.
+    // A clock that is set by hand, so that the minute passes at once.
     let clock = ManualClock::new();
     let throttle = throttle(&clock);
 

@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     registry.print("search");
     registry.print("upload");
     registry.print("login");
-    // The part of the server that had it before has the new quota too.
+    // The limiter that was looked up before the reload has the new quota too.
     println!("search, as its user sees it: {}", search.quota());
 
     if let Err(error) = registry.load("search = '0 / hour'") {

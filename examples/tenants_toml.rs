@@ -1,6 +1,6 @@
 //! The problem: many tenants on a few plans, and both change without a new build. The quotas are
-//! read from a TOML file, as text in the same grammar as `quota!`. A `Keyed` with a tier for each
-//! plan holds 16 bytes of state for a tenant, and only for tenants whose bucket is not full.
+//! read from a TOML file, as text in the same grammar as `quota!`. A `Keyed` has a tier for each
+//! plan. It stores a tenant only while the tenant's bucket is not full.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    // What is wrong with a file is said where it is wrong.
+    // An error names its place in the file.
     let wrong = "default = 'free'\n[tenants]\n[plans]\nfree = '3 / hour, burst 0'\n";
     if let Err(error) = load(wrong) {
         println!("{}", error.to_string().trim_end());

@@ -1,4 +1,4 @@
-// What the names of the README's links stand for in the documentation; see `docs`.
+// The targets of the README's links in the documentation; see `docs`.
 #![cfg_attr(all(feature = "calendar", feature = "keyed"), doc = include_str!("docs/types.md"))]
 #![doc = include_str!("docs/pages.md")]
 #![doc = include_str!("../README.md")]

@@ -66,7 +66,7 @@ pub struct Run {
     pub machine: String,
     /// The length of a turn, in milliseconds.
     pub turn_ms: u64,
-    /// Set if each thread was bound to a core.
+    /// True if each thread was bound to a core.
     pub pinned: bool,
 }
 

@@ -135,16 +135,22 @@ fn two_copies_share_the_bandwidth_and_lose_no_byte() {
 }
 
 #[test]
-fn the_counters_of_the_hot_path_add_up() {
+fn the_hot_path_exposes_the_counts_of_each_of_its_limiters() {
     assert_prints(
         env!("CARGO_BIN_EXE_hot_path_prometheus"),
         &[
-            "# HELP forwarder_granted Packets forwarded.",
-            "# TYPE forwarder_granted counter",
-            "forwarder_granted_total 50000",
-            "# HELP forwarder_denied Packets dropped by the limiter.",
-            "# TYPE forwarder_denied counter",
-            "forwarder_denied_total 30000",
+            "# HELP limiter_granted Requests granted.",
+            "# TYPE limiter_granted counter",
+            "limiter_granted_total{limiter=\"forward\"} 10000",
+            "limiter_granted_total{limiter=\"sample\"} 10",
+            "# HELP limiter_denied Requests denied.",
+            "# TYPE limiter_denied counter",
+            "limiter_denied_total{limiter=\"forward\"} 0",
+            "limiter_denied_total{limiter=\"sample\"} 9990",
+            "# HELP limiter_permits Permits granted.",
+            "# TYPE limiter_permits counter",
+            "limiter_permits_total{limiter=\"forward\"} 80000",
+            "limiter_permits_total{limiter=\"sample\"} 10",
             "# EOF",
         ],
     );

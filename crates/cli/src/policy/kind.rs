@@ -17,7 +17,7 @@ pub type BoxedLimiter = Box<dyn Limiter + Send + Sync>;
 pub enum Kind {
     /// [`TokenBucket`]
     TokenBucket {
-        /// What it earns and holds.
+        /// The rate and the burst.
         quota: Quota,
         /// The tokens that it starts with.
         initial: u64,
@@ -26,7 +26,7 @@ pub enum Kind {
     Gcra {
         /// Time between permits at the sustained rate.
         interval: Duration,
-        /// How much earlier than that they may come.
+        /// The longest time by which a permit may come early.
         tolerance: Duration,
     },
     /// [`LeakyBucket::meter`]
@@ -41,7 +41,7 @@ pub enum Kind {
     SlidingWindow {
         /// Permits in a window of a length.
         limit: Rate,
-        /// How many slots the window is divided into.
+        /// The number of slots that the window is divided into.
         slots: u32,
     },
     /// [`SlidingCounter`]
@@ -52,7 +52,7 @@ pub enum Kind {
     WeightedLog {
         /// Permits in a window of a length.
         limit: Rate,
-        /// How many lines it remembers.
+        /// The most lines that it remembers.
         capacity: u64,
     },
     /// [`MultiWindow`]
@@ -66,7 +66,7 @@ pub enum Kind {
     CalendarWindow {
         /// Permits in a window.
         limit: u64,
-        /// Which windows.
+        /// The windows.
         calendar: Calendar,
     },
     /// [`Budget`]
@@ -80,7 +80,7 @@ pub enum Kind {
     All(Vec<Kind>),
 }
 
-/// Why there is no limiter with such numbers.
+/// Invalid numbers: no limiter can be built from them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unbuildable {
     /// A number is out of its range.
@@ -140,9 +140,9 @@ impl Kind {
         })
     }
 
-    /// What it is made of, in words: the windows of a `MultiWindow` and the limiters
-    /// of an `All`, as they are counted by [`Denied::which`](sluicegate::Denied::which).
-    /// Nothing of any other.
+    /// Describes the parts of the limiter: the windows of a `MultiWindow` and the limiters
+    /// of an `All`, in the order of [`Denied::which`](sluicegate::Denied::which). Empty for
+    /// any other.
     #[must_use]
     pub fn parts(&self) -> Vec<String> {
         match self {
@@ -154,8 +154,8 @@ impl Kind {
         }
     }
 
-    /// Whether a key that is full is as one that was never seen, so that a store may forget
-    /// it. It is not where a bucket starts with less, or counts its steps from its start.
+    /// Returns true if a full key is the same as one that was never seen, so that a store may
+    /// forget it. It is not if a bucket starts with less, or counts its periods from its start.
     #[must_use]
     pub fn is_new_when_full(&self) -> bool {
         match self {
@@ -178,7 +178,7 @@ impl Kind {
         }
     }
 
-    /// Whether a request for more than one permit is always refused.
+    /// Returns true if a request for more than one permit is always refused.
     pub(super) fn takes_only_one(&self) -> bool {
         match self {
             Kind::SlidingLog(_) => true,

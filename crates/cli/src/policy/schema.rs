@@ -25,8 +25,8 @@ pub(super) struct RawPolicy {
     pub(super) limiter: Vec<Spanned<RawRule>>,
 }
 
-/// A limiter of the file, or one of those that an `all` is made of, which has no
-/// name, key, match, cost and store of its own.
+/// A limiter of the file, or a part of an `all`, which has no name, key, match, cost and
+/// store of its own.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a [[limiter]] table")]
 pub(super) struct RawRule {
@@ -42,8 +42,6 @@ pub(super) struct RawRule {
     pub(super) tolerance: Option<Spanned<Interval>>,
     pub(super) start: Option<Spanned<Start>>,
     pub(super) slots: Option<Spanned<Whole>>,
-    /// No longer a choice; read so that a policy that has it is told what to write instead.
-    pub(super) coverage: Option<Spanned<String>>,
     pub(super) capacity: Option<Spanned<Whole>>,
     pub(super) limits: Option<Spanned<Vec<RawLimit>>>,
     pub(super) every: Option<Spanned<Every>>,
@@ -78,7 +76,6 @@ impl RawRule {
             ("tolerance", place(self.tolerance.as_ref())),
             ("start", place(self.start.as_ref())),
             ("slots", place(self.slots.as_ref())),
-            ("coverage", place(self.coverage.as_ref())),
             ("capacity", place(self.capacity.as_ref())),
             ("limits", place(self.limits.as_ref())),
             ("every", place(self.every.as_ref())),
@@ -150,7 +147,7 @@ impl From<&RawRefill> for Refill {
     }
 }
 
-/// Where a fixed window begins.
+/// The beginning of a fixed window.
 #[derive(Clone, Copy, Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Start {

@@ -1,5 +1,4 @@
-//! What is checked of policies: that each kind is understood, and that every
-//! mistake is shown at its place.
+//! Policies: each kind is understood, and every mistake is shown at its place.
 
 use std::time::Duration;
 

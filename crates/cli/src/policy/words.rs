@@ -74,7 +74,7 @@ fn per(rate: Rate) -> String {
     format!("{} per {}", HumanCount(rate.permits()), format_duration(rate.period()))
 }
 
-/// Of a window that nothing gets past wherever it begins.
+/// Describes a limit that holds in every window, wherever it begins.
 pub(super) fn in_any(limit: Rate) -> String {
     format!("{} in any {}", HumanCount(limit.permits()), format_duration(limit.period()))
 }

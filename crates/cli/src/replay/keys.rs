@@ -16,7 +16,7 @@ pub(super) trait Keys {
     /// Asks the limiter of `key`.
     fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer;
 
-    /// How many keys it keeps a limiter of.
+    /// Returns the number of keys that have a limiter.
     fn known(&self) -> usize;
 
     /// The table, if it is one.
@@ -25,14 +25,14 @@ pub(super) trait Keys {
     }
 }
 
-/// What came of a request.
+/// The answer to a request.
 pub(super) struct Answer {
     pub(super) decision: Result<Grant, Denied>,
-    /// Whether there was no room for the key, so that this is what the policy says of such.
+    /// True if there was no space for the key, so that `when_full` made the decision.
     pub(super) is_full: bool,
 }
 
-/// No key yet. Its time begins with what the clock reads.
+/// Creates a store without keys. Its time begins with the clock's reading.
 pub(super) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
     let (kind, when_full, clock) = (&rule.kind, rule.store.when_full, Arc::clone(clock));
     let max_keys = match (kind, rule.store.room) {

@@ -35,7 +35,6 @@ impl Check<'_> {
                 })
             }
             PolicyName::SlidingWindow => {
-                self.no_coverage()?;
                 let limit = self.window("sliding_window", &["slots"])?;
                 Ok(Kind::SlidingWindow { limit, slots: self.slots()? })
             }
@@ -103,23 +102,6 @@ impl Check<'_> {
                 }
             }
         }
-    }
-
-    /// Checks that a sliding window does not choose which slots count, as it once could.
-    fn no_coverage(&self) -> Result<(), Problem> {
-        let Some(raw) = &self.raw.coverage else { return Ok(()) };
-        let label = match raw.get_ref().as_str() {
-            "aligned" => {
-                "leave it out: a sliding_window counts every slot that it touches; for as many \
-                 slots as before, write one less, and an interval shorter by one slot"
-            }
-            "interpolated" => {
-                "write `policy = \"sliding_counter\"` without `slots` and `coverage` for an \
-                 estimate, or leave it out for a window that is never exceeded"
-            }
-            _ => "leave it out: a sliding_window counts every slot that it touches",
-        };
-        Err(self.wrong("coverage", raw.span(), label))
     }
 
     fn multi_window(&self) -> Result<Kind, Problem> {
@@ -306,7 +288,7 @@ fn all_places(capacity: u64) -> u64 {
     }
 }
 
-/// Where that limit is among those of several windows.
+/// Returns the place of that limit among those of several windows.
 fn place_of(limits: &[RawLimit], limit: u64) -> Option<Range<usize>> {
     limits.iter().find(|raw| raw.limit.get_ref().0 == limit).map(|raw| raw.limit.span())
 }

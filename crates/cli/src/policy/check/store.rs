@@ -1,4 +1,4 @@
-//! Where keys are kept, and the engine's verdict on the room there is for them.
+//! The store of a limiter's keys, and the engine's verdict on its size.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::super::schema::*;
 use super::super::{Kind, Room, Size, Store};
 use super::Check;
 
-/// As wide as the machine's memory, if it is less.
+/// Returns the number, or the largest that the machine's memory allows.
 fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
@@ -50,7 +50,7 @@ impl Check<'_> {
         Ok(Some(size(raw.get_ref().0)))
     }
 
-    /// What makes a full key differ from a new one.
+    /// Returns the place of the field that makes a full key differ from a new one.
     fn why_kept(&self, kind: &Kind) -> Option<Range<usize>> {
         let Check { raw, .. } = self;
         match kind {
@@ -94,7 +94,7 @@ impl Check<'_> {
             }
         };
         if let (Some(given), true) = (&raw.initial, *initial < quota.burst()) {
-            let rule = "must be the limit in a table, as a key unseen is a full one";
+            let rule = "must be the limit in a table, where every new key starts full";
             return Err(self
                 .wrong("initial", given.span(), rule)
                 .with_context(place.clone(), "in this store"));

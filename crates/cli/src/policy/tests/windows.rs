@@ -1,4 +1,5 @@
-//! The same of policies that count by windows, and of those that are made of several.
+//! Policies that count by windows, or are made of several limiters: each is understood, and every
+//! mistake is shown at its place.
 
 use sluicegate::{Calendar, Rate};
 
@@ -14,7 +15,7 @@ fn kind(fields: &str) -> Kind {
     rule(&limiter(fields)).kind
 }
 
-/// What is wrong, where, and what is expected instead.
+/// Returns the mistake, its place, and what is expected instead.
 fn mistake(fields: &str) -> String {
     let shown = error(&limiter(fields));
     let lines: Vec<&str> = shown.lines().collect();
@@ -212,32 +213,6 @@ fn every_mistake_in_a_window_is_named_with_its_place_and_what_is_expected() {
     }
     let unknown = mistake("policy = 'budget'\namount = 1\non = { sonntag = 0 }");
     assert!(unknown.starts_with("`on.sonntag` is not valid @6:8: unknown field"), "{unknown}");
-}
-
-#[test]
-fn a_coverage_is_answered_with_what_to_write_instead() {
-    let sliding = "policy = 'sliding_window'\nlimit = 5\ninterval = '1 s'\n";
-    for (fields, expected) in [
-        (
-            format!("{sliding}coverage = 'strict'"),
-            "`coverage` is 'strict' @7:12: leave it out: a sliding_window counts every slot that \
-             it touches",
-        ),
-        (
-            format!("{sliding}coverage = 'aligned'"),
-            "`coverage` is 'aligned' @7:12: leave it out: a sliding_window counts every slot \
-             that it touches; for as many slots as before, write one less, and an interval \
-             shorter by one slot",
-        ),
-        (
-            format!("{sliding}coverage = 'interpolated'"),
-            "`coverage` is 'interpolated' @7:12: write `policy = \"sliding_counter\"` without \
-             `slots` and `coverage` for an estimate, or leave it out for a window that is never \
-             exceeded",
-        ),
-    ] {
-        assert_eq!(mistake(&fields), expected);
-    }
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! Buckets: what is earned or leaks out as time goes by. Times are nanoseconds
-//! since 1970.
+//! Buckets, which earn or leak as time goes by. Times are nanoseconds since 1970.
 
 use num_rational::BigRational;
 use num_traits::Zero;

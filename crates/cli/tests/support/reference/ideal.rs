@@ -65,7 +65,7 @@ impl Ideal {
         }
     }
 
-    /// Whether there are `permits` at `now`, which is not before the last grant.
+    /// Returns true if there are `permits` at `now`, which is not before the last grant.
     pub(super) fn fits(&self, now: i128, permits: u64) -> bool {
         match self {
             Ideal::Bucket(bucket) => bucket.fits(now, permits),
@@ -85,9 +85,9 @@ impl Ideal {
         }
     }
 
-    /// Of several parts that refuse, the one that has to be waited for longest: of
-    /// those that never grant so many the one with the lowest limit. Of parts that are
-    /// to be waited for as long the first.
+    /// Returns the part that refuses. Of several, it is the one with the longest wait, and of
+    /// those with equal waits the first. If some never grant so many permits, it is the one of
+    /// them with the lowest limit.
     pub(super) fn refused_by(&self, now: i128, permits: u64) -> Option<usize> {
         let fits: Vec<bool> = match self {
             Ideal::Bucket(_) | Ideal::Window(_) => return None,
@@ -142,7 +142,7 @@ impl Ideal {
     }
 }
 
-/// What one part has against a request.
+/// The refusal of a request by one part.
 enum Refusal {
     /// For so many nanoseconds.
     Wait(i128),

@@ -9,7 +9,7 @@ use sluicegate::Rate;
 use super::days::Days;
 use super::nanos;
 
-/// When permits were granted, and how many.
+/// Grants: the time of each, and its permits.
 pub(super) type Grants = Vec<(i128, u64)>;
 
 /// A limit on what counts.
@@ -19,22 +19,21 @@ pub(super) struct Window {
     grants: Rc<RefCell<Grants>>,
 }
 
-/// What counts of what was granted.
+/// The grants that count.
 pub(super) enum Counts {
-    /// Whatever was granted in the same one of windows from 1970 on.
+    /// Those in the current window; windows follow one another from 1970 on.
     Epoch { length: i128 },
-    /// Whatever was granted since a window began. It begins with a grant, and ends
-    /// its length after the tick that this is dated up to.
+    /// Those since the window began. It begins with a grant, which is dated up to a tick, and
+    /// ends its length after that date.
     First { length: i128, tick: i128, start: Option<i128> },
-    /// Whatever was granted in as many slots as count, the present one included.
+    /// Those in the last `count` slots, the current one included.
     Slots { slot: i128, count: i128 },
-    /// Whatever was granted in the present window, and of the one before in
-    /// proportion to what a sliding one covers.
+    /// Those in the current window, and of those in the one before as large a part as a sliding
+    /// window still covers.
     Weighted { length: i128 },
-    /// Whatever was granted less than a length ago, dated up to a tick; and no more than
-    /// so many requests.
+    /// Those less than `length` ago, dated up to a tick; and at most as many requests as `most`.
     Log { length: i128, tick: i128, most: Option<usize> },
-    /// Whatever was granted in the same window of the calendar.
+    /// Those in the current window of the calendar.
     Calendar(Days),
 }
 
@@ -127,7 +126,8 @@ impl Window {
         }
     }
 
-    /// What counts at `now`, in parts of a permit, and how many make up one.
+    /// Returns the permits that count at `now`, in parts of a permit, and the number of parts in a
+    /// permit.
     fn used(&self, now: i128) -> (i128, i128) {
         let used = match &self.counts {
             Counts::Epoch { length } => {
@@ -150,17 +150,17 @@ impl Window {
         (used, 1)
     }
 
-    /// All of the present stretch of a length, and of the one before as large a part as
-    /// there is left of the present one.
+    /// Returns the sum of the current window, and of the one before as large a part as there is
+    /// left of the current one; over a common divisor.
     fn with_part_of_one_before(&self, now: i128, length: i128) -> (i128, i128) {
-        let present = now.div_euclid(length);
-        let whole = self.sum(|at| at.div_euclid(length) >= present);
-        let both = self.sum(|at| at.div_euclid(length) >= present - 1);
+        let window = now.div_euclid(length);
+        let current = self.sum(|at| at.div_euclid(length) >= window);
+        let both = self.sum(|at| at.div_euclid(length) >= window - 1);
         let left = length - now.rem_euclid(length);
-        ((both - whole) * left + whole * length, length)
+        ((both - current) * left + current * length, length)
     }
 
-    /// Whether a log counts at `now` what was granted then: a grant is dated up to a tick.
+    /// Returns true if a log counts at `now` what was granted at `at`: a grant is dated up to a tick.
     fn remembers(&self, at: i128, now: i128) -> bool {
         let Counts::Log { length, tick, .. } = self.counts else { unreachable!() };
         now - ceil(at, tick) * tick < length
@@ -183,7 +183,7 @@ impl Window {
     }
 }
 
-/// Whether a window that began at `start` has not ended.
+/// Returns true if a window that began at `start` has not ended.
 fn is_within(start: Option<i128>, now: i128, length: i128, tick: i128) -> bool {
     start.is_some_and(|start| now - ceil(start, tick) * tick < length)
 }
