@@ -12,7 +12,7 @@ use crate::time::units;
 /// of that request. A history can be restored to a limiter of another kind, limit or length.
 ///
 /// A restored log, or a restored window from the first request, never grants more than the original
-/// would have, and a restored strict sliding window keeps its limit. Windows that begin at fixed
+/// would have, and a restored sliding window keeps its limit. Windows that begin at fixed
 /// times do the same on a clock on which they begin at the same times as before, such as a
 /// `UnixClock`. On a clock with another origin (a `QuantaClock` of another process) a different
 /// window may be running, in which the grants of the old one do not count.

@@ -235,7 +235,7 @@ impl Seat {
     /// Closes the seat that was `seen` open, so that it can be changed.
     pub(super) fn close(&self, seen: SeatWord) -> Option<ClosedSeat<'_>> {
         let closed = seen.closed();
-        // ORDERING: Acquire. What is written to the seat comes after the loads of other callers
+        // ORDERING: Acquire. Writes to the seat come after the loads of other callers
         // until now (pairs with the CAS in `take`) and after their writes (pairs with the CAS in
         // `ClosedSeat::drop`); and what is prepaid for it comes after the change for which it was
         // last emptied (pairs with the CAS in `empty`). The load in `look` has seen to all of that

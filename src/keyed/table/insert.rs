@@ -271,7 +271,7 @@ fn found(pair: &KeyLines<'_>, fingerprint: Fingerprint) -> Option<(SlotIndex, Ke
 #[inline(always)]
 fn is_alone(pair: &KeyLines<'_>, fingerprint: Fingerprint, at: SlotIndex, marker: KeyWord) -> bool {
     // ORDERING: SeqCst, between the load or the CAS that showed the marker at `at` and the loads of
-    // all other slots. Of two callers with two markers of one key, the one whose fence is second
+    // all other slots. If two callers have two markers of one key, the one whose fence is second
     // sees the other's marker, or what came of it. Without a fence both could miss the other's
     // marker, each with its own write not yet visible.
     // MODEL: `a_new_key_has_one_place`.
