@@ -1,8 +1,6 @@
 //! The verbs of a store of buckets: debts, drains, changes of quota, snapshots.
 
-use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
-use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 
@@ -21,6 +19,7 @@ use crate::time::clock::Clock;
 use crate::time::units;
 
 use super::Keyed;
+use super::as_key::AsKey;
 use super::buckets::Buckets;
 use super::per_key::Engine;
 
@@ -41,8 +40,7 @@ where
     /// [`Denied::Full`].
     pub fn force<Q>(&self, key: &Q, permits: u64) -> Result<Grant, Denied>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
         O: Observe<Q>,
     {
         self.spend(
@@ -63,8 +61,7 @@ where
     /// [`Denied::Full`].
     pub fn drain<Q>(&self, key: &Q) -> Result<Grant, Denied>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
         O: Observe<Q>,
     {
         self.spend(
@@ -79,8 +76,7 @@ where
     /// known.
     pub fn snapshot_of<Q>(&self, key: &Q) -> Option<Snapshot>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let place = self.place(key);
         self.store.has(place, key).then(|| {
@@ -274,8 +270,7 @@ where
     /// Determines the tier of the key again; `carry` says what becomes of its tokens.
     pub fn reassign<Q>(&self, key: &Q, carry: Carry)
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let limiter = &self.store.limiter;
         self.store.change(self.place(key), key, |terms, entry, now_nanos| {
