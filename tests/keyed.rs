@@ -6,6 +6,7 @@
 //! * `keyed/batch.rs`: many keys at once;
 //! * `keyed/change.rs`: changes of quota, snapshots;
 //! * `keyed/clocks.rs`: clocks that go back, or far ahead;
+//! * `keyed/credit.rs`: permits that a key is given from outside;
 //! * `keyed/drops.rs`: keys whose `Drop` panics;
 //! * `keyed/forms.rs`: the forms in which a key is given;
 //! * `keyed/full.rs`: what becomes of a key for which there is no room;
@@ -23,6 +24,8 @@ mod change;
 mod clocks;
 #[path = "keyed/closures.rs"]
 mod closures;
+#[path = "keyed/credit.rs"]
+mod credit;
 #[path = "keyed/drops.rs"]
 mod drops;
 #[path = "keyed/forms.rs"]

@@ -15,8 +15,8 @@
 //! | `each_verbs` | the verbs of a store of any limiter |
 //!
 //! Progress: a call for a known key holds its shard's lock shared. It waits only for a call
-//! that holds that lock exclusively: one that inserts, removes or resets a key there, sweeps,
-//! or changes a quota. Memory: 22 bytes a slot for keys of type `u64`; a large table has 58 %
+//! that holds that lock exclusively: one that inserts, removes, resets or credits a key there,
+//! sweeps, or changes a quota. Memory: 22 bytes a slot for keys of type `u64`; a large table has 58 %
 //! to 88 % of its slots in use. Nothing is allocated for a known key. Cost: 2 RMWs on the
 //! shard's lock; an admission 1 more on the key's state.
 //!
@@ -55,7 +55,8 @@
 //! A call that is decided on a known key may have read the clock long before: the theorem
 //! requires only that its reading lies within the call.
 //!
-//! `remove` and `reset` discard a state on purpose, and the bound begins anew.
+//! `remove` and `reset` discard a state on purpose, and the bound begins anew. `credit` lowers a
+//! level by the cost of what it adds at most, and the bound is higher by that.
 //!
 //! # Why memory is bounded
 //!

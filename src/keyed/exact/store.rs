@@ -318,6 +318,23 @@ impl<K, L: Engine<K>> Store<K, L> {
         found.map(|entry| change(&shard.terms, entry, now_nanos)).is_some()
     }
 
+    /// Changes the state of a key that is known, and that does not have to heal.
+    pub(super) fn change_healed<Q>(
+        &self,
+        place: KeyPlace,
+        key: &Q,
+        change: impl FnOnce(&L::Terms, &mut L::State, u64),
+    ) where
+        Q: AsKey<K> + ?Sized,
+    {
+        let shard = &mut *self.shard_of(place).write();
+        let now_nanos = self.limiter.now_nanos();
+        self.heal(shard, place, key, now_nanos);
+        if let Some(entry) = shard.table.find_mut(place.home, key) {
+            change(&shard.terms, &mut entry.state, now_nanos);
+        }
+    }
+
     /// Inserts a key with the state that `change` makes of a fresh one, or changes the state
     /// that is there. Returns whether there was space.
     pub(super) fn put(
