@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
 
 use sluicegate::*;
 
@@ -73,7 +72,7 @@ fn a_credit_keeps_what_is_earned_of_a_permit_and_the_schedule() {
     assert_eq!(steps.try_acquire(&2, 2).unwrap().remaining(), 0, "the step comes at its time");
     clock.advance(SECOND * 3 / 4);
     assert!(smooth.try_acquire(&2, 1).is_ok(), "a second since it was drained");
-    clock.advance(SECOND / 4 - Duration::from_nanos(1));
+    clock.advance_nanos(249_999_999);
     assert!(steps.try_acquire(&2, 1).is_err());
     clock.advance_nanos(1);
     assert!(steps.try_acquire(&2, 2).is_ok());
