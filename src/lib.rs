@@ -45,6 +45,8 @@ pub use crate::decision::lease::Lease;
 pub use crate::decision::receipt::Receipt;
 pub use crate::decision::snapshot::{Snapshot, SnapshotError};
 #[cfg(feature = "keyed")]
+pub use crate::keyed::exact::as_key::{AsKey, Parts};
+#[cfg(feature = "keyed")]
 pub use crate::keyed::exact::buckets::Buckets;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::buckets::tiers::{OneTier, Tier, Tiers};

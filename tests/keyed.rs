@@ -6,7 +6,9 @@
 //! * `keyed/batch.rs`: many keys at once;
 //! * `keyed/change.rs`: changes of quota, snapshots;
 //! * `keyed/clocks.rs`: clocks that go back, or far ahead;
+//! * `keyed/credit.rs`: permits that a key is given from outside;
 //! * `keyed/drops.rs`: keys whose `Drop` panics;
+//! * `keyed/forms.rs`: the forms in which a key is given;
 //! * `keyed/full.rs`: what becomes of a key for which there is no room;
 //! * `keyed/memory.rs`: what is forgotten, and what is allocated;
 //! * `keyed/races.rs`: threads that meet at keys that come and go.
@@ -22,8 +24,12 @@ mod change;
 mod clocks;
 #[path = "keyed/closures.rs"]
 mod closures;
+#[path = "keyed/credit.rs"]
+mod credit;
 #[path = "keyed/drops.rs"]
 mod drops;
+#[path = "keyed/forms.rs"]
+mod forms;
 #[path = "keyed/full.rs"]
 mod full;
 #[path = "support/held_up.rs"]

@@ -157,6 +157,34 @@ fn no_verb_of_a_window_allocates() {
 }
 
 #[test]
+fn a_known_key_given_by_its_parts_is_not_copied() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let routes = Keyed::<(String, u32), _>::with(Buckets::with_clock(quota!(9 / second), &clock));
+    let (tenant, route) = (String::from("a tenant with a long name"), 7);
+    let parts = Parts((tenant.as_str(), &route));
+    let every_verb = || {
+        for permits in [0, 1, 3, 10] {
+            for answer in [
+                routes.try_acquire(&parts, permits),
+                routes.try_acquire_up_to(&parts, permits),
+                routes.peek(&parts, permits),
+                routes.force(&parts, permits),
+            ] {
+                black_box(answer.is_ok());
+            }
+        }
+        routes.try_acquire_batch_with([&parts, &parts], 1, |_, answer| {
+            black_box(answer.is_ok());
+        });
+        let _ = black_box((routes.drain(&parts), routes.contains(&parts)));
+        routes.reset(&parts);
+    };
+    assert!(allocations(every_verb) > 0, "a new key is made of its parts");
+    assert!(routes.contains(&(tenant.clone(), route)));
+    assert_eq!(allocations(every_verb), 0);
+}
+
+#[test]
 fn several_limiters_allocate_for_a_receipt_only() {
     let clock = ManualClock::at(86_400_000_000_000);
     let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);

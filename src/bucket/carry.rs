@@ -58,7 +58,7 @@ impl Holding {
     }
 
     /// Adds `permits`, as far as `terms` allow.
-    pub(super) fn plus(self, permits: u64, terms: &Terms) -> Holding {
+    pub(crate) fn plus(self, permits: u64, terms: &Terms) -> Holding {
         // More than any debt and capacity together, and whole units.
         const MOST: u64 = (i64::MAX as u64) & !(UNIT - 1);
         let more = permits.saturating_mul(terms.token).min(MOST) as i64;

@@ -2,6 +2,7 @@
 //!
 //! | file | |
 //! |---|---|
+//! | `as_key` | the forms in which a key can be given |
 //! | `group_map`, `slots` | a map that can be walked a group at a time |
 //! | `store` | 128 such maps, each under a lock: find, decide, insert |
 //! | `store/evict` | eviction: sweeps, the bound on keys, clocks that went back |
@@ -14,8 +15,8 @@
 //! | `each_verbs` | the verbs of a store of any limiter |
 //!
 //! Progress: a call for a known key holds its shard's lock shared. It waits only for a call
-//! that holds that lock exclusively: one that inserts, removes or resets a key there, sweeps,
-//! or changes a quota. Memory: 22 bytes a slot for keys of type `u64`; a large table has 58 %
+//! that holds that lock exclusively: one that inserts, removes, resets or credits a key there,
+//! sweeps, or changes a quota. Memory: 22 bytes a slot for keys of type `u64`; a large table has 58 %
 //! to 88 % of its slots in use. Nothing is allocated for a known key. Cost: 2 RMWs on the
 //! shard's lock; an admission 1 more on the key's state.
 //!
@@ -54,7 +55,8 @@
 //! A call that is decided on a known key may have read the clock long before: the theorem
 //! requires only that its reading lies within the call.
 //!
-//! `remove` and `reset` discard a state on purpose, and the bound begins anew.
+//! `remove` and `reset` discard a state on purpose, and the bound begins anew. `credit` lowers a
+//! level by the cost of what it adds at most, and the bound is higher by that.
 //!
 //! # Why memory is bounded
 //!
@@ -83,6 +85,7 @@
 //! lock that it saves. A map with locks either cannot be walked a piece at a time, or
 //! locks a whole shard for each piece, and a shard is an eighth of the map.
 
+pub(crate) mod as_key;
 mod batch;
 pub(crate) mod buckets;
 mod buckets_verbs;
@@ -127,14 +130,15 @@ pub(crate) type Hasher = std::hash::RandomState;
 ///
 /// A key is limited by [`Buckets`] (8 bytes of state; one quota for all keys, or one for each
 /// of a few tiers) or, through [`Each`](crate::Each), by any limiter. Lookups accept any borrowed
-/// form of the key: `&str` for a `Keyed<String>`.
+/// form of the key, `&str` for a `Keyed<String>`; [`Parts`](crate::Parts) for a key that is a
+/// tuple; and any type of your own that is [`AsKey`](crate::AsKey).
 ///
 /// [`max_keys`](KeyedBuilder::max_keys) bounds the number of known keys. A key for which
 /// there is no space is answered as [`WhenFull`](crate::WhenFull) says; a key that is not
 /// idle is never evicted.
 ///
-/// Code that runs under a lock must not use the same `Keyed`: the key's `Eq`, `ToOwned` and
-/// `Drop`, the clock, and the functions of [`Each`](crate::Each) and of tiers. (The hasher and the
+/// Code that runs under a lock must not use the same `Keyed`: the key's `Eq` and `Drop`, the
+/// methods of [`AsKey`](crate::AsKey) (`ToOwned` for a borrowed form), the clock, and the functions of [`Each`](crate::Each) and of tiers. (The hasher and the
 /// observer are called outside of the lock.)
 ///
 /// # Accuracy

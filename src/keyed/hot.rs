@@ -29,8 +29,8 @@
 //! ask *when* the ticks were taken.
 //!
 //! **Theorem.** The permits of a key that are granted by the store and from seats in any span
-//! (s, t] of the clock cost at most `capacity + A(t) - A(s)`, unless the key is removed, reset or
-//! given other terms, or starts again because the clock went back too far. (A key is identified by
+//! (s, t] of the clock cost at most `capacity + A(t) - A(s)`, unless the key is removed, reset,
+//! credited or given other terms, or starts again because the clock went back too far. (A key is identified by
 //! its 64-bit hash: see [`HotKeys`].)
 //!
 //! *Proof.* A prepayment takes ticks from `first` to `last` as any grant does; nothing else has
@@ -47,7 +47,7 @@
 //! the bucket is full at a prepayment, the permits would be good for no time at all; so the
 //! prepayment passes an eighth of the burst over, and is good for as long as it takes to earn that.
 //!
-//! A change that resets a key takes ticks that were taken before once more. So the prepaid permits
+//! A change that resets or credits a key takes ticks that were taken before once more. So the prepaid permits
 //! have to be taken back after it: [`HotKeys::change`].
 
 mod acquire;
@@ -86,6 +86,11 @@ use self::seat_block::SeatBlock;
 /// | prepaid permits that are not used | are lost: when the bucket would have been full again without the prepayment, when another key gets the seat, and by any [`change`](HotKeys::change) |
 /// | denials | cached by each seat until they can change (permits that a receipt gives back to the store meanwhile are seen after that) |
 ///
+/// There is no `force` here, and no `drain` or `credit`: prepaid permits of the key are in seats,
+/// and would be granted there while the store already counts a debt. Behind seats, use those of a
+/// `Keyed` within [`change`](HotKeys::change), which takes the prepaid permits back:
+/// `hot.change(|store| store.force("ada", 3))`.
+///
 /// # Accuracy
 ///
 /// **The bound is that of the store, exactly**: in any span of time a key is admitted at most its
@@ -96,7 +101,7 @@ use self::seat_block::SeatBlock;
 ///   key; in a `Keyed`, where each has a bucket of its own, one may take permits that were prepaid
 ///   for the other, so that only their sum is bounded. With the default hasher nobody can find two
 ///   such keys; a predictable hasher is not safe for keys that others choose.
-/// * A change that resets a key, or gives it other terms, has to be made through
+/// * A change that resets or credits a key, or gives it other terms, has to be made through
 ///   [`change`](HotKeys::change), or permits prepaid before it come on top. They also come on top
 ///   where a store starts a key again by itself, because the clock went back by more than a second
 ///   (for a table: or its skew, if that is more); the store's `healed` counts that.
@@ -176,7 +181,7 @@ impl<S> HotKeys<S> {
 
     /// Returns the store, for calls that only look at keys or take from them.
     ///
-    /// A call that resets a key, or gives it other terms, belongs in [`change`](HotKeys::change).
+    /// A call that resets or credits a key, or gives it other terms, belongs in [`change`](HotKeys::change).
     #[must_use]
     pub fn store(&self) -> &S {
         &self.store

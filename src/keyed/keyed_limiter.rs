@@ -1,8 +1,6 @@
 //! The trait that all stores of keys share.
 
 use alloc::vec::Vec;
-#[cfg(feature = "keyed")]
-use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 
 use crate::decision::denied::Denied;
@@ -11,6 +9,8 @@ use crate::time::clock::Clock;
 
 #[cfg(feature = "keyed")]
 use super::exact::Keyed;
+#[cfg(feature = "keyed")]
+use super::exact::as_key::AsKey;
 #[cfg(feature = "keyed")]
 use super::exact::per_key::PerKey;
 use super::hot::HotKeys;
@@ -22,9 +22,10 @@ use super::table::verbs::TableTier;
 /// The operations that every store of keys supports: `Keyed`, [`KeyTable`] and its
 /// [tiers](TableTier), [`HotKeys`], and `&`, `Box` or `Arc` of one.
 ///
-/// `K` is the borrowed form of the key, in which calls name it: `str` for a `Keyed<String>` and
-/// for a `KeyTable<str>`, `u64` for a `Keyed<u64>`. The trait is dyn-compatible, so a program
-/// can choose its store when it starts: `Box<dyn KeyedLimiter<str>>`.
+/// `K` is the form of the key in which calls name it: `str` for a `Keyed<String>` and for a
+/// `KeyTable<str>`, `u64` for a `Keyed<u64>`. (A `Keyed` takes every form that is `AsKey`.) The
+/// trait is dyn-compatible, so a program can choose its store when it starts:
+/// `Box<dyn KeyedLimiter<str>>`.
 ///
 /// If a store has an inherent method of the same name, both do the same, and the store's docs say
 /// what it costs. Each key has its own budget, with the accuracy that the store's docs state.
@@ -210,8 +211,8 @@ macro_rules! administration {
 #[cfg(feature = "keyed")]
 impl<K, Q, L, S, O> KeyedLimiter<Q> for Keyed<K, L, S, O>
 where
-    K: Hash + Eq + Borrow<Q>,
-    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    K: Hash + Eq,
+    Q: AsKey<K> + ?Sized,
     L: PerKey<K>,
     S: BuildHasher,
     O: Observe<Q>,

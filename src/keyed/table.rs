@@ -98,6 +98,10 @@ pub enum DefaultHasher {}
 /// it is answered as [`WhenFull`](crate::WhenFull) says. A *live* key, one that is not idle, is
 /// never evicted: it would come back with a fresh burst.
 ///
+/// A table has no `force`. A debt would be a level that is ahead of the clock, and such a level is
+/// how a table notices that the clock has gone back: the word has no space to tell the two apart.
+/// Use a `Keyed` for debts.
+///
 /// # Accuracy
 ///
 /// In any span of time a key is admitted at most its burst plus what it earns in the span. That is

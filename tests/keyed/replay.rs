@@ -17,6 +17,7 @@ enum Op {
     Peek(u8, u64),
     Remove(u8),
     Reset(u8),
+    Credit(u8, u64),
     Sweep,
     Advance(u64),
     Reconfigure(usize, Carry),
@@ -43,6 +44,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (0..6_u8, 0..12_u64).prop_map(|(key, permits)| Op::Peek(key, permits)),
         1 => (0..6_u8).prop_map(Op::Remove),
         1 => (0..6_u8).prop_map(Op::Reset),
+        2 => (0..6_u8, 0..12_u64).prop_map(|(key, permits)| Op::Credit(key, permits)),
         2 => Just(Op::Sweep),
         5 => (0..3_000_000_000_u64).prop_map(Op::Advance),
         1 => (0..5_usize, carry).prop_map(|(quota, carry)| Op::Reconfigure(quota, carry)),
@@ -106,6 +108,12 @@ proptest! {
                         store.reset(&key);
                         map[&key].reset();
                     }
+                }
+                Op::Credit(key, permits) => {
+                    if store.contains(&key) {
+                        map[&key].credit(permits);
+                    }
+                    store.credit(&key, permits);
                 }
                 Op::Sweep => {
                     store.sweep();

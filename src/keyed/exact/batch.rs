@@ -1,8 +1,6 @@
 //! Batches of keys, whose cache lines are fetched side by side.
 
-use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
-use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::iter;
 
@@ -14,6 +12,7 @@ use crate::keyed::observe::Observe;
 use crate::keyed::when_full::Request;
 
 use super::Keyed;
+use super::as_key::AsKey;
 use super::per_key::PerKey;
 use super::store::KeyPlace;
 
@@ -58,8 +57,7 @@ where
         permits: u64,
         mut answer: impl FnMut(usize, Result<Grant, Denied>),
     ) where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized + 'k,
+        Q: AsKey<K> + ?Sized + 'k,
         O: Observe<Q>,
     {
         let acquire = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
@@ -107,8 +105,7 @@ where
         permits: u64,
     ) -> Vec<Result<Grant, Denied>>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized + 'k,
+        Q: AsKey<K> + ?Sized + 'k,
         O: Observe<Q>,
     {
         let keys = keys.into_iter();

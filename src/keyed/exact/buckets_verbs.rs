@@ -1,8 +1,6 @@
-//! The verbs of a store of buckets: debts, drains, changes of quota, snapshots.
+//! The verbs of a store of buckets: debts, drains, credits, changes of quota, snapshots.
 
-use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
-use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 
@@ -21,6 +19,7 @@ use crate::time::clock::Clock;
 use crate::time::units;
 
 use super::Keyed;
+use super::as_key::AsKey;
 use super::buckets::Buckets;
 use super::per_key::Engine;
 
@@ -41,8 +40,7 @@ where
     /// [`Denied::Full`].
     pub fn force<Q>(&self, key: &Q, permits: u64) -> Result<Grant, Denied>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
         O: Observe<Q>,
     {
         self.spend(
@@ -63,8 +61,7 @@ where
     /// [`Denied::Full`].
     pub fn drain<Q>(&self, key: &Q) -> Result<Grant, Denied>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
         O: Observe<Q>,
     {
         self.spend(
@@ -75,12 +72,54 @@ where
         )
     }
 
+    /// Adds `permits` to the balance of the key, at most to full. A debt becomes less.
+    ///
+    /// Use it for permits that were not used after all, such as those of a request that failed, or
+    /// for permits that a customer bought. The permits need not have been taken here. In any span
+    /// of time the key is then granted at most the burst, what it earns in that span, and what was
+    /// credited to it in that span. What does not fit is lost. A credit of 0 permits does nothing.
+    ///
+    /// A key that is not known is full: nothing changes, and it stays unknown. (For some time after
+    /// a change to a larger burst an unknown key has less than that burst. What is credited to it
+    /// then is lost too.)
+    ///
+    /// Exact: the fraction of a permit that has been earned stays, and so does the schedule of an
+    /// interval refill. Holds the lock of the key's shard exclusively, so it waits for calls in
+    /// progress for keys of that shard, and others wait for it. Does not allocate, unless it heals
+    /// the store; reads the clock once. The observer is not told. Behind
+    /// [`HotKeys`](crate::HotKeys), call it within [`change`](crate::HotKeys::change).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::*;
+    ///
+    /// let keyed = Keyed::<String>::new(quota!(2 / hour));
+    /// keyed.try_acquire("ada", 2)?;
+    /// keyed.credit("ada", 1);
+    /// assert_eq!(keyed.peek("ada", 0)?.remaining(), 1);
+    /// keyed.credit("ada", 1_000);
+    /// assert_eq!(keyed.peek("ada", 0)?.remaining(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "refund", alias = "put_back", alias = "add_tokens")]
+    pub fn credit<Q>(&self, key: &Q, permits: u64)
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        if permits > 0 {
+            self.store.change_healed(self.place(key), key, |terms, state, now_nanos| {
+                let common = Buckets::<C, T>::common(terms, state.tier());
+                common.credit(state, permits, now_nanos);
+            });
+        }
+    }
+
     /// Returns the state of the key, to be restored elsewhere, or `None` if the key is not
     /// known.
     pub fn snapshot_of<Q>(&self, key: &Q) -> Option<Snapshot>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let place = self.place(key);
         self.store.has(place, key).then(|| {
@@ -274,8 +313,7 @@ where
     /// Determines the tier of the key again; `carry` says what becomes of its tokens.
     pub fn reassign<Q>(&self, key: &Q, carry: Carry)
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let limiter = &self.store.limiter;
         self.store.change(self.place(key), key, |terms, entry, now_nanos| {

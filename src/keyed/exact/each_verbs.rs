@@ -1,7 +1,5 @@
 //! The verbs of a store of any limiter: a key's limiter in a closure.
 
-use alloc::borrow::ToOwned;
-use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 
 use crate::decision::denied::Denied;
@@ -9,6 +7,7 @@ use crate::limiter::Limiter;
 use crate::time::clock::Clock;
 
 use super::Keyed;
+use super::as_key::AsKey;
 use super::each::Each;
 
 impl<K, L, F, C, S, O> Keyed<K, Each<L, F, C>, S, O>
@@ -54,8 +53,7 @@ where
     /// ```
     pub fn with_limiter<Q, T>(&self, key: &Q, call: impl FnOnce(&L) -> T) -> Result<T, Denied>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let outcome = self.store.with_state(self.place(key), key, |limiter| call(limiter));
         outcome.map_err(|retry_after| Denied::Full { retry_after })

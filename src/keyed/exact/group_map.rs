@@ -4,10 +4,10 @@
 //! on, that had a free slot, and each full group that it probed past counts it. So a search
 //! ends at a group that no entry probed past, and a removal needs no tombstone.
 
-use core::borrow::Borrow;
 use core::mem;
 use core::ops::Range;
 
+use super::as_key::AsKey;
 use super::slots::{GROUP, GroupHome, GroupIndex, Slots};
 
 /// A key in the table, and its state.
@@ -71,10 +71,9 @@ impl<K, V> GroupMap<K, V> {
     #[inline]
     pub(super) fn find<Q>(&self, home: GroupHome, key: &Q) -> Option<&KeyEntry<K, V>>
     where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
-        self.slots.get(self.position(home, key)?)
+        self.slots.get(self.position(home, |other| key.is_key(other))?)
     }
 
     /// Prefetches the tags with which a search begins.
@@ -99,19 +98,23 @@ impl<K, V> GroupMap<K, V> {
 
     pub(super) fn find_mut<Q>(&mut self, home: GroupHome, key: &Q) -> Option<&mut KeyEntry<K, V>>
     where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
-        let position = self.position(home, key)?;
+        let position = self.position(home, |other| key.is_key(other))?;
+        self.slots.get_mut(position)
+    }
+
+    /// Does the same for a key in no other form than its own.
+    pub(super) fn find_equal_mut(&mut self, home: GroupHome, key: &K) -> Option<&mut KeyEntry<K, V>>
+    where
+        K: Eq,
+    {
+        let position = self.position(home, |other| other == key)?;
         self.slots.get_mut(position)
     }
 
     #[inline]
-    fn position<Q>(&self, home: GroupHome, key: &Q) -> Option<GroupIndex>
-    where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
+    fn position(&self, home: GroupHome, is_key: impl Fn(&K) -> bool) -> Option<GroupIndex> {
         let groups = self.groups();
         if groups == 0 {
             return None;
@@ -121,7 +124,7 @@ impl<K, V> GroupMap<K, V> {
         // Entries may have probed past every group at some time, so visit each group once at
         // most.
         for _ in 0..groups {
-            match self.slots.find(group, home, |entry| entry.key.borrow() == key) {
+            match self.slots.find(group, home, |entry| is_key(&entry.key)) {
                 Ok(at) => return Some(at),
                 Err(false) => break,
                 Err(true) => group = self.after(group),
@@ -149,20 +152,23 @@ impl<K, V> GroupMap<K, V> {
         }
     }
 
-    /// Inserts a key that is not there.
-    pub(super) fn insert(&mut self, home: GroupHome, key: K, state: V) {
+    /// Inserts a key that is not there, and returns its slot.
+    pub(super) fn insert(&mut self, home: GroupHome, key: K, state: V) -> GroupIndex {
         if self.is_full() {
             self.make_room();
         }
-        self.put(home, KeyEntry { key, state });
         self.len += 1;
+        self.put(home, KeyEntry { key, state })
     }
 
     #[inline(always)]
-    fn put(&mut self, home: GroupHome, mut entry: KeyEntry<K, V>) {
+    fn put(&mut self, home: GroupHome, mut entry: KeyEntry<K, V>) -> GroupIndex {
         let mut group = home.group(self.groups());
-        while let Err(passed_by) = self.slots.put(group, home, entry) {
-            entry = passed_by;
+        loop {
+            match self.slots.put(group, home, entry) {
+                Ok(at) => return at,
+                Err(passed_by) => entry = passed_by,
+            }
             group = self.after(group);
         }
     }
@@ -183,14 +189,19 @@ impl<K, V> GroupMap<K, V> {
 
     pub(super) fn remove<Q>(&mut self, home: GroupHome, key: &Q) -> Option<KeyEntry<K, V>>
     where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
-        let position = self.position(home, key)?;
+        let position = self.position(home, |other| key.is_key(other))?;
         self.take(position)
     }
 
-    fn take(&mut self, at: GroupIndex) -> Option<KeyEntry<K, V>> {
+    /// Returns the entry in a slot, if it is in use.
+    pub(super) fn get(&self, at: GroupIndex) -> Option<&KeyEntry<K, V>> {
+        self.slots.get(at)
+    }
+
+    /// Takes the entry out of a slot.
+    pub(super) fn take(&mut self, at: GroupIndex) -> Option<KeyEntry<K, V>> {
         let entry = self.slots.take(at)?;
         let mut group = self.slots.home(at).group(self.groups());
         while group != at.group() {

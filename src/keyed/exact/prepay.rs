@@ -1,7 +1,5 @@
 //! A store of buckets, from which the seats of [hot keys](crate::HotKeys) are prepaid.
 
-use alloc::borrow::ToOwned;
-use core::borrow::Borrow;
 use core::cell::Cell;
 use core::hash::{BuildHasher, Hash};
 
@@ -14,14 +12,15 @@ use crate::keyed::when_full::Request;
 use crate::time::clock::Clock;
 
 use super::Keyed;
+use super::as_key::AsKey;
 use super::buckets::Buckets;
 use super::per_key::Engine;
 use super::store::KeyPlace;
 
 impl<K, Q, C, T, S, O> Prepay<Q> for Keyed<K, Buckets<C, T>, S, O>
 where
-    K: Hash + Eq + Borrow<Q>,
-    Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    K: Hash + Eq,
+    Q: AsKey<K> + ?Sized,
     C: Clock,
     T: Tier<K>,
     S: BuildHasher,

@@ -194,10 +194,10 @@ impl<T> Slots<T> {
         self.homes[at.index()]
     }
 
-    /// Puts an entry into a group. Hands it back if the group is full, and counts it there as
-    /// one that probed past.
+    /// Puts an entry into a group, and returns its slot. Hands it back if the group is full, and
+    /// counts it there as one that probed past.
     #[inline(always)]
-    pub(super) fn put(&mut self, group: usize, home: GroupHome, entry: T) -> Result<(), T> {
+    pub(super) fn put(&mut self, group: usize, home: GroupHome, entry: T) -> Result<GroupIndex, T> {
         let known = &mut self.groups[group];
         let free = !known.tags & TAKEN;
         if free == 0 {
@@ -210,7 +210,7 @@ impl<T> Slots<T> {
         self.entries[at.index()].write(entry);
         self.homes[at.index()] = home;
         known.tags |= home.tag() << (8 * at.place);
-        Ok(())
+        Ok(at)
     }
 
     /// Takes the entry out of a slot.

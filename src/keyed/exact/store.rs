@@ -4,9 +4,7 @@ mod evict;
 pub(crate) mod group;
 mod with;
 
-use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
-use core::borrow::Borrow;
 use core::time::Duration;
 
 use crossbeam_utils::CachePadded;
@@ -17,6 +15,7 @@ use crate::decision::grant::Grant;
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicWord, SharedLock};
 
+use super::as_key::AsKey;
 use super::group_map::{GroupMap, KeyEntry};
 use super::per_key::{Answer, Engine};
 use super::slots::GroupHome;
@@ -134,8 +133,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         acquire: impl FnOnce(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Result<Grant, Denied>, Option<u64>>
     where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         // Reads the clock before taking the lock, to hold it for a shorter time. An early
         // reading does not lower the level of a known key; only an insertion needs a later
@@ -164,8 +162,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Result<Grant, Denied>, NoRoom>
     where
-        K: Borrow<Q>,
-        Q: Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let mut searched = 0;
         loop {
@@ -186,7 +183,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                     }
                     shard.no_earlier_than_forgotten(now_nanos)
                 };
-                let key = key.to_owned();
+                let key = key.to_key();
                 let state = self.limiter.fresh(&shard.terms, &key, now_nanos);
                 let answer = acquire(&self.limiter, &shard.terms, &state, now_nanos);
                 let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
@@ -231,8 +228,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         reading_nanos: u64,
     ) -> bool
     where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let KeyShard { table, terms, horizon_nanos } = shard;
         reading_nanos >= *horizon_nanos
@@ -243,8 +239,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     /// Removes the key, whatever its state.
     pub(super) fn remove<Q>(&self, place: KeyPlace, key: &Q) -> bool
     where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         self.take_out(&mut self.shard_of(place).write(), place, key)
     }
@@ -258,8 +253,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         look: impl Fn(&L::Terms, &L::State, u64) -> T,
     ) -> T
     where
-        K: Borrow<Q>,
-        Q: Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         {
             let shard = &*self.shard_of(place).read();
@@ -290,22 +284,20 @@ impl<K, L: Engine<K>> Store<K, L> {
         look: impl Fn(&L::Terms, &L::State, u64) -> T,
     ) -> T
     where
-        K: Borrow<Q>,
-        Q: ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         if let Some(entry) = entry {
             return look(&shard.terms, &entry.state, now_nanos);
         }
         let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
-        let state = self.limiter.fresh(&shard.terms, &key.to_owned(), now_nanos);
+        let state = self.limiter.fresh(&shard.terms, &key.to_key(), now_nanos);
         look(&shard.terms, &state, now_nanos)
     }
 
     /// Returns whether the key is known.
     pub(super) fn has<Q>(&self, place: KeyPlace, key: &Q) -> bool
     where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         self.shard_of(place).read().table.find(place.home, key).is_some()
     }
@@ -318,13 +310,29 @@ impl<K, L: Engine<K>> Store<K, L> {
         change: impl FnOnce(&L::Terms, &mut KeyEntry<K, L::State>, u64),
     ) -> bool
     where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let shard = &mut *self.shard_of(place).write();
         let now_nanos = self.limiter.now_nanos();
         let found = shard.table.find_mut(place.home, key);
         found.map(|entry| change(&shard.terms, entry, now_nanos)).is_some()
+    }
+
+    /// Changes the state of a key that is known, and that does not have to heal.
+    pub(super) fn change_healed<Q>(
+        &self,
+        place: KeyPlace,
+        key: &Q,
+        change: impl FnOnce(&L::Terms, &mut L::State, u64),
+    ) where
+        Q: AsKey<K> + ?Sized,
+    {
+        let shard = &mut *self.shard_of(place).write();
+        let now_nanos = self.limiter.now_nanos();
+        self.heal(shard, place, key, now_nanos);
+        if let Some(entry) = shard.table.find_mut(place.home, key) {
+            change(&shard.terms, &mut entry.state, now_nanos);
+        }
     }
 
     /// Inserts a key with the state that `change` makes of a fresh one, or changes the state
@@ -344,7 +352,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 let shard = &mut *self.shard_of(place).write();
                 let now_nanos = self.limiter.now_nanos();
                 self.settle(shard, now_nanos);
-                if let Some(entry) = shard.table.find_mut(place.home, &key) {
+                if let Some(entry) = shard.table.find_equal_mut(place.home, &key) {
                     change(&shard.terms, &mut entry.state, now_nanos);
                     return true;
                 }

@@ -1,7 +1,5 @@
 //! The verbs of a store of keys with any limiter.
 
-use alloc::borrow::ToOwned;
-use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 
 use crate::decision::denied::Denied;
@@ -10,6 +8,7 @@ use crate::keyed::observe::Observe;
 use crate::keyed::when_full::Request;
 
 use super::Keyed;
+use super::as_key::AsKey;
 use super::per_key::{Answer, Engine, PerKey};
 use super::store::KeyPlace;
 
@@ -53,8 +52,7 @@ where
     #[inline]
     pub fn try_acquire<Q>(&self, key: &Q, permits: u64) -> Result<Grant, Denied>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
         O: Observe<Q>,
     {
         // The first closure has one call site, so the compiler inlines it.
@@ -89,8 +87,7 @@ where
     /// ```
     pub fn try_acquire_up_to<Q>(&self, key: &Q, permits: u64) -> Result<Grant, Denied>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
         O: Observe<Q>,
     {
         let acquire = move |limiter: &L, terms: &L::Terms, state: &L::State, now_nanos| {
@@ -102,7 +99,7 @@ where
     /// Returns what [`try_acquire`](Keyed::try_acquire) would return now, if there is space
     /// for the key. Takes nothing, and makes no key known.
     ///
-    /// `peek(key, 0)` reads what is available. Clones a key that is not known; does not
+    /// `peek(key, 0)` reads what is available. Copies a key that is not known; does not
     /// allocate otherwise. The observer is not told.
     ///
     /// # Errors
@@ -121,8 +118,7 @@ where
     /// ```
     pub fn peek<Q>(&self, key: &Q, permits: u64) -> Result<Grant, Denied>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let limiter = &self.store.limiter;
         let answer = self.store.look(self.place(key), key, |terms, state, now_nanos| {
@@ -150,8 +146,7 @@ where
     /// ```
     pub fn reset<Q>(&self, key: &Q)
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let limiter = &self.store.limiter;
         self.store.change(self.place(key), key, |terms, entry, now_nanos| {
@@ -177,8 +172,7 @@ where
     /// ```
     pub fn remove<Q>(&self, key: &Q) -> bool
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         self.store.remove(self.place(key), key)
     }
@@ -186,8 +180,7 @@ where
     /// Returns whether the key is known. A key that is not known is full.
     pub fn contains<Q>(&self, key: &Q) -> bool
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         self.store.has(self.place(key), key)
     }
@@ -203,8 +196,7 @@ where
         acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
         O: Observe<Q>,
     {
         let answer = self.spend_at(self.place(key), key, request, first, acquire);
@@ -223,8 +215,7 @@ where
         acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         match self.store.spend_known(place, key, first) {
             Ok(answer) => answer,
@@ -243,8 +234,7 @@ where
         acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> Result<Grant, Denied>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         match self.store.spend(place, key, reading_nanos, acquire) {
             Ok(answer) => answer,

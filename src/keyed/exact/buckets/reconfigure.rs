@@ -1,4 +1,4 @@
-//! Changes of the quota of a shard's keys, made under its exclusive lock.
+//! Changes of the quota and of the levels of a shard's keys, made under its exclusive lock.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -94,6 +94,25 @@ impl Common {
         now_nanos: u64,
     ) {
         let holding = Holding::restored(snapshot, away_nanos, &self.terms);
+        let accrued = self.terms.accrued(now_nanos);
+        state.level = AtomicWord::new(Level::leaving(holding.balance, accrued));
+    }
+
+    /// Adds `permits` to the balance of `state`, up to full.
+    ///
+    /// Lowers the level by no more than their cost: so a key's calls cost at most what they would
+    /// have cost without, and the cost of all that was credited. No caller is left with the
+    /// earlier level, because it is loaded and spent from under the shared lock.
+    pub(in crate::keyed::exact) fn credit<N>(
+        &self,
+        state: &mut State<N>,
+        permits: u64,
+        now_nanos: u64,
+    ) {
+        // ORDERING: Relaxed. The exclusive lock of the shard is held.
+        // MODEL: none; no other thread can race.
+        let holding = self.holding(state.level.load(Relaxed), now_nanos);
+        let holding = holding.plus(permits, &self.terms);
         let accrued = self.terms.accrued(now_nanos);
         state.level = AtomicWord::new(Level::leaving(holding.balance, accrued));
     }

@@ -1,10 +1,10 @@
 //! Eviction of idle keys, and the bound on the number of keys: reserve, sweep, search, heal.
 
-use core::borrow::Borrow;
 use core::mem;
 use core::ops::Range;
 use core::time::Duration;
 
+use crate::keyed::exact::as_key::AsKey;
 use crate::keyed::exact::group_map::KeyEntry;
 use crate::keyed::exact::per_key::Engine;
 use crate::sync::AtomicWord;
@@ -92,7 +92,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     }
 
     /// Releases the space of keys that have been removed.
-    fn release(&self, keys: usize) {
+    pub(super) fn release(&self, keys: usize) {
         if keys > 0 {
             // ORDERING: Relaxed, as in `reserve`.
             // MODEL: `a_place_that_is_given_up_is_taken_once`.
@@ -203,8 +203,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         key: &Q,
         now_nanos: u64,
     ) where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         self.settle(shard, now_nanos);
         let is_impossible = |entry: &KeyEntry<K, L::State>| {
@@ -262,8 +261,7 @@ impl<K, L: Engine<K>> Store<K, L> {
 
     pub(super) fn take_out<Q>(&self, shard: &mut KeyShard<K, L>, place: KeyPlace, key: &Q) -> bool
     where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let removed = shard.table.remove(place.home, key);
         self.release(usize::from(removed.is_some()));

@@ -1,10 +1,10 @@
 //! Several known keys at once.
 
-use core::borrow::Borrow;
 use core::iter;
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
+use crate::keyed::exact::as_key::AsKey;
 use crate::keyed::exact::per_key::{Answer, Engine};
 
 use super::{KeyPlace, Store};
@@ -29,8 +29,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
     ) -> [Option<Result<Grant, Denied>>; GROUP]
     where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         let mut locks = [const { None }; GROUP];
         let mut holders = [0; GROUP];

@@ -1,9 +1,8 @@
 //! A closure on the state of a key, under the lock of its shard.
 
-use alloc::borrow::ToOwned;
-use core::borrow::Borrow;
 use core::time::Duration;
 
+use crate::keyed::exact::as_key::AsKey;
 use crate::keyed::exact::per_key::Engine;
 
 use super::{KeyPlace, Store};
@@ -22,8 +21,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         call: impl FnOnce(&L::State) -> T,
     ) -> Result<T, Duration>
     where
-        K: Borrow<Q>,
-        Q: Eq + ToOwned<Owned = K> + ?Sized,
+        Q: AsKey<K> + ?Sized,
     {
         {
             let shard = self.shard_of(place).read();
@@ -44,15 +42,18 @@ impl<K, L: Engine<K>> Store<K, L> {
                 let now_nanos = shard.no_earlier_than_forgotten(now_nanos);
                 self.sweep_in_turn(shard, now_nanos);
                 if let Some(reserved) = self.has_room(shard, &mut searched) {
-                    let owned = key.to_owned();
+                    let owned = key.to_key();
                     let state = self.limiter.fresh(&shard.terms, &owned, now_nanos);
                     self.make_room(shard, now_nanos);
-                    shard.table.insert(place.home, owned, state);
+                    let at = shard.table.insert(place.home, owned, state);
                     reserved.keep();
-                    if let Some(entry) = shard.table.find(place.home, key) {
+                    // Not found by the key: one that is not equal to itself would be inserted
+                    // again and again.
+                    if let Some(entry) = shard.table.get(at) {
                         let outcome = call(&entry.state);
                         if self.limiter.is_idle(&shard.terms, &entry.state, now_nanos) {
-                            self.take_out(shard, place, key);
+                            let removed = shard.table.take(at);
+                            self.release(usize::from(removed.is_some()));
                         }
                         return Ok(outcome);
                     }
