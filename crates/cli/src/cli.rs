@@ -1,4 +1,4 @@
-//! The arguments, and how the parts are put together.
+//! The arguments, and the main program that connects the parts.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -52,7 +52,7 @@ not be read or written, or sliding logs would take more than 4 GiB; 2 if an argu
 
 /// Replay access logs against rate-limit policies.
 ///
-/// Answers what a policy would have done to the traffic you really had: each
+/// Reports what a policy would have done to the traffic you really had: each
 /// line of a log is put to each limiter of the policy at the line's own time.
 /// Without a command, replays the bundled log against the bundled policy.
 #[derive(Debug, Parser)]
@@ -69,7 +69,7 @@ enum Command {
     Replay(ReplayArgs),
     /// Print the bundled policy, to start one's own from
     ///
-    /// It has a limiter of every kind there is, with all of its fields, and says what
+    /// It has a limiter of every kind there is, with all of its fields, and explains what
     /// they mean.
     Policy,
 }
@@ -82,7 +82,7 @@ struct ReplayArgs {
     /// Print one JSON object instead of the report
     #[arg(long)]
     json: bool,
-    /// How many of the most denied keys to list per limiter; 0 is all
+    /// Number of the most denied keys to list per limiter; 0 is all
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
     /// Replay the bundled log
@@ -93,7 +93,7 @@ struct ReplayArgs {
     logs: Vec<PathBuf>,
 }
 
-/// Why the command could not do its work.
+/// A reason why the command could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The policy is wrong.
@@ -102,9 +102,9 @@ pub enum Failure {
     /// Something could not be read or written.
     #[error("{what}: {error}")]
     Io {
-        /// What it is called.
+        /// Name of the file or stream.
         what: String,
-        /// Why not.
+        /// The system's error.
         error: io::Error,
     },
 }
@@ -114,11 +114,11 @@ impl Failure {
         move |error| Failure::Io { what: what.to_string(), error }
     }
 
-    /// Tells the user, and gives the exit status.
+    /// Prints the error, and returns the exit status.
     #[must_use]
     pub fn report(&self) -> ExitCode {
         match self {
-            // Whoever read the report has seen enough of it.
+            // The reader of the report has closed it, having seen enough.
             Failure::Io { error, .. } if error.kind() == io::ErrorKind::BrokenPipe => {
                 ExitCode::SUCCESS
             }
@@ -135,11 +135,11 @@ impl Failure {
 }
 
 impl Cli {
-    /// Does what the arguments say.
+    /// Carries out the command.
     ///
     /// # Errors
     ///
-    /// [`Failure`], for the user.
+    /// [`Failure`], to be shown to the user.
     pub fn run(self) -> Result<(), Failure> {
         match self.command {
             None => ReplayArgs::of_sample().run(),
@@ -223,7 +223,7 @@ fn read(replay: &mut Replay, sources: &[Source]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A bar on standard error, which draws nothing unless that is a terminal.
+/// Returns a progress bar on standard error, which draws nothing unless that is a terminal.
 fn progress(sources: &[Source]) -> ProgressBar {
     let bytes: Option<u64> = sources.iter().map(Source::bytes).sum();
     let (bar, template) = match bytes {

@@ -1,13 +1,13 @@
 //! The parts of the `sluicegate` command, which replays access logs against a
 //! rate-limit policy in virtual time.
 //!
-//! | module | what it does |
+//! | module | task |
 //! |---|---|
 //! | [`log`] | reads the lines of an access log |
-//! | [`policy`] | reads a policy file, and says what is wrong with it |
+//! | [`policy`] | reads a policy file, and reports its mistakes |
 //! | [`replay`] | asks the engine about every line, at that line's time |
-//! | [`report`] | prints what came of it |
-//! | [`cli`] | the arguments, and how the parts are put together |
+//! | [`report`] | prints the results |
+//! | [`cli`] | reads the arguments, and connects the parts |
 
 pub mod cli;
 pub mod log;

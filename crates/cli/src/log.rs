@@ -1,4 +1,4 @@
-//! Access logs: where their bytes come from and what a line says.
+//! Access logs: the sources of their bytes, and the fields of a line.
 
 mod input;
 mod line;

@@ -1,4 +1,4 @@
-//! Policies: named limiters, what each keys by, and which lines it judges.
+//! Policies: named limiters, the fields of their keys, and the lines that they judge.
 
 mod check;
 mod kind;
@@ -15,7 +15,7 @@ use crate::log::{Field, Line};
 /// The policy that is used when none is given.
 pub const BUNDLED: &str = include_str!("../sample/policy.toml");
 
-/// A policy file, checked.
+/// A policy file that has been checked.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// The limiters, in the order of the file. At least one; no two have the
@@ -32,36 +32,36 @@ pub struct Rule {
     pub key: Vec<Field>,
     /// The algorithm and its numbers.
     pub kind: Kind,
-    /// Which lines it judges.
+    /// The lines that it judges.
     pub filter: Filter,
-    /// What a line costs.
+    /// The permits that a line asks for.
     pub cost: Cost,
-    /// Where its keys are kept.
+    /// The store of its keys.
     pub store: Store,
 }
 
-/// Which lines a limiter judges. An empty list lets every line through.
+/// The lines that a limiter judges. An empty list lets every line through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Methods, in capitals.
     pub method: Vec<String>,
     /// Beginnings of paths.
     pub path_prefix: Vec<String>,
-    /// As in `4xx`.
+    /// Classes of statuses, such as `4xx`.
     pub status_class: Vec<String>,
 }
 
-/// How many permits a line asks for.
+/// The number of permits that a line asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     /// Always the same number.
     Permits(u64),
-    /// As many as the response has bytes.
+    /// One permit for each byte of the response.
     Bytes,
 }
 
 impl Policy {
-    /// Checks the text of a policy. `path` is what errors call it.
+    /// Checks the text of a policy. Errors show `path` as its name.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Policy {
 }
 
 impl Filter {
-    /// Whether the limiter judges this line.
+    /// Returns whether the limiter judges this line.
     #[must_use]
     pub fn lets_through(&self, line: &Line<'_>) -> bool {
         let any = |wanted: &[String], is: &dyn Fn(&[u8]) -> bool| {
@@ -85,7 +85,7 @@ impl Filter {
 }
 
 impl Cost {
-    /// The permits that this line asks for.
+    /// Returns the number of permits that this line asks for.
     #[must_use]
     pub fn of(self, line: &Line<'_>) -> u64 {
         match self {

@@ -6,8 +6,8 @@
 //! than a line before it is *late*, and is judged at the newest time.
 //!
 //! Every limiter of the policy judges every line that its filter lets through,
-//! whatever the others say. Its keys are in one of the engine's stores, which reads
-//! that clock: so keys are forgotten, and find no room, when they would have been.
+//! whatever the others decide. Its keys are in one of the engine's stores, which reads
+//! that clock: so keys are forgotten, and find no space, at the times when they would have.
 
 mod judge;
 mod keys;
@@ -25,7 +25,7 @@ pub use self::timeline::{Bin, Timeline};
 use crate::log::{BadLine, Line};
 use crate::policy::Policy;
 
-/// How many of the lines that were skipped are kept to be shown.
+/// The number of skipped lines that are kept to be shown.
 pub const SHOWN_SKIPPED: usize = 5;
 
 /// A policy at work on a log.
@@ -43,16 +43,16 @@ pub struct Replay {
 /// A line that could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// What the log is called.
+    /// Name of the log.
     pub log: String,
     /// The line's number in it, from 1.
     pub number: u64,
-    /// What is wrong with it.
+    /// The reason why it cannot be judged.
     pub why: BadLine,
 }
 
 impl Replay {
-    /// No line judged yet.
+    /// Starts a replay, with no line judged yet.
     #[must_use]
     pub fn new(policy: Policy) -> Replay {
         Replay {
@@ -66,13 +66,13 @@ impl Replay {
         }
     }
 
-    /// Judges every line of a log, which follows the logs read before. Lines
-    /// with nothing in them are no lines.
+    /// Judges every line of a log, which follows the logs read before. Empty lines do not
+    /// count.
     ///
     /// # Errors
     ///
     /// If the log cannot be read to its end, or the logs of a limiter would take more
-    /// memory than they may. A line that is no log line is counted, and is not an error.
+    /// memory than they may. A line that is not a log line is counted, and is not an error.
     pub fn read(&mut self, name: &str, mut log: impl BufRead) -> io::Result<()> {
         let mut number = 0;
         log.for_byte_line(|text| {
@@ -93,12 +93,12 @@ impl Replay {
         })
     }
 
-    /// Has every limiter judge one line.
+    /// Lets every limiter judge one line.
     ///
     /// # Errors
     ///
-    /// [`BadLine::BeforeEpoch`] or [`BadLine::FarFuture`], and then nobody judged
-    /// it.
+    /// [`BadLine::BeforeEpoch`] or [`BadLine::FarFuture`]. No limiter has judged the
+    /// line then.
     pub fn judge(&mut self, line: &Line<'_>) -> Result<(), BadLine> {
         let (first, newest) = self.span.unwrap_or((line.time, line.time));
         let time = line.time.max(newest);
@@ -121,44 +121,44 @@ impl Replay {
         Ok(())
     }
 
-    /// Lines that were judged.
+    /// Returns the number of lines that were judged.
     #[must_use]
     pub fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// Lines judged that were older than a line before them.
+    /// Returns the number of judged lines that were older than a line before them.
     #[must_use]
     pub fn late(&self) -> u64 {
         self.late
     }
 
-    /// Lines that could not be judged.
+    /// Returns the number of lines that could not be judged.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// The first few of the lines that could not be judged.
+    /// Returns the first few of the lines that could not be judged.
     #[must_use]
     pub fn first_skipped(&self) -> &[Skipped] {
         &self.first_skipped
     }
 
-    /// The time of the first line and the newest time, if there was a line.
+    /// Returns the time of the first line and the newest time, if there was a line.
     #[must_use]
     pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
         self.span
     }
 
-    /// The limiters, in the order of the policy.
+    /// Returns the limiters, in the order of the policy.
     #[must_use]
     pub fn judges(&self) -> &[Judge] {
         &self.judges
     }
 }
 
-/// Nanoseconds from one time to a later one, if they fit.
+/// Returns the nanoseconds from one time to a later one, if they fit.
 fn since(from: Timestamp, to: Timestamp) -> Option<u64> {
     u64::try_from(to.duration_since(from).as_nanos()).ok()
 }

@@ -1,4 +1,4 @@
-//! What came of a replay, for people and for programs.
+//! The results of a replay, for people and for programs.
 
 mod json;
 mod store;
@@ -39,10 +39,10 @@ pub struct LimiterSummary {
     pub denied: u64,
     /// The keys it refused most often, by falling count and then by name.
     pub top_denied: Vec<KeySummary>,
-    /// Which of its parts refused, if it has several.
+    /// Refusals by each of its parts, if it has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied_by: Vec<PartSummary>,
-    /// What became of the store, if the policy chose one.
+    /// The counts of the store, if the policy chose one.
     #[serde(flatten)]
     pub store: Option<StoreSummary>,
 }
@@ -50,16 +50,16 @@ pub struct LimiterSummary {
 /// The counts of one of several windows, or of one of several limiters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PartSummary {
-    /// What it is, in words.
+    /// Description of the part, in words.
     pub part: String,
-    /// Lines that it refused, and of all that did would have made wait for longest.
+    /// Lines that it refused, with the longest wait of all the parts that refused them.
     pub denied: u64,
 }
 
 /// The counts of one key of one limiter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeySummary {
-    /// The key's fields, apart by a space.
+    /// The key's fields, separated by a space.
     pub key: String,
     /// Lines with that key that were refused.
     pub denied: u64,
@@ -68,7 +68,7 @@ pub struct KeySummary {
 }
 
 impl Summary {
-    /// The counts of `replay`, with the `top` most refused keys of each limiter,
+    /// Collects the counts of `replay`, with the `top` most refused keys of each limiter,
     /// or all of them if that is 0.
     #[must_use]
     pub fn new(replay: &Replay, top: usize) -> Summary {
@@ -99,7 +99,7 @@ impl LimiterSummary {
     }
 
     /// Adds up the counts of every key. `denied_by` are those of each part of the
-    /// rule's limiter. Nothing is said of the store.
+    /// rule's limiter. The counts of the store are left out.
     #[must_use]
     pub fn new(
         rule: &Rule,

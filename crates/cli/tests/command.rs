@@ -1,5 +1,5 @@
-//! What is checked of the command as a program: where it reads from, what it
-//! prints on which stream, and its exit status.
+//! Tests of the command as a program: the sources that it reads from, its output
+//! on each stream, and its exit status.
 
 use std::fs;
 use std::io::Read;
@@ -52,7 +52,7 @@ impl Folder {
         path
     }
 
-    /// `sluicegate replay --policy policy.toml` in the folder, with more.
+    /// Runs `sluicegate replay --policy policy.toml` in the folder, with more arguments.
     fn replay(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> Assert {
         sluicegate()
             .current_dir(self.0.path())

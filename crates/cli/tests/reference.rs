@@ -1,5 +1,5 @@
-//! The command says, for every limiter and key, exactly what the definitions
-//! say: compared with the same replay in rational numbers.
+//! The command reports, for every limiter and key, exactly what the definitions
+//! give: it is compared with the same replay in rational numbers.
 
 use std::fs;
 use std::path::Path;
@@ -15,11 +15,11 @@ use sluicegate_cli::policy::Policy;
 #[path = "support/reference.rs"]
 mod reference;
 
-/// What the report says of a store.
+/// The fields of the report that are about a store.
 const STORE: [&str; 6] = ["store", "max_keys", "known", "memory_bytes", "occupancy", "full"];
 
 fn assert_exact(policy: &str, log: &str) {
-    // A path that is not relative stays as it is.
+    // An absolute path stays as it is.
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (policy, log) = (root.join(policy), root.join(log));
 
@@ -30,7 +30,7 @@ fn assert_exact(policy: &str, log: &str) {
         .success();
     let mut found: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     for limiter in found["limiters"].as_array_mut().unwrap() {
-        // A store is no part of the definitions: unless it is full, nothing is seen of it.
+        // A store is not part of the definitions: unless it has no space, it changes nothing.
         let fields = limiter.as_object_mut().unwrap();
         assert!(fields.get("full").is_none_or(|full| *full == json!(0)));
         fields.retain(|name, _| !STORE.contains(&name.as_str()));
@@ -65,8 +65,8 @@ fn awkward_numbers_are_exact_on_a_log_that_is_out_of_order() {
     assert_exact("tests/policies/awkward.toml", log.to_str().unwrap());
 }
 
-/// Two thousand lines around each of some moments, eight per second, each up to 40 s
-/// early or late and in some time zone.
+/// Returns one of two thousand lines around each of some moments, eight per second, each up to
+/// 40 s early or late and in some time zone.
 fn scrambled_line(number: i64) -> String {
     // Clocks go forward in Berlin, back by half an hour on Lord Howe Island; a month
     // and a Sunday begin in New York, on the day on which clocks go back there.

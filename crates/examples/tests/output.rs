@@ -1,4 +1,4 @@
-//! Each program of `examples/` ends well, and prints what its reader expects.
+//! Each program of `examples/` exits with success, and prints what its reader expects.
 //!
 //! All of a program's lines are compared. In an expected line, `*` stands for one word: a number
 //! that depends on the time that has passed.

@@ -1,4 +1,4 @@
-//! Where a log's bytes come from.
+//! The sources of a log's bytes.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -28,7 +28,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// How many bytes there are to read, if that is known.
+    /// Returns the number of bytes to read, if it is known.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         match self {
@@ -40,8 +40,8 @@ impl Source {
         }
     }
 
-    /// Opens the log, decompressed if it is compressed. `progress` counts the
-    /// bytes as they are stored.
+    /// Opens the log, and decompresses it if it is compressed. `progress` counts the
+    /// bytes before they are decompressed.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Undoes gzip if the bytes are gzip, whatever the file's name is. Several
+/// Decompresses the bytes if they are gzip, whatever the file's name is. Several
 /// members one after the other, as rotated logs are often joined, are one log.
 fn decompressed(mut bytes: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
     let mut head = Vec::with_capacity(GZIP_MAGIC.len());

@@ -15,7 +15,7 @@ use serde::Deserialize;
 /// off at the end of the line.
 ///
 /// At every byte there is one way to go on, which lets `regex` match and capture
-/// in one pass. What would break that is left to [`user`] and [`request`].
+/// in one pass. Checks that would break this are left to [`user`] and [`request`].
 static FORMAT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r#"(?x-u) ^
@@ -31,13 +31,13 @@ static FORMAT: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// As in `17/May/2015:10:05:03 +0000`.
+/// Format of a time such as `17/May/2015:10:05:03 +0000`.
 const TIME: &str = "%d/%b/%Y:%H:%M:%S %z";
 
-/// How a log writes that there is nothing.
+/// The text of a field that is absent.
 const ABSENT: &[u8] = b"-";
 
-/// What a line says. A field that it leaves out, or that its format does not
+/// The fields of a line. A field that the line leaves out, or that its format does not
 /// have, is `-`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
@@ -45,7 +45,7 @@ pub struct Line<'a> {
     pub client: &'a BStr,
     /// The user that the client signed in as.
     pub user: &'a BStr,
-    /// When the server says the request was.
+    /// Time of the request, by the server.
     pub time: Timestamp,
     /// `GET`, `POST` and so on.
     pub method: &'a BStr,
@@ -61,7 +61,7 @@ pub struct Line<'a> {
     pub agent: &'a BStr,
 }
 
-/// What lines can be told apart by.
+/// A field, or a part of one, that keys can be made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
@@ -81,17 +81,17 @@ pub enum Field {
     Referer,
     /// [`Line::agent`]
     Agent,
-    /// Nothing: the whole stream has one key.
+    /// No field: the whole stream has one key.
     All,
 }
 
-/// Why a line cannot be judged.
+/// A reason why a line cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadLine {
     /// It does not have the fields of either format.
     #[error("not in common or combined log format")]
     Format,
-    /// Its time is not one.
+    /// Its time is not valid.
     #[error("`{0:.40}` is not a time such as `17/May/2015:10:05:03 +0000`")]
     Time(String),
     /// Its response size does not fit in 64 bits.
@@ -135,7 +135,7 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// The text of one field.
+    /// Returns the text of one field.
     #[must_use]
     pub fn field(&self, field: Field) -> &'a BStr {
         match field {
@@ -152,22 +152,22 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What a client sent must not steer the terminal that it is shown on.
+/// Replaces control characters, so that text from a client cannot steer the terminal.
 pub(crate) fn printable(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// The user in what is between the identd name and the time.
+/// Returns the user in the text between the identd name and the time.
 ///
-/// A user's name may have spaces, but not with an identd name before it: it is
-/// then a line that starts with something else, such as a virtual host, and its
-/// fields would be taken for what they are not.
+/// A user's name may contain spaces, but only if the identd name is absent. Otherwise
+/// the line starts with something else, such as a virtual host, and its fields would
+/// be taken for others.
 fn user<'a>(identd: &BStr, user: &'a BStr) -> Option<&'a BStr> {
     let user = user.strip_suffix(b" ")?;
     (*identd == *ABSENT || !user.contains(&b' ')).then_some(user.as_bstr())
 }
 
-/// The method and the target of a request, if it is one of HTTP. Some clients
+/// Returns the method and the target of a request, if it is an HTTP request. Some clients
 /// send spaces in the target.
 fn request(text: &BStr) -> Option<(&BStr, &BStr)> {
     let (method, rest) = text.split_once_str(" ")?;

@@ -1,4 +1,4 @@
-//! From a policy as it is written to one that makes sense.
+//! Checks of a policy file, which turn its text into a policy that can be used.
 
 mod kind;
 mod store;
@@ -40,7 +40,7 @@ pub(super) fn policy(text: &str) -> Result<Policy, Problem> {
     Ok(Policy { rules })
 }
 
-/// What serde can check: the syntax, the fields' names and types.
+/// Checks what serde can check: the syntax, and the names and types of fields.
 fn parse(text: &str) -> Result<RawPolicy, Problem> {
     let at = |error: &toml::de::Error| error.span().unwrap_or(0..0);
     let parsed = toml::Deserializer::parse(text)
@@ -51,8 +51,8 @@ fn parse(text: &str) -> Result<RawPolicy, Problem> {
     })
 }
 
-/// As in `rate.interval`, without which limiter it is of and without the steps
-/// that `Spanned` takes.
+/// Returns the name of a field, such as `rate.interval`, without the index of its limiter and
+/// without the steps that `Spanned` adds.
 fn field_name(path: &Path) -> String {
     let names: Vec<&str> = path
         .iter()
@@ -74,7 +74,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// The limiter of the table at `place`, and where its name is.
+    /// Checks the limiter of the table at `place`. Returns it, and the place of its name.
     fn rule(&self, place: Range<usize>) -> Result<(Rule, Range<usize>), Problem> {
         let Check { raw, .. } = self;
         let lacks = |field: &str| {
@@ -143,7 +143,7 @@ impl Check<'_> {
         }
     }
 
-    /// One string or a list of them, none of which may be empty.
+    /// Checks one string or a list of strings, none of which may be empty.
     fn strings(&self, field: &str, raw: &Spanned<OneOrMany>) -> Result<Vec<String>, Problem> {
         let strings = raw.get_ref().as_slice();
         if strings.is_empty() || strings.iter().any(String::is_empty) {
@@ -152,7 +152,7 @@ impl Check<'_> {
         Ok(strings.to_vec())
     }
 
-    /// `field` has the value that is written at `place`, and should not.
+    /// Returns the problem that `field` must not have the value at `place`.
     fn wrong(&self, field: &str, place: Range<usize>, expected: impl Into<String>) -> Problem {
         let title = format!("`{field}` is {}", &self.text[place.clone()]);
         Problem::new(place, title, expected)

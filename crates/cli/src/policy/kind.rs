@@ -92,7 +92,7 @@ pub enum Unbuildable {
 }
 
 impl Kind {
-    /// A limiter for one key, which tells the time by `clock`, in nanoseconds since
+    /// Creates a limiter for one key, which reads the time from `clock`, in nanoseconds since
     /// the Unix epoch.
     ///
     /// # Errors
@@ -154,7 +154,7 @@ impl Kind {
         }
     }
 
-    /// Returns true if a full key is the same as one that was never seen, so that a store may
+    /// Returns true if an idle key is the same as one that was never seen, so that a store may
     /// forget it. It is not if a bucket starts with less, or counts its periods from its start.
     #[must_use]
     pub fn is_new_when_full(&self) -> bool {
@@ -167,7 +167,7 @@ impl Kind {
         }
     }
 
-    /// The bytes that logs take for each key: of all other kinds it is little.
+    /// Returns the bytes that logs take for each key: 0 for all other kinds, which take little.
     #[must_use]
     pub fn log_bytes(&self) -> u64 {
         match self {

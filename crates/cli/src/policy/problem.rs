@@ -1,4 +1,4 @@
-//! What is wrong with a policy file, and where.
+//! Problems in a policy file, and their places.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use anstream::adapter::strip_str;
 
-/// Something in a policy file that is not as it must be.
+/// A mistake in a policy file.
 ///
 /// Its `Display` shows the place, as a compiler would.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,11 +18,11 @@ pub struct PolicyError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     span: Range<usize>,
-    /// Which field, and what it is.
+    /// The field, and its mistake.
     title: String,
-    /// What is expected there.
+    /// The value that is expected there.
     label: String,
-    /// Another place that it has to do with, and how.
+    /// Another place that is related to it, and the relation.
     context: Option<(Range<usize>, String)>,
 }
 
@@ -50,7 +50,7 @@ impl PolicyError {
         PolicyError { in_colour: Renderer::styled().render(&[report]) }
     }
 
-    /// The same as its `Display`, in colours.
+    /// Returns the same text as its `Display`, in colours.
     #[must_use]
     pub fn in_colour(&self) -> &str {
         &self.in_colour

@@ -1,4 +1,4 @@
-//! A policy file as it is written, before it is known to make sense.
+//! A policy file as it is written, before its values are checked.
 //!
 //! Every field keeps its place in the file, so that a later check can point at
 //! it. That is why the fields of all the policies are in one flat struct: serde's
@@ -64,7 +64,7 @@ fn place<T>(field: Option<&Spanned<T>>) -> Option<Range<usize>> {
 }
 
 impl RawRule {
-    /// The fields that only some policies have, where they are given.
+    /// Returns the fields that only some policies have, if they are given.
     pub(super) fn given(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
         [
             ("mode", place(self.mode.as_ref())),
@@ -88,7 +88,7 @@ impl RawRule {
         .filter_map(|(field, place)| Some((field, place?)))
     }
 
-    /// The fields that say which lines it judges and where it keeps their keys, where
+    /// Returns the fields that select the lines it judges and the store of their keys, if
     /// they are given.
     pub(super) fn of_lines(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
         [

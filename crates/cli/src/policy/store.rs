@@ -1,46 +1,46 @@
-//! Where the keys of a limiter are kept.
+//! The store that keeps the keys of a limiter.
 
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use sluicegate::{ConfigError, KeyTable, Keyed, ManualClock, PerKey, Quota, WhenFull};
 
-/// Of no secret seed, so that a replay that is repeated says the same.
+/// A hasher with a fixed seed, so that a repeated replay gives the same results.
 type Hasher = BuildHasherDefault<DefaultHasher>;
 
-/// Each key by itself.
+/// A store that keeps each key by itself.
 pub type Exact<L> = Keyed<Vec<u8>, L, Hasher>;
 
-/// Token buckets in memory that is chosen once.
+/// Token buckets in memory of a fixed size.
 pub type Table = KeyTable<[u8], Hasher, Arc<ManualClock>>;
 
-/// What keeps the keys of a limiter.
+/// The store that keeps the keys of a limiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Store {
-    /// Which store, and how many keys it has room for.
+    /// The kind of store, and its size.
     pub room: Room,
-    /// What becomes of a key for which there is none.
+    /// The treatment of a key for which it has no space.
     pub when_full: WhenFull,
 }
 
-/// Which store, and how many keys it has room for.
+/// The kind of store, and the number of keys that it has space for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// [`Keyed`]
     Exact {
-        /// The most keys at a time, if there is to be a bound.
+        /// The most keys at a time, if there is a bound.
         max_keys: Option<usize>,
     },
     /// [`KeyTable`]
     Table(Size),
 }
 
-/// How large a [`KeyTable`] is.
+/// The size of a [`KeyTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// So many bytes.
+    /// A number of bytes.
     Memory(usize),
-    /// As large as so many keys at a time need.
+    /// A number of keys at a time, for which the table is made large enough.
     Keys(usize),
 }
 
@@ -51,7 +51,7 @@ impl Default for Room {
 }
 
 impl Size {
-    /// A table of this size, of a bucket of `quota` for each key.
+    /// Creates a table of this size, with a bucket of `quota` for each key.
     ///
     /// # Errors
     ///
@@ -71,11 +71,11 @@ impl Size {
     }
 }
 
-/// A store of a `limiter` for each key.
+/// Creates a store with a `limiter` for each key.
 ///
 /// # Errors
 ///
-/// [`ConfigError::Keys`] if it is to have room for none.
+/// [`ConfigError::Keys`] if `max_keys` is 0.
 pub fn exact<L>(
     limiter: L,
     max_keys: Option<usize>,

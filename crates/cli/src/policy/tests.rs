@@ -1,4 +1,4 @@
-//! Policies: each kind is understood, and every mistake is shown at its place.
+//! Tests of policies: each kind is understood, and every mistake is shown at its place.
 
 use std::time::Duration;
 

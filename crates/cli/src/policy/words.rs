@@ -11,7 +11,7 @@ use super::Kind;
 /// The days of a week, as [`Kind::Budget`] has them.
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// In words.
+/// Describes the limiter in words.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -90,10 +90,10 @@ fn unit(calendar: &Calendar) -> &'static str {
     }
 }
 
-/// The amount of most days, and the days that have another.
+/// Writes the amount of most days, and the days that have another.
 fn days(amounts: &[u64; 7], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let days_with = |amount: u64| amounts.iter().filter(|other| **other == amount).count();
-    // Of those that as many days have, that of the earliest.
+    // Of several amounts that are equally common, the one of the earliest day.
     let most = amounts.iter().copied().rev().max_by_key(|amount| days_with(*amount)).unwrap_or(0);
     write!(f, "{} a day", HumanCount(most))?;
     for (day, amount) in DAYS.iter().zip(amounts).filter(|(_, amount)| **amount != most) {

@@ -12,18 +12,18 @@ use super::keys::{Answer, Keys, keys};
 use crate::log::Line;
 use crate::policy::Rule;
 
-/// Between the fields of a key. No field has one, since no line has.
+/// Separator of the fields of a key. No field contains it, since no line does.
 const SEPARATOR: &[u8] = b"\n";
 
-/// The most bytes that the logs of one limiter's keys may take: more is not a machine's
-/// to give without a word.
+/// The most bytes that the logs of one limiter's keys may take: a replay that needs more fails
+/// instead of filling the machine's memory.
 const MAX_LOG_BYTES: u64 = 4 << 30;
 
-/// A rule, and what it said so far.
+/// A rule, and the counts of its decisions so far.
 #[derive(Debug)]
 pub struct Judge {
     rule: Rule,
-    /// Made at the first line, when it is known what time it is.
+    /// Created at the first line, which sets the clock.
     store: Option<Box<dyn Keys>>,
     /// The most keys that an exact store knew at a time.
     known: usize,
@@ -32,15 +32,15 @@ pub struct Judge {
     allowed: u64,
     denied: u64,
     full: u64,
-    /// By each part of the limiter, if it has several.
+    /// Refusals by each part of the limiter, if it has several.
     denied_by: Vec<u64>,
-    /// What the logs of a key take.
+    /// Bytes that the logs of a key take.
     log_bytes: u64,
-    /// The key of the line at hand; kept for its memory.
+    /// The key of the current line; kept to reuse its memory.
     key: BString,
 }
 
-/// What was said so far of one key.
+/// The decisions on one key so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Lines that were admitted.
@@ -66,7 +66,7 @@ impl Judge {
         }
     }
 
-    /// `nanos` is the time since the first line, for the record.
+    /// Judges a line. `nanos` is the time since the first line, for the timeline.
     pub(super) fn judge(&mut self, line: &Line<'_>, nanos: u64, clock: &Arc<ManualClock>) {
         if !self.rule.filter.lets_through(line) {
             return;
@@ -93,7 +93,7 @@ impl Judge {
             Err(denied) => {
                 tally.denied += 1;
                 self.denied += 1;
-                // For want of room, it was none of the parts.
+                // A denial for want of space comes from none of the parts.
                 if let (false, Some(by)) = (is_full, self.denied_by.get_mut(denied.which())) {
                     *by += 1;
                 }
@@ -103,7 +103,7 @@ impl Judge {
         self.timeline.record(nanos, decision.is_ok());
     }
 
-    /// What is wrong if its logs take more memory than they may.
+    /// Returns a message if its logs take more memory than they may.
     pub(super) fn too_large(&self) -> Option<String> {
         let Judge { rule, known, log_bytes, .. } = self;
         let bytes = (*known as u64).saturating_mul(*log_bytes);
@@ -119,65 +119,65 @@ impl Judge {
         })
     }
 
-    /// What it goes by.
+    /// Returns the rule that it judges by.
     #[must_use]
     pub fn rule(&self) -> &Rule {
         &self.rule
     }
 
-    /// Lines that it admitted.
+    /// Returns the number of lines that it admitted.
     #[must_use]
     pub fn allowed(&self) -> u64 {
         self.allowed
     }
 
-    /// Lines that it refused.
+    /// Returns the number of lines that it refused.
     #[must_use]
     pub fn denied(&self) -> u64 {
         self.denied
     }
 
-    /// Lines that each part of the limiter refused, in the order of
-    /// [`Kind::parts`](crate::policy::Kind::parts). If several parts refused a line,
-    /// it counts for the one that it would have had to wait for longest.
+    /// Returns the number of lines that each part of the limiter refused, in the order of
+    /// [`Kind::parts`](crate::policy::Kind::parts). A line that several parts refused
+    /// counts for the part with the longest wait.
     #[must_use]
     pub fn denied_by(&self) -> &[u64] {
         &self.denied_by
     }
 
-    /// Lines whose key found no room in the store, and which were answered as the policy
-    /// says for such.
+    /// Returns the number of lines for whose key the store had no space, so that the policy's
+    /// `when_full` decided.
     #[must_use]
     pub fn full(&self) -> u64 {
         self.full
     }
 
-    /// The most keys that an exact store knew at a time; of a table, 0.
+    /// Returns the most keys that an exact store knew at a time; 0 for a table.
     #[must_use]
     pub fn known(&self) -> usize {
         self.known
     }
 
-    /// The bytes of a table, and what its places hold; nothing of an exact store.
+    /// Returns the bytes and the occupancy of a table; `None` for an exact store.
     #[must_use]
     pub fn table(&self) -> Option<(usize, Occupancy)> {
         let table = self.store.as_ref()?.table()?;
         Some((table.memory_bytes(), table.occupancy()))
     }
 
-    /// When it admitted and refused.
+    /// Returns its admissions and refusals over time.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 
-    /// Distinct keys that it saw.
+    /// Returns the number of distinct keys that it saw.
     #[must_use]
     pub fn keys(&self) -> usize {
         self.keys.len()
     }
 
-    /// Every key with its tally, in no order. The fields of a key are apart by a
+    /// Returns every key with its tally, in no order. The fields of a key are separated by a
     /// space; bytes that are not UTF-8 are replaced.
     pub fn tallies(&self) -> impl Iterator<Item = (String, &Tally)> {
         self.keys

@@ -11,15 +11,15 @@ use crate::policy::{BoxedLimiter, Exact, Kind, Room, Rule, Table, exact};
 
 const CHECKED: &str = "the policy built one with these numbers";
 
-/// The limiter of every key.
+/// A store that has a limiter for every key.
 pub(super) trait Keys {
-    /// Asks the limiter of `key`.
+    /// Asks the limiter of `key` for `permits`.
     fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer;
 
     /// Returns the number of keys that have a limiter.
     fn known(&self) -> usize;
 
-    /// The table, if it is one.
+    /// Returns the table, if the store is one.
     fn table(&self) -> Option<&Table> {
         None
     }
@@ -56,7 +56,7 @@ pub(super) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
     }
 }
 
-/// Limiters of this kind.
+/// Returns a function that creates limiters of this kind.
 fn limiters(kind: Kind, clock: Arc<ManualClock>) -> impl Fn() -> BoxedLimiter + Send + Sync {
     move || kind.limiter(Arc::clone(&clock)).expect(CHECKED)
 }
@@ -64,8 +64,8 @@ fn limiters(kind: Kind, clock: Arc<ManualClock>) -> impl Fn() -> BoxedLimiter + 
 impl<L: PerKey<Vec<u8>>> Keys for Exact<L> {
     fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer {
         let decision = Exact::try_acquire(self, key, permits);
-        // A new key that is granted something becomes known, unless there is no room. A
-        // refusal may be that of the bucket that such keys share.
+        // A new key that is granted something becomes known, unless there is no space. A
+        // refusal may come from the bucket that keys without space share.
         let is_full = self.len() >= self.max_keys()
             && permits > 0
             && !self.contains(key)
@@ -94,7 +94,7 @@ impl Keys for Table {
     }
 }
 
-/// Limiters that are never forgotten: of those that a full key is not as good as new to.
+/// Limiters that are never forgotten, for kinds in which an idle key differs from a new one.
 struct Kept<F> {
     limiters: HashMap<BString, BoxedLimiter>,
     make: F,

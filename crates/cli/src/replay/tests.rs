@@ -1,4 +1,4 @@
-//! What is checked of a replay: which time a line is judged at, which lines are
+//! Tests of a replay: the time at which a line is judged, the lines that count as
 //! lines, and that limiters and keys do not affect each other.
 
 use super::*;
@@ -24,7 +24,7 @@ fn line(client: &str, time: &str) -> String {
     format!("{client} - - [{time} +0000] \"GET /{client}?x HTTP/1.1\" 200 10\n")
 }
 
-/// Allowed and denied, by name of the limiter.
+/// Returns the numbers of lines allowed and denied, by name of the limiter.
 fn counts(replay: &Replay) -> Vec<(&str, u64, u64)> {
     let judges = replay.judges().iter();
     judges.map(|judge| (judge.rule().name.as_str(), judge.allowed(), judge.denied())).collect()

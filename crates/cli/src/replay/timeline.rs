@@ -1,22 +1,22 @@
 //! Admissions and refusals over time, in fixed memory.
 
-/// The most bins there are; the last is a power of two away from the first.
+/// The most bins; a power of two, so that they can be joined in pairs again and again.
 const MAX_BINS: usize = 2048;
 
-/// What is counted in a bin until the log turns out to be long.
+/// The time that a bin covers, as long as the log is short.
 const FIRST_WIDTH_NANOS: u64 = 1_000_000_000;
 
 /// Admissions and refusals over time.
 ///
-/// Starts with a bin per second. Whenever a time falls outside of its bins, they
-/// are joined two by two, so that a log of any length fits.
+/// Starts with a bin per second. If a time needs more than the most bins, all are
+/// joined in pairs, so that a log of any length fits.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     width_nanos: u64,
     bins: Vec<Bin>,
 }
 
-/// What happened in a stretch of time.
+/// The decisions in a stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
     /// Lines that were admitted.
@@ -42,7 +42,7 @@ impl Timeline {
         }
     }
 
-    /// The bin for that time, with all before it.
+    /// Returns the bin for that time. Creates it and all bins before it if they are missing.
     fn cover(&mut self, at_nanos: u64) -> &mut Bin {
         while at_nanos / self.width_nanos >= MAX_BINS as u64 {
             self.bins = joined(&self.bins, 2);
@@ -55,7 +55,7 @@ impl Timeline {
         &mut self.bins[index]
     }
 
-    /// The time from 0 to `until_nanos` as at most `most` columns of equal
+    /// Returns the time from 0 to `until_nanos` as at most `most` columns of equal
     /// width, and that width in nanoseconds.
     ///
     /// Two timelines give columns of the same width for the same arguments.
@@ -68,7 +68,7 @@ impl Timeline {
     }
 }
 
-/// The bins, joined `count` by `count`.
+/// Joins the bins, `count` at a time.
 fn joined(bins: &[Bin], count: usize) -> Vec<Bin> {
     bins.chunks(count)
         .map(|chunk| Bin {

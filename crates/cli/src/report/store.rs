@@ -1,4 +1,4 @@
-//! What became of the stores that the policy chose.
+//! The counts of the stores that the policy chose.
 
 use std::io::{self, Write};
 
@@ -12,43 +12,43 @@ use super::text::{align_right, header, section, write_table};
 use crate::policy::Room;
 use crate::replay::{Judge, Replay};
 
-/// What became of one limiter's store.
+/// The counts of one limiter's store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "store", rename_all = "snake_case")]
 pub enum StoreSummary {
-    /// Each key by itself.
+    /// A store that keeps each key by itself.
     Exact {
-        /// The most keys that it has room for.
+        /// The most keys that it has space for.
         max_keys: usize,
         /// The most keys that it knew at a time.
         known: usize,
-        /// Lines whose key found no room.
+        /// Lines whose key found no space.
         full: u64,
     },
     /// A table of token buckets.
     Table {
-        /// The memory of its places.
+        /// Bytes of its slots.
         memory_bytes: usize,
-        /// What its places hold at the end.
+        /// The contents of its slots at the end.
         occupancy: PlacesSummary,
-        /// Lines whose key found no room.
+        /// Lines whose key found no space.
         full: u64,
     },
 }
 
-/// What the places of a table hold.
+/// The contents of the slots of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PlacesSummary {
-    /// All places.
+    /// All slots.
     pub places: usize,
-    /// Keys that are not full.
+    /// Keys whose buckets are not full.
     pub live: usize,
-    /// Keys that have become full since.
+    /// Keys that have become idle since.
     pub expired: usize,
 }
 
 impl StoreSummary {
-    /// Of an exact store that has room for every key, there is nothing to say.
+    /// Returns the counts of the store. `None` for an exact store with space for every key.
     pub(super) fn of_judge(judge: &Judge) -> Option<StoreSummary> {
         let full = judge.full();
         match judge.rule().store.room {
@@ -57,7 +57,7 @@ impl StoreSummary {
                 max_keys.map(|max_keys| StoreSummary::Exact { max_keys, known, full })
             }
             Room::Table(_) => {
-                // Before the first line there is none.
+                // Before the first line there is no table.
                 let (memory_bytes, found) = judge.table().unwrap_or_default();
                 let occupancy = PlacesSummary {
                     places: found.places,
@@ -77,7 +77,7 @@ impl StoreSummary {
 }
 
 impl Summary {
-    /// The stores that the policy chose, if it chose any.
+    /// Writes the counts of the stores that the policy chose, if it chose any.
     pub(super) fn write_stores(
         &self,
         replay: &Replay,

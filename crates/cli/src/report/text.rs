@@ -1,5 +1,5 @@
-//! The report for people: at most 100 columns, in colours that the stream it is
-//! written to may take out again.
+//! The report for people: at most 100 columns, in colours that the output stream
+//! may remove again.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use super::{KeySummary, Summary};
 use crate::log::printable;
 use crate::replay::{Bin, Judge, Replay};
 
-/// The widest the report gets.
+/// The greatest width of the report.
 const MAX_WIDTH: u16 = 100;
 
 /// Columns of a timeline that are taken by its name and its peak.
@@ -26,22 +26,22 @@ const DENIED: Style = AnsiColor::Red.on_default();
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
-/// Nothing, and then eighths of a block.
+/// A space, and then eighths of a block.
 const TICKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What the report says about the run itself.
+/// The facts about the run itself.
 #[derive(Clone, Debug)]
 pub struct Heading {
-    /// What the logs are called.
+    /// Names of the logs.
     pub logs: Vec<String>,
-    /// What the policy is called.
+    /// Name of the policy.
     pub policy: String,
     /// Wall-clock time from the first byte read to the last decision.
     pub took: Duration,
 }
 
 impl Summary {
-    /// Writes everything worth knowing, in colours.
+    /// Writes the report, in colours.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl Summary {
         align_right(table, 2..6);
     }
 
-    /// Which of several windows or limiters refused.
+    /// Writes the refusals by each of several windows or limiters.
     fn write_parts(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
         let mut table = Table::new();
         table.set_header(["limiter", "denied by", "denied", "denied %"].map(header));
@@ -202,7 +202,7 @@ fn write_timelines(out: &mut impl Write, replay: &Replay, width: u16) -> io::Res
     Ok(())
 }
 
-/// A bar for `count`, which shows however small it is beside the highest.
+/// Returns a bar for `count`, visible even if it is tiny beside the highest.
 fn tick(count: u64, highest: u64) -> char {
     let full = (TICKS.len() - 1) as u128;
     TICKS[(u128::from(count) * full).div_ceil(u128::from(highest.max(1))) as usize]

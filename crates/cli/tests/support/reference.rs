@@ -3,8 +3,8 @@
 //! engine. It shares with the command only the reading of logs and policies.
 //!
 //! A limiter here is a pure question, whether so many permits fit at some time if
-//! nothing else is granted until then, and a note of what was granted. How long a
-//! refused request would have to wait is found by asking about later times.
+//! nothing else is granted until then, and a record of what was granted. The wait of
+//! a refused request is found by asking about later times.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
@@ -84,7 +84,7 @@ struct Key {
     ideal: Ideal,
     allowed: u64,
     denied: u64,
-    /// By each part of the limiter, if it has several.
+    /// Refusals by each part of the limiter, if it has several.
     denied_by: Vec<u64>,
 }
 

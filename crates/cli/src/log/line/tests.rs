@@ -1,5 +1,5 @@
-//! What is checked of lines: common and combined format, IPv6, escaped quotes,
-//! `-`, junk, and that what is wrong is named.
+//! Tests of lines: common and combined format, IPv6, escaped quotes, `-`, junk,
+//! and errors that name what is wrong.
 
 use super::*;
 

@@ -14,7 +14,7 @@ use super::super::{Kind, Unbuildable};
 use super::Check;
 
 impl Check<'_> {
-    /// The limiter, which can be built.
+    /// Checks that the limiter can be built, and returns its kind.
     pub(super) fn kind(&self) -> Result<Kind, Problem> {
         let kind = match *self.raw.policy.get_ref() {
             PolicyName::TokenBucket => self.token_bucket(),
@@ -59,7 +59,7 @@ impl Check<'_> {
                 count => Err(self.unbuildable(&ConfigError::Count { count }.into())),
             };
         }
-        // Whether it can be built does not depend on the time.
+        // The time on the clock does not affect whether it can be built.
         match kind.limiter(Arc::new(ManualClock::new())) {
             Ok(_) => Ok(kind),
             Err(error) => Err(self.unbuildable(&error)),
@@ -135,7 +135,7 @@ impl Check<'_> {
         let policy = "budget";
         self.allow(policy, &["amount", "on", "zone"])?;
         let on = self.raw.on.as_ref().map(|on| on.get_ref().days());
-        // Needed unless every day has one of its own.
+        // Needed unless every day has an amount of its own.
         let amount = match &self.raw.amount {
             None if on.is_some_and(|on| on.iter().all(|(_, amount)| amount.is_some())) => 0,
             amount => self.need(policy, "amount", amount.as_ref())?.0,
@@ -158,7 +158,7 @@ impl Check<'_> {
         parts.collect::<Result<_, _>>().map(Kind::All)
     }
 
-    /// The limit and the rate.
+    /// Returns the limit and the rate.
     fn quota(&self, policy: &str) -> Result<Quota, Problem> {
         let limit = self.need(policy, "limit", self.raw.limit.as_ref())?.0;
         let rate = self.rate(self.need(policy, "rate", self.raw.rate.as_ref())?)?;
@@ -170,7 +170,7 @@ impl Check<'_> {
             .map_err(|error| self.out_of_range(&error))
     }
 
-    /// The limit and the length of a window; `more` are the policy's other fields.
+    /// Returns the limit and the length of a window; `more` are the policy's other fields.
     fn window(&self, policy: &str, more: &[&str]) -> Result<Rate, Problem> {
         self.allow(policy, &[&["limit", "interval"], more].concat())?;
         let limit = self.need(policy, "limit", self.raw.limit.as_ref())?.0;
@@ -224,7 +224,7 @@ impl Check<'_> {
         }
     }
 
-    /// The engine's verdict on a number, at the place where the number is.
+    /// Reports the engine's verdict on a number, at the place of that number.
     pub(super) fn out_of_range(&self, error: &ConfigError) -> Problem {
         let Check { raw, .. } = self;
         let has_rate = raw.rate.is_some();
@@ -258,7 +258,7 @@ impl Check<'_> {
         self.wrong(name, place.unwrap_or_else(|| raw.policy.span()), rule)
     }
 
-    /// The same for what has to do with a calendar.
+    /// Reports the engine's verdict on a calendar or budget, in the same way.
     fn off_calendar(&self, error: &CalendarError) -> Problem {
         let Check { raw, .. } = self;
         let (name, place, rule) = if let CalendarError::Amount { amount, max } = error {
@@ -279,8 +279,8 @@ impl Check<'_> {
     }
 }
 
-/// The capacity that takes no more memory than `capacity`: the engine's places are a
-/// power of two, and two of them have another use.
+/// Returns the largest capacity that takes no more memory than `capacity`: the engine's log has
+/// a power of two of entries, and two of them have another use.
 fn all_places(capacity: u64) -> u64 {
     match capacity.checked_add(2).and_then(u64::checked_next_power_of_two) {
         Some(places) if capacity > 0 => places - 2,

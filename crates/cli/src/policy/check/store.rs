@@ -11,13 +11,13 @@ use super::super::schema::*;
 use super::super::{Kind, Room, Size, Store};
 use super::Check;
 
-/// Returns the number, or the largest that the machine's memory allows.
+/// Returns the number, or the largest that a `usize` holds.
 fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 impl Check<'_> {
-    /// The store, which can be built for limiters of this kind.
+    /// Checks that the store can be built for limiters of this kind, and returns it.
     pub(super) fn store(&self, kind: &Kind) -> Result<Store, Problem> {
         let when_full =
             self.raw.when_full.as_ref().map_or(Ok(WhenFull::Deny), |raw| self.when_full(raw))?;
@@ -50,7 +50,7 @@ impl Check<'_> {
         Ok(Some(size(raw.get_ref().0)))
     }
 
-    /// Returns the place of the field that makes a full key differ from a new one.
+    /// Returns the place of the field that makes an idle key differ from a new one.
     fn why_kept(&self, kind: &Kind) -> Option<Range<usize>> {
         let Check { raw, .. } = self;
         match kind {
@@ -62,7 +62,7 @@ impl Check<'_> {
         }
     }
 
-    /// The size of the table that `place` asks for.
+    /// Returns the size of the table that `place` asks for.
     fn table(
         &self,
         kind: &Kind,
@@ -99,14 +99,14 @@ impl Check<'_> {
                 .wrong("initial", given.span(), rule)
                 .with_context(place.clone(), "in this store"));
         }
-        // Whether it can be built does not depend on the time.
+        // The time on the clock does not affect whether it can be built.
         match room.table(*quota, when_full, Arc::new(ManualClock::new())) {
             Ok(_) => Ok(room),
             Err(error) => Err(self.no_table(&error).with_context(place.clone(), "in this store")),
         }
     }
 
-    /// The engine's verdict on a table, at the place of what it is about.
+    /// Reports the engine's verdict on a table, at the place of the field concerned.
     fn no_table(&self, error: &ConfigError) -> Problem {
         let Check { raw, .. } = self;
         let place = match error {
@@ -141,7 +141,7 @@ impl Check<'_> {
     }
 }
 
-/// Refuses a field that says how much room there is in another store.
+/// Refuses a field that sets the size of another store.
 fn refuse<T>(
     field: &str,
     given: Option<&Spanned<T>>,

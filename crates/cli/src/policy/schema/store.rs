@@ -1,4 +1,4 @@
-//! Where keys are kept, as it is written.
+//! The store of a limiter's keys, as it is written.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(in crate::policy) enum StoreName {
     Table,
 }
 
-/// What becomes of a key for which there is no room.
+/// The treatment of a key for which the store has no space.
 #[derive(Debug)]
 pub(in crate::policy) enum RawWhenFull {
     Deny,

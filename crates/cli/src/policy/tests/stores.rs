@@ -1,4 +1,4 @@
-//! The same of the stores that keep a limiter's keys.
+//! The same tests for the stores that keep a limiter's keys.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn store(fields: &str) -> Store {
     rule(&format!("{BUCKET}{fields}")).store
 }
 
-/// What is wrong with a bucket of these fields, as it is shown.
+/// Returns the error for a bucket with these fields, as it is shown.
 fn shown(fields: &str) -> String {
     error(&format!("{BUCKET}{fields}"))
 }

@@ -1,12 +1,12 @@
-//! Policies that count by windows, or are made of several limiters: each is understood, and every
-//! mistake is shown at its place.
+//! Tests of policies that count by windows, or consist of several limiters: each is understood,
+//! and every mistake is shown at its place.
 
 use sluicegate::{Calendar, Rate};
 
 use super::{error, rule};
 use crate::policy::Kind;
 
-/// A limiter with these fields.
+/// Returns a limiter with these fields.
 fn limiter(fields: &str) -> String {
     format!("[[limiter]]\nname = \"a\"\nkey = \"client\"\n{fields}\n")
 }

@@ -1,4 +1,4 @@
-//! What is checked of a replay through the engine's stores: who finds room, who is
+//! Tests of a replay through the engine's stores: which keys find space, which are
 //! refused for want of it, and that nothing else depends on the store.
 
 use std::fmt::Write;
@@ -11,12 +11,12 @@ use crate::log::Source;
 /// The stores that have room for eight keys.
 const EIGHT: [&str; 2] = ["max_keys = 8", "store = \"table\"\nmemory = \"64 B\""];
 
-/// One line for each client of a range, at that time.
+/// Returns one line for each client of a range, at that time.
 fn lines(clients: std::ops::Range<u32>, time: &str) -> String {
     clients.map(|client| line(&format!("c{client:03}"), time)).collect()
 }
 
-/// The only limiter, after the log: one line an hour for each client.
+/// Returns the only limiter, after the log: one line an hour for each client.
 fn judged(store: &str, log: &str) -> Judge {
     let policy = format!(
         "[[limiter]]\nname = \"a\"\nkey = \"client\"\npolicy = \"token_bucket\"\nlimit = 1\n\
@@ -95,7 +95,7 @@ of = [
     { policy = "fixed_window", limit = 3, interval = "1 hour" },
 ]
 "#;
-    // Each new key has others looked at, and those that are full forgotten.
+    // Each new key makes the store look at others, and forget those that are idle.
     let mut log = String::new();
     for turn in 0..4 {
         log += &line("a", &format!("17/May/2015:10:00:{:02}", 4 * turn));

@@ -59,7 +59,7 @@ impl Bucket {
             Bucket::Smooth { .. } => self.tokens(now) >= whole(permits),
             Bucket::Interval { .. } => self.steps(now).0 >= u128::from(permits),
             Bucket::Gcra { arrival, interval, tolerance } => {
-                // The last of the cells is the one that may come too early.
+                // Only the last of the cells may come too early.
                 let start = now.max(*arrival);
                 start + (i128::from(permits) - 1) * *interval - *tolerance <= now
             }
@@ -95,7 +95,7 @@ impl Bucket {
         }
     }
 
-    /// The most that can be granted at once.
+    /// Returns the most that can be granted at once.
     pub(super) fn limit(&self) -> BigRational {
         match self {
             Bucket::Smooth { burst: limit, .. } | Bucket::Meter { capacity: limit, .. } => {
@@ -117,7 +117,7 @@ impl Bucket {
         (level - whole(now - seen) * per_nano).max(BigRational::zero())
     }
 
-    /// The tokens, and when the next ones come.
+    /// Returns the tokens, and the time of the next ones.
     fn steps(&self, now: i128) -> (u128, i128) {
         let Bucket::Interval { tokens, burst, permits, period, next } = self else {
             unreachable!()

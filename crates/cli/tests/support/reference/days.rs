@@ -1,4 +1,4 @@
-//! Windows of a calendar, by asking `jiff` what a clock on the wall would show.
+//! Windows of a calendar, by asking `jiff` what a wall clock would show.
 //! Times are nanoseconds since 1970.
 
 use std::cell::RefCell;
@@ -12,14 +12,14 @@ use sluicegate::{Calendar, CalendarUnit};
 pub(super) struct Days {
     unit: CalendarUnit,
     zone: TimeZone,
-    /// From Monday on; a budget has them.
+    /// The amounts from Monday on, for a budget.
     amounts: Option<[u64; 7]>,
-    /// The windows of the times that were asked for, which are few.
+    /// The windows of the times that were asked for, of which there are few.
     known: RefCell<HashMap<i128, Name>>,
 }
 
-/// What tells windows apart: what a clock shows in the beginning, and of minutes and
-/// hours by which offset, since one that occurs twice has two.
+/// The identity of a window: the clock's reading at its beginning and, for minutes and
+/// hours, the offset, because a reading that occurs twice has two.
 type Name = (DateTime, i32);
 
 impl Days {
@@ -35,13 +35,13 @@ impl Days {
         Days::new(CalendarUnit::Day, zone, Some(amounts))
     }
 
-    /// The amount of the day, if days have amounts.
+    /// Returns the amount of the day, if days have amounts.
     pub(super) fn amount(&self, now: i128) -> Option<u64> {
         let weekday = self.window(now).0.weekday().to_monday_zero_offset();
         self.amounts.map(|amounts| amounts[weekday as usize])
     }
 
-    /// The most of any day.
+    /// Returns the greatest amount of any day.
     pub(super) fn most(&self) -> Option<u64> {
         self.amounts.and_then(|amounts| amounts.into_iter().max())
     }
@@ -50,7 +50,7 @@ impl Days {
         self.amounts.is_some()
     }
 
-    /// The window that a time is in.
+    /// Returns the window that a time is in.
     pub(super) fn window(&self, now: i128) -> Name {
         *self.known.borrow_mut().entry(now).or_insert_with(|| match self.unit {
             CalendarUnit::Minute => self.shown(now, Unit::Minute),
@@ -59,7 +59,7 @@ impl Days {
         })
     }
 
-    /// When the day after begins.
+    /// Returns the beginning of the day after.
     pub(super) fn next_day(&self, now: i128) -> i128 {
         self.start_of(self.date(now).tomorrow().unwrap())
     }
@@ -83,7 +83,7 @@ impl Days {
         }
     }
 
-    /// The date. Once a day has begun, a clock that is set back over midnight does
+    /// Returns the date. Once a day has begun, a clock that is set back over midnight does
     /// not bring back the one before.
     fn date(&self, now: i128) -> Date {
         let date = self.zoned(now).date();

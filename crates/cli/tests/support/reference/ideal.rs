@@ -1,4 +1,4 @@
-//! A limiter of any kind, and which of its parts refuses.
+//! A limiter of any kind, and the part of it that refuses.
 
 use num_rational::BigRational;
 use sluicegate::Refill;
@@ -79,7 +79,7 @@ impl Ideal {
         match self {
             Ideal::Bucket(bucket) => bucket.take(now, permits),
             Ideal::Window(window) => window.take(now, permits),
-            // They have their grants in common.
+            // All windows share their grants.
             Ideal::Windows(windows) => windows[0].take(now, permits),
             Ideal::All(parts) => parts.iter_mut().for_each(|part| part.take(now, permits)),
         }
@@ -144,7 +144,7 @@ impl Ideal {
 
 /// The refusal of a request by one part.
 enum Refusal {
-    /// For so many nanoseconds.
+    /// Until so many nanoseconds have passed.
     Wait(i128),
     Never {
         limit: BigRational,
@@ -163,7 +163,7 @@ impl Refusal {
             && !fits(0)
             && whole(permits) <= limit
         {
-            // It may fit tomorrow, and not on the day after.
+            // It may fit tomorrow, and not fit on the day after.
             let mut day = now;
             while !window.fits(day, permits) {
                 day = days.next_day(day);
@@ -173,7 +173,7 @@ impl Refusal {
         Refusal::first(fits, limit, permits)
     }
 
-    /// The least wait after which it fits, which it then does for good.
+    /// Returns the least wait after which it fits; it then fits for good.
     fn first(fits: impl Fn(i128) -> bool, limit: BigRational, permits: u64) -> Option<Refusal> {
         if fits(0) {
             return None;

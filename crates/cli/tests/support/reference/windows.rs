@@ -1,4 +1,4 @@
-//! Windows: what was granted, and how much of it counts. Times are nanoseconds
+//! Windows: the grants, and how much of them counts. Times are nanoseconds
 //! since 1970.
 
 use std::cell::RefCell;
@@ -58,8 +58,8 @@ impl Window {
         Window::new(limit.permits(), Counts::Slots { slot, count })
     }
 
-    /// Several over the same grants. Their slots are a power of two of the shortest
-    /// one's, and no longer than was asked for.
+    /// Creates several windows over the same grants. Their slots are a power of two of the
+    /// shortest one's, and no longer than was asked for.
     pub(super) fn several(limits: &[Rate], slots: u32) -> Vec<Window> {
         let wanted = |limit: &Rate| ceil(nanos(limit.period()), slots.into());
         let shortest = limits.iter().map(wanted).min().unwrap();
@@ -111,7 +111,7 @@ impl Window {
         }
         let mut grants = self.grants.borrow_mut();
         match grants.last_mut() {
-            // A log counts requests too; for all others these are one.
+            // A log counts requests too; every other window counts these as one.
             Some((at, granted)) if *at == now && !matches!(self.counts, Counts::Log { .. }) => {
                 *granted += permits;
             }
@@ -170,7 +170,7 @@ impl Window {
         self.newest(counts).map(i128::from).sum()
     }
 
-    /// The latest grants, as long as they count.
+    /// Returns the latest grants, as long as they count.
     fn newest(&self, counts: impl Fn(i128) -> bool) -> impl Iterator<Item = u64> {
         let grants = self.grants.borrow();
         let newest: Vec<u64> = grants
