@@ -62,7 +62,7 @@ impl Visitor for Contended<'_> {
     }
 }
 
-/// Starts `threads` threads together, each doing `work`; the longest time, and
+/// Starts `threads` threads together, each doing `work`. Returns the longest time, and
 /// the sum of what they returned.
 fn slowest(threads: usize, work: impl Fn() -> u64 + Sync) -> (Duration, u64) {
     let start = Barrier::new(threads);

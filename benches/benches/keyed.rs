@@ -1,7 +1,7 @@
 //! Times a call where each key has a limit of its own, and one thread asks.
 //!
-//! Names read `keyed/<op>/<kind of key>/<limiter>`. Of those that are asked for several
-//! keys at once, the time is that of one of them.
+//! Names read `keyed/<op>/<kind of key>/<limiter>`. For a store that is asked for several
+//! keys at once, the time is that of one key.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use sluicegate_benches::subject::Op;
 /// More than a cache close to the processor holds.
 const KEYS: u64 = 100_000;
 
-/// Keys that are asked for between two readings of the time, whatever is asked for at once.
+/// Keys that are asked for between two readings of the time, however many a call asks for.
 const BATCH: u64 = 256;
 
 /// Short, because no key is to come to the end of its burst.
@@ -34,8 +34,8 @@ struct OneThread<'a> {
 }
 
 impl<K: Key> Visitor<K> for OneThread<'_> {
-    /// A key that is there, one that is over its limit, and one that is new: a store looks
-    /// up all of them, and writes to two.
+    /// Asks for a known key, for one over its limit, and for a new one: a store looks up
+    /// all of them, and writes to two.
     fn visit<S: Store<K>>(&mut self) {
         let op = self.op;
         if !S::takes(op, Skew::Uniform) {
@@ -60,7 +60,7 @@ impl<K: Key> Visitor<K> for OneThread<'_> {
     }
 }
 
-/// The time of so many calls, from whole batches.
+/// Returns the time of `count` calls, estimated from whole batches.
 fn ask<K: Key, S: Store<K>>(store: &S, op: Op, keys: &[K], count: u64) -> Duration {
     let batches = count.div_ceil(BATCH);
     let mut admitted = 0;
@@ -77,7 +77,7 @@ fn ask<K: Key, S: Store<K>>(store: &S, op: Op, keys: &[K], count: u64) -> Durati
     part(time, count, asked)
 }
 
-/// The time of so many calls, from stores that are filled with all of `keys`.
+/// Returns the time of `count` calls, estimated from stores filled with all of `keys`.
 fn insert<K: Key, S: Store<K>>(keys: &[K], count: u64) -> Duration {
     let mut time = Duration::ZERO;
     let fillings = count.div_ceil(KEYS);

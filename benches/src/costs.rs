@@ -1,8 +1,8 @@
 //! The atomic operations and clock readings of each verb, counted.
 //!
 //! The counts come from `sluicegate-counted`: the same source, with every atomic
-//! operation counted. They are those of a call that nobody interferes with, and
-//! they do not depend on the machine.
+//! operation counted. They are those of a call without interference from other threads,
+//! and they do not depend on the machine.
 
 mod keys;
 mod sharded;
@@ -20,9 +20,9 @@ use sluicegate_counted::{
     Carry, Clock, Gcra, LeakyBucket, Quota, Refill, TokenBucket, quota, rate,
 };
 
-/// Words that the terms of a limiter take. They are on a line that only a change
-/// of the terms writes, and are always read all at once; so where a count is not
-/// a multiple of this, the rest is loads of the line that the callers share.
+/// Words that hold the terms of a limiter. They are on a line that only a change
+/// of the terms writes, and all of them are always read together. So if a count is not
+/// a multiple of this, the remainder is loads of the line that the callers share.
 const TERMS: u64 = 8;
 
 /// The counts of one verb.
@@ -80,8 +80,8 @@ impl CountingClock {
     }
 }
 
-/// Counts what `verb` does to a window, or to shards. All loads are one number: which
-/// words are shared, and which only read, cannot be told from how many they are.
+/// Counts the operations of `verb` on a window, or on shards. All loads are one number: the
+/// count alone does not tell loads of shared words from loads of words that are only read.
 fn count_all(
     clock: &CountingClock,
     limiter: &'static str,
@@ -92,7 +92,7 @@ fn count_all(
     Cost { loads: counted.loads + counted.loads_of_terms, loads_of_terms: 0, ..counted }
 }
 
-/// Counts what `verb` does.
+/// Counts the operations of `verb`.
 fn cost(
     clock: &CountingClock,
     limiter: &'static str,
@@ -207,7 +207,7 @@ pub fn all() -> Vec<Cost> {
     costs
 }
 
-/// The costs by verb, those together that differ only in the limiter.
+/// Groups the costs by verb: costs that differ only in the limiter are together.
 #[must_use]
 pub fn by_verb(costs: &[Cost]) -> Vec<Vec<&Cost>> {
     let mut groups: Vec<Vec<&Cost>> = Vec::new();
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn an_admission_is_two_loads_and_one_read_modify_write_of_the_shared_line() {
-        // A sticky one has a memory, too.
+        // A sticky limiter also reads its denial cache.
         let is_bucket = |name: &str| name.contains("bucket") && !name.starts_with("sticky");
         let buckets = |cost: &Cost| is_bucket(cost.limiter) || cost.limiter == "gcra";
         let admissions = |cost: &Cost| cost.verb == "try_acquire, admitted";

@@ -1,21 +1,20 @@
 //! One limiter and far more threads than processors.
 //!
-//! The shares that threads got in some time do not show that a limiter starves a caller:
-//! which of them run, and how often, is for the scheduler to say, and with
-//! thousands of threads on a few processors it is all that such a figure shows. So
-//! here a thread stops asking as soon as it has its share, the same for all, and
-//! gives up its processor whenever it is refused. The rate is such that all shares
-//! together are earned in a set time. Then
+//! The shares that threads get in a fixed time do not show whether a limiter starves a caller:
+//! the scheduler decides which of them run, and how often, and with thousands of
+//! threads on a few processors such a figure shows nothing else. So here a thread
+//! stops asking as soon as it has its share, the same for all, and gives up its
+//! processor whenever it is refused. The rate is such that all shares together are
+//! earned in a set time. Then
 //!
-//! * if the limiter is fair, all have their shares soon after that time, and nobody
-//!   is left without;
-//! * how often a thread was refused, and how long it was on a processor until it had
-//!   its share, are its own doing and the limiter's: a thread that runs and asks and
-//!   does not get what others get has large ones;
-//! * how long it took by the clock on the wall is the scheduler's doing as well.
+//! * if the limiter is fair, all threads have their shares soon after that time;
+//! * the number of times that a thread was refused, and its time on a processor until it
+//!   had its share, depend on the thread and the limiter alone: they are large for a
+//!   thread that runs and asks, and does not get what others get;
+//! * the wall-clock time that it took depends on the scheduler as well.
 //!
-//! A limiter without a queue promises nobody a turn: a caller that asks at the right moment
-//! is served. What is shown is what that comes to.
+//! A limiter without a queue guarantees no caller a turn: it serves a caller that asks at the
+//! right moment. These figures show how that turns out.
 
 mod outcome;
 
@@ -32,10 +31,10 @@ use crate::memory;
 use crate::round::{call, scheduler};
 use crate::subject::{Limit, Subject};
 
-/// All shares, over those that are there at the start.
+/// Divisor of all shares: the quotient is the burst, with which the limiter starts.
 const SHARES_AT_ONCE: u64 = 100;
 
-/// Between two looks whether all threads are up.
+/// Time between two checks of whether all threads are up.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// The set-up of a crowd.
@@ -47,9 +46,9 @@ pub struct Plan {
     pub stack: usize,
     /// Permits that each wants.
     pub share: u64,
-    /// In what time all shares together are earned.
+    /// Time in which all shares together are earned.
     pub time: Duration,
-    /// After how many of those times a thread gives up.
+    /// Number of those times after which a thread gives up.
     pub patience: u32,
 }
 
@@ -60,15 +59,16 @@ impl Plan {
         self.share * self.threads as u64
     }
 
-    /// Whether there is a time between two permits, at least a nanosecond.
+    /// Returns whether permits are at least a nanosecond apart, and their number is from 1 to
+    /// `u32::MAX`.
     #[must_use]
     pub fn is_in_range(self) -> bool {
         let permits = u128::from(self.permits());
         (1..=self.time.as_nanos()).contains(&permits) && u32::try_from(permits).is_ok()
     }
 
-    /// Permits are whole nanoseconds apart: some limiters can do no other, and what
-    /// they round is no excess.
+    /// Returns a limit whose permits are whole nanoseconds apart: some limiters support no other,
+    /// and what they would round does not count as excess.
     fn limit(self) -> Limit {
         let permits = self.permits();
         let nanos = self.time.as_nanos() as u64 / permits * permits;
@@ -102,7 +102,7 @@ pub fn run<S: Subject>(plan: Plan) -> Result<Outcome, TooFew> {
     let doors: OnceLock<Option<Inside<S>>> = OnceLock::new();
     let up = AtomicUsize::new(0);
     let (done, leave) = (Barrier::new(plan.threads + 1), Barrier::new(plan.threads + 1));
-    // What a first call does to a thread, such as to touch its stack, is done to a
+    // What a first call does to a thread, such as touching its stack, happens on a
     // limiter of its own, before memory is measured.
     let rehearsal = S::new(limit);
     let asker = || {
@@ -159,7 +159,7 @@ fn ask<S: Subject>(subject: &S, life: &Life, plan: Plan) -> Tally {
         }
     }
     let took = life.elapsed();
-    // The scheduler looks, and knows how long it ran.
+    // Yielding makes the scheduler update the time for which the thread ran.
     thread::yield_now();
     let ran = scheduler::ran().zip(ran_before);
     Tally { admitted, calls, took, busy: ran.map(|(after, before)| after.saturating_sub(before)) }

@@ -26,11 +26,11 @@ const BATCH: u64 = 32;
 pub(crate) struct Shares {
     /// The millisecond in which it began, since the counter did.
     first: u64,
-    /// Its calls in that one, and those that follow, but for the one in which it ended.
+    /// Its calls in that millisecond and in those that follow, without the one in which it ended.
     calls: Vec<u64>,
 }
 
-/// Makes calls by `calls`, so many at a time, for as long as `goes_on`, though at least once.
+/// Makes calls through `calls`, several at a time, for as long as `goes_on`, and at least once.
 pub(crate) fn lap(goes_on: impl Fn() -> bool, mut calls: impl FnMut(u64)) -> Shares {
     let clock = QuantaClock::new();
     let first = clock.now_nanos() / TURN_NANOS;
@@ -50,14 +50,14 @@ pub(crate) fn lap(goes_on: impl Fn() -> bool, mut calls: impl FnMut(u64)) -> Sha
     }
 }
 
-/// For each millisecond that was whole for all threads, and in which any made a call, the
-/// calls of the slowest over those of the fastest. None if there is only one thread.
+/// Returns the calls of the slowest thread over those of the fastest, for each millisecond that
+/// was whole for all threads and in which any made a call. Empty if there is only one thread.
 #[expect(clippy::cast_precision_loss, reason = "they are the calls of a millisecond")]
 pub(crate) fn ratios(threads: &[&Shares]) -> Vec<f64> {
     if threads.len() < 2 {
         return Vec::new();
     }
-    // In the first, a thread was not there from the start.
+    // A thread was not there from the start of its first millisecond.
     let begin = threads.iter().map(|shares| shares.first + 1).max().unwrap_or(0);
     let last = |shares: &&Shares| shares.first + shares.calls.len() as u64;
     let end = threads.iter().map(last).min().unwrap_or(0);

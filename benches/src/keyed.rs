@@ -16,17 +16,17 @@ pub use self::key::Key;
 pub use self::sequence::{Skew, each, sequence};
 use crate::subject::{Limit, Op};
 
-/// What a store of keys can be asked.
+/// The operations that a store of keys can be asked for.
 pub const OPS: &[Op] = &[Op::Allow, Op::Deny, Op::Edge, Op::Insert];
 
 /// The limit of each key.
 ///
-/// Where all calls are admitted, a key that was asked for once is not full again for a
-/// minute: some stores keep those only that are not full, and here all are to be there.
+/// If all calls are admitted, a key that was asked for once takes a minute to become full
+/// again: some stores keep only keys that are not full, and here all keys are to be kept.
 ///
 /// # Panics
 ///
-/// If keys are never asked that.
+/// If `op` is not an operation for keys.
 #[must_use]
 pub fn limit(op: Op) -> Limit {
     match op {
@@ -42,40 +42,41 @@ pub fn limit(op: Op) -> Limit {
 
 /// A limiter of many keys, all with the same limit.
 pub trait Store<K: Key>: Send + Sync + Sized {
-    /// What reports call it, without the kind of key.
+    /// The name in reports, without the kind of key.
     const NAME: &'static str;
 
-    /// How many keys it is asked for at once.
+    /// Number of keys that one call asks for.
     const AT_ONCE: usize = 1;
 
-    /// Of a million keys, so many may find no place, and are refused what they ask for.
+    /// Most keys in a million that may find no slot, so that their requests are refused.
     const HOMELESS: u64 = 0;
 
-    /// What part of a key's burst it may keep back.
+    /// Share of a key's burst that it may keep back.
     const KEPT_BACK: f64 = 0.0;
 
-    /// Whether it is asked `op` of keys that are called so unequally.
+    /// Returns whether it is measured for `op` with calls spread over the keys by `skew`.
     #[must_use]
     fn takes(_op: Op, _skew: Skew) -> bool {
         true
     }
 
-    /// One without keys. Only what cannot be made without knowing, or says so in its name, is
-    /// told how many there will be.
+    /// Creates a store without keys. Only a store that cannot be created without the number of
+    /// keys to come, or has it in its name, uses `keys`.
     fn new(limit: Limit, keys: u64) -> Self;
 
-    /// Whether one permit of `key` is granted now.
+    /// Asks for one permit of `key`, and returns true if it is granted.
     fn try_one(&self, key: &K) -> bool;
 
-    /// How many of [`AT_ONCE`](Store::AT_ONCE) `keys` are granted a permit now.
+    /// Asks for one permit of each of [`AT_ONCE`](Store::AT_ONCE) `keys`, and returns the number
+    /// of permits granted.
     #[inline(always)]
     fn try_next(&self, keys: &[K]) -> u64 {
         u64::from(self.try_one(&keys[0]))
     }
 }
 
-/// Whether `admitted` of so many new keys are all that could be: of a few keys, two may
-/// be without a place where hardly one is expected.
+/// Returns whether `admitted` of `keys` new keys are as many as there should be. If there are
+/// few keys, two may be without a slot though hardly one is expected.
 #[must_use]
 pub fn are_all<K: Key, S: Store<K>>(admitted: u64, keys: u64) -> bool {
     let most = if S::HOMELESS == 0 { 0 } else { 2 + (S::HOMELESS * keys).div_ceil(1_000_000) };
@@ -84,11 +85,11 @@ pub fn are_all<K: Key, S: Store<K>>(admitted: u64, keys: u64) -> bool {
 
 /// Something to be done with every [`Store`] of one kind of key.
 pub trait Visitor<K: Key> {
-    /// Does it with one.
+    /// Does it with one store.
     fn visit<S: Store<K> + 'static>(&mut self);
 }
 
-/// What the others are compared with.
+/// The store that the others are compared with.
 pub const BASELINE: &str = "governor/dashmap";
 
 /// Shows `visitor` every store, in the order of the reports.
@@ -131,7 +132,7 @@ mod tests {
             let keys: Vec<K> = (0..KEYS).map(K::at).collect();
             let kind = K::NAME;
             for &op in OPS.iter().filter(|op| S::takes(**op, Skew::Uniform)) {
-                // With room to spare: in a small one, places run short by chance.
+                // Much larger than needed: in a small store some keys find no slot by chance.
                 let store = S::new(limit(op), 100 * KEYS);
                 assert!(keys.iter().all(|key| store.try_one(key)), "{} {kind} {op}", S::NAME);
                 let mut chunks = keys.chunks_exact(S::AT_ONCE);

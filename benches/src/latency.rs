@@ -1,9 +1,9 @@
 //! The times of single calls, and not only their average.
 //!
-//! To time a call costs about as much as the call, so this has turns of its own,
+//! Timing a call costs about as much as the call, so this has turns of its own,
 //! and the turns that count calls have no timer in them. Here too only one call in
-//! [`EVERY`] is timed, and those between follow each other as closely as they do
-//! there: the threads meet each other almost as often.
+//! [`EVERY`] is timed, and the calls between follow each other as closely as in those
+//! turns: the threads contend almost as often.
 //!
 //! A time is what the processor's counter advanced between a reading before the
 //! call and one after it. The readings are not fenced, and nothing is subtracted:
@@ -92,10 +92,10 @@ pub fn nanos_per_tick() -> f64 {
     quanta::Clock::new().delta_as_nanos(0, TICKS) as f64 / TICKS as f64
 }
 
-/// Makes calls by `calls`, so many at a time, for as long as `goes_on`, though at least once, and
-/// adds the times of some to `ticks`.
+/// Makes calls through `calls`, several at a time, for as long as `goes_on`, and at least once,
+/// and adds the times of some to `ticks`.
 ///
-/// The timed call goes where the others go, though that is one call more: a limiter
+/// The timed call goes through `calls` like the others, though that is one more call: a limiter
 /// that is called from two places may be inlined into neither.
 pub(crate) fn lap(ticks: &mut Ticks, goes_on: impl Fn() -> bool, mut calls: impl FnMut(u64)) {
     let counter = quanta::Clock::new();

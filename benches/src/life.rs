@@ -8,9 +8,9 @@ use sluicegate::Clock as _;
 /// A stopwatch for the life of a limiter.
 ///
 /// A processor's counter, as quanta scales it, and the system's clock differ by
-/// some millionths. A limiter is to be blamed only for what it admits beyond its
-/// own clock, so the clock that saw the most time is the one that counts. quanta
-/// is there in two versions, which scale the counter each for itself.
+/// some millionths. A limiter is at fault only for what it admits beyond its
+/// own clock, so the clock that measured the most time counts. Two versions of quanta
+/// are in use, and each scales the counter for itself.
 #[derive(Debug)]
 pub struct Life {
     system: Instant,

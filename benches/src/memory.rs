@@ -2,8 +2,8 @@
 
 use std::fs;
 
-/// KiB of it that are resident, or `None` where the system does not tell. Linux
-/// does: this file walks the pages, where the cheaper ones add up what each
+/// Returns the KiB of it that are resident, or `None` if the system does not report them.
+/// Linux does: this file walks the pages, whereas the cheaper ones add up what each
 /// processor has counted, and are some hundreds of KiB off.
 #[must_use]
 pub fn resident_kib() -> Option<u64> {
@@ -14,8 +14,8 @@ pub fn resident_kib() -> Option<u64> {
 /// and a guard before each.
 const MAPPINGS: usize = 4;
 
-/// How many more threads the process has mappings for, if the system tells. It has
-/// to be asked beforehand: a thread that gets its stack and no more ends the process.
+/// Returns the number of further threads that the process has mappings for, if the system
+/// reports it. Ask beforehand: a thread that gets its stack and no more ends the process.
 pub(crate) fn room_for_threads() -> Option<usize> {
     let most: usize = fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()?;
     let used = fs::read_to_string("/proc/self/maps").ok()?.lines().count();

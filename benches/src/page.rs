@@ -1,4 +1,4 @@
-//! The report of `contend` as one page, which needs nothing but itself.
+//! The report of `contend` as one page, which loads no other file.
 
 mod group;
 mod keys;
@@ -17,19 +17,19 @@ use crate::report::Line;
 use crate::spread::Spread;
 use crate::subject::Op;
 
-/// How it looks.
+/// The style sheet.
 const STYLE: &str = include_str!("page/style.css");
 
-/// What the page says.
+/// The contents of the page.
 #[derive(Clone, Debug)]
 pub struct Page<'a> {
-    /// What the figures were taken on.
+    /// The machine that the figures were taken on.
     pub machine: String,
-    /// How they can be taken again.
+    /// The command that takes them again.
     pub command: String,
-    /// How they were taken.
+    /// The method by which they were taken.
     pub how: String,
-    /// How many threads asked, in order.
+    /// Numbers of threads that asked, in order.
     pub threads: &'a [usize],
     /// The figures of limiters without keys.
     pub lines: &'a [Line],
@@ -37,7 +37,7 @@ pub struct Page<'a> {
     pub keyed: &'a [Line],
 }
 
-/// The command that was given, without the place of the program.
+/// The command that was given, without the program's folder.
 #[must_use]
 pub fn command_line(mut args: impl Iterator<Item = String>) -> String {
     let program = args.next().unwrap_or_default();
@@ -133,7 +133,7 @@ impl Page<'_> {
         }
     }
 
-    /// What limiters without keys were asked.
+    /// Returns the operations that limiters without keys were asked for.
     fn ops(&self) -> Vec<Op> {
         let asked = |op: &&Op| self.lines.iter().any(|line| line.op == op.to_string());
         Op::value_variants().iter().filter(asked).copied().collect()
@@ -179,7 +179,7 @@ impl Page<'_> {
         }
     }
 
-    /// The fewest threads and the most.
+    /// Returns the smallest and the largest number of threads.
     fn edges(&self) -> Vec<usize> {
         let mut edges: Vec<usize> =
             self.threads.first().into_iter().chain(self.threads.last()).copied().collect();
@@ -207,7 +207,7 @@ impl Page<'_> {
     }
 }
 
-/// What is written at each number of threads.
+/// Returns the label of each number of threads.
 fn threads(threads: &[usize]) -> Vec<String> {
     let label = |threads: &usize| match threads {
         1 => "1 thread".to_owned(),
@@ -239,7 +239,7 @@ fn latencies<'a>(lines: &[&'a Line], threads: usize) -> Vec<(&'a str, crate::lat
     of_plot.filter_map(|line| Some((line.limiter, line.watched.latency_ns?))).collect()
 }
 
-/// What is asked, in the words of the page.
+/// Explains an operation, in the words of the page.
 fn explain(op: Op) -> &'static str {
     match op {
         Op::Allow => {

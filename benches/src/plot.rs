@@ -17,25 +17,25 @@ pub const WIDTH: u32 = 600;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
 
-/// What a drawing can fail for: nothing, as it is made in memory.
+/// The reason why drawing cannot fail: it is done in memory.
 const DRAWN: &str = "a string takes what is drawn";
 
 /// The size of what is written, in pixels.
 const TEXT_SIZE: u32 = 12;
 
-/// Whose limiter it is.
+/// The origin of a limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// This project's.
     Ours,
-    /// Somebody else's.
+    /// Another project's.
     Peer,
     /// No limiter: a bare clock, or the measurement alone.
     Clock,
 }
 
 impl Side {
-    /// The side of the one with that name.
+    /// Returns the side of the limiter with that name.
     #[must_use]
     pub fn of(limiter: &str) -> Side {
         match limiter.split_once('/') {
@@ -46,7 +46,7 @@ impl Side {
         }
     }
 
-    /// The colour of the `index`th of this side in a plot.
+    /// Returns the colour of the `index`th limiter of this side in a plot.
     fn ink(self, index: usize) -> Ink {
         match self {
             Side::Ours => ink::OURS[index % ink::OURS.len()],
@@ -55,24 +55,24 @@ impl Side {
         }
     }
 
-    /// Ours are thicker.
+    /// Returns the width of a line. Ours are thicker.
     fn stroke(self) -> u32 {
         if self == Side::Ours { 2 } else { 1 }
     }
 }
 
-/// The name of a limiter beside its line. Ours are told by how they are drawn.
+/// Returns the name of a limiter beside its line. Ours are recognized by how they are drawn.
 fn short(limiter: &str) -> &str {
     limiter.strip_prefix("sluicegate/").unwrap_or(limiter)
 }
 
-/// How a limiter's name is written beside a point.
+/// Returns the style of a limiter's name beside a point.
 fn name_style(side: Side, ink: Ink, at: HPos) -> TextStyle<'static> {
     let weight = if side == Side::Ours { FontStyle::Bold } else { FontStyle::Normal };
     style(weight, ink, Pos::new(at, VPos::Center))
 }
 
-/// How everything else is written.
+/// Returns the style of all other text.
 fn text_style() -> TextStyle<'static> {
     style(FontStyle::Normal, ink::TEXT, Pos::new(HPos::Center, VPos::Center))
 }
@@ -82,7 +82,7 @@ fn style(weight: FontStyle, ink: Ink, pos: Pos) -> TextStyle<'static> {
     TextStyle { font, color: ink.color().to_backend_color(), pos }
 }
 
-/// A colour for each of the limiters of one plot.
+/// Returns a colour for each of the limiters of one plot.
 fn inks<'a>(limiters: impl Iterator<Item = &'a str>) -> Vec<Ink> {
     let (mut ours, mut peers) = (0, 0);
     limiters
@@ -96,9 +96,9 @@ fn inks<'a>(limiters: impl Iterator<Item = &'a str>) -> Vec<Ink> {
         .collect()
 }
 
-/// Moves what is at `heights` apart so far that no two are closer than `gap`, and
-/// each is as near as that allows to where it was. They stay in their order, and
-/// above `floor`, which is the greatest height there is: heights grow downwards.
+/// Moves `heights` apart so that no two are closer than `gap`, and each is as near
+/// as that allows to where it was. They keep their order, and stay above
+/// `floor`, which is the greatest height there is: heights grow downwards.
 fn spread_out(heights: &[i32], gap: i32, floor: i32) -> Vec<i32> {
     let mut order: Vec<usize> = (0..heights.len()).collect();
     order.sort_by_key(|&index| heights[index]);

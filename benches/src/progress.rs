@@ -21,7 +21,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A measurement of so many rounds of so many turns.
+    /// Starts a measurement of `rounds` rounds of `turns` turns.
     ///
     /// # Panics
     ///
@@ -36,13 +36,13 @@ impl Progress {
         Progress { bar, rounds, began: Instant::now(), is_terminal }
     }
 
-    /// A turn of `limiter` is over.
+    /// Reports that a turn of `limiter` is over.
     pub fn end_turn(&self, limiter: &'static str) {
         self.bar.set_message(limiter);
         self.bar.inc(1);
     }
 
-    /// A round is over, counted from 1.
+    /// Reports that a round, counted from 1, is over.
     pub fn end_round(&self, round: u32) {
         let step = self.rounds.div_ceil(LINES);
         if !self.is_terminal && (round.is_multiple_of(step) || round == self.rounds) {
@@ -51,7 +51,7 @@ impl Progress {
         }
     }
 
-    /// All rounds are over.
+    /// Reports that all rounds are over.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }

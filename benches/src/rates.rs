@@ -17,7 +17,7 @@ const STEPS: u128 = 4_000;
 /// A rate to be kept to.
 #[derive(Clone, Copy, Debug)]
 pub struct Nominal {
-    /// How people say it.
+    /// Name for people.
     pub name: &'static str,
     /// Permits per period.
     pub permits: u64,
@@ -34,7 +34,7 @@ impl Nominal {
         Nominal::new(name, permits, SECOND)
     }
 
-    /// The permits earned in `time`, a part of one left out.
+    /// Returns the permits earned in `time`, without a fraction of a permit.
     ///
     /// # Panics
     ///
@@ -45,7 +45,7 @@ impl Nominal {
         u64::try_from(earned).expect("a window's permits fit 64 bits")
     }
 
-    /// The time in which `permits` are earned, a part of a nanosecond left out.
+    /// Returns the time in which `permits` are earned, without a fraction of a nanosecond.
     fn time_for(self, permits: u64) -> Duration {
         let nanos = u128::from(permits) * self.period.as_nanos() / u128::from(self.permits);
         Duration::from_nanos(nanos.min(CENTURY.as_nanos()) as u64)
@@ -88,15 +88,15 @@ pub const RATES: [Nominal; 32] = [
     Nominal::per_second("2^31 / s", 1 << 31),
 ];
 
-/// The error of the rate that `B` keeps to in the long run: 0.01 is one per cent
-/// too fast. `None` if `B` does not know such a rate.
+/// Returns the error of the rate that `B` keeps to in the long run: 0.01 is one per cent
+/// too fast. `None` if `B` does not support such a rate.
 ///
-/// The largest of three windows: one at the start, one after fifty years and one
+/// It is the largest of three windows: one at the start, one after fifty years and one
 /// that ends with the hundredth. A window is `STEPS` bucketfuls, or a quarter
-/// of a century. The clock goes ahead by most of a bucketful at a time, and all
-/// there is is taken each time. What is looked for is the very nanosecond at
-/// which the last permit of the window is granted, so the resolution is a
-/// nanosecond of the window: below 10^-12.
+/// of a century. The clock advances by less than half a bucketful at a time, and all
+/// available permits are taken each time. The end of the window is the exact nanosecond at
+/// which its last permit is granted, so the resolution is a nanosecond of the window:
+/// below 10^-12.
 #[must_use]
 pub fn long_run_error<B: Bucket>(rate: Nominal) -> Option<f64> {
     let burst = B::burst(rate)?;
@@ -111,7 +111,7 @@ pub fn long_run_error<B: Bucket>(rate: Nominal) -> Option<f64> {
 /// The error in a window of `steps` steps.
 #[expect(clippy::cast_precision_loss, reason = "the difference is exact before it is cast")]
 fn window_error<B: Bucket>(rate: Nominal, start: Duration, step: Duration, steps: u32) -> f64 {
-    // Granted in the middle of a step, if the rate is kept to.
+    // The number that is reached in the middle of a step, if the rate is kept to.
     let target = rate.earned((step * steps).saturating_sub(step / 2));
     let mut window = Window::<B>::open(rate, start);
     let mut whole = 0;
@@ -152,7 +152,7 @@ impl<B: Bucket> Window<B> {
         Window { bucket, taken: 0 }
     }
 
-    /// Takes all there is after one step more; what has been taken so far.
+    /// Takes all permits after one more step, and returns the number taken so far.
     fn go(&mut self, step: Duration) -> u64 {
         self.bucket.advance(step);
         self.taken += self.bucket.take_all();
@@ -165,9 +165,9 @@ impl<B: Bucket> Window<B> {
 pub struct Polling {
     /// The rate.
     pub rate: Nominal,
-    /// Between two calls.
+    /// Time between two calls.
     pub every: Duration,
-    /// From the first call, of an empty limiter, to the last.
+    /// Time from the first call, of an empty limiter, to the last.
     pub span: Duration,
 }
 
@@ -176,7 +176,7 @@ impl Polling {
         Polling { rate, every: Duration::from_nanos(every_nanos), span }
     }
 
-    /// The permits that `B` grants in the span. `None` if it does not know such
+    /// Returns the permits that `B` grants in the span. `None` if it does not support such
     /// a rate.
     #[must_use]
     pub fn granted<B: Bucket>(self) -> Option<u64> {

@@ -51,7 +51,7 @@ pub struct Line {
     /// The limiter that it is compared with.
     #[serde(deserialize_with = "name")]
     pub baseline: Name,
-    /// What its keys are, if it has any.
+    /// The keys, if it has any.
     #[serde(flatten)]
     pub of_keys: Option<OfKeys>,
     /// The run that it was measured in. Lines of earlier versions have none.
@@ -104,12 +104,12 @@ pub struct Case {
     pub op: Op,
     /// The number of threads that ask.
     pub threads: usize,
-    /// What its keys are, if it has any.
+    /// The keys, if it has any.
     pub of_keys: Option<OfKeys>,
 }
 
 impl Line {
-    /// The line that `rounds` add up to.
+    /// Summarizes `rounds` as a line.
     ///
     /// # Panics
     ///
@@ -162,8 +162,8 @@ impl Line {
         Ok(line)
     }
 
-    /// Its throughput over that of the same limiter, asked the same by one thread, if
-    /// that is among `all`. A line of one thread has none.
+    /// Returns its throughput over that of the same limiter with the same operation and one
+    /// thread, if that is among `all`. A line of one thread has none.
     #[must_use]
     pub fn speed_up(&self, all: &[Line]) -> Option<f64> {
         let is_alone = |other: &&Line| {
@@ -174,8 +174,8 @@ impl Line {
         Some(self.mops / alone.mops)
     }
 
-    /// Its worst call in microseconds, as tables show it: the median of the turns, and the most
-    /// of all.
+    /// Formats its worst call in microseconds for tables: the median of the turns, and the most of
+    /// all.
     #[must_use]
     pub fn worst(&self) -> String {
         let micros = |nanos: f64| {
@@ -186,8 +186,7 @@ impl Line {
         self.watched.worst_ns.map_or_else(String::new, text)
     }
 
-    /// How evenly the threads got on in turns of a millisecond, as tables show it: the median,
-    /// and the least of all.
+    /// Formats its fairness in a millisecond for tables: the median, and the least of all.
     #[must_use]
     pub fn fairness(&self) -> String {
         let text = |Fairness { median, min }| format!("{median:.2} ({min:.2})");
@@ -262,7 +261,7 @@ mod tests {
         let read = Line::from_json(&json.to_string()).expect("it has just been written");
         assert_eq!(read.run, None);
         assert_eq!(table(&[&read], &[], Style::Markdown).to_string(), text);
-        // What other tools read.
+        // The fields that other tools read.
         let fields = ["limiter", "op", "threads", "keys", "mops", "admitted", "bound", "excess"];
         assert!(fields.iter().all(|field| json.get(field).is_some()), "{json}");
         let spread = ["min", "median", "max"];

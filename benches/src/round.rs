@@ -13,7 +13,7 @@ use self::crew::Role;
 use crate::life::Life;
 use crate::subject::{Op, Subject};
 
-/// Calls between two looks at the flag that ends a round.
+/// Calls between two checks of the flag that ends a round.
 const BATCH: u64 = 256;
 
 /// Calls of each thread before the round: caches and branch predictors are warm.
@@ -143,18 +143,18 @@ fn lap<S: Subject>(role: Role, subject: &S, own: &mut S::Own<'_>, is_over: &Atom
     Lap { role, calls: made, admitted, began, ended, queued: scheduler::waited_since(waited) }
 }
 
-/// Makes `count` calls for one permit each; how many were admitted.
+/// Makes `count` calls for one permit each, and returns the number admitted.
 ///
 /// The subject is hidden from the compiler at every call, so that nothing is
-/// kept in registers from one call to the next: callers in real programs have
-/// other things in them.
+/// kept in registers from one call to the next: callers in real programs use them
+/// for other things.
 #[inline(never)]
 pub fn calls<S: Subject>(subject: &S, own: &mut S::Own<'_>, count: u64) -> u64 {
     let own = black_box(own);
     (0..count).map(|_| u64::from(call(subject, own))).sum()
 }
 
-/// Makes `count` calls for `permits` each; how many were admitted.
+/// Makes `count` calls for `permits` each, and returns the number admitted.
 #[inline(never)]
 pub fn calls_for<S: Subject>(subject: &S, own: &mut S::Own<'_>, permits: u64, count: u64) -> u64 {
     let own = black_box(own);
@@ -163,8 +163,8 @@ pub fn calls_for<S: Subject>(subject: &S, own: &mut S::Own<'_>, permits: u64, co
 
 /// Makes one call for one permit.
 ///
-/// To hide the subject is to let go of all memory whose address is known out there.
-/// So what the thread has is hidden as well, if it was once.
+/// Hiding the subject makes the compiler reload all memory whose address has escaped. So the
+/// thread's own state is hidden as well, if it was hidden once.
 #[inline(always)]
 pub fn call<S: Subject>(subject: &S, own: &mut S::Own<'_>) -> bool {
     black_box(black_box(subject).try_one(own))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Spread {
     /// The least.
     pub min: f64,
-    /// As many above it as below.
+    /// The middle: as many figures above it as below.
     pub median: f64,
     /// The most.
     pub max: f64,

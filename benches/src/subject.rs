@@ -30,32 +30,32 @@ pub enum Op {
     /// One permit, at a rate so low that only the first call is admitted.
     Deny,
     /// One permit, at a rate of a few in a hundred calls. The time is a mixture of
-    /// the other two; what is of interest is whether too many are admitted.
+    /// admissions and denials; the point is whether too many are admitted.
     Edge,
     /// The whole burst, of a limiter from which one thread takes single permits at
     /// full speed: some of the burst is gone, so the request is refused, though it
     /// is not too large. All threads but that one ask for it, and only their calls
     /// are counted and timed. It shows what a refusal costs while others write to
-    /// what it reads. A thread alone only asks, and nobody writes.
+    /// the words that it reads. A single thread only asks, and no thread writes.
     ///
     /// Some permits are gone before it begins, and the limiter refills so slowly
     /// that they do not come back.
     Beside,
-    /// One permit of a key that has never been asked for. Of what keeps keys apart, and
-    /// of that only.
+    /// One permit of a key that has never been asked for. Only for limiters that keep keys
+    /// apart.
     Insert,
 }
 
 impl Op {
-    /// What can be asked of a limiter that has a burst, and no keys.
+    /// The operations for a limiter that has a burst, and no keys.
     pub const ALL: &'static [Op] = &[Op::Allow, Op::Full, Op::Deny, Op::Edge, Op::Beside];
 
-    /// What can be asked of a limiter that counts a window: its limit and its burst
+    /// The operations for a limiter that counts a window: its limit and its burst
     /// are the same, so it is never always full, and the whole burst is there
     /// whenever a window begins.
     pub const OF_WINDOWS: &'static [Op] = &[Op::Allow, Op::Deny, Op::Edge];
 
-    /// What a limiter is set to for this.
+    /// Returns the limit that limiters are set to for this operation.
     #[must_use]
     pub const fn limit(self) -> Limit {
         match self {
@@ -97,8 +97,8 @@ impl Limit {
         Limit { permits, period, burst }
     }
 
-    /// The most that may be admitted in a `life`, a part of a permit counted
-    /// whole.
+    /// Returns the most that may be admitted in a `life`, with a fraction of a permit
+    /// counted as a whole one.
     ///
     /// # Panics
     ///
@@ -109,7 +109,7 @@ impl Limit {
         self.burst + u64::try_from(earned).expect("a bench lasts seconds")
     }
 
-    /// Permits per second, where a limiter knows no other unit.
+    /// Returns the permits per second, for a limiter that has no other unit.
     fn per_second(self) -> u64 {
         let nanos = u128::from(self.permits) * 1_000_000_000;
         u64::try_from(nanos / self.period.as_nanos()).expect("rates fit 64 bits")
@@ -128,46 +128,46 @@ pub trait Subject: Send + Sync + Sized + 'static {
     /// The operations that it can be asked for.
     const OPS: &'static [Op] = Op::ALL;
 
-    /// What a thread that asks has for itself, such as permits that it holds and need
-    /// not ask for. Nothing, of most limiters.
+    /// State of one asking thread, such as permits that it already holds and can spend without
+    /// asking. Empty for most limiters.
     type Own<'a>
     where
         Self: 'a;
 
-    /// What it is set to for `op`, if it cannot be what the others are set to.
+    /// Returns the limit that it is set to for `op`, if it cannot be the one for all others.
     #[must_use]
     fn limit(op: Op) -> Limit {
         op.limit()
     }
 
-    /// The most that it may admit in a `life`, if it is set to `limit`.
+    /// Returns the most that it may admit in a `life`, if it is set to `limit`.
     #[must_use]
     fn bound(limit: Limit, life: Duration) -> u64 {
         limit.bound(life)
     }
 
-    /// One that is full.
+    /// Creates a full limiter.
     fn new(limit: Limit) -> Self;
 
-    /// What one thread has for itself. Each makes its own, once.
+    /// Creates the state of one thread. Each thread does so once.
     fn own(&self) -> Self::Own<'_>;
 
     /// Asks for one permit, and returns true if it is granted.
     fn try_one(&self, own: &mut Self::Own<'_>) -> bool;
 
-    /// Whether that many permits are granted now, all or none. Asked of those only
-    /// that have [`Op::Beside`] among their [`OPS`](Subject::OPS).
+    /// Asks for `permits`, all or none, and returns true if they are granted. Called only for
+    /// subjects that have [`Op::Beside`] among their [`OPS`](Subject::OPS).
     ///
     /// # Panics
     ///
-    /// If it can be asked for one at a time only.
+    /// If it grants only one permit at a time.
     #[must_use]
     fn try_many(&self, _own: &mut Self::Own<'_>, _permits: u64) -> bool {
         panic!("{} grants one permit at a time", Self::NAME)
     }
 }
 
-/// What the threads have that ask a [`Subject`] of which they only share.
+/// Defines the state of a thread for a [`Subject`] that is only shared: it is empty.
 macro_rules! shared {
     () => {
         type Own<'a> = ();
@@ -179,7 +179,7 @@ use shared;
 
 /// Something to be done with every [`Subject`].
 pub trait Visitor {
-    /// Does it with one.
+    /// Does it with one subject.
     fn visit<S: Subject>(&mut self);
 }
 

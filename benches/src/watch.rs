@@ -1,9 +1,9 @@
-//! Two things that show only in turns of their own: the time of single calls, and how evenly
-//! the threads get on.
+//! Two things that show only in turns of their own: the time of single calls, and the
+//! fairness between the threads.
 //!
 //! Turns that count calls have no timer in them. So in some rounds each of them is preceded by
-//! two more, of which one times [single calls](crate::latency), and the other compares what
-//! [each thread got done](crate::fairness) in every millisecond.
+//! two more: one times [single calls](crate::latency), and the other compares the
+//! [calls of each thread](crate::fairness) in every millisecond.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Watch {
         if threads > 1 { &[Watch::Calls, Watch::Shares] } else { &[Watch::Calls] }
     }
 
-    /// The same turn, long enough for what it is watched for.
+    /// Returns the plan of the same turn, long enough for what it is watched for.
     #[must_use]
     pub fn plan(self, plan: Plan) -> Plan {
         match self {
@@ -59,7 +59,7 @@ impl Sight {
         }
     }
 
-    /// Lets the thread make calls, so many at a time by `calls`, for as long as `goes_on`.
+    /// Lets the thread make calls, several at a time through `calls`, for as long as `goes_on`.
     pub(crate) fn lap(&mut self, goes_on: impl Fn() -> bool, calls: impl FnMut(u64)) {
         match self {
             Sight::Calls(ticks) => latency::lap(ticks, goes_on, calls),
@@ -71,7 +71,7 @@ impl Sight {
 /// The observations of all threads of a turn.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// The times of single calls, if that was it.
+    /// The times of single calls, if the turn was watched for them.
     pub ticks: Option<Ticks>,
     /// For each millisecond, the calls of the slowest thread over those of the fastest.
     pub fairness: Vec<f64>,
@@ -100,7 +100,7 @@ impl Seen {
 #[derive(Debug, Default)]
 pub struct Sum {
     ticks: Option<Ticks>,
-    /// The longest of each turn, in ticks.
+    /// The longest call of each turn, in ticks.
     worst: Vec<u64>,
     fairness: Vec<f64>,
 }
@@ -130,7 +130,7 @@ pub struct Figures {
     pub latency_ns: Option<Latency>,
     /// The worst of them.
     pub worst_ns: Option<Worst>,
-    /// How evenly the threads got on, if there are several that are timed.
+    /// The fairness between the threads, if several are timed.
     pub fairness_1ms: Option<Fairness>,
 }
 
@@ -144,7 +144,7 @@ impl Sum {
         self.fairness.extend(seen.fairness);
     }
 
-    /// Sums it up, where a tick is so many nanoseconds.
+    /// Summarizes the turns, with a tick of `nanos_per_tick` nanoseconds.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "three digits were kept")]
     pub fn figures(&self, nanos_per_tick: f64) -> Figures {
@@ -160,8 +160,8 @@ impl Sum {
     }
 }
 
-/// Watches a new `S` that is asked `op` for one turn. The flag says whether the threads had the
-/// processors to themselves.
+/// Watches a new `S` that is asked `op` for one turn. Returns the observations, and whether the
+/// threads had the processors to themselves.
 #[must_use]
 pub fn run<S: Subject>(op: Op, plan: Plan, watch: Watch) -> (Seen, bool) {
     let limit = S::limit(op);
@@ -178,7 +178,7 @@ pub fn run<S: Subject>(op: Op, plan: Plan, watch: Watch) -> (Seen, bool) {
     (Seen::of(sights.into_iter().flatten()), is_quiet)
 }
 
-/// Calls until the turn is over. A thread that only keeps the others company sees nothing.
+/// Calls until the turn is over. A thread that only keeps the others company records nothing.
 fn lap<S: Subject>(
     role: Role,
     subject: &S,
@@ -207,7 +207,7 @@ mod tests {
 
     impl Visitor for Watched {
         fn visit<S: Subject>(&mut self) {
-            // A process may have one at a time, and another test makes one.
+            // A process may have only one at a time, and another test creates one.
             if S::NAME == "governor_upkeep" {
                 return;
             }
@@ -248,7 +248,7 @@ mod tests {
         subject::visit_all(&mut both);
         assert!(!both.ratios.is_empty());
         assert!(both.ratios.iter().all(|ratio| (0.0..=1.0).contains(ratio)), "{:?}", both.ratios);
-        // The other one only keeps it company.
+        // The other thread only keeps it company.
         let mut one = Fair { op: Op::Beside, turns: 2, ratios: Vec::new() };
         subject::visit_all(&mut one);
         assert!(one.ratios.is_empty());

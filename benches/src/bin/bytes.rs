@@ -1,11 +1,11 @@
 //! Counts the bytes of memory that a key costs.
 //!
-//! Each limiter is filled in a process of its own, so that none is given what another
-//! has given back. `asked` is what it has asked of the allocator and holds when all keys
-//! are there, `at most` what it held at once on the way: more, if it moves its keys when
-//! it grows. `resident` is what the system says that the process has grown by, the
-//! allocator's own part and all that is rounded up included, and what was never written
-//! to left out.
+//! Each limiter is filled in a process of its own, so that it cannot reuse memory that another
+//! has freed. `asked` is what it has requested from the allocator and holds when all keys
+//! are there; `at most` is the most that it held at any time, which is more if it moves its
+//! keys when it grows. `resident` is the growth of the process as the system reports it: it
+//! includes the allocator's own part and all rounding, and leaves out what was never written
+//! to.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::process::{Command, ExitCode};
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Counted {
         unsafe { System.alloc(layout) }
     }
 
-    // Not written to, as the system does it: pages that nobody touches are not resident.
+    // Leaves the zeroing to the system: pages that are never touched are not resident.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         take(layout.size());
         // SAFETY: the caller's promise is the same.
@@ -68,10 +68,10 @@ struct Args {
     /// Only limiters whose name contains this
     #[arg(long, value_name = "SUBSTRING", default_value = "")]
     only: String,
-    /// How many keys
+    /// Number of keys
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1_000_000], value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     keys: Vec<u64>,
-    /// What kinds of keys: numbers, or strings of 24 bytes
+    /// Kinds of keys: numbers, or strings of 24 bytes
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = ["u64", "string"], default_values = ["u64", "string"])]
     key: Vec<String>,
     /// Fill this one, in this process
@@ -79,7 +79,7 @@ struct Args {
     alone: Option<String>,
 }
 
-/// What a store of some keys holds.
+/// The memory that a store of `keys` keys takes.
 #[derive(Debug, Serialize, Deserialize)]
 struct Bytes {
     limiter: String,
@@ -94,14 +94,14 @@ struct Names(Vec<&'static str>);
 
 impl<K: Key> Visitor<K> for Names {
     fn visit<S: Store<K>>(&mut self) {
-        // What asks for several keys at once is there a second time.
+        // A store with a row for batches of requests also has one for single requests.
         if S::takes(Op::Allow, Skew::Uniform) && S::AT_ONCE == 1 && S::NAME != "loop" {
             self.0.push(S::NAME);
         }
     }
 }
 
-/// Fills the one that is called so.
+/// Fills the limiter of that name.
 struct Alone<'a> {
     limiter: &'a str,
     keys: u64,
@@ -117,7 +117,7 @@ impl<K: Key> Visitor<K> for Alone<'_> {
 }
 
 fn fill<K: Key, S: Store<K>>(keys: u64) -> Bytes {
-    // What is made only once, such as a clock that has to be compared with another.
+    // Creates what is made only once, such as a clock that has to be calibrated against another.
     drop(keep::<K, S>(1));
     let resident_before = memory::resident_kib();
     let before = HELD.load(Relaxed);
@@ -137,7 +137,7 @@ fn fill<K: Key, S: Store<K>>(keys: u64) -> Bytes {
     }
 }
 
-/// A store with so many keys, of which each was granted a permit.
+/// Returns a store of `keys` keys, each of which was asked for one permit.
 fn keep<K: Key, S: Store<K>>(keys: u64) -> S {
     let store = S::new(keyed::limit(Op::Allow), keys);
     let admitted = (0..keys).filter(|index| store.try_one(&K::at(*index))).count() as u64;
@@ -167,7 +167,7 @@ fn alone(args: &Args, limiter: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Each in a process of its own, one after another.
+/// Fills each limiter in a process of its own, one after another.
 fn all(args: &Args) -> Result<(), String> {
     let mut all = Vec::new();
     for kind in &args.key {

@@ -8,13 +8,13 @@ use sluicegate_benches::subject::{self, Op, Subject, Visitor};
 /// Asks one limiter for a permit, again and again.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Which, by its full name
+    /// Full name of the limiter
     #[arg(value_name = "LIMITER")]
     limiter: String,
-    /// What to ask of it
+    /// Operation to ask for
     #[arg(value_enum)]
     op: Op,
-    /// How often
+    /// Number of calls
     #[arg(value_name = "COUNT")]
     count: u64,
 }
@@ -30,7 +30,7 @@ impl Visitor for Calls {
             let limit = S::limit(self.args.op);
             let subject = S::new(limit);
             let mut own = subject.own();
-            // Past the first admission, and whatever is done only once.
+            // The first admission, and whatever else is done only once, comes before the count.
             round::calls(&subject, &mut own, 1);
             match self.args.op {
                 Op::Beside => round::calls_for(&subject, &mut own, limit.burst, self.args.count),

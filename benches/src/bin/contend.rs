@@ -1,10 +1,10 @@
 //! Measures the cost of a call to each limiter, beside its peers and the bare clocks.
 //!
 //! Every limiter, operation and thread count has a turn in each round, and the
-//! rounds start at a different one each time, so what else the machine does
-//! falls on all of them alike. A time is that of the slowest thread, over its own
+//! rounds start at a different one each time, so that whatever else the machine does
+//! affects all of them alike. A time is that of the slowest thread, over its own
 //! calls. In some rounds each turn follows others in which single calls are timed, for the
-//! percentiles and the worst of them, and in which the threads are compared with each other.
+//! percentiles and the worst call, and in which the threads are compared with each other.
 //!
 //! Limiters of many keys have their turns after the others. They have all their keys before
 //! they are timed. Those of more than 131,072 keys are kept for all rounds.
@@ -74,7 +74,7 @@ struct Args {
     /// Only limiters whose name contains this
     #[arg(long, value_name = "SUBSTRING", default_value = "")]
     only: String,
-    /// What to ask of them
+    /// Operations to ask for
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Op::Allow, Op::Deny, Op::Insert])]
     op: Vec<Op>,
     /// Only limiters that keep keys apart
@@ -83,25 +83,25 @@ struct Args {
     /// Only limiters without keys
     #[arg(long)]
     unkeyed: bool,
-    /// How many keys those have. Ten million take a minute to begin with
+    /// Numbers of keys of the limiters that keep keys apart. Ten million take a minute to insert
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1_000, 100_000], value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
     keys: Vec<u64>,
-    /// What kinds of keys: numbers, or strings of 24 bytes
+    /// Kinds of keys: numbers, or strings of 24 bytes
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = ["u64", "string"], default_values = ["u64", "string"])]
     key: Vec<String>,
-    /// How the calls are spread over the keys. With `hot`, 95 in 100 are for one key, and a limiter without keys has turns, too
+    /// Spread of the calls over the keys. With `hot`, 95 in 100 are for one key, and a limiter without keys has turns, too
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Skew::Uniform])]
     spread: Vec<Skew>,
-    /// How long a turn lasts, in milliseconds
+    /// Length of a turn, in milliseconds
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     ms: u64,
     /// Threads that share a limiter
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2], value_parser = threads)]
     threads: Vec<usize>,
-    /// How many turns each of them has
+    /// Number of rounds, in each of which every limiter has its turns
     #[arg(long, value_name = "K", default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// How often a turn is repeated at once if a thread had to wait for a processor
+    /// Most times that a turn is repeated at once if a thread had to wait for a processor
     #[arg(long, value_name = "N", default_value_t = 3)]
     retries: u32,
     /// Bind each thread to a core of its own, as far as there are cores
@@ -123,16 +123,16 @@ impl Args {
     }
 }
 
-/// A limiter that is asked one thing, as it is given its turns.
+/// A limiter, an operation and a number of threads that can be given turns.
 trait Turns {
-    /// One in which calls are counted.
+    /// Runs a turn in which calls are counted.
     fn count(&mut self, plan: Plan, round: u32) -> Round;
 
-    /// One that is watched, and whether it was quiet.
+    /// Runs a turn that is watched. Returns the observations, and whether the turn was quiet.
     fn watch(&mut self, plan: Plan, round: u32, watch: Watch) -> (Seen, bool);
 }
 
-/// One without keys, which is new in each turn.
+/// A limiter without keys, which is created anew for each turn.
 struct Unkeyed<S> {
     op: Op,
     subject: PhantomData<S>,
@@ -158,7 +158,7 @@ impl Turns for Keyed {
     }
 }
 
-/// A case, and what came of it.
+/// A case, and its results.
 struct Entry {
     case: Case,
     turns: Box<dyn Turns>,
@@ -299,12 +299,12 @@ fn run_round(args: &Args, round: u32, entries: &mut [Entry], progress: &Progress
         let Entry { case, turns, rounds, seen } = &mut entries[(first + index) % count];
         let time = Duration::from_millis(args.ms);
         let plan = Plan { threads: case.threads, time, is_pinned: args.pin };
-        // First, so that what a store of keys admits in them is in its report.
+        // The watched turns come first, so that the next report of a store includes their admissions.
         if round % WATCHED_ROUNDS == 1 {
             for watch in Watch::all(case.threads) {
                 let again =
                     (0..=args.retries).map(|_| turns.watch(watch.plan(plan), round, *watch));
-                // The quiet one, or else the last.
+                // Keeps the first quiet turn, or else the last one.
                 seen.add(until_quiet(again));
             }
         }

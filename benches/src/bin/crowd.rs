@@ -1,4 +1,4 @@
-//! Measures ten thousand threads on one limiter: the share that each gets, and what it takes.
+//! Measures ten thousand threads on one limiter: the share that each gets, and its cost.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use sluicegate_benches::subject::{self, Subject, Visitor};
 /// The limiters that are asked unless others are named.
 const LIMITERS: [&str; 3] = ["sluicegate/token_bucket", "sluicegate/sharded", "governor"];
 
-/// Threads of a crowd that comes before the one that counts.
+/// Threads of a smaller crowd that runs first, to warm up.
 const FEW: usize = 16;
 
-/// How long that one asks.
+/// Time in which the shares of that crowd are earned.
 const WARM_UP: Duration = Duration::from_millis(50);
 
 /// Lets a crowd of threads ask one limiter until each has had its share.
@@ -23,19 +23,19 @@ struct Args {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// Which, by their full names
+    /// Full names of the limiters
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_values_t = LIMITERS.map(str::to_owned))]
     limiter: Vec<String>,
-    /// How many threads
+    /// Number of threads
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     threads: u64,
-    /// In what time all shares together are earned, in milliseconds
+    /// Time in which all shares together are earned, in milliseconds
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     ms: u64,
     /// Permits that each thread wants
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     share: u64,
-    /// After how many of those times a thread gives up
+    /// Number of those times after which a thread gives up
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     patience: u32,
     /// The stack of each thread, in KiB
@@ -52,7 +52,7 @@ struct Crowds<'a> {
 impl Visitor for Crowds<'_> {
     fn visit<S: Subject>(&mut self) {
         if self.limiters.iter().any(|limiter| limiter == S::NAME) {
-            // What the process does only once is no growth of the next.
+            // What the process does only once does not count as growth in the next run.
             let few = Plan { threads: FEW, time: WARM_UP, patience: 1, ..self.plan };
             let outcome = crowd::run::<S>(few).and_then(|_| crowd::run::<S>(self.plan));
             self.outcomes.push(outcome);

@@ -1,4 +1,4 @@
-//! The costs of a sharded limiter, of its leases, and of denials that are remembered.
+//! The costs of a sharded limiter, of its leases, and of cached denials.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use super::{Cost, CountingClock, count_all};
 /// The shards of each limiter here.
 const SHARDS: usize = 4;
 
-/// Far from the limit even when each shard has drawn the most that it may.
+/// Far from the limit even when each shard has refilled as much as it may.
 const MANY: Quota = quota!(1_000_000 / second);
 
-/// So near the limit that no shard ever draws.
+/// So near the limit that no shard ever refills.
 const FEW: Quota = quota!(2 / second);
 
-/// The most that a shard draws at once.
+/// The most that a shard takes in one refill.
 const MOST: u64 = 1_024;
 
 const THERE: &str = "there are permits";
@@ -52,13 +52,13 @@ fn admissions(clock: &CountingClock) -> Vec<Cost> {
         cost("try_acquire, admitted by a first draw", &admit),
         cost("try_acquire, admitted from its shard", &admit),
     ];
-    // What a draw leaves is told with the next grant.
+    // What a refill leaves is reported with the next grant.
     use_up(&shard, shard.try_acquire(1).expect(THERE));
     costs.push(cost("try_acquire, admitted by a draw of twice as much", &admit));
     loop {
         let left = shard.try_acquire(1).expect(THERE);
         use_up(&shard, left);
-        // One for this grant, and one for that which drew.
+        // One for this grant, and one for the grant that refilled.
         if left.remaining() + 2 == MOST {
             break;
         }
@@ -87,8 +87,8 @@ fn empty_root(limiter: &Counted<'_>) {
     assert!(limiter.shard(SHARDS - 1).try_acquire(rest).is_ok());
 }
 
-/// The first refusal of a request is noted beside the shard's tokens; only the next ones
-/// are denials that write nothing, and so only they are called so.
+/// Counts denials. The first refusal of a request is noted beside the shard's tokens; only the
+/// next ones are denials that write nothing, so only those are called denials.
 fn denials(clock: &CountingClock) -> Vec<Cost> {
     let limiter = sharded(FEW, clock);
     let shard = limiter.shard(0);
@@ -194,7 +194,7 @@ mod tests {
     fn a_permit_of_the_shard_is_one_read_modify_write_and_no_reading_of_a_clock() {
         let Cost { clock_reads, loads, stores, rmws, .. } =
             the("try_acquire, admitted from its shard");
-        // The shard's word; the other loads are of what a grant tells of the quota.
+        // One load is of the shard's word; the others read the quota that a grant reports.
         assert_eq!((clock_reads, loads, stores, rmws), (0, 3, 0, 1));
     }
 

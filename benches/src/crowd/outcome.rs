@@ -40,7 +40,7 @@ impl Percentiles {
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Percentiles {
         let mut figures: Vec<f64> = figures.into_iter().collect();
         figures.sort_by(f64::total_cmp);
-        // The least figure that so many in a hundred do not exceed.
+        // The least figure that `percent` in a hundred do not exceed.
         let at = |percent: usize| {
             let rank = (figures.len() * percent).div_ceil(100).max(1);
             figures.get(rank - 1).copied().unwrap_or(0.0)
@@ -49,7 +49,7 @@ impl Percentiles {
     }
 }
 
-/// What came of it.
+/// The results of a crowd.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// The limiter.
@@ -66,8 +66,8 @@ pub struct Outcome {
     pub got_less: usize,
     /// Calls that each made until it had its share, or gave up.
     pub calls_per_thread: Percentiles,
-    /// How long each was on a processor until then, in microseconds, if the system
-    /// tells.
+    /// Time that each was on a processor until then, in microseconds, if the system
+    /// reports it.
     pub busy_us: Option<Percentiles>,
     /// The time until then by the clock on the wall, in milliseconds.
     pub ms_until_served: Percentiles,
@@ -77,11 +77,11 @@ pub struct Outcome {
     pub admitted: u64,
     /// The most that might have been granted.
     pub bound: u64,
-    /// What was granted beyond that.
+    /// Permits granted beyond that.
     pub excess: u64,
     /// The resident memory of the process when all threads were up.
     pub resident_kib: Option<u64>,
-    /// How much more it was when all were done.
+    /// Growth of that memory until all were done.
     pub growth_kib: Option<i64>,
 }
 
@@ -125,11 +125,11 @@ impl Outcome {
 /// Not all threads could be started.
 #[derive(Debug)]
 pub struct TooFew {
-    /// How many could.
+    /// Number of threads that could be started.
     pub started: usize,
-    /// Out of how many.
+    /// Number of threads that were wanted.
     pub wanted: usize,
-    /// Why not the next.
+    /// Reason why the next one could not be started.
     pub cause: io::Error,
 }
 

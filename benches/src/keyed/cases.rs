@@ -1,4 +1,4 @@
-//! Every store, asked everything that is wanted, of every number of keys.
+//! Every store, with every wanted operation and number of keys.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,38 +13,38 @@ use crate::round::{Plan, Round};
 use crate::subject::Op;
 use crate::watch::{Seen, Watch};
 
-/// What is to be asked.
+/// The choice of cases.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// Of stores whose full name contains this.
+    /// Part of the full names of the stores.
     pub only: &'a str,
-    /// Of which kinds of keys, by their names.
+    /// Names of the kinds of keys.
     pub kinds: &'a [String],
-    /// Of how many keys.
+    /// Numbers of keys.
     pub keys: &'a [u64],
-    /// What.
+    /// Operations.
     pub ops: &'a [Op],
-    /// How unequally.
+    /// Spreads of the calls over the keys.
     pub skews: &'a [Skew],
-    /// By how many threads.
+    /// Numbers of threads.
     pub threads: &'a [usize],
 }
 
-/// A store that is asked one thing, and how it is given a turn.
+/// A case of a store, and a way to give it a turn.
 pub struct Keyed {
-    /// What is asked of it.
+    /// The store, the operation, the keys and the threads.
     pub case: Case,
     turn: Box<dyn FnMut(Plan, u32, Option<Watch>) -> Turn>,
 }
 
 impl Keyed {
-    /// Gives it a turn, in that round.
+    /// Gives it a turn in `round`.
     pub fn turn(&mut self, plan: Plan, round: u32) -> Round {
         (self.turn)(plan, round, None).round
     }
 
-    /// Gives it a turn that is watched. The flag says whether the threads had the processors
-    /// to themselves.
+    /// Gives it a turn that is watched. Returns the observations, and whether the threads had the
+    /// processors to themselves.
     pub fn watch(&mut self, plan: Plan, round: u32, watch: Watch) -> (Seen, bool) {
         let Turn { round, seen } = (self.turn)(plan, round, Some(watch));
         (seen, round.is_quiet())
@@ -57,7 +57,7 @@ impl fmt::Debug for Keyed {
     }
 }
 
-/// All cases, those next to each other that differ in the store only.
+/// Returns all cases. Those that differ only in the store are next to each other.
 #[must_use]
 pub fn all(wanted: Wanted<'_>) -> Vec<Keyed> {
     let mut cases = Vec::new();
@@ -81,7 +81,7 @@ fn collect<K: Key>(wanted: Wanted<'_>, cases: &mut Vec<Keyed>) {
     cases.append(&mut collected.all);
 }
 
-/// What a thread asks for, by the skew, the number of keys, and the thread.
+/// The keys that a thread asks for, by the skew, the number of keys, and the thread.
 type Sequences<K> = HashMap<(Skew, u64, usize), Arc<[K]>>;
 
 /// The keys that are asked for, drawn when they are first needed.
@@ -121,9 +121,9 @@ impl<K: Key> Visitor<K> for Cases<'_, K> {
     fn visit<S: Store<K> + 'static>(&mut self) {
         let Wanted { only, keys, ops, skews, threads, .. } = self.wanted;
         for (&keys, &op) in keys.iter().flat_map(|keys| ops.iter().map(move |op| (keys, op))) {
-            // The same for all that ask this of it.
+            // The same store for all cases with this operation and this number of keys.
             let kept: Rc<RefCell<Option<Full<S>>>> = Rc::default();
-            // What is new is asked for once.
+            // An insertion asks for each key once, so it has no spread.
             let skews = if op == Op::Insert { &[Skew::Uniform] } else { skews };
             let asked = skews.iter().filter(|skew| OPS.contains(&op) && S::takes(op, **skew));
             for &spread in asked {
@@ -157,8 +157,8 @@ impl<K: Key> Visitor<K> for Cases<'_, K> {
     }
 }
 
-/// No two cases of the same operation, keys and threads have the same. Some dozens, for
-/// as long as the program runs.
+/// Returns a name that no two cases of the same operation, keys and threads share. It is
+/// leaked; there are some dozens.
 fn full_name(store: &str, kind: &str, spread: Skew) -> &'static str {
     Box::leak(format!("{store}/{kind}/{spread}").into_boxed_str())
 }

@@ -16,7 +16,7 @@ use crate::round::{Plan, Round, scheduler};
 use crate::subject::Op;
 use crate::watch::{Seen, Sight, Watch};
 
-/// What the threads see of each other.
+/// The state that the threads share.
 struct Yard<S> {
     store: Mutex<Option<Arc<S>>>,
     barrier: Barrier,
@@ -25,12 +25,12 @@ struct Yard<S> {
     ready: AtomicUsize,
 }
 
-/// What one thread did.
+/// The work of one thread.
 #[derive(Default)]
 struct Laps {
     calls: u64,
     admitted: u64,
-    /// One for each filling.
+    /// The start and the end of each filling.
     times: Vec<(Instant, Instant)>,
     queued: Duration,
     sight: Option<Sight>,
@@ -42,8 +42,8 @@ impl Laps {
     }
 }
 
-/// Lets the threads insert `keys`, each a part of its own, into new stores. Making one,
-/// and taking it down, is not timed; that it grows is, if it does.
+/// Lets the threads insert `keys`, each a part of its own, into new stores. Creating and
+/// dropping a store is not timed; its growth is.
 ///
 /// # Panics
 ///
@@ -57,7 +57,7 @@ pub(super) fn run<K: Key, S: Store<K>>(keys: &[K], plan: Plan, watch: Option<Wat
         ready: AtomicUsize::new(0),
     };
     let cores = core_affinity::get_core_ids().filter(|_| plan.is_pinned).unwrap_or_default();
-    // A store is asked for several at once, and for all of them.
+    // A multiple of what one call asks for, so that every key of the part is asked for.
     let part = keys.len() / plan.threads / S::AT_ONCE * S::AT_ONCE;
     let mut laps: Vec<Laps> = thread::scope(|scope| {
         let running: Vec<_> = (0..plan.threads)
@@ -130,7 +130,7 @@ fn work<K: Key, S: Store<K>>(
         let store = yard.store.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let store = store.expect("there is a store before the start");
         settle_allocator();
-        // A thread that waits at a barrier is woken when others have long begun.
+        // Spins, because a thread that waits at a barrier wakes long after others have begun.
         yard.ready.fetch_add(1, Relaxed);
         let backoff = Backoff::new();
         while yard.ready.load(Relaxed) < filling * threads {
@@ -152,7 +152,7 @@ fn work<K: Key, S: Store<K>>(
     laps
 }
 
-/// Inserts all keys, and looks.
+/// Inserts all keys, and records observations in `sight`.
 fn watched<K: Key, S: Store<K>>(store: &S, keys: &[K], sight: &mut Sight) -> u64 {
     let (at, mut admitted) = (Cell::new(0), 0);
     let goes_on = || at.get() < keys.len();
@@ -164,19 +164,19 @@ fn watched<K: Key, S: Store<K>>(store: &S, keys: &[K], sight: &mut Sight) -> u64
     admitted
 }
 
-/// Has the allocator do now, before the time is taken, what it owes for others.
+/// Makes the allocator do work that is left over from earlier stores now, before the time is taken.
 ///
-/// The stores before this one were filled by threads as this, in many small pieces, and the
-/// main thread has freed them. glibc leaves such pieces in the arena that they are of, and puts
-/// them together when a thread of that arena asks for a large piece for the first time: of
-/// ten million pieces that takes it most of a second, which would be billed to whichever
-/// store is the first to grow.
+/// The stores before this one were filled by threads like this one, in many small pieces, and
+/// the main thread has freed them. glibc leaves such pieces in the arena that they came from, and
+/// merges them when a thread of that arena asks for a large piece for the first time. For ten
+/// million pieces that takes most of a second, which would be charged to whichever store is
+/// the first to grow.
 fn settle_allocator() {
     const LARGE: usize = 1 << 17;
     drop(black_box(Vec::<u8>::with_capacity(LARGE)));
 }
 
-/// Outside the lock goes what was there: taking down a store takes long.
+/// Replaces the store. The old one is dropped outside the lock, because that takes long.
 fn put<S>(yard: &Yard<S>, store: Option<Arc<S>>) {
     let before = {
         let mut place = yard.store.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,12 +3,12 @@
 use std::borrow::Borrow;
 use std::hash::Hash;
 
-/// A kind of key. A store keeps it as `Self`, and is asked by [`Asked`](Key::Asked).
+/// A kind of key. A store keeps it as `Self`, and looks it up by [`Asked`](Key::Asked).
 pub trait Key: Borrow<Self::Asked> + Clone + Eq + Hash + Send + Sync + 'static {
-    /// What a store is asked by.
+    /// The borrowed form that a store is asked with.
     type Asked: ToOwned<Owned = Self> + Eq + Hash + Send + Sync + ?Sized + 'static;
 
-    /// What reports call it.
+    /// The name in reports.
     const NAME: &'static str;
 
     /// The key with this index. No two have the same.
@@ -25,7 +25,7 @@ impl Key for u64 {
     }
 }
 
-/// 24 bytes, so that it is not kept in the place of its own pointer.
+/// 24 bytes, too long to be stored in place of its own pointer.
 impl Key for String {
     type Asked = str;
     const NAME: &'static str = "string";
@@ -35,9 +35,9 @@ impl Key for String {
     }
 }
 
-/// The index, with its bits all over the word: keys of neighbours have nothing in
-/// common, whatever a store does with them. Each step can be undone, so no two
-/// indices come to the same.
+/// Returns the index with its bits spread over the word, so that the keys of neighbours have
+/// nothing in common for any store. Each step can be undone, so no two indices give the
+/// same key.
 fn scattered(index: u64) -> u64 {
     let mut bits = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -9,7 +9,7 @@ use super::{Key, Skew, Store};
 use crate::subject::clocks::STEP;
 use crate::subject::{self, Limit, Op};
 
-/// One bucket for all: what a key that is asked for all the time can come to.
+/// One bucket for all keys: a bound on the speed of a key that is asked for all the time.
 pub(super) struct TokenBucket(sluicegate::TokenBucket<QuantaClock>);
 
 impl<K: Key> Store<K> for TokenBucket {
@@ -30,7 +30,7 @@ impl<K: Key> Store<K> for TokenBucket {
     }
 }
 
-/// A table, and a row of its own for batches of it.
+/// Defines a table, and a second row for batches of requests to it.
 macro_rules! key_table {
     ($Table:ident, $Batch:ident, $Hasher:ty, $Clock:ty, $clock:expr, $name:literal) => {
         key_table!(@ $Table, $Hasher, $Clock, $clock, $name);
@@ -54,7 +54,7 @@ macro_rules! key_table {
 
         impl<K: Key> Store<K> for $Table<K> {
             const NAME: &'static str = $name;
-            // Told how many keys there will be, it has places for nearly all.
+            // It is told the number of keys, so it has slots for nearly all.
             const HOMELESS: u64 = 20;
 
             fn new(limit: Limit, keys: u64) -> Self {
@@ -112,7 +112,7 @@ key_table!(
 
 macro_rules! keyed {
     ($Keyed:ident, $Hasher:ty, $name:literal) => {
-        /// It takes the keys as they come: room is made when it is needed.
+        /// A store that is not told the number of keys: it grows when it needs to.
         pub(super) struct $Keyed<K: Key>(sluicegate::Keyed<K, sluicegate::Buckets, $Hasher>);
 
         impl<K: Key> Store<K> for $Keyed<K> {
@@ -137,13 +137,13 @@ keyed!(KeyedFoldhash, Foldhash, "sluicegate/keyed_foldhash");
 
 macro_rules! hot_keys {
     ($Hot:ident, $name:literal, $homeless:literal, $Store:ty, $store:expr) => {
-        /// With seats for the keys that are asked for most.
+        /// A store with seats for the keys that are asked for most.
         pub(super) struct $Hot<K: Key>(sluicegate::HotKeys<$Store>);
 
         impl<K: Key> Store<K> for $Hot<K> {
             const NAME: &'static str = $name;
             const HOMELESS: u64 = $homeless;
-            // An eighth that is passed over, and up to a quarter in seats.
+            // An eighth may be left unused, and up to a quarter may be held in seats.
             const KEPT_BACK: f64 = 0.4;
 
             fn takes(op: Op, _: Skew) -> bool {

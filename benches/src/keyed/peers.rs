@@ -1,5 +1,5 @@
 //! The peers, each set up for its fastest way to ask for one permit of a key. None is told
-//! how many keys will come, but for a row that says so: `Keyed` is not told either.
+//! the number of keys to come, except by a row that says so: `Keyed` is not told either.
 
 use std::collections::HashMap;
 use std::hash::RandomState;
@@ -15,7 +15,7 @@ use governor::state::keyed::{DashMapStateStore, HashMapStateStore};
 use super::{Key, Skew, Store};
 use crate::subject::{Limit, Op};
 
-/// No store: what is left of the measurement itself.
+/// No store: the cost of the measurement itself.
 pub(super) struct Loop;
 
 impl<K: Key> Store<K> for Loop {
@@ -31,13 +31,13 @@ impl<K: Key> Store<K> for Loop {
 
     #[inline]
     fn try_one(&self, key: &K) -> bool {
-        // The key itself, and what it points to: a look-up reads it all.
+        // Reads the key and what it points to, because a look-up reads all of it.
         black_box(key).hash(&mut Read(0));
         true
     }
 }
 
-/// Takes what it is given, and does next to nothing with it.
+/// A hasher that reads its input, and does next to nothing with it.
 struct Read(u8);
 
 impl std::hash::Hasher for Read {
@@ -131,9 +131,9 @@ impl<K: Key> Store<K> for Quota<K> {
     }
 }
 
-/// A sketch: keys share counters, so it refuses more than it has to, the more so the
-/// more keys there are. It has none to insert, and counts by windows, which begin when
-/// they are first asked in.
+/// A sketch: keys share counters, so it refuses more than it has to, and the more keys
+/// there are, the more it refuses. It has no keys to insert. It counts by windows, which
+/// begin at the first request in them.
 pub(super) struct PingoraRate {
     rate: pingora_limits::rate::Rate,
     most: isize,

@@ -1,25 +1,25 @@
-//! The report of stores of keys: a table for each thing that is asked of as many keys.
+//! The report of stores of keys: a table for each operation and number of keys.
 
 use comfy_table::Table;
 
 use super::{BASELINE, Skew};
 use crate::report::{self, Line, Style};
 
-/// What the lines of one table have in common.
+/// The properties that all lines of one table share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topic<'a> {
-    /// What is asked.
+    /// The operation that is asked for.
     pub op: &'a str,
     /// The kind of key.
     pub key: &'static str,
-    /// How the calls are spread over the keys.
+    /// The spread of the calls over the keys.
     pub spread: Skew,
-    /// How many keys there are.
+    /// Number of keys.
     pub keys: u64,
 }
 
 impl<'a> Topic<'a> {
-    /// That of a line that has keys.
+    /// Returns the topic of a line, if the line has keys.
     #[must_use]
     pub fn of(line: &'a Line) -> Option<Topic<'a>> {
         let of_keys = line.of_keys?;
@@ -27,7 +27,7 @@ impl<'a> Topic<'a> {
         Some(Topic { op: &line.op, key, spread, keys })
     }
 
-    /// Those of `lines`, each once, in their order.
+    /// Returns the topics of `lines`, each once, in their order.
     #[must_use]
     pub fn all(lines: &'a [Line]) -> Vec<Topic<'a>> {
         let mut all: Vec<Topic<'a>> = Vec::new();
@@ -50,7 +50,7 @@ impl<'a> Topic<'a> {
     }
 }
 
-/// A number with its digits in threes.
+/// Formats a number with its digits in groups of three.
 #[must_use]
 pub fn grouped(number: u64) -> String {
     if number < 1_000 {
@@ -59,7 +59,7 @@ pub fn grouped(number: u64) -> String {
     format!("{},{:03}", grouped(number / 1_000), number % 1_000)
 }
 
-/// The lines of one topic, all numbers of threads side by side.
+/// Returns the lines of one topic as a table, all numbers of threads side by side.
 #[must_use]
 pub fn table(lines: &[Line], topic: Topic<'_>, threads: &[usize], style: Style) -> Table {
     let of_topic: Vec<&Line> = lines.iter().filter(|line| Topic::of(line) == Some(topic)).collect();

@@ -1,8 +1,8 @@
-//! Which keys are asked for, one after another.
+//! The keys that are asked for, in order.
 //!
-//! Drawn before anything is timed, and once for all stores: they are asked for the
-//! same keys in the same order. What is left in the timed part is to read the next
-//! one, which is what the row `loop` does and nothing else.
+//! They are drawn before anything is timed, and once for all stores: all are asked for the
+//! same keys in the same order. The timed part only has to read the next key, and
+//! the row `loop` shows what that costs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use serde::{Deserialize, Serialize};
 
 use super::Key;
 
-/// The shortest sequence: of a few keys, in no order that a branch predictor learns.
+/// The shortest sequence: even of a few keys, too long for a branch predictor to learn.
 const SHORTEST: usize = 1 << 16;
 
-/// The longest. Of ten million keys it has a third, on nearly all lines of memory that
-/// a dense store has, and on more than a cache holds of the others.
+/// The longest. It has a third of ten million keys. In a dense store these are on nearly all
+/// lines of memory, and in any other on more lines than a cache holds.
 const LONGEST: usize = 1 << 22;
 
-/// What the exponent is where the kth key is asked for 1 / k^s times as often as the first.
+/// Exponent s of the distribution in which the kth key has a weight of 1 / k^s.
 const ZIPF: f64 = 0.99;
 
 /// The share of calls for the one hot key.
 const HOT: f64 = 0.95;
 
-/// How the calls are spread over the keys.
+/// The spread of the calls over the keys.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ValueEnum,
 )]
@@ -43,7 +43,7 @@ pub enum Skew {
 }
 
 impl Skew {
-    /// As an argument is written, and as reports call it.
+    /// Returns the name, both in arguments and in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,12 +53,12 @@ impl Skew {
         }
     }
 
-    /// What part of all calls is for the key that is asked for most, or a little more.
+    /// Estimates the share of calls for the key that is asked for most, rounded up a little.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "it is an estimate")]
     pub fn share(self, keys: u64) -> f64 {
         match self {
-            // A sequence has each key twice, on the average: some of them ten times.
+            // A sequence has each key twice on average, and some of them ten times.
             Skew::Uniform => 5.0 / keys as f64,
             // The sum of 1 / k^0.99 is more than that of 1 / k.
             Skew::Zipf => 1.0 / (keys as f64).ln().max(1.0),
@@ -73,7 +73,7 @@ impl fmt::Display for Skew {
     }
 }
 
-/// What one thread asks for: a power of two of keys, over and over.
+/// Returns the keys that one thread asks for, over and over. Their number is a power of two.
 ///
 /// # Panics
 ///

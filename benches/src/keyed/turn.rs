@@ -14,23 +14,23 @@ use crate::round::{Plan, Round, crew, scheduler};
 use crate::subject::Op;
 use crate::watch::{Seen, Sight, Watch};
 
-/// Calls between two looks at the flag that ends a turn. A sequence has a multiple of
-/// it, and it is one of what any store is asked at once.
+/// Calls between two checks of the flag that ends a turn. The length of a sequence is a multiple
+/// of it, and it is a multiple of the keys that any store is asked for in one call.
 const BATCH: usize = 256;
 
-/// More keys than any store is asked for between two looks at the flag in a turn that is watched.
-/// A power of two, which a sequence has a multiple of.
+/// More keys than any store is asked for between two checks of the flag in a turn that is watched.
+/// A power of two, of which the length of a sequence is a multiple.
 const STRIDE: usize = 1 << 12;
 
-/// The most calls of each thread before the turn: what a cache holds is in it.
+/// The most calls of each thread before the turn: enough to fill a cache.
 const WARM_UP: usize = 1 << 17;
 
-/// So many keys are inserted anew for every round: then it is not the luck of one
-/// layout that all rounds share. More would take longer than the rounds.
+/// Up to this many keys are inserted anew for every round, so that the rounds do not all share
+/// the luck of one layout. Inserting more would take longer than the rounds.
 const RENEWED: u64 = 1 << 17;
 
-/// Calls in a second that no store comes to: it is replaced before a turn in which one key
-/// might spend what is left of its burst.
+/// More calls per second than any store can do. A store is replaced before a turn in which one
+/// key might spend the rest of its burst.
 const FASTEST: f64 = 1e8;
 
 /// A store with all its keys, which is kept from one turn to the next.
@@ -39,21 +39,21 @@ pub struct Full<S> {
     life: Life,
     keys: u64,
     round: u32,
-    /// Calls for the key that is asked for most, about.
+    /// Approximate number of calls for the key that is asked for most.
     spent: f64,
     admitted: u64,
-    /// Of those, what no turn has reported.
+    /// Admissions that no turn has reported.
     unreported: u64,
-    /// Keys that found no place, and are refused whenever they are asked for.
+    /// Keys that found no slot, so that all requests for them are refused.
     homeless: u64,
 }
 
 impl<S> Full<S> {
-    /// One that was asked once for each of `keys`.
+    /// Creates a store, and asks it once for each of `keys` keys.
     ///
     /// # Panics
     ///
-    /// If it refuses more than a few of those that are always admitted.
+    /// If it refuses more than a few keys for an operation that admits them.
     #[must_use]
     pub fn new<K: Key>(op: Op, keys: u64, round: u32) -> Full<S>
     where
@@ -62,7 +62,7 @@ impl<S> Full<S> {
         let life = Life::begin();
         let store = CachePadded::new(S::new(limit(op), keys));
         let admitted = (0..keys).map(|index| u64::from(store.try_one(&K::at(index)))).sum();
-        // Where one permit is all there is, keys that share a counter have one for all.
+        // If one permit is the whole limit, keys that share a counter share that permit.
         let is_right = op == Op::Deny || are_all::<K, S>(admitted, keys);
         assert!(is_right, "{} admitted {admitted} of {keys}", S::NAME);
         let homeless = keys - admitted;
@@ -74,7 +74,7 @@ impl<S> Full<S> {
         &self.store
     }
 
-    /// Whether it can go on in that round.
+    /// Returns whether the store can be used for another turn in `round`.
     #[expect(clippy::cast_precision_loss, reason = "it is an estimate")]
     fn lasts<K: Key>(&self, task: Task<'_, K>, plan: Plan, round: u32) -> bool
     where
@@ -85,8 +85,8 @@ impl<S> Full<S> {
         (self.keys > RENEWED || self.round == round) && (task.op != Op::Allow || !is_spent)
     }
 
-    /// The most that may have been admitted since it was made, all keys together. Each
-    /// is asked from the start, and is granted whole permits.
+    /// Returns the most permits that may have been granted since it was created, for all keys
+    /// together. Each key is asked from the start, and is granted whole permits.
     fn bound(&self, op: Op) -> u64 {
         let limit = limit(op);
         let earned = self.life.elapsed().as_nanos() * u128::from(limit.permits);
@@ -107,7 +107,7 @@ impl<S> fmt::Debug for Full<S> {
     }
 }
 
-/// What one thread did.
+/// The work of one thread.
 struct Lap {
     calls: u64,
     admitted: u64,
@@ -122,23 +122,23 @@ struct Lap {
 /// The result of a turn.
 #[derive(Debug)]
 pub struct Turn {
-    /// How many calls there were, and what they cost. In a turn that is watched, with what
-    /// watching them costs.
+    /// The number of calls and their cost. In a turn that is watched, this includes the cost of
+    /// watching.
     pub round: Round,
-    /// The purpose that it was watched for, if any.
+    /// The observations, if the turn was watched.
     pub seen: Seen,
 }
 
-/// What a turn is about.
+/// The task of a turn.
 #[derive(Debug)]
 pub struct Task<'a, K> {
-    /// What is asked.
+    /// The operation that is asked for.
     pub op: Op,
-    /// Of how many keys.
+    /// Number of keys.
     pub keys: u64,
-    /// How unequally.
+    /// Spread of the calls over the keys.
     pub skew: Skew,
-    /// In which order, by each thread.
+    /// Keys of each thread, in the order in which it asks for them.
     pub sequences: &'a [Arc<[K]>],
 }
 
@@ -153,8 +153,8 @@ impl<K> Copy for Task<'_, K> {}
 /// Asks the store in `kept`, or a new one if that is of another round, for the keys of
 /// `sequences`, one for each thread.
 ///
-/// Permits that are admitted in a turn that is watched are reported by the next one of the same store that
-/// is not.
+/// Permits that are admitted in a turn that is watched are reported by the next turn of the same
+/// store that is not watched.
 ///
 /// # Panics
 ///
@@ -169,14 +169,14 @@ pub fn run<K: Key, S: Store<K>>(
 ) -> Turn {
     let Task { op, keys, skew, sequences } = task;
     if kept.as_ref().is_some_and(|full| !full.lasts::<K>(task, plan, round)) {
-        // First, so that there is memory for one only.
+        // Drops the old store first, so that only one takes memory.
         *kept = None;
     }
     let full = kept.get_or_insert_with(|| Full::new::<K>(op, keys, round));
     let store = &*full.store;
     let prepare = |thread: usize| {
         let keys = &*sequences[thread];
-        // Elsewhere in each round.
+        // Starts at a different key in each round.
         let first = (round as usize).wrapping_mul(0x9e37_79b9 * BATCH) & (keys.len() - 1);
         let warm_up = WARM_UP.min(full.keys.next_power_of_two() as usize).max(BATCH);
         let warm_up_admitted = calls(store, &keys[..warm_up]);
@@ -203,7 +203,7 @@ pub fn run<K: Key, S: Store<K>>(
     match op {
         Op::Allow => {
             let homeless = full.homeless;
-            // They are the last that came, which are never the ones asked for most.
+            // Keys without a slot are among the last inserted, which are not the most asked for.
             let is_right =
                 if homeless == 0 { admitted == made } else { admitted * 100 >= made * 99 };
             assert!(is_right, "{} admitted {admitted} of {made}, {homeless} homeless", S::NAME);
@@ -234,7 +234,8 @@ pub fn run<K: Key, S: Store<K>>(
     Turn { round, seen }
 }
 
-/// Calls until the turn is over, and looks: how many, and how many were admitted.
+/// Calls until the turn is over, and records observations. Returns the number of calls, and of
+/// those admitted.
 fn watched<K: Key, S: Store<K>>(
     store: &S,
     keys: &[K],
@@ -242,8 +243,7 @@ fn watched<K: Key, S: Store<K>>(
     is_over: &AtomicBool,
     sight: &mut Sight,
 ) -> (u64, u64) {
-    // A sequence has a multiple of what is asked for between two looks at the flag, and so it
-    // begins at one.
+    // Begins at a multiple of the stride, of which the length of a sequence is a multiple.
     let (mut made, mut admitted, mut at) = (0, 0, first & !(STRIDE - 1));
     sight.lap(
         || !is_over.load(Relaxed),
@@ -257,7 +257,7 @@ fn watched<K: Key, S: Store<K>>(
     (made, admitted)
 }
 
-/// Calls until the turn is over, if that is not before the first: how many, and how many were
+/// Calls until the turn is over, and at least once. Returns the number of calls, and of those
 /// admitted.
 fn lap<K: Key, S: Store<K>>(
     store: &S,
@@ -276,8 +276,8 @@ fn lap<K: Key, S: Store<K>>(
     }
 }
 
-/// Asks for a permit of each of `keys`; how many were granted. Those that are left over
-/// where the store is asked for several at once are not asked for.
+/// Asks for a permit of each of `keys`, and returns the number granted. If the store is asked for
+/// several keys at once, keys that do not fill a last call are left out.
 ///
 /// The store is hidden from the compiler at every call, as limiters without keys are.
 #[inline(never)]
@@ -323,7 +323,7 @@ mod tests {
         visit_all::<String>(&mut TwoRounds(Op::Deny));
     }
 
-    /// Admits all calls for one in 512 of the keys, and more for no other than its first.
+    /// Admits all calls for one in 512 of the keys, and for every other key only the first.
     #[derive(Default)]
     struct Generous(std::sync::Mutex<std::collections::HashSet<u64>>);
 
@@ -347,12 +347,12 @@ mod tests {
         let task = Task { op: Op::Deny, keys: KEYS, skew: Skew::Uniform, sequences };
         let mut kept: Option<Full<Generous>> = None;
         let first = run(&mut kept, task, plan, 1, None).round;
-        // What is admitted while it is watched is in the next.
+        // The next turn reports what was admitted while this one was watched.
         let watched = run(&mut kept, task, plan, 1, Some(Watch::Calls)).round;
         let second = run(&mut kept, task, plan, 1, None).round;
         assert!(second.admitted > watched.admitted && watched.admitted > 0);
         let rounds = [first, second];
-        // One of each key.
+        // One permit for each key.
         assert_eq!(rounds[0].bound, KEYS);
         let admitted = rounds[0].admitted + rounds[1].admitted;
         assert!(admitted > KEYS, "{admitted}");

@@ -1,4 +1,4 @@
-//! Which limiters are drawn together.
+//! Groups of limiters that are drawn together.
 
 use crate::plot::axis::Scale;
 use crate::report::Line;
@@ -26,11 +26,11 @@ impl Group {
         Group::Logs,
     ];
 
-    /// Those that spend from lines of each thread's own.
+    /// Limiters whose threads each spend from a cache line of their own.
     const SPREAD: [&str; 3] =
         ["sluicegate/sharded", "sluicegate/sharded_coarse", "sluicegate/lease"];
 
-    /// What they are drawn beside, and a clock that they do not always read.
+    /// The limiters that they are drawn beside, and a clock that they do not always read.
     const NOT_SPREAD: [&str; 4] =
         ["clock/quanta", "sluicegate/token_bucket", "governor", "governor_upkeep"];
 
@@ -46,16 +46,16 @@ impl Group {
         }
     }
 
-    /// How its throughputs are laid out: far apart, of those that share a line and those
-    /// that do not.
+    /// Returns the scale of its throughputs. Those of limiters that share a line and of limiters
+    /// that do not are far apart.
     pub(super) fn scale(self) -> Scale {
         if self == Group::Spread { Scale::Log } else { Scale::Linear }
     }
 
-    /// Whom a limiter is compared with says what clock it has; if that is a log, it
-    /// counts a window, and its name says what kind. The log itself is drawn with
-    /// all of those, and the bare measurement with none: it would be all there is
-    /// room for.
+    /// Returns whether the limiter of `line` is drawn in this group. Its baseline tells which clock
+    /// it reads; if the baseline is a log, the limiter counts a window, and its name tells the
+    /// kind. The log itself is drawn with all of those. The bare measurement is in no group: it
+    /// would dwarf all other figures.
     fn has(self, line: &Line) -> bool {
         let is_called = |part: &str| line.limiter.contains(part);
         let of_windows = [Group::Windows, Group::Sliding, Group::Logs];
@@ -85,7 +85,7 @@ impl Group {
             let lines: Vec<&Line> = lines.iter().copied().filter(|line| group.has(line)).collect();
             (group, lines)
         };
-        // Where none is spread there is nothing to compare with.
+        // Without a limiter that is spread over cores there is nothing to compare.
         let is_there = |(group, lines): &(Group, Vec<&Line>)| match group {
             Group::Spread => lines.iter().any(|line| Group::SPREAD.contains(&line.limiter)),
             _ => !lines.is_empty(),

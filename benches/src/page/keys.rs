@@ -45,7 +45,7 @@ pub(super) fn section(lines: &[Line], threads: &[usize]) -> Markup {
     }
 }
 
-/// Whether two differ in the number of keys only.
+/// Returns whether two topics differ at most in the number of keys.
 fn is_drawn_with(one: Topic<'_>, other: Topic<'_>) -> bool {
     Topic { keys: other.keys, ..one } == other
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::plot::Side;
 use crate::report::Line;
 
-/// What each limiter admitted beyond its bound.
+/// Returns a table of the permits that each limiter admitted beyond its bound.
 pub(super) fn excess<'a>(lines: impl Iterator<Item = &'a Line>) -> Markup {
     let limiters = lines.filter(|line| Side::of(line.limiter) != Side::Clock);
     // In the order of the lines.
@@ -43,7 +43,7 @@ pub(super) fn excess<'a>(lines: impl Iterator<Item = &'a Line>) -> Markup {
     }
 }
 
-/// The longest calls, and how evenly the threads got on, of each line that was watched.
+/// Returns a table of the longest calls and the fairness of each line that was watched.
 pub(super) fn worst(lines: &[Line], keyed: &[Line]) -> Markup {
     let micros = |nanos: f64| format!("{:.1}", nanos / 1e3);
     let share = |ratio: f64| format!("{ratio:.2}");
@@ -75,7 +75,7 @@ pub(super) fn worst(lines: &[Line], keyed: &[Line]) -> Markup {
     }
 }
 
-/// Every line.
+/// Returns a table of every line.
 pub(super) fn figures(lines: &[Line], keyed: &[Line]) -> Markup {
     let nanos = |figure: f64| format!("{figure:.1}");
     html! {
@@ -114,13 +114,13 @@ pub(super) fn figures(lines: &[Line], keyed: &[Line]) -> Markup {
     }
 }
 
-/// A number with its digits in threes.
+/// Formats a number with its digits in groups of three.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            // A space that no line is broken at.
+            // A space at which no line breaks.
             grouped.push('\u{202f}');
         }
         grouped.push(digit);

@@ -1,4 +1,4 @@
-//! The page is whole, needs nothing else, and says what it is told as it is told.
+//! The page is complete, loads nothing else, and escapes the text that it is given.
 
 use super::*;
 use crate::keyed::Skew;
@@ -46,7 +46,7 @@ fn page_of(lines: &[Line], machine: &str) -> String {
     page.html()
 }
 
-/// The names of the elements that are open after `text`, which none should be.
+/// Returns the names of the elements that are open after `text`, which should be none.
 ///
 /// # Panics
 ///
@@ -74,7 +74,7 @@ fn every_element_is_closed() {
 #[test]
 fn nothing_is_loaded() {
     let lines = [line("sluicegate/gcra", Op::Allow, 1)];
-    // The name of a vocabulary, which nobody loads.
+    // The name of a vocabulary, which browsers do not load.
     let page = page_of(&lines, "a machine").replace("http://www.w3.org/2000/svg", "");
     for link in ["http:", "https:", "src=", "<link", "<script", "@import", "url("] {
         assert!(!page.contains(link), "{link}");
@@ -143,7 +143,7 @@ fn limiters_of_keys_are_drawn_against_the_number_of_keys() {
     let page = page.html();
     assert_eq!(open_elements(&page), Vec::<&str>::new());
     let count = |text: &str| page.lines().filter(|line| *line == text).count();
-    // One of each plot: two spreads, and one and two threads, of which nobody is in the second.
+    // One of each plot: two spreads, and one and two threads, of which the second has no store.
     assert_eq!((count("1,000 keys"), count("100,000 keys"), count("governor/dashmap")), (2, 1, 2));
     assert!(!page_of(&[line("governor", Op::Allow, 1)], "").contains("id=\"keys\""));
 }

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 
-/// How figures are laid out on an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// From 0 on.
+    /// Starts at 0.
     Linear,
     /// Equal ratios are equally far apart.
     Log,
@@ -21,10 +21,10 @@ pub(crate) struct Axis {
     high: f64,
 }
 
-/// The least that a logarithm is taken of: a timer has no smaller step.
+/// The smallest figure on a logarithmic axis: a timer has no smaller step.
 const LEAST: f64 = 0.01;
 
-/// What is left free above the greatest figure.
+/// Factor that leaves some space above the greatest figure.
 const ROOM: f64 = 1.06;
 
 impl Axis {
@@ -43,7 +43,7 @@ impl Axis {
         }
     }
 
-    /// Where a figure is.
+    /// Returns the position of a figure on the axis.
     pub(crate) fn height(self, figure: f64) -> f64 {
         match self.scale {
             Scale::Linear => figure,
@@ -51,7 +51,7 @@ impl Axis {
         }
     }
 
-    /// As plotters wants it, marked at round figures.
+    /// Returns the axis in the form that plotters needs, marked at round figures.
     pub(crate) fn marked(self) -> Marked {
         let figures = match self.scale {
             Scale::Linear => steps(self.high),
@@ -61,7 +61,7 @@ impl Axis {
         Marked { range: self.height(self.low)..self.height(self.high), marks }
     }
 
-    /// The figure that is at `height`.
+    /// Returns the figure at the position `height`.
     pub(crate) fn figure(self, height: f64) -> f64 {
         match self.scale {
             Scale::Linear => height,
@@ -70,8 +70,8 @@ impl Axis {
     }
 }
 
-/// A range with its marks. (plotters' own axes choose marks themselves, and on a
-/// logarithmic one nothing between the powers of ten.)
+/// A range with its marks. (plotters' own axes choose marks themselves, and a
+/// logarithmic one has none between the powers of ten.)
 #[derive(Clone, Debug)]
 pub(crate) struct Marked {
     range: Range<f64>,
@@ -79,14 +79,14 @@ pub(crate) struct Marked {
 }
 
 impl Marked {
-    /// So many places, each marked, with room beside the outer ones.
+    /// Returns a range of `count` places, each marked, with space beside the outer ones.
     #[expect(clippy::cast_precision_loss, reason = "they are few")]
     pub(crate) fn places(count: usize) -> Marked {
         let range = -0.2..count as f64 - 0.8;
         Marked { range, marks: (0..count).map(|place| place as f64).collect() }
     }
 
-    /// So many rows from above, without marks.
+    /// Returns a range of `count` rows from the top, without marks.
     #[expect(clippy::cast_precision_loss, reason = "they are few")]
     pub(crate) fn rows(count: usize) -> Marked {
         Marked { range: count as f64..0.0, marks: Vec::new() }
@@ -117,7 +117,7 @@ impl From<Marked> for Range<f64> {
     }
 }
 
-/// A figure in as many digits as it needs.
+/// Formats a figure with as many digits as it needs.
 pub(crate) fn label(figure: f64) -> String {
     let short = |figure: f64| format!("{}", (figure * 100.0).round() / 100.0);
     match figure {

@@ -20,7 +20,7 @@ impl Ink {
         Ink { light: rgb(light), dark: rgb(dark) }
     }
 
-    /// What to draw with.
+    /// Returns the colour to draw with.
     pub(crate) const fn color(self) -> RGBColor {
         self.light
     }
@@ -33,10 +33,10 @@ const fn rgb(hex: u32) -> RGBColor {
 /// Text and axes.
 pub(crate) const TEXT: Ink = Ink::new(0x3d_444d, 0xb8_c0ca);
 
-/// Lines to read a figure by, and from a point to its name.
+/// Lines that lead from a figure to the axis, and from a point to its name.
 pub(crate) const GRID: Ink = Ink::new(0xe1_e4e8, 0x30_363d);
 
-/// What is no limiter.
+/// Bare clocks and the measurement alone.
 pub(crate) const CLOCK: Ink = Ink::new(0x8b_949e, 0x7d_8590);
 
 /// The page behind a hollow mark.
@@ -81,7 +81,7 @@ pub(crate) fn dark_rules() -> String {
     rules
 }
 
-/// As the plots write it.
+/// Formats a colour as the plots write it.
 fn hex(RGBColor(red, green, blue): RGBColor) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
 }

@@ -15,7 +15,7 @@ const NAMES: u32 = 180;
 /// The least between the middles of two names.
 const GAP: i32 = TEXT_SIZE as i32 + 3;
 
-/// How far limiters are moved apart at one number of threads, so that their bars
+/// The distance between limiters at one number of threads, so that their bars
 /// do not hide each other.
 const STEP: f64 = 0.02;
 
@@ -28,8 +28,8 @@ pub struct Series<'a> {
     pub points: Vec<(usize, Spread)>,
 }
 
-/// Draws `series` above the `places`, which are labels; each figure with a bar from the least to the
-/// most. What the figures are is for the page to say.
+/// Draws `series` above the `places`, which are labels; each figure has a bar from the least to
+/// the most. The page explains what the figures are.
 ///
 /// # Panics
 ///
@@ -111,7 +111,7 @@ fn draw_on<'a>(
     Ok(())
 }
 
-/// What is written at a place that is marked.
+/// Returns the label at a marked place.
 fn label_at(labels: &[String], place: f64) -> String {
     labels.get(place.round().max(0.0) as usize).cloned().unwrap_or_default()
 }

@@ -53,7 +53,7 @@ fn draw_on<'a>(root: &super::Area<'a>, rows: &[(&str, Latency)]) -> super::Drawn
 
     let area = chart.plotting_area();
     for (index, (limiter, latency)) in rows.iter().enumerate() {
-        // Each has its name beside it, so the colour has only to say whose it is.
+        // Each limiter has its name beside it, so the colour has only to show its side.
         let side = Side::of(limiter);
         let ink = side.ink(0);
         let color = ink.color();
@@ -73,7 +73,7 @@ fn draw_on<'a>(root: &super::Area<'a>, rows: &[(&str, Latency)]) -> super::Drawn
     Ok(())
 }
 
-/// A time in the unit that it is short in.
+/// Formats a time in the unit that gives the shortest number.
 fn time(nanos: f64) -> String {
     let (figure, unit) = match nanos.round() {
         nanos if nanos >= 1e6 => (nanos / 1e6, "ms"),

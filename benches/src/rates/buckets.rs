@@ -18,17 +18,17 @@ pub trait Bucket: Sized {
     #[must_use]
     fn burst(rate: Nominal) -> Option<u64>;
 
-    /// One of that burst.
+    /// Creates a limiter with that burst.
     #[must_use]
     fn new(rate: Nominal) -> Option<Self>;
 
     /// Moves the clock.
     fn advance(&mut self, by: Duration);
 
-    /// Takes `permits`, or none; whether it took them.
+    /// Takes `permits`, or none. Returns true if it took them.
     fn take(&mut self, permits: u64) -> bool;
 
-    /// Takes all there are; how many there were.
+    /// Takes all permits there are, and returns their number.
     fn take_all(&mut self) -> u64 {
         (0..=32).rev().map(|bit| 1 << bit).filter(|&permits| self.take(permits)).sum()
     }
@@ -58,7 +58,7 @@ impl Bucket for Ours {
     }
 
     fn take_all(&mut self) -> u64 {
-        // Not `drain`, which would take the part of a permit too.
+        // Not `drain`, which would also take the fraction of a permit.
         self.0.try_acquire_up_to(u64::MAX).map_or(0, |grant| grant.permits())
     }
 }
@@ -163,7 +163,7 @@ impl Bucket for Ratelimit {
     }
 }
 
-/// ratelock, which knows whole permits per second only.
+/// ratelock, which supports only whole permits per second.
 pub struct Ratelock {
     limiter: ratelock::RateLimiter<Hand>,
     clock: Hand,
@@ -196,8 +196,8 @@ impl Bucket for Ratelock {
     }
 }
 
-/// What quota keeps between two permits, by the rule in its source: the interval
-/// rounded up to whole nanoseconds. Its clock cannot be moved by hand.
+/// Returns the spacing of quota's permits, by the rule in its source: the interval rounded
+/// up to whole nanoseconds. Its clock cannot be moved by hand.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "its rates are floating-point")]
 pub fn quota_spacing_nanos(rate: Nominal) -> f64 {

@@ -43,7 +43,7 @@ pub fn tables(lines: &[Line], style: Style) -> String {
     tables.concat()
 }
 
-/// How a table is drawn.
+/// The style of a table.
 #[derive(Clone, Copy, Debug)]
 pub enum Style {
     /// For a terminal.
@@ -52,8 +52,8 @@ pub enum Style {
     Markdown,
 }
 
-/// The lines of one operation and thread count as a table; `all` are those of the others,
-/// too.
+/// Returns the lines of one operation and thread count as a table; `all` are the lines of all
+/// operations and thread counts.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "they are shown to two digits")]
 pub fn table(lines: &[&Line], all: &[Line], style: Style) -> Table {

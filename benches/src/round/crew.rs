@@ -9,12 +9,12 @@ use crossbeam_utils::CachePadded;
 use super::{Plan, WARM_UP, calls, calls_for};
 use crate::subject::{Limit, Op, Subject};
 
-/// What one thread asks for, call after call.
+/// The request that one thread makes, call after call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// One permit.
     One,
-    /// That many at once, which are not there.
+    /// That many permits at once, which are not there.
     Many(u64),
     /// One permit, so that the others have company. Its calls are not counted.
     Company,
@@ -29,7 +29,7 @@ impl Role {
         }
     }
 
-    /// Makes `count` calls; how many permits were granted.
+    /// Makes `count` calls, and returns the number of permits granted.
     pub(crate) fn calls<S: Subject>(self, subject: &S, own: &mut S::Own<'_>, count: u64) -> u64 {
         match self {
             Role::One | Role::Company => calls(subject, own, count),
@@ -38,13 +38,13 @@ impl Role {
     }
 }
 
-/// What the threads of a round came to.
+/// The results of the threads of a round.
 pub(crate) struct Crew<T> {
-    /// What each thread's work returned.
+    /// Return values of the threads' work.
     pub(crate) done: Vec<T>,
     /// Calls that were made before it, to warm up.
     pub(crate) warm_up_calls: u64,
-    /// How many of those were admitted.
+    /// Permits granted to those calls.
     pub(crate) warm_up_admitted: u64,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn together<S: Subject, T: Send>(
     let mut warm_up_calls = WARM_UP * plan.threads as u64;
     let mut before = 0;
     if op == Op::Beside {
-        // What is gone before anybody asks for the whole.
+        // Spends some of the burst before any thread asks for the whole.
         warm_up_calls += WARM_UP;
         before = calls(subject, &mut subject.own(), WARM_UP);
     }
@@ -77,14 +77,14 @@ pub(crate) fn together<S: Subject, T: Send>(
 }
 
 /// Lets `plan.threads` threads, numbered from 0, `prepare` and then `work`, all at the
-/// same time, until the flag is raised after `plan.time`. What each `work` returned.
+/// same time, until the flag is raised after `plan.time`. Returns the results of `work`.
 pub(crate) fn start<P, T: Send>(
     plan: Plan,
     prepare: impl Fn(usize) -> P + Sync,
     work: impl Fn(P, &AtomicBool) -> T + Sync,
 ) -> Vec<T> {
     let cores = core_affinity::get_core_ids().filter(|_| plan.is_pinned).unwrap_or_default();
-    // What the threads share is on lines of its own.
+    // The state that the threads share is on cache lines of its own.
     let is_over = CachePadded::new(AtomicBool::new(false));
     let barrier = CachePadded::new(Barrier::new(plan.threads + 1));
     thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! Bare clocks, as limiters that admit everything: what is left of a limiter's
-//! time if the limiter costs nothing.
+//! Bare clocks, as limiters that admit everything: the time that remains if a limiter
+//! costs nothing.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ macro_rules! clock {
     };
 }
 
-/// No clock: what is left of the measurement itself.
+/// No clock: the cost of the measurement itself.
 struct NoClock;
 
 impl Clock for NoClock {

@@ -11,18 +11,18 @@ const PERMITS: u64 = 1_000;
 
 pub(super) struct Leased(Sharded<QuantaClock>);
 
-/// What a thread holds, and where it takes more.
+/// The lease of a thread, and the limiter that it takes another from.
 pub(super) struct Holder<'a> {
     limiter: &'a Sharded<QuantaClock>,
     lease: Option<Lease<'a>>,
 }
 
 impl Holder<'_> {
-    /// Spends a permit of a new lease, in the place of the one that is used up.
+    /// Spends a permit of a new lease, which replaces the one that is used up.
     #[cold]
     #[inline(never)]
     fn spend_of_another(&mut self) -> bool {
-        // The old one ends first: its room is what the new one can have.
+        // The old lease ends first, so that the new one can have its reserved capacity.
         self.lease = None;
         self.lease = self.limiter.lease(PERMITS).ok();
         self.lease.as_mut().is_some_and(|lease| lease.spend(1))
@@ -33,8 +33,8 @@ impl Subject for Leased {
     const NAME: &'static str = "sluicegate/lease";
     const BASELINE: &'static str = "governor";
 
-    /// Not [`Op::Beside`]: what others hold is not to be had, so nobody ever has the
-    /// rest of a burst.
+    /// Without [`Op::Beside`]: permits in the leases of others are not available, so no thread
+    /// ever has the rest of a burst.
     const OPS: &'static [Op] = &[Op::Allow, Op::Full, Op::Deny, Op::Edge];
 
     type Own<'a> = Holder<'a>;

@@ -1,8 +1,8 @@
 //! The windows of this project.
 //!
-//! All are set to what the windows of others are set to, so that a log has room
+//! All are set to the limits of the peers' windows, so that a log has room
 //! for the admissions of a window. `sliding_window_1s` is the sliding window with
-//! a window of a second, where a slot lasts for hundreds of thousands of calls
+//! a window of a second, in which a slot lasts for hundreds of thousands of calls
 //! instead of hundreds.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ use sluicegate::{
 use super::windows::{bound, window, window_of_seconds};
 use super::{Limit, Op, Subject, shared};
 
-/// The slots that a sliding window has unless it is told otherwise.
+/// The default number of slots of a sliding window.
 const SLOTS: u32 = SlidingWindow::SLOTS;
 
 fn rate(limit: Limit) -> Rate {
@@ -91,7 +91,7 @@ window!(
 );
 
 window!(Multi, MultiWindow<QuantaClock>, "sluicegate/multi_window_3", window, |rate| {
-    // The longer ones never refuse what the shortest admits.
+    // The longer windows never refuse what the shortest admits.
     let longer = |times: u32| {
         Rate::new(rate.permits() * u64::from(times), rate.period() * times).expect("it is in range")
     };

@@ -145,8 +145,8 @@ limiter!(
     }
 );
 
-/// More permits, for limiters that grant them faster than a single word can: others would
-/// soon be at the end of theirs.
+/// Returns a limit of more permits, for limiters that grant them faster than a single word
+/// can: with the usual limit they would soon come to the end of their burst.
 pub(super) fn with_more(op: Op) -> Limit {
     let limit = op.limit();
     match op {
@@ -156,8 +156,8 @@ pub(super) fn with_more(op: Op) -> Limit {
     }
 }
 
-/// The same rates in periods of a millisecond, for limiters that refill by the
-/// period. The slow ones need none.
+/// Returns the same rate in periods of a millisecond, for limiters that refill by the
+/// period. The slow rates stay as they are.
 pub(super) fn by_the_millisecond(op: Op) -> Limit {
     let limit = op.limit();
     if matches!(op, Op::Deny | Op::Beside) {

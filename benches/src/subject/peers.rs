@@ -24,7 +24,7 @@ macro_rules! governor {
             fn new(limit: Limit) -> $Governor {
                 let permits = u32::try_from(limit.permits).expect("rates here fit 32 bits");
                 let burst = u32::try_from(limit.burst).expect("bursts here fit 32 bits");
-                // As its `per_second` does: the interval in whole nanoseconds.
+                // As its `per_second` does, with the interval in whole nanoseconds.
                 let quota = governor::Quota::with_period(limit.period / permits)
                     .expect("no period here is 0")
                     .allow_burst(NonZeroU32::new(burst).expect("no burst here is 0"));
@@ -143,7 +143,7 @@ impl Subject for Ratelock {
     }
 }
 
-/// Keyed only: one key. Its `check` is a plain function, no future.
+/// Keyed only: one key. Its `check` is a plain function, not a future.
 pub(super) struct TokioRateLimit(tokio_rate_limit::RateLimiter);
 
 impl Subject for TokioRateLimit {
@@ -217,7 +217,7 @@ macro_rules! leaky_bucket {
 
 leaky_bucket!(LeakyBucket, "leaky-bucket", true);
 
-/// The limits of those that know only permits per second, and no less than one.
+/// Returns a limit for limiters that support only permits per second, and at least one.
 fn by_the_second(op: Op) -> Limit {
     match op {
         Op::Deny => Limit::new(1, Duration::from_secs(1), 1),

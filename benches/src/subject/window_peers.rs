@@ -2,11 +2,11 @@
 //! permit.
 //!
 //! tower-resilience has no function that asks for a permit: its limiter is private
-//! to a tower service. So what is timed is a call of that service, with a service
-//! inside that does nothing: the boxed future that the call returns is polled once,
+//! to a tower service. So the timed call is one of that service, around an inner service
+//! that does nothing: the boxed future that the call returns is polled once,
 //! with a waker that does nothing, under no runtime. With a timeout of 0 that poll
 //! always has the answer. Its other mode asks in `poll_ready`, without a box, but a
-//! denial there starts a timer of tokio, which has to have a runtime.
+//! denial there starts a timer of tokio, which needs a runtime.
 //!
 //! trypema has such a function, `inc` of its local provider.
 
@@ -43,14 +43,14 @@ impl Service<()> for Nothing {
     }
 }
 
-/// The limiter of `limit`, around a service that does nothing.
+/// Returns a limiter with `limit`, around a service that does nothing.
 fn tower(window_type: WindowType, limit: Limit) -> RateLimiter<Nothing> {
     let layer = RateLimiterLayer::builder()
         .window_type(window_type)
         .limit_for_period(limit.permits as usize)
         .refresh_period(limit.period)
         .timeout_duration(Duration::ZERO)
-        // It is copied for each call, and to copy this one allocates nothing.
+        // The name is copied for each call, and copying this one allocates nothing.
         .name("")
         .build()
         .expect("the limit is in range");
@@ -85,9 +85,9 @@ macro_rules! tower_resilience {
                 $Subject(tower(WindowType::$window_type, limit))
             }
 
-            // Each thread calls a clone of its own, as tower means it to: a call
-            // takes the service by `&mut`. To clone it for each call would add
-            // four atomic operations that are not the limiter's.
+            // Each thread calls a clone of its own, as tower intends: a call takes the
+            // service by `&mut`. Cloning it for each call would add four atomic
+            // operations that are not the limiter's.
             type Own<'a> = RateLimiter<Nothing>;
 
             fn own(&self) -> RateLimiter<Nothing> {
@@ -108,7 +108,7 @@ tower_resilience!(TowerLog, SlidingLog, "tower-resilience/sliding_log");
 
 /// Keyed only, by `&str`: one key. Its windows are whole seconds; it counts by the
 /// tenth of a second, so a long window costs it no memory. Two threads may both be
-/// admitted to the last permit: its check and its count are two steps.
+/// admitted to the last permit, because its check and its count are two steps.
 pub(super) struct Trypema {
     provider: Arc<LocalRateLimiterProvider>,
     rate: RateLimit,
@@ -132,7 +132,7 @@ impl Subject for Trypema {
         let seconds = limit.period.as_secs();
         let provider = LocalRateLimiterProvider::builder()
             .window_size(WindowSize::seconds(seconds).expect("no window here is 0 s"))
-            // No thread that looks for idle keys.
+            // Without the thread that looks for idle keys.
             .disable_cleanup()
             .build()
             .expect("the window is longer than its tenth of a second");

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use super::{Limit, Op};
 
-/// The limit of every window but those that know only whole seconds.
+/// Returns the limit of every window except those that support only whole seconds.
 ///
-/// A window has no burst, so what admits every call is a limit that is not
-/// reached: 2^16 permits in 250 µs are 3.8 ns for each, and two threads that do no
-/// more than read the fastest clock take 4.8. The window is short because a log
-/// keeps the time of each admission in it: so it keeps some thousands of them, and
-/// those that reserve room for all their permits reserve a megabyte. It is long
-/// enough for thousands of calls, so that a new window, or a new part of one, costs
-/// none of them much.
+/// A window has no burst, so to admit every call takes a limit that is not
+/// reached: 2^16 permits in 250 µs are 3.8 ns for each, and two threads that only
+/// read the fastest clock take 4.8. The window is short because a log keeps
+/// the time of each admission in it: so it keeps some thousands of them, and
+/// logs that reserve memory for all their permits reserve a megabyte. It is long
+/// enough for thousands of calls, so that a new window, or a new part of one, adds
+/// little to the cost of each.
 pub(super) fn window(op: Op) -> Limit {
     match op {
         Op::Allow | Op::Full | Op::Beside | Op::Insert => of(1 << 16, Duration::from_micros(250)),
@@ -21,7 +21,7 @@ pub(super) fn window(op: Op) -> Limit {
     }
 }
 
-/// The same rates in windows of whole seconds.
+/// Returns the same rate in windows of whole seconds.
 pub(super) fn window_of_seconds(op: Op) -> Limit {
     let limit = window(op);
     if limit.period < Duration::from_secs(1) {
@@ -30,17 +30,17 @@ pub(super) fn window_of_seconds(op: Op) -> Limit {
     limit
 }
 
-/// The most that may be admitted in a `life` by windows of any kind.
+/// Returns the most that may be admitted in a `life` by windows of any kind.
 ///
 /// Windows that follow one another may begin anywhere, so a life of t touches
-/// ⌈t / W⌉ + 1 of length W. One that slides has one less, so of an exact one this
-/// is too generous, by one limit, however long it lives.
+/// ⌈t / W⌉ + 1 of length W. A sliding window admits one limit less, so for an exact one
+/// this bound is too high by one limit, however long it lives.
 pub(super) fn bound(limit: Limit, life: Duration) -> u64 {
     let windows = life.as_nanos().div_ceil(limit.period.as_nanos()) + 1;
     limit.permits * u64::try_from(windows).expect("a bench lasts seconds")
 }
 
-/// All the permits of a window may be had at once.
+/// Returns a limit that allows all the permits of a window at once.
 fn of(permits: u64, period: Duration) -> Limit {
     Limit::new(permits, period, permits)
 }
