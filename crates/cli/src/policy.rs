@@ -28,7 +28,7 @@ pub struct Policy {
 pub struct Rule {
     /// The name it is reported under.
     pub name: String,
-    /// Lines that agree in all of these fields share one limiter.
+    /// Fields of a line; lines that agree in all of them share one limiter.
     pub key: Vec<Field>,
     /// The algorithm and its numbers.
     pub kind: Kind,

@@ -8,7 +8,7 @@ use anstream::adapter::strip_str;
 
 /// A mistake in a policy file.
 ///
-/// Its `Display` shows the place, as a compiler would.
+/// Its `Display` shows the place, as a compiler does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
     in_colour: String,

@@ -25,7 +25,7 @@ pub(super) struct RawPolicy {
     pub(super) limiter: Vec<Spanned<RawRule>>,
 }
 
-/// A limiter of the file, or a part of an `all`, which has no name, key, match, cost and
+/// A limiter of the file, or a part of an `all`, which has no name, key, match, cost or
 /// store of its own.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a [[limiter]] table")]

@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use super::*;
 use crate::log::Source;
 
-/// The stores that have room for eight keys.
+/// The stores that have space for eight keys.
 const EIGHT: [&str; 2] = ["max_keys = 8", "store = \"table\"\nmemory = \"64 B\""];
 
 /// Returns one line for each client of a range, at that time.
