@@ -15,7 +15,7 @@ fn main() {
 struct Clocks<'a>(&'a mut Criterion);
 
 impl Visitor for Clocks<'_> {
-    /// The part of a limiter's time that is not the limiter's.
+    /// Times one reading. In a limiter's time, this part is not the limiter's.
     fn visit<S: Subject>(&mut self) {
         if !S::NAME.starts_with("clock/") {
             return;

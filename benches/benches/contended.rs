@@ -14,8 +14,8 @@ use sluicegate_benches::subject::{self, Op, Subject, Visitor};
 
 const THREADS: [usize; 2] = [2, 4];
 
-/// Short, because all of it may be one run on one limiter: the fastest would come to the
-/// end of their burst.
+/// Short, because all of it may be one run on one limiter: the fastest would use up
+/// their burst.
 const WARM_UP: Duration = Duration::from_millis(500);
 
 fn main() {

@@ -16,7 +16,7 @@ const KEYS: u64 = 100_000;
 /// Keys that are asked for between two readings of the time, however many a call asks for.
 const BATCH: u64 = 256;
 
-/// Short, because no key is to come to the end of its burst.
+/// Short, so that no key uses up its burst.
 const WARM_UP: Duration = Duration::from_millis(500);
 
 fn main() {

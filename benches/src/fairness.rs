@@ -1,9 +1,9 @@
 //! The fairness between threads that share a limiter, millisecond by millisecond.
 //!
-//! Over a whole turn a thread that is starved for a while and then starves the other looks as
-//! if nothing had been. So each thread counts its calls in every millisecond of the counter that
+//! Over a whole turn, a thread that is starved for a while and then starves the other looks as
+//! if it had never been. So each thread counts its calls in every millisecond of the counter that
 //! all of them read, and the calls of the slowest are compared with those of the fastest.
-//! Nothing is shared for it, and the counter is read once in `BATCH` calls.
+//! This shares nothing between threads, and reads the counter once in `BATCH` calls.
 //!
 //! A thread that the scheduler has taken off its processor makes no calls either. Turns in which
 //! one had to wait for a processor are repeated.
@@ -15,11 +15,11 @@ use sluicegate::{Clock as _, QuantaClock};
 /// The spans that are compared.
 const TURN_NANOS: u64 = 1_000_000;
 
-/// The shortest turn of a bench that has some of those in it.
+/// The shortest turn of a bench that contains several such spans.
 pub const SHORTEST: Duration = Duration::from_millis(10);
 
 /// Calls between two readings of the counter: few enough for those that belong to the
-/// millisecond before not to count, and enough for the reading not to be seen.
+/// millisecond before to be negligible, and enough for the cost of the reading to be.
 const BATCH: u64 = 32;
 
 /// The calls of one thread in each millisecond.

@@ -15,7 +15,7 @@
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// One call in so many is timed.
+/// Number of calls of which one is timed.
 pub const EVERY: u64 = 8;
 
 /// Digits of a time that are kept.
@@ -70,8 +70,8 @@ impl Ticks {
         (!self.0.is_empty()).then(|| self.0.max())
     }
 
-    /// Their percentiles, where a tick is so many nanoseconds. `None` if no call was
-    /// timed.
+    /// Returns their percentiles, with a tick of `nanos_per_tick` nanoseconds. `None` if no call
+    /// was timed.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "three digits were kept")]
     pub fn percentiles(&self, nanos_per_tick: f64) -> Option<Latency> {
@@ -84,7 +84,7 @@ impl Ticks {
     }
 }
 
-/// The length of a tick of the counter, as quanta found it.
+/// Returns the length of a tick of the counter, as quanta measured it.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "it is known to some millionths")]
 pub fn nanos_per_tick() -> f64 {

@@ -93,7 +93,7 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
     String::deserialize(from).map(|name| &*name.leak())
 }
 
-/// One limiter, asked one thing by some threads.
+/// One limiter, one operation and a number of threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     /// The limiter.
@@ -143,7 +143,7 @@ impl Line {
         }
     }
 
-    /// Returns the name of the store, for a limiter with keys, or else of the limiter.
+    /// Returns the name of the store for a limiter with keys, and else that of the limiter.
     #[must_use]
     pub fn store(&self) -> &'static str {
         self.of_keys.map_or(self.limiter, |of_keys| of_keys.store)

@@ -28,7 +28,7 @@ pub enum Watch {
 }
 
 impl Watch {
-    /// Returns the purposes that make sense for so many threads.
+    /// Returns the purposes that make sense for that many threads.
     #[must_use]
     pub fn all(threads: usize) -> &'static [Watch] {
         if threads > 1 { &[Watch::Calls, Watch::Shares] } else { &[Watch::Calls] }
@@ -135,7 +135,7 @@ pub struct Figures {
 }
 
 impl Sum {
-    /// Adds what was seen in one more turn.
+    /// Adds the observations of one more turn.
     pub fn add(&mut self, seen: Seen) {
         if let Some(ticks) = seen.ticks {
             self.worst.extend(ticks.longest());

@@ -26,7 +26,7 @@ use sluicegate_benches::round::{self, Plan, Round};
 use sluicegate_benches::subject::{self, Op, Subject, Visitor};
 use sluicegate_benches::watch::{self, Seen, Sum, Watch};
 
-/// Turns are watched in every so many rounds, the first included: millions of calls are enough
+/// Turns are watched in one of this many rounds, and in the first: millions of calls are enough
 /// for a percentile, and the medians of times need the rounds more.
 const WATCHED_ROUNDS: u32 = 2;
 

@@ -8,14 +8,14 @@ use sluicegate_counted::{HotKeys, KeyTable, Quota, quota};
 
 use super::{Cost, CountingClock, count_all};
 
-/// Always the same, so that a key is always in the same line.
+/// A fixed hasher, so that a key is always in the same line.
 type Hasher = BuildHasherDefault<DefaultHasher>;
 
 type Counted<'a> = KeyTable<u64, Hasher, &'a CountingClock>;
 
 const FEW: Quota = quota!(2 / second);
 
-/// Enough for a seat to draw.
+/// Enough for a seat to prepay.
 const MANY: Quota = quota!(1_000_000 / second);
 
 const KEY: u64 = 7;
@@ -45,7 +45,8 @@ fn tables(clock: &CountingClock) -> Vec<Cost> {
     ]
 }
 
-/// The first refusal is noted beside the seat; only the next ones are called denials.
+/// Counts the verbs for hot keys. The first refusal is noted beside the seat, and only the next
+/// ones are called denials.
 fn seats(clock: &CountingClock) -> Vec<Cost> {
     let limiter = HotKeys::with_places(table(MANY, clock), 4).expect("four are in range");
     let cost = |name, verb: &dyn Fn()| count_all(clock, "hot_keys", name, verb);

@@ -15,7 +15,7 @@ pub(super) struct Tally {
     pub(super) calls: u64,
     /// The time until it had its share, or gave up.
     pub(super) took: Duration,
-    /// The part of that in which it was on a processor.
+    /// The part of that time in which it was on a processor.
     pub(super) busy: Option<Duration>,
 }
 
@@ -75,7 +75,7 @@ pub struct Outcome {
     pub calls: u64,
     /// Permits granted to all.
     pub admitted: u64,
-    /// The most that might have been granted.
+    /// The most permits that might have been granted.
     pub bound: u64,
     /// Permits granted beyond that.
     pub excess: u64,

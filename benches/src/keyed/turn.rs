@@ -1,4 +1,4 @@
-//! One turn: some threads, one store whose keys are all there, a fixed time.
+//! One turn: some threads, one store with all its keys, a fixed time.
 
 use std::fmt;
 use std::hint::black_box;
