@@ -299,7 +299,7 @@ fn run_round(args: &Args, round: u32, entries: &mut [Entry], progress: &Progress
         let Entry { case, turns, rounds, seen } = &mut entries[(first + index) % count];
         let time = Duration::from_millis(args.ms);
         let plan = Plan { threads: case.threads, time, is_pinned: args.pin };
-        // The watched turns come first, so that the next report of a store includes their admissions.
+        // Watched turns come first, so that the next report of a store includes their admissions.
         if round % WATCHED_ROUNDS == 1 {
             for watch in Watch::all(case.threads) {
                 let again =

@@ -160,7 +160,7 @@ impl Window {
         ((both - current) * left + current * length, length)
     }
 
-    /// Returns true if a log counts at `now` what was granted at `at`: a grant is dated up to a tick.
+    /// Returns true if a log counts at `now` a grant made at `at`, which is dated up to a tick.
     fn remembers(&self, at: i128, now: i128) -> bool {
         let Counts::Log { length, tick, .. } = self.counts else { unreachable!() };
         now - ceil(at, tick) * tick < length
