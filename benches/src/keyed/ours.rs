@@ -9,7 +9,7 @@ use super::{Key, Skew, Store};
 use crate::subject::clocks::STEP;
 use crate::subject::{self, Limit, Op};
 
-/// One bucket for all keys: a bound on the speed of a key that is asked for all the time.
+/// One bucket for all keys: a comparison for a key that is asked for all the time.
 pub(super) struct TokenBucket(sluicegate::TokenBucket<QuantaClock>);
 
 impl<K: Key> Store<K> for TokenBucket {
