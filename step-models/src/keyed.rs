@@ -127,7 +127,7 @@ use words::*;
 
 /// Two buckets of two, or three of fewer.
 const SLOTS: usize = 6;
-/// Of the slots, those of a key.
+/// The most slots that one key has.
 const SEEN: usize = 4;
 const THREADS: usize = 4;
 const GRANTS: usize = 8;

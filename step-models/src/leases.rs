@@ -126,9 +126,9 @@ enum Mutant {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Op {
-    /// Of a thread's own shard, these permits, or else a lease of this size.
+    /// Takes these permits from a thread's own shard, or else refills it by a lease of this size.
     Spend(u8, i8, i8),
-    /// Of the root alone.
+    /// Takes from the root alone.
     Root(i8),
     /// A lease for the caller, of the own shard or else of the root.
     Lease(u8, i8),
@@ -143,26 +143,26 @@ enum Op {
 #[derive(Clone, Copy)]
 struct Leases {
     cap: i8,
-    /// What the root has at first; it is no more than fits.
+    /// The root's tokens at first; they are no more than fit.
     root: i8,
     shards: [Hold; SHARDS],
     /// Registered room that is in no shard at first.
     outside: i8,
-    /// Of how many tokens the first thread has its lease already.
+    /// The tokens in the lease that the first thread has already.
     held: i8,
     earns: i8,
     run: i8,
     /// By how many instants a reading may be late.
     lag: i8,
-    /// Whether what the root grants alone counts when it is granted.
+    /// True if what the root grants alone counts when it is granted.
     counts_late: bool,
     /// By how much the bound may be exceeded.
     excess: i8,
-    /// How many tokens may get lost while the clock stands still.
+    /// The most tokens that may get lost while the clock stands still.
     lost: i8,
-    /// Whether in the end no more is outside than there can be.
+    /// True if in the end no more may be outside than the cap.
     is_tight: bool,
-    /// Whether in the end all that there can be is asked for.
+    /// True if in the end all that there can be is asked for.
     asks: bool,
     mutant: Option<Mutant>,
     programs: [&'static [Op]; THREADS],
@@ -175,7 +175,7 @@ struct Hold {
     tokens: i8,
 }
 
-/// What was earned by a reading of the clock, and when that was.
+/// A reading of the clock: what was earned by it, and when that was.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Reading {
     earned: i8,
@@ -186,7 +186,7 @@ struct Reading {
 struct Root {
     level: i8,
     cap: i8,
-    /// Of how many changes it has seen, which makes every change be noticed.
+    /// Number of changes it has seen, which makes every change noticeable.
     terms: u8,
 }
 
@@ -198,7 +198,7 @@ struct Giving {
     then: Then,
 }
 
-/// What a call does when it has given room back, or could not.
+/// The next step of a call that has given room back, or could not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Then {
     Put,

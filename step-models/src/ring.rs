@@ -55,7 +55,7 @@ enum Mutant {
     ResetAtOnce,
 }
 
-/// What a reset does to H.
+/// The change that a reset makes to H.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reset {
     /// Adds one to the total and makes that every boundary. No word that a grant
@@ -129,7 +129,7 @@ struct Mark {
     total: u8,
 }
 
-/// What a call has read of the clock.
+/// The state of a call: its readings of the clock, and what it has to finish.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Call {
     instant: u8,
@@ -175,7 +175,7 @@ struct Thread {
     next: u8,
     at: At,
     held: Option<Held>,
-    /// Whether the call could have been refused at some moment so far.
+    /// True if the call could have been refused at some moment so far.
     was_full: bool,
 }
 

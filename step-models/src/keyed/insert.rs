@@ -1,4 +1,4 @@
-//! How a key comes in: a mark, a second look at all of its slots, and the charge.
+//! Insertion of a key: a marker, a second look at all of its slots, and the charge.
 
 use super::*;
 

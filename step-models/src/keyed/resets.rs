@@ -19,7 +19,8 @@ const fn one(key: Key) -> Op {
     Op::Take(key, 1)
 }
 
-/// What makes a key full again, and who is about to put a mark or to charge one.
+/// Calls that make a key full again, beside threads that are about to put a marker or to charge
+/// one.
 const RACES: [&[&[Op]]; 8] = [
     &[&[TAKE, RESET, OTHER], &[TAKE, TAKE]],
     &[&[TAKE, RESET, SWEEP, TAKE], &[TAKE]],
@@ -105,8 +106,8 @@ fn keys_that_are_made_full_hold_in_full() {
     all_hold(scenes(Terms { skew: 0, until: 1, ..late }, Placing::Any, &CROWDS));
 }
 
-/// Who came in first is about to charge its mark, and another is about to put it again. What
-/// is read before that makes no difference.
+/// Scenes in which the first thread to come in is about to charge its marker, and another is about
+/// to put it again. What is read before that makes no difference.
 fn crowds(skew: i8) -> impl Iterator<Item = Scene> {
     let terms = Terms { width: 2, cap: 1, band: 1, skew, until: 0 };
     let scenes = scenes(terms, Placing::Any, &CROWDS).take(3);

@@ -117,8 +117,8 @@ fn wrapping(oldest: i8) -> Vec<Scene> {
     scenes
 }
 
-/// As long as a word is written again, and a call that has loaded it ends, before it
-/// is as old as the modulus; a tombstone too.
+/// The bound holds as long as a word is written again, and a call that has loaded it ends, before
+/// it is as old as the modulus; this goes for a tombstone too.
 #[test]
 fn sweeps_and_resets_hold_where_levels_wrap() {
     all_hold(wrapping(MODULUS - 1));

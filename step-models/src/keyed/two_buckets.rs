@@ -4,7 +4,7 @@
 use super::matrix::*;
 use super::*;
 
-/// What keys of print 1 are: of buckets 0 and 1, with either as the home.
+/// Keys of fingerprint 1, in buckets 0 and 1, with either as the home.
 const HERE: Key = key(1).at(0, 1);
 const THERE: Key = key(1).at(1, 0);
 /// A key of print 2, which shares one bucket with them.

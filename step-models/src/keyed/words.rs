@@ -1,4 +1,4 @@
-//! What is shared, and what a thread holds: all of it small, as there are many states.
+//! The words that are shared, and the state of a thread: all of it small, as there are many states.
 
 use std::fmt;
 
@@ -118,22 +118,22 @@ impl At {
     ];
 }
 
-/// Where no reading of the clock is.
+/// The value that stands for no reading of the clock.
 pub(super) const UNREAD: i8 = i8::MIN;
 
 #[derive(Clone, Copy)]
 pub(super) struct Thread {
-    /// What is left to do: an index of `Scene::plans`.
+    /// The rest of the thread's calls: an index of `Scene::plans`.
     pub(super) todo: u8,
     pub(super) at: At,
-    /// How much of a scan is done.
+    /// The part of a scan that is done.
     pub(super) loaded: u8,
     pub(super) slot: u8,
     /// The next place to be looked at again.
     pub(super) next: u8,
     pub(super) now: i8,
     pub(super) began: i8,
-    /// Which key of a batch it is about, or the reading by which a slot is cleared.
+    /// The key of a batch that the step is about, or the reading by which a slot is cleared.
     pub(super) base: i8,
     /// When the first of the words that it knows is as old as the modulus.
     pub(super) ends: i8,
@@ -145,7 +145,7 @@ pub(super) struct Thread {
     pub(super) receipt: Receipt,
 }
 
-/// Of a grant that can be given back.
+/// The receipt of a grant that can be given back.
 #[derive(Clone, Copy)]
 pub(super) struct Receipt {
     pub(super) slot: u8,

@@ -4,7 +4,7 @@
 use super::*;
 
 impl Op {
-    /// What a call must have.
+    /// The permits that a call must have.
     pub(super) fn permits(self) -> i8 {
         match self {
             Spend(_, permits, _) | OfRoot(permits) => permits,
@@ -122,7 +122,8 @@ impl Leases {
         }
     }
 
-    /// What a lease is made of parts with the rest of the hand; it is spent, and dropped.
+    /// Parts the tokens of a lease from the rest that the call has in transit; the lease is spent,
+    /// and dropped.
     fn hold(&self, state: &State, who: usize, op: Op, found: &mut Found<State>) {
         let Thread { at, hand, .. } = state.threads[who];
         if at == At::Part {

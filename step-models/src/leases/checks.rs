@@ -1,4 +1,4 @@
-//! What is stated of the programs, and of each mutant.
+//! The theorems about the programs, and the fault of each mutant.
 
 use crate::explore::{Trace, explore};
 

@@ -87,7 +87,7 @@ impl Leases {
         }
     }
 
-    /// What a draw comes to, by what it has loaded.
+    /// Decides what a draw does next, by what it has loaded.
     fn weigh(
         &self,
         state: &State,

@@ -1,4 +1,4 @@
-//! How room goes back to the root.
+//! The steps by which reserved capacity (`room`) goes back to the root.
 
 use super::*;
 
@@ -89,7 +89,7 @@ impl Leases {
         }
     }
 
-    /// Whether something has to be cut off first, by what was loaded.
+    /// Decides by what was loaded whether something has to be cut off first.
     fn judge(
         &self,
         state: &State,
@@ -158,7 +158,7 @@ impl Then {
 }
 
 impl Root {
-    /// How much it may hold.
+    /// The most tokens that it may hold.
     pub(super) fn clamp(self, outside: i8) -> i8 {
         (self.cap - outside).max(0)
     }

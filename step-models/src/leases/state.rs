@@ -60,7 +60,7 @@ impl Leases {
         caps.max().unwrap_or(0).max(self.cap)
     }
 
-    /// What the root would admit now.
+    /// The permits that the root would admit now.
     fn visible(&self, state: &State) -> i8 {
         let Root { level, cap, .. } = state.root;
         (state.clock * self.earns - level).min(cap - state.outside).max(0)
@@ -91,7 +91,7 @@ impl Leases {
         (worst > self.excess).then(|| format!("{worst} more than the bound"))
     }
 
-    /// What is missing when all is done and the clock has stood still.
+    /// Describes what is missing when all is done and the clock has stood still.
     fn loss(&self, state: &State) -> Option<String> {
         if self.run > 0 || self.mutant.is_some() || !self.asks {
             return None;
@@ -124,7 +124,7 @@ impl Leases {
         !explore(&alone).is_ok_and(|explored| explored.counts.grants > 0)
     }
 
-    /// What is to be stated of the end.
+    /// Returns the fault of a state in which all is done, if it has one.
     fn end(&self, state: &State) -> Option<String> {
         if !self.is_done(state) {
             return None;

@@ -7,7 +7,7 @@ impl Ring {
         self.mutant == Some(mutant)
     }
 
-    /// Whether the mutant fills boundaries with H open already.
+    /// Returns whether the mutant fills boundaries with H open already.
     fn fills_late(&self, phase: Phase) -> bool {
         self.is(Mutant::OpenBeforeFilled) && phase == Phase::Open
             || self.is(Mutant::ResetAtOnce) && phase == Phase::Resetting
