@@ -179,8 +179,8 @@ fn a_new_burst_alone_does_not_move_the_steps() {
     assert_eq!(bucket.drain().permits(), 10);
 }
 
-/// Where the new burst makes the unit coarser, the time into the step was rounded
-/// to it: by up to 23 seconds at one permit in a hundred years.
+/// A new burst that makes the unit coarser had rounded the time into the step to it: by up to 23
+/// seconds at one permit in a hundred years.
 #[test]
 fn a_new_burst_that_needs_another_unit_does_not_move_the_steps_either() {
     let clock = ManualClock::new();

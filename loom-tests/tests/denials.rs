@@ -177,7 +177,7 @@ fn a_sticky_denial_of_before_a_change_is_not_remembered_after_it() {
     });
 }
 
-/// How many are asked for, and by how many seconds the caller's clock is ahead.
+/// The permits asked for, and the seconds that the caller's clock is ahead.
 type Request = (u64, u64);
 
 /// Checks that `requests` to a shard of an empty limiter are refused until what they ask

@@ -145,7 +145,8 @@ fn what_was_drawn_is_not_good_before() {
     bounded::<Users, 2>(1, Scene { quota, ..one_place(before) }, [&[Ask(0, One, 1)], ahead], &[]);
 }
 
-/// What was left goes with what comes to it only if it is good by then.
+/// Prepaid permits that are left are granted together with newly prepaid ones only if they are good
+/// by then.
 #[test]
 fn all_permits_of_a_request_fit_one_reading() {
     // The store grants the rest of it.

@@ -47,7 +47,7 @@ fn a_permit_of_another_place_is_taken_once() {
     );
 }
 
-/// What lies there is another key's.
+/// The permits that lie there are another key's.
 #[test]
 fn a_key_takes_nothing_of_another_elsewhere() {
     let scene = Scene {

@@ -153,8 +153,8 @@ fn three_who_bring_a_key_find_one_place() {
     }
 }
 
-/// Of two, the higher is buried while its caller is held up. Another one saw its place empty
-/// before, and comes late; or saw it after that, and the line below before.
+/// The higher of two markers becomes a tombstone while its caller is held up. Another caller saw
+/// its place empty before, and comes late; or saw it after that, and the line below before.
 #[test]
 fn a_marker_that_was_taken_back_does_not_come_again() {
     let [one, twin] = twins(2, 0, 1);

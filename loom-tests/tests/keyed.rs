@@ -58,7 +58,7 @@ fn users(quota: Quota, max_keys: usize) -> Arc<Users> {
     Arc::new(Users { keyed: builder.build().unwrap(), clock })
 }
 
-/// What each call for a key was admitted.
+/// The permits admitted by each call for a key.
 type Events = Vec<(u64, Admission)>;
 
 fn play(users: &Users, calls: Vec<Call>) -> Events {
@@ -87,7 +87,7 @@ fn play(users: &Users, calls: Vec<Call>) -> Events {
     events
 }
 
-/// What each key was admitted, by the time.
+/// Collects the admissions of each key, by the time.
 fn ledgers(events: impl IntoIterator<Item = (u64, Admission)>) -> BTreeMap<u64, Ledger> {
     let mut ledgers = BTreeMap::<u64, Ledger>::new();
     for (key, admission) in events {
@@ -96,7 +96,7 @@ fn ledgers(events: impl IntoIterator<Item = (u64, Admission)>) -> BTreeMap<u64, 
     ledgers
 }
 
-/// Whether each key is in once, and all are counted.
+/// Asserts that each key is in once, and that all are counted.
 fn assert_whole(users: &Users) {
     let mut keys: Vec<u64> = users.keyed.iter().map(|(key, _)| key).collect();
     keys.sort_unstable();
@@ -228,7 +228,7 @@ fn once_it_is_taken_out() {
 /// in then is as far ahead.
 #[test]
 fn a_key_that_was_removed_early_has_no_second_burst() {
-    /// As far as clocks may differ.
+    /// The most by which clocks may differ.
     const AHEAD: u64 = SECOND;
     check(ANY, || {
         // Full again after half a second.

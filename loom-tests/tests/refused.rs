@@ -1,5 +1,5 @@
-//! What the models must catch: a broken limiter, and three designs that look
-//! right, each on the atomics that the crate itself is built on.
+//! The designs that the models must catch: a broken limiter, and three designs that look right,
+//! each on the atomics that the crate itself is built on.
 //!
 //! If a test in this file that must panic does not, the crate was built without
 //! loom's atomics, and no model in the other files proves anything.
@@ -39,7 +39,7 @@ fn canary_a_lost_update_is_caught() {
 trait Design: Send + Sync + 'static {
     fn at(tick: u64) -> Self;
     fn clock(&self) -> &Atomic;
-    /// Whether two tokens could be taken at tick `now`.
+    /// Returns whether two tokens could be taken at tick `now`.
     fn take_two(&self, now: u64) -> bool;
     /// Gives back two tokens that were taken at tick 10.
     fn give_back_two(&self) {}

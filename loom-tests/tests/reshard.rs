@@ -86,7 +86,7 @@ fn two_changes_keep_what_is_in_the_shards() {
     });
 }
 
-/// What was cut off for want of room must not come back with the room.
+/// Tokens that were cut off for want of capacity must not come back with the capacity.
 #[test]
 fn a_change_of_a_full_limiter_keeps_the_bound() {
     let others: [Act; 2] =
@@ -103,7 +103,7 @@ fn a_change_of_a_full_limiter_keeps_the_bound() {
     }
 }
 
-/// What a lease leaves goes back as far as the new burst has room for it.
+/// The rest of a lease goes back as far as the new burst has capacity for it.
 #[test]
 fn a_lease_of_a_burst_that_was_lowered_keeps_the_bound() {
     let lower: Act = |limiter| {
@@ -130,8 +130,8 @@ fn a_lease_of_a_burst_that_was_lowered_keeps_the_bound() {
     }
 }
 
-/// Which limit was in force when a lease was taken is not known beside a change: it may have
-/// been the one before or the one after, and neither must let too much come back.
+/// A lease taken beside a change may be under the limit before or the one after, which is not
+/// known; neither must let too much come back.
 #[test]
 fn a_lease_taken_beside_a_change_of_the_burst_keeps_the_bound_of_a_lower_one() {
     const MORE: Quota = quota!(1 / second, burst 48);

@@ -131,8 +131,8 @@ fn one_is_left(limiter: &Sharded) -> u64 {
     3
 }
 
-/// Where there is so little left that nothing is drawn, a denial gives back all room that
-/// is empty.
+/// A denial that finds so little left that nothing is refilled gives back all reserved capacity
+/// that is empty.
 #[test]
 fn a_denial_gives_back_room_that_was_empty() {
     let prepared = (EIGHT, one_is_left as fn(&Sharded) -> u64);
@@ -188,7 +188,7 @@ fn four_were_spent(limiter: &Sharded) -> u64 {
     0
 }
 
-/// What the root has cut off is written down before it gets room back: beside draws, and
+/// The root records what it has cut off before it gets reserved capacity back: beside refills, and
 /// while the clock moves.
 #[test]
 fn a_root_is_settled_beside_draws() {

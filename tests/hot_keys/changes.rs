@@ -24,7 +24,8 @@ fn draw_everywhere(limiter: &dyn Hot) -> u64 {
     taken
 }
 
-/// What can be had now is a burst at most, and without what is passed over at least.
+/// Returns whether what can be had now is at most a burst, and at least a burst without what is
+/// passed over.
 fn is_one_burst(limiter: &dyn Hot) -> bool {
     (SPARED..=1_000).contains(&take_all(limiter, &PLACES, 1))
 }

@@ -163,7 +163,8 @@ fn a_clock_before_the_beginning_is_one_at_the_beginning() {
     });
 }
 
-/// What is left is good by the first reading of the call, and no more by that of the draw.
+/// Permits that are left are good by the first reading of the call, but no longer by that of the
+/// prepayment.
 #[test]
 fn what_is_past_when_more_is_drawn_is_not_granted_with_it() {
     with_each(QUOTA, 2, |kind, limiter, clock| {

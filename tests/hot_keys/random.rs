@@ -110,7 +110,7 @@ fn quotas() -> impl Strategy<Value = Quota> {
     })
 }
 
-/// What a run was like.
+/// Counts of what happened in a run.
 #[derive(Default)]
 struct Tally {
     granted: Cell<u64>,

@@ -16,7 +16,7 @@ pub(crate) trait Hot: Sync {
     fn remove(&self, key: u64) -> bool;
     /// A change of nothing.
     fn touch(&self);
-    /// What the store has, not counting what is in seats.
+    /// Returns the permits in the store, not counting those in seats.
     fn has(&self, key: u64) -> u64;
     /// Takes all that the store has.
     fn drain(&self, key: u64) -> u64;

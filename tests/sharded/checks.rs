@@ -1,5 +1,4 @@
-//! What is checked of each call: that its answer follows from what was there, and that
-//! nothing else has changed.
+//! Checks of each call: its answer follows from what was there, and nothing else has changed.
 
 use std::time::Duration;
 
@@ -167,7 +166,8 @@ impl<'l> Pair<'l, '_> {
         }
     }
 
-    /// What leases took, spent or not: room that nobody else has.
+    /// Returns the permits that leases took, spent or not: capacity that is reserved for nobody
+    /// else.
     fn taken(&self) -> u64 {
         self.leases.iter().map(|lease| lease.grant().permits()).sum()
     }

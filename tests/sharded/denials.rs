@@ -180,7 +180,7 @@ fn a_denial_is_forgotten_when_the_limiter_heals() {
     assert!(limiter.shard(0).try_acquire(1).is_ok());
 }
 
-/// What remained when a denial was first given is not what there is by now.
+/// Permits that remained when a denial was first given are not those that there are by now.
 #[test]
 fn as_many_as_there_are_is_as_many_as_there_are_now_whatever_was_refused_before() {
     let clock = Counted::at(0);

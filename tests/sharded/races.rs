@@ -30,7 +30,7 @@ fn beside_room<C: Clock>(initial: u64, shards: usize, clock: C) -> Sharded<C> {
     sharded(quota, shards, clock).starting_with(initial).unwrap()
 }
 
-/// How often each of `threads` does its turn.
+/// Number of turns that each of `threads` takes.
 fn turns(threads: u64) -> u64 {
     if cfg!(miri) { 10 } else { 32_000 / threads }
 }

@@ -166,7 +166,7 @@ fn what_peek_says_is_granted_beside_a_clock_that_is_a_little_behind() {
     }
 }
 
-/// What a first try had taken is there for the second.
+/// Permits that a first try had taken are there for the second.
 #[test]
 fn permits_to_be_given_back_may_come_from_the_root_and_another_shard() {
     let clock = ManualClock::new();

@@ -183,8 +183,8 @@ fn a_lease_that_ends_during_a_call_is_not_what_the_call_is_refused_for() {
     assert_eq!(denied.retry_after(), Some(SECOND * 401 / 1_000), "{denied}");
 }
 
-/// As in the tests of every answer; but the clock goes on. (A shard whose clock is behind
-/// cannot close its room.)
+/// Operations of the tests of every answer, but the clock goes on. (A shard whose clock is behind
+/// cannot release its reserved capacity.)
 fn forward_op() -> impl Strategy<Value = Op> + Clone {
     op().prop_map(|op| if matches!(op, Op::Back { .. }) { Op::Save } else { op })
 }
