@@ -13,7 +13,7 @@
 //! |----------------------|----------------------------------------------|-----------------|
 //! | `PlainStore`         | the CAS on a boundary                        | a thread that was held up overwrites a later boundary: wrong denials, too many admitted |
 //! | `NoValidation`       | the second look at H before that CAS         | the same, as the CAS expects what it has just seen |
-//! | `NoTags`             | the ticks in the boundaries, for those who fill | older boundaries become the total of now: too many admitted |
+//! | `NoTags`             | the ticks in the boundaries, for filling     | older boundaries become the total of now: too many admitted |
 //! | `FillDownwards`      | the order of the fill                        | the newest boundary is no proof of those below it, and H is opened early: wrong denials, too many admitted |
 //! | `BoundaryFirst`      | the order of the loads                       | the boundary is of another tick than H: a wrong denial |
 //! | `StoreAdmission`     | the CAS on H                                 | an admission is lost: too many admitted |

@@ -268,7 +268,7 @@ fn long_ticks(window: i8) -> WeightedLog {
     WeightedLog { parts: 2, ..by_instants(takes) }
 }
 
-/// Room for fewer entries than the limit.
+/// Space for fewer entries than the limit.
 fn one_entry() -> WeightedLog {
     WeightedLog { capacity: 1, ..small_takes() }
 }

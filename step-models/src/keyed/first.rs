@@ -1,9 +1,9 @@
 //! A take that reads the clock first, and what it may do by that reading.
 //!
-//! A word of its key that is not ahead of the reading it takes by that, however long ago it
-//! was read; and if its CAS fails it does the same with the word that it finds. In every
-//! other case it begins anew, and reads the clock after its loads. So it does if the reading is
-//! far from what the table keeps of the time: then the clock has jumped since, or jumps now.
+//! If it finds a word of its key that is not ahead of the reading, it takes by that, however
+//! long ago the clock was read; and if its CAS fails it does the same with the word that it
+//! finds. In every other case it begins anew, and reads the clock after its loads. So it does if
+//! the reading is far from the table's time: then the clock has jumped since, or jumps now.
 
 use super::*;
 

@@ -10,7 +10,7 @@ impl Scene {
         }
         let now = if self.is(Mutant::ChargesByScan) { now } else { UNREAD };
         let next = if self.is(Mutant::NoRescan) { self.last_place(turn) } else { 0 };
-        // Until its mark is as old as the modulus, whatever else it has seen.
+        // Until its marker is as old as the modulus, whatever else it has seen.
         let ends = match self.ages {
             Ages::Any => i8::MAX,
             Ages::UpTo(oldest) => {

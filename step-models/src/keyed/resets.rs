@@ -1,5 +1,5 @@
 //! Resets, and what is given back: both leave a full key in its place, whose word may be
-//! lower than a mark that was there. That no mark comes back is then up to the margin.
+//! lower than a marker that was there. Then it is the margin that keeps markers from coming back.
 
 use super::matrix::{EMPTY, other, stale};
 use super::*;
@@ -146,7 +146,7 @@ fn a_receipt_from_before_a_reset_may_give_back_what_another_took() {
     assert!(scenes(terms, Placing::HomeFirst, races).any(exceeds));
 }
 
-/// The margin is enough for that too, so that a charge need not keep its mark's level.
+/// The margin is enough for that too, so that a charge need not keep its marker's level.
 #[test]
 fn a_charge_may_be_below_its_mark() {
     let terms = Terms { width: 2, cap: 2, band: 2, skew: 0, until: 1 };

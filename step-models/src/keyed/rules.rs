@@ -8,12 +8,12 @@ use super::*;
 #[derive(Clone, Copy)]
 pub(super) enum Decision {
     Deny,
-    /// In this place is the key, and its level counts as this.
+    /// The key is in this place, and its level counts as `base`.
     Hit {
         place: u8,
         base: i8,
     },
-    /// In this place is a mark for the key.
+    /// In this place is a marker of the key.
     Join {
         place: u8,
     },
@@ -91,7 +91,7 @@ impl Scene {
             && self.age(now, word.level()) - 1 < self.cap - self.band
     }
 
-    /// The level of a mark over this word, if it may go.
+    /// The level of a marker over this word, if it may go.
     pub(super) fn mark_level(&self, now: i8, word: Word) -> Option<i8> {
         let least = self.level(now - self.cap + 1);
         if word.is_empty() {
@@ -135,7 +135,7 @@ impl Scene {
         lowest.map_or(Decision::Miss, |(_, place)| Decision::Join { place })
     }
 
-    /// The places in which a mark may be put. If the band of one is used up, says so.
+    /// The places in which a marker may be put, and whether the band of one is used up.
     pub(super) fn free(&self, key: Key, seen: &[Word], now: i8) -> (Vec<(u8, i8)>, bool) {
         let mut free: Vec<(u8, i8)> = Vec::new();
         let mut is_used_up = false;

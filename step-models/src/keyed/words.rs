@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::*;
 
-/// A slot's word: nothing, what a key has spent, the mark of a key that is about to
-/// come in, or what is left of such a mark.
+/// A slot's word: empty, what a key has spent, the marker of a key that is about to
+/// come in, or the tombstone of a marker.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Word(u16);
 
@@ -22,7 +22,7 @@ impl Word {
         Word(Word::charged(print, level).0 | MARK)
     }
 
-    /// Keeps the level, so that no later mark is the same as an earlier one.
+    /// Keeps the level, so that no later marker is the same as an earlier one.
     pub(super) const fn tombstone(level: i8) -> Word {
         Word::marker(0, level)
     }
@@ -139,7 +139,7 @@ pub(super) struct Thread {
     pub(super) ends: i8,
     pub(super) old: Word,
     pub(super) new: Word,
-    /// A word of another key's mark that is to go.
+    /// The marker of another key that is to go.
     pub(super) theirs: Word,
     pub(super) seen: [Word; SEEN],
     pub(super) receipt: Receipt,
@@ -184,7 +184,7 @@ impl Thread {
         }
     }
 
-    /// The same call, at another place and with nothing in hand.
+    /// The same call, at another step and with nothing loaded.
     pub(super) fn at(&self, at: At) -> Thread {
         Thread { at, began: self.began, ends: self.ends, ..Thread::idle(self.todo, self.receipt) }
     }

@@ -1,5 +1,5 @@
-//! The calls, a step at a time; what draws from the root is in `draw.rs`, and what
-//! gives it room back in `give.rs`.
+//! The calls, a step at a time. Steps that draw from the root are in `draw.rs`, and those that
+//! release capacity in `give.rs`.
 
 use super::*;
 
@@ -256,7 +256,7 @@ impl Leases {
 }
 
 impl State {
-    /// Takes all of a shard into the hand.
+    /// Takes all of a shard, which is then in transit.
     pub(super) fn take(&mut self, who: usize, shard: usize) -> Hold {
         let taken = std::mem::take(&mut self.shards[shard]);
         self.threads[who].hand += taken;

@@ -75,7 +75,7 @@ impl Leases {
                 return Some("tokens without room".to_owned());
             }
         }
-        // As if somebody came now for all that there is.
+        // As if a caller came now for all that there is.
         let mut admitted = state.admitted;
         let tokens: i8 = state.holds().map(|hold| hold.tokens).sum();
         admitted[state.clock as usize] += self.visible(state) + tokens;
@@ -104,8 +104,8 @@ impl Leases {
         (lost < 0 || lost > self.lost).then(|| format!("{lost} lost"))
     }
 
-    /// Whether, when all is done, there is room that nobody can have: who asks for all
-    /// that there can be, and if refused closes and waits, is refused again.
+    /// Returns whether, when all is done, some capacity is lost: a caller that asks for all that
+    /// there can be, and if refused closes and waits, is refused again.
     fn is_refused_for_ever(&self, state: &State) -> bool {
         static ASKS: [[Op; 4]; INSTANTS] = asks();
         let Root { level, cap, .. } = state.root;
