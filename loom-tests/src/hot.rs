@@ -76,7 +76,7 @@ pub enum Key {
 
 impl Key {
     fn number(self) -> u64 {
-        // No one's hash is 0, which is that of who sits in an empty seat.
+        // No key's hash is 0, which stands for an empty seat.
         let [one, other] = keys(1, 0, 0);
         match self {
             Key::One => one,

@@ -37,7 +37,7 @@ impl Hasher for Plain {
     }
 }
 
-/// New keys with one of 16 prints sweep a line; that would be a load more for each model.
+/// New keys with one of 16 fingerprints sweep a line; that would be a load more for each model.
 const SWEEPS: u32 = 16;
 
 fn hashes() -> impl Iterator<Item = u64> {
@@ -70,7 +70,7 @@ pub fn sweeping(lines: usize) -> u64 {
     key.unwrap_or_else(|| unreachable!("there are more numbers than prints"))
 }
 
-/// Two keys of one print in the same two lines, the home of each the other's other: to the
+/// Two keys of one fingerprint in the same two lines, the home of each the other's other: to the
 /// table one key, whose callers begin at different ends.
 ///
 /// # Panics
@@ -107,8 +107,8 @@ pub enum Call {
     /// `try_acquire_revocable`, and the receipt given back at once.
     Back(u64, u64),
     /// The first part of a `try_acquire` of one permit for a new key: it has placed a marker
-    /// at place 0 of its home, seen nobody else, and is held up. In a race, only where nobody
-    /// else can be: if somebody is at that place, it has not begun.
+    /// at place 0 of its home, seen no other key, and is held up. In a race, only where no other
+    /// key can be: if one is at that place, the call has not begun.
     Mark(u64),
     /// The rest of that call.
     Finish(u64),
@@ -209,7 +209,7 @@ fn print(key: u64) -> u32 {
     Table::place_of(key, 1).2
 }
 
-/// Explores what `programs` do at the same time in `scene`. Whatever it is: of each print
+/// Explores what `programs` do at the same time in `scene`. Asserts that of each fingerprint
 /// one place is charged at most, and no span of the clock admits more than the bound. If
 /// the clock stands and nothing is forgotten, nothing is lost either. `then` looks at the
 /// rest.

@@ -224,8 +224,8 @@ fn once_it_is_taken_out() {
     });
 }
 
-/// By one whose clock is ahead, and comes back to one whose clock is behind: who has it put
-/// in then is as far ahead.
+/// A caller whose clock is ahead removes it, and it comes back for one whose clock is behind:
+/// the caller that puts it in then is as far ahead.
 #[test]
 fn a_key_that_was_removed_early_has_no_second_burst() {
     /// The most by which clocks may differ.
@@ -246,8 +246,8 @@ fn a_key_that_was_removed_early_has_no_second_burst() {
     });
 }
 
-/// Further ahead than clocks may differ: who has it put in then asks by a clock that may have
-/// gone back, of a level that does not.
+/// The clock is further ahead than clocks may differ. The caller that puts the key in then asks by
+/// a clock that may have gone back, about a level that does not.
 #[test]
 fn a_key_that_was_removed_far_too_early_has_no_second_burst() {
     const AHEAD: u64 = 5 * SECOND;
@@ -293,7 +293,7 @@ fn a_full_store_takes_no_more_keys() {
     });
 }
 
-/// The place of a key that is idle goes to one of two, whoever finds it.
+/// The place of a key that is idle goes to one of two callers, whichever finds it.
 #[test]
 fn a_place_that_is_given_up_is_taken_once() {
     check(ANY, || {

@@ -106,12 +106,12 @@ fn act(limiter: &Sharded, act: &Act) -> u64 {
 fn all_is_there<const N: usize>(preemptions: usize, acts: &'static [Act; N]) {
     check(preemptions, move || {
         let limiter = sharded(QUOTA, TestClock::new());
-        // So that the root has room for its tokens, though another caller borrows some for a while.
+        // So that the root can hold its tokens, though another caller reserves some for a while.
         assert_eq!(ask(&limiter, (0, &[24])), 24);
         let spent = race(&limiter, acts.each_ref(), act);
         let left = rest(&limiter);
         assert_eq!(spent.iter().sum::<u64>() + left, 8, "{spent:?} and {left}");
-        // Nor is any room.
+        // Nor is any capacity.
         limiter.reset();
         assert_eq!(rest(&limiter), 32);
     });

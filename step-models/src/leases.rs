@@ -10,8 +10,8 @@
 //! In the code `room` is reserved capacity, `outside` is the count of it, in which a call that
 //! reserves some registers it, and `hand` is what a call has in transit. A *draw* is a refill: it
 //! takes tokens from the root. `fresh` is the capacity that a call has reserved after its reading
-//! of the clock. To settle the root is to cut off what it has earned above the clamp, `cap -
-//! outside`. In order:
+//! of the clock. To settle the root is to cut off what it has earned above the clamp,
+//! `cap - outside`. In order:
 //!
 //! * A spend takes its tokens from its shard, by one CAS. If there are too few, it takes all of
 //!   the shard in transit, capacity and tokens; reads the clock; and looks at the root.

@@ -207,7 +207,7 @@ fn each_reset_is_worth_one_burst_and_nothing_else() {
             for key in 1..=COLD {
                 assert!(total(&granted, key) <= 500 + earned, "{kind:?} {key}");
             }
-            // And when all is quiet, a burst, with nothing of what was drawn before.
+            // And when all is quiet, a burst, with nothing of what was prepaid before.
             limiter.reset_key(0);
             let after = take_all(limiter, &[0, 1, 2, 3], 0);
             assert!((437..=500).contains(&after), "{kind:?} {after}");

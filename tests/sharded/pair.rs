@@ -1,7 +1,7 @@
 //! A sharded limiter and the exact model of what is there, side by side on one clock.
 //!
 //! All permits are in the root and in shards, and only time and admissions may change the
-//! sum; so the model is that of one bucket. It is told what was cut off for want of room,
+//! sum; so the model is that of one bucket. It is told what was cut off for want of capacity,
 //! which is allowed only near the burst.
 
 mod checks;
@@ -60,8 +60,8 @@ pub(crate) struct Pair<'l, 'c> {
     /// The tokens that the root and the shards hold together.
     mirror: Mirror,
     leases: Vec<Lease<'l>>,
-    /// The most room that may be lent and empty, beside the quarter of the burst that
-    /// shards may have drawn: what leases took since the last denial.
+    /// The most capacity that may be reserved and empty, beside the quarter of the burst that
+    /// shards may have refilled by: what leases took since the last denial.
     leased: u64,
     /// The part of that which leases took that ended while the clock was behind: a lease that gives
     /// back less than a burst that was lowered may find no place beside it.

@@ -27,7 +27,7 @@ pub(crate) enum Said {
     TooLarge {
         limit: u64,
     },
-    /// Not as long as leases hold so much: only of a limiter that keeps room for them.
+    /// Not as long as leases hold so much: only of a limiter that reserves capacity for them.
     Leased {
         limit: u64,
     },
