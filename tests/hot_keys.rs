@@ -1,9 +1,9 @@
-//! Keys that have seats, around every store that they can be drawn from. What is checked:
+//! Keys that have seats, around every store that can prepay for them. What is checked:
 //!
-//! * the keys that get a seat, the permits that are drawn for it, and the answers from it, on a
+//! * the keys that get a seat, the permits that are prepaid for it, and the answers from it, on a
 //!   clock that is moved by hand;
-//! * `hot_keys/changes.rs`: that nothing drawn before a change can be taken after it;
-//! * `hot_keys/clocks.rs`: the time for which drawn permits are good, by clocks that go on, step
+//! * `hot_keys/changes.rs`: that nothing prepaid before a change can be taken after it;
+//! * `hot_keys/clocks.rs`: the time for which prepaid permits are good, by clocks that go on, step
 //!   back, or differ;
 //! * `hot_keys/told.rs`: that observers are told of each call, set-ups out of range are refused,
 //!   and nothing is allocated;
@@ -57,7 +57,7 @@ const EACH: u64 = MS;
 
 const QUOTA: Quota = quota!(1_000 / second);
 
-/// The permits that a full key grants at least: draws may pass over the rest.
+/// The permits that a full key grants at least: prepayments may pass over the rest.
 const SPARED: u64 = 875;
 
 /// A hasher whose secret everybody knows: each run is the same.

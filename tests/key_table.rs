@@ -90,8 +90,8 @@ fn one_line(quota: Quota, clock: &ManualClock) -> Table<'_> {
     builder(quota, clock).memory(64).unwrap()
 }
 
-/// How often something long is done: so often, or as many times that as the environment
-/// asks for.
+/// Returns the number of times to do something long: `times`, or as many times that as the
+/// environment asks for.
 fn often(times: u64) -> u64 {
     let asked = std::env::var("KEY_TABLE_TIMES").ok();
     let factor = asked.map_or(1, |factor| factor.parse().expect("KEY_TABLE_TIMES is a number"));

@@ -179,8 +179,8 @@ fn a_new_burst_alone_does_not_move_the_steps() {
     assert_eq!(bucket.drain().permits(), 10);
 }
 
-/// Where the new burst makes the unit coarser, the time into the step was rounded
-/// to it: by up to 23 seconds at one permit in a hundred years.
+/// A new burst that makes the unit coarser had rounded the time into the step to it: by up to 23
+/// seconds at one permit in a hundred years.
 #[test]
 fn a_new_burst_that_needs_another_unit_does_not_move_the_steps_either() {
     let clock = ManualClock::new();
@@ -257,7 +257,7 @@ fn cells_of_the_tolerance_that_others_tell_have_the_same() {
 }
 
 /// The new terms earn from the reading on, and for most of that time the lease has tokens in its
-/// room; the old terms have nothing to cut off when it comes back.
+/// capacity; the old terms have nothing to cut off when it comes back.
 #[test]
 fn a_lease_that_ends_while_a_change_is_held_up_brings_nothing_back_that_was_cut_off() {
     let clock = Arc::new(HeldUp::at(0));
@@ -276,7 +276,7 @@ fn a_lease_that_ends_while_a_change_is_held_up_brings_nothing_back_that_was_cut_
     limiter.try_acquire(4).unwrap();
     let denied = limiter.try_acquire(1).unwrap_err();
     assert_eq!(denied.retry_after(), Some(SECOND));
-    // The room is back with the limiter, and earns.
+    // The capacity is back with the limiter, and earns.
     let denied = limiter.try_acquire(8).unwrap_err();
     assert_eq!(denied.retry_after(), Some(8 * SECOND));
     clock.manual.advance(8 * SECOND);

@@ -85,7 +85,7 @@ fn greedy(bucket: &TokenBucket<&ManualClock>, times: u64, step_nanos: u64) -> u6
     (0..times).map(|_| take()).sum()
 }
 
-/// What `admitted` between two times, from empty, must be: to the unit.
+/// Asserts that `admitted` is what there must be between two times, from empty: to the unit.
 fn assert_exact(plan: &Plan, from_nanos: u64, to_nanos: u64, admitted: u64) {
     let accrued = |nanos: u64| plan.accrued(&BigInt::from(nanos));
     let tokens = (accrued(to_nanos) - accrued(from_nanos)) / &plan.token;

@@ -17,7 +17,7 @@ use sluicegate::{SlidingWindow, TokenBucket, WeightedLog, WindowFromFirst, rate}
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// How many of `arrivals` single requests are admitted.
+/// Counts how many of `arrivals` single requests are admitted.
 fn admitted(limiter: &impl Limiter, arrivals: u32) -> u32 {
     (0..arrivals).map(|_| u32::from(limiter.try_acquire(1).is_ok())).sum()
 }
@@ -124,8 +124,8 @@ fn a_fixed_window_of_a_second_admits_3_of_4_and_5_and_3_and_4() {
     }
 }
 
-/// What is admitted from 00:30 to 01:30 of 5 requests in each half of a minute, from
-/// 00:30 on, where the limit is 5 per minute: in all, and in the minute from 00:30.
+/// Returns what is admitted from 00:30 to 01:30 of 5 requests in each half of a minute, from 00:30
+/// on, where the limit is 5 per minute: in all, and in the minute from 00:30.
 fn in_the_minute_from_half_past(limiter: &impl Limiter, clock: &ManualClock) -> u32 {
     let mut sum = 0;
     for step in 0..10 {

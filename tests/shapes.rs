@@ -1,4 +1,4 @@
-//! What the limiters differ in, and what they are. What is checked:
+//! The types of limiters, and how they differ. What is checked:
 //!
 //! * the leaky bucket's level and its minimum interval;
 //! * the cells of a GCRA, and what it says of itself;

@@ -73,7 +73,7 @@ fn shards() -> impl Strategy<Value = usize> + Clone {
     proptest::sample::select(vec![1_usize, 2, 4, 8])
 }
 
-/// What takes permits, while the clock goes on.
+/// Operations that take permits, while the clock goes on.
 fn plain_op() -> impl Strategy<Value = Op> + Clone {
     // Most requests are for one permit: these are what shards are for.
     let amount = prop_oneof![2 => Just(Amount::Exactly(1)), 1 => any::amount()];

@@ -187,7 +187,7 @@ fn a_denial_of_some_is_not_one_of_fewer_and_is_forgotten_when_told_to() {
     assert!(sticky.try_acquire(6).is_ok());
 }
 
-/// What several limiters say of one permit says nothing of two: it may be another of them
+/// An answer of several limiters about one permit says nothing of two: it may be another of them
 /// that has too few.
 #[test]
 fn a_denial_is_remembered_for_the_number_of_permits_that_were_asked_for_and_no_other() {

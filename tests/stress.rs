@@ -31,7 +31,7 @@ mod history;
 
 const THREADS: u64 = if cfg!(miri) { 2 } else { 4 };
 
-/// What each thread does, so often.
+/// Number of turns of each thread.
 const TURNS: u64 = if cfg!(miri) {
     25
 } else if cfg!(debug_assertions) {
@@ -42,7 +42,7 @@ const TURNS: u64 = if cfg!(miri) {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// How far a clock goes back, and on again.
+/// The time by which a clock goes back, and on again.
 const JUMP: Duration = Duration::from_millis(300);
 
 /// Has `THREADS` threads do `each` turn, with random numbers of their own.

@@ -1,4 +1,4 @@
-//! What each verb does, on a clock that moves by hand. What is checked:
+//! The effect of each verb, on a clock that moves by hand. What is checked:
 //!
 //! * `try_acquire` and `peek`: all or none, at the very instant, and a denial
 //!   writes nothing;

@@ -211,7 +211,7 @@ proptest! {
     }
 }
 
-/// What several limiters say together: the grant of the one with the least left, or
+/// Returns the answer of several limiters together: the grant of the one with the least left, or
 /// the refusal that has to be waited for longest.
 fn several(looks: &[Said]) -> Said {
     let rank = |said: &Said| match *said {

@@ -53,7 +53,7 @@ impl TestClock {
         AHEAD.with(|ahead| ahead.set(nanos));
     }
 
-    /// What the calling thread last read.
+    /// The calling thread's last reading.
     #[must_use]
     pub fn last_reading() -> u64 {
         LAST.with(Cell::get)

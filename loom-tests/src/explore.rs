@@ -12,7 +12,7 @@ pub const ANY: usize = usize::MAX;
 std::thread_local! {
     /// The part of a race that runs first unless it is preempted.
     static START: Cell<usize> = const { Cell::new(0) };
-    /// How many parts the last race had.
+    /// Number of parts that the last race had.
     static PARTS: Cell<usize> = const { Cell::new(1) };
 }
 

@@ -1,4 +1,4 @@
-//! A clock that leaps and is set back within one call of somebody else.
+//! A clock that leaps and is set back within another caller's call.
 
 use crate::calls::{Answer, Op};
 use crate::{Arc, SECOND, Subject, TestClock, check, race};

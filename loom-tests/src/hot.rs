@@ -19,7 +19,7 @@ pub trait Store: KeyStore<u64> + Send + Sync + Sized + 'static {
     /// As that.
     fn take(&self, key: u64, permits: u64) -> Result<Grant, Denied>;
 
-    /// What it could grant at once.
+    /// Returns the permits that it could grant at once.
     fn left(&self, key: u64) -> u64;
 
     /// Makes the key full.
@@ -76,7 +76,7 @@ pub enum Key {
 
 impl Key {
     fn number(self) -> u64 {
-        // No one's hash is 0, which is that of who sits in an empty seat.
+        // No key's hash is 0, which stands for an empty seat.
         let [one, other] = keys(1, 0, 0);
         match self {
             Key::One => one,
@@ -94,7 +94,7 @@ pub enum Step {
     Take(Key, u64),
     /// All that the store has.
     TakeAll(Key),
-    /// What was drawn is taken back, and nothing else changed.
+    /// Takes back what was prepaid, and changes nothing else.
     Change,
     /// The key is made full.
     Fill(Key),
@@ -104,7 +104,7 @@ pub enum Step {
     RunAhead(u64),
 }
 
-/// What the threads meet.
+/// The limiter that the threads share, on its clock.
 #[derive(Debug)]
 pub struct Hot<S> {
     keys: HotKeys<S>,
@@ -112,7 +112,7 @@ pub struct Hot<S> {
     numbers: [(Key, u64); 2],
 }
 
-/// What each key was admitted, and when.
+/// The admissions of each key, with their times.
 pub type Events = Vec<(Key, Admission)>;
 
 impl<S: Store> Hot<S> {
@@ -178,14 +178,14 @@ pub fn sum(events: &Events) -> u64 {
     events.iter().map(|(_, admission)| admission.permits).sum()
 }
 
-/// What there is when the threads meet.
+/// The state in which the threads meet.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
     /// The quota of each key.
     pub quota: Quota,
-    /// How many places there are.
+    /// Number of places.
     pub places: usize,
-    /// What was called before, from `NOW` on.
+    /// The calls made before, from `NOW` on.
     pub before: &'static [Step],
 }
 

@@ -1,4 +1,4 @@
-//! What was admitted, and when.
+//! A record of what was admitted, and when.
 
 use sluicegate::{Denied, Grant, Quota, Refill};
 

@@ -1,4 +1,4 @@
-//! What the models share.
+//! Code that the models share.
 //!
 //! With `--cfg sluicegate_loom` a model runs once for every interleaving of its
 //! threads, and for every stale value that a load may see in it. Without, the

@@ -11,17 +11,17 @@ use crate::calls::{Answer, Op};
 use crate::reference::Reference;
 use crate::{Arc, Bucket, Subject, TestClock, check, once, race};
 
-/// Where the threads meet: a limiter that was made at 0, then used by one thread
-/// at another time.
+/// A place for the threads to meet: a limiter that was made at 0, then used by one thread at
+/// another time.
 pub trait Stage: Clone + Send + Sync + 'static {
-    /// What they meet at.
+    /// The limiter that they share.
     type Limiter: Subject;
 
     /// A new one, and what the clock shows from then on, and what was called
     /// before the race.
     fn make(&self) -> (Self::Limiter, u64, &[Op]);
 
-    /// What a new one has to be.
+    /// Returns the reference that a new limiter has to match.
     fn reference(&self, limiter: &Self::Limiter) -> Reference;
 
     /// The limiter as the threads find it.
@@ -41,9 +41,9 @@ pub trait Stage: Clone + Send + Sync + 'static {
 pub struct Scene {
     /// The quota at first.
     pub quota: Quota,
-    /// What the clock shows from then on.
+    /// The clock's reading from then on.
     pub now_nanos: u64,
-    /// What was called before the race.
+    /// The calls made before the race.
     pub before: Vec<Op>,
 }
 
@@ -66,9 +66,9 @@ pub struct Windows<L> {
     pub new: fn(TestClock) -> L,
     /// For how many requests a log has places, if that is not its limit.
     pub capacity: Option<u64>,
-    /// What the clock shows from then on.
+    /// The clock's reading from then on.
     pub now_nanos: u64,
-    /// What was called before the race.
+    /// The calls made before the race.
     pub before: Vec<Op>,
 }
 
@@ -91,7 +91,7 @@ impl<L: Subject> Stage for Windows<L> {
     }
 }
 
-/// What each thread was answered, and the limiter as it was left.
+/// The answers of each thread, and the limiter as it was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Outcome {
     answers: Vec<Vec<Answer>>,
@@ -145,7 +145,7 @@ pub fn assert_one_after_the_other<S: Stage, const N: usize>(
     });
 }
 
-/// What a program does at one moment each.
+/// A part of a program that happens at one moment.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// A call on the way to which the limiter comes to its caller's time, which

@@ -1,5 +1,5 @@
-//! What a limiter has to answer: the references of the engine's own tests, which are slow and
-//! share no line with it.
+//! The answers that a limiter has to give: the references of the engine's own tests, which are slow
+//! and share no line with it.
 //!
 //! A race is compared with the same calls one after the other, on the same code. So each of
 //! these orders is compared with a reference first: else a fault that needs no race would be
@@ -18,7 +18,7 @@ use crate::calls::{Answer, Op};
 
 pub(crate) use self::window::{Fixed, FromFirst, Log, Ring, State};
 
-/// How far ahead is looked at what is left, in windows.
+/// Times at which the rest is looked at, in windows from now.
 pub(crate) const LATER: [u64; 4] = [0, 1, 2, 3];
 
 /// A limiter by definition.
@@ -38,10 +38,10 @@ enum Mirror {
     Windows(window::Mirror),
 }
 
-/// What a receipt goes by.
+/// The record by which a receipt is given back.
 #[derive(Debug)]
 pub(crate) enum Undo {
-    /// What a bucket held before, its number, and that of what it held after.
+    /// The bucket's state before, its number, and the number of the state after.
     Bucket(Box<bucket::Mirror>, u64, u64),
     Windows(window::Undo),
 }
@@ -63,7 +63,7 @@ impl Reference {
         Reference { mirror, lengths, version: 0, versions: 0 }
     }
 
-    /// What a call does on the way to its answer, as a step of its own.
+    /// Makes the change that a call makes on the way to its answer, as a step of its own.
     pub(crate) fn settle(&mut self, now_nanos: u64, permits: u64) {
         let Mirror::Windows(mirror) = &mut self.mirror else { return };
         mirror.peek(now_nanos, 0);

@@ -14,7 +14,7 @@ pub fn sharded<C: Clock>(quota: Quota, clock: C) -> Arc<Sharded<C>> {
     Arc::new(Sharded::builder(quota).shards(2).clock(clock).build().unwrap())
 }
 
-/// Puts so many permits into the shard at `index`, in as much room.
+/// Puts so many permits into the shard at `index`, in as much reserved capacity.
 ///
 /// # Panics
 ///
@@ -27,13 +27,13 @@ pub fn fill<C: Clock + Sync>(limiter: &Sharded<C>, index: usize, permits: u64) {
 /// A caller of one shard, and what it asks for.
 pub type Caller = (usize, &'static [u64]);
 
-/// Asks as `caller` does; the permits that it was granted.
+/// Asks as `caller` does, and returns the permits that it was granted.
 pub fn ask<C: Clock>(limiter: &Sharded<C>, (index, sizes): Caller) -> u64 {
     let grant = |permits: &u64| limiter.shard(index).try_acquire(*permits);
     sizes.iter().filter_map(|permits| grant(permits).ok()).map(|grant| grant.permits()).sum()
 }
 
-/// Takes all that a limiter has left which nobody else calls; how much that was.
+/// Takes all that a limiter has left, and returns how much that was. No other thread may call it.
 ///
 /// # Panics
 ///

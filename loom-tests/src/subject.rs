@@ -19,17 +19,17 @@ pub trait Subject: Limiter + Send + Sync + 'static {
     /// The answer to a call that not every limiter knows.
     fn call(&self, op: Op) -> Answer;
 
-    /// What it has to be, from now on; `capacity` is for how many requests a log has places, if
-    /// that is not its limit.
+    /// Returns the reference that it has to match from now on; `capacity` is the number of requests
+    /// that a log has places for, if that is not its limit.
     fn reference(&self, capacity: Option<u64>) -> Reference;
 
     /// All that can be seen of it.
     fn left(&self) -> Vec<Answer>;
 
-    /// Whether it comes to its caller's time at another moment than it grants.
+    /// True if it comes to its caller's time at another moment than it grants.
     const SETTLES: bool = false;
 
-    /// What a call for `permits` does before it is decided.
+    /// Makes the change that a call for `permits` makes before it is decided.
     fn settle(&self, _permits: u64) {}
 }
 
@@ -63,7 +63,7 @@ impl Subject for Bucket {
     }
 }
 
-/// What is counted now, and for three windows on: all that can still matter.
+/// Returns the count now and for three windows on, which is all that can still matter.
 fn counts(clock: &TestClock, window: Duration, count: impl Fn() -> u64) -> Vec<Answer> {
     let now_nanos = clock.shared_nanos();
     let later = LATER.map(|windows| {

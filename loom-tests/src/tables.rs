@@ -37,7 +37,7 @@ impl Hasher for Plain {
     }
 }
 
-/// New keys with one of 16 prints sweep a line; that would be a load more for each model.
+/// New keys with one of 16 fingerprints sweep a line; that would be a load more for each model.
 const SWEEPS: u32 = 16;
 
 fn hashes() -> impl Iterator<Item = u64> {
@@ -70,7 +70,7 @@ pub fn sweeping(lines: usize) -> u64 {
     key.unwrap_or_else(|| unreachable!("there are more numbers than prints"))
 }
 
-/// Two keys of one print in the same two lines, the home of each the other's other: to the
+/// Two keys of one fingerprint in the same two lines, the home of each the other's other: to the
 /// table one key, whose callers begin at different ends.
 ///
 /// # Panics
@@ -107,8 +107,8 @@ pub enum Call {
     /// `try_acquire_revocable`, and the receipt given back at once.
     Back(u64, u64),
     /// The first part of a `try_acquire` of one permit for a new key: it has placed a marker
-    /// at place 0 of its home, seen nobody else, and is held up. In a race, only where nobody
-    /// else can be: if somebody is at that place, it has not begun.
+    /// at place 0 of its home, seen no other key, and is held up. In a race, only where no other
+    /// key can be: if one is at that place, the call has not begun.
     Mark(u64),
     /// The rest of that call.
     Finish(u64),
@@ -122,7 +122,7 @@ pub enum Call {
     RunAhead(u64),
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// Permits for a key, or none.
@@ -133,18 +133,18 @@ pub enum Event {
     Removed(u64),
 }
 
-/// Where the threads meet.
+/// The state in which the threads meet.
 #[derive(Clone, Debug)]
 pub struct Scene {
     /// The lines of the table.
     pub lines: usize,
     /// The quota of each key.
     pub quota: Quota,
-    /// How far the clocks of threads may be apart.
+    /// The most by which the clocks of threads may differ.
     pub skew: Duration,
-    /// What becomes of a key for which there is no place.
+    /// The policy for a key for which there is no place.
     pub when_full: WhenFull,
-    /// What was called before, from the time 0 on.
+    /// The calls made before, from the time 0 on.
     pub before: Vec<Call>,
 }
 
@@ -164,19 +164,19 @@ impl Scene {
     }
 }
 
-/// How a race went.
+/// The record of a race.
 #[derive(Debug)]
 pub struct Played {
     /// The table as it was left.
     pub table: Arc<Table>,
-    /// What happened before.
+    /// The events before the race.
     pub before: Vec<Event>,
-    /// What happened to each thread.
+    /// The events of each thread.
     pub events: Vec<Vec<Event>>,
 }
 
 impl Played {
-    /// What happened, in no order.
+    /// Returns all events, in no order.
     pub fn all(&self) -> impl Iterator<Item = Event> + '_ {
         self.before.iter().chain(self.events.iter().flatten()).copied()
     }
@@ -191,25 +191,25 @@ impl Played {
         self.events.iter().flatten().map(permits).sum()
     }
 
-    /// How often a key was forgotten.
+    /// Counts how often a key was forgotten.
     #[must_use]
     pub fn removed(&self) -> usize {
         self.all().filter(|event| matches!(event, Event::Removed(_))).count()
     }
 
-    /// How many calls found no place.
+    /// Counts the calls that found no place.
     #[must_use]
     pub fn full(&self) -> usize {
         self.all().filter(|event| matches!(event, Event::Full(_))).count()
     }
 }
 
-/// What a key is to the table, wherever it is.
+/// Returns the key's fingerprint, which is the same in a table of any size.
 fn print(key: u64) -> u32 {
     Table::place_of(key, 1).2
 }
 
-/// Explores what `programs` do at the same time in `scene`. Whatever it is: of each print
+/// Explores what `programs` do at the same time in `scene`. Asserts that of each fingerprint
 /// one place is charged at most, and no span of the clock admits more than the bound. If
 /// the clock stands and nothing is forgotten, nothing is lost either. `then` looks at the
 /// rest.
@@ -262,12 +262,12 @@ fn keys_in(programs: &[Vec<Call>]) -> impl Iterator<Item = u64> + '_ {
     })
 }
 
-/// What a key could have now.
+/// Returns the permits that a key could have now.
 fn left(table: &Table, key: u64) -> u64 {
     table.peek(&key, 0).unwrap().remaining()
 }
 
-/// What the calling thread's last call said of `key`.
+/// Returns the event that the calling thread's last call for `key` came to.
 fn event(key: u64, outcome: Result<Grant, Denied>) -> Event {
     match outcome {
         Err(Denied::Full { .. }) => Event::Full(key),
@@ -320,7 +320,7 @@ fn play(table: &Table, level: &mut Option<u64>, program: Vec<Call>) -> Vec<Event
     events
 }
 
-/// Whether every key has one place at most, and was admitted no more than the bound.
+/// Asserts that every key has at most one place, and was admitted no more than the bound.
 fn assert_sound(quota: Quota, played: &Played) {
     let mut charged = played.table.charged();
     charged.sort_unstable();
@@ -345,7 +345,7 @@ fn assert_sound(quota: Quota, played: &Played) {
     }
 }
 
-/// Whether what was admitted is what is missing now, given what was `left` before.
+/// Asserts that what was admitted is what is missing now, given what was `left` before.
 fn assert_exact(left_before: &BTreeMap<u64, u64>, played: &Played) {
     let clock = played.table.clock();
     // So is what was given back in the race.

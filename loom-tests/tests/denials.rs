@@ -12,10 +12,10 @@ use sluicegate_loom_tests::{Arc, Bucket, SECOND, TestClock, check, race};
 type Sharded = sluicegate::Sharded<TestClock>;
 type Act = fn(&Sharded) -> u64;
 
-/// Nothing is drawn of so few.
+/// Too few for a shard to refill.
 const EIGHT: Quota = quota!(1 / second, burst 8);
 
-/// A shard draws four.
+/// A shard refills by four.
 const FEW: Quota = quota!(1 / second, burst 32);
 
 /// Checks that `wanted` of `quota`, which are refused at most because of what `other` has
@@ -45,7 +45,7 @@ fn a_denial_is_forgotten_when_tokens_come_back() {
         drop(limiter.shard(0).lease(3));
         0
     });
-    // Where there is room for what is refused, so that it is remembered.
+    // Where there is capacity for what is refused, so that it is remembered.
     let half: Act = |limiter| ask(limiter, (0, &[4]));
     is_forgotten(3, EIGHT, half_full, half, |limiter| {
         drop(limiter.shard(1).lease(4));
@@ -55,7 +55,7 @@ fn a_denial_is_forgotten_when_tokens_come_back() {
         drop(limiter.shard(0).lease(3));
         0
     });
-    // One is spent of four that are drawn.
+    // A refill takes four, and one of them is spent.
     is_forgotten(
         3,
         FEW,
@@ -75,7 +75,7 @@ fn a_denial_is_forgotten_when_tokens_come_back() {
 /// a caller that was refused meanwhile, and asks again.
 #[test]
 fn a_denial_is_forgotten_when_room_comes_back() {
-    // It borrows all there is, and some of that is gone when it draws.
+    // It leases all there is, and some of that is gone when it refills.
     let use_up: Act = |limiter| {
         let Ok(mut lease) = limiter.shard(0).lease(8) else { return 0 };
         let held = lease.left();
@@ -100,7 +100,7 @@ fn a_denial_is_forgotten_when_room_comes_back() {
             });
         }
     }
-    // There is spare room, so that a denial is remembered.
+    // There is spare capacity, so that a denial is remembered.
     let other: Act = |limiter| ask(limiter, (0, &[1])) + ask(limiter, (1, &[1]));
     check(2, move || {
         let limiter = sharded(EIGHT, TestClock::new());
@@ -177,7 +177,7 @@ fn a_sticky_denial_of_before_a_change_is_not_remembered_after_it() {
     });
 }
 
-/// How many are asked for, and by how many seconds the caller's clock is ahead.
+/// The permits asked for, and the seconds that the caller's clock is ahead.
 type Request = (u64, u64);
 
 /// Checks that `requests` to a shard of an empty limiter are refused until what they ask

@@ -62,7 +62,7 @@ fn a_late_reader_heals_nothing() {
     });
 }
 
-/// As deep in debt as allowed, by a clock as far ahead as allowed.
+/// Debt is as deep as allowed, by a clock as far ahead as allowed.
 #[test]
 fn clocks_that_differ_by_a_second_heal_nothing() {
     for refill in [Refill::Smooth, Refill::Interval] {

@@ -1,10 +1,10 @@
 //! Models of keys with seats, and of callers that take from them. What is checked, over every
 //! interleaving:
 //!
-//! * no span of the clock grants more of a key than the bound, whichever caller draws, and
+//! * no span of the clock grants more of a key than the bound, whichever caller prepays, and
 //!   though two keys want one seat;
 //! * while the clock stands, not one permit of a key that keeps its seat is lost either;
-//! * what was drawn is granted for as long as it is good, and no longer;
+//! * prepaid permits are granted for as long as they are good, and no longer;
 //! * what was refused to one key is not refused to another.
 
 #![cfg(sluicegate_loom)]
@@ -16,7 +16,7 @@ use sluicegate_loom_tests::hot::{NOW, Scene, Step, Store, Users, bounded, explor
 use sluicegate_loom_tests::tables::Table;
 use sluicegate_loom_tests::{Admission, SECOND};
 
-/// A draw takes a quarter of what there is, and up to two more than are needed.
+/// A prepayment takes a quarter of what there is, and up to two more than are needed.
 const QUOTA: Quota = quota!(1 / second, burst 16);
 
 const fn one_place(before: &'static [Step]) -> Scene {
@@ -26,10 +26,10 @@ const fn one_place(before: &'static [Step]) -> Scene {
 /// The second call has the seat.
 const SEATED: Scene = one_place(&[Take(One, 2), Ask(0, One, 1), Ask(0, One, 1)]);
 
-/// Three are drawn: two are left there, and nine in the store.
+/// Three are prepaid: two are left there, and nine in the store.
 const TWO_LEFT: Scene = one_place(&[Take(One, 2), Ask(0, One, 1), Ask(0, One, 1), Ask(0, One, 1)]);
 
-/// When what is drawn in `TWO_LEFT` is not good any more.
+/// The time at which the prepaid permits of `TWO_LEFT` are not good any more.
 const EXPIRED: u64 = NOW + 4 * SECOND;
 
 /// When all that the models use comes back.
@@ -41,7 +41,7 @@ fn callers_of_one_place_take_a_permit_once() {
     let twice: &[Step] = &[Ask(0, One, 1), Ask(0, One, 1)];
     bounded::<Table, 2>(3, TWO_LEFT, [single, twice], &[One]);
     bounded::<Table, 2>(2, TWO_LEFT, [twice, &[Ask(0, One, 3), Ask(0, One, 1)]], &[One]);
-    // More than is drawn for.
+    // More than is prepaid for.
     bounded::<Table, 2>(3, TWO_LEFT, [single, &[Ask(0, One, 8)]], &[One]);
     bounded::<Table, 3>(1, TWO_LEFT, [single; 3], &[One]);
 }
@@ -56,7 +56,7 @@ fn what_is_drawn_is_not_granted_by_the_store() {
     bounded::<Users, 2>(2, SEATED, [draws, draws], &[One]);
 }
 
-/// The second call of the other key takes the seat away, and its third draws as much.
+/// The second call of the other key takes the seat away, and its third prepays as much.
 #[test]
 fn a_key_takes_nothing_of_another() {
     let scene = one_place(&[
@@ -94,11 +94,11 @@ fn what_was_drawn_is_not_good_for_ever() {
     let late: &[Step] = &[Set(EXPIRED + 3 * SECOND), Take(One, 16)];
     bounded::<Table, 2>(3, TWO_LEFT, [&[Ask(0, One, 1)], late], &[]);
     bounded::<Users, 2>(2, TWO_LEFT, [&[Ask(0, One, 1)], late], &[]);
-    // What is drawn next, of a full bucket, is good for less long than what is there.
+    // Permits prepaid next, from a full bucket, are good for less long than those there.
     let used = one_place(&[Take(One, 6), Ask(0, One, 1), Ask(0, One, 1), Ask(0, One, 1)]);
     let draws: &[Step] = &[Set(FULL), Ask(0, One, 1), Set(FULL + 5 * SECOND), Take(One, 16)];
     bounded::<Table, 2>(3, used, [&[Ask(0, One, 1)], draws], &[]);
-    // Drawn anew by a caller that found too little that was good.
+    // Prepaid anew by a caller that found too little that was good.
     bounded::<Table, 2>(
         3,
         TWO_LEFT,
@@ -107,7 +107,7 @@ fn what_was_drawn_is_not_good_for_ever() {
     );
 }
 
-/// Nothing of it is put beside what is drawn next.
+/// None of it is put beside the permits that are prepaid next.
 #[test]
 fn what_is_not_good_any_more_is_lost() {
     let scene = one_place(&[
@@ -145,14 +145,15 @@ fn what_was_drawn_is_not_good_before() {
     bounded::<Users, 2>(1, Scene { quota, ..one_place(before) }, [&[Ask(0, One, 1)], ahead], &[]);
 }
 
-/// What was left goes with what comes to it only if it is good by then.
+/// Prepaid permits that are left are granted together with newly prepaid ones only if they are good
+/// by then.
 #[test]
 fn all_permits_of_a_request_fit_one_reading() {
     // The store grants the rest of it.
     let later: &[Step] = &[Set(NOW + 7 * SECOND)];
     bounded::<Table, 2>(3, TWO_LEFT, [&[Ask(0, One, 9)], later], &[]);
     bounded::<Users, 2>(2, TWO_LEFT, [&[Ask(0, One, 9)], later], &[]);
-    // A draw does: of a full bucket, so that more is left than such a draw passes over.
+    // A prepayment does: from a full bucket, so that more is left than it passes over.
     let scene = Scene {
         quota: quota!(1 / second, burst 32),
         ..one_place(&[

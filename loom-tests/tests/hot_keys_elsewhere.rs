@@ -2,9 +2,9 @@
 //! every interleaving:
 //!
 //! * a permit that lies at another place is taken once;
-//! * after a change nothing is granted that was drawn before it, and nothing refused because
+//! * after a change nothing is granted that was prepaid before it, and nothing refused because
 //!   of what was refused before it;
-//! * nothing is refused because of what was refused while nobody could tell.
+//! * nothing is refused because of what was refused while no caller could tell.
 
 #![cfg(sluicegate_loom)]
 
@@ -14,7 +14,7 @@ use sluicegate_loom_tests::hot::Step::{Ask, Fill, Take, TakeAll};
 use sluicegate_loom_tests::hot::{Scene, Step, Store, Users, bounded, explore, sum};
 use sluicegate_loom_tests::tables::Table;
 
-/// A draw takes a quarter of what there is, divided by the places.
+/// A prepayment takes a quarter of what there is, divided by the places.
 const QUOTA: Quota = quota!(1 / second, burst 16);
 const TWICE: Quota = quota!(1 / second, burst 32);
 
@@ -47,7 +47,7 @@ fn a_permit_of_another_place_is_taken_once() {
     );
 }
 
-/// What lies there is another key's.
+/// The permits that lie there are another key's.
 #[test]
 fn a_key_takes_nothing_of_another_elsewhere() {
     let scene = Scene {
@@ -66,7 +66,7 @@ fn a_key_takes_nothing_of_another_elsewhere() {
     bounded::<Table, 2>(3, scene, [&[Ask(0, One, 1)], &[Ask(1, Other, 1)]], &[Other]);
 }
 
-/// Both draw.
+/// Both prepay.
 #[test]
 fn two_places_have_one_burst() {
     let scene = Scene {

@@ -26,7 +26,7 @@ const NOW: u64 = 10 * SECOND;
 /// A key that was emptied at `NOW`, of burst 1, is just expired.
 const LATER: u64 = NOW + SECOND + SECOND / 1_000;
 
-/// A table of two lines that nobody has used.
+/// A table of two lines that has not been used.
 fn empty(quota: Quota) -> Scene {
     Scene::new(2, quota, vec![SetClock(NOW)])
 }
@@ -100,7 +100,7 @@ fn a_step_back_brings_no_key_back_fuller() {
 #[test]
 fn a_clock_that_others_are_ahead_of_has_not_gone_back() {
     let [one, two] = keys(1, 0, 0);
-    // Also where nobody has asked for so long that both catch up.
+    // Also where no call has come for so long that both catch up.
     for now in [NOW, NOW + 100 * SECOND] {
         check(3, move || {
             let table = one_line();
@@ -153,8 +153,8 @@ fn three_who_bring_a_key_find_one_place() {
     }
 }
 
-/// Of two, the higher is buried while its caller is held up. Another one saw its place empty
-/// before, and comes late; or saw it after that, and the line below before.
+/// The higher of two markers becomes a tombstone while its caller is held up. Another caller saw
+/// its place empty before, and comes late; or saw it after that, and the line below before.
 #[test]
 fn a_marker_that_was_taken_back_does_not_come_again() {
     let [one, twin] = twins(2, 0, 1);
@@ -202,7 +202,7 @@ fn a_marker_does_not_come_again_by_clocks_that_are_apart() {
     explore(3, scene, [late, held_up], |_| {});
 }
 
-/// Meanwhile it was charged by somebody else, expired, and lost its place.
+/// Meanwhile it was charged by another caller, expired, and lost its place.
 #[test]
 fn a_new_key_may_have_come_and_gone() {
     let [one, twin] = twins(2, 0, 1);

@@ -58,7 +58,7 @@ fn users(quota: Quota, max_keys: usize) -> Arc<Users> {
     Arc::new(Users { keyed: builder.build().unwrap(), clock })
 }
 
-/// What each call for a key was admitted.
+/// The permits admitted by each call for a key.
 type Events = Vec<(u64, Admission)>;
 
 fn play(users: &Users, calls: Vec<Call>) -> Events {
@@ -87,7 +87,7 @@ fn play(users: &Users, calls: Vec<Call>) -> Events {
     events
 }
 
-/// What each key was admitted, by the time.
+/// Collects the admissions of each key, by the time.
 fn ledgers(events: impl IntoIterator<Item = (u64, Admission)>) -> BTreeMap<u64, Ledger> {
     let mut ledgers = BTreeMap::<u64, Ledger>::new();
     for (key, admission) in events {
@@ -96,7 +96,7 @@ fn ledgers(events: impl IntoIterator<Item = (u64, Admission)>) -> BTreeMap<u64, 
     ledgers
 }
 
-/// Whether each key is in once, and all are counted.
+/// Asserts that each key is in once, and that all are counted.
 fn assert_whole(users: &Users) {
     let mut keys: Vec<u64> = users.keyed.iter().map(|(key, _)| key).collect();
     keys.sort_unstable();
@@ -224,11 +224,11 @@ fn once_it_is_taken_out() {
     });
 }
 
-/// By one whose clock is ahead, and comes back to one whose clock is behind: who has it put
-/// in then is as far ahead.
+/// A caller whose clock is ahead removes it, and it comes back for one whose clock is behind:
+/// the caller that puts it in then is as far ahead.
 #[test]
 fn a_key_that_was_removed_early_has_no_second_burst() {
-    /// As far as clocks may differ.
+    /// The most by which clocks may differ.
     const AHEAD: u64 = SECOND;
     check(ANY, || {
         // Full again after half a second.
@@ -246,8 +246,8 @@ fn a_key_that_was_removed_early_has_no_second_burst() {
     });
 }
 
-/// Further ahead than clocks may differ: who has it put in then asks by a clock that may have
-/// gone back, of a level that does not.
+/// The clock is further ahead than clocks may differ. The caller that puts the key in then asks by
+/// a clock that may have gone back, about a level that does not.
 #[test]
 fn a_key_that_was_removed_far_too_early_has_no_second_burst() {
     const AHEAD: u64 = 5 * SECOND;
@@ -293,7 +293,7 @@ fn a_full_store_takes_no_more_keys() {
     });
 }
 
-/// The place of a key that is idle goes to one of two, whoever finds it.
+/// The place of a key that is idle goes to one of two callers, whichever finds it.
 #[test]
 fn a_place_that_is_given_up_is_taken_once() {
     check(ANY, || {

@@ -51,7 +51,7 @@ fn a_lease_given_back_was_for_what_was_used() {
 const DEAR: Quota = quota!(1 / second, burst 8);
 const CHEAP: Quota = quota!(5 / 3 seconds, burst 8);
 
-/// What is left goes back at the price of the terms that the lease was taken under, also if
+/// The rest of a lease goes back at the price of the terms that the lease was taken under, also if
 /// its first attempt was under others.
 #[test]
 fn a_lease_beside_a_change_gives_back_what_it_took_and_no_more() {
@@ -106,12 +106,12 @@ fn act(limiter: &Sharded, act: &Act) -> u64 {
 fn all_is_there<const N: usize>(preemptions: usize, acts: &'static [Act; N]) {
     check(preemptions, move || {
         let limiter = sharded(QUOTA, TestClock::new());
-        // So that the root has room for its tokens, though another caller borrows some for a while.
+        // So that the root can hold its tokens, though another caller reserves some for a while.
         assert_eq!(ask(&limiter, (0, &[24])), 24);
         let spent = race(&limiter, acts.each_ref(), act);
         let left = rest(&limiter);
         assert_eq!(spent.iter().sum::<u64>() + left, 8, "{spent:?} and {left}");
-        // Nor is any room.
+        // Nor is any capacity.
         limiter.reset();
         assert_eq!(rest(&limiter), 32);
     });
@@ -133,8 +133,8 @@ fn a_lease_of_a_shard_gives_back_all_that_was_not_used() {
     all_is_there(1, &[Act::Lease(0, 4), Act::Ask((0, &[2])), Act::Ask((1, &[3]))]);
 }
 
-/// How much a lease may give back is judged by one quota: by a part of each of two the limit
-/// would seem to be lowered, where it is not.
+/// One quota decides how much a lease may give back. If a part of each of two did, the limit would
+/// seem to be lowered where it is not.
 #[test]
 fn a_lease_of_a_shard_beside_a_change_gives_back_all_of_it() {
     // A token costs sixty times as much.

@@ -50,7 +50,7 @@ fn a_grant_given_back_was_never_there() {
     among_others(2, &ring());
 }
 
-/// What counted before is carried over, and is no longer the receipt's.
+/// A count from before a change is carried over, and is no longer the receipt's.
 #[test]
 fn a_grant_is_not_given_back_after_a_change() {
     for change in [Op::Reconfigure(NEW, Carry::Keep), Op::Reset] {

@@ -1,5 +1,5 @@
-//! What the models must catch: a broken limiter, and three designs that look
-//! right, each on the atomics that the crate itself is built on.
+//! The designs that the models must catch: a broken limiter, and three designs that look right,
+//! each on the atomics that the crate itself is built on.
 //!
 //! If a test in this file that must panic does not, the crate was built without
 //! loom's atomics, and no model in the other files proves anything.
@@ -39,7 +39,7 @@ fn canary_a_lost_update_is_caught() {
 trait Design: Send + Sync + 'static {
     fn at(tick: u64) -> Self;
     fn clock(&self) -> &Atomic;
-    /// Whether two tokens could be taken at tick `now`.
+    /// Returns whether two tokens could be taken at tick `now`.
     fn take_two(&self, now: u64) -> bool;
     /// Gives back two tokens that were taken at tick 10.
     fn give_back_two(&self) {}
@@ -77,7 +77,7 @@ fn give_back<D: Design>(design: &D) -> Admission {
 ///
 /// It would be one instruction without a loop. But an idle bucket has to be
 /// clamped, and a clamp that comes between the two forgets what was added; what is
-/// taken back is then taken from somebody else's spending, and is spent twice.
+/// taken back is then taken from another caller's spending, and is spent twice.
 struct AddAndTakeBack {
     clock: Atomic,
     level: Atomic,
@@ -165,7 +165,7 @@ fn a_late_refund_by_subtraction_exceeds_the_bound() {
 /// Tokens in one word and the time of the last refill in another, each of them
 /// changed by CAS only.
 ///
-/// The caller that moves the time on has the tokens of that time in hand. If it is held
+/// The caller that moves the time on has the tokens of that time in transit. If it is held
 /// up there, a later refill can fill the bucket and callers can empty it, all
 /// at one instant, before those tokens arrive and are spent at the same instant.
 struct TwoWords {

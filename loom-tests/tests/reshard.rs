@@ -29,7 +29,7 @@ fn used() -> sluicegate_loom_tests::Arc<Sharded> {
 }
 
 /// Four are in a shard, and have been for so long that more has been earned than there
-/// is room for.
+/// is capacity for.
 fn full() -> sluicegate_loom_tests::Arc<Sharded> {
     let limiter = sharded(QUOTA, TestClock::new());
     fill(&limiter, 0, 4);
@@ -86,7 +86,7 @@ fn two_changes_keep_what_is_in_the_shards() {
     });
 }
 
-/// What was cut off for want of room must not come back with the room.
+/// Tokens that were cut off for want of capacity must not come back with the capacity.
 #[test]
 fn a_change_of_a_full_limiter_keeps_the_bound() {
     let others: [Act; 2] =
@@ -96,14 +96,14 @@ fn a_change_of_a_full_limiter_keeps_the_bound() {
             let limiter = full();
             let granted = race(&limiter, [keep as Act, other], |limiter, act| act(limiter));
             let all = granted[1] + rest(&limiter);
-            // What is spent before the room is back may take the tokens of that room
+            // A spend before the capacity is back may take the tokens of that capacity
             // with it: less than a quarter.
             assert!((37..=48).contains(&all), "{all}");
         });
     }
 }
 
-/// What a lease leaves goes back as far as the new burst has room for it.
+/// The rest of a lease goes back as far as the new burst has capacity for it.
 #[test]
 fn a_lease_of_a_burst_that_was_lowered_keeps_the_bound() {
     let lower: Act = |limiter| {
@@ -130,8 +130,8 @@ fn a_lease_of_a_burst_that_was_lowered_keeps_the_bound() {
     }
 }
 
-/// Which limit was in force when a lease was taken is not known beside a change: it may have
-/// been the one before or the one after, and neither must let too much come back.
+/// A lease taken beside a change may be under the limit before or the one after, which is not
+/// known; neither must let too much come back.
 #[test]
 fn a_lease_taken_beside_a_change_of_the_burst_keeps_the_bound_of_a_lower_one() {
     const MORE: Quota = quota!(1 / second, burst 48);
@@ -178,7 +178,7 @@ fn a_lease_taken_beside_a_change_of_the_burst_keeps_the_bound_of_a_lower_one() {
 }
 
 /// A change may be held up after its reading of the clock, and its terms earn from then on. What
-/// they had no room for by the time at which room is given back does not come with it, though the
+/// they had no capacity for by the time at which some is released does not come with it, though the
 /// terms before had nothing to cut off.
 #[test]
 fn room_given_back_beside_a_change_brings_nothing_back_that_the_new_terms_cut_off() {

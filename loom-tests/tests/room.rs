@@ -1,6 +1,7 @@
-//! Models of room that is lent and given back while a bucket fills. What is checked, over
+//! Models of capacity that is reserved and released while a bucket fills. What is checked, over
 //! every interleaving: when the clock has moved on, callers that ask from then on get no
-//! more than the burst, wherever tokens and room are on their way at that instant.
+//! more than the burst, wherever tokens and capacity are in transit at that instant. (Names
+//! here call reserved capacity *room*, and a refill of a shard a *draw*.)
 //!
 //! The clock is the same for all: a permit is spent from a shard without a reading, so
 //! the spans are those of the true time.
@@ -11,13 +12,13 @@ use sluicegate_loom_tests::{SECOND, TrueClock, check, race};
 
 type Sharded = sluicegate::Sharded<TrueClock>;
 
-/// Nothing is drawn of so few.
+/// Too few for a shard to refill.
 const EIGHT: Quota = quota!(1 / second, burst 8);
 
-/// A shard draws four, and then no more.
+/// A shard refills by four, and then no more.
 const FEW: Quota = quota!(1 / second, burst 32);
 
-/// A shard draws eight of all 64, seven of 56, and six of 55.
+/// A shard refills by eight of all 64, seven of 56, and six of 55.
 const MANY: Quota = quota!(1 / second, burst 64);
 
 /// A time at which every limiter here is full again.
@@ -91,7 +92,7 @@ fn room_is_known_before_tokens_are_drawn_into_it() {
     }
 }
 
-/// Eight are in a shard, in as much room, and fewer in the root than it has room for.
+/// Eight are in a shard, in as much reserved capacity, and the root is not full.
 fn eight_in_a_shard(limiter: &Sharded) -> u64 {
     let lease = limiter.shard(0).lease(8).unwrap();
     assert_eq!(act(limiter, &[Ask(1, 9)]), 0);
@@ -99,8 +100,8 @@ fn eight_in_a_shard(limiter: &Sharded) -> u64 {
     0
 }
 
-/// They are spent late, and leave their room behind. Then it is drawn into anew, or given
-/// back after a grant from elsewhere.
+/// They are spent late, and leave their capacity behind. Then it is refilled, or released
+/// after a grant from elsewhere.
 #[test]
 fn room_given_back_was_empty() {
     let prepared = (MANY, eight_in_a_shard as fn(&Sharded) -> u64);
@@ -108,7 +109,7 @@ fn room_given_back_was_empty() {
     late_is_bounded(3, prepared, [&[Ask(0, 1)], &[Ask(0, 1), Set(LATE), Ask(0, 7)]]);
     late_is_bounded(2, prepared, [&[Ask(1, 50)], &[Set(LATE), Ask(0, 8)]]);
     late_is_bounded(1, prepared, [&[Ask(0, 1)], &[Ask(0, 8)], &[Set(LATE), Ask(1, 50)]]);
-    // There is less of it than is drawn, so none is given back.
+    // There is less of it than a refill takes, so none is released.
     let prepare = |limiter: &Sharded| {
         fill(limiter, 0, 4);
         0
@@ -116,7 +117,7 @@ fn room_given_back_was_empty() {
     late_is_bounded(2, (MANY, prepare), [&[Ask(0, 1)], &[Set(LATE), Ask(0, 4)]]);
 }
 
-/// The same for a lease, which draws into it.
+/// The same for a lease, which refills it.
 #[test]
 fn room_that_a_lease_is_drawn_into_was_empty() {
     let prepared = (MANY, eight_in_a_shard as fn(&Sharded) -> u64);
@@ -131,8 +132,8 @@ fn one_is_left(limiter: &Sharded) -> u64 {
     3
 }
 
-/// Where there is so little left that nothing is drawn, a denial gives back all room that
-/// is empty.
+/// A denial that finds so little left that nothing is refilled gives back all reserved capacity
+/// that is empty.
 #[test]
 fn a_denial_gives_back_room_that_was_empty() {
     let prepared = (EIGHT, one_is_left as fn(&Sharded) -> u64);
@@ -143,7 +144,7 @@ fn a_denial_gives_back_room_that_was_empty() {
     late_is_bounded(3, (EIGHT, prepare), [&[Ask(1, 6)], &[Set(LATE), Ask(0, 3)]]);
 }
 
-/// Two are refused at once, and both would close the same room.
+/// Two are refused at once, and both would release the same capacity.
 #[test]
 fn empty_room_is_given_back_once() {
     let prepare = |limiter: &Sharded| one_is_left(limiter) + act(limiter, &[Ask(0, 1)]);
@@ -181,14 +182,15 @@ fn a_lease_that_is_spent_late_gives_back_room_that_was_empty() {
     late_is_bounded(2, full, [lease, &[SpendAt(1, 8, LATE)]]);
 }
 
-/// Four were drawn into a shard and spent; and then the root filled up, but for their room.
+/// A shard was refilled by four, and they were spent; then the root filled up, but for their
+/// capacity.
 fn four_were_spent(limiter: &Sharded) -> u64 {
     let late = act(limiter, &[Ask(0, 1), Ask(0, 1), Ask(0, 1), Ask(0, 1)]);
     assert_eq!(late, 0);
     0
 }
 
-/// What the root has cut off is written down before it gets room back: beside draws, and
+/// The root records what it has cut off before it gets reserved capacity back: beside refills, and
 /// while the clock moves.
 #[test]
 fn a_root_is_settled_beside_draws() {
@@ -200,8 +202,8 @@ fn a_root_is_settled_beside_draws() {
     late_is_bounded(1, prepared, [&[Ask(0, 32)], &[Set(LATE), Ask(1, 8)], &[Ask(1, 20)]]);
 }
 
-/// A caller that is refused the whole burst, and asks again when it was told to, has it as
-/// soon as it is earned: the room that is missing has come back.
+/// A caller that is refused the whole burst, and asks again after the wait that it was given, has
+/// it as soon as it is earned: the capacity that is missing has come back.
 #[test]
 fn a_denial_of_the_burst_keeps_its_word() {
     let others: [&'static [Step]; 3] = [&[Ask(1, 1)], &[Ask(0, 1)], &[Ask(0, 32)]];
@@ -211,7 +213,7 @@ fn a_denial_of_the_burst_keeps_its_word() {
             four_were_spent(&limiter);
             limiter.clock().set(LATE);
             let granted: u64 = race(&limiter, [&[Ask(1, 32)] as &[Step], other], act).iter().sum();
-            // Of the room, and what was granted.
+            // By then the four of the capacity and what was granted are earned.
             let earned = LATE + (4 + granted) * SECOND;
             while let Err(denied) = limiter.shard(1).try_acquire(32) {
                 let now = limiter.clock().now_nanos();

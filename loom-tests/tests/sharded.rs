@@ -8,10 +8,10 @@ use sluicegate_loom_tests::{TestClock, check, race};
 
 type Sharded = sluicegate::Sharded<TestClock>;
 
-/// So few that hardly anything is drawn: a shard draws four of 32, and then no more.
+/// So few that shards hardly refill: a shard refills by four of 32, and then no more.
 const FEW: Quota = quota!(1 / second, burst 32);
 
-/// So many that three draw.
+/// So many that three refill.
 const MORE: Quota = quota!(1 / second, burst 64);
 
 /// Checks that `callers` are granted all that there is, in the race or after it; but for
@@ -33,7 +33,7 @@ fn all_is_granted<const N: usize>(
 
 #[test]
 fn shards_never_admit_more_than_the_bound() {
-    // One draws, the other wants what it has drawn.
+    // One refills its shard, the other wants those tokens.
     all_is_granted(2, (FEW, 0), |_| 0, [(0, &[1, 1]), (1, &[30])]);
     // Three are in a shard, and two in the root.
     let nearly_empty = |limiter: &Sharded| {
@@ -52,7 +52,7 @@ fn two_draw_at_once() {
     all_is_granted(2, (MORE, 0), not_full, [(0, &[1]), (0, &[1])]);
     all_is_granted(2, (MORE, 0), not_full, [(0, &[1]), (1, &[1])]);
     all_is_granted(1, (MORE, 0), not_full, [(0, &[1]), (0, &[2]), (1, &[1])]);
-    // What one lends is no longer there to hold what the other leaves.
+    // Capacity that one reserves is no longer there to hold what the other leaves.
     all_is_granted(2, (FEW, 4), |_| 0, [(0, &[1]), (0, &[1])]);
     all_is_granted(2, (FEW, 4), |_| 0, [(0, &[1]), (1, &[1])]);
 }

@@ -63,7 +63,7 @@ fn a_crowd_gets_no_more_than_two() {
     });
 }
 
-/// What a thread does beside the callers in the models below.
+/// An action of a thread beside the callers in the models below.
 type Move = fn(&TestClock);
 
 /// Lets three threads ask, for 1, 1 and 2 permits, while a fourth moves the

@@ -15,7 +15,7 @@ use loom::thread_local;
 use sluicegate::{Carry, Clock, FixedWindow, TokenBucket, quota, rate};
 use sluicegate_loom_tests::{ANY, Arc, Bucket, TestClock, check, race};
 
-/// How often callers step back for one announcement; see `PATIENCE` in the sources.
+/// Number of times that callers step back for one announcement; see `PATIENCE` in the sources.
 const PATIENCE: u64 = if cfg!(sluicegate_loom) { 2 } else { 64 };
 
 /// The number that `limiter` shows as its `field`.

@@ -1,4 +1,4 @@
-//! Models of the tally: windows whose whole state is one word. What is checked,
+//! Models of the window counter: windows whose whole state is one word. What is checked,
 //! over every interleaving:
 //!
 //! * calls at the same time are answered as if one came after the other, and no

@@ -12,7 +12,7 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::rc::Rc;
 
-/// Who took a step, and which.
+/// The thread that took a step, and the step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) who: usize,
@@ -30,7 +30,7 @@ pub(crate) trait Model {
     /// Adds every step that can be taken next.
     fn steps(&self, state: &Self::State, found: &mut Found<Self::State>);
 
-    /// Whether every call has returned.
+    /// Returns whether every call has returned.
     fn is_done(&self, state: &Self::State) -> bool;
 }
 
@@ -46,7 +46,7 @@ impl<S> Found<S> {
     }
 }
 
-/// How often each thing happened, over all steps between different states.
+/// Number of times that each thing happened, over all steps between different states.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) grants: usize,

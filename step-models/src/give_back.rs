@@ -200,7 +200,7 @@ impl Model for Both {
 }
 
 impl Both {
-    /// What the bucket's word becomes, if it has the permits.
+    /// Returns the bucket's next word, or `None` if it has too few permits.
     fn after(&self, bucket: u8, word: i8, now: i8, permits: u8) -> Option<i8> {
         let left = word.max(now - self.caps[usize::from(bucket)]) + permits as i8;
         (left <= now).then_some(left)

@@ -1,5 +1,5 @@
-//! What was granted and still counts: the truth that the protocols are held
-//! against. No thread of a model can see it.
+//! A record of what was granted and still counts: the truth that the protocols are held against. No
+//! thread of a model can see it.
 
 use std::hash::{Hash, Hasher};
 
@@ -56,8 +56,8 @@ impl Ledger {
         self.0.iter().map(|last| self.between(last.time - span, last.time)).max().unwrap_or(0)
     }
 
-    /// Whether there was an instant from `from` to `to` at which `permits` more
-    /// would have been more than `limit` in the `span` up to it.
+    /// Returns whether there was an instant from `from` to `to` at which `permits` more would have
+    /// been more than `limit` in the `span` up to it.
     pub(crate) fn was_full(&self, from: i8, to: i8, span: i8, permits: u8, limit: u8) -> bool {
         (from..=to).any(|time| self.between(time - span, time) + permits > limit)
     }

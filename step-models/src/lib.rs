@@ -1,14 +1,16 @@
-//! Step models of the window limiters: every interleaving of a few short calls,
-//! one access to shared memory after another, with a clock that goes on whenever
-//! it likes. The models use nothing of the crate: they are the protocols written
-//! out, and small. What is checked, of each:
+//! Step models of the protocols that share memory without locks: the window limiters, shards and
+//! leases, the table of keys, and giving permits back. A model explores every interleaving of a
+//! few short calls, one access to shared memory after another, with a clock that goes on whenever
+//! it likes. The models use nothing of the crate: they are the protocols written out, and small.
+//! Checked:
 //!
-//! * no window holds more permits than its limit;
-//! * a denial is right at some moment between the call and its return, and a grant
+//! * the bound: no window holds more permits than its limit, and a bucket or a key is granted no
+//!   more in any span than its capacity and what is earned in the span;
+//! * for windows, a denial is right at some moment between the call and its return, and a grant
 //!   counts at one;
-//! * no thread waits for another: every run ends, whoever stops;
-//! * the model has teeth: every mutant of the protocol, which is the protocol with
-//!   one thing left out, is caught. Each file has the table of its own.
+//! * no thread waits for another: every run ends, whichever threads stop;
+//! * the model can fail: it catches every mutant of the protocol, which is the protocol with one
+//!   thing left out. Each file has a table of its mutants.
 //!
 //! A failure shows the shortest run that leads to it, step by step.
 

@@ -13,7 +13,7 @@
 //! |----------------------|----------------------------------------------|-----------------|
 //! | `PlainStore`         | the CAS on a boundary                        | a thread that was held up overwrites a later boundary: wrong denials, too many admitted |
 //! | `NoValidation`       | the second look at H before that CAS         | the same, as the CAS expects what it has just seen |
-//! | `NoTags`             | the ticks in the boundaries, for those who fill | older boundaries become the total of now: too many admitted |
+//! | `NoTags`             | the ticks in the boundaries, for filling     | older boundaries become the total of now: too many admitted |
 //! | `FillDownwards`      | the order of the fill                        | the newest boundary is no proof of those below it, and H is opened early: wrong denials, too many admitted |
 //! | `BoundaryFirst`      | the order of the loads                       | the boundary is of another tick than H: a wrong denial |
 //! | `StoreAdmission`     | the CAS on H                                 | an admission is lost: too many admitted |
@@ -55,7 +55,7 @@ enum Mutant {
     ResetAtOnce,
 }
 
-/// What a reset does to H.
+/// The change that a reset makes to H.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reset {
     /// Adds one to the total and makes that every boundary. No word that a grant
@@ -129,7 +129,7 @@ struct Mark {
     total: u8,
 }
 
-/// What a call has read of the clock.
+/// The state of a call: its readings of the clock, and what it has to finish.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Call {
     instant: u8,
@@ -175,7 +175,7 @@ struct Thread {
     next: u8,
     at: At,
     held: Option<Held>,
-    /// Whether the call could have been refused at some moment so far.
+    /// True if the call could have been refused at some moment so far.
     was_full: bool,
 }
 

@@ -153,7 +153,7 @@ struct Thread {
     begun: i8,
     /// The largest limit that was in force during the call.
     limit: u8,
-    /// Whether the call could have been refused at some moment so far.
+    /// True if the call could have been refused at some moment so far.
     was_full: bool,
 }
 
@@ -323,7 +323,7 @@ fn without_the_last_look_at_the_head_even_a_full_ring_admits_too_many() {
     assert!(trace.fault.contains("2 of 1 admitted"), "{trace:?}");
 }
 
-/// Of a slot that is written over and over within one instant, no value comes back.
+/// A slot that is written over and over within one instant never holds the same value again.
 #[test]
 fn a_lap_of_one_bit_suffices_even_if_resets_come_at_one_instant() {
     let one: &[Op] = &[Take, Reset, Take, Reset, Take];

@@ -61,7 +61,7 @@ enum Op {
 #[derive(Clone, Copy)]
 struct WeightedLog {
     limit: u8,
-    /// How many entries can be in a window.
+    /// The most entries that a window can hold.
     capacity: u8,
     /// Instants to a tick.
     parts: i8,
@@ -81,7 +81,7 @@ struct Entry {
     lap: u8,
 }
 
-/// What a take has read of the log.
+/// The words of the log that a take has read, and its reading of the clock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Seen {
     now: i8,
@@ -96,7 +96,7 @@ struct Look {
     seen: Seen,
     low: u8,
     high: u8,
-    /// Where there is no room for another entry, if that is it.
+    /// The value of `low` at which there is no space for another entry, if there is one.
     full: Option<u8>,
 }
 
@@ -130,7 +130,7 @@ struct Thread {
     at: At,
     /// The clock when the call began.
     begun: i8,
-    /// Whether the call could have been refused at some moment so far.
+    /// True if the call could have been refused at some moment so far.
     was_full: bool,
 }
 
@@ -268,7 +268,7 @@ fn long_ticks(window: i8) -> WeightedLog {
     WeightedLog { parts: 2, ..by_instants(takes) }
 }
 
-/// Room for fewer entries than the limit.
+/// Space for fewer entries than the limit.
 fn one_entry() -> WeightedLog {
     WeightedLog { capacity: 1, ..small_takes() }
 }

@@ -103,8 +103,8 @@ fn it_does_so_for_every_key() {
     }
 }
 
-/// What a receipt puts back is the level from before, of a time when it was full already; one
-/// that is only as full as when the permits were taken would deny a clock that is behind.
+/// A receipt puts back the level from before, of a time when it was full already; one that is only
+/// as full as when the permits were taken would deny a clock that is behind.
 #[test]
 fn a_full_bucket_is_as_full_for_a_clock_that_is_behind_after_a_grant_was_given_back() {
     for quota in quotas() {

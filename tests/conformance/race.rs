@@ -12,7 +12,7 @@ use sluicegate::{Gcra, LeakyBucket, Limiter, ManualClock, Quota, Rate, TokenBuck
 use crate::replay::{Tally, label};
 use crate::vectors::{Count, File, Paced, Race, Threads, parse};
 
-/// Which limiter paces.
+/// The limiter that paces.
 #[derive(Clone, Copy, Debug)]
 enum Pacer {
     /// A bucket that starts with one token and holds one more than the slack.

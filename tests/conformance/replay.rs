@@ -8,7 +8,7 @@ use sluicegate::ManualClock;
 use crate::subject::Subject;
 use crate::vectors::{Case, Facts, File, Step, parse};
 
-/// How much a file made us do, so that an empty one cannot pass.
+/// Counts of what a file made us do, so that an empty one cannot pass.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) cases: usize,
@@ -54,7 +54,7 @@ impl Drop for NamedOnPanic<'_> {
     }
 }
 
-/// What a failure calls a case.
+/// Returns the name of a case in the message of a failure.
 pub(crate) fn label(name: &str, note: &str) -> String {
     if note.is_empty() { name.to_owned() } else { format!("{name} ({note})") }
 }
@@ -97,7 +97,7 @@ fn steps(case: &Case, scale: u64, tally: &mut Tally, wrong: &mut Vec<String>) {
     }
 }
 
-/// How many of the peer's results are others than ours: all that are listed.
+/// Counts the peer's results that differ from ours; it is a fault to list one that does not.
 fn differences(peer: &Facts, step: &Step, at: &str) -> usize {
     for (name, value) in peer {
         let ours = step.expect.get(name);

@@ -97,8 +97,8 @@ impl<'clock> Subject<'clock> {
         }
     }
 
-    /// Whether it is several limiters. What a denial tells is of the one that has to be
-    /// waited for, what a grant tells of the one with the least left.
+    /// Returns whether it is several limiters. A denial then tells of the one that has to be waited
+    /// for, and a grant of the one with the least left.
     fn is_several(&self) -> bool {
         matches!(self, Subject::Buckets(_) | Subject::Windows(_))
     }

@@ -16,7 +16,7 @@ pub(crate) struct File<Case> {
     pub(crate) cases: Vec<Case>,
 }
 
-/// Where the facts of a file come from.
+/// The origin of a file's facts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Source {
@@ -34,14 +34,14 @@ pub(crate) struct Case {
     pub(crate) name: String,
     /// The peer's file, or the end of its path.
     pub(crate) from: String,
-    /// What a reader of a failure should know, such as how the case was changed so
-    /// that it can be run at all.
+    /// A note for the reader of a failure, such as how the case was changed so that it can be run
+    /// at all.
     #[serde(default)]
     pub(crate) note: String,
     pub(crate) limiter: LimiterSpec,
     /// The field for which we refuse the set-up. Such a case has no steps.
     pub(crate) refused: Option<String>,
-    /// What the peer makes of a set-up that we refuse.
+    /// The peer's results for a set-up that we refuse.
     pub(crate) peer: Option<Facts>,
     pub(crate) why: Option<String>,
     /// When the limiter is made.
@@ -118,7 +118,7 @@ pub(crate) struct Step {
     /// Permits asked for; all there are, if not given.
     #[serde(default = "all")]
     pub(crate) n: u64,
-    /// How often the call is made; what must come of it is the same each time.
+    /// Number of times that the call is made; the result must be the same each time.
     #[serde(default = "once")]
     pub(crate) times: u32,
     /// For `reconfigure`.
@@ -127,7 +127,7 @@ pub(crate) struct Step {
     pub(crate) carry: Option<CarrySpec>,
     #[serde(default)]
     pub(crate) expect: Facts,
-    /// Where the peer's results are others, the peer's.
+    /// The peer's results, where they differ.
     pub(crate) peer: Option<Facts>,
     /// The heading of `docs/conformance.md` that gives the reason.
     pub(crate) why: Option<String>,
@@ -180,7 +180,7 @@ pub(crate) struct Race {
 pub(crate) struct Paced {
     pub(crate) permits: u64,
     pub(crate) period_nanos: u64,
-    /// How many intervals of idle time may be made up for.
+    /// The most intervals of idle time that may be made up for.
     pub(crate) slack: u64,
 }
 
@@ -195,7 +195,7 @@ pub(crate) struct Threads {
     pub(crate) times: Option<u32>,
 }
 
-/// How many turns had ended before a time.
+/// Number of turns that had ended before a time.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Count {

@@ -92,7 +92,7 @@ fn in_seats_that_nobody_uses_lies_a_quarter_at_most() {
             for place in 0..places {
                 heat(limiter, place, 1);
             }
-            // The first place uses all that it draws, and the others a little less.
+            // The first place uses all that it prepays, and the others a little less.
             let mut taken = 0;
             for turn in 0..300 {
                 let place = if turn % 10 == 0 { turn / 10 % places } else { 0 };
@@ -128,7 +128,7 @@ fn draws_that_are_hardly_used_cost_no_more_than_what_is_passed_over() {
             return;
         }
         heat(limiter, 0, 1);
-        // One at a time, each by a draw of its own: the last one is not good any more.
+        // One at a time, each by a prepayment of its own: the last one is not good any more.
         for turn in 0..2_000 {
             assert!(limiter.ask_at(0, 1, 1).is_ok());
             clock.pass(130 * EACH);

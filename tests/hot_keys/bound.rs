@@ -6,7 +6,7 @@ use sluicegate::{Quota, Refill};
 
 use super::subject::Kind;
 
-/// What was granted, by key and by the reading of the clock; anew from each reset on.
+/// A record of what was granted, by key and by the reading of the clock; anew from each reset on.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     quota: Quota,
@@ -62,7 +62,7 @@ impl Ledger {
         Err(format!("key {key}: {over} / {part} permits too many in {from}..={to}: {granted:?}"))
     }
 
-    /// What was earned until then, in permits times the period.
+    /// Returns what was earned until then, in permits times the period.
     fn earned(&self, at_nanos: u64) -> i128 {
         let time = i128::from(at_nanos) - i128::from(self.origin_nanos);
         let time = match self.quota.refill() {

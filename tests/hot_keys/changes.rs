@@ -1,4 +1,4 @@
-//! That nothing which was drawn before a change can be taken after it.
+//! Changes: nothing that was prepaid before one can be taken after it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use super::{EACH, Open, QUOTA, SECOND, SPARED};
 
 const PLACES: [usize; 4] = [0, 1, 2, 3];
 
-/// Has each place draw: so many are taken, and more than 16 lie in the seats.
+/// Has each place prepay: so many are taken, and more than 16 lie in the seats.
 fn draw_everywhere(limiter: &dyn Hot) -> u64 {
     let mut taken = 0;
     for place in PLACES {
@@ -24,7 +24,8 @@ fn draw_everywhere(limiter: &dyn Hot) -> u64 {
     taken
 }
 
-/// What can be had now is a burst at most, and without what is passed over at least.
+/// Returns whether what can be had now is at most a burst, and at least a burst without what is
+/// passed over.
 fn is_one_burst(limiter: &dyn Hot) -> bool {
     (SPARED..=1_000).contains(&take_all(limiter, &PLACES, 1))
 }
@@ -80,7 +81,7 @@ fn a_change_takes_back_what_was_drawn_for_all_keys() {
         let has: Vec<u64> = (0..16).map(|key| limiter.has(key)).collect();
         limiter.touch();
         for key in 0..16 {
-            // What was in the seat is lost, and what is passed over on the first draw is not
+            // What was in the seat is lost, and what is passed over on the first prepayment is not
             // more than an eighth.
             let all = take_all(limiter, &[0], key);
             assert!(all <= has[key as usize], "{kind:?} {key}");
@@ -162,7 +163,7 @@ fn what_a_receipt_gives_back_is_there_once_the_last_denial_is_over() {
     assert!(limiter.ask_at(0, 1, 1).is_err());
     assert!(limiter.change(|_| receipt.give_back()));
     assert!(limiter.ask_at(0, 1, 900).is_ok());
-    // One that comes after a draw, or before one, takes nothing of that back.
+    // One that comes after a prepayment, or before one, takes nothing of that back.
     limiter.reset_key(1);
     let receipt = limiter.store().try_acquire_revocable(&1, 500).unwrap();
     assert!(limiter.ask_at(0, 1, 1).is_ok());
@@ -206,7 +207,7 @@ fn changed_under_way() -> (Arc<Meddling>, Arc<Meddled>) {
 
 #[test]
 fn a_change_takes_back_what_is_in_the_hand_of_a_call_under_way() {
-    // At the reading of the seat, of the draw, of the store; and after the call.
+    // At the reading of the seat, of the prepayment, of the store; and after the call.
     for reading in 1..=4 {
         let (clock, limiter) = changed_under_way();
         assert_eq!(limiter.ask_at(0, 1, 1).unwrap().remaining(), 16);
@@ -217,12 +218,12 @@ fn a_change_takes_back_what_is_in_the_hand_of_a_call_under_way() {
     }
 }
 
-/// There is nothing in the seat, but something is just being drawn for it.
+/// There is nothing in the seat, but a prepayment for it is under way.
 #[test]
 fn a_change_takes_back_what_is_being_drawn_for_an_empty_seat() {
     let (clock, limiter) = changed_under_way();
     while limiter.ask_at(0, 1, 1).unwrap().remaining() > 0 {}
-    // The first reading is that of the seat, the second that of the draw.
+    // The first reading is that of the seat, the second that of the prepayment.
     clock.at.store(clock.readings.load(Relaxed) + 2, Relaxed);
     assert!(limiter.ask_at(0, 1, 1).is_ok());
     limiter.drain(1);

@@ -30,12 +30,12 @@ impl Chosen {
         self.step_nanos.store(nanos, Relaxed);
     }
 
-    /// What the next reading will be.
+    /// Returns the next reading.
     pub(crate) fn next(&self) -> u64 {
         self.nanos.load(Relaxed)
     }
 
-    /// How often `run` reads it.
+    /// Runs `run`, and counts its readings of this clock.
     pub(crate) fn readings<T>(&self, run: impl FnOnce() -> T) -> (T, u64) {
         let before = self.readings.load(Relaxed);
         let result = run();

@@ -1,4 +1,4 @@
-//! The time for which drawn permits are good, by clocks that go on, step back, and differ.
+//! The time for which prepaid permits are good, by clocks that go on, step back, and differ.
 
 use super::chosen::Chosen;
 use super::subject::{Kind, heat, take_all, with, with_each};
@@ -29,7 +29,7 @@ fn what_was_drawn_is_good_until_the_bucket_would_be_full_without_it() {
     });
 }
 
-/// Time passes between the readings of a call: what it draws is good from the one on by which the
+/// Time passes between the readings of a call: what it prepays is good from the one on by which the
 /// store was charged, and ten seconds later no more.
 #[test]
 fn what_was_drawn_is_good_from_the_reading_on_by_which_it_was_charged() {
@@ -163,7 +163,8 @@ fn a_clock_before_the_beginning_is_one_at_the_beginning() {
     });
 }
 
-/// What is left is good by the first reading of the call, and no more by that of the draw.
+/// Permits that are left are good by the first reading of the call, but no longer by that of the
+/// prepayment.
 #[test]
 fn what_is_past_when_more_is_drawn_is_not_granted_with_it() {
     with_each(QUOTA, 2, |kind, limiter, clock| {
@@ -207,7 +208,7 @@ fn a_reading_that_is_a_whole_second_behind_leaves_the_seat_as_it_was() {
         heat(limiter, 0, 1);
         let at = clock.next();
         (0..5).for_each(|_| assert!(limiter.ask_at(0, 1, 1).is_ok()));
-        // Of another number than after a draw.
+        // Of another number than after a prepayment.
         let left = limiter.ask_at(0, 1, 1).unwrap().remaining();
         clock.set(at - SECOND);
         assert!(limiter.ask_at(0, 1, 1).is_ok());

@@ -1,5 +1,5 @@
 //! Random calls on random quotas: no key gets more than its burst and what it earned, in any
-//! span of the clock, whoever asks where.
+//! span of the clock, wherever callers ask.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -110,7 +110,7 @@ fn quotas() -> impl Strategy<Value = Quota> {
     })
 }
 
-/// What a run was like.
+/// Counts of what happened in a run.
 #[derive(Default)]
 struct Tally {
     granted: Cell<u64>,

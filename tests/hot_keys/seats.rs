@@ -1,4 +1,4 @@
-//! Seats: the keys that get one, the permits that are drawn for it, and the answers from it.
+//! Seats: the keys that get one, the permits that are prepaid for it, and the answers from it.
 
 use sluicegate::*;
 
@@ -25,7 +25,7 @@ fn what_a_hot_key_is_granted_comes_from_its_seat() {
         heat(limiter, 0, 1);
         // The store does not know the key yet.
         assert_eq!(limiter.ask_at(0, 1, 1).unwrap().remaining(), 999);
-        // An eighth is passed over; one is granted, and 16 are drawn for the calls to come.
+        // An eighth is passed over; one is granted, and 16 are prepaid for the calls to come.
         let mut left = 16;
         for _ in 0..4 {
             let before = limiter.has(1).min(SPARED);
@@ -125,7 +125,7 @@ fn a_small_burst_is_not_split() {
 
 #[test]
 fn a_seat_goes_to_a_key_that_is_asked_for_instead() {
-    // Of too small a burst for draws.
+    // A burst too small for prepayments.
     let keys = rivals(&Open::default(), 1, 3);
     with_each(quota!(1 / second), 1, |kind, limiter, _| {
         for round in 0..3 {
@@ -174,7 +174,7 @@ fn a_denial_says_when_to_come_again() {
             let mut denials = 0;
             for _ in 0..20_000 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                // No more than what is there when what was drawn before is lost.
+                // No more than what is there when what was prepaid before is lost.
                 let permits = if random >> 60 == 0 { 1 + (random >> 40) % 400 } else { 1 };
                 let Err(denied) = limiter.ask_at(0, 1, permits) else { continue };
                 denials += 1;

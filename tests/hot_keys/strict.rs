@@ -62,7 +62,7 @@ fn a_key_that_nobody_asks_for_any_more_makes_room_for_one_that_is_asked_for() {
 #[test]
 fn a_key_that_is_asked_for_all_the_time_keeps_its_seat_from_one_that_is_seldom_asked_for() {
     let keys = rivals(&Open::default(), 1, 2);
-    // Of which less than 64 are drawn at once.
+    // Of which less than 64 are prepaid at once.
     with_each(quota!(400 / second), 1, |kind, limiter, clock| {
         heat(limiter, 0, keys[0]);
         for _ in 0..64 {
@@ -82,7 +82,7 @@ fn a_wait_is_enough_if_what_is_in_the_seat_is_lost_before() {
         let clock = Chosen::at(SECOND);
         with(kind, QUOTA, 2, &clock, |limiter| {
             heat(limiter, 0, 1);
-            // A few of the last draw are used; it is good for 125 ms.
+            // A few of the last prepayment are used; it is good for 125 ms.
             for _ in 0..4 {
                 assert!(limiter.ask_at(0, 1, 1).is_ok());
             }
@@ -176,7 +176,7 @@ fn keys_of_one_hash_get_no_more_between_them_than_both_have() {
     let keyed = Keyed::<u64, _>::builder(buckets).hasher(Same::default()).build().unwrap();
     let limiter = HotKeys::with_places(keyed, 1).unwrap();
     heat(&limiter, 0, 1);
-    // One draws, and the other may take that on top of its own.
+    // One prepays, and the other may take that on top of its own.
     let first = (0..2).map(|_| limiter.ask_at(0, 1, 1).unwrap().permits()).sum::<u64>();
     let second = limiter.drain(2) + take_all(&limiter, &[0], 2);
     assert!(second > 900, "{second}");

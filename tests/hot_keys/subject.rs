@@ -16,7 +16,7 @@ pub(crate) trait Hot: Sync {
     fn remove(&self, key: u64) -> bool;
     /// A change of nothing.
     fn touch(&self);
-    /// What the store has, not counting what is in seats.
+    /// Returns the permits in the store, not counting those in seats.
     fn has(&self, key: u64) -> u64;
     /// Takes all that the store has.
     fn drain(&self, key: u64) -> u64;
@@ -203,7 +203,7 @@ pub(crate) fn take_all(limiter: &dyn Hot, places: &[usize], key: u64) -> u64 {
 }
 
 /// So many keys that want the same seat, beginning with `first`. Found by asking: in a table
-/// too small for draws a key takes the seat of any other.
+/// too small for prepayments a key takes the seat of any other.
 pub(crate) fn rivals<S: BuildHasher + Clone + Sync>(
     hasher: &S,
     first: u64,

@@ -19,7 +19,7 @@ fn often(times: u64) -> u64 {
     if cfg!(miri) { times.div_ceil(1_000) } else { times }
 }
 
-/// What was granted: by a call that began and ended at these readings.
+/// The grant of a call that began and ended at these readings.
 struct Granted {
     key: u64,
     from_nanos: u64,
@@ -63,7 +63,8 @@ fn total(granted: &[Granted], key: u64) -> u64 {
     granted.iter().filter(|one| one.key == key).map(|one| one.permits).sum()
 }
 
-/// What `quota` earns between the readings at most, from the one that its steps count from.
+/// Returns the most that `quota` earns between the readings, the first of which its steps count
+/// from.
 fn earned(kind: Kind, quota: Quota, origin_nanos: u64, until_nanos: u64) -> u64 {
     let period_nanos = quota.rate().period().as_nanos();
     let passed_nanos = u128::from(until_nanos - origin_nanos);
@@ -206,7 +207,7 @@ fn each_reset_is_worth_one_burst_and_nothing_else() {
             for key in 1..=COLD {
                 assert!(total(&granted, key) <= 500 + earned, "{kind:?} {key}");
             }
-            // And when all is quiet, a burst, with nothing of what was drawn before.
+            // And when all is quiet, a burst, with nothing of what was prepaid before.
             limiter.reset_key(0);
             let after = take_all(limiter, &[0, 1, 2, 3], 0);
             assert!((437..=500).contains(&after), "{kind:?} {after}");

@@ -62,7 +62,7 @@ fn keys_of_one_line_by_a_known_secret_are_spread_by_another() {
     };
     let keys = alike(&Open::default(), line);
     let open = builder(TEN, &clock).memory(64 * LINES).unwrap();
-    // One line is full, and of the others that their prints name none is.
+    // One line is full, and of the others that their fingerprints name none is.
     assert_eq!(refused(&open, &keys), 0);
     assert_eq!(refused(&secret(&clock), &keys), 0);
 }

@@ -59,11 +59,11 @@ fn worst(quota: Quota, mut admissions: Vec<Admission>, period_nanos: i128) -> (i
     worst
 }
 
-/// What is in the span from each start until now, less what was earned before it: a tree in
-/// which each node has the most of those below it.
+/// The permits admitted in the span from each start until now, less what was earned before it: a
+/// tree in which each node has the most of those below it.
 struct Spans {
     starts: Vec<i128>,
-    /// How many of them any admission has come after: the others' spans are empty.
+    /// Number of starts that some admission has come after: the others' spans are empty.
     reached: usize,
     leaves: usize,
     most: Vec<(i128, usize)>,

@@ -3,7 +3,7 @@
 use rand::Rng;
 use rand::rngs::SmallRng;
 
-/// Which keys come how often.
+/// The distribution by which keys come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Spread {
     Uniform,

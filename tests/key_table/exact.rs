@@ -137,7 +137,7 @@ impl Exact {
         self.levels.remove(&key);
     }
 
-    /// Whether a key is full in every tier.
+    /// Returns whether a key is idle (full) in every tier.
     pub(crate) fn is_full(&self, key: u64) -> bool {
         self.levels.get(&key).is_none_or(|&level| self.now() - level >= self.span)
     }

@@ -29,7 +29,7 @@ const BACK: [u64; 7] = [1, MS, 2 * MS, 2 * MS + 1, 300 * MS, SECOND - 1, SECOND]
 type Verb = fn(&Tiered<'_>, usize) -> bool;
 type Tiered<'c> = KeyTable<u64, Open, &'c ManualClock>;
 
-/// Whether a call for one permit of key 1 in a tier is granted.
+/// Calls for one permit of key 1 in a tier; each returns whether it is granted.
 const VERBS: [Verb; 5] = [
     |table, tier| table.tier(tier).unwrap().try_acquire(&1, 1).is_ok(),
     |table, tier| table.tier(tier).unwrap().try_acquire_up_to(&1, u64::MAX).is_ok(),
@@ -141,7 +141,7 @@ fn a_key_that_has_lost_its_place_does_not_earn_the_same_time_twice() {
     }
 }
 
-/// What has no place has one state, which goes back with the clock.
+/// Keys without a place share one state, which goes back with the clock.
 #[test]
 fn keys_without_a_place_start_again_when_the_clock_goes_back_and_that_is_counted_once() {
     let clock = ManualClock::at(1_000 * SECOND);
@@ -323,8 +323,8 @@ enum By {
 /// In 256ths of a wrap.
 const JUMPS: [u64; 12] = [1, 32, 64, 127, 128, 129, 192, 224, 250, 255, 256, 384];
 
-/// What key 1 is granted in all, when the clock jumps at a reading of a call for it, and others
-/// empty it there.
+/// Returns what key 1 is granted in all, when the clock jumps at a reading of a call for it, and
+/// others empty it there.
 fn granted_by_a_jump(quota: Quota, by: By, (jump, less): (u64, u64), readings: u32) -> u64 {
     let world = World::new(quota);
     world.pass(10 * SECOND);

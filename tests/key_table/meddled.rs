@@ -32,7 +32,7 @@ struct Meddled(ManualClock);
 thread_local! {
     static WORLD: RefCell<Option<Rc<World>>> = const { RefCell::new(None) };
     static PLAN: RefCell<VecDeque<Step>> = const { RefCell::new(VecDeque::new()) };
-    /// How many readings are left to a call that never comes back; 0 if all come back.
+    /// Number of readings left to a call that never comes back; 0 if all come back.
     static LEFT: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -69,7 +69,7 @@ enum Op {
     Pass(u64),
 }
 
-/// What happens at a reading: a clock that is behind, or an operation, before or after it.
+/// An event at a reading: a clock that is behind, or an operation, before or after it.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     op: Option<Op>,

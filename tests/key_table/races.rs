@@ -91,7 +91,7 @@ fn threads_on_a_standing_clock_get_exactly_the_burst_of_each_key() {
         }
         let left = |key: &u64| table.peek(key, 0).unwrap().remaining();
         // Two keys that the table takes for one are the only ones that have less. (None of
-        // the first have a print and a line in common, and the same keys come each time.)
+        // the first have a fingerprint and a line in common, and the same keys come each time.)
         let gone: u64 = granted.keys().map(|key| quota.burst() - left(key)).sum();
         assert_eq!(granted.values().sum::<u64>(), gone, "{spread:?} {count}");
         let short = granted.iter().filter(|(key, granted)| *granted + left(key) != quota.burst());

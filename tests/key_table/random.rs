@@ -12,7 +12,7 @@ use super::{SECOND, builder};
 #[derive(Clone, Copy, Debug)]
 enum Permits {
     Exactly(u64),
-    /// What is there, and so many more.
+    /// All permits that are there, and so many more.
     There(i8),
 }
 

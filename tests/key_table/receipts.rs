@@ -29,7 +29,7 @@ fn a_receipt_from_before_a_removal_gives_back_a_burst_at_most() {
     }
 }
 
-/// As after a removal: not to be had by another key until it is full by every clock.
+/// The key's place is as after a removal: no other key has it until the key is full by every clock.
 #[test]
 fn a_full_key_that_is_given_back_is_as_one_that_was_just_removed() {
     let clock = ManualClock::new();

@@ -127,7 +127,7 @@ fn keys_that_are_not_known_heal_with_their_tier_alone() {
     assert_eq!(users.healed(), 1);
 }
 
-/// What is remembered of a clock that has gone back is not in the way of what is new.
+/// State remembered of a clock that has gone back is not in the way of what is new.
 #[test]
 fn after_a_clock_has_gone_back_one_that_is_a_little_behind_brings_no_key_back_fuller() {
     let clock = ManualClock::at(86_400_000_000_000);

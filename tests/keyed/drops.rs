@@ -43,7 +43,7 @@ fn asked(key: u64) -> ManuallyDrop<Key> {
     ManuallyDrop::new(Key(key))
 }
 
-/// What `run` does while `key` is fragile; whether that was dropped.
+/// Runs `run` while `key` is fragile, and returns whether that was dropped.
 fn dropping(key: u64, run: impl FnOnce()) -> bool {
     FRAGILE.set(Some(key));
     let hook = std::panic::take_hook();
@@ -54,7 +54,7 @@ fn dropping(key: u64, run: impl FnOnce()) -> bool {
     has_panicked
 }
 
-/// As many are known as there are, and as many find room as may.
+/// Asserts that as many keys are known as there are, and that as many find space as may.
 fn assert_whole(users: &Users<'_>, clock: &ManualClock) {
     assert_eq!(users.len(), users.iter().count());
     // Until it is where it was before it went back, and all are full.
@@ -68,7 +68,7 @@ fn assert_whole(users: &Users<'_>, clock: &ManualClock) {
 
 type LetGo = fn(&Users<'_>, &ManualClock, u64);
 
-/// What lets go of keys, of those from 0 to 27 that are there and have long been full.
+/// Ways to let go of keys, of those from 0 to 27 that are there and have long been full.
 const WAYS: [(&str, LetGo); 9] = [
     ("a sweep", |users, _, _| _ = users.sweep()),
     ("a removal", |users, _, key| assert!(users.remove(&*asked(key)))),

@@ -180,7 +180,7 @@ fn a_key_that_refills_at_once_is_put_in_at_its_first_grant() {
     assert_eq!((users.len(), made.load(std::sync::atomic::Ordering::Relaxed)), (1, 2));
 }
 
-/// What is full by the terms of one tier is not by those of another.
+/// A key that is full by the terms of one tier is not by those of another.
 #[test]
 fn a_key_is_forgotten_by_the_terms_of_its_own_tier() {
     let clock = ManualClock::at(86_400_000_000_000);

@@ -1,5 +1,4 @@
-//! What is checked of each call: that its answer follows from what was there, and that
-//! nothing else has changed.
+//! Checks of each call: its answer follows from what was there, and nothing else has changed.
 
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use super::{Op, Pair};
 
 impl<'l> Pair<'l, '_> {
     /// Time has passed. What is there now is what was earned, but for what was cut off;
-    /// nothing is cut off as long as there is room for what may be lent.
+    /// nothing is cut off as long as there is capacity for what may be reserved.
     pub(super) fn catch_up(&mut self) {
         let now_nanos = self.clock.now_nanos();
         self.latest_nanos = self.latest_nanos.max(now_nanos);
@@ -89,7 +88,7 @@ impl<'l> Pair<'l, '_> {
         }
     }
 
-    /// No wait is named for what cannot be granted as long as leases hold their room.
+    /// No wait is named for what cannot be granted as long as leases hold their capacity.
     pub(super) fn beside_leases(&self, permits: u64, said: Said) -> Said {
         let limit = self.mirror.limit().saturating_sub(self.taken());
         match said {
@@ -157,8 +156,8 @@ impl<'l> Pair<'l, '_> {
         self.mirror.hold(now_nanos, &there);
     }
 
-    /// Nothing is left, so the room that is lent and empty is closed, but for that of leases
-    /// that are open. If the clock is behind it stays lent: when it was emptied is not known,
+    /// Nothing is left, so reserved capacity that is empty is released, but for that of leases
+    /// that are open. If the clock is behind it stays reserved: when it was emptied is not known,
     /// and what was cut off before must not come back.
     fn close(&mut self) {
         if !self.is_behind() {
@@ -167,12 +166,13 @@ impl<'l> Pair<'l, '_> {
         }
     }
 
-    /// What leases took, spent or not: room that nobody else has.
+    /// Returns the permits that leases took, spent or not: capacity that is reserved for nobody
+    /// else.
     fn taken(&self) -> u64 {
         self.leases.iter().map(|lease| lease.grant().permits()).sum()
     }
 
-    /// A change has begun a new history, with less than full if leases have room.
+    /// A change has begun a new history, with less than full if leases have reserved capacity.
     pub(super) fn begin(&mut self) {
         let now_nanos = self.clock.now_nanos();
         self.is_blurred |= now_nanos < self.latest_nanos;

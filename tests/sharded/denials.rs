@@ -180,7 +180,7 @@ fn a_denial_is_forgotten_when_the_limiter_heals() {
     assert!(limiter.shard(0).try_acquire(1).is_ok());
 }
 
-/// What remained when a denial was first given is not what there is by now.
+/// Permits that remained when a denial was first given are not those that there are by now.
 #[test]
 fn as_many_as_there_are_is_as_many_as_there_are_now_whatever_was_refused_before() {
     let clock = Counted::at(0);
@@ -190,7 +190,7 @@ fn as_many_as_there_are_is_as_many_as_there_are_now_whatever_was_refused_before(
     assert_eq!(limiter.try_acquire_up_to(10).unwrap().permits(), 5);
 }
 
-/// The root has no room for what it earns while a lease has all: the wait goes on.
+/// The root cannot hold what it earns while a lease has all: the wait goes on.
 #[test]
 fn a_remembered_wait_is_never_shorter_than_that_of_a_new_request() {
     let limiter = sharded(quota!(1 / second, burst 100), 2, ManualClock::new());

@@ -1,5 +1,5 @@
-//! The size of draws, as seen from outside: a permit that a shard has is granted
-//! without the clock being read, and one that has to be drawn is not.
+//! The size of refills (draws), as seen from outside: a permit that a shard has is granted
+//! without the clock being read, and one that needs a refill is not.
 
 use proptest::prelude::*;
 use sluicegate::*;
@@ -12,7 +12,7 @@ fn burst_of(burst: u64) -> Quota {
     Quota::new(rate!(1 / second)).with_burst(burst).unwrap()
 }
 
-/// Returns the draw by the table in the documentation of `Sharded`.
+/// Returns the size of a refill by the table in the documentation of `Sharded`.
 fn draw_of(in_root: u64, shards: usize, last: u64) -> u64 {
     let share = in_root / 4 / shards as u64;
     if share < 4 { 1 } else { share.min(1_024).min(2 * last.max(8)) }
@@ -72,8 +72,8 @@ fn one_call_in_1_024_reads_the_clock_while_all_shards_are_far_from_the_limit() {
             limiter.shard(index % 4).try_acquire(1).unwrap();
         }
     });
-    // To draw again is to read the clock before and after the room is in hand. The first
-    // draws are of 16, 32, ... 512.
+    // A later refill reads the clock before and after the capacity is in transit. The first
+    // refills are of 16, 32, ... 512.
     let draws = (permits as u64).div_ceil(1_024) + 4 * 6;
     assert!(readings <= 2 * draws, "{readings} readings for {draws} draws");
 }
@@ -124,7 +124,7 @@ fn readings_beside(refused: Option<u64>) -> u64 {
     sum
 }
 
-/// No room that is closed would do for it.
+/// No capacity that is released would do for it.
 #[test]
 fn a_request_that_no_wait_will_do_for_takes_no_room_from_the_shards() {
     let alone = readings_beside(None);

@@ -1,7 +1,7 @@
 //! A sharded limiter and the exact model of what is there, side by side on one clock.
 //!
 //! All permits are in the root and in shards, and only time and admissions may change the
-//! sum; so the model is that of one bucket. It is told what was cut off for want of room,
+//! sum; so the model is that of one bucket. It is told what was cut off for want of capacity,
 //! which is allowed only near the burst.
 
 mod checks;
@@ -57,17 +57,17 @@ pub(crate) enum Op {
 pub(crate) struct Pair<'l, 'c> {
     clock: &'c ManualClock,
     limiter: &'l Manual<'c>,
-    /// What the root and the shards hold together.
+    /// The tokens that the root and the shards hold together.
     mirror: Mirror,
     leases: Vec<Lease<'l>>,
-    /// The most room that may be lent and empty, beside the quarter of the burst that
-    /// shards may have drawn: what leases took since the last denial.
+    /// The most capacity that may be reserved and empty, beside the quarter of the burst that
+    /// shards may have refilled by: what leases took since the last denial.
     leased: u64,
-    /// What of that leases took that ended while the clock was behind: whoever gives back
-    /// less than a burst that was lowered may find no place beside it.
+    /// The part of that which leases took that ended while the clock was behind: a lease that gives
+    /// back less than a burst that was lowered may find no place beside it.
     unclosed: u64,
-    /// What each shard has refused since the terms began, and may remember; and how often
-    /// something had been taken or cut off by then.
+    /// The requests that each shard has refused since the terms began, and may remember; and how
+    /// often something had been taken or cut off by then.
     refused: Vec<HashMap<u64, u64>>,
     losses: u64,
     saved: Snapshot,
@@ -80,7 +80,7 @@ pub(crate) struct Pair<'l, 'c> {
     /// Some terms began while the clock was behind: what it was behind by is a debt of the
     /// root since, of which shards know nothing.
     is_blurred: bool,
-    /// What leases held beyond the burst when the terms began, in units.
+    /// The tokens that leases held beyond the burst when the terms began, in units.
     overhang: BigInt,
     /// Units admitted in excess of what was earned, in the span where that is most.
     going: BigInt,
@@ -217,7 +217,7 @@ impl<'l, 'c> Pair<'l, 'c> {
         self.mirror.remaining(self.clock.now_nanos()) == limit
     }
 
-    /// What the limiter says that is there, in units.
+    /// Returns the balance that the limiter reports, in units.
     fn there(&self) -> BigInt {
         Held::from(self.limiter.snapshot()).balance.into()
     }
@@ -226,17 +226,18 @@ impl<'l, 'c> Pair<'l, 'c> {
         self.mirror.balance(self.clock.now_nanos())
     }
 
-    /// Whether a shard may remember that it has refused something.
+    /// Returns whether a shard may remember that it has refused something.
     pub(crate) fn has_refused(&self) -> bool {
         self.refused.iter().any(|refused| !refused.is_empty())
     }
 
-    /// Whether the root may have begun with a debt. Until that is repaid no room is closed.
+    /// Returns whether the root may have begun with a debt. Until that is repaid no reserved
+    /// capacity is released.
     pub(crate) fn is_blurred(&self) -> bool {
         self.is_blurred
     }
 
-    /// Whether the clock has gone back: a shard reads none, and spends what it has.
+    /// Returns whether the clock has gone back: a shard reads none, and spends what it has.
     fn is_behind(&self) -> bool {
         self.is_blurred
             || self.clock.now_nanos() < self.latest_nanos.max(self.mirror.origin_nanos())

@@ -30,7 +30,7 @@ fn beside_room<C: Clock>(initial: u64, shards: usize, clock: C) -> Sharded<C> {
     sharded(quota, shards, clock).starting_with(initial).unwrap()
 }
 
-/// How often each of `threads` does its turn.
+/// Number of turns that each of `threads` takes.
 fn turns(threads: u64) -> u64 {
     if cfg!(miri) { 10 } else { 32_000 / threads }
 }
@@ -246,12 +246,12 @@ fn a_clock_that_panics_costs_what_its_call_had_asked_for_and_no_more() {
     limiter.clock().fail_after(i64::MAX);
     let total = admitted.into_inner() + drain(&limiter);
     assert!(total <= 50_000 && total + lost.into_inner() >= 50_000, "{total}");
-    // And no room is lost.
+    // And no capacity is lost.
     limiter.clock().manual.advance(Duration::from_secs(1_000));
     assert_eq!(drain(&limiter), 250_000);
 }
 
-/// A denial that is remembered closes no room, so it must be forgotten when some is left.
+/// A denial that is remembered releases no capacity, so it must be forgotten when some is left.
 #[test]
 fn the_room_of_a_lease_whose_end_panics_is_closed_by_the_next_denial() {
     let limiter = sharded(quota!(1_000 / second), 2, Failing::at(SECOND));

@@ -1,5 +1,5 @@
-//! Room that leases, receipts and draws leave behind: it must come back, or the limiter
-//! ends up with nothing of its own.
+//! Reserved capacity that leases, receipts and refills leave behind: it must come back, or the
+//! limiter ends up with nothing of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -166,7 +166,7 @@ fn what_peek_says_is_granted_beside_a_clock_that_is_a_little_behind() {
     }
 }
 
-/// What a first try had taken is there for the second.
+/// Permits that a first try had taken are there for the second.
 #[test]
 fn permits_to_be_given_back_may_come_from_the_root_and_another_shard() {
     let clock = ManualClock::new();
@@ -178,8 +178,8 @@ fn permits_to_be_given_back_may_come_from_the_root_and_another_shard() {
     assert!(limiter.try_acquire(1).is_err());
 }
 
-/// Tokens drawn by an early reading into room that had tokens until later would be there once
-/// more.
+/// Tokens refilled by an early reading into capacity that had tokens until later would be there
+/// once more.
 #[test]
 fn a_caller_that_leases_and_is_held_up_gets_no_more_than_there_was() {
     let limiter = Arc::new(sharded(quota!(1_000 / second), 2, HeldUp::at(0)));

@@ -1,6 +1,6 @@
 //! The waits that denials name. If nobody else asks meanwhile, a request is granted after
 //! its wait, and not a nanosecond before, however much of the burst it is; and where leases
-//! hold room that it needs, no wait is named.
+//! hold capacity that it needs, no wait is named.
 
 use std::mem::ManuallyDrop;
 use std::sync::Mutex;
@@ -29,8 +29,8 @@ fn lease<'a>(limiter: &'a Sharded<&ManualClock>, permits: u64) -> Lease<'a> {
     lease
 }
 
-/// A request for the whole burst, while a shard has room for some of it: the wait that `ask`
-/// names suffices, and no less does.
+/// A request for the whole burst, while a shard has reserved capacity for some of it: the wait
+/// that `ask` names suffices, and no less does.
 fn assert_the_whole_burst_is_there_after(ask: fn(&Sharded<&ManualClock>) -> Result<Grant, Denied>) {
     let clock = ManualClock::at(1_000);
     let limiter = sharded(quota!(6 / 50 ns, burst 139), 1, &clock);
@@ -172,7 +172,7 @@ fn a_lease_that_ends_during_a_call_is_not_what_the_call_is_refused_for() {
     let limiter = sharded(quota!(1_000 / second), 4, &clock);
     let held = limiter.shard(1).lease(300).unwrap();
     assert_eq!(held.left(), 300);
-    // A shard with room, and nothing in it; and nothing in the root.
+    // A shard with reserved capacity, and nothing in it; and nothing in the root.
     for _ in 0..16 {
         limiter.shard(0).try_acquire(1).unwrap();
     }
@@ -183,8 +183,8 @@ fn a_lease_that_ends_during_a_call_is_not_what_the_call_is_refused_for() {
     assert_eq!(denied.retry_after(), Some(SECOND * 401 / 1_000), "{denied}");
 }
 
-/// As in the tests of every answer; but the clock goes on. (A shard whose clock is behind
-/// cannot close its room.)
+/// Operations of the tests of every answer, but the clock goes on. (A shard whose clock is behind
+/// cannot release its reserved capacity.)
 fn forward_op() -> impl Strategy<Value = Op> + Clone {
     op().prop_map(|op| if matches!(op, Op::Back { .. }) { Op::Save } else { op })
 }
@@ -239,7 +239,7 @@ proptest! {
     }
 }
 
-/// The room is less than what the lease holds.
+/// The capacity is less than what the lease holds.
 #[test]
 fn a_wait_for_nearly_all_beside_a_lease_suffices_though_a_shard_has_room_for_some_of_it() {
     let clock = ManualClock::new();

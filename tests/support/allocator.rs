@@ -37,14 +37,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// How often `run` allocates.
+/// Counts the allocations of `run`.
 pub(crate) fn allocations(run: impl FnOnce()) -> u64 {
     let before = ALLOCATIONS.get();
     run();
     ALLOCATIONS.get() - before
 }
 
-/// How often this thread has allocated.
+/// Returns how often this thread has allocated.
 pub(crate) fn allocated() -> u64 {
     ALLOCATIONS.get()
 }

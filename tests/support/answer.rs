@@ -27,7 +27,7 @@ pub(crate) enum Said {
     TooLarge {
         limit: u64,
     },
-    /// Not as long as leases hold so much: only of a limiter that keeps room for them.
+    /// Not as long as leases hold so much: only of a limiter that reserves capacity for them.
     Leased {
         limit: u64,
     },
@@ -71,13 +71,13 @@ impl From<Result<Grant, Denied>> for Said {
     }
 }
 
-/// What a snapshot holds, as its bytes say.
+/// The fields of a snapshot, read from its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) balance: i64,
     pub(crate) token: u64,
     pub(crate) phase_nanos: u64,
-    /// What that part of a period is worth, in units.
+    /// The value of that part of a period, in units.
     pub(crate) part: u64,
 }
 

@@ -139,7 +139,7 @@ fn back() -> impl Strategy<Value = Step> + Clone {
     ]
 }
 
-/// What takes from a limiter or asks it, while its clock goes on.
+/// Operations that take from a limiter or ask it, while its clock goes on.
 pub(crate) fn plain_op() -> impl Strategy<Value = Op> + Clone {
     prop_oneof![
         6 => amount().prop_map(Op::TryAcquire),

@@ -18,7 +18,7 @@ impl Counted {
         Counted { manual: ManualClock::at(nanos), readings: AtomicU64::new(0) }
     }
 
-    /// What `run` returns, and how often it read the clock.
+    /// Returns the value of `run`, and how often it read the clock.
     pub(crate) fn readings<T>(&self, run: impl FnOnce() -> T) -> (T, u64) {
         let before = self.readings.load(Relaxed);
         let value = run();

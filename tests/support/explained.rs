@@ -16,16 +16,16 @@ pub(crate) struct Call<V, A> {
     pub(crate) answer: A,
 }
 
-/// What answers calls one after another.
+/// A reference that answers calls one after another.
 pub(crate) trait Sequential: Clone {
     type Verb;
     type Answer: PartialEq;
 
-    /// What a call of the thread is answered.
+    /// Returns the answer that a call of the thread must have.
     fn expected(&mut self, thread: usize, verb: &Self::Verb) -> Self::Answer;
 
-    /// What the call may do before it is answered, as a step of its own. Whether that
-    /// is anything.
+    /// Makes the change that the call may make before it is answered, as a step of its own. Returns
+    /// false if there is none.
     fn begin(&mut self, _verb: &Self::Verb) -> bool {
         false
     }
@@ -69,8 +69,8 @@ pub(crate) fn record<T: Send>(
     made.into_inner().unwrap()
 }
 
-/// Whether some order of the calls explains all of them, in which no call comes
-/// before one that had returned when it began.
+/// Returns whether some order of the calls explains all of them, in which no call comes before one
+/// that had returned when it began.
 pub(crate) fn is_explained<M: Sequential>(
     model: &M,
     history: &[Vec<Call<M::Verb, M::Answer>>],

@@ -36,13 +36,13 @@ impl Ideal {
         self.at_nanos = self.at_nanos.max(now_nanos);
     }
 
-    /// Whether `permits` are there.
+    /// Returns whether `permits` are there.
     pub(crate) fn has(&self, permits: u64) -> bool {
         permits == 0 || self.balance >= tokens(permits)
     }
 
-    /// Whether the balance is within a unit of the cost of `permits`, so that
-    /// the engine's rounding decides.
+    /// Returns whether the balance is within a unit of the cost of `permits`, so that the engine's
+    /// rounding decides.
     pub(crate) fn is_close_to(&self, permits: u64) -> bool {
         let margin = &self.balance - tokens(permits);
         -&self.unit < margin && margin < self.unit

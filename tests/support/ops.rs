@@ -16,19 +16,19 @@ pub(crate) use self::setup::{Setup, Shape, Subject};
 /// A hundred years.
 pub(crate) const LIFE_NANOS: u64 = 36_525 * 86_400 * 1_000_000_000;
 
-/// How many permits to ask for.
+/// Number of permits to ask for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Amount {
     Exactly(u64),
-    /// As many as there are, and so many more.
+    /// All permits that are there, and so many more.
     There(i8),
-    /// As many as there can be, and so many more.
+    /// All permits that there can be, and so many more.
     Limit(i8),
-    /// As many as can be forced from full, and so many more.
+    /// All permits that can be forced from full, and so many more.
     Deepest(i8),
 }
 
-/// How far the clock moves.
+/// A move of the clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     Nanos(u64),
@@ -62,11 +62,11 @@ pub(crate) enum Op {
         carry: Carry,
     },
     Snapshot,
-    /// What the last snapshot held.
+    /// Restores the last snapshot.
     Restore {
         away_nanos: u64,
     },
-    /// What anybody may write into a snapshot.
+    /// Restores a snapshot of any content that bytes may have.
     RestoreAny(Held, Duration),
     Move(Step),
 }
@@ -79,7 +79,7 @@ pub(crate) struct Pair<'a> {
     mirror: Mirror,
     saved: Held,
     end_nanos: u64,
-    /// What was asked for last, and what the answer was.
+    /// The last request, and its answer.
     last: Option<(Op, u64, Said)>,
 }
 

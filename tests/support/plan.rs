@@ -56,13 +56,13 @@ impl Plan {
         }
     }
 
-    /// What a period is worth, in units.
+    /// Returns the value of a period, in units.
     pub(crate) fn worth(&self) -> BigInt {
         &self.token * self.permits
     }
 
-    /// What a period pays out: an interval refill never more than fills the
-    /// bucket from its deepest debt.
+    /// Returns what a period pays out: an interval refill never more than fills the bucket from its
+    /// deepest debt.
     pub(crate) fn pay(&self) -> BigInt {
         match self.refill {
             Refill::Smooth => self.worth(),
@@ -78,18 +78,18 @@ impl Plan {
         }
     }
 
-    /// What `phase_nanos` of a step are worth; nothing of a smooth refill.
+    /// Returns the value of `phase_nanos` of a step; `phase_nanos` is 0 for a smooth refill.
     pub(crate) fn part(&self, phase_nanos: u64) -> BigInt {
         self.worth() * phase_nanos / self.period_nanos
     }
 
-    /// How far into a step so many half-units are, short of its end.
+    /// Returns the time into a step that so many half-units are worth, short of its end.
     pub(crate) fn phase_worth(&self, halves: &BigInt) -> u64 {
         let time: BigInt = halves / 2_u64 * self.period_nanos / self.worth();
         whole(&time.min(BigInt::from(self.period_nanos - 1)))
     }
 
-    /// Whether tokens arrive at the same times.
+    /// Returns whether tokens arrive at the same times.
     pub(crate) fn steps_as(&self, other: &Plan) -> bool {
         let rate = |plan: &Plan| (plan.permits, plan.period_nanos, plan.refill);
         rate(self) == rate(other)

@@ -44,7 +44,7 @@ enum Refusal {
 pub(crate) struct Mirror {
     plan: Plan,
     origin_nanos: u64,
-    /// How far into a period the origin was.
+    /// Nanoseconds into a period at the origin.
     phase_nanos: u64,
     /// Units spent since the origin; less than 0 is what it began with.
     spent: BigInt,
@@ -69,7 +69,7 @@ impl Mirror {
         self.origin_nanos
     }
 
-    /// What may be spent.
+    /// Returns what may be spent.
     pub(crate) fn balance(&self, now_nanos: u64) -> BigInt {
         (self.accrued(now_nanos) - &self.spent).min(self.plan.capacity.clone())
     }
@@ -172,15 +172,15 @@ impl Mirror {
         reading.to_u64().unwrap_or(u64::MAX)
     }
 
-    /// Whether the clock is at a time that the limiter cannot tell: too long
-    /// before its beginning for clocks that agree to a second, or 146 years after.
+    /// Returns whether the clock is at a time that the limiter cannot tell: too long before its
+    /// beginning for clocks that agree to a second, or 146 years after.
     fn is_beyond(&self, now_nanos: u64) -> bool {
         let is_smooth = self.plan.refill == Refill::Smooth;
         self.origin_nanos.saturating_sub(now_nanos) > SKEW_NANOS
             || (is_smooth && now_nanos.saturating_sub(self.origin_nanos) >= 1 << 62)
     }
 
-    /// Whether no legal call can have left the limiter as it is.
+    /// Returns whether no legal call can have left the limiter as it is.
     pub(crate) fn is_impossible(&self, now_nanos: u64) -> bool {
         self.balance(now_nanos) < self.plan.floor() || self.is_beyond(now_nanos)
     }

@@ -7,7 +7,7 @@ use sluicegate::*;
 
 use super::super::reference::{Mirror, Plan, nanos};
 
-/// Which limiter, of what. Any values will do: they are brought into range.
+/// The type of a limiter, and its terms. Any values will do: they are brought into range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) shape: Shape,
@@ -128,7 +128,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// What the limiter says it enforces, against what it was given.
+    /// Asserts that the limiter says that it enforces what it was given.
     pub(crate) fn assert_enforces(&self, setup: Setup, mirror: &mut Mirror, now_nanos: u64) {
         let expected = setup.quota();
         let quota = match self {

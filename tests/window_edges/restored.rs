@@ -51,7 +51,7 @@ fn what_is_restored_at_once_is_what_was_saved() {
     }
 }
 
-/// Where the history says of each permit in which window it was.
+/// The kinds are those whose history says of each permit in which window it was.
 #[test]
 fn a_count_by_windows_is_restored_as_it_was_on_the_same_clock() {
     let by_windows = |kind: &&Kind| ["FixedWindow", "SlidingCounter"].contains(&kind.name);
@@ -129,8 +129,8 @@ fn a_log_on_another_clock_never_grants_more_than_the_one_that_was_saved() {
     }
 }
 
-/// Where the limit holds for any span, it does across a restart: into another kind,
-/// and on another clock.
+/// A limit that holds for any span holds across a restart too: into another kind, and on another
+/// clock.
 #[test]
 fn no_span_has_more_than_the_limit_although_the_limiter_was_exchanged_in_it() {
     let strict = || KINDS.iter().filter(|kind| kind.bound == Bound::Any);

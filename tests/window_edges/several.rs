@@ -255,7 +255,7 @@ fn minutely(limit: u64) -> Rate {
     Rate::new(limit, Duration::from_secs(60)).unwrap()
 }
 
-/// What a look tells is that of the limiter with the least left; another may still count.
+/// The result of a look is that of the limiter with the least left; another may still count.
 #[test]
 fn several_limiters_are_idle_when_each_of_them_is() {
     let clock = ManualClock::new();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sluicegate::*;
 
-/// What all limiters of windows can do besides the verbs.
+/// The methods that all limiters of windows have besides the verbs.
 pub(crate) trait Window: Limiter {
     fn limit(&self) -> u64;
     fn max_limit(&self) -> u64;
@@ -80,7 +80,7 @@ impl Window for MultiWindow<&ManualClock> {
     }
 }
 
-/// What a span of the window's length may see.
+/// The bound on what a span of the window's length may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bound {
     /// The limit, wherever it begins.
@@ -103,7 +103,7 @@ pub(crate) struct Kind {
     windows: u64,
     /// The ticks of its dates: 2^(b + 1) ns for a limit of b bits and this many less.
     tick_bits: Option<u32>,
-    /// Whether it grants one permit at a time.
+    /// True if it grants one permit at a time.
     pub(crate) is_unit: bool,
 }
 

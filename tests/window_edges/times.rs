@@ -236,8 +236,8 @@ fn jumps_from_end_to_end_end_and_get_nobody_more_than_the_limit_in_a_window() {
     }
 }
 
-/// What a limiter does whose clock was at `at_nanos` and was then set back: the wait
-/// that it names, and how often it has healed itself.
+/// Sets back the clock of a limiter from `at_nanos`, and returns the wait that the limiter then
+/// names, and how often it has healed itself.
 fn after_set_back(kind: &crate::subject::Kind, at_nanos: u64, back: Duration) -> (Duration, u64) {
     let at = format!("{} at {at_nanos}, back by {back:?}", kind.name);
     let clock = ManualClock::at(at_nanos);

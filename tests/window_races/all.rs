@@ -46,7 +46,7 @@ impl Limiter for Watched<'_> {
     }
 }
 
-/// What threads took, and could not give back.
+/// The permits that threads took, and could not give back.
 #[derive(Default)]
 struct Taken {
     /// From all.
@@ -57,7 +57,7 @@ struct Taken {
     stuck: AtomicU64,
 }
 
-/// What one thread does until there is hardly anything left.
+/// Takes as one thread, until there is hardly anything left.
 fn take(all: &All<&Watched>, taken: &Taken, seed: u64) {
     let mut random = SmallRng::seed_from_u64(seed);
     let note = |to: &AtomicU64, answer: Result<Grant, Denied>| {

@@ -17,7 +17,7 @@ use super::{SECOND, strict_setups};
 
 const THREADS: u64 = if cfg!(miri) { 2 } else { 4 };
 
-/// What each thread does, so often.
+/// Number of turns of each thread.
 const TURNS: u64 = if cfg!(miri) {
     25
 } else if cfg!(debug_assertions) {

@@ -112,7 +112,7 @@ pub(crate) fn long_setup() -> impl Strategy<Value = Setup> + Clone {
     })
 }
 
-/// What takes from a limiter or asks it, years apart.
+/// Operations that take from a limiter or ask it, years apart.
 pub(crate) fn slow_op() -> impl Strategy<Value = Op> + Clone {
     let years = prop_oneof![4 => sized(20 * YEAR), 1 => sized(146 * YEAR)];
     prop_oneof![
@@ -160,7 +160,7 @@ fn back() -> impl Strategy<Value = Step> + Clone {
     ]
 }
 
-/// What takes from a limiter or asks it, while its clock goes on.
+/// Operations that take from a limiter or ask it, while its clock goes on.
 pub(crate) fn plain_op() -> impl Strategy<Value = Op> + Clone {
     prop_oneof![
         6 => amount().prop_map(Op::Take),

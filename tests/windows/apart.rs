@@ -26,7 +26,7 @@ impl Apart {
         Apart { true_nanos: AtomicU64::new(true_nanos), behind_nanos: AtomicU64::new(0) }
     }
 
-    /// What is granted to a caller whose clock is so much behind.
+    /// Returns what is granted to a caller whose clock is so much behind.
     fn ask(&self, limiter: &dyn Limiter, permits: u64, behind_nanos: u64) -> u64 {
         self.behind_nanos.store(behind_nanos, SeqCst);
         limiter.try_acquire(permits).map_or(0, |grant| grant.permits())

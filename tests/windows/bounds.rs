@@ -21,7 +21,7 @@ impl Admissions {
         self.count += 1;
     }
 
-    /// How many there have been: the number of the next one.
+    /// Number of admissions so far, which is the number of the next one.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -31,7 +31,7 @@ impl Admissions {
         self.made.retain(|made| made.2 != number);
     }
 
-    /// What was admitted bounds nothing any more.
+    /// Forgets what was admitted: it bounds nothing any more.
     pub(crate) fn clear(&mut self) {
         self.made.clear();
     }

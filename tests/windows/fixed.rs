@@ -6,7 +6,7 @@ use super::{SKEW_NANOS, floor};
 #[derive(Clone, Debug)]
 pub(crate) struct Fixed {
     length: i128,
-    /// Whether the window before counts by the part that is still covered.
+    /// True if the window before counts by the part that is still covered.
     slides: bool,
     /// The window that was last written to.
     last: i128,

@@ -40,8 +40,8 @@ proptest! {
     }
 }
 
-/// What was granted more than 73 years ago was taken for what is yet to come, and the
-/// newest of what had left the window was not found.
+/// Permits granted more than 73 years ago were taken for what is yet to come, and the newest of
+/// those that had left the window was not found.
 #[test]
 fn a_log_of_slow_requests_counts_what_is_in_the_window_and_no_more() {
     let clock = ManualClock::new();

@@ -7,7 +7,7 @@ pub(crate) struct Log {
     pub(crate) is_of_single_permits: bool,
     length: i128,
     tick: i128,
-    /// How many entries there is room for.
+    /// Number of entries that there is space for.
     places: usize,
     /// By how much its time is ahead of the clock's.
     shift: i128,
@@ -49,7 +49,7 @@ impl Log {
         ceil(time, self.tick) * self.tick
     }
 
-    /// What dates are rounded up by, at most.
+    /// The most by which dates are rounded up.
     fn late(&self) -> i128 {
         if self.tick > 1 { self.tick } else { 0 }
     }
@@ -81,7 +81,7 @@ impl Log {
         self.counting(now).iter().map(|entry| entry.1).sum()
     }
 
-    /// Whether there is no place for another entry.
+    /// Returns whether there is no place for another entry.
     pub(super) fn is_full(&self, now: i128) -> bool {
         !self.is_of_single_permits && self.counting(now).len() >= self.places - 2
     }

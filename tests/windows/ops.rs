@@ -12,17 +12,17 @@ use super::setup::{Setup, Subject};
 /// The longest time that a clock goes on at once, and in all.
 pub(crate) const LIFE_NANOS: u64 = 1 << 59;
 
-/// How many permits to ask for.
+/// Number of permits to ask for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Amount {
     Exactly(u64),
-    /// As many as there are, and so many more.
+    /// All permits that are there, and so many more.
     There(i8),
-    /// As many as there can be, and so many more.
+    /// All permits that there can be, and so many more.
     Limit(i8),
 }
 
-/// How far the clock moves.
+/// A move of the clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     Nanos(u64),
@@ -144,7 +144,7 @@ impl<'a> Stand<'a> {
         self.clock.now_nanos()
     }
 
-    /// What was asked for and what was said, of calls that have an answer.
+    /// Applies an operation, and returns the request and the answer if it is a call that has one.
     fn apply<'s>(
         &mut self,
         subject: &'s Subject<&'a ManualClock>,
@@ -329,8 +329,8 @@ impl<'a> Stand<'a> {
         self.admissions.pass(until - now);
     }
 
-    /// What a denial promises must come true when it said, and not a nanosecond
-    /// before. A peek takes nothing, so it can be asked ahead of time.
+    /// Asserts that what a denial promises comes true when it said, and not a nanosecond before. A
+    /// peek takes nothing, so it can be asked ahead of time.
     fn assert_least(&self, subject: &Subject<&ManualClock>, permits: u64, said: Said) {
         let now = self.now();
         let at = |wait: u128, permits: u64| {

@@ -88,7 +88,7 @@ impl From<Result<Grant, Denied>> for Said {
     }
 }
 
-/// What sets a limiter apart from others. Times are in nanoseconds.
+/// The state in which limiters differ. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
     Fixed(Fixed),
@@ -108,12 +108,12 @@ macro_rules! each {
     };
 }
 
-/// What a grant that is given back goes by.
+/// The record by which a grant is given back.
 #[derive(Clone, Debug)]
 pub(crate) enum Undo {
     /// Nothing was taken.
     Nothing,
-    /// What the limiter was before, and what its word was after.
+    /// The limiter's state before, and its word after.
     Word(Box<State>, [i128; 3]),
     Never,
 }
@@ -270,12 +270,12 @@ impl Mirror {
         each!(&self.state, one => one.used(which, now.into()))
     }
 
-    /// What a log holds: how long ago, and how many.
+    /// Returns the entries of a log: how long ago, and how many.
     pub(crate) fn spent(&self, now: u64) -> Option<Vec<(u64, u64)>> {
         if let State::Log(log) = &self.state { Some(log.spent(now.into())) } else { None }
     }
 
-    /// Whether the clock is not behind what was last written.
+    /// Returns whether the clock is not behind what was last written.
     pub(crate) fn is_current(&self, now: u64) -> bool {
         each!(&self.state, one => one.is_current(now.into()))
     }

@@ -7,7 +7,7 @@ use super::{SKEW_NANOS, ceil, floor};
 struct Span {
     /// The length of a slot.
     slot: i128,
-    /// How many slots make up the window.
+    /// Number of slots in the window.
     slots: i128,
 }
 

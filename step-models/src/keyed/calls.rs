@@ -71,14 +71,14 @@ impl Scene {
         is_long || is_late || clock >= thread.ends
     }
 
-    /// Whether some word would be as old as the modulus if the clock went on.
+    /// Returns whether some word would be as old as the modulus if the clock went on.
     fn ends_with_a_word(&self, state: &State) -> bool {
         let Ages::UpTo(oldest) = self.ages else { return false };
         let is_old = |slot: usize| state.clock >= state.levels[slot] + oldest;
         (0..SLOTS).any(|slot| !state.slots[slot].is_empty() && is_old(slot))
     }
 
-    /// What the clock may say.
+    /// Returns the readings that the clock may give.
     pub(super) fn readings(&self, state: &State) -> std::ops::RangeInclusive<i8> {
         state.clock - self.skew..=state.clock
     }

@@ -1,14 +1,15 @@
 //! A take that reads the clock first, and what it may do by that reading.
 //!
-//! A word of its key that is not ahead of the reading it takes by that, however long ago it
-//! was read; and if its CAS fails it does the same with the word that it finds. In every
-//! other case it begins anew, and reads the clock after its loads. So it does if the reading is
-//! far from what the table keeps of the time: then the clock has jumped since, or jumps now.
+//! If it finds a word of its key that is not ahead of the reading, it takes by that, however
+//! long ago the clock was read; and if its CAS fails it does the same with the word that it
+//! finds. In every other case it begins anew, and reads the clock after its loads. So it does if
+//! the reading is far from the table's time: then the clock has jumped since, or jumps now.
 
 use super::*;
 
 impl Scene {
-    /// Whether the level is not ahead of the reading, where it is nearer to it.
+    /// Returns whether the level is not ahead of the reading, taking the nearer side of the
+    /// modulus.
     fn is_behind(&self, now: i8, level: i8) -> bool {
         match self.modulus {
             Some(modulus) => 2 * (now - level).rem_euclid(modulus) < modulus,
@@ -31,9 +32,9 @@ impl Scene {
         }
     }
 
-    /// Of the words that it loads it keeps none but its key's. So whichever of them it sees
-    /// last decides alone, and it may have missed its key in all of them. Then it marks a slot
-    /// where nobody was by that reading, or loads all again, and looks for its key no more.
+    /// Loads the words of the key's slots, and keeps none but its key's. So the last word that it
+    /// sees decides alone, and it may have missed its key in all of them. Then it puts a marker, by
+    /// that reading, in a slot that was empty, or loads all again, and looks for its key no more.
     pub(super) fn look_first(&self, turn: &mut Turn<'_>) {
         let (key, _) = turn.take();
         for place in 0..self.places(key) {
@@ -69,7 +70,7 @@ impl Scene {
         turn.latest = turn.state.latest;
     }
 
-    /// Whether no level that was found can be ahead of the reading by half the modulus.
+    /// Returns whether no level that was found can be ahead of the reading by half the modulus.
     fn is_near(&self, turn: &Turn<'_>) -> bool {
         let since = i16::from(turn.thread.now) - i16::from(turn.state.latest);
         self.near.is_none_or(|near| since.abs() <= i16::from(near))

@@ -9,7 +9,7 @@ const OTHER: Op = take(2, 1);
 const RESET: Op = Op::Reset(key(1));
 const SWEEP: Op = Op::Sweep(key(1));
 
-/// A thread is about to charge a mark, another about to put one over its tombstone,
+/// A thread is about to charge a marker, another about to put one over its tombstone,
 /// and the key's neighbour about to take its own back.
 pub(super) fn stalled_mark(level: i8) -> Scene {
     let mark = Word::marker(1, 0);
@@ -34,7 +34,7 @@ pub(super) fn stalled_mark(level: i8) -> Scene {
         .thread(&[TAKE])
 }
 
-/// A reset, and a mark that is about to be charged.
+/// A reset, and a marker that is about to be charged.
 pub(super) fn reset_over_a_mark() -> Scene {
     let mark = Word::marker(1, -1);
     Scene::new(2, 2, 1, &[other(-2), mark])
@@ -120,7 +120,7 @@ fn every_scene_of_one_bucket_holds_in_full() {
     hold(scenes(true));
 }
 
-/// Joining a mark needs no level above it, so it makes no difference how many there are.
+/// Joining a marker needs no level above it, so it makes no difference how many there are.
 #[test]
 fn the_band_is_not_climbed() {
     let states = [6, 12, 24].map(|cap| explore(&climb(cap)).unwrap().states);

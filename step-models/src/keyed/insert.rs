@@ -1,4 +1,4 @@
-//! How a key comes in: a mark, a second look at all of its slots, and the charge.
+//! Insertion of a key: a marker, a second look at all of its slots, and the charge.
 
 use super::*;
 
@@ -10,7 +10,7 @@ impl Scene {
         }
         let now = if self.is(Mutant::ChargesByScan) { now } else { UNREAD };
         let next = if self.is(Mutant::NoRescan) { self.last_place(turn) } else { 0 };
-        // Until its mark is as old as the modulus, whatever else it has seen.
+        // Until its marker is as old as the modulus, whatever else it has seen.
         let ends = match self.ages {
             Ages::Any => i8::MAX,
             Ages::UpTo(oldest) => {

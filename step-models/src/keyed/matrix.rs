@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A word of a key that nobody asks for.
+/// A word of a key that no call asks for.
 pub(super) const fn other(level: i8) -> Word {
     Word::charged(9, level)
 }

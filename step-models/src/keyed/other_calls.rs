@@ -1,5 +1,5 @@
-//! What else is asked of the table: to give back, to reset a key, to sweep, and to take
-//! of two keys by one reading of the clock.
+//! The table's other calls: to give back, to reset a key, to sweep, and to take of two keys by one
+//! reading of the clock.
 
 use super::*;
 

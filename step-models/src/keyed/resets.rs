@@ -1,5 +1,5 @@
 //! Resets, and what is given back: both leave a full key in its place, whose word may be
-//! lower than a mark that was there. That no mark comes back is then up to the margin.
+//! lower than a marker that was there. Then it is the margin that keeps markers from coming back.
 
 use super::matrix::{EMPTY, other, stale};
 use super::*;
@@ -19,7 +19,8 @@ const fn one(key: Key) -> Op {
     Op::Take(key, 1)
 }
 
-/// What makes a key full again, and who is about to put a mark or to charge one.
+/// Calls that make a key full again, beside threads that are about to put a marker or to charge
+/// one.
 const RACES: [&[&[Op]]; 8] = [
     &[&[TAKE, RESET, OTHER], &[TAKE, TAKE]],
     &[&[TAKE, RESET, SWEEP, TAKE], &[TAKE]],
@@ -105,8 +106,8 @@ fn keys_that_are_made_full_hold_in_full() {
     all_hold(scenes(Terms { skew: 0, until: 1, ..late }, Placing::Any, &CROWDS));
 }
 
-/// Who came in first is about to charge its mark, and another is about to put it again. What
-/// is read before that makes no difference.
+/// Scenes in which the first thread to come in is about to charge its marker, and another is about
+/// to put it again. What is read before that makes no difference.
 fn crowds(skew: i8) -> impl Iterator<Item = Scene> {
     let terms = Terms { width: 2, cap: 1, band: 1, skew, until: 0 };
     let scenes = scenes(terms, Placing::Any, &CROWDS).take(3);
@@ -145,7 +146,7 @@ fn a_receipt_from_before_a_reset_may_give_back_what_another_took() {
     assert!(scenes(terms, Placing::HomeFirst, races).any(exceeds));
 }
 
-/// The margin is enough for that too, so that a charge need not keep its mark's level.
+/// The margin is enough for that too, so that a charge need not keep its marker's level.
 #[test]
 fn a_charge_may_be_below_its_mark() {
     let terms = Terms { width: 2, cap: 2, band: 2, skew: 0, until: 1 };

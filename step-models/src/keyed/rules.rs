@@ -1,4 +1,4 @@
-//! What follows from words and a reading of the clock, with no access to anything.
+//! Pure rules: functions of words and a reading of the clock, with no access to anything.
 //!
 //! A level says when its key's bucket is full again: what a key has at `now` is
 //! `now - level`, and at most its capacity.
@@ -8,12 +8,12 @@ use super::*;
 #[derive(Clone, Copy)]
 pub(super) enum Decision {
     Deny,
-    /// In this place is the key, and its level counts as this.
+    /// The key is in this place, and its level counts as `base`.
     Hit {
         place: u8,
         base: i8,
     },
-    /// In this place is a mark for the key.
+    /// In this place is a marker of the key.
     Join {
         place: u8,
     },
@@ -21,7 +21,7 @@ pub(super) enum Decision {
 }
 
 impl Scene {
-    /// How long ago the level was. Only levels a little ahead are known to be ahead.
+    /// Returns the time since the level. Only levels a little ahead are known to be ahead.
     pub(super) fn age(&self, now: i8, level: i8) -> i8 {
         let Some(modulus) = self.modulus else { return now - level };
         let age = (now - level).rem_euclid(modulus);
@@ -37,13 +37,13 @@ impl Scene {
         -self.ahead() <= age && age < self.cap + longer
     }
 
-    /// How far ahead of a reading a level may be and count as one.
+    /// The most by which a level may be ahead of a reading and still count as a level.
     fn ahead(&self) -> i8 {
         if self.is(Mutant::ForgetsSteps) { self.slack } else { self.ahead.unwrap_or(self.slack) }
     }
 
-    /// How much longer than it lives a key's word stays. It may be below a mark that was
-    /// there: by the band that marks have, by the slack that makes it full by every clock,
+    /// The time for which a key's word is kept beyond its life. The word may be below a marker that
+    /// was there: by the band that markers have, by the slack that makes it full by every clock,
     /// and by what the reading was late when it was made full.
     pub(super) fn margin(&self) -> i8 {
         let band = if self.is(Mutant::NoBandInMargin) { 0 } else { self.band };
@@ -55,7 +55,7 @@ impl Scene {
         slacks * self.slack + band
     }
 
-    /// Whether a key of this level is full by every clock.
+    /// Returns whether a key of this level is full by every clock.
     pub(super) fn is_full(&self, now: i8, level: i8) -> bool {
         self.age(now, level) >= self.cap + self.slack
     }
@@ -66,24 +66,24 @@ impl Scene {
         Word::charged(key.print, self.level(now - self.cap - slack))
     }
 
-    /// What gives back a hit of this word that was decided at this reading.
+    /// Returns the word that gives back a hit of this word that was decided at this reading.
     pub(super) fn as_it_was(&self, key: Key, now: i8, seen: Word) -> Word {
         if self.is_full(now, seen.level()) { self.full(key, now) } else { seen }
     }
 
-    /// What a level counts as, and what is left.
+    /// Returns the value that a level counts as, and the permits left.
     pub(super) fn base(&self, now: i8, level: i8, cap: i8) -> (i8, i8) {
         let age = self.age(now, level);
         if -self.ahead() <= age && age < cap { (level, age) } else { (now - cap, cap) }
     }
 
-    /// Whether the mark over a tombstone has to be above its level.
+    /// Returns whether the marker over a tombstone has to be above its level.
     fn is_in_band(&self, now: i8, level: i8, longer: i8) -> bool {
         let age = self.age(now, level);
         self.cap - self.band - self.slack <= age && age < self.cap + longer
     }
 
-    /// Whether there is no level left for a mark over this tombstone.
+    /// Returns whether there is no level left for a marker over this tombstone.
     pub(super) fn is_used_up(&self, now: i8, word: Word) -> bool {
         word.is_tombstone()
             && !self.is(Mutant::SameMark)
@@ -91,7 +91,7 @@ impl Scene {
             && self.age(now, word.level()) - 1 < self.cap - self.band
     }
 
-    /// The level of a mark over this word, if it may go.
+    /// The level of a marker over this word, if it may go.
     pub(super) fn mark_level(&self, now: i8, word: Word) -> Option<i8> {
         let least = self.level(now - self.cap + 1);
         if word.is_empty() {
@@ -111,7 +111,7 @@ impl Scene {
         (!stays).then_some(least)
     }
 
-    /// What a take of this does that has seen these words at this reading.
+    /// Decides what a take does that has seen these words at this reading.
     pub(super) fn decide(&self, key: Key, permits: i8, seen: &[Word], now: i8) -> Decision {
         for (place, word) in seen.iter().enumerate() {
             let counts = !self.is(Mutant::ExpiredIsAbsent) || self.is_live(now, word.level(), 0);
@@ -135,7 +135,7 @@ impl Scene {
         lowest.map_or(Decision::Miss, |(_, place)| Decision::Join { place })
     }
 
-    /// The places in which a mark may be put. If the band of one is used up, says so.
+    /// The places in which a marker may be put, and whether the band of one is used up.
     pub(super) fn free(&self, key: Key, seen: &[Word], now: i8) -> (Vec<(u8, i8)>, bool) {
         let mut free: Vec<(u8, i8)> = Vec::new();
         let mut is_used_up = false;
@@ -156,14 +156,14 @@ impl Scene {
         (free, is_used_up)
     }
 
-    /// Whether a sweep clears this word.
+    /// Returns whether a sweep clears this word.
     pub(super) fn is_swept(&self, now: i8, word: Word) -> bool {
         !word.is_empty()
             && (self.is(Mutant::SweepsLive) || !self.is_live(now, word.level(), self.margin()))
     }
 
-    /// What a sweep leaves: never nothing, as then a mark could be put there by a reading
-    /// from before, and be the same as one that its owner still means to charge.
+    /// The word that a sweep leaves. It is never the empty word: then a marker could be put there
+    /// by a reading from before, and be the same as one that its owner still means to charge.
     pub(super) fn swept(&self, now: i8) -> Word {
         if self.is(Mutant::SweepsToNothing) {
             return Word::EMPTY;
@@ -171,12 +171,12 @@ impl Scene {
         Word::tombstone(self.level(now - self.cap))
     }
 
-    /// What is left of a mark that is taken back.
+    /// The word that is left of a marker that is taken back.
     pub(super) fn buried(&self, mark: Word) -> Word {
         if self.is(Mutant::BuriesNothing) { Word::EMPTY } else { Word::tombstone(mark.level()) }
     }
 
-    /// What a mark becomes when it is charged.
+    /// The word that a marker becomes when it is charged.
     pub(super) fn charged(&self, key: Key, permits: i8, mark: Word, now: i8) -> Word {
         let cap = self.cap_of(key);
         let age = self.age(now, mark.level());

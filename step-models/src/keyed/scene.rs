@@ -1,15 +1,15 @@
-//! What is explored: a table, its terms, what is in it at first, and who asks for what.
+//! The scenes that are explored: a table, its terms, its words at first, and the threads' calls.
 
 use super::*;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Key {
-    /// Who is granted: keys that cannot be told apart are one owner.
+    /// The owner of the grants: keys that cannot be told apart are one owner.
     pub(super) owner: u8,
     pub(super) print: u8,
     pub(super) home: u8,
     pub(super) second: u8,
-    /// Of the tier that it is asked under.
+    /// The capacity of the tier that it is asked under.
     pub(super) cap: i8,
 }
 
@@ -49,7 +49,7 @@ pub(super) const fn take(print: u8, permits: i8) -> Op {
     Op::Take(key(print), permits)
 }
 
-/// What a thread does next, and what then.
+/// The next call of a thread, and the plan that follows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Plan {
     pub(super) op: Op,
@@ -58,7 +58,7 @@ pub(super) struct Plan {
     pub(super) left: [u8; 4],
 }
 
-/// Which of the slots that can be had gets the mark.
+/// The rule for which of the usable slots gets the marker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Placing {
     /// The first of the home, or else of the other bucket.
@@ -85,7 +85,7 @@ pub(super) enum BatchReads {
     UntilLast(i8),
 }
 
-/// Whether it is seen to that no word is known for too long.
+/// The limit, if any, on how long a word is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ages {
     Any,
@@ -102,21 +102,22 @@ pub(super) struct Scene {
     pub(super) cap: i8,
     pub(super) from: i8,
     pub(super) until: i8,
-    /// How far above the least level a mark may be.
+    /// The most by which a marker may be above the least level.
     pub(super) band: i8,
-    /// How long a mark of another key is spared when it is no longer live.
+    /// The time for which a marker of another key is spared when it is no longer live.
     pub(super) grace: i8,
-    /// How far ahead of a reading a level may be, and how exactly the table keeps the time.
+    /// The most by which a level may be ahead of a reading, and the precision to which the table
+    /// keeps the time.
     pub(super) slack: i8,
-    /// How far ahead of a reading a level may be, if that is more.
+    /// The most by which a level may be ahead of a reading, if that is more.
     pub(super) ahead: Option<i8>,
     /// The table keeps the latest reading, but for so many instants.
     pub(super) keeps: Option<i8>,
     /// All but hits go by that, if a reading is before it.
     pub(super) goes_by_time: bool,
-    /// How far a first reading may be from what is kept, to be gone by.
+    /// The most by which a first reading may differ from the kept time and still be used.
     pub(super) near: Option<i8>,
-    /// How late a reading may be.
+    /// The most by which a reading may be late.
     pub(super) skew: i8,
     /// Levels are known up to a multiple of this.
     pub(super) modulus: Option<i8>,
@@ -126,15 +127,15 @@ pub(super) struct Scene {
     pub(super) placing: Placing,
     pub(super) batch_reads: BatchReads,
     pub(super) take_reads: TakeReads,
-    /// Whether it is a fault that the band is used up.
+    /// True if using up the band is a fault.
     pub(super) climbs: bool,
-    /// Whether it is a fault that two words of one key are charged.
+    /// True if it is a fault that two words of one key are charged.
     pub(super) is_unique: bool,
     pub(super) mutants: u64,
     pub(super) slots: [Word; SLOTS],
     pub(super) plans: Vec<Plan>,
     pub(super) threads: Vec<Thread>,
-    /// What the bound is of each owner: its largest tier.
+    /// The capacity that bounds each owner: its largest tier's.
     pub(super) caps: [i8; OWNERS],
     pub(super) keeps_receipts: bool,
 }

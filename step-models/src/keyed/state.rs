@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use super::*;
 
-/// What was granted, in order of owner and date. No thread can see it.
+/// A record of what was granted, in order of owner and date. No thread can see it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Grants([u16; GRANTS]);
 
@@ -41,7 +41,7 @@ impl Grants {
         self.0.sort_unstable();
     }
 
-    /// Whether an owner had more in some span than `cap` and one for each instant.
+    /// Returns whether an owner had more in some span than `cap` and one for each instant.
     pub(super) fn exceed(&self, owner: u8, cap: i8) -> bool {
         for (place, &first) in self.0.iter().enumerate() {
             if first >> 11 != u16::from(owner) {
@@ -76,11 +76,11 @@ impl fmt::Debug for Grants {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) clock: i8,
-    /// What the table keeps of the time.
+    /// The time that the table keeps.
     pub(super) latest: i8,
     pub(super) slots: [Word; SLOTS],
-    /// What the levels are levels of, if the scene asks: a word knows them only up to a
-    /// multiple of the modulus.
+    /// The full levels, if the scene asks for them: a word knows its level only up to a multiple of
+    /// the modulus.
     pub(super) levels: [i8; SLOTS],
     /// In order, so that it makes no difference which thread is which.
     pub(super) threads: [Packed; THREADS],

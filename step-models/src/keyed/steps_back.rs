@@ -9,7 +9,7 @@ const TAKE: Op = take(1, 1);
 const OTHER: Op = take(2, 1);
 const SWEEP: Op = Op::Sweep(key(1));
 
-/// Who takes all, loses the place, and comes again.
+/// Programs of a thread that takes all, loses the place, and comes again.
 fn programs(cap: i8) -> Vec<Vec<Vec<Op>>> {
     let all = take(1, cap);
     vec![

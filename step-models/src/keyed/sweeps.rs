@@ -1,7 +1,7 @@
 //! Sweeps: of a whole bucket, and of a slot on the way of a take that finds no word of
-//! its key. What they leave is a tombstone, never nothing: a slot that is empty again
-//! can be marked by a reading from before it was first marked, and then there is a mark
-//! which somebody else means to charge who has looked at the other slots long ago.
+//! its key. They leave a tombstone, never nothing: a slot that is empty again can get a marker
+//! by a reading from before its first one. That marker may be the same as one that another
+//! thread means to charge, which has looked at the other slots long ago.
 
 use super::matrix::{EMPTY, another, other, stale};
 use super::*;
@@ -42,7 +42,7 @@ fn a_slot_is_never_empty_again() {
     assert!(stale_placings(2).all(|scene| is_caught([scene], Mutant::SweepsToNothing)));
 }
 
-/// Every take looks at a slot of the other bucket before it puts its mark.
+/// Every take looks at a slot of the other bucket before it puts its marker.
 fn on_the_way(until: i8) -> Vec<Scene> {
     let programs: [&[&[Op]]; 4] = [
         &[&[also(HOME, 1), also(HOME, 1)], &[also(FAR, 0), also(FAR, 0)]],
@@ -94,7 +94,7 @@ fn a_sweep_reads_the_clock_after_its_load() {
     assert!(is_caught(on_the_way(1), Mutant::SweepsLive));
 }
 
-/// Levels are known up to a multiple of the modulus, and words that nobody asks for
+/// Levels are known up to a multiple of the modulus, and words that no call asks for
 /// are swept in time.
 fn wrapping(oldest: i8) -> Vec<Scene> {
     let mut scenes = Vec::new();
@@ -117,8 +117,8 @@ fn wrapping(oldest: i8) -> Vec<Scene> {
     scenes
 }
 
-/// As long as a word is written again, and a call that has loaded it ends, before it
-/// is as old as the modulus; a tombstone too.
+/// The bound holds as long as a word is written again, and a call that has loaded it ends, before
+/// it is as old as the modulus; this goes for a tombstone too.
 #[test]
 fn sweeps_and_resets_hold_where_levels_wrap() {
     all_hold(wrapping(MODULUS - 1));

@@ -1,4 +1,4 @@
-//! What a step may look at, and where it leads.
+//! A thread's turn: the state that a step may look at, and the states that it leads to.
 
 use super::*;
 
@@ -9,7 +9,7 @@ pub(super) struct Turn<'a> {
     pub(super) who: usize,
     pub(super) thread: Thread,
     pub(super) op: Op,
-    /// What the table keeps of the time after the step.
+    /// The time that the table keeps after the step.
     pub(super) latest: i8,
     pub(super) found: &'a mut Found<State>,
 }
@@ -32,7 +32,7 @@ impl Turn<'_> {
         if is_later { now.max(latest) } else { now }
     }
 
-    /// What a take is of.
+    /// Returns the key of a take, and its permits.
     pub(super) fn take(&self) -> (Key, i8) {
         match self.op {
             Op::Take(key, permits) | Op::TakeAndSweep(key, permits, _) => (key, permits),

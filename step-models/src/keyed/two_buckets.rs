@@ -1,18 +1,18 @@
-//! A key that may be in either of two buckets, which any two keys of one print share
+//! A key that may be in either of two buckets, which any two keys of one fingerprint share
 //! both or none of.
 
 use super::matrix::*;
 use super::*;
 
-/// What keys of print 1 are: of buckets 0 and 1, with either as the home.
+/// Keys of fingerprint 1, in buckets 0 and 1, with either as the home.
 const HERE: Key = key(1).at(0, 1);
 const THERE: Key = key(1).at(1, 0);
-/// A key of print 2, which shares one bucket with them.
+/// A key of fingerprint 2, which shares one bucket with them.
 const STRANGER: Key = key(2).at(1, 2);
 const STRANGER_BACK: Key = key(2).at(2, 1);
 /// One that shares both.
 const NEIGHBOUR: Key = key(2).at(1, 0);
-/// One of print 1 that shares one bucket, as there must not be.
+/// A key of fingerprint 1 that shares only one bucket with them, which must not exist.
 const ASTRAY: Key = key(1).at(2, 1).owned_by(3);
 
 const fn one(key: Key) -> Op {
@@ -112,7 +112,7 @@ fn the_clock_is_read_after_both_buckets() {
     assert!(how_many_fail(scenes((1, 2, 3), Placing::HomeFirst, &PAIRS), Mutant::ClockBetween) > 0);
 }
 
-/// Two keys of one print that share one bucket: the first finds the other's word in
+/// Two keys of one fingerprint that share one bucket: the first finds the other's word in
 /// its home, and has its own in the other bucket.
 #[test]
 fn keys_of_one_print_share_both_buckets_or_none() {

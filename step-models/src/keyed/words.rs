@@ -1,11 +1,11 @@
-//! What is shared, and what a thread holds: all of it small, as there are many states.
+//! The words that are shared, and the state of a thread: all of it small, as there are many states.
 
 use std::fmt;
 
 use super::*;
 
-/// A slot's word: nothing, what a key has spent, the mark of a key that is about to
-/// come in, or what is left of such a mark.
+/// A slot's word: empty, what a key has spent, the marker of a key that is about to
+/// come in, or the tombstone of a marker.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Word(u16);
 
@@ -22,7 +22,7 @@ impl Word {
         Word(Word::charged(print, level).0 | MARK)
     }
 
-    /// Keeps the level, so that no later mark is the same as an earlier one.
+    /// Keeps the level, so that no later marker is the same as an earlier one.
     pub(super) const fn tombstone(level: i8) -> Word {
         Word::marker(0, level)
     }
@@ -118,34 +118,34 @@ impl At {
     ];
 }
 
-/// Where no reading of the clock is.
+/// The value that stands for no reading of the clock.
 pub(super) const UNREAD: i8 = i8::MIN;
 
 #[derive(Clone, Copy)]
 pub(super) struct Thread {
-    /// What is left to do: an index of `Scene::plans`.
+    /// The rest of the thread's calls: an index of `Scene::plans`.
     pub(super) todo: u8,
     pub(super) at: At,
-    /// How much of a scan is done.
+    /// The part of a scan that is done.
     pub(super) loaded: u8,
     pub(super) slot: u8,
     /// The next place to be looked at again.
     pub(super) next: u8,
     pub(super) now: i8,
     pub(super) began: i8,
-    /// Which key of a batch it is about, or the reading by which a slot is cleared.
+    /// The key of a batch that the step is about, or the reading by which a slot is cleared.
     pub(super) base: i8,
     /// When the first of the words that it knows is as old as the modulus.
     pub(super) ends: i8,
     pub(super) old: Word,
     pub(super) new: Word,
-    /// A word of another key's mark that is to go.
+    /// The marker of another key that is to go.
     pub(super) theirs: Word,
     pub(super) seen: [Word; SEEN],
     pub(super) receipt: Receipt,
 }
 
-/// Of a grant that can be given back.
+/// The receipt of a grant that can be given back.
 #[derive(Clone, Copy)]
 pub(super) struct Receipt {
     pub(super) slot: u8,
@@ -184,7 +184,7 @@ impl Thread {
         }
     }
 
-    /// The same call, at another place and with nothing in hand.
+    /// The same call, at another step and with nothing loaded.
     pub(super) fn at(&self, at: At) -> Thread {
         Thread { at, began: self.began, ends: self.ends, ..Thread::idle(self.todo, self.receipt) }
     }

@@ -44,7 +44,7 @@ fn exceed_from_the_modulus(cells: impl IntoIterator<Item = (i8, i8)>) {
         let is_young = age + longest < MODULUS;
         let cell = format!("of age {age}, for {longest}");
         assert_eq!(holds(finds_its_key(age, longest)), is_young, "{cell}");
-        // A word that is live is nobody else's to take.
+        // No other key may take a word that is live.
         assert_eq!(holds(takes_its_slot(age, longest)), is_young || age == 0, "{cell}");
     }
 }

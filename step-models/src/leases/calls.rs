@@ -1,10 +1,10 @@
-//! The calls, a step at a time; what draws from the root is in `draw.rs`, and what
-//! gives it room back in `give.rs`.
+//! The calls, a step at a time. Steps that draw from the root are in `draw.rs`, and those that
+//! release capacity in `give.rs`.
 
 use super::*;
 
 impl Op {
-    /// What a call must have.
+    /// The permits that a call must have.
     pub(super) fn permits(self) -> i8 {
         match self {
             Spend(_, permits, _) | OfRoot(permits) => permits,
@@ -122,7 +122,8 @@ impl Leases {
         }
     }
 
-    /// What a lease is made of parts with the rest of the hand; it is spent, and dropped.
+    /// Parts the tokens of a lease from the rest that the call has in transit; the lease is spent,
+    /// and dropped.
     fn hold(&self, state: &State, who: usize, op: Op, found: &mut Found<State>) {
         let Thread { at, hand, .. } = state.threads[who];
         if at == At::Part {
@@ -255,7 +256,7 @@ impl Leases {
 }
 
 impl State {
-    /// Takes all of a shard into the hand.
+    /// Takes all of a shard, which is then in transit.
     pub(super) fn take(&mut self, who: usize, shard: usize) -> Hold {
         let taken = std::mem::take(&mut self.shards[shard]);
         self.threads[who].hand += taken;

@@ -1,4 +1,4 @@
-//! What is stated of the programs, and of each mutant.
+//! The theorems about the programs, and the fault of each mutant.
 
 use crate::explore::{Trace, explore};
 
@@ -117,8 +117,8 @@ fn what_the_root_grants_a_part_of_counts_as_a_whole_when_the_clock_was_read() {
     exceeds(&Leases { counts_late: true, ..steals }, 1);
 }
 
-/// Unless the root is nearly full: room that is registered for a lease cuts off what
-/// others find before the lease is drawn.
+/// Unless the root is nearly full: capacity that is reserved for a lease hides tokens from the
+/// others before the lease is drawn.
 #[test]
 fn no_token_is_lost_while_the_clock_stands_still() {
     let programs: [&[Op]; THREADS] =
@@ -127,7 +127,7 @@ fn no_token_is_lost_while_the_clock_stands_still() {
     let near = full(3, [0, 0], 0, [&[Spend(0, 1, 2)], &[OfRoot(1)], &[]]);
     holds(&Leases { lost: 2, ..near }, 50);
     fails(&near, "2 lost");
-    // Room that others register counts as if the cap were lower, where a lease is dropped.
+    // Where a lease is dropped, capacity that others reserve counts as if the cap were lower.
     let dropping: [&[Op]; THREADS] = [&[Lease(0, 1)], &[Lease(1, 2)], &[Lease(1, 2)]];
     let dropping = full(3, [1, 0], 0, dropping);
     holds(&Leases { lost: 3, ..dropping }, 8_000);

@@ -10,7 +10,7 @@ impl Leases {
         let mut go = |what, at| self.add(found, who, what, state.move_to(who, at));
         match at {
             At::Clock => self.read(state, found, who, |reading| {
-                // What is in hand, and more than will be needed.
+                // Capacity in transit beyond what will be needed.
                 let spare = (hand.room - op.size()).min(hand.empty());
                 if matches!(op, Spend(..)) && is_lease && spare > 0 {
                     At::Give(Giving { room: spare, reading, then: Then::Draw(reading) })
@@ -87,7 +87,7 @@ impl Leases {
         }
     }
 
-    /// What a draw comes to, by what it has loaded.
+    /// Decides what a draw does next, by what it has loaded.
     fn weigh(
         &self,
         state: &State,
@@ -171,7 +171,7 @@ impl Leases {
         self.add(found, who, what, next);
     }
 
-    /// The other shard is in the hand.
+    /// Goes on with the other shard in transit.
     fn stolen(
         &self,
         mut next: State,

@@ -1,4 +1,4 @@
-//! How room goes back to the root.
+//! The steps by which reserved capacity (`room`) goes back to the root.
 
 use super::*;
 
@@ -89,7 +89,7 @@ impl Leases {
         }
     }
 
-    /// Whether something has to be cut off first, by what was loaded.
+    /// Decides by what was loaded whether something has to be cut off first.
     fn judge(
         &self,
         state: &State,
@@ -114,7 +114,8 @@ impl Leases {
         self.add(found, who, what, state.move_to(who, at));
     }
 
-    /// Gives back what is empty of the hand by a new reading, and puts down the rest.
+    /// Releases what is empty of the capacity in transit by a new reading, and puts the rest into
+    /// the shard.
     pub(super) fn finish(
         &self,
         mut next: State,
@@ -132,7 +133,7 @@ impl Leases {
         self.add(found, who, what, next);
     }
 
-    /// Gives back the room in hand that a draw lacked, and for nothing: simply.
+    /// Releases capacity that was reserved for a draw and has had no token, without settling.
     pub(super) fn give_fresh(&self, state: &State, who: usize, room: i8, then: Then) -> State {
         if room == 0 {
             return state.move_to(who, then.at());
@@ -158,14 +159,14 @@ impl Then {
 }
 
 impl Root {
-    /// How much it may hold.
+    /// The most tokens that it may hold.
     pub(super) fn clamp(self, outside: i8) -> i8 {
         (self.cap - outside).max(0)
     }
 }
 
 impl State {
-    /// Takes the empty room of a shard into the hand.
+    /// Takes the empty capacity of a shard, which is then in transit.
     fn take_spare(&mut self, who: usize, shard: usize) {
         let room = self.shards[shard].empty().max(0);
         self.shards[shard].room -= room;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The root has so much, and each shard so many tokens in so much room.
+/// A root with so many tokens, and shards each with so many tokens in so much capacity.
 pub(super) fn bucket(
     cap: i8,
     root: i8,
@@ -29,7 +29,7 @@ pub(super) fn bucket(
     }
 }
 
-/// All that there is room for.
+/// A full limiter: as many tokens as the cap.
 pub(super) fn full(
     cap: i8,
     shards: [i8; SHARDS],

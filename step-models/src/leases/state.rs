@@ -60,7 +60,7 @@ impl Leases {
         caps.max().unwrap_or(0).max(self.cap)
     }
 
-    /// What the root would admit now.
+    /// The permits that the root would admit now.
     fn visible(&self, state: &State) -> i8 {
         let Root { level, cap, .. } = state.root;
         (state.clock * self.earns - level).min(cap - state.outside).max(0)
@@ -75,7 +75,7 @@ impl Leases {
                 return Some("tokens without room".to_owned());
             }
         }
-        // As if somebody came now for all that there is.
+        // As if a caller came now for all that there is.
         let mut admitted = state.admitted;
         let tokens: i8 = state.holds().map(|hold| hold.tokens).sum();
         admitted[state.clock as usize] += self.visible(state) + tokens;
@@ -91,7 +91,7 @@ impl Leases {
         (worst > self.excess).then(|| format!("{worst} more than the bound"))
     }
 
-    /// What is missing when all is done and the clock has stood still.
+    /// Describes what is missing when all is done and the clock has stood still.
     fn loss(&self, state: &State) -> Option<String> {
         if self.run > 0 || self.mutant.is_some() || !self.asks {
             return None;
@@ -104,8 +104,8 @@ impl Leases {
         (lost < 0 || lost > self.lost).then(|| format!("{lost} lost"))
     }
 
-    /// Whether, when all is done, there is room that nobody can have: who asks for all
-    /// that there can be, and if refused closes and waits, is refused again.
+    /// Returns whether, when all is done, some capacity is lost: a caller that asks for all that
+    /// there can be, and if refused closes and waits, is refused again.
     fn is_refused_for_ever(&self, state: &State) -> bool {
         static ASKS: [[Op; 4]; INSTANTS] = asks();
         let Root { level, cap, .. } = state.root;
@@ -124,7 +124,7 @@ impl Leases {
         !explore(&alone).is_ok_and(|explored| explored.counts.grants > 0)
     }
 
-    /// What is to be stated of the end.
+    /// Returns the fault of a state in which all is done, if it has one.
     fn end(&self, state: &State) -> Option<String> {
         if !self.is_done(state) {
             return None;

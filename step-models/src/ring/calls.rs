@@ -7,7 +7,7 @@ impl Ring {
         self.mutant == Some(mutant)
     }
 
-    /// Whether the mutant fills boundaries with H open already.
+    /// Returns whether the mutant fills boundaries with H open already.
     fn fills_late(&self, phase: Phase) -> bool {
         self.is(Mutant::OpenBeforeFilled) && phase == Phase::Open
             || self.is(Mutant::ResetAtOnce) && phase == Phase::Resetting
@@ -120,7 +120,7 @@ impl Ring {
         }
     }
 
-    /// One step of the filling in, by whoever does it.
+    /// One step of the filling in, by any thread.
     fn finish_step(&self, state: &State, who: usize, at: At, found: &mut Found<State>) {
         let mut go = |what, at| self.add(found, who, what, state.move_to(who, at), None);
         match at {

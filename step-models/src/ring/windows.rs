@@ -38,7 +38,7 @@ impl Ring {
         None
     }
 
-    /// Whether with `permits` more in `tick` some window would hold too many.
+    /// Returns whether with `permits` more in `tick` some window would hold too many.
     pub(super) fn is_full(&self, ledger: &Ledger, permits: u8, tick: i8) -> bool {
         self.windows.iter().any(|window| window.held(ledger, tick) + permits > window.limit)
     }

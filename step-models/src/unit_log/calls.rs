@@ -193,7 +193,7 @@ impl UnitLog {
         }
     }
 
-    /// How many resets have begun.
+    /// Counts the resets that have begun.
     fn resets(&self, state: &State) -> usize {
         let begun = |(thread, ops): (&Thread, &&[Op])| {
             let count = usize::from(thread.next) + usize::from(thread.at != At::Idle);

@@ -167,7 +167,7 @@ impl WeightedLog {
         judged - self.window
     }
 
-    /// Where to look for it. The start may be that of a later head.
+    /// Returns the range in which to look for it. The start may be that of a later head.
     fn look(&self, seen: Seen, start: u8) -> Look {
         let start = start - 1;
         let oldest = seen.head + 1 - self.slots();
@@ -209,7 +209,7 @@ impl WeightedLog {
         date
     }
 
-    /// How many resets have begun.
+    /// Counts the resets that have begun.
     fn resets(&self, state: &State) -> usize {
         let begun = |(thread, ops): (&Thread, &&[Op])| {
             let count = usize::from(thread.next) + usize::from(thread.at != At::Idle);
