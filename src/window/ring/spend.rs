@@ -193,7 +193,10 @@ impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             let forgotten_nanos = window.forgotten_at_once_nanos(now);
             RingLook { limit: window.limit().get(), used, forgotten_nanos }
         };
-        self.windows().iter().map(look).reduce(RingLook::and)
+        // The first window by itself: one is the usual number, and the loop of `reduce` would make
+        // its CAS wait for the clock.
+        let (first, others) = self.windows().split_first()?;
+        Some(others.iter().fold(look(first), |least, window| least.and(look(window))))
     }
 
     /// Returns the answer to a request for `permits` that takes none; `None` if a limit was
