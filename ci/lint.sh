@@ -27,7 +27,7 @@ ci/memory-ordering.sh --check || fail "docs/memory-ordering.md"
 cargo run -q -p sluicegate-benches --bin tables -- --check || fail "docs/benchmarks.md"
 
 # A comment of documentation opens with a verb or a noun: "Returns", "Number of".
-openings=$(git ls-files -co --exclude-standard 'src/*.rs' | xargs awk -f ci/openings.awk) || {
+openings=$(git ls-files -co --exclude-standard '*.rs' | xargs awk -f ci/openings.awk) || {
     echo "$openings"
     fail "more than 2 % of the comments of documentation open with a question word"
 }
