@@ -351,6 +351,26 @@ fn an_owned_lease_of_shards_gives_back_whatever_has_happened_since() {
 }
 
 #[test]
+fn the_capacity_of_an_owned_lease_comes_back_though_all_of_it_was_spent() {
+    let limiter = sharded();
+    let mut lease = limiter.lease_owned(32).unwrap();
+    let held = lease.left();
+    assert!(held > 0 && lease.spend(held));
+    drop(lease);
+    limiter.clock().advance(SECOND);
+    assert_eq!(limiter.try_acquire_up_to(40).unwrap().permits(), 32);
+}
+
+#[test]
+fn an_owned_exact_lease_of_shards_is_of_all_permits_or_refused() {
+    let limiter = sharded();
+    let held = limiter.lease(20).unwrap();
+    assert!(limiter.lease_exact_owned(20).is_err());
+    assert_eq!(limiter.lease_exact_owned(12).unwrap().left(), 12);
+    assert_eq!(held.left(), 20);
+}
+
+#[test]
 fn an_exact_lease_of_shards_takes_what_all_of_them_have_or_nothing() {
     let limiter = sharded();
     // Permits in both shards.

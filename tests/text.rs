@@ -55,6 +55,14 @@ fn permits_with_a_decimal_point_are_a_rate_exactly() {
 }
 
 #[test]
+fn digits_may_be_grouped_in_a_period_and_no_number_wraps() {
+    assert_eq!("1 / 1_500 ms".parse(), Ok(rate!(1 / 1_500 ms)));
+    // 2^64 + 10.
+    assert!("18446744073709551626 / second".parse::<Rate>().is_err());
+    assert!("1 / 18446744073709551626 ns".parse::<Rate>().is_err());
+}
+
+#[test]
 fn what_is_wrong_with_a_text_is_named_with_what_could_be() {
     let shape = "must be permits / period, such as 100 / second or 500 / 15 minutes";
     let number = "must be a number, such as 100 or 0.5";

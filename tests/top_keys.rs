@@ -255,3 +255,12 @@ fn a_query_waits_for_a_decision_that_is_being_counted() {
         assert_eq!(granted.collect::<Vec<_>>(), [(1, 1_000), (2, 1)]);
     });
 }
+
+#[cfg(feature = "keyed")]
+#[test]
+fn permits_are_counted_as_granted_and_not_as_asked_for() {
+    let top = TopKeys::<u64>::new(4);
+    let users = Keyed::<u64, _>::builder(Buckets::new(quota!(4 / hour))).observer(&top).build();
+    assert_eq!(users.unwrap().try_acquire_up_to(&7, 10).unwrap().permits(), 4);
+    assert_eq!(top.granted()[0].count, 4);
+}

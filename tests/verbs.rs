@@ -332,6 +332,11 @@ fn a_tolerance_beyond_what_can_be_counted_is_refused_whatever_its_lowest_bits_ar
         let error = Gcra::with_clock(interval, tolerance, ManualClock::new()).unwrap_err();
         assert_eq!(error, ConfigError::Tolerance { tolerance, interval });
     }
+    // Less than 2^32 emission intervals are allowed.
+    let nano = Duration::from_nanos(1);
+    let most = Duration::from_nanos((1 << 32) - 1);
+    assert_eq!(Gcra::with_clock(nano, most, ManualClock::new()).unwrap().tolerance(), most);
+    assert!(Gcra::with_clock(nano, most + nano, ManualClock::new()).is_err());
     // The longest period is allowed.
     let day = Duration::from_secs(86_400);
     let gcra = Gcra::with_clock(day, Rate::MAX_PERIOD, ManualClock::new()).unwrap();

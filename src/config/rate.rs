@@ -174,6 +174,9 @@ mod tests {
         assert!(Rate::per_minute(Rate::MAX_PERMITS).is_ok());
         assert!(Rate::new(1, Rate::MAX_PERIOD).is_ok());
         assert!(Rate::new(2, Duration::from_nanos(1)).is_ok());
+        // Products that wrap in 64 bits.
+        assert!(Rate::new(1, Duration::from_nanos(1 << 33)).is_ok());
+        assert!(Rate::new(3, Duration::from_nanos((1 << 33) + 1)).is_ok());
 
         let refused = [
             (0, second, "permits is 0: must be from 1 to 2^32"),

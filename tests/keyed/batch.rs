@@ -141,3 +141,24 @@ fn a_batch_that_waits_for_one_shard_is_in_nobodys_way_in_another() {
         assert_eq!(answered, [4, 9]);
     });
 }
+
+#[test]
+fn an_iterator_may_claim_any_number_of_keys() {
+    struct Boastful<'a>(std::slice::Iter<'a, u64>);
+
+    impl<'a> Iterator for Boastful<'a> {
+        type Item = &'a u64;
+
+        fn next(&mut self) -> Option<&'a u64> {
+            self.0.next()
+        }
+
+        fn size_hint(&self) -> (usize, Option<usize>) {
+            (usize::MAX, None)
+        }
+    }
+
+    let users = Keyed::<u64>::new(quota!(1 / hour));
+    let answers = users.try_acquire_batch(Boastful([7, 8, 7].iter()), 1);
+    assert_eq!(answers.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, false]);
+}

@@ -1,10 +1,13 @@
 //! Clocks that go back, or far ahead.
 
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate::*;
 
+use super::held_up::HeldUp;
 use super::{InOneShard, SECOND, keyed};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -322,4 +325,33 @@ fn a_clock_before_the_beginning_of_a_store_that_was_never_asked_is_worth_one_bur
     assert!(users.try_acquire(&1, 10).is_ok());
     assert_eq!(users.healed(), 1);
     assert!(users.try_acquire(&1, 1).is_err());
+}
+
+#[test]
+fn a_sweep_that_waits_for_calls_heals_no_key_that_they_spent_from() {
+    let clock = HeldUp::at(SECOND.as_nanos() as u64);
+    let quota = quota!(1 / second, burst 10, max_debt 0);
+    let users = Keyed::<u64, _>::with(Buckets::with_clock(quota, &clock));
+    let drain_all = || (0..1_000).for_each(|key| assert!(users.drain(&key).is_ok()));
+    drain_all();
+    let (has_read, reads) = channel();
+    let (has_spent, spends) = channel();
+    clock.meanwhile(move || {
+        has_read.send(()).unwrap();
+        // In vain, if the keys of the shard are locked by then.
+        let _ = spends.recv_timeout(SECOND / 10);
+    });
+    thread::scope(|scope| {
+        let (drain_all, clock) = (&drain_all, &clock);
+        scope.spawn(move || {
+            reads.recv().unwrap();
+            clock.manual.advance(3 * SECOND);
+            drain_all();
+            // Nobody listens any more if the sweep has gone on.
+            let _ = has_spent.send(());
+        });
+        users.sweep();
+    });
+    assert_eq!(users.healed(), 0);
+    assert!((0..1_000).all(|key| users.try_acquire(&key, 1).is_err()));
 }

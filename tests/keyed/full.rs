@@ -50,6 +50,17 @@ fn a_key_too_many_is_refused_until_one_is_full_again() {
 }
 
 #[test]
+fn a_request_above_the_shared_burst_is_refused_for_want_of_space() {
+    let clock = ManualClock::new();
+    let users = full(1, WhenFull::Share(quota!(3 / second)), &clock);
+    users.try_acquire(&1, 10).unwrap();
+    let denied = users.try_acquire(&2, 5).unwrap_err();
+    assert!(matches!(denied, Denied::Full { .. }), "{denied:?}");
+    assert!(denied.retry_after().is_some());
+    assert_eq!(users.try_acquire(&2, 3).unwrap().remaining(), 0);
+}
+
+#[test]
 fn a_key_too_many_may_be_admitted_without_a_count() {
     let clock = ManualClock::new();
     let users = full(1, WhenFull::Admit, &clock);

@@ -59,7 +59,9 @@ fn a_limit_can_be_raised_to_what_room_was_made_for() {
             assert_eq!((window.limit(), drain(&*window)), (100, 100), "{name}");
             window.reconfigure(max_limit).unwrap();
             assert_eq!(drain(&*window), max_limit - 100, "{name}");
-            let Err(ConfigError::NewLimit { max, .. }) = window.reconfigure(u64::MAX) else {
+            let error = window.reconfigure(u64::MAX).unwrap_err();
+            assert_eq!(error.field(), "limit", "{name}");
+            let ConfigError::NewLimit { max, .. } = error else {
                 panic!("{name}: that is no limit")
             };
             assert!((max_limit..2 * max_limit).contains(&max), "{name}: {max}");
@@ -68,6 +70,14 @@ fn a_limit_can_be_raised_to_what_room_was_made_for() {
             assert!(window.try_acquire(1).is_ok(), "{name}");
         }
     }
+}
+
+#[test]
+fn room_for_the_limit_in_force_can_be_made_again_though_it_is_above_the_highest_rate() {
+    let limit = Rate::new(4, Duration::from_nanos(2)).unwrap();
+    let window = WindowFromFirst::with_clock(limit, ManualClock::new()).unwrap();
+    window.reconfigure(6).unwrap();
+    assert_eq!(window.with_max_limit(6).unwrap().limit(), 6);
 }
 
 #[test]

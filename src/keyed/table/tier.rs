@@ -287,6 +287,9 @@ mod tests {
             parts(&[quota!(7 / second, burst 7), quota!(11 / second, burst 11)]),
             [(11 << 11, 77 << 11), (7 << 11, 77 << 11)]
         );
+        // Each permit takes 16 ticks at least, that of the fastest tier too.
+        let far_apart = [quota!(1_000 / second, burst 1_000), quota!(1 / second, burst 1_000)];
+        assert_eq!(parts(&far_apart).iter().map(|part| part.0).collect::<Vec<_>>(), [16, 16_000]);
         let daily = Quota::new(rate!(1_000 / day));
         let tiers = TierList::new(&[quota!(10 / second), daily]).unwrap();
         assert_eq!(tiers.all[1].cost, 864 * tiers.all[0].cost);
