@@ -48,7 +48,8 @@ impl<L> ContendedLine<L> {
         // a load that acquires an earlier value that was put back still synchronizes with the CAS
         // that first wrote it, as a read-modify-write continues the release sequence that it finds.
         // MODEL: `a_lease_given_back_was_for_what_was_used`, `a_grant_given_back_was_never_there`,
-        // `no_word_comes_back_after_two_changes`.
+        // `no_word_comes_back_after_two_changes`,
+        // `a_word_that_falls_beside_two_changes_does_not_come_back`.
         self.word.compare_exchange(written, next, Release, Relaxed).is_ok()
     }
 
