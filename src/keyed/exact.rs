@@ -138,8 +138,9 @@ pub(crate) type Hasher = std::hash::RandomState;
 /// idle is never evicted.
 ///
 /// Code that runs under a lock must not use the same `Keyed`: the key's `Eq` and `Drop`, the
-/// methods of [`AsKey`](crate::AsKey) (`ToOwned` for a borrowed form), the clock, and the functions of [`Each`](crate::Each) and of tiers. (The hasher and the
-/// observer are called outside of the lock.)
+/// methods of [`AsKey`](crate::AsKey) (`ToOwned` for a borrowed form), the clock, and the
+/// functions of [`Each`](crate::Each) and of tiers. (The hasher and the observer are called outside
+/// of the lock.)
 ///
 /// # Accuracy
 ///

@@ -30,8 +30,8 @@
 //!
 //! **Theorem.** The permits of a key that are granted by the store and from seats in any span
 //! (s, t] of the clock cost at most `capacity + A(t) - A(s)`, unless the key is removed, reset,
-//! credited or given other terms, or starts again because the clock went back too far. (A key is identified by
-//! its 64-bit hash: see [`HotKeys`].)
+//! credited or given other terms, or starts again because the clock went back too far. (A key is
+//! identified by its 64-bit hash: see [`HotKeys`].)
 //!
 //! *Proof.* A prepayment takes ticks from `first` to `last` as any grant does; nothing else has
 //! them. A permit from a seat counts as granted at the reading `u` by which it was taken from
@@ -47,8 +47,8 @@
 //! the bucket is full at a prepayment, the permits would be good for no time at all; so the
 //! prepayment passes an eighth of the burst over, and is good for as long as it takes to earn that.
 //!
-//! A change that resets or credits a key takes ticks that were taken before once more. So the prepaid permits
-//! have to be taken back after it: [`HotKeys::change`].
+//! A change that resets or credits a key takes ticks that were taken before once more. So the
+//! prepaid permits have to be taken back after it: [`HotKeys::change`].
 
 mod acquire;
 mod seat;
@@ -181,7 +181,8 @@ impl<S> HotKeys<S> {
 
     /// Returns the store, for calls that only look at keys or take from them.
     ///
-    /// A call that resets or credits a key, or gives it other terms, belongs in [`change`](HotKeys::change).
+    /// A call that resets or credits a key, or gives it other terms, belongs in
+    /// [`change`](HotKeys::change).
     #[must_use]
     pub fn store(&self) -> &S {
         &self.store

@@ -17,27 +17,29 @@ use crate::decision::grant::Grant;
 /// # Examples
 ///
 /// ```
-/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-/// use sluicegate::{Denied, Grant, Keyed, Buckets, Observe, quota};
+/// use std::sync::mpsc::{Sender, channel};
+/// use sluicegate::{Buckets, Denied, Grant, Keyed, Observe, TopKeys, quota};
 ///
-/// /// Counts the permits that were asked for and not granted.
-/// #[derive(Default)]
-/// struct Refused(AtomicU64);
+/// /// Tells another thread of each refusal. Sending does not block.
+/// struct Refused(Sender<u64>);
 ///
-/// impl<K: ?Sized> Observe<K> for Refused {
-///     fn decided(&self, _key: &K, permits: u64, answer: Result<&Grant, &Denied>) {
-///         let granted = answer.map_or(0, Grant::permits);
-///         self.0.fetch_add(permits.saturating_sub(granted), Relaxed);
+/// impl Observe<u64> for Refused {
+///     fn decided(&self, key: &u64, _permits: u64, answer: Result<&Grant, &Denied>) {
+///         if answer.is_err() {
+///             let _ = self.0.send(*key);
+///         }
 ///     }
 /// }
 ///
-/// let refused = Refused::default();
+/// let (sender, refused) = channel();
+/// let top = TopKeys::<u64>::new(10);
 /// let keyed = Keyed::<u64, _>::builder(Buckets::new(quota!(10 / hour)))
-///     .observer((&refused, None::<Refused>))
+///     .observer((Refused(sender), &top))
 ///     .build()?;
-/// assert_eq!(keyed.try_acquire_up_to(&7, 15)?.permits(), 10);
+/// assert!(keyed.try_acquire(&7, 10).is_ok());
 /// assert!(keyed.try_acquire(&7, 3).is_err());
-/// assert_eq!(refused.0.load(Relaxed), 5 + 3);
+/// assert_eq!(refused.try_iter().collect::<Vec<_>>(), [7]);
+/// assert_eq!(top.granted()[0].count, 10);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Observe<K: ?Sized>: Send + Sync {

@@ -104,8 +104,8 @@ impl Word for GateMode {
 /// does not open it.
 ///
 /// A gate is called through the trait [`Limiter`], and its calls block and allocate as the
-/// limiter's do. An open or a closed gate is lock-free, does not allocate, and reads no clock. The gate itself costs each call one
-/// load of a word that only changes of the mode write.
+/// limiter's do. An open or a closed gate is lock-free, does not allocate, and reads no clock. The
+/// gate itself costs each call one load of a word that only changes of the mode write.
 ///
 /// # Accuracy
 ///

@@ -22,9 +22,9 @@ impl ShardLine {
     pub(super) fn spend(&self, permits: u64) -> Option<u64> {
         // ORDERING: Relaxed, and so is the CAS. It takes tokens that are there at that moment, and
         // reads nothing else through it: the root has counted the tokens as taken, whether or not
-        // this caller can see that. All that the last put of tokens released stays visible to the next
-        // caller that takes the capacity: a read-modify-write continues the release sequence that
-        // it finds.
+        // this caller can see that. All that the last put of tokens released stays visible to the
+        // next caller that takes the capacity: a read-modify-write continues the release sequence
+        // that it finds.
         // MODEL: `shards_never_admit_more_than_the_bound`.
         let seen = self.room.load(Relaxed);
         let next = seen.spend(permits)?;

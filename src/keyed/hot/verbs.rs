@@ -170,9 +170,9 @@ impl<S> HotKeys<S> {
     /// Changes the store, and takes back the permits that were prepaid from it before.
     ///
     /// For calls that reset or credit a key or give it other terms: `reset`, `remove`, `restore`,
-    /// `credit`, `reconfigure`, `reconfigure_tier`, `reassign`. Once this returns, no permit that was prepaid
-    /// before can be taken any more, for any key; calls that are under way may still take some.
-    /// Goes over all places; lock-free, if the change is. (If there are several `HotKeys` around
+    /// `credit`, `reconfigure`, `reconfigure_tier`, `reassign`. Once this returns, no permit that was
+    /// prepaid before can be taken any more, for any key; calls that are under way may still take
+    /// some. Goes over all places; lock-free, if the change is. (If there are several `HotKeys` around
     /// one table, each has its own seats, and each needs its own `change`.)
     ///
     /// `drain` and `force` need no `change`, but leave the permits that are in seats.
