@@ -26,6 +26,8 @@ mod sync;
 #[cfg(feature = "alloc")]
 mod thread_index;
 mod time;
+#[cfg(feature = "wait")]
+mod wait;
 mod window;
 
 pub use crate::bucket::carry::Carry;
@@ -101,6 +103,10 @@ pub use crate::time::calendar::weekday::Weekday;
 #[cfg(feature = "calendar")]
 pub use crate::time::calendar::{Calendar, CalendarUnit};
 pub use crate::time::clock::*;
+#[cfg(feature = "tokio")]
+pub use crate::wait::timer::tokio::TokioTimer;
+#[cfg(feature = "wait")]
+pub use crate::wait::timer::{ThreadTimer, Timer};
 
 /// The atomics that this build uses; only for `loom-tests`.
 #[cfg(sluicegate_loom)]

@@ -1,0 +1,3 @@
+//! Waiting: timers, and all that sleeps until permits are there.
+
+pub(crate) mod timer;

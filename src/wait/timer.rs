@@ -1,0 +1,64 @@
+//! Timers for tasks: what wakes a task that waits.
+
+use core::future::Future;
+use core::time::Duration;
+
+#[cfg(feature = "tokio")]
+pub(crate) mod tokio;
+
+/// A source of futures that complete after a time: what tasks sleep on.
+///
+/// [`ThreadTimer`] works with every executor; `TokioTimer` is tokio's, whose time can be paused in
+/// tests. Implement the trait for the timer of another runtime.
+///
+/// A sleep may end late. If it ends early, a caller that waits for permits finds that they are not
+/// there yet, and sleeps again.
+///
+/// # Examples
+///
+/// ```
+/// use core::future::{Ready, ready};
+/// use core::time::Duration;
+/// use sluicegate::Timer;
+///
+/// /// For a simulation in which no time passes: every sleep is over at once.
+/// struct NoTime;
+///
+/// impl Timer for NoTime {
+///     type Sleep = Ready<()>;
+///
+///     fn sleep(&self, _: Duration) -> Ready<()> {
+///         ready(())
+///     }
+/// }
+/// ```
+pub trait Timer {
+    /// The future that completes when the time is over. It must wake its task then.
+    type Sleep: Future<Output = ()>;
+
+    /// Returns a future that completes once `duration` is over, counted from now.
+    fn sleep(&self, duration: Duration) -> Self::Sleep;
+}
+
+impl<T: Timer + ?Sized> Timer for &T {
+    type Sleep = T::Sleep;
+
+    fn sleep(&self, duration: Duration) -> T::Sleep {
+        (**self).sleep(duration)
+    }
+}
+
+/// A timer for any executor. One thread of the process, started at the first sleep, keeps all
+/// timers of this kind; it is the one of the crate [`futures-timer`](https://docs.rs/futures-timer).
+///
+/// A sleep allocates once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThreadTimer;
+
+impl Timer for ThreadTimer {
+    type Sleep = futures_timer::Delay;
+
+    fn sleep(&self, duration: Duration) -> futures_timer::Delay {
+        futures_timer::Delay::new(duration)
+    }
+}
