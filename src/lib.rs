@@ -103,6 +103,12 @@ pub use crate::time::calendar::weekday::Weekday;
 #[cfg(feature = "calendar")]
 pub use crate::time::calendar::{Calendar, CalendarUnit};
 pub use crate::time::clock::*;
+#[cfg(feature = "wait")]
+pub use crate::wait::acquire::Acquire;
+#[cfg(feature = "wait")]
+pub use crate::wait::error::AcquireError;
+#[cfg(feature = "wait")]
+pub use crate::wait::limits::{LineLimits, WhenLineFull};
 #[cfg(feature = "tokio")]
 pub use crate::wait::timer::tokio::TokioTimer;
 #[cfg(feature = "wait")]

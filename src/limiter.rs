@@ -62,6 +62,8 @@ pub(crate) mod sliding_window;
 pub(crate) mod sticky;
 mod token_bucket;
 mod verbs;
+#[cfg(feature = "wait")]
+mod wait;
 mod window_verbs;
 
 use crate::decision::denied::Denied;
@@ -88,6 +90,8 @@ pub use self::sliding_log::{SlidingLog, WeightedLog};
 #[cfg(feature = "alloc")]
 pub use self::sliding_window::{Compact, Padded, Placement, SlidingWindow};
 pub use self::token_bucket::TokenBucket;
+#[cfg(feature = "wait")]
+pub use self::wait::{Line, Wait};
 
 /// The operations that every limiter supports, whatever its algorithm.
 ///

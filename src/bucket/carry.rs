@@ -122,7 +122,7 @@ impl Holding {
 
     /// Clamps `balance` to at most the terms' capacity and at least `deepest`.
     fn within(balance: i128, phase_nanos: u64, deepest: i64, terms: &Terms) -> Holding {
-        // Round to whole units: the lowest bit belongs to the slot.
+        // Round to whole units: the lowest bits are not the units'.
         let balance = balance & !(i128::from(UNIT) - 1);
         let balance = balance.clamp(i128::from(deepest), i128::from(terms.capacity)) as i64;
         Holding { balance, phase_nanos }
@@ -185,7 +185,7 @@ impl Terms {
         u64::try_from(part * u128::from(UNIT)).unwrap_or(u64::MAX)
     }
 
-    /// Time into a step at which `part` half-units are earned, short of its end.
+    /// Time into a step at which `part` quarter-units are earned, short of its end.
     fn time_for(&self, part: i128) -> u64 {
         let period_nanos = self.rate.period_nanos();
         let units = u128::try_from(part).unwrap_or(0) / u128::from(UNIT);

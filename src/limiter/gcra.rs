@@ -14,6 +14,8 @@ use crate::time::units;
 use crate::time::units::MAX_PERIOD_NANOS;
 
 use super::verbs::verbs;
+#[cfg(feature = "wait")]
+use super::wait::{Line, Wait};
 
 /// Lets one cell pass per emission interval, and each up to a tolerance early.
 ///
@@ -94,6 +96,13 @@ verbs!(
     show_cells,
     "Gcra::with_clock(std::time::Duration::from_millis(500), std::time::Duration::from_millis(500), &clock)?"
 );
+
+#[cfg(feature = "wait")]
+impl<C: Clock + Send + Sync> Wait for Gcra<C> {
+    fn line(&self) -> Line<'_> {
+        Line::of(&self.core)
+    }
+}
 
 impl<C: Clock> Gcra<C> {
     /// Enforces `interval` and `tolerance` from now on; `carry` decides what happens to

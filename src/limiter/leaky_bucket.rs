@@ -10,6 +10,8 @@ use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
 use super::verbs::{show_quota, verbs};
+#[cfg(feature = "wait")]
+use super::wait::{Line, Wait};
 
 /// A level that every permit raises, that leaks at the rate, and that must not
 /// overflow.
@@ -117,6 +119,13 @@ impl<C: Clock> LeakyBucket<C> {
 }
 
 verbs!(LeakyBucket, show_quota, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");
+
+#[cfg(feature = "wait")]
+impl<C: Clock + Send + Sync> Wait for LeakyBucket<C> {
+    fn line(&self) -> Line<'_> {
+        Line::of(&self.core)
+    }
+}
 
 impl<C: Clock> LeakyBucket<C> {
     /// Returns the permits that have not leaked out yet, with a fraction rounded up.

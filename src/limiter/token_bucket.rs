@@ -9,6 +9,8 @@ use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
 use super::verbs::{show_quota, verbs};
+#[cfg(feature = "wait")]
+use super::wait::{Line, Wait};
 
 /// A token bucket: it earns tokens at the quota's rate, holds at most the quota's
 /// burst of them, and spends one per permit.
@@ -107,6 +109,13 @@ impl<C: Clock> TokenBucket<C> {
 }
 
 verbs!(TokenBucket, show_quota, "TokenBucket::with_clock(quota!(2 / second), &clock)");
+
+#[cfg(feature = "wait")]
+impl<C: Clock + Send + Sync> Wait for TokenBucket<C> {
+    fn line(&self) -> Line<'_> {
+        Line::of(&self.core)
+    }
+}
 
 impl<C: Clock> TokenBucket<C> {
     /// Enforces `quota` from now on; `carry` decides what happens to the tokens.
