@@ -12,7 +12,7 @@ use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde_path_to_error::{Path, Segment};
 use toml::Spanned;
 
-use super::problem::Problem;
+use super::error_snippet::Problem;
 use super::schema::*;
 use super::{Cost, Filter, Policy, Rule};
 use crate::log::Field;

@@ -8,7 +8,7 @@ use sluicegate::{
 };
 use toml::Spanned;
 
-use super::super::problem::Problem;
+use super::super::error_snippet::Problem;
 use super::super::schema::*;
 use super::super::{Kind, Unbuildable};
 use super::Check;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluicegate::{ConfigError, ManualClock, Quota, Rate, WhenFull};
 use toml::Spanned;
 
-use super::super::problem::Problem;
+use super::super::error_snippet::Problem;
 use super::super::schema::*;
 use super::super::{Kind, Room, Size, Store};
 use super::Check;
