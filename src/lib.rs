@@ -19,7 +19,7 @@ pub mod docs;
 mod keyed;
 mod limiter;
 #[cfg(feature = "alloc")]
-mod prefetch;
+mod prefetch_instruction;
 #[cfg(feature = "alloc")]
 mod sharded;
 mod sync;
