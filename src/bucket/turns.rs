@@ -125,7 +125,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         // synchronize with each other, and the lock passes that on to the caller. The gate itself
         // needs no ordering: it is in the word that every other CAS compares. Relaxed on failure:
         // the word is loaded again.
-        // MODEL: `nobody_overtakes_a_caller_in_line`, `a_caller_in_line_sees_what_those_before_it_did`.
+        // MODEL: `nobody_overtakes_a_caller_in_line`, `a_caller_in_line_is_seen_by_those_after_it`.
         match self.line.word.compare_exchange(seen, next, AcqRel, Relaxed) {
             Ok(_) => Ok(()),
             Err(_) => Err(self.look_again()),

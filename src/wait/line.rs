@@ -72,7 +72,7 @@ impl WaitQueue {
     pub(crate) fn wake_first(&self) {
         let waker = self.line.lock().as_deref_mut().and_then(|line| {
             let first = line.waiters.first()?;
-            line.waiters.wake_if_later(first, 0)
+            line.waiters.disarm(first)
         });
         waker.into_iter().for_each(Waker::wake);
     }
@@ -160,7 +160,8 @@ pub(crate) fn ask(
         *key = None;
         return Standing::Told(outcome);
     }
-    line.line().waiters.disarm(place);
+    // It is awake.
+    drop(line.line().waiters.disarm(place));
     let now_nanos = limiter.now_nanos();
     line.settle(now_nanos);
     line.answer(place, key, now_nanos, deadline_nanos, waker)

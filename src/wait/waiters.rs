@@ -117,9 +117,9 @@ impl Waiters {
         }
     }
 
-    /// Forgets the waker of a caller that is awake.
-    pub(crate) fn disarm(&mut self, key: Key) {
-        self.nodes[key.0].waker = None;
+    /// Returns the waker of a caller, and forgets it.
+    pub(crate) fn disarm(&mut self, key: Key) -> Option<Waker> {
+        self.nodes[key.0].waker.take()
     }
 
     /// Returns the waker of a caller that would sleep beyond `due_nanos`.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Carry, Limiter, ManualClock, TokenBucket, Wait, quota};
+use sluicegate::{AcquireError, Carry, Limiter, ManualClock, TokenBucket, quota};
 
 use crate::support::{Caller, MILLI};
 
