@@ -1,7 +1,7 @@
 //! The line of a limiter: the lock around its callers, and all that happens under the lock.
 //!
-//! Wakers are called after the lock is released: a waker may drop another waiting caller, which
-//! takes the lock.
+//! Wakers are cloned before the lock is taken, and called and dropped after it is released: a waker
+//! is a user's code, and may drop another waiting caller, which takes the lock.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -97,6 +97,8 @@ struct Locked<'a> {
     // Dropped in this order.
     guard: LockGuard<'a, Option<Box<LineState>>>,
     wakers: Wakers,
+    /// A waker that is no longer needed.
+    retired: Option<Waker>,
 }
 
 /// Wakes all when dropped, because a user's clock runs while they are collected, and may panic.
@@ -113,7 +115,7 @@ impl Drop for Wakers {
 /// gate is open now.
 pub(crate) fn help(limiter: &dyn TakesTurns) -> bool {
     let Some(guard) = limiter.queue().line.try_lock() else { return false };
-    let mut line = Locked { limiter, guard, wakers: Wakers::default() };
+    let mut line = Locked::by(limiter, guard);
     line.settle(limiter.now_nanos());
     line.line().waiters.first().is_none()
 }
@@ -128,7 +130,7 @@ pub(crate) fn stand(
     permits: u64,
     key: &mut Option<Key>,
     deadline_nanos: Option<u64>,
-    waker: &Waker,
+    waker: Waker,
 ) -> Result<Standing, AcquireError> {
     let mut line = Locked::of(limiter);
     if line.line().is_closed {
@@ -151,7 +153,7 @@ pub(crate) fn ask(
     limiter: &dyn TakesTurns,
     key: &mut Option<Key>,
     deadline_nanos: Option<u64>,
-    waker: &Waker,
+    waker: Waker,
 ) -> Standing {
     let Some(place) = *key else { return Standing::Waiting { wait: Duration::ZERO } };
     let mut line = Locked::of(limiter);
@@ -161,7 +163,7 @@ pub(crate) fn ask(
         return Standing::Told(outcome);
     }
     // It is awake.
-    drop(line.line().waiters.disarm(place));
+    line.retired = line.line().waiters.disarm(place);
     let now_nanos = limiter.now_nanos();
     line.settle(now_nanos);
     line.answer(place, key, now_nanos, deadline_nanos, waker)
@@ -178,7 +180,7 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
                 return;
             }
         }
-        None => line.line().waiters.leave(key),
+        None => line.retired = line.line().waiters.leave(key),
     }
     line.note_permits();
     line.settle(limiter.now_nanos());
@@ -209,7 +211,11 @@ pub(crate) fn poke(limiter: &dyn TakesTurns) {
 
 impl<'a> Locked<'a> {
     fn of(limiter: &'a dyn TakesTurns) -> Locked<'a> {
-        Locked { limiter, guard: limiter.queue().line.lock(), wakers: Wakers::default() }
+        Locked::by(limiter, limiter.queue().line.lock())
+    }
+
+    fn by(limiter: &'a dyn TakesTurns, guard: LockGuard<'a, Option<Box<LineState>>>) -> Locked<'a> {
+        Locked { limiter, guard, wakers: Wakers::default(), retired: None }
     }
 
     fn line(&mut self) -> &mut LineState {
@@ -309,7 +315,7 @@ impl<'a> Locked<'a> {
         key: &mut Option<Key>,
         now_nanos: u64,
         deadline_nanos: Option<u64>,
-        waker: &Waker,
+        waker: Waker,
     ) -> Standing {
         if let Some(outcome) = self.line().waiters.take_outcome(place) {
             *key = None;
@@ -319,7 +325,7 @@ impl<'a> Locked<'a> {
         let due_nanos = self.due_nanos(permits, now_nanos);
         if deadline_nanos.is_some_and(|deadline_nanos| deadline_nanos < due_nanos) {
             *key = None;
-            self.line().waiters.leave(place);
+            self.retired = self.line().waiters.leave(place);
             self.note_permits();
             self.settle(now_nanos);
             let retry_after = Duration::from_nanos(due_nanos.saturating_sub(now_nanos));

@@ -63,7 +63,7 @@ impl<'a> Waiter<'a> {
 
     fn stand_or_ask(&mut self, waker: &Waker) -> Result<Standing, Result<Grant, AcquireError>> {
         if self.key.is_some() {
-            return Ok(line::ask(self.limiter, &mut self.key, self.deadline_nanos, waker));
+            return Ok(line::ask(self.limiter, &mut self.key, self.deadline_nanos, waker.clone()));
         }
         let limiter = self.limiter;
         if self.permits == 0 || !limiter.is_gated() {
@@ -77,7 +77,8 @@ impl<'a> Waiter<'a> {
         }
         let after = |timeout| limiter.now_nanos().saturating_add(units::nanos(timeout));
         self.deadline_nanos = self.timeout.map(after);
-        line::stand(limiter, self.permits, &mut self.key, self.deadline_nanos, waker).map_err(Err)
+        line::stand(limiter, self.permits, &mut self.key, self.deadline_nanos, waker.clone())
+            .map_err(Err)
     }
 }
 

@@ -108,13 +108,10 @@ impl Waiters {
     }
 
     /// Notes when a caller's timer wakes it, and what else does.
-    pub(crate) fn arm(&mut self, key: Key, at_nanos: u64, waker: &Waker) {
+    pub(crate) fn arm(&mut self, key: Key, at_nanos: u64, waker: Waker) {
         let node = &mut self.nodes[key.0];
         node.armed_nanos = at_nanos;
-        match &mut node.waker {
-            Some(known) => known.clone_from(waker),
-            None => node.waker = Some(waker.clone()),
-        }
+        node.waker = Some(waker);
     }
 
     /// Returns the waker of a caller, and forgets it.
@@ -146,11 +143,12 @@ impl Waiters {
     }
 
     /// Takes a caller out of the line that has given up. Takes as many steps as there are callers
-    /// behind it, unless it is the first.
-    pub(crate) fn leave(&mut self, key: Key) {
+    /// behind it, unless it is the first. Returns what would have woken it.
+    pub(crate) fn leave(&mut self, key: Key) -> Option<Waker> {
         self.withdraw(key);
-        self.nodes[key.0].waker = None;
+        let waker = self.nodes[key.0].waker.take();
         self.forget(key);
+        waker
     }
 
     /// Takes a caller out of the line that is refused, as in `leave`. Returns what wakes it.
@@ -284,7 +282,7 @@ mod tests {
     fn only_a_caller_that_sleeps_too_long_is_woken_early() {
         let mut waiters = Waiters::default();
         let key = waiters.push(1);
-        waiters.arm(key, 100, Waker::noop());
+        waiters.arm(key, 100, Waker::noop().clone());
         assert!(waiters.wake_if_later(key, 100).is_none());
         assert!(waiters.wake_if_later(key, 99).is_some());
         assert!(waiters.wake_if_later(key, 99).is_none(), "once");

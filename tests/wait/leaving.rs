@@ -1,8 +1,10 @@
 //! Callers that give up.
 
-use sluicegate::{AcquireError, ManualClock, TokenBucket, Wait, quota};
+use std::future::Future;
 
-use crate::support::{Caller, MILLI};
+use sluicegate::{Acquire, AcquireError, Limiter, ManualClock, TokenBucket, Wait, quota};
+
+use crate::support::{Caller, MILLI, NoTimer};
 
 #[test]
 fn a_caller_that_gives_up_has_taken_nothing_and_those_behind_are_due_earlier() {
@@ -111,4 +113,40 @@ fn nobody_waits_for_more_than_there_can_be() {
     let _in_line = Caller::new(&bucket, 1);
     assert_eq!(Caller::new(&bucket, 11).error(), too_large);
     assert_eq!(Caller::new(&bucket, u64::MAX).error(), too_large);
+}
+
+/// A waker that owns a caller in the same line: to drop the one is to drop the other.
+struct OwnsAnother {
+    _other: std::sync::Mutex<Option<Acquire<'static, NoTimer>>>,
+}
+
+impl std::task::Wake for OwnsAnother {
+    fn wake(self: std::sync::Arc<Self>) {}
+}
+
+#[test]
+fn a_waker_may_drop_another_caller_of_the_line() {
+    let clock: &ManualClock = Box::leak(Box::default());
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), clock);
+    let bucket: &TokenBucket<_> = Box::leak(Box::new(bucket));
+    for outcome in 0..4 {
+        bucket.drain();
+        let mut other = bucket.acquire_async(1).timer(NoTimer);
+        let noop = std::task::Waker::noop();
+        let mut first = std::pin::pin!(bucket.acquire_async(1).timer(NoTimer));
+        // In line, and then owned by the waker of the first.
+        let context = &mut std::task::Context::from_waker(noop);
+        assert!(std::pin::Pin::new(&mut other).poll(context).is_pending());
+        let owner = OwnsAnother { _other: std::sync::Mutex::new(Some(other)) };
+        let waker = std::task::Waker::from(std::sync::Arc::new(owner));
+        assert!(first.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
+        drop(waker);
+        match outcome {
+            0 => assert!(first.as_mut().poll(context).is_pending(), "another waker"),
+            1 => bucket.reset(),
+            2 => first.set(bucket.acquire_async(0).timer(NoTimer)),
+            _ => bucket.line().close(),
+        }
+    }
+    assert!(bucket.line().waiters() <= 1);
 }
