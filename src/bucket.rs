@@ -66,6 +66,8 @@ pub(crate) mod level;
 #[cfg(not(feature = "wait"))]
 mod no_turns;
 mod reconfigure;
+#[cfg(feature = "wait")]
+mod reserve;
 pub(crate) mod reserved;
 pub(crate) mod spend;
 mod term_slots;

@@ -109,6 +109,8 @@ pub use crate::wait::acquire::Acquire;
 pub use crate::wait::error::AcquireError;
 #[cfg(feature = "wait")]
 pub use crate::wait::limits::{LineLimits, WhenLineFull};
+#[cfg(feature = "wait")]
+pub use crate::wait::reservation::Reservation;
 #[cfg(feature = "tokio")]
 pub use crate::wait::timer::tokio::TokioTimer;
 #[cfg(feature = "wait")]

@@ -79,7 +79,7 @@ pub use self::sliding_log::{SlidingLog, WeightedLog};
 pub use self::sliding_window::{Compact, Padded, Placement, SlidingWindow};
 pub use self::token_bucket::TokenBucket;
 #[cfg(feature = "wait")]
-pub use self::wait::{Line, Wait};
+pub use self::wait::{Line, Reserve, Wait};
 
 /// The operations that every limiter supports, whatever its algorithm.
 ///

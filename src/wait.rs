@@ -12,6 +12,7 @@
 //! | [`turn`] | what a line asks of the limiter behind it |
 //! | [`waiter`] | one caller's place in line, from its first request to its grant |
 //! | [`acquire`] | the future, and the waiting thread |
+//! | [`reservation`] | permits taken for a later instant, without a line |
 //! | [`limits`] | the bounds of a line |
 //! | [`error`] | the refusals |
 //! | [`timer`] | what wakes a task at its time |
@@ -61,6 +62,7 @@ pub(crate) mod acquire;
 pub(crate) mod error;
 pub(crate) mod limits;
 pub(crate) mod line;
+pub(crate) mod reservation;
 pub(crate) mod timer;
 pub(crate) mod turn;
 pub(crate) mod waiter;

@@ -14,5 +14,7 @@ mod leaving;
 mod limits;
 #[path = "wait/order.rs"]
 mod order;
+#[path = "wait/reserve.rs"]
+mod reserve;
 #[path = "wait/threads.rs"]
 mod threads;

@@ -8,7 +8,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{Acquire, AcquireError, Grant, Limiter, Quota, Timer, Wait, quota};
+use sluicegate::{Acquire, AcquireError, Grant, Limiter, Quota, Reserve, Timer, Wait, quota};
 use sluicegate_loom_tests::{
     ANY, Arc, Bucket, SECOND, TestClock, bucket_with, check, race, thread,
 };
@@ -324,5 +324,23 @@ fn a_caller_in_line_is_seen_by_those_after_it() {
                 }
             }
         });
+    });
+}
+
+#[test]
+fn reservations_are_for_different_instants() {
+    check(3, || {
+        let bucket = bucket_with(0, ONE.with_max_debt(3).unwrap());
+        let mut instants = race(&bucket, [true, true, false], |bucket, keeps| {
+            let reservation = bucket.reserve(1).unwrap();
+            let instant = reservation.at_nanos();
+            if keeps || !reservation.cancel() { instant } else { 0 }
+        });
+        instants.sort_unstable();
+        let [cancelled, first, second] = instants.map(|instant| instant / SECOND);
+        // Of the three instants each is for one of them, and one may be free again.
+        assert!(cancelled < first && first < second && second <= 3);
+        let taken = if cancelled == 0 { 2 } else { 3 };
+        assert_eq!(bucket.peek(0).unwrap().balance(), -taken);
     });
 }

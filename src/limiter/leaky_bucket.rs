@@ -1,5 +1,8 @@
 //! The leaky bucket, as a meter and as a minimum interval.
 
+#[cfg(feature = "wait")]
+use core::time::Duration;
+
 use crate::bucket::BucketCore;
 use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
@@ -8,10 +11,14 @@ use crate::config::quota::Quota;
 use crate::config::rate::Rate;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+#[cfg(feature = "wait")]
+use crate::wait::error::AcquireError;
+#[cfg(feature = "wait")]
+use crate::wait::reservation::Reservation;
 
 use super::verbs::{show_quota, verbs};
 #[cfg(feature = "wait")]
-use super::wait::{Line, Wait};
+use super::wait::{Line, Reserve, Wait};
 
 /// A level that every permit raises, that leaks at the rate, and that must not
 /// overflow.
@@ -124,6 +131,18 @@ verbs!(LeakyBucket, show_quota, "LeakyBucket::meter_with_clock(quota!(2 / second
 impl<C: Clock + Send + Sync> Wait for LeakyBucket<C> {
     fn line(&self) -> Line<'_> {
         Line::of(&self.core)
+    }
+}
+
+#[cfg(feature = "wait")]
+impl<C: Clock + Send + Sync> Reserve for LeakyBucket<C> {
+    fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Reservation<'_>, AcquireError> {
+        let booked = self.core.reserve_within(permits, longest)?;
+        Ok(Reservation::new(&self.core, permits, booked))
     }
 }
 

@@ -1,5 +1,8 @@
 //! The token bucket: it earns tokens at a rate, and holds at most a burst of them.
 
+#[cfg(feature = "wait")]
+use core::time::Duration;
+
 use crate::bucket::BucketCore;
 use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
@@ -7,10 +10,14 @@ use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+#[cfg(feature = "wait")]
+use crate::wait::error::AcquireError;
+#[cfg(feature = "wait")]
+use crate::wait::reservation::Reservation;
 
 use super::verbs::{show_quota, verbs};
 #[cfg(feature = "wait")]
-use super::wait::{Line, Wait};
+use super::wait::{Line, Reserve, Wait};
 
 /// A token bucket: it earns tokens at the quota's rate, holds at most the quota's
 /// burst of them, and spends one per permit.
@@ -114,6 +121,18 @@ verbs!(TokenBucket, show_quota, "TokenBucket::with_clock(quota!(2 / second), &cl
 impl<C: Clock + Send + Sync> Wait for TokenBucket<C> {
     fn line(&self) -> Line<'_> {
         Line::of(&self.core)
+    }
+}
+
+#[cfg(feature = "wait")]
+impl<C: Clock + Send + Sync> Reserve for TokenBucket<C> {
+    fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Reservation<'_>, AcquireError> {
+        let booked = self.core.reserve_within(permits, longest)?;
+        Ok(Reservation::new(&self.core, permits, booked))
     }
 }
 

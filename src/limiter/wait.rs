@@ -9,6 +9,7 @@ use crate::wait::acquire::Acquire;
 use crate::wait::error::AcquireError;
 use crate::wait::limits::LineLimits;
 use crate::wait::line;
+use crate::wait::reservation::Reservation;
 use crate::wait::turn::TakesTurns;
 
 use super::Limiter;
@@ -82,6 +83,45 @@ pub trait Wait: Limiter {
     }
 }
 
+/// Limiters whose permits can be reserved: taken now, for the earliest instant at which they will
+/// have been earned.
+///
+/// A reservation is a debt, so it is bounded as debts are, by the quota's `max_debt`. Reservations
+/// are for different instants, in the order in which they were made. While callers wait in line
+/// nothing can be reserved, as a reservation would overtake them; a caller that wants to stand in
+/// line [acquires](Wait::acquire).
+///
+/// Windows and logs cannot reserve: they do not know when a permit that is taken later is counted
+/// until then.
+pub trait Reserve: Limiter {
+    /// Takes all of `permits`, if they are earned within `longest`.
+    ///
+    /// Lock-free, unless others wait in line; does not allocate; reads the clock once, or more
+    /// often if others wait.
+    ///
+    /// # Errors
+    ///
+    /// * [`AcquireError::TooLarge`] for more than the burst.
+    /// * [`AcquireError::TimedOut`] if they come later than that; `retry_after` is the wait that
+    ///   they would have taken.
+    /// * [`AcquireError::LineFull`] if the debt would be too deep, or others wait in line.
+    fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Reservation<'_>, AcquireError>;
+
+    /// Takes all of `permits`, whenever they will have been earned.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`reserve_within`](Reserve::reserve_within), except for
+    /// [`AcquireError::TimedOut`].
+    fn reserve(&self, permits: u64) -> Result<Reservation<'_>, AcquireError> {
+        self.reserve_within(permits, Duration::MAX)
+    }
+}
+
 /// The line of callers that wait for a limiter.
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
@@ -148,6 +188,16 @@ macro_rules! through {
         impl<L: Wait + ?Sized> Wait for $Pointer {
             fn line(&self) -> Line<'_> {
                 (**self).line()
+            }
+        }
+
+        impl<L: Reserve + ?Sized> Reserve for $Pointer {
+            fn reserve_within(
+                &self,
+                permits: u64,
+                longest: Duration,
+            ) -> Result<Reservation<'_>, AcquireError> {
+                (**self).reserve_within(permits, longest)
             }
         }
     };

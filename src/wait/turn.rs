@@ -54,6 +54,16 @@ pub(crate) struct Charged {
     pub(crate) after: u64,
 }
 
+/// A reservation that was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Booked {
+    /// Instant at which the permits are earned.
+    pub(crate) at_nanos: u64,
+    /// Time until then, from when the reservation was made.
+    pub(crate) wait_nanos: u64,
+    pub(crate) charged: Charged,
+}
+
 /// The result of a turn.
 #[derive(Debug)]
 pub(crate) enum Taken {

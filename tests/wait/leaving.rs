@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use sluicegate::{Acquire, AcquireError, Limiter, ManualClock, TokenBucket, Wait, quota};
+use sluicegate::{Acquire, AcquireError, ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::{Caller, MILLI, NoTimer};
 
