@@ -1,6 +1,8 @@
 //! Waiting for permits, on a clock that the test sets.
 #![cfg(feature = "wait")]
 
+#[path = "support/reference.rs"]
+mod reference;
 #[path = "wait/support.rs"]
 mod support;
 
@@ -14,6 +16,8 @@ mod leaving;
 mod limits;
 #[path = "wait/order.rs"]
 mod order;
+#[path = "wait/random.rs"]
+mod random;
 #[path = "wait/reserve.rs"]
 mod reserve;
 #[path = "wait/threads.rs"]

@@ -39,9 +39,19 @@ impl<L: ReservedCapacity> LeasedWord for ContendedLine<L> {
 }
 
 impl<L> ContendedLine<L> {
+    /// Lowers the word as `lower` does, and lets those in line look again.
+    pub(super) fn fall(&self, written: Level, next: Level) -> bool {
+        let has_fallen = self.lower(written, next);
+        #[cfg(feature = "wait")]
+        if has_fallen && self.is_gated() {
+            self.queue.wake_first();
+        }
+        has_fallen
+    }
+
     /// Lowers the word, if it still is what was `written`, to a level from before that, or between.
     /// Returns whether it did. A gate that was closed since stays closed.
-    pub(super) fn fall(&self, written: Level, next: Level) -> bool {
+    pub(super) fn lower(&self, written: Level, next: Level) -> bool {
         self.note_fall(written.with_gate(true));
         // ORDERING: Release, so that a change that comes after this sees what was noted; pairs with
         // the load of the word in `change_locked`. No data is read through the word, so not Acquire:
@@ -60,13 +70,16 @@ impl<L> ContendedLine<L> {
         }
         // ORDERING: Release, as above.
         // MODEL: `a_grant_given_back_while_others_wait_is_theirs`.
-        let has_fallen =
-            self.word.compare_exchange(gated, next.with_gate(true), Release, Relaxed).is_ok();
-        #[cfg(feature = "wait")]
-        if has_fallen {
-            self.queue.wake_first();
-        }
-        has_fallen
+        self.word.compare_exchange(gated, next.with_gate(true), Release, Relaxed).is_ok()
+    }
+
+    /// Returns whether callers stand in line.
+    #[cfg(feature = "wait")]
+    fn is_gated(&self) -> bool {
+        // ORDERING: Relaxed. A line that is locked has its own order; one that began after the fall
+        // has found the level that it left.
+        // MODEL: `a_grant_given_back_while_others_wait_is_theirs`.
+        self.word.load(Relaxed).is_gated()
     }
 
     /// Notes that the word may be about to fall from `level`.

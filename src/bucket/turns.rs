@@ -87,7 +87,13 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
 
     fn undo(&self, charged: Charged) -> bool {
         let level = |bits| Level::from_bits(bits).with_gate(false);
-        self.line.fall(level(charged.after), level(charged.before))
+        self.line.lower(level(charged.after), level(charged.before))
+    }
+
+    fn wake_first(&self) {
+        if self.is_gated() {
+            self.line.queue.wake_first();
+        }
     }
 }
 

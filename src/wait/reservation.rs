@@ -103,7 +103,11 @@ impl Reservation<'_> {
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn cancel(self) -> bool {
         let charged = self.booked.charged;
-        charged.before == charged.after || self.limiter.undo(charged)
+        let is_back = charged.before == charged.after || self.limiter.undo(charged);
+        if is_back {
+            self.limiter.wake_first();
+        }
+        is_back
     }
 }
 

@@ -32,8 +32,11 @@ pub(crate) trait TakesTurns {
     fn due_nanos(&self, turn: Turn) -> u64;
 
     /// Takes back a grant that was never used, if nothing was granted since. Returns whether it
-    /// did.
-    fn undo(&self, charge: Charged) -> bool;
+    /// did. Whoever does not go on to settle then has to wake the first in line.
+    fn undo(&self, charged: Charged) -> bool;
+
+    /// Wakes the first in line, if anybody is. Not for the holder of the line's lock.
+    fn wake_first(&self);
 }
 
 /// The turn of a caller in line.

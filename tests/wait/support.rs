@@ -2,9 +2,9 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
@@ -23,6 +23,19 @@ impl Timer for NoTimer {
     }
 }
 
+/// The same, and remembers for how long a caller would have slept.
+#[derive(Clone, Default)]
+pub(crate) struct Noted(Arc<Mutex<Duration>>);
+
+impl Timer for Noted {
+    type Sleep = std::future::Pending<()>;
+
+    fn sleep(&self, duration: Duration) -> std::future::Pending<()> {
+        *self.0.lock().unwrap() = duration;
+        std::future::pending()
+    }
+}
+
 /// Counts how often a caller is woken.
 #[derive(Default)]
 struct Woken(AtomicUsize);
@@ -35,14 +48,16 @@ impl Wake for Woken {
 
 /// A caller that stands in line, or did.
 pub(crate) struct Caller<'a> {
-    future: Pin<Box<Acquire<'a, NoTimer>>>,
+    future: Pin<Box<Acquire<'a, Noted>>>,
+    noted: Noted,
     woken: Arc<Woken>,
+    was_told: bool,
 }
 
 impl<'a> Caller<'a> {
     /// A caller that has asked for `permits` once.
     pub(crate) fn new(bucket: &'a impl Wait, permits: u64) -> Caller<'a> {
-        Caller::of(bucket.acquire_async(permits).timer(NoTimer))
+        Caller::of(bucket.acquire_async(permits))
     }
 
     pub(crate) fn with_timeout(
@@ -50,12 +65,14 @@ impl<'a> Caller<'a> {
         permits: u64,
         timeout: Duration,
     ) -> Caller<'a> {
-        Caller::of(bucket.acquire_async(permits).timeout(timeout).timer(NoTimer))
+        Caller::of(bucket.acquire_async(permits).timeout(timeout))
     }
 
-    fn of(future: Acquire<'a, NoTimer>) -> Caller<'a> {
-        let mut caller = Caller { future: Box::pin(future), woken: Arc::default() };
-        let _first = caller.poll();
+    fn of(future: Acquire<'a>) -> Caller<'a> {
+        let noted = Noted::default();
+        let future = Box::pin(future.timer(noted.clone()));
+        let mut caller = Caller { future, noted, woken: Arc::default(), was_told: false };
+        caller.was_told = caller.poll().is_ready();
         caller
     }
 
@@ -77,6 +94,16 @@ impl<'a> Caller<'a> {
             Poll::Ready(answer) => answer.err(),
             Poll::Pending => None,
         }
+    }
+
+    /// Returns whether the caller had an answer at once.
+    pub(crate) fn was_told(&self) -> bool {
+        self.was_told
+    }
+
+    /// Returns how long the caller would sleep, as of its last request.
+    pub(crate) fn sleeps_for(&self) -> Duration {
+        *self.noted.0.lock().unwrap()
     }
 
     /// Number of times that the caller was woken.
