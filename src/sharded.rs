@@ -69,38 +69,38 @@
 //! from a full root, or settles one, while another call has reserved capacity and not yet filled
 //! it, cuts off as much as that capacity holds.
 
-mod acquire;
+// The documented page has the public methods in the order of these modules.
 pub(crate) mod builder;
+
+mod verbs;
+
+mod reconfigure;
+
+mod acquire;
 mod deny;
 pub(crate) mod handle;
 mod in_transit;
 mod lease;
 mod line;
-mod reconfigure;
 mod refill_size;
 mod reserved;
 mod root_access;
 mod settle;
 mod shard_word;
 mod shards;
-mod verbs;
 
 use core::fmt;
 
 use crate::bucket::BucketCore;
-use crate::config::quota::Quota;
 use crate::config::refill::Refill;
 use crate::config::text::quoted::Quoted;
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
-#[cfg(feature = "std")]
-use crate::thread_index::places;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
-use self::builder::ShardedBuilder;
 use self::reserved::Reserved;
 use self::shards::Shards;
 
@@ -185,31 +185,6 @@ use self::shards::Shards;
 pub struct Sharded<C = DefaultClock> {
     root: BucketCore<C, Reserved>,
     shards: Shards,
-}
-
-impl Sharded {
-    /// Returns a builder of a limiter of `quota`, to set the number of shards or the clock.
-    pub fn builder(quota: impl Into<Quota>) -> ShardedBuilder {
-        ShardedBuilder::new(quota.into())
-    }
-
-    /// Creates a limiter of `quota` (a bare rate has a burst of one period's permits) on a clock of
-    /// its own, with a shard for each thread that the machine runs at once.
-    #[cfg(feature = "std")]
-    #[must_use]
-    pub fn new(quota: impl Into<Quota>) -> Sharded {
-        Sharded::with_clock(quota, DefaultClock::default())
-    }
-}
-
-impl<C: Clock> Sharded<C> {
-    /// Creates a limiter of `quota` on `clock`, with a shard for each thread that the machine runs
-    /// at once. Reads the clock twice.
-    #[cfg(feature = "std")]
-    #[must_use]
-    pub fn with_clock(quota: impl Into<Quota>, clock: C) -> Sharded<C> {
-        Sharded::of(quota.into(), places(0), clock)
-    }
 }
 
 /// The operations, for a caller of the shard at `index`.

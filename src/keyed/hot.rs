@@ -12,7 +12,7 @@
 //! | `seat_block` | the seats of a thread |
 //! | [`prepay`](super::prepay) | the stores, how much is prepaid and for how long it is good |
 //! | `acquire` | the slow path: calls that find too few permits in their seat |
-//! | `verbs` | the public operations |
+//! | `constructors`, `verbs` | the public operations |
 //!
 //! Progress: lock-free, if the store is. Memory: 2 KiB for each place (256 bytes for each seat).
 //! Cost: an admission to a key that has a seat takes 6 loads and 1 CAS of the thread's own line,
@@ -50,22 +50,22 @@
 //! A change that resets or credits a key takes ticks that were taken before once more. So the
 //! prepaid permits have to be taken back after it: [`HotKeys::change`].
 
+// The documented page has the public methods in the order of these modules.
+mod constructors;
+
+pub(crate) mod verbs;
+
 mod acquire;
 mod seat;
 mod seat_block;
 mod seat_word;
-pub(crate) mod verbs;
 
 use alloc::boxed::Box;
 use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use crate::config::error::ConfigError;
 use crate::sync::AtomicWord;
-use crate::thread_index::MAX_PLACES;
-#[cfg(feature = "std")]
-use crate::thread_index::places;
 
 use self::seat_block::SeatBlock;
 
@@ -152,33 +152,6 @@ pub struct HotKeys<S> {
 }
 
 impl<S> HotKeys<S> {
-    /// Wraps `store`, with a place for each thread that the machine runs at once.
-    #[cfg(feature = "std")]
-    #[must_use]
-    pub fn new(store: S) -> HotKeys<S> {
-        HotKeys::of(store, places(0))
-    }
-
-    /// Wraps `store`, with `places` places, rounded up to a power of two.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError::Places`] if `places` is not from 1 to 256.
-    pub fn with_places(store: S, places: usize) -> Result<HotKeys<S>, ConfigError> {
-        if !(1..=MAX_PLACES).contains(&places) {
-            return Err(ConfigError::Places { places });
-        }
-        Ok(HotKeys::of(store, places.next_power_of_two()))
-    }
-
-    fn of(store: S, places: usize) -> HotKeys<S> {
-        HotKeys {
-            store,
-            places: (0..places).map(|_| SeatBlock::new()).collect(),
-            changes: CachePadded::new(AtomicWord::new(0)),
-        }
-    }
-
     /// Returns the store, for calls that only look at keys or take from them.
     ///
     /// A call that resets or credits a key, or gives it other terms, belongs in

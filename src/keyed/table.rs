@@ -25,8 +25,15 @@
 //! word, or 52 if its home, the first of the two, is nearly full, 1 of the quota, 2 CAS and a
 //! fence. (New keys write the shared word once per skew, a millisecond unless it is set.)
 
-mod batch;
+// The documented page has the public methods in the order of these modules.
 pub(crate) mod builder;
+
+pub(crate) mod verbs;
+
+mod batch;
+
+mod reconfigure;
+
 mod home;
 mod in_force;
 mod insert;
@@ -37,12 +44,10 @@ mod lines;
 mod model;
 mod pages;
 mod prepay;
-mod reconfigure;
 mod remove;
 pub(crate) mod statistics;
 mod ticks;
 mod tier;
-pub(crate) mod verbs;
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -50,8 +55,6 @@ use core::hash::{BuildHasher, Hash};
 use core::marker::PhantomData;
 use core::time::Duration;
 
-#[cfg(feature = "std")]
-use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::config::text::quoted::Quoted;
 #[cfg(doc)]
@@ -61,6 +64,7 @@ use crate::time::clock::default::DefaultClock;
 
 use super::when_full::Overflow;
 
+#[cfg(doc)]
 use self::builder::KeyTableBuilder;
 use self::home::KeyHome;
 use self::in_force::TierInForce;
@@ -186,52 +190,7 @@ pub struct KeyTable<K: ?Sized, S = DefaultHasher, C = DefaultClock, O = ()> {
     keys: PhantomData<fn(&K)>,
 }
 
-#[cfg(feature = "std")]
-impl<K: Hash + ?Sized> KeyTable<K> {
-    /// Creates a table with slots for `keys` live keys at a time: 12 bytes each.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`KeyTableBuilder::keys`].
-    pub fn with_keys(quota: impl Into<Quota>, keys: usize) -> Result<KeyTable<K>, ConfigError> {
-        KeyTable::builder(quota).keys(keys)
-    }
-
-    /// Creates a table of `bytes` bytes, in lines of 64.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`KeyTableBuilder::memory`].
-    pub fn with_memory(quota: impl Into<Quota>, bytes: usize) -> Result<KeyTable<K>, ConfigError> {
-        KeyTable::builder(quota).memory(bytes)
-    }
-
-    /// Returns a builder of a table with `quota` per key. A bare rate has a burst of one period's
-    /// permits.
-    pub fn builder(quota: impl Into<Quota>) -> KeyTableBuilder<K, DefaultHasher, DefaultClock> {
-        KeyTable::builder_with(quota, DefaultHasher::default(), DefaultClock::default())
-    }
-}
-
-impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
-    /// Returns a builder of a table with `quota` per key, and with the given hasher and clock.
-    pub fn builder_with(quota: impl Into<Quota>, hasher: S, clock: C) -> KeyTableBuilder<K, S, C> {
-        KeyTableBuilder::new(quota.into(), hasher, clock)
-    }
-}
-
 impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
-    /// Returns the tier with the given number, in the order of the builder; `None` if there is
-    /// none.
-    #[must_use]
-    pub fn tier(&self, number: usize) -> Option<TableTier<'_, K, S, C, O>> {
-        let tier = match number.checked_sub(1) {
-            None => &self.first,
-            Some(number) => self.others.get(number)?,
-        };
-        Some(TableTier { table: self, tier })
-    }
-
     #[inline]
     fn first_tier(&self) -> TableTier<'_, K, S, C, O> {
         TableTier { table: self, tier: &self.first }
@@ -240,20 +199,6 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     #[inline]
     fn place(&self, key: &K) -> KeyHome {
         self.table.place(self.hasher.hash_one(key))
-    }
-
-    /// Forgets what the key has spent, and returns whether there was anything to forget. The key
-    /// then has its whole burst; permits that it was granted before no longer count.
-    ///
-    /// Lock-free; does not allocate; reads the clock.
-    pub fn remove(&self, key: &K) -> bool {
-        self.table.remove(self.place(key))
-    }
-
-    /// Resets the key to its whole burst. The same as [`remove`](KeyTable::remove): to the table an
-    /// idle key and a forgotten one are one and the same.
-    pub fn reset(&self, key: &K) {
-        self.remove(key);
     }
 
     /// Returns the number of live keys: those that have been granted something and are not full

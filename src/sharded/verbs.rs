@@ -3,7 +3,6 @@
 #[cfg(target_has_atomic = "ptr")]
 use alloc::sync::Arc;
 
-use crate::config::quota::Quota;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
@@ -104,37 +103,6 @@ impl<C: Clock> Sharded<C> {
     #[must_use]
     pub fn shard(&self, index: usize) -> Shard<'_, C> {
         Shard { limiter: self, index }
-    }
-
-    /// Returns the number of shards, a power of two.
-    #[must_use]
-    pub fn shards(&self) -> usize {
-        self.shards.count()
-    }
-
-    /// Returns the size of the limiter in bytes, including its shards.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        size_of_val(self) + self.shards.bytes()
-    }
-
-    /// Returns the quota in force. Reads the clock.
-    #[must_use]
-    pub fn quota(&self) -> Quota {
-        self.root.terms().quota()
-    }
-
-    /// Returns how many times the limiter found its level impossibly far ahead of the clock and
-    /// started again from full. See [`Clock`] for the conditions.
-    #[must_use]
-    pub fn healed(&self) -> u64 {
-        self.root.healed()
-    }
-
-    /// Returns the clock that the limiter reads.
-    #[must_use]
-    pub fn clock(&self) -> &C {
-        self.root.clock()
     }
 }
 

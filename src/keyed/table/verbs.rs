@@ -324,6 +324,33 @@ where
     }
 }
 
+impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
+    /// Forgets what the key has spent, and returns whether there was anything to forget. The key
+    /// then has its whole burst; permits that it was granted before no longer count.
+    ///
+    /// Lock-free; does not allocate; reads the clock.
+    pub fn remove(&self, key: &K) -> bool {
+        self.table.remove(self.place(key))
+    }
+
+    /// Resets the key to its whole burst. The same as [`remove`](KeyTable::remove): to the table an
+    /// idle key and a forgotten one are one and the same.
+    pub fn reset(&self, key: &K) {
+        self.remove(key);
+    }
+
+    /// Returns the tier with the given number, in the order of the builder; `None` if there is
+    /// none.
+    #[must_use]
+    pub fn tier(&self, number: usize) -> Option<TableTier<'_, K, S, C, O>> {
+        let tier = match number.checked_sub(1) {
+            None => &self.first,
+            Some(number) => self.others.get(number)?,
+        };
+        Some(TableTier { table: self, tier })
+    }
+}
+
 impl<K: ?Sized, S, C, O> Clone for TableTier<'_, K, S, C, O> {
     fn clone(&self) -> Self {
         *self
