@@ -121,6 +121,21 @@ use self::shards::Shards;
 /// | a quota's debt | is ignored. There is no `force`: a debt would be kept in the root, where callers that spend from shards do not look, so it would not stop them |
 /// | denials | those that name a wait are cached by each shard until they can change; [`Denied::Leased`] and [`Denied::TooLarge`] are not |
 ///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Sharded, quota};
+///
+/// let limiter = Sharded::new(quota!(1_000_000 / second));
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| assert!(limiter.try_acquire(1).is_ok()));
+///     }
+/// });
+/// assert!(limiter.peek(0)?.remaining() >= 1_000_000 - 4);
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// In any span of time it admits at most the burst plus what was earned in the span. If the clocks
@@ -167,21 +182,6 @@ use self::shards::Shards;
 /// The algorithm is an escrow of tokens (O'Neil, *The Escrow Transactional Method*, 1986), as in
 /// the exact limit counters of *Is Parallel Programming Hard* (ch. 5), with capacity that moves
 /// with the tokens, so that it can be reserved and released while the bucket fills.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{Sharded, quota};
-///
-/// let limiter = Sharded::new(quota!(1_000_000 / second));
-/// std::thread::scope(|scope| {
-///     for _ in 0..4 {
-///         scope.spawn(|| assert!(limiter.try_acquire(1).is_ok()));
-///     }
-/// });
-/// assert!(limiter.peek(0)?.remaining() >= 1_000_000 - 4);
-/// # Ok::<(), sluicegate::Denied>(())
-/// ```
 pub struct Sharded<C = DefaultClock> {
     root: BucketCore<C, Reserved>,
     shards: Shards,

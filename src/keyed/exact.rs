@@ -146,6 +146,18 @@ pub(crate) type Hasher = std::hash::RandomState;
 /// functions of [`Each`](crate::Each) and of tiers. (The hasher and the observer are called outside
 /// of the lock.)
 ///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Keyed, quota};
+///
+/// // Each user has 100 a second, at most 20 at once.
+/// let users = Keyed::<String>::new(quota!(100 / second, burst 20));
+/// assert!(users.try_acquire("ada", 20).is_ok());
+/// assert!(users.try_acquire("ada", 1).is_err());
+/// assert!(users.try_acquire("bob", 1).is_ok());
+/// ```
+///
 /// # Accuracy
 ///
 /// That of the limiter, for each key: two keys never share anything. See [`Buckets`] and
@@ -159,18 +171,6 @@ pub(crate) type Hasher = std::hash::RandomState;
 ///
 /// Everything that a caller did before its grant happens before everything that a caller with a
 /// later grant for the same key does after that, as long as the key is known.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{Keyed, quota};
-///
-/// // Each user has 100 a second, at most 20 at once.
-/// let users = Keyed::<String>::new(quota!(100 / second, burst 20));
-/// assert!(users.try_acquire("ada", 20).is_ok());
-/// assert!(users.try_acquire("ada", 1).is_err());
-/// assert!(users.try_acquire("bob", 1).is_ok());
-/// ```
 pub struct Keyed<K, L: PerKey<K> = Buckets, S = Hasher, O = ()> {
     store: Store<K, L>,
     hasher: S,

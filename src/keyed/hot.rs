@@ -91,6 +91,21 @@ use self::seat_block::SeatBlock;
 /// `Keyed` within [`change`](HotKeys::change), which takes the prepaid permits back:
 /// `hot.change(|store| store.force("ada", 3))`.
 ///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{HotKeys, KeyTable, quota};
+///
+/// let table = KeyTable::<str>::with_keys(quota!(1_000_000 / second), 1_000_000)?;
+/// let limiter = HotKeys::new(table);
+/// for _ in 0..1_000 {
+///     assert!(limiter.try_acquire("everybody's", 1).is_ok());
+/// }
+/// assert!(limiter.is_hot("everybody's"));
+/// assert!(limiter.try_acquire("mine", 1).is_ok());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// **The bound is that of the store, exactly**: in any span of time a key is admitted at most its
@@ -129,21 +144,6 @@ use self::seat_block::SeatBlock;
 ///
 /// The algorithm is original to this crate. Hot keys are found as by Boyer and Moore (*A Fast
 /// Majority Vote Algorithm*, 1981).
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{HotKeys, KeyTable, quota};
-///
-/// let table = KeyTable::<str>::with_keys(quota!(1_000_000 / second), 1_000_000)?;
-/// let limiter = HotKeys::new(table);
-/// for _ in 0..1_000 {
-///     assert!(limiter.try_acquire("everybody's", 1).is_ok());
-/// }
-/// assert!(limiter.is_hot("everybody's"));
-/// assert!(limiter.try_acquire("mine", 1).is_ok());
-/// # Ok::<(), sluicegate::ConfigError>(())
-/// ```
 pub struct HotKeys<S> {
     store: S,
     places: Box<[SeatBlock]>,

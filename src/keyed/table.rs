@@ -106,6 +106,25 @@ pub enum DefaultHasher {}
 /// how a table notices that the clock has gone back: the word has no space to tell the two apart.
 /// Use a `Keyed` for debts.
 ///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{KeyTable, quota};
+///
+/// // 100 a second for each address, at most 20 at once, for a million of them.
+/// let table = KeyTable::<[u8; 4]>::with_keys(quota!(100 / second, burst 20), 1_000_000)?;
+/// assert!(table.try_acquire(&[192, 0, 2, 1], 20).is_ok());
+/// assert!(table.try_acquire(&[192, 0, 2, 1], 1).is_err());
+/// assert!(table.try_acquire(&[192, 0, 2, 2], 1).is_ok());
+/// assert!(table.memory_bytes() <= 12_000_000);
+///
+/// let names = KeyTable::<str>::with_memory(quota!(10 / minute), 64 << 20)?;
+/// for answer in names.try_acquire_batch(["ada", "bob", "ada"], 6) {
+///     println!("{answer:?}");
+/// }
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// In any span of time a key is admitted at most its burst plus what it earns in the span. That is
@@ -156,25 +175,6 @@ pub enum DefaultHasher {}
 /// Everything that a caller did before its grant happens before everything that a caller with a
 /// later grant for the same key does after that, as long as the key keeps its slot. A denial does
 /// not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{KeyTable, quota};
-///
-/// // 100 a second for each address, at most 20 at once, for a million of them.
-/// let table = KeyTable::<[u8; 4]>::with_keys(quota!(100 / second, burst 20), 1_000_000)?;
-/// assert!(table.try_acquire(&[192, 0, 2, 1], 20).is_ok());
-/// assert!(table.try_acquire(&[192, 0, 2, 1], 1).is_err());
-/// assert!(table.try_acquire(&[192, 0, 2, 2], 1).is_ok());
-/// assert!(table.memory_bytes() <= 12_000_000);
-///
-/// let names = KeyTable::<str>::with_memory(quota!(10 / minute), 64 << 20)?;
-/// for answer in names.try_acquire_batch(["ada", "bob", "ada"], 6) {
-///     println!("{answer:?}");
-/// }
-/// # Ok::<(), sluicegate::ConfigError>(())
-/// ```
 ///
 /// The algorithm is original to this crate; the two lines of a key are those of a cuckoo filter
 /// (Fan, Andersen, Kaminsky and Mitzenmacher, `CoNEXT` 2014), without its moves.

@@ -20,6 +20,18 @@ use super::window_verbs::window_verbs;
 /// change, months of their own lengths. For a limit that differs by weekday there is
 /// [`Budget`](crate::Budget).
 ///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Calendar, CalendarWindow};
+///
+/// let window = CalendarWindow::new(10_000, Calendar::months("Europe/Berlin")?)?;
+/// if let Err(denied) = window.try_acquire(1) {
+///     println!("nothing more this month; the next begins in {:?}", denied.retry_after());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// Exact in each of its windows, whatever its length. A span that is no longer than
@@ -50,18 +62,6 @@ use super::window_verbs::window_verbs;
 ///
 /// A grant synchronizes with later grants: what a caller did before it was granted permits
 /// happens before what callers granted later do afterwards. A denial does not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{Calendar, CalendarWindow};
-///
-/// let window = CalendarWindow::new(10_000, Calendar::months("Europe/Berlin")?)?;
-/// if let Err(denied) = window.try_acquire(1) {
-///     println!("nothing more this month; the next begins in {:?}", denied.retry_after());
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct CalendarWindow<C = UnixClock> {
     core: CounterCore<ByCalendar<Limit>, C>,
 }

@@ -20,6 +20,18 @@ use super::window_verbs::{one_limit, window_verbs};
 /// with a request instead; for hours, days and months of a time zone there is
 /// `CalendarWindow`, in the feature `calendar`.
 ///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{FixedWindow, rate};
+///
+/// let window = FixedWindow::new(rate!(3 / second))?;
+/// if let Err(denied) = window.try_acquire(1) {
+///     println!("come back in {:?}", denied.retry_after());
+/// }
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// **Each of its windows admits at most the limit.** Other spans of the same length may
@@ -47,18 +59,6 @@ use super::window_verbs::{one_limit, window_verbs};
 /// A grant synchronizes with later grants: everything that a caller did before its grant
 /// happens before everything that a caller with a later grant does after that. A denial does
 /// not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{FixedWindow, rate};
-///
-/// let window = FixedWindow::new(rate!(3 / second))?;
-/// if let Err(denied) = window.try_acquire(1) {
-///     println!("come back in {:?}", denied.retry_after());
-/// }
-/// # Ok::<(), sluicegate::ConfigError>(())
-/// ```
 pub struct FixedWindow<C = DefaultClock> {
     core: CounterCore<Aligned, C>,
 }
@@ -121,6 +121,23 @@ one_limit!(FixedWindow<C>);
 ///
 /// When the window has ended, no window is open until the next grant.
 ///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, WindowFromFirst, rate};
+///
+/// let clock = ManualClock::new();
+/// let window = WindowFromFirst::with_clock(rate!(100 / 60 minutes), &clock)?;
+/// clock.advance(Duration::from_secs(59 * 60));
+/// window.try_acquire(100)?;
+/// assert_eq!(
+///     window.try_acquire(1).unwrap_err().retry_after(),
+///     Some(Duration::from_secs(60 * 60)),
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// **Each of its windows admits at most the limit.** A window lasts its length, or longer by less
@@ -150,23 +167,6 @@ one_limit!(FixedWindow<C>);
 /// A grant synchronizes with later grants: everything that a caller did before its grant
 /// happens before everything that a caller with a later grant does after that. A denial does
 /// not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{ManualClock, WindowFromFirst, rate};
-///
-/// let clock = ManualClock::new();
-/// let window = WindowFromFirst::with_clock(rate!(100 / 60 minutes), &clock)?;
-/// clock.advance(Duration::from_secs(59 * 60));
-/// window.try_acquire(100)?;
-/// assert_eq!(
-///     window.try_acquire(1).unwrap_err().retry_after(),
-///     Some(Duration::from_secs(60 * 60)),
-/// );
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct WindowFromFirst<C = DefaultClock> {
     core: CounterCore<FromFirst, C>,
 }

@@ -22,6 +22,23 @@ use super::verbs::verbs;
 /// passes `1 + tolerance / interval` cells at once, rounded down, so a tolerance
 /// of zero is a plain minimum distance.
 ///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{Gcra, ManualClock};
+///
+/// let clock = ManualClock::new();
+/// let gcra = Gcra::with_clock(Duration::from_secs(1), Duration::from_secs(4), &clock)?;
+/// assert_eq!(gcra.drain().permits(), 5);
+///
+/// clock.advance(Duration::from_millis(999));
+/// assert!(gcra.try_acquire(1).is_err());
+/// clock.advance(Duration::from_millis(1));
+/// assert!(gcra.try_acquire(1).is_ok());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// Exact to the nanosecond, as long as the sum of interval, tolerance and debt is below
@@ -39,23 +56,6 @@ use super::verbs::verbs;
 ///
 /// A grant synchronizes with later grants: what a caller did before it was granted permits
 /// happens before what callers granted later do afterwards. A denial does not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{Gcra, ManualClock};
-///
-/// let clock = ManualClock::new();
-/// let gcra = Gcra::with_clock(Duration::from_secs(1), Duration::from_secs(4), &clock)?;
-/// assert_eq!(gcra.drain().permits(), 5);
-///
-/// clock.advance(Duration::from_millis(999));
-/// assert!(gcra.try_acquire(1).is_err());
-/// clock.advance(Duration::from_millis(1));
-/// assert!(gcra.try_acquire(1).is_ok());
-/// # Ok::<(), sluicegate::ConfigError>(())
-/// ```
 pub struct Gcra<C = DefaultClock> {
     core: BucketCore<C>,
 }

@@ -25,23 +25,6 @@ use super::verbs::{show_quota, verbs};
 ///
 /// This is not the variant that queues its callers.
 ///
-/// # Accuracy
-///
-/// The same as for [`TokenBucket`](crate::TokenBucket).
-///
-/// # Fairness
-///
-/// Not first come, first served: a caller that asks when there is room gets it. After
-/// several lost races for the same word, a caller has priority over later ones, which back
-/// off for it once, for a bounded time.
-///
-/// # Memory ordering
-///
-/// A grant synchronizes with later grants: what a caller did before it was granted permits
-/// happens before what callers granted later do afterwards. A denial does not synchronize.
-///
-/// The algorithm is the continuous-state leaky bucket of ITU-T I.371, annex A.
-///
 /// # Examples
 ///
 /// ```
@@ -58,6 +41,23 @@ use super::verbs::{show_quota, verbs};
 ///     Some(Duration::from_millis(250)),
 /// );
 /// ```
+///
+/// # Accuracy
+///
+/// The same as for [`TokenBucket`](crate::TokenBucket).
+///
+/// # Fairness
+///
+/// Not first come, first served: a caller that asks when there is room gets it. After
+/// several lost races for the same word, a caller has priority over later ones, which back
+/// off for it once, for a bounded time.
+///
+/// # Memory ordering
+///
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
+///
+/// The algorithm is the continuous-state leaky bucket of ITU-T I.371, annex A.
 #[doc(alias = "throttle")]
 pub struct LeakyBucket<C = DefaultClock> {
     core: BucketCore<C>,

@@ -16,6 +16,22 @@ use super::window_verbs::{one_limit, window_verbs};
 /// used = current + previous * (1 - elapsed / window)
 /// ```
 ///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, SlidingCounter, rate};
+///
+/// let clock = ManualClock::new();
+/// let counter = SlidingCounter::with_clock(rate!(7 / minute), &clock)?;
+/// counter.try_acquire(5)?;
+/// clock.advance(Duration::from_secs(75));
+/// counter.try_acquire(2)?;
+/// // 2 + 5 * 0.75 = 5.75, so there is one more.
+/// assert_eq!(counter.peek(0)?.remaining(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// The formula is evaluated exactly, in integers; no decision depends on rounding.
@@ -50,22 +66,6 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// A grant synchronizes with later grants: what a caller did before it was granted permits
 /// happens before what callers granted later do afterwards. A denial does not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{ManualClock, SlidingCounter, rate};
-///
-/// let clock = ManualClock::new();
-/// let counter = SlidingCounter::with_clock(rate!(7 / minute), &clock)?;
-/// counter.try_acquire(5)?;
-/// clock.advance(Duration::from_secs(75));
-/// counter.try_acquire(2)?;
-/// // 2 + 5 * 0.75 = 5.75, so there is one more.
-/// assert_eq!(counter.peek(0)?.remaining(), 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct SlidingCounter<C = DefaultClock> {
     core: CounterCore<Sliding, C>,
 }

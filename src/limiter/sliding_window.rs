@@ -72,6 +72,22 @@ impl Line for Compact {
 /// slot at a time. More slots follow the true window more closely, and take eight
 /// bytes each; an admission touches them only when a new slot has begun.
 ///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, SlidingWindow, rate};
+///
+/// let clock = ManualClock::new();
+/// let window = SlidingWindow::with_clock(rate!(5 / minute), 60, &clock)?;
+/// clock.advance(Duration::from_secs(59));
+/// window.try_acquire(5)?;
+/// // A fixed window would begin anew here.
+/// clock.advance(Duration::from_secs(1));
+/// assert!(window.try_acquire(1).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// **No window of that length admits more than the limit**, not by a single permit. All slots
@@ -101,22 +117,6 @@ impl Line for Compact {
 /// A grant synchronizes with later grants: everything that a caller did before its grant
 /// happens before everything that a caller with a later grant does after that. A denial does
 /// not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{ManualClock, SlidingWindow, rate};
-///
-/// let clock = ManualClock::new();
-/// let window = SlidingWindow::with_clock(rate!(5 / minute), 60, &clock)?;
-/// clock.advance(Duration::from_secs(59));
-/// window.try_acquire(5)?;
-/// // A fixed window would begin anew here.
-/// clock.advance(Duration::from_secs(1));
-/// assert!(window.try_acquire(1).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct SlidingWindow<C = DefaultClock, P: Placement = Padded> {
     core: Ring<P, [WindowSlots; 1], C>,
 }

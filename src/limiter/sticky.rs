@@ -35,25 +35,6 @@ use self::builder::StickyBuilder;
 /// A denial is cached for the number of permits that were requested. It repeats what was
 /// true when it was first given, less the time that has passed.
 ///
-/// # Accuracy
-///
-/// That of the limiter, which is asked for each permit that is granted. A denial is repeated
-/// only before the instant at which the limiter said that time alone could change it.
-/// Anything that changes it sooner has to be reported. [`reset`](Sticky::reset) called on the
-/// `Sticky` reports itself. A receipt that is given back, a limit that was raised, a restored
-/// history, or a level that was healed does not: call [`forget`](Sticky::forget).
-///
-/// Use it for floods. A call that is granted pays a few nanoseconds to check the cache,
-/// and the first denial of a kind asks the limiter twice.
-///
-/// # Fairness
-///
-/// That of the limiter.
-///
-/// # Memory ordering
-///
-/// That of the limiter.
-///
 /// # Examples
 ///
 /// ```
@@ -72,6 +53,25 @@ use self::builder::StickyBuilder;
 /// assert_eq!(denied.retry_after(), Some(Duration::from_secs(51)));
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
+///
+/// # Accuracy
+///
+/// That of the limiter, which is asked for each permit that is granted. A denial is repeated
+/// only before the instant at which the limiter said that time alone could change it.
+/// Anything that changes it sooner has to be reported. [`reset`](Sticky::reset) called on the
+/// `Sticky` reports itself. A receipt that is given back, a limit that was raised, a restored
+/// history, or a level that was healed does not: call [`forget`](Sticky::forget).
+///
+/// Use it for floods. A call that is granted pays a few nanoseconds to check the cache,
+/// and the first denial of a kind asks the limiter twice.
+///
+/// # Fairness
+///
+/// That of the limiter.
+///
+/// # Memory ordering
+///
+/// That of the limiter.
 pub struct Sticky<L, C = crate::DefaultClock> {
     limiter: L,
     clock: C,

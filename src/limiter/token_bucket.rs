@@ -17,6 +17,20 @@ use super::verbs::{show_quota, verbs};
 /// [`Rate`](crate::Rate) in place of a quota has a burst of one period's permits. Smooth refill earns
 /// continuously, to the nanosecond; interval refill earns all tokens of a period at its end.
 ///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TokenBucket, quota};
+///
+/// // 100 a second on average, at most 20 at once.
+/// let bucket = TokenBucket::new(quota!(100 / second, burst 20));
+///
+/// assert!(bucket.try_acquire(20).is_ok());
+/// if let Err(denied) = bucket.try_acquire(1) {
+///     println!("come back in {:?}", denied.retry_after());
+/// }
+/// ```
+///
 /// # Accuracy
 ///
 /// In any span of time it admits at most the burst plus the tokens earned in that
@@ -46,20 +60,6 @@ use super::verbs::{show_quota, verbs};
 /// The algorithm is the virtual-scheduling form of the Generic Cell Rate
 /// Algorithm (ITU-T I.371, annex A), with the theoretical arrival time counted in
 /// tokens instead of seconds, so that a change of rate keeps the balance.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{TokenBucket, quota};
-///
-/// // 100 a second on average, at most 20 at once.
-/// let bucket = TokenBucket::new(quota!(100 / second, burst 20));
-///
-/// assert!(bucket.try_acquire(20).is_ok());
-/// if let Err(denied) = bucket.try_acquire(1) {
-///     println!("come back in {:?}", denied.retry_after());
-/// }
-/// ```
 pub struct TokenBucket<C = DefaultClock> {
     core: BucketCore<C>,
 }
