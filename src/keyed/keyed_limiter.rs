@@ -56,7 +56,7 @@ pub trait KeyedLimiter<K: ?Sized>: Send + Sync {
     /// * [`Denied::Wait`] and [`Denied::TooLarge`] as for a limiter without keys.
     /// * [`Denied::Full`] if the store has no space for the key, and its
     ///   [`WhenFull`](crate::WhenFull) says so.
-    #[doc(alias = "check_key", alias = "allow")]
+    #[doc(alias = "check", alias = "check_key", alias = "allow")]
     fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied>;
 
     /// Takes as many of `permits` as are available for the key, at least one.

@@ -224,6 +224,7 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     /// [`wrap_period`](KeyTable::wrap_period). New keys do that if enough of them come in that
     /// time: every 16th sweeps one of the lines, of which there is one for about five keys.
     /// Lock-free; does not allocate; reads the clock once for each line.
+    #[doc(alias = "retain_recent")]
     pub fn sweep(&self) -> usize {
         self.table.lines().iter().map(|line| self.table.sweep(line, 0)).sum()
     }

@@ -46,6 +46,7 @@ impl<C: Clock> Sharded<C> {
     /// assert!(limiter.try_acquire(1).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "check", alias = "allow")]
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.acquire_at(thread_index(), permits)

@@ -46,6 +46,7 @@ impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
     ///
     /// Never needed to keep memory bounded, because new keys evict idle ones. Useful for a
     /// store that receives no more new keys. Locks one shard after the other.
+    #[doc(alias = "retain_recent")]
     pub fn sweep(&self) -> usize {
         let shards = self.store.shards().map(|shard| {
             let shard = &mut *shard.write();

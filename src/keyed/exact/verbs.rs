@@ -49,6 +49,7 @@ where
     /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "check", alias = "check_key", alias = "allow")]
     #[inline]
     pub fn try_acquire<Q>(&self, key: &Q, permits: u64) -> Result<Grant, Denied>
     where

@@ -26,6 +26,7 @@ impl<S> HotKeys<S> {
     /// # Errors
     ///
     /// The same as for the store.
+    #[doc(alias = "check", alias = "check_key", alias = "allow")]
     #[inline(always)]
     pub fn try_acquire<K: ?Sized>(&self, key: &K, permits: u64) -> Result<Grant, Denied>
     where

@@ -244,6 +244,7 @@ where
     /// * [`Denied::TooLarge`] if `permits` is more than the burst;
     /// * [`Denied::Full`] if there is no slot for the key, and [`WhenFull`](crate::WhenFull) (or
     ///   the bucket that such keys share) denies it.
+    #[doc(alias = "check", alias = "check_key", alias = "allow")]
     #[inline(always)]
     pub fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         self.first_tier().try_acquire(key, permits)
