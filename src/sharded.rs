@@ -93,7 +93,6 @@ use core::fmt;
 
 use crate::bucket::BucketCore;
 use crate::config::refill::Refill;
-use crate::config::text::quoted::Quoted;
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
@@ -253,7 +252,7 @@ impl<C: Clock> fmt::Debug for Sharded<C> {
         let quota = terms.quota();
         let is_long = f.alternate();
         let mut shown = f.debug_struct("Sharded");
-        shown.field("quota", &Quoted(quota));
+        shown.field("quota", &quota);
         shown.field("remaining", &there.saturating_add(outside).min(quota.burst()));
         shown.field("shards", &self.shards.count());
         if is_long {

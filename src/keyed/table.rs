@@ -56,7 +56,6 @@ use core::marker::PhantomData;
 use core::time::Duration;
 
 use crate::config::quota::Quota;
-use crate::config::text::quoted::Quoted;
 #[cfg(doc)]
 use crate::decision::denied::Denied;
 use crate::time::clock::Clock;
@@ -305,7 +304,7 @@ impl<K: ?Sized, S, C, O> fmt::Debug for KeyTable<K, S, C, O> {
         let is_long = f.alternate();
         let mut shown = f.debug_struct("KeyTable");
         if self.others.is_empty() {
-            shown.field("quota", &Quoted(self.first.quota()));
+            shown.field("quota", &self.first.quota());
         } else {
             shown.field("quotas", &ShownQuotas(&self.first, &self.others));
         }
@@ -324,6 +323,6 @@ impl fmt::Debug for ShownQuotas<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ShownQuotas(first, others) = *self;
         let tiers = core::iter::once(first).chain(others);
-        f.debug_list().entries(tiers.map(|tier| Quoted(tier.quota()))).finish()
+        f.debug_list().entries(tiers.map(TierInForce::quota)).finish()
     }
 }

@@ -5,7 +5,6 @@
 use core::fmt;
 
 use crate::bucket::terms::Terms;
-use crate::config::text::quoted::Quoted;
 
 /// Implements the methods for `$Limiter`, whose field `core` holds its core. In examples,
 /// `$two` constructs one that holds two permits and earns two a second. `$show` adds the terms to the
@@ -306,7 +305,7 @@ macro_rules! verbs {
 
 /// Shows the quota of `terms` in the syntax of its literal.
 pub(super) fn show_quota(terms: &Terms, shown: &mut fmt::DebugStruct<'_, '_>) {
-    shown.field("quota", &Quoted(terms.quota()));
+    shown.field("quota", &terms.quota());
 }
 
 pub(super) use verbs;

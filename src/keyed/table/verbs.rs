@@ -5,7 +5,6 @@ use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 
-use crate::config::text::quoted::Quoted;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
@@ -362,6 +361,6 @@ impl<K: ?Sized, S, C, O> Copy for TableTier<'_, K, S, C, O> {}
 
 impl<K: ?Sized, S, C, O> fmt::Debug for TableTier<'_, K, S, C, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableTier").field("quota", &Quoted(self.tier.quota())).finish()
+        f.debug_struct("TableTier").field("quota", &self.tier.quota()).finish()
     }
 }
