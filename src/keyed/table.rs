@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `key_word` | the 64 bits of a key |
 //! | `ticks` | levels and ages, and what they allow |
-//! | `tier` | the quotas for which a table is made, in ticks |
-//! | `in_force` | the quota of a tier that is in force, in one word |
+//! | `in_force` | the quota of a tier that is in force: its terms, in ticks, and its word |
+//! | `tier` | the quotas for which a table can be made, and the choice of the tick |
 //! | `reconfigure` | changes of it, and why the bound holds then |
 //! | `home` | the two lines that a key may be in |
 //! | `line` | a cache line of words |
@@ -66,11 +66,10 @@ use super::when_full::Overflow;
 #[cfg(doc)]
 use self::builder::KeyTableBuilder;
 use self::home::KeyHome;
-use self::in_force::TierInForce;
+use self::in_force::{Pace, TierInForce};
 use self::lines::LineTable;
 use self::statistics::{Occupancy, TableEntry};
 use self::ticks::LevelTicks;
-use self::tier::Pace;
 use self::verbs::TableTier;
 
 /// The default hasher of a [`KeyTable`].

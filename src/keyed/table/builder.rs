@@ -16,10 +16,10 @@ use crate::time::clock::default::DefaultClock;
 #[cfg(feature = "std")]
 use super::DefaultHasher;
 use super::KeyTable;
-use super::in_force::TierInForce;
+use super::in_force::{TierInForce, TierTerms};
 use super::line::{Line, PLACES};
 use super::lines::LineTable;
-use super::tier::{TierList, TierTerms};
+use super::tier::TierList;
 
 /// The part of all slots that keys may take at the rated load, in 25ths: above it some lines run
 /// out of slots long before the table does.

@@ -14,9 +14,8 @@ use crate::time::clock::Clock;
 
 use super::KeyTable;
 use super::home::KeyHome;
-use super::in_force::TierInForce;
+use super::in_force::{TierInForce, TierTerms};
 use super::lines::{Hit, HitOrMiss, Judgement, Miss};
-use super::tier::TierTerms;
 
 /// One of the quotas of a [`KeyTable`], and the operations on keys under it.
 ///
