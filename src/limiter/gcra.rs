@@ -8,6 +8,8 @@ use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;
@@ -86,6 +88,40 @@ impl<C: Clock> Gcra<C> {
         clock: C,
     ) -> Result<Gcra<C>, ConfigError> {
         Ok(Gcra { core: BucketCore::new(terms(interval, tolerance)?, clock) })
+    }
+
+    /// Lets `permits` cells pass at once, or none.
+    ///
+    /// Lock-free; does not allocate; reads the clock once. A request for 0 cells is always granted
+    /// and changes nothing. A denial writes nothing, unless it heals the limiter: see [`Clock`].
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if that many do not conform now. It carries the shortest wait that
+    ///   suffices.
+    /// * [`Denied::TooLarge`] if that many never do: more than `1 + tolerance / interval`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::*;
+    ///
+    /// let clock = ManualClock::new();
+    /// let half = Duration::from_millis(500);
+    /// let limiter = Gcra::with_clock(half, half, &clock)?;
+    /// assert_eq!(limiter.try_acquire(2)?.remaining(), 0);
+    ///
+    /// let denied = limiter.try_acquire(1).unwrap_err();
+    /// assert_eq!(denied.retry_after(), Some(half));
+    /// clock.advance(half);
+    /// assert!(limiter.try_acquire(1).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "check", alias = "allow")]
+    #[inline(always)]
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.core.try_acquire(permits)
     }
 }
 

@@ -6,6 +6,8 @@ use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
@@ -113,6 +115,39 @@ impl<C: Clock> LeakyBucket<C> {
     /// ```
     pub fn starting_with(self, tokens: u64) -> Result<LeakyBucket<C>, ConfigError> {
         Ok(LeakyBucket { core: self.core.starting_with(tokens)? })
+    }
+
+    /// Pours in all of `permits`, or none if there is too little headroom.
+    ///
+    /// Lock-free; does not allocate; reads the clock once. A request for 0 permits is always granted
+    /// and changes nothing. A denial writes nothing, unless it heals the limiter: see [`Clock`].
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if there is too little headroom now. It carries the shortest wait that
+    ///   suffices.
+    /// * [`Denied::TooLarge`] if the bucket never has headroom for that many: more than the burst.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::*;
+    ///
+    /// let clock = ManualClock::new();
+    /// let limiter = LeakyBucket::meter_with_clock(quota!(2 / second), &clock);
+    /// assert_eq!(limiter.try_acquire(2)?.remaining(), 0);
+    ///
+    /// let denied = limiter.try_acquire(1).unwrap_err();
+    /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
+    /// clock.advance(Duration::from_millis(500));
+    /// assert!(limiter.try_acquire(1).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "check", alias = "allow")]
+    #[inline(always)]
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.core.try_acquire(permits)
     }
 }
 

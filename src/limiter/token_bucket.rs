@@ -5,6 +5,8 @@ use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
@@ -103,6 +105,40 @@ impl<C: Clock> TokenBucket<C> {
     /// ```
     pub fn starting_with(self, tokens: u64) -> Result<TokenBucket<C>, ConfigError> {
         Ok(TokenBucket { core: self.core.starting_with(tokens)? })
+    }
+
+    /// Takes all of `permits`, or none if too few are available.
+    ///
+    /// Lock-free; does not allocate; reads the clock once. A request for 0 permits is always granted
+    /// and changes nothing. A denial writes nothing. (The exception is a clock that has gone back by
+    /// more than a second: a call that grants nothing then *heals* the limiter. It writes, and reads
+    /// the clock twice more, or more often under contention. See [`Clock`].)
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if there are too few now. It carries the shortest wait that suffices.
+    /// * [`Denied::TooLarge`] if the limiter can never hold that many.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::*;
+    ///
+    /// let clock = ManualClock::new();
+    /// let limiter = TokenBucket::with_clock(quota!(2 / second), &clock);
+    /// assert_eq!(limiter.try_acquire(2)?.remaining(), 0);
+    ///
+    /// let denied = limiter.try_acquire(1).unwrap_err();
+    /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
+    /// clock.advance(Duration::from_millis(500));
+    /// assert!(limiter.try_acquire(1).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "check", alias = "allow")]
+    #[inline(always)]
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.core.try_acquire(permits)
     }
 }
 

@@ -1,6 +1,7 @@
-//! The methods of every limiter that is built on `BucketCore`.
+//! The methods of every limiter that is built on `BucketCore`, except `try_acquire`.
 //!
-//! A macro writes them once for all, so that the limiters cannot diverge.
+//! A macro writes them once for all, so that the limiters cannot diverge. `try_acquire` is written
+//! out in the file of each, where a reader looks for it.
 
 use core::fmt;
 
@@ -12,43 +13,6 @@ use crate::bucket::terms::Terms;
 macro_rules! verbs {
     ($Limiter:ident, $show:path, $two:literal) => {
         impl<C: crate::Clock> $Limiter<C> {
-            /// Takes all of `permits`, or none if too few are available.
-            ///
-            /// Lock-free; does not allocate; reads the clock once. A request for 0
-            /// permits is always granted and changes nothing. A denial writes nothing.
-            /// (The exception is a clock that has gone back by more than a second: a call
-            /// that grants nothing then *heals* the limiter. It writes, and reads the clock
-            /// twice more, or more often under contention. See [`Clock`](crate::Clock).)
-            ///
-            /// # Errors
-            ///
-            /// * [`Denied::Wait`](crate::Denied::Wait) if there are too few now. It
-            ///   carries the shortest wait that suffices.
-            /// * [`Denied::TooLarge`](crate::Denied::TooLarge) if the limiter can never
-            ///   hold that many.
-            ///
-            /// # Examples
-            ///
-            /// ```
-            /// use std::time::Duration;
-            /// use sluicegate::*;
-            ///
-            /// let clock = ManualClock::new();
-            #[doc = concat!("let limiter = ", $two, ";")]
-            /// assert_eq!(limiter.try_acquire(2)?.remaining(), 0);
-            ///
-            /// let denied = limiter.try_acquire(1).unwrap_err();
-            /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
-            /// clock.advance(Duration::from_millis(500));
-            /// assert!(limiter.try_acquire(1).is_ok());
-            /// # Ok::<(), Box<dyn std::error::Error>>(())
-            /// ```
-            #[doc(alias = "check", alias = "allow")]
-            #[inline(always)]
-            pub fn try_acquire(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
-                self.core.try_acquire(permits)
-            }
-
             /// Takes as many of `permits` as are available, at least one.
             ///
             /// Lock-free; does not allocate; reads the clock once (unless it heals the
