@@ -2,9 +2,14 @@
 
 mod days;
 
+use core::fmt;
 use core::ops::Range;
 use core::time::Duration;
 
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::calendar::error::CalendarError;
 use crate::time::calendar::weekday::Weekday;
 use crate::time::clock::Clock;
@@ -12,6 +17,7 @@ use crate::time::clock::unix::UnixClock;
 use crate::time::units;
 use crate::window::counter::by_calendar::MOST_IN_DAYS;
 
+use super::Limiter;
 use super::window_verbs::window_verbs;
 
 use self::days::Days;

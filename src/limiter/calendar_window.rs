@@ -1,16 +1,23 @@
 //! At most a limit in each minute, hour, day, week or month of a time zone.
 
+use core::fmt;
 use core::ops::Range;
 use core::time::Duration;
 
 use crate::config::error::ConfigError;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::calendar::Calendar;
 use crate::time::clock::Clock;
 use crate::time::clock::unix::UnixClock;
+use crate::time::units;
 use crate::window::counter::CounterCore;
 use crate::window::counter::by_calendar::ByCalendar;
 use crate::window::limit::Limit;
 
+use super::Limiter;
 use super::window_verbs::window_verbs;
 
 /// Grants at most a limit of permits in each minute, hour, day, week or month of a

@@ -1,15 +1,24 @@
 //! Fixed windows: at most a limit of permits in each, one window after another.
 
+use core::fmt;
 use core::time::Duration;
 
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+#[cfg(feature = "alloc")]
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+#[cfg(feature = "alloc")]
+use crate::time::units;
 use crate::window::counter::CounterCore;
 use crate::window::counter::aligned::Aligned;
 use crate::window::counter::from_first::FromFirst;
 
+use super::Limiter;
 use super::window_verbs::{one_limit, window_verbs};
 
 /// Grants no more permits than a limit in each window. Windows follow one another

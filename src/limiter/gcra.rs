@@ -10,11 +10,17 @@ use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
+use crate::decision::lease::Lease;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use crate::decision::lease::{Lender, OwnedOrigin};
+use crate::decision::receipt::Receipt;
+use crate::decision::snapshot::Snapshot;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;
 use crate::time::units::MAX_PERIOD_NANOS;
 
+use super::Limiter;
 use super::verbs::verbs;
 
 /// Lets one cell pass per emission interval, and each up to a tolerance early.

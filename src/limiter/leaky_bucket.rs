@@ -1,5 +1,8 @@
 //! The leaky bucket, as a meter and as a minimum interval.
 
+use core::fmt;
+use core::time::Duration;
+
 use crate::bucket::BucketCore;
 use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
@@ -8,9 +11,16 @@ use crate::config::quota::Quota;
 use crate::config::rate::Rate;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
+use crate::decision::lease::Lease;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use crate::decision::lease::{Lender, OwnedOrigin};
+use crate::decision::receipt::Receipt;
+use crate::decision::snapshot::Snapshot;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::time::units;
 
+use super::Limiter;
 use super::verbs::{show_quota, verbs};
 
 /// A level that every permit raises, that leaks at the rate, and that must not

@@ -2,16 +2,23 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 use core::time::Duration;
 
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::time::units;
 use crate::window::ring::Ring;
 use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
 
+use super::Limiter;
 use super::sliding_window::Padded;
 use super::window_verbs::window_verbs;
 

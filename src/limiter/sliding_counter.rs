@@ -1,12 +1,23 @@
 //! A sliding window, estimated from two fixed ones.
 
+use core::fmt;
+use core::time::Duration;
+
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+#[cfg(feature = "alloc")]
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+#[cfg(feature = "alloc")]
+use crate::time::units;
 use crate::window::counter::CounterCore;
 use crate::window::counter::sliding::Sliding;
 
+use super::Limiter;
 use super::window_verbs::{one_limit, window_verbs};
 
 /// Grants at most a limit of permits, counting the present window in full and the

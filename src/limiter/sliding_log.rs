@@ -1,14 +1,21 @@
 //! Exact sliding windows: a log of what was granted.
 
+use core::fmt;
 use core::time::Duration;
 
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::time::units;
 use crate::window::log::unit::UnitLog;
 use crate::window::log::weighted::WeightedLog as Weighted;
 
+use super::Limiter;
 use super::window_verbs::{one_limit, window_verbs};
 
 /// Grants single permits, at most a limit in any window of a given length, exact to the

@@ -1,15 +1,24 @@
 //! The sliding window: at most a limit of permits in any window of time.
 
+use core::fmt;
+use core::time::Duration;
+
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::contention::{Contention, HotWord};
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::time::units;
 use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
 use crate::window::ring::{Line, Ring};
 
+use super::Limiter;
 use super::window_verbs::{one_limit, window_verbs};
 
 /// The placement of a [`SlidingWindow`]'s *hot word*, the one that every admission

@@ -18,6 +18,7 @@ use crate::sync::Ordering::{Acquire, Release};
 use crate::thread_index::places;
 use crate::thread_index::thread_index;
 use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
 
 use super::Limiter;
 
@@ -72,7 +73,7 @@ use self::builder::StickyBuilder;
 /// # Memory ordering
 ///
 /// That of the limiter.
-pub struct Sticky<L, C = crate::DefaultClock> {
+pub struct Sticky<L, C = DefaultClock> {
     limiter: L,
     clock: C,
     memories: Box<[CachePadded<DenialCache>]>,
@@ -91,7 +92,7 @@ impl<L: Limiter> Sticky<L> {
     #[cfg(feature = "std")]
     #[must_use]
     pub fn new(limiter: L) -> Sticky<L> {
-        Sticky::with_clock(limiter, crate::DefaultClock::default())
+        Sticky::with_clock(limiter, DefaultClock::default())
     }
 }
 

@@ -1,5 +1,8 @@
 //! The token bucket: it earns tokens at a rate, and holds at most a burst of them.
 
+use core::fmt;
+use core::time::Duration;
+
 use crate::bucket::BucketCore;
 use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
@@ -7,9 +10,16 @@ use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
+use crate::decision::lease::Lease;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use crate::decision::lease::{Lender, OwnedOrigin};
+use crate::decision::receipt::Receipt;
+use crate::decision::snapshot::Snapshot;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::time::units;
 
+use super::Limiter;
 use super::verbs::{show_quota, verbs};
 
 /// A token bucket: it earns tokens at the quota's rate, holds at most the quota's

@@ -9,10 +9,10 @@ use crate::bucket::terms::Terms;
 
 /// Implements the methods for `$Limiter`, whose field `core` holds its core. In examples,
 /// `$two` constructs one that holds two permits and earns two a second. `$show` adds the terms to the
-/// output of `Debug`.
+/// output of `Debug`. The file of the limiter imports the types that the methods name.
 macro_rules! verbs {
     ($Limiter:ident, $show:path, $two:literal) => {
-        impl<C: crate::Clock> $Limiter<C> {
+        impl<C: Clock> $Limiter<C> {
             /// Takes as many of `permits` as are available, at least one.
             ///
             /// Lock-free; does not allocate; reads the clock once (unless it heals the
@@ -33,7 +33,7 @@ macro_rules! verbs {
             /// assert!(limiter.try_acquire_up_to(10).is_err());
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            pub fn try_acquire_up_to(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire_up_to(permits)
             }
 
@@ -61,7 +61,7 @@ macro_rules! verbs {
             /// assert!(limiter.peek(3).is_err());
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            pub fn peek(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.peek(permits)
             }
 
@@ -95,7 +95,7 @@ macro_rules! verbs {
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             #[doc(alias = "reserve")]
-            pub fn force(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            pub fn force(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.force(permits)
             }
 
@@ -116,7 +116,7 @@ macro_rules! verbs {
             /// assert_eq!(limiter.drain().permits(), 0);
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            pub fn drain(&self) -> crate::Grant {
+            pub fn drain(&self) -> Grant {
                 self.core.drain()
             }
 
@@ -159,7 +159,7 @@ macro_rules! verbs {
 
         crate::limiter::lease_verbs::lease_verbs!($Limiter, $two);
 
-        impl<C: crate::Clock> $Limiter<C> {
+        impl<C: Clock> $Limiter<C> {
             /// Makes the limiter full again and forgives any debt. The schedule of an
             /// interval refill is unchanged.
             ///
@@ -187,7 +187,7 @@ macro_rules! verbs {
             /// Lock-free; does not allocate; reads the clock; writes nothing, unless
             /// it heals the limiter as [`try_acquire`](Self::try_acquire) does.
             #[must_use]
-            pub fn snapshot(&self) -> crate::Snapshot {
+            pub fn snapshot(&self) -> Snapshot {
                 self.core.snapshot(0)
             }
 
@@ -200,8 +200,8 @@ macro_rules! verbs {
             /// (`reset`, `restore`, `reconfigure`, healing); nothing else waits for it.
             ///
             /// See [`Snapshot`](crate::Snapshot) for accuracy and an example.
-            pub fn restore(&self, snapshot: &crate::Snapshot, away: core::time::Duration) {
-                self.core.restore(snapshot, crate::time::units::nanos(away));
+            pub fn restore(&self, snapshot: &Snapshot, away: Duration) {
+                self.core.restore(snapshot, units::nanos(away));
             }
 
             /// Returns how many times the limiter started again from full because its state
@@ -221,8 +221,8 @@ macro_rules! verbs {
 
         /// Shows the terms in force and the whole permits that remain; `{:#?}` shows the words behind
         /// them too. Lock-free; does not allocate; reads the clock; writes nothing, and heals nothing.
-        impl<C: crate::Clock> core::fmt::Debug for $Limiter<C> {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        impl<C: Clock> fmt::Debug for $Limiter<C> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let (terms, remaining) = self.core.shown();
                 let is_long = f.alternate();
                 let mut shown = f.debug_struct(stringify!($Limiter));
@@ -235,24 +235,21 @@ macro_rules! verbs {
             }
         }
 
-        impl<C: crate::Clock + Send + Sync> crate::Limiter for $Limiter<C> {
+        impl<C: Clock + Send + Sync> Limiter for $Limiter<C> {
             #[inline]
-            fn try_acquire(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire(permits)
             }
 
-            fn try_acquire_up_to(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire_up_to(permits)
             }
 
-            fn peek(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            fn peek(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.peek(permits)
             }
 
-            fn try_acquire_revocable(
-                &self,
-                permits: u64,
-            ) -> Result<crate::Receipt<'_>, crate::Denied> {
+            fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
                 self.core.try_acquire_revocable(permits)
             }
 
