@@ -33,7 +33,8 @@
 //! **Theorem.** If every clock reading is at least as late as all readings that other calls had
 //! finished before it began, then in any span (s, t] the permits admitted are at most
 //! `capacity + A(t) - A(s)`. If a reading may be older than those by up to `d`, they are at most
-//! `capacity + A(t) - A(s - d)`. Both hold as long as the limiter is not reset, restored or healed.
+//! `capacity + A(t) - A(s - d)`. Both hold as long as the limiter is not reset, restored or healed,
+//! if what is credited in the span counts as earned.
 //!
 //! *Proof.* Let `all = root + held`. By (*) it is at most the capacity at s, and it is never
 //! negative. So it remains to show that only what is earned in the span adds to it. (1) Spending,
@@ -54,7 +55,11 @@
 //! terms that keeps the tokens puts those of the shards back into the root, and sets its level,
 //! before it releases their capacity. If it lowers the capacity, the tokens in leases and in
 //! transit at that moment were taken under the old terms; they are not put back beyond the new
-//! capacity. ∎
+//! capacity. (6) A credit adds to the root alone, by a change of its terms, and leaves it with at
+//! most the capacity. What it adds counts with what is earned in the span. As far as that is above
+//! the clamp, it is not given out; by (4) it is cut off before capacity that held tokens is released.
+//! If capacity is released that was never filled, or that a change had emptied, `all` was below the
+//! capacity by that much since the credit, so that what is uncovered fits. ∎
 //!
 //! A single-word limiter requires only that each clock reading is taken during the call. Here
 //! permits are spent without any reading, so spans have to be spans of true time; if threads'
