@@ -122,7 +122,7 @@ use self::shards::Shards;
 /// | size of a refill | 16 permits at first, then each time twice as many, up to 1,024; but at most a quarter of what the root holds, divided by the number of shards. If that is less than 4, there is no refill, and each call asks the root. A small burst is therefore never split |
 /// | a request too large for its shard | is taken from the root, and if the root has too few permits, from all shards too: up to the whole burst |
 /// | tokens in a shard whose thread has ended | are stolen by callers that would otherwise be refused |
-/// | a quota's debt | is ignored. There is no `force`: a debt would be kept in the root, where callers that spend from shards do not look, so it would not stop them |
+/// | a quota's debt | is ignored, and there is no `force`. A debt would be in the root, where callers that spend from shards do not look: so each `force` would have to empty all shards, and none could refill until the debt is repaid. For that time, the limiter would be a slower [`TokenBucket`](crate::TokenBucket). Use one for debts |
 /// | denials | those that name a wait are cached by each shard until they can change; [`Denied::Leased`] and [`Denied::TooLarge`] are not |
 ///
 /// # Examples

@@ -86,9 +86,10 @@ use self::seat_block::SeatBlock;
 /// | prepaid permits that are not used | are lost: when the bucket would have been full again without the prepayment, when another key gets the seat, and by any [`change`](HotKeys::change) |
 /// | denials | cached by each seat until they can change (permits that a receipt gives back to the store meanwhile are seen after that) |
 ///
-/// There is no `force` here, and no `drain` or `credit`: prepaid permits of the key are in seats,
-/// and would be granted there while the store already counts a debt. Behind seats, use those of a
-/// `Keyed` within [`change`](HotKeys::change), which takes the prepaid permits back:
+/// There is no `force` here, and no `drain` or `credit`; use those of a `Keyed` behind the seats. A
+/// `credit` needs a [`change`](HotKeys::change), as all that gives a key permits. `force` and `drain`
+/// do not, as far as the bound is concerned: what is in seats was paid for before. But it is still
+/// granted there, while the store counts a debt or has nothing. A change takes it back:
 /// `hot.change(|store| store.force("ada", 3))`.
 ///
 /// # Examples

@@ -100,9 +100,11 @@ pub enum DefaultHasher {}
 /// it is answered as [`WhenFull`](crate::WhenFull) says. A *live* key, one that is not idle, is
 /// never evicted: it would come back with a fresh burst.
 ///
-/// A table has no `force`. A debt would be a level that is ahead of the clock, and such a level is
-/// how a table notices that the clock has gone back: the word has no space to tell the two apart.
-/// Use a `Keyed` for debts.
+/// A table has no `force`. A debt would be a level that is ahead of the clock, and a level further
+/// ahead than a second is how a table notices that the clock has gone back. It would have to let
+/// levels be ahead by the largest debt too: then keys start again only after a step back by that much
+/// more, and are refused until the clock is where it was; and the ticks of the debt would have to fit
+/// beside those of the burst, which would be smaller. Use a `Keyed` for debts.
 ///
 /// # Examples
 ///
