@@ -16,7 +16,7 @@ use crate::time::clock::default::DefaultClock;
 use crate::time::units;
 use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
-use crate::window::ring::{Line, Ring};
+use crate::window::ring::{HotLine, Ring};
 
 use super::Limiter;
 use super::window_verbs::{one_limit, window_verbs};
@@ -24,7 +24,7 @@ use super::window_verbs::{one_limit, window_verbs};
 /// The placement of a [`SlidingWindow`]'s *hot word*, the one that every admission
 /// writes: on its own cache lines ([`Padded`]), or beside the rest ([`Compact`]). This
 /// trait is sealed.
-pub trait Placement: Line + Send + Sync {}
+pub trait Placement: HotLine + Send + Sync {}
 
 /// Keeps the hot word on its own cache lines, for a limiter that threads share.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Placement for Padded {}
 impl Placement for Compact {}
 
 #[expect(private_interfaces, reason = "as in the trait")]
-impl Line for Padded {
+impl HotLine for Padded {
     fn new(word: u64) -> Padded {
         Padded(HotWord::new(word))
     }
@@ -57,7 +57,7 @@ impl Line for Padded {
 }
 
 #[expect(private_interfaces, reason = "as in the trait")]
-impl Line for Compact {
+impl HotLine for Compact {
     fn new(word: u64) -> Compact {
         Compact(AtomicWord::new(word))
     }

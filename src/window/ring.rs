@@ -113,7 +113,7 @@ struct Core<W, C> {
 
 /// A place for the hot word.
 #[expect(private_interfaces, reason = "public only so that `Placement` can build on it")]
-pub trait Line {
+pub trait HotLine {
     fn new(word: u64) -> Self;
 
     fn word(&self) -> &AtomicWord<u64>;
@@ -146,7 +146,7 @@ impl Windows for Box<[WindowSlots]> {
     }
 }
 
-impl<L: Line, W: Windows, C: Clock> Ring<L, W, C> {
+impl<L: HotLine, W: Windows, C: Clock> Ring<L, W, C> {
     /// Creates a ring for the windows of `plans`.
     ///
     /// # Errors
@@ -203,7 +203,7 @@ impl<L: Line, W: Windows, C: Clock> Ring<L, W, C> {
     }
 }
 
-impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
+impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     pub(crate) fn clock(&self) -> &C {
         &self.core.clock
     }
@@ -359,7 +359,7 @@ impl<W, C: Clock> Core<W, C> {
     }
 }
 
-impl<L: Line, C: Clock> Ring<L, [WindowSlots; 1], C> {
+impl<L: HotLine, C: Clock> Ring<L, [WindowSlots; 1], C> {
     pub(crate) fn limit(&self) -> &Limit {
         self.core.windows[0].limit()
     }
