@@ -175,7 +175,7 @@ fn room_is_given_back_by_a_look_that_is_no_older() {
     late_is_bounded(1, empty, [&[Ask(0, 8)], anew]);
 }
 
-/// What is credited beside calls that move capacity is not there once more when that capacity comes
+/// Permits credited beside calls that move capacity are not there once more when that capacity comes
 /// back later.
 #[test]
 fn a_credit_beside_room_that_moves_is_within_the_burst() {
@@ -188,7 +188,7 @@ fn a_credit_beside_room_that_moves_is_within_the_burst() {
     late_is_bounded(1, four, [&[Credit(32), Set(LATE), Ask(0, 32)], &[Ask(1, 28)]]);
 }
 
-/// Of what is credited at once nothing is lost, and nothing is there twice.
+/// Checks that of several credits at once nothing is lost, and nothing is there twice.
 #[test]
 fn credits_add_up() {
     for others in [&[Ask(0, 1), Ask(0, 1)][..], &[Lease(1, 4)], &[Credit(3)]] {

@@ -90,8 +90,8 @@ fn a_change_takes_back_what_was_drawn_for_all_keys() {
     });
 }
 
-/// What is prepaid has been paid for, so a debt needs no change for the bound's sake. But only a change
-/// keeps it from being granted beside the debt.
+/// Prepaid permits have been paid for, so a debt needs no change for the bound's sake. But only a change
+/// keeps them from being granted beside the debt.
 #[test]
 fn a_debt_behind_seats_keeps_the_bound_and_stops_them_only_within_a_change() {
     for is_within_a_change in [false, true] {
