@@ -22,7 +22,10 @@ markdown() {
     { grep -oHE '\]\([^)# ]+' "$@" || true; } | sed 's/:\](/ /'
     { grep -HE '^\[[^]]+\]: ' "$@" || true; } | sed -E 's/:\[[^]]+\]: / /'
 }
-check < <(markdown README.md CHANGELOG.md docs/*.md | grep -vE ' https?://')
+check < <(markdown README.md CHANGELOG.md CONTRIBUTING.md docs/*.md | grep -vE ' https?://')
+
+# A path in code style, such as `src/sync.rs`.
+check < <(grep -ohE '`[a-z_.-]+/[a-zA-Z0-9_./-]*`' CONTRIBUTING.md | tr -d '`' | sed 's/^/CONTRIBUTING.md /')
 
 pages=$(find "$documentation/sluicegate/index.html" "$documentation/sluicegate/docs" -name '*.html')
 check < <(grep -oHE '<a [^>]*href="[^"#]+' $pages | sed 's/:<a .*href="/ /' | grep -vE ' https?://' | sort -u)

@@ -8,13 +8,14 @@
 #   ci/loom.sh --deep       models only, with one preemption more than they set
 #   ci/loom.sh --unbounded  models only, with any number: days, by hand
 #
-# The ledger, loom-tests/mutants/LEDGER, has a line for each mutant that was caught, of
-# what that depends on (ci/ledger.sh). It is written anew at the end of each run; commit
-# it. One that is older costs time, no more.
+# The ledger, loom-tests/generated/CAUGHT_MUTANTS, has a line for each mutant that was
+# caught, of what that depends on (ci/ledger.sh). It is written anew at the end of each
+# run; commit it. One that is older costs time, no more.
 #
 # A model explores with the bound on preemptions that it sets. The slow ones are in a ledger
-# of their own, loom-tests/SLOW_MODELS, with what they took in seconds when they last passed
-# and a hash of what they run. While that is the same, they explore with one preemption less.
+# of their own, loom-tests/generated/SLOW_MODELS, with what they took in seconds when they
+# last passed and a hash of what they run. While that is the same, they explore with one
+# preemption less.
 #
 # LOOM_MAX_PREEMPTIONS=n takes the place of all bounds, in the models and the
 # mutants alike; the ledger is then neither read nor written. The number of executions of
@@ -43,7 +44,7 @@ esac
 # What the mutants' being caught depends on, as it is now. Before anything is built: it
 # fails if one of them does not apply any more.
 export work="$target" LC_ALL=C
-ledger=loom-tests/mutants/LEDGER
+ledger=loom-tests/generated/CAUGHT_MUTANTS
 ci/ledger.sh >"$work/ledger"
 
 # Of a build with these arguments, the test binaries.
@@ -75,7 +76,7 @@ for binary in $binaries; do
     file=$(basename "$binary" | sed 's/-[0-9a-f]*$//')
     "$binary" --list --format terse | sed -n "s:\(.*\)\: test$:$file \1 $binary:p"
 done >"$work/models.list"
-slow=loom-tests/SLOW_MODELS
+slow=loom-tests/generated/SLOW_MODELS
 ci/ledger.sh models >"$work/models.hashes"
 # Those that passed in full, with their seconds, by what they ran then and would run now.
 if [[ ${1:-} = "" && -z ${LOOM_MAX_PREEMPTIONS:-} ]]; then

@@ -15,7 +15,7 @@ ci/setup.sh base
 cargo mutants --version >/dev/null 2>&1 || cargo install -q --locked cargo-mutants
 
 [ $# -gt 0 ] || set -- src/bucket/accrual.rs 'src/bucket/accrual/*.rs' src/bucket/level.rs src/bucket/terms.rs \
-    'src/window/counter/*.rs' src/window/ticks.rs src/keyed/table/ticks.rs 'src/time/calendar/*.rs' \
+    'src/window/counter/*.rs' src/window/intervals.rs src/keyed/table/ticks.rs 'src/time/calendar/*.rs' \
     src/decision/forecast.rs src/decision/forecast/bucket.rs src/decision/forecast/window.rs src/config/quota.rs src/config/rate.rs src/time/units.rs
 
 # The unit tests, and those that compare every answer with a model.

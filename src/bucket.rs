@@ -38,8 +38,8 @@
 //!
 //! The terms are eight words, and a caller must never see a mixture of old and new ones. They have
 //! two slots, and **the lowest bit of the level names the slot in force**. A change writes the
-//! other slot, then moves the word on, by an odd number: the bit flips, and every CAS decided under
-//! the old terms fails. A balance is carried over by choosing where the new accrual starts. If the
+//! other slot, then moves the word on so that the bit flips, and every CAS decided under the old
+//! terms fails. A balance is carried over by choosing where the new accrual starts. If the
 //! new terms earn as the old ones did, the old accrual continues, and not even a fraction of a unit
 //! is lost.
 //!
@@ -47,12 +47,12 @@
 //!
 //! *Proof.* No word from before a change comes back after it. Right after the change this is so
 //! because the bit differs; let there be a second change, after which the bit is the same again. The
-//! word only ever grows, except when a grant is given back, in whole or in part: that restores the
-//! word just before the grant, or one between the two. Before the word falls, the level from which
-//! it falls is noted in `fell_from`. So of the words from before the first change, each is at most
-//! the word that the second change finds, or was noted by then; and the second change moves the word
-//! above both. (What is given back later was granted later, or its CAS fails: it needs the word that
-//! its grant left.) So a CAS that succeeds found the word as it was loaded, with no change in
+//! units only ever grow, except when a grant is given back, in whole or in part: that restores the
+//! level just before the grant, or one between the two. Before the level falls, the one from which
+//! it falls is noted in `fell_from`. So of the levels from before the first change, each is at most
+//! the one that the second change finds, or was noted by then; and the two changes together move the
+//! word on by a unit, above both, whatever the gate's bit is. (What is given back later was granted
+//! later, or its CAS fails: it needs the level that its grant left.) So a CAS that succeeds found the word as it was loaded, with no change in
 //! between. A slot is written only while the word names the other one. So the slot that was read was
 //! not written between the load and the CAS. A denial does no CAS; it loads the word a second time
 //! instead. (The orderings are argued at each operation.) ∎
@@ -63,11 +63,17 @@ mod credit;
 mod give_back;
 mod heal;
 pub(crate) mod level;
+#[cfg(not(feature = "wait"))]
+mod no_turns;
 mod reconfigure;
+#[cfg(feature = "wait")]
+mod reserve;
 pub(crate) mod reserved;
 pub(crate) mod spend;
 mod term_slots;
 pub(crate) mod terms;
+#[cfg(feature = "wait")]
+mod turns;
 
 use core::fmt;
 
@@ -79,6 +85,8 @@ use crate::decision::snapshot::Snapshot;
 use crate::sync::Ordering::{Acquire, Relaxed};
 use crate::sync::{AtomicWord, fence};
 use crate::time::clock::Clock;
+#[cfg(feature = "wait")]
+use crate::wait::line::WaitQueue;
 
 use self::carry::Holding;
 use self::level::Level;
@@ -103,6 +111,9 @@ pub(crate) struct ContendedLine<L> {
     fell_from: AtomicWord<Level>,
     pub(crate) reserved: L,
     contention: Contention,
+    /// The callers in line. Here because receipts and leases only have this part of the bucket.
+    #[cfg(feature = "wait")]
+    pub(crate) queue: WaitQueue,
 }
 
 impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
@@ -125,6 +136,8 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
                 fell_from: AtomicWord::new(Level::ZERO),
                 reserved: L::none(),
                 contention: Contention::new(),
+                #[cfg(feature = "wait")]
+                queue: WaitQueue::new(),
             }),
             slots: TermSlots::new(terms),
             clock,
@@ -192,11 +205,13 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         loop {
             let terms = self.slots.named_by(seen);
             let now_nanos = self.clock.now_nanos();
-            let holding = Holding::of(seen, &terms, self.capacity(&terms), now_nanos);
+            let open = seen.with_gate(false);
+            let holding = Holding::of(open, &terms, self.capacity(&terms), now_nanos);
             seen = match self.still(seen) {
                 Ok(()) if may_heal && terms.is_impossible(holding.balance, now_nanos) => {
                     may_heal = false;
                     self.heal();
+                    self.poke();
                     // ORDERING: Acquire, as in `spend`.
                     // MODEL: `a_change_right_after_a_healing_is_seen_whole`.
                     self.line.word.load(Acquire)

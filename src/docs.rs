@@ -25,6 +25,7 @@ page!(scaling, "../docs/scaling.md");
 page!(verification, "../docs/verification.md");
 page!(windows, "../docs/windows.md");
 page!(changelog, "../CHANGELOG.md");
+page!(contributing, "../CONTRIBUTING.md");
 // Its lines are from programs that need more than this crate; a test of the programs compares
 // them.
 #[cfg(not(doctest))]

@@ -19,7 +19,7 @@ pub mod docs;
 mod keyed;
 mod limiter;
 #[cfg(feature = "alloc")]
-mod prefetch;
+mod prefetch_instruction;
 #[cfg(feature = "alloc")]
 mod sharded;
 mod sync;
@@ -103,6 +103,14 @@ pub use crate::time::calendar::weekday::Weekday;
 #[cfg(feature = "calendar")]
 pub use crate::time::calendar::{Calendar, CalendarUnit};
 pub use crate::time::clock::*;
+#[cfg(feature = "wait")]
+pub use crate::wait::acquire::Acquire;
+#[cfg(feature = "wait")]
+pub use crate::wait::error::AcquireError;
+#[cfg(feature = "wait")]
+pub use crate::wait::limits::{LineLimits, WhenLineFull};
+#[cfg(feature = "wait")]
+pub use crate::wait::reservation::Reservation;
 #[cfg(feature = "tokio")]
 pub use crate::wait::timer::tokio::TokioTimer;
 #[cfg(feature = "wait")]

@@ -24,19 +24,7 @@
 //! that is later, and windows are measured in these dates. If threads' clocks differ by `d`, a
 //! bound for a window `W` holds for `W - d` of true time.
 
-// # Adding a limiter
-//
-// A limiter is a file here with its type, its constructors and its public docs; `verbs!` (one-word
-// buckets) or `window_verbs!` (windows) writes its verbs. It needs besides:
-//
-// * a row in the table above, in the README and, for a window, in `docs/windows.md`;
-// * the command: `crates/cli/src/policy/{kind,words,schema}.rs` and `check/kind.rs`, and its slow
-//   reference in `crates/cli/tests/support/reference/`;
-// * tests: `tests/support/{setup,setups}.rs`, and for a window `tests/windows/setup.rs` and
-//   `tests/window_edges/subject.rs`; `tests/no_alloc.rs`; `tests/conformance/subject.rs`;
-// * models: `loom-tests/src/subject.rs`;
-// * benches: `benches/src/subject/ours.rs` or `our_windows.rs`, the roster in
-//   `benches/src/subject/roster.rs`, and the counts in `benches/src/costs.rs`.
+// CONTRIBUTING.md lists the files that a new limiter touches.
 
 #[cfg(feature = "alloc")]
 mod all;
@@ -62,6 +50,8 @@ pub(crate) mod sliding_window;
 pub(crate) mod sticky;
 mod token_bucket;
 mod verbs;
+#[cfg(feature = "wait")]
+mod wait;
 mod window_verbs;
 
 use crate::decision::denied::Denied;
@@ -88,6 +78,8 @@ pub use self::sliding_log::{SlidingLog, WeightedLog};
 #[cfg(feature = "alloc")]
 pub use self::sliding_window::{Compact, Padded, Placement, SlidingWindow};
 pub use self::token_bucket::TokenBucket;
+#[cfg(feature = "wait")]
+pub use self::wait::{Line, Reserve, Wait};
 
 /// The operations that every limiter supports, whatever its algorithm.
 ///

@@ -122,10 +122,40 @@ pub(crate) use core::sync::atomic::fence;
 #[cfg(sluicegate_loom)]
 pub(crate) use loom::sync::atomic::fence;
 
-#[cfg(all(feature = "keyed", sluicegate_loom))]
+#[cfg(all(any(feature = "keyed", feature = "wait"), sluicegate_loom))]
 use loom::sync as locks;
-#[cfg(all(feature = "keyed", not(sluicegate_loom)))]
+#[cfg(all(any(feature = "keyed", feature = "wait"), not(sluicegate_loom)))]
 use std::sync as locks;
+
+/// A lock held by one thread.
+///
+/// A panic does not poison it: its holder leaves the guarded value consistent at every point at
+/// which user code runs.
+#[cfg(feature = "wait")]
+pub(crate) struct Lock<T>(locks::Mutex<T>);
+
+#[cfg(feature = "wait")]
+pub(crate) type LockGuard<'a, T> = locks::MutexGuard<'a, T>;
+
+#[cfg(feature = "wait")]
+impl<T> Lock<T> {
+    pub(crate) fn new(value: T) -> Lock<T> {
+        Lock(locks::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> LockGuard<'_, T> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Returns `None` if it would have to wait.
+    pub(crate) fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(std::sync::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(std::sync::TryLockError::WouldBlock) => None,
+        }
+    }
+}
 
 /// A lock held by any number of readers or by one writer.
 ///

@@ -1,3 +1,69 @@
-//! Waiting: timers, and all that sleeps until permits are there.
+//! Waiting: one fair line before a limiter, for threads and tasks alike.
+//!
+//! Callers that are not granted permits at once stand in line, and the limiter's word says so by
+//! its **gate**, one bit. While the gate is closed no other caller's CAS succeeds: so nobody
+//! overtakes the line, whatever the clocks say. The first in line is charged when it is granted,
+//! and not before: so a caller that gives up, is refused, or is dropped has never taken anything.
+//!
+//! | | |
+//! |---|---|
+//! | [`waiters`] | the line itself: callers in the order of their arrival, no atomics |
+//! | [`line`] | the lock around it, and what happens under the lock: settle, stand, leave, close |
+//! | [`turn`] | what a line asks of the limiter behind it |
+//! | [`waiter`] | one caller's place in line, from its first request to its grant |
+//! | [`acquire`] | the future, and the waiting thread |
+//! | [`reservation`] | permits taken for a later instant, without a line |
+//! | [`limits`] | the bounds of a line |
+//! | [`error`] | the refusals |
+//! | [`timer`] | what wakes a task at its time |
+//!
+//! # Protocol
+//!
+//! ```text
+//! settle    under the lock, at a reading of the clock:
+//!             nobody in line        open the gate
+//!             the first is due      one CAS charges it as of its own turn, and leaves the gate
+//!                                   closed if others wait; again with the next one
+//!             the first is not due  close the gate
+//! stand     lock, read the clock, go to the end of the line, settle, arm a timer, unlock
+//! wake up   lock, read the clock, settle; granted, or refused, or arm the timer again
+//! leave     lock, unlink, settle
+//! try       finds the gate closed: settles for the others if the lock is free, then is denied
+//! change    (of the terms) keeps the gate; then locks, and settles under the new terms
+//! ```
+//!
+//! Every change of the line ends with a settling, and only a settling moves the gate. So, when the
+//! lock is free, **the gate is closed exactly if somebody stands in line**.
+//!
+//! The line notes `since`: the reading from which its first has been first. That one is charged as
+//! of its own turn, and not as of the moment at which somebody came to settle: the level then is
+//! `max(level, A(since) - capacity) + cost`, and a timer that is late loses nothing.
+//!
+//! # Why the bound holds
+//!
+//! **Theorem.** The bound of [`bucket`](crate::bucket) holds with waiting: in any span (s, t] of the
+//! clock, where a waiter's grant counts at the instant of its turn.
+//!
+//! *Proof.* Let a waiter's cost be `n`, and the level before its grant `Z`. It counts at the
+//! instant `i` at which `A(i) = max(base + n, A(since))`, where `base = max(Z, A(since) -
+//! capacity)`; that is no later than the settler's reading. Then `base >= A(i) - capacity`: if `A(i)
+//! = A(since)` by definition, and otherwise because `A(i) - capacity = base + n - capacity <=
+//! base`. And the level afterwards, `base + n`, is at most `A(i)`. These are the two facts that the
+//! proof for other callers uses of an admission at `i`. ∎
+//!
+//! **Theorem.** No caller that starts after another one stands in line is granted permits before it.
+//!
+//! *Proof.* From the CAS that closed the gate until the line is empty each value of the word has
+//! the gate closed. The CAS of another caller expects a word with the gate open, so it fails. A
+//! caller that starts to wait later stands further behind, and a settling only grants the first. No
+//! reading of a clock occurs in the argument. ∎
 
+pub(crate) mod acquire;
+pub(crate) mod error;
+pub(crate) mod limits;
+pub(crate) mod line;
+pub(crate) mod reservation;
 pub(crate) mod timer;
+pub(crate) mod turn;
+pub(crate) mod waiter;
+pub(crate) mod waiters;

@@ -1,5 +1,13 @@
 //! Windows: counters in one word, a ring of slots, and logs of grants.
 //!
+//! | file | |
+//! |---|---|
+//! | `intervals` | the start and the number of a fixed window, or of a slot |
+//! | `counter` | counters of one window, in one word |
+//! | `ring` | sliding windows of slots |
+//! | `log` | logs of grants |
+//! | `limit` | the limit of a window, which can be changed live |
+//!
 //! What each admits in a span `W` is proved where it is: [`counter`], [`ring`], [`log`]. Those spans
 //! are of the time by which permits are dated: the clock of the caller, or the latest date that
 //! others have left, if that is later. With one clock for all threads that is true time.
@@ -14,9 +22,9 @@
 //! Clocks a second apart or less heal nothing. ∎
 
 pub(crate) mod counter;
+mod intervals;
 pub(crate) mod limit;
 #[cfg(feature = "alloc")]
 pub(crate) mod log;
 #[cfg(feature = "alloc")]
 pub(crate) mod ring;
-mod ticks;

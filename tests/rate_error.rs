@@ -137,11 +137,11 @@ fn polling_at_awkward_periods_loses_nothing() {
                 let plan = Plan::of_quota(quota);
                 let clock = ManualClock::new();
                 let bucket = TokenBucket::with_clock(quota, &clock);
-                // Idle years, in two halves: the word reaches no further.
+                // Idle years, in four parts: the word reaches no further.
                 bucket.drain();
-                for half in 1..=2 {
-                    clock.set_nanos(start_nanos / 2 * half);
-                    let earned = plan.accrued(&BigInt::from(start_nanos / 2)) / &plan.token;
+                for quarter in 1..=4 {
+                    clock.set_nanos(start_nanos / 4 * quarter);
+                    let earned = plan.accrued(&BigInt::from(start_nanos / 4)) / &plan.token;
                     assert_eq!(bucket.drain().permits(), whole(&earned).min(quota.burst()));
                 }
                 let start_nanos = clock.now_nanos();

@@ -75,7 +75,7 @@ impl Holding {
             Carry::Keep => scaled(balance, new.token, old.token),
             Carry::Scale => scaled(balance, new.capacity, old.capacity),
         };
-        let part = scaled(i128::from(old.part_of_step(self.phase_nanos)), new.token, old.token);
+        let part = scaled(old.part_of_step(self.phase_nanos), new.token, old.token);
         let (balance, phase_nanos) = match new.accrual {
             // A smooth refill would have earned that part by now.
             Accrual::Linear(_) => (balance + part, 0),
@@ -99,7 +99,7 @@ impl Holding {
             Accrual::Linear(_) => (balance + part, away * terms.gain() / period, 0),
             Accrual::Stepped(stepped) => {
                 let phase_nanos = snapshot.phase_nanos.min(stepped.period_nanos - 1);
-                let is_alike = i128::from(terms.part_of_step(phase_nanos)) == part;
+                let is_alike = terms.part_of_step(phase_nanos) == part;
                 let phase_nanos = if is_alike { phase_nanos } else { terms.time_for(part) };
                 let time = away + u128::from(phase_nanos);
                 (balance, time / period * u128::from(stepped.gain), (time % period) as u64)
@@ -116,13 +116,13 @@ impl Holding {
             balance: self.balance / UNIT as i64,
             token: terms.token / UNIT,
             phase_nanos: self.phase_nanos,
-            part: terms.part_of_step(self.phase_nanos) / UNIT,
+            part: terms.units_of_step(self.phase_nanos),
         }
     }
 
     /// Clamps `balance` to at most the terms' capacity and at least `deepest`.
     fn within(balance: i128, phase_nanos: u64, deepest: i64, terms: &Terms) -> Holding {
-        // Round to whole units: the lowest bit belongs to the slot.
+        // Round to whole units: the lowest bits are not the units'.
         let balance = balance & !(i128::from(UNIT) - 1);
         let balance = balance.clamp(i128::from(deepest), i128::from(terms.capacity)) as i64;
         Holding { balance, phase_nanos }
@@ -178,14 +178,18 @@ impl Terms {
         u128::from(self.rate.permits()) * u128::from(self.token / UNIT)
     }
 
-    /// Half-units that a part of a step is worth, `phase_nanos` into it.
-    fn part_of_step(&self, phase_nanos: u64) -> u64 {
-        let part = self.gain() * u128::from(phase_nanos) / u128::from(self.rate.period_nanos());
-        // Below `gain`, which is below 2^64, so only the doubling can overflow.
-        u64::try_from(part * u128::from(UNIT)).unwrap_or(u64::MAX)
+    /// Units that a part of a step is worth, `phase_nanos` into it: fewer than a period earns.
+    fn units_of_step(&self, phase_nanos: u64) -> u64 {
+        // Below 2^63: a hundred years at 2^31 units a second.
+        (self.gain() * u128::from(phase_nanos) / u128::from(self.rate.period_nanos())) as u64
     }
 
-    /// Time into a step at which `part` half-units are earned, short of its end.
+    /// The same in quarter-units.
+    fn part_of_step(&self, phase_nanos: u64) -> i128 {
+        i128::from(self.units_of_step(phase_nanos)) * i128::from(UNIT)
+    }
+
+    /// Time into a step at which `part` quarter-units are earned, short of its end.
     fn time_for(&self, part: i128) -> u64 {
         let period_nanos = self.rate.period_nanos();
         let units = u128::try_from(part).unwrap_or(0) / u128::from(UNIT);

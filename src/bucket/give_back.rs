@@ -40,9 +40,9 @@ impl<L: ReservedCapacity> LeasedWord for ContendedLine<L> {
 
 impl<L> ContendedLine<L> {
     /// Lowers the word, if it still is what was `written`, to a level from before that, or between.
-    /// Returns whether it did.
-    fn fall(&self, written: Level, next: Level) -> bool {
-        self.note_fall(written);
+    /// Returns whether it did. A gate that was closed since stays closed.
+    pub(super) fn fall(&self, written: Level, next: Level) -> bool {
+        self.note_fall(written.with_gate(true));
         // ORDERING: Release, so that a change that comes after this sees what was noted; pairs with
         // the load of the word in `change_locked`. No data is read through the word, so not Acquire:
         // a load that acquires an earlier value that was put back still synchronizes with the CAS
@@ -50,7 +50,23 @@ impl<L> ContendedLine<L> {
         // MODEL: `a_lease_given_back_was_for_what_was_used`, `a_grant_given_back_was_never_there`,
         // `no_word_comes_back_after_two_changes`,
         // `a_word_that_falls_beside_two_changes_does_not_come_back`.
-        self.word.compare_exchange(written, next, Release, Relaxed).is_ok()
+        let found = match self.word.compare_exchange(written, next, Release, Relaxed) {
+            Ok(_) => return true,
+            Err(found) => found,
+        };
+        let gated = written.with_gate(true);
+        if found != gated {
+            return false;
+        }
+        // ORDERING: Release, as above.
+        // MODEL: `a_grant_given_back_while_others_wait_is_theirs`.
+        let has_fallen =
+            self.word.compare_exchange(gated, next.with_gate(true), Release, Relaxed).is_ok();
+        #[cfg(feature = "wait")]
+        if has_fallen {
+            self.queue.wake_first();
+        }
+        has_fallen
     }
 
     /// Notes that the word may be about to fall from `level`.

@@ -2,6 +2,11 @@
 //! a bucket gets over a clock that was set back by more than clocks may differ.
 //!
 //! [`Terms::is_impossible`](super::terms::Terms) is the test for it.
+//!
+//! The other kinds heal in `heal` of `window/counter.rs`, `window/ring.rs` and
+//! `window/log/entry_ring.rs`; a `Sharded` does as its root, which is a bucket. Keys of a
+//! `Keyed` heal in `keyed/exact/store/heal.rs`. Those of a `KeyTable` heal in `catch_up` of
+//! `keyed/table/lines.rs`, all at once, and one by one where that file's `count_healed` is called.
 
 use crate::sync::Ordering::Relaxed;
 use crate::time::clock::Clock;

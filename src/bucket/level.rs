@@ -1,22 +1,22 @@
 //! The level's word and its arithmetic. No atomics here.
 //!
 //! ```text
-//!  bit 63                                      1      0
-//!     +----------------------------------------+------+
-//!     |            UNITS spent (63 bits)       | SLOT |
-//!     +----------------------------------------+------+
+//!  bit 63                               2      1      0
+//!     +---------------------------------+------+------+
+//!     |      UNITS spent (62 bits)      | GATE | SLOT |
+//!     +---------------------------------+------+------+
 //! ```
 //!
-//! Amounts are counted in half-units, in the whole word, modulo 2^64: a unit is 2. Accrued counts
-//! start from a base that carries the slot's bit, so the bit cancels in any difference of the two,
-//! and no mask is needed.
+//! Amounts are counted in quarter-units, in the whole word, modulo 2^64: a unit is 4. Accrued
+//! counts start from a base that carries the slot's bit, so that bit cancels in any difference of
+//! the two. The gate's bit does not: the arithmetic is for an open level.
 //!
 //! | from  | `spend(cost)`                            | `successor(fell_from)`                  |
 //! |-------|------------------------------------------|-----------------------------------------|
-//! | level | max(level, accrued - capacity) + cost    | above both levels, names the other slot |
+//! | level | max(level, accrued - capacity) + cost    | above both levels, names the other slot, the gate as it was |
 //!
-//! The word only grows, except when a grant is given back. (It wraps modulo 2^64, after 136 years at
-//! the highest rate: only a call that was suspended for that long can meet a value again.)
+//! The units only grow, except when a grant is given back. (The word wraps modulo 2^64, after 68
+//! years at the highest rate: only a call that was suspended for that long can meet a value again.)
 
 use core::fmt;
 
@@ -27,14 +27,17 @@ use crate::sync::Word;
 /// The slot that holds the terms of the level.
 const SLOT: Field = Field::low(1);
 
-/// Units spent, modulo 2^63.
-const UNITS: Field = SLOT.then(63);
+/// 1 while callers wait in line: only the first of them may spend.
+const GATE: Field = SLOT.then(1);
+
+/// Units spent, modulo 2^62.
+const UNITS: Field = GATE.then(62);
 
 const _: () = assert!(UNITS.end() == u64::BITS, "the fields fill the word");
 
-/// Half-units in one unit.
+/// Quarter-units in one unit.
 pub(super) const UNIT: u64 = 1 << UNITS_SHIFT;
-const UNITS_SHIFT: u32 = u64::BITS - 63;
+const UNITS_SHIFT: u32 = u64::BITS - 62;
 
 macro_rules! level {
     ($(#[$doc:meta])* $Level:ident, $word:ident, $signed:ident) => {
@@ -43,7 +46,7 @@ macro_rules! level {
         pub(crate) struct $Level($word);
 
         impl $Level {
-            /// Returns the balance that may be spent, in half-units; negative for a debt.
+            /// Returns the balance that may be spent, in quarter-units; negative for a debt.
             ///
             /// Never above `capacity`: units that stay unspent for longer than it takes to fill the
             /// bucket are lost.
@@ -80,11 +83,27 @@ impl Level {
     pub(crate) const ZERO: Level = Level(0);
 
     /// Returns the next value of the word, which names the other slot and is above `fell_from`, the
-    /// highest level from which the word fell.
+    /// highest level from which the word fell. The gate stays as it is.
     pub(super) const fn successor(self, fell_from: Level) -> Level {
         let behind = if fell_from.is_ahead_of(self) { fell_from.0.wrapping_sub(self.0) } else { 0 };
-        // An odd step, because the lowest bit is the slot.
-        Level(self.0.wrapping_add((behind + 1) | 1))
+        // The least step above `behind` that is one more than a multiple of a unit, or one less: it
+        // flips the slot, and carries nothing into the gate.
+        let short = if self.slot() == 0 { UNIT - 2 } else { 0 };
+        let step = ((behind + 1 + short) | (UNIT - 1)) - short;
+        Level(self.0.wrapping_add(step))
+    }
+
+    /// Returns whether callers wait in line for this word.
+    #[inline]
+    pub(super) const fn is_gated(self) -> bool {
+        GATE.get(self.0) != 0
+    }
+
+    /// Returns the same level with the gate closed or open.
+    #[inline]
+    pub(super) const fn with_gate(self, is_closed: bool) -> Level {
+        let open = self.0 & !GATE.put(1);
+        Level(if is_closed { open | GATE.put(1) } else { open })
     }
 
     /// Returns whether this level is above `other`, by the nearer way round.
@@ -99,7 +118,7 @@ impl Level {
 
     /// Returns the accrued count at which this level leaves `balance`.
     pub(super) const fn accrued_at(self, balance: i64) -> u64 {
-        self.0.wrapping_add(balance as u64)
+        self.with_gate(false).0.wrapping_add(balance as u64)
     }
 
     /// Returns the level that leaves `balance` of the count `accrued`.
@@ -112,6 +131,17 @@ impl Level {
     #[inline]
     pub(super) const fn slot(self) -> usize {
         SLOT.get(self.0) as usize
+    }
+
+    /// Returns the same if the gate is open. One comparison tells that it is, and that the slot is
+    /// the first.
+    #[inline]
+    pub(super) const fn slot_if_open(self) -> Option<usize> {
+        match self.0 & (UNIT - 1) {
+            0 => Some(0),
+            1 => Some(1),
+            _ => None,
+        }
     }
 }
 
@@ -131,6 +161,7 @@ impl fmt::Debug for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Level")
             .field("units", &UNITS.get(self.0))
+            .field("gated", &self.is_gated())
             .field("slot", &self.slot())
             .finish()
     }
@@ -178,16 +209,18 @@ mod tests {
 
     #[test]
     fn a_successor_is_the_other_slot_and_keeps_the_balance_it_is_given() {
-        for bits in [0, 1, 41, u64::MAX] {
+        for bits in [0, 1, 2, 3, 41, u64::MAX - 1, u64::MAX] {
             let level = Level(bits);
-            for fell_from in [-(1_i64 << 62), -1_000, -1, 0, 1, 2, 999, 1_000, 1 << 62] {
+            for fell_from in [-(1_i64 << 62), -1_000, -1, 0, 1, 2, 3, 4, 5, 999, 1_000, 1 << 62] {
                 let fell_from = Level(bits.wrapping_add(fell_from as u64));
                 let next = level.successor(fell_from);
                 assert_ne!(level.slot(), next.slot());
                 assert!(next.is_ahead_of(level) && next.is_ahead_of(fell_from));
-                assert!(!fell_from.is_ahead_of(level) || next.0.wrapping_sub(fell_from.0) <= 2);
-                for balance in [-8, 0, 2, 1_000] {
-                    assert_eq!(next.balance(next.accrued_at(balance), 1_000), balance);
+                assert_eq!(next.is_gated(), level.is_gated());
+                assert!(!fell_from.is_ahead_of(level) || next.0.wrapping_sub(fell_from.0) <= UNIT);
+                for balance in [-8, 0, 4, 1_000] {
+                    let open = next.with_gate(false);
+                    assert_eq!(open.balance(next.accrued_at(balance), 1_000), balance);
                 }
             }
         }
@@ -198,8 +231,20 @@ mod tests {
         for bits in [0, 1, 41, u64::MAX] {
             assert_eq!(Level::from_bits(bits).to_bits(), bits);
         }
-        assert_eq!(std::format!("{:?}", Level(41)), "Level { units: 20, slot: 1 }");
-        assert_eq!(UNIT, 2);
+        assert_eq!(std::format!("{:?}", Level(41)), "Level { units: 10, gated: false, slot: 1 }");
+        assert_eq!(UNIT, 4);
+    }
+
+    #[test]
+    fn a_gate_changes_neither_the_units_nor_the_slot() {
+        for bits in [0, 1, 40, 41, u64::MAX - 2] {
+            let level = Level(bits);
+            let gated = level.with_gate(true);
+            assert!(gated.is_gated() && !level.is_gated());
+            assert_eq!((gated.with_gate(true), gated.with_gate(false)), (gated, level));
+            assert_eq!((gated.slot(), gated.accrued_at(8)), (level.slot(), level.accrued_at(8)));
+            assert_eq!((gated.slot_if_open(), level.slot_if_open()), (None, Some(level.slot())));
+        }
     }
 
     #[test]

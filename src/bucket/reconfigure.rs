@@ -29,8 +29,10 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     /// Puts the terms and the holding that `next` makes from the present ones in force, at one
     /// instant.
     pub(super) fn change(&self, next: impl Fn(&Terms, Holding) -> (Terms, Holding)) {
-        let _changing = self.wait_for_turn();
+        let changing = self.wait_for_turn();
         self.change_locked(|terms, holding, _| Some(next(terms, holding)));
+        drop(changing);
+        self.poke();
     }
 
     pub(crate) fn wait_for_turn(&self) -> Changing<'_> {
@@ -59,7 +61,8 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             // between would look like a debt, and clamping that debt would forgive it.
             let now_nanos = self.clock.now_nanos();
             let old = self.slots.named_by(seen);
-            let holding = Holding::of(seen, &old, self.capacity(&old), now_nanos);
+            let open = seen.with_gate(false);
+            let holding = Holding::of(open, &old, self.capacity(&old), now_nanos);
             let Some((terms, holding)) = next(&old, holding, now_nanos) else { return false };
             // ORDERING: Relaxed. The word was loaded with Acquire after the previous change, and all
             // that changes it are read-modify-writes: so this sees what was noted before any fall

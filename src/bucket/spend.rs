@@ -23,12 +23,13 @@ pub(crate) type Charge = Result<Spend, Refusal>;
 pub(crate) enum Spend {
     /// Grants no permits and leaves everything unchanged.
     Nothing,
-    /// Spends `cost` half-units, which is more than 0, and grants `permits`.
-    Some { permits: u64, cost: i64 },
+    /// Spends `cost` quarter-units, which is more than 0, and grants `permits`. If `is_forced`, then
+    /// also while others wait in line.
+    Some { permits: u64, cost: i64, is_forced: bool },
 }
 
 pub(crate) enum Refusal {
-    /// Refused until there are `wanted` half-units.
+    /// Refused until there are `wanted` quarter-units.
     Wait { wanted: i64 },
     /// Refused for ever: more than `limit` permits are never granted.
     TooLarge { limit: u64 },
@@ -38,6 +39,11 @@ pub(crate) enum Refusal {
 enum Attempt {
     Spent(Spent),
     NotSpent(NotSpent),
+    /// Not granted, because others wait in line; for the caller alone, there would have to be
+    /// `wanted`.
+    Behind {
+        wanted: i64,
+    },
     /// An answer from an impossible level, or at an impossible time.
     Impossible(Result<Spent, NotSpent>),
     /// No answer; the next attempt starts from the word found.
@@ -51,8 +57,8 @@ enum Attempt {
 /// A grant, and the word before and after it.
 pub(crate) struct Spent {
     pub(super) grant: Grant,
-    seen: Level,
-    written: Level,
+    pub(super) seen: Level,
+    pub(super) written: Level,
 }
 
 /// A refusal, and the limiter's state at that moment.
@@ -142,6 +148,9 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             Attempt::Spent(granted) => Ok(granted),
             Attempt::NotSpent(refused) => Err(refused.into()),
             Attempt::Impossible(answer) => answer.map_err(Denied::from),
+            Attempt::Behind { .. } => {
+                self.spend_from::<SPEND>((seen, false), now_nanos, 0, charge).map_err(Denied::from)
+            }
             Attempt::Missed { found, has_lost } => {
                 let missed = (found, has_lost);
                 self.spend_from::<SPEND>(missed, now_nanos, 0, charge).map_err(Denied::from)
@@ -171,12 +180,17 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
                 Attempt::NotSpent(refused) => return Err(refused),
                 Attempt::Impossible(_) if may_heal && self.heal() => {
                     may_heal = false;
+                    self.poke();
                     now_nanos = self.clock.now_nanos();
                     // ORDERING: Acquire, as in `spend`.
                     // MODEL: `a_change_right_after_a_healing_is_seen_whole`.
                     seen = self.line.word.load(Acquire);
                 }
                 Attempt::Impossible(answer) => return answer,
+                Attempt::Behind { wanted } => match self.ask_at_the_gate(wanted) {
+                    Ok((found, now)) => (seen, now_nanos) = (found, now),
+                    Err(refused) => return Err(refused),
+                },
                 // Decide again from the word that the winner left; the clock is not read again.
                 Attempt::Missed { found, has_lost } => {
                     seen = found;
@@ -212,16 +226,29 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         contender: Option<&mut Contender<'_>>,
     ) -> Attempt {
         let is_first = contender.is_none();
-        let terms = self.slots.named_by(seen);
+        let terms = match self.slots.named_by_open(seen) {
+            Some(terms) => terms,
+            None if is_first => return Attempt::Missed { found: seen, has_lost: false },
+            None => self.slots.named_by(seen),
+        };
         let accrued = match terms.accrued_simply(now_nanos) {
             Some(accrued) => accrued,
             None if is_first => return Attempt::Missed { found: seen, has_lost: false },
             None => terms.accrued(now_nanos),
         };
         let capacity = self.line.reserved.left_of(&terms, own);
-        let balance = seen.balance(accrued, capacity);
-        let charged = charge(&terms, balance);
-        if let Ok(Spend::Some { permits, cost }) = charged
+        let open = if is_first { seen } else { seen.with_gate(false) };
+        let balance = open.balance(accrued, capacity);
+        let mut charged = charge(&terms, balance);
+        let is_gated = !is_first && seen.is_gated();
+        if is_gated && !matches!(charged, Ok(Spend::Some { is_forced: true, .. })) {
+            // What there is belongs to those in line.
+            charged = charge(&terms, balance.min(0));
+            if let Err(Refusal::Wait { wanted }) = charged {
+                return Attempt::Behind { wanted };
+            }
+        }
+        if let Ok(Spend::Some { permits, cost, .. }) = charged
             && SPEND
         {
             let others_first = match contender {
@@ -232,7 +259,8 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
                 let found = if is_first { seen } else { self.look_again() };
                 return Attempt::Missed { found, has_lost: false };
             }
-            let next = seen.spend(cost, accrued, capacity);
+            let next = open.spend(cost, accrued, capacity);
+            let next = if is_gated { next.with_gate(true) } else { next };
             // ORDERING: AcqRel on success. Acquire and Release, so that the actions of one admitted
             // caller before its request are visible to the next one; and Release for the argument
             // in `TermSlots::named_by`. The bound itself needs neither: the word's CASes have one
@@ -257,7 +285,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         }
         let (permits, cost) = match charged {
             Ok(Spend::Nothing) | Err(_) => (0, 0),
-            Ok(Spend::Some { permits, cost }) => (permits, cost),
+            Ok(Spend::Some { permits, cost, .. }) => (permits, cost),
         };
         let forecast = terms.forecast(balance - cost, now_nanos);
         let answer = match charged {
@@ -288,7 +316,7 @@ pub(crate) fn all_of(permits: u64, terms: &Terms, balance: i64) -> Charge {
         return Ok(Spend::Nothing);
     }
     match terms.cost(permits) {
-        Some(cost) if cost <= balance => Ok(Spend::Some { permits, cost }),
+        Some(cost) if cost <= balance => Ok(Spend::Some { permits, cost, is_forced: false }),
         Some(wanted) if wanted <= terms.capacity as i64 => Err(Refusal::Wait { wanted }),
         _ => Err(Refusal::TooLarge { limit: terms.capacity / terms.token }),
     }
@@ -306,7 +334,9 @@ pub(crate) fn into_debt(permits: u64, terms: &Terms, balance: i64) -> Charge {
     let most = (terms.capacity as i64).saturating_sub(deepest);
     match terms.cost(permits) {
         Some(0) => Ok(Spend::Nothing),
-        Some(cost) if balance.saturating_sub(cost) >= deepest => Ok(Spend::Some { permits, cost }),
+        Some(cost) if balance.saturating_sub(cost) >= deepest => {
+            Ok(Spend::Some { permits, cost, is_forced: true })
+        }
         Some(cost) if cost <= most => Err(Refusal::Wait { wanted: deepest.saturating_add(cost) }),
         _ => Err(Refusal::TooLarge { limit: most as u64 / terms.token }),
     }
@@ -316,7 +346,7 @@ pub(crate) fn into_debt(permits: u64, terms: &Terms, balance: i64) -> Charge {
 pub(crate) fn all_there_is(terms: &Terms, balance: i64) -> Spend {
     match balance {
         ..=0 => Spend::Nothing,
-        cost => Spend::Some { permits: terms.permits_in(balance), cost },
+        cost => Spend::Some { permits: terms.permits_in(balance), cost, is_forced: false },
     }
 }
 

@@ -32,8 +32,19 @@ impl TermSlots {
     /// load after an Acquire fence.
     #[inline]
     pub(crate) fn named_by(&self, level: Level) -> Terms {
+        self.read(level.slot())
+    }
+
+    /// Returns the same if the level's gate is open.
+    #[inline]
+    pub(super) fn named_by_open(&self, level: Level) -> Option<Terms> {
+        level.slot_if_open().map(|slot| self.read(slot))
+    }
+
+    #[inline]
+    fn read(&self, slot: usize) -> Terms {
         // A branch that is predicted, so that the terms are loaded before the level arrives.
-        let slot = if guess(level.slot() == 0) { &self.0[0] } else { &self.0[1] };
+        let slot = if guess(slot == 0) { &self.0[0] } else { &self.0[1] };
         // ORDERING: Relaxed. The values must be neither too old nor too new.
         // - Not too old: the caller loaded `level` with Acquire, from the CAS of
         //   `BucketCore::change` that put its slot in force, or from a later one. That CAS is a

@@ -12,7 +12,7 @@
 //!   together at or below 2^60 units. A unit is then worth about half a nanosecond. `A(t)` is the
 //!   exact count rounded down, once from the origin, so the error always stays below one unit.
 //!
-//! All amounts here are in half-units (see [`Level`](super::level::Level)), except `gain`, which is
+//! All amounts here are in quarter-units (see [`Level`](super::level::Level)), except `gain`, which is
 //! in units.
 
 use core::time::Duration;
@@ -31,7 +31,7 @@ use crate::time::units::{MAX_PERIOD_NANOS, NANOS_PER_SECOND, SKEW_NANOS};
 use super::accrual::Accrual;
 use super::level::UNIT;
 
-/// The maximum of burst and debt together, in units. It leaves two bits of the half-circle for
+/// The maximum of burst and debt together, in units. It leaves one bit of the half-circle for
 /// differences between threads' clocks.
 const BUDGET: u64 = 1 << 60;
 

@@ -7,7 +7,7 @@ use super::error::ConfigError;
 use super::quota::Quota;
 use super::rate::Rate;
 use super::refill::Refill;
-use super::text::nanos_per;
+use super::text::unit::nanos_per;
 
 /// Makes a [`Rate`] literal, checked at compile time, by `cargo check` too.
 ///

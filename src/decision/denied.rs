@@ -204,7 +204,7 @@ impl fmt::Display for Denied {
 impl core::error::Error for Denied {}
 
 /// Rounds a wait up to three digits, as many as a person reads.
-fn shown(wait: Duration) -> Duration {
+pub(crate) fn shown(wait: Duration) -> Duration {
     let nanos = wait.as_nanos();
     let mut step = 1;
     while nanos / step >= 1_000 {

@@ -114,7 +114,7 @@ impl<'a> Lease<'a> {
     /// The largest number of permits that one lease holds.
     pub const MAX: u64 = (1 << 31) - 1;
 
-    /// Creates a lease from a word at `token` half-units per permit. `written` is what the grant
+    /// Creates a lease from a word at `token` quarter-units per permit. `written` is what the grant
     /// wrote, if it wrote.
     pub(crate) fn of_word(
         grant: Grant,

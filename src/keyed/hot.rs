@@ -10,6 +10,7 @@
 //! | `seat_word` | the word of a seat |
 //! | `seat` | a key, and the permits that were prepaid for it |
 //! | `seat_block` | the seats of a thread |
+//! | `vote` | which key is hot, and gets a seat |
 //! | [`prepay`](super::prepay) | the stores, how much is prepaid and for how long it is good |
 //! | `acquire` | the slow path: calls that find too few permits in their seat |
 //! | `constructors`, `verbs` | the public operations |
@@ -59,6 +60,7 @@ mod acquire;
 mod seat;
 mod seat_block;
 mod seat_word;
+mod vote;
 
 use alloc::boxed::Box;
 use core::fmt;

@@ -19,9 +19,15 @@ use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;
 use crate::time::units::MAX_PERIOD_NANOS;
+#[cfg(feature = "wait")]
+use crate::wait::error::AcquireError;
+#[cfg(feature = "wait")]
+use crate::wait::reservation::Reservation;
 
 use super::Limiter;
 use super::verbs::verbs;
+#[cfg(feature = "wait")]
+use super::wait::{Line, Reserve, Wait};
 
 /// Lets one cell pass per emission interval, and each up to a tolerance early.
 ///
@@ -136,6 +142,25 @@ verbs!(
     show_cells,
     "Gcra::with_clock(std::time::Duration::from_millis(500), std::time::Duration::from_millis(500), &clock)?"
 );
+
+#[cfg(feature = "wait")]
+impl<C: Clock + Send + Sync> Wait for Gcra<C> {
+    fn line(&self) -> Line<'_> {
+        Line::of(&self.core)
+    }
+}
+
+#[cfg(feature = "wait")]
+impl<C: Clock + Send + Sync> Reserve for Gcra<C> {
+    fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Reservation<'_>, AcquireError> {
+        let booked = self.core.reserve_within(permits, longest)?;
+        Ok(Reservation::new(&self.core, permits, booked))
+    }
+}
 
 impl<C: Clock> Gcra<C> {
     /// Enforces `interval` and `tolerance` from now on; `carry` decides what happens to

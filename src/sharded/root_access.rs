@@ -17,7 +17,7 @@ pub(crate) struct Reading {
     pub(crate) now_nanos: u64,
     terms: Terms,
     balance: i64,
-    /// Most half-units that the word could hold.
+    /// Most quarter-units that the word could hold.
     capacity: u64,
 }
 

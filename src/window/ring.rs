@@ -81,8 +81,8 @@ use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicWord, fence};
 use crate::time::clock::Clock;
 
+use super::intervals::{Intervals, Moment};
 use super::limit::{Limit, check_max};
-use super::ticks::{Moment, Ticks};
 
 use self::plan::Plan;
 use self::slots::WindowSlots;
@@ -102,7 +102,7 @@ pub(crate) struct Ring<L, W, C> {
 
 /// Everything but the hot word: fields that are read often and seldom written.
 struct Core<W, C> {
-    ticks: Ticks,
+    ticks: Intervals,
     layout: Layout,
     windows: W,
     clock: C,
@@ -190,7 +190,7 @@ impl<L: HotLine, W: Windows, C: Clock> Ring<L, W, C> {
 
     fn laid_out(
         plans: &[Plan],
-        ticks: Ticks,
+        ticks: Intervals,
         layout: Layout,
         clock: C,
     ) -> Result<Ring<L, W, C>, ConfigError> {

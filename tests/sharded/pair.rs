@@ -106,7 +106,7 @@ impl<'l, 'c> Pair<'l, 'c> {
             until_nanos: now_nanos,
             lag_nanos: 0,
             // However long the root's word has not been written: in reach of it.
-            end_nanos: now_nanos.saturating_add(LIFE_NANOS / 2),
+            end_nanos: now_nanos.saturating_add(LIFE_NANOS / 4),
             is_blurred: false,
             overhang: BigInt::zero(),
             going: BigInt::zero(),

@@ -36,16 +36,16 @@ impl Mirror {
                     (new.capacity.clone(), if same_steps { phase_nanos } else { 0 });
                 return self.begin(now_nanos, new, &full, phase);
             }
-            Carry::Keep => halves(&balance, &new.token, &old.token),
-            Carry::Scale => halves(&balance, &new.capacity, &old.capacity),
+            Carry::Keep => quarters(&balance, &new.token, &old.token),
+            Carry::Scale => quarters(&balance, &new.capacity, &old.capacity),
         };
-        let part = halves(&old.part(phase_nanos), &new.token, &old.token);
+        let part = quarters(&old.part(phase_nanos), &new.token, &old.token);
         let (held, phase_nanos) = match new.refill {
             Refill::Smooth => (held + part, 0),
             Refill::Interval if same_steps => (held, phase_nanos),
             Refill::Interval => (held, new.phase_worth(&part)),
         };
-        let held = held.div_floor(&BigInt::from(2)).clamp(new.floor(), new.capacity.clone());
+        let held = held.div_floor(&BigInt::from(4)).clamp(new.floor(), new.capacity.clone());
         self.begin(now_nanos, new, &held, phase_nanos);
     }
 
@@ -64,18 +64,18 @@ impl Mirror {
         let plan = self.plan.clone();
         let away = BigInt::from(nanos(away));
         let from = BigInt::from(held.token);
-        let balance = halves(&held.balance.into(), &plan.token, &from);
-        let part = halves(&held.part.into(), &plan.token, &from);
+        let balance = quarters(&held.balance.into(), &plan.token, &from);
+        let part = quarters(&held.part.into(), &plan.token, &from);
         let (balance, time) = match plan.refill {
             Refill::Smooth => (balance + part, away),
             Refill::Interval => {
                 // The very phase if it is worth the part, and else what is.
                 let phase_nanos = held.phase_nanos.min(plan.period_nanos - 1);
-                let is_alike = plan.part(phase_nanos) * 2 == part;
+                let is_alike = plan.part(phase_nanos) * 4 == part;
                 (balance, away + if is_alike { phase_nanos } else { plan.phase_worth(&part) })
             }
         };
-        let balance = balance.div_floor(&BigInt::from(2)) + plan.accrued(&time);
+        let balance = balance.div_floor(&BigInt::from(4)) + plan.accrued(&time);
         let balance = balance.clamp(plan.deepest(), plan.capacity.clone());
         let phase_nanos = match plan.refill {
             Refill::Smooth => 0,
@@ -103,7 +103,7 @@ impl Mirror {
     }
 }
 
-/// Units of one kind as half-units of another, rounded down.
-fn halves(units: &BigInt, to: &BigInt, from: &BigInt) -> BigInt {
-    (units * 2_u64 * to).div_floor(from)
+/// Units of one kind as quarter-units of another, rounded down.
+fn quarters(units: &BigInt, to: &BigInt, from: &BigInt) -> BigInt {
+    (units * 4_u64 * to).div_floor(from)
 }

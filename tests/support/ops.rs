@@ -254,7 +254,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Moves the clock on, but not past a hundred years, nor out of the word's
-    /// reach: at the highest rate, that is 68 years without an admission.
+    /// reach: at the highest rate, that is 34 years without an admission.
     fn go(&self, nanos: u128) {
         let now_nanos = self.clock.now_nanos();
         let end_nanos = self.end_nanos.min(*self.mirror.reach_nanos().end());

@@ -83,9 +83,9 @@ impl Plan {
         self.worth() * phase_nanos / self.period_nanos
     }
 
-    /// Returns the time into a step that so many half-units are worth, short of its end.
-    pub(crate) fn phase_worth(&self, halves: &BigInt) -> u64 {
-        let time: BigInt = halves / 2_u64 * self.period_nanos / self.worth();
+    /// Returns the time into a step that so many quarter-units are worth, short of its end.
+    pub(crate) fn phase_worth(&self, quarters: &BigInt) -> u64 {
+        let time: BigInt = quarters / 4_u64 * self.period_nanos / self.worth();
         whole(&time.min(BigInt::from(self.period_nanos - 1)))
     }
 

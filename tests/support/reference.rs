@@ -3,7 +3,7 @@
 //!
 //! `A(t)` is the exact product of rate and time since the origin, rounded down
 //! once. The balance is `min(A - spent, capacity)`. Nothing here shares a line
-//! with the engine: no half-units, no reciprocals, no wrapping.
+//! with the engine: no quarter-units, no reciprocals, no wrapping.
 
 #![allow(dead_code, reason = "every test binary uses its own part of the support")]
 
@@ -154,15 +154,15 @@ impl Mirror {
     }
 
     /// The times at which the word can tell ahead from behind, if nothing more is
-    /// taken: 2^62 units either way, and up to 2^62 ns from the origin.
+    /// taken: 2^61 units either way, and up to 2^62 ns from the origin.
     pub(crate) fn reach_nanos(&self) -> RangeInclusive<u64> {
-        let half = BigInt::from(1_u64 << 62);
+        let half = BigInt::from(1_u64 << 61);
         let earliest = match &self.spent - &half {
             // Before the origin is as the origin.
             units if units.is_negative() => 0,
             units => self.when(self.plan.time_of(&(units + 1))),
         };
-        let latest = self.plan.time_of(&(&self.spent + &half)).min(half);
+        let latest = self.plan.time_of(&(&self.spent + &half)).min(half * 2_u64);
         earliest..=self.when(latest - 1)
     }
 

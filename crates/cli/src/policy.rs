@@ -1,14 +1,13 @@
 //! Policies: named limiters, the fields of their keys, and the lines that they judge.
 
 mod check;
+mod error_snippet;
 mod kind;
-mod problem;
 mod schema;
 mod store;
-mod words;
 
+pub use self::error_snippet::PolicyError;
 pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
-pub use self::problem::PolicyError;
 pub use self::store::{Exact, Room, Size, Store, Table, exact};
 use crate::log::{Field, Line};
 

@@ -7,9 +7,9 @@ use crate::config::quota::Quota;
 use crate::config::rate::Rate;
 use crate::config::refill::Refill;
 
-use super::nanos_per;
 use super::number::{Decimal, NotDecimal, whole};
 use super::parse_error::ParseError;
+use super::unit::nanos_per;
 
 /// Reads a rate in the syntax of its literal; the permits may also have a decimal point, and are
 /// not rounded: `33.333 / second` is `33333 / 1000 seconds`.

@@ -177,7 +177,11 @@ impl<C: Clock, T> Buckets<C, T> {
         let common = Self::common(terms, state.tier);
         let charge = |terms: &Terms, balance| {
             let charged = want.charge(balance, terms.capacity as i64, terms.token as i64);
-            Ok(charged.map_or(Spend::Nothing, |(permits, cost)| Spend::Some { permits, cost }))
+            Ok(charged.map_or(Spend::Nothing, |(permits, cost)| Spend::Some {
+                permits,
+                cost,
+                is_forced: false,
+            }))
         };
         spend::<true>(&common.terms, &state.level, now_nanos, charge)
     }

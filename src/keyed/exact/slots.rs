@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::mem::MaybeUninit;
 
-use crate::prefetch::prefetch;
+use crate::prefetch_instruction::prefetch;
 
 /// Slots in a group.
 pub(super) const GROUP: usize = 8;

@@ -1,7 +1,9 @@
-//! The shards, and the steps of a call in them: find, decide, insert. Eviction is in `evict`.
+//! The shards, and the steps of a call in them: find, decide, insert. Eviction is in `evict`,
+//! healing in `heal`.
 
 mod evict;
 pub(crate) mod group;
+mod heal;
 mod with;
 
 use alloc::boxed::Box;

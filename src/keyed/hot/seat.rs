@@ -19,9 +19,6 @@ use super::seat_word::SeatWord;
 /// Number of calls after a denial that take what they need from the store, and do not prepay.
 const DRY: u64 = 16;
 
-/// Number of calls by which a key has to be ahead of all others that want the seat, to be hot.
-const HOT: u64 = if cfg!(sluicegate_loom) { 2 } else { 64 };
-
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Seat {
@@ -36,12 +33,12 @@ pub(super) struct Seat {
     limit: AtomicWord<u64>,
     fill_nanos: AtomicWord<u64>,
     /// Another key that may become hot, and the number of calls by which it is ahead of others.
-    candidate: AtomicWord<u64>,
-    votes: AtomicWord<u64>,
+    pub(super) candidate: AtomicWord<u64>,
+    pub(super) votes: AtomicWord<u64>,
     /// Permits that the last prepayment left for later calls.
-    drawn: AtomicWord<u64>,
+    pub(super) drawn: AtomicWord<u64>,
     /// Permits used of the prepayments before that one, since another key last wanted the seat.
-    used_before: AtomicWord<u64>,
+    pub(super) used_before: AtomicWord<u64>,
     /// Number of keys that have had the seat.
     generation: AtomicWord<u64>,
     /// Number of further calls that take what they need from the store, and do not prepay.
@@ -199,39 +196,6 @@ impl Seat {
         Grant { permits, forecast }
     }
 
-    /// Counts a call for a key that has no seat. Returns whether the key should have this one.
-    #[inline(always)]
-    pub(super) fn vote(&self, hash: u64, seen: SeatWord) -> bool {
-        // ORDERING: Relaxed, all of them. An estimate of which key is used most; it does not matter
-        // if threads overwrite each other's counts.
-        // MODEL: none; which key has a seat has no part in the bound.
-        let (candidate, votes) = (self.candidate.load(Relaxed), self.votes.load(Relaxed));
-        let votes = match votes {
-            0 => {
-                // ORDERING: Relaxed, as above.
-                // MODEL: none, as above.
-                self.candidate.store(hash, Relaxed);
-                1
-            }
-            votes if candidate == hash => votes + 1,
-            votes => votes - 1,
-        };
-        // ORDERING: Relaxed, as above.
-        // MODEL: none, as above.
-        self.votes.store(if votes < HOT { votes } else { 0 }, Relaxed);
-        votes >= HOT && self.is_little_used(seen)
-    }
-
-    /// Returns whether fewer permits were taken for the key that sits here than make a key hot,
-    /// since another key last wanted the seat.
-    #[cold]
-    fn is_little_used(&self, seen: SeatWord) -> bool {
-        let of_last = estimate(&self.drawn).wrapping_sub(seen.left());
-        let used = estimate(&self.used_before).wrapping_add(of_last);
-        put(&self.used_before, of_last.wrapping_neg());
-        used < HOT
-    }
-
     /// Closes the seat that was `seen` open, so that it can be changed.
     pub(super) fn close(&self, seen: SeatWord) -> Option<ClosedSeat<'_>> {
         let closed = seen.closed();
@@ -378,7 +342,7 @@ impl Drop for ClosedSeat<'_> {
 }
 
 /// Writes a word of a seat that is closed, or an estimate.
-fn put(word: &AtomicWord<u64>, value: u64) {
+pub(super) fn put(word: &AtomicWord<u64>, value: u64) {
     // ORDERING: Relaxed. Seen by all callers that see the seat open again, and by none that took
     // permits that were there before: their CAS came before the seat was closed.
     // MODEL: `what_was_drawn_is_not_good_for_ever`, `a_key_takes_nothing_of_another`.
@@ -386,7 +350,7 @@ fn put(word: &AtomicWord<u64>, value: u64) {
 }
 
 /// Reads an estimate, which decides only which key has a seat and how much is prepaid.
-fn estimate(word: &AtomicWord<u64>) -> u64 {
+pub(super) fn estimate(word: &AtomicWord<u64>) -> u64 {
     // ORDERING: Relaxed. It does not matter whose write comes last.
     // MODEL: none; which key has a seat, and how much is prepaid, have no part in the bound.
     word.load(Relaxed)

@@ -2,7 +2,7 @@
 
 use crate::decision::grant::Grant;
 use crate::decision::receipt::{Receipt, Slot, TakeBack};
-use crate::prefetch::prefetch;
+use crate::prefetch_instruction::prefetch;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::{AtomicWord, Word};
 

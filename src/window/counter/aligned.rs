@@ -1,4 +1,5 @@
-//! Windows of one length that follow each other from the clock's origin.
+//! Windows of one length that follow each other from the clock's origin, where
+//! [`Intervals`] finds the start of each.
 //!
 //! ```text
 //!  bit 63                           0
@@ -20,14 +21,14 @@ use crate::config::rate::Rate;
 use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
+use crate::window::intervals::{Intervals, Moment};
 use crate::window::limit::{Limit, check_max, per_window};
-use crate::window::ticks::{Moment, Ticks};
 
 use super::{OneLimit, WindowCounter};
 
 #[derive(Debug)]
 pub(crate) struct Aligned {
-    ticks: Ticks,
+    ticks: Intervals,
     count: Field,
     window: Field,
     limit: Limit,
@@ -38,10 +39,10 @@ impl Aligned {
     ///
     /// [`ConfigError::Limit`] if the word has too few bits for it.
     pub(crate) fn new(limit: Rate) -> Result<Aligned, ConfigError> {
-        Aligned::sized(limit.permits(), limit.permits(), Ticks::new(limit.period_nanos()))
+        Aligned::sized(limit.permits(), limit.permits(), Intervals::new(limit.period_nanos()))
     }
 
-    fn sized(limit: u64, max_limit: u64, ticks: Ticks) -> Result<Aligned, ConfigError> {
+    fn sized(limit: u64, max_limit: u64, ticks: Intervals) -> Result<Aligned, ConfigError> {
         let count = Field::low(count_bits(max_limit, 1, &ticks));
         Ok(Aligned {
             count,
@@ -54,7 +55,7 @@ impl Aligned {
 
 /// Returns the bits for each of `counts` counts up to `permits`: as many as the numbers of
 /// the windows leave, or as are needed. At most those of the largest limit.
-pub(super) fn count_bits(permits: u64, counts: u32, ticks: &Ticks) -> u32 {
+pub(super) fn count_bits(permits: u64, counts: u32, ticks: &Intervals) -> u32 {
     let needed = u64::BITS - permits.leading_zeros();
     let left = (u64::BITS - ticks.bits()) / counts;
     let most = u64::BITS - Rate::MAX_PERMITS.leading_zeros();
@@ -73,7 +74,7 @@ impl OneLimit for Aligned {
     fn with_max_limit(&self, max_limit: u64) -> Result<Aligned, ConfigError> {
         let limit = self.limit.get();
         check_max(max_limit, limit, self.window_nanos())?;
-        Aligned::sized(limit, max_limit, Ticks::new(self.window_nanos()))
+        Aligned::sized(limit, max_limit, Intervals::new(self.window_nanos()))
     }
 }
 
@@ -194,9 +195,9 @@ mod tests {
 
     #[test]
     fn a_count_has_the_bits_that_the_numbers_leave_but_no_more_than_the_largest_limit() {
-        let second = Ticks::new(SECOND);
+        let second = Intervals::new(SECOND);
         assert_eq!([1, 2].map(|counts| count_bits(7, counts, &second)), [30, 15]);
         assert_eq!(count_bits(1 << 31, 2, &second), 32);
-        assert_eq!(count_bits(1, 1, &Ticks::new(MAX_PERIOD_NANOS)), 33);
+        assert_eq!(count_bits(1, 1, &Intervals::new(MAX_PERIOD_NANOS)), 33);
     }
 }

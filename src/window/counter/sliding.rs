@@ -18,8 +18,8 @@ use crate::config::rate::Rate;
 use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
+use crate::window::intervals::{Intervals, Moment};
 use crate::window::limit::{Limit, check_between, check_max, per_window};
-use crate::window::ticks::{Moment, Ticks};
 
 use super::aligned::count_bits;
 use super::{OneLimit, WindowCounter};
@@ -33,7 +33,7 @@ const MOST_BITS: u32 = (u64::BITS - WINDOW_BITS) / 2;
 
 #[derive(Debug)]
 pub(crate) struct Sliding {
-    ticks: Ticks,
+    ticks: Intervals,
     current: Field,
     previous: Field,
     window: Field,
@@ -45,10 +45,10 @@ impl Sliding {
     ///
     /// [`ConfigError::Limit`] if the word has too few bits for two such counts.
     pub(crate) fn new(limit: Rate) -> Result<Sliding, ConfigError> {
-        Sliding::sized(limit.permits(), limit.permits(), Ticks::new(limit.period_nanos()))
+        Sliding::sized(limit.permits(), limit.permits(), Intervals::new(limit.period_nanos()))
     }
 
-    fn sized(limit: u64, max_limit: u64, ticks: Ticks) -> Result<Sliding, ConfigError> {
+    fn sized(limit: u64, max_limit: u64, ticks: Intervals) -> Result<Sliding, ConfigError> {
         let current = Field::low(count_bits(max_limit, 2, &ticks).min(MOST_BITS));
         let previous = current.then(current.end());
         Ok(Sliding {
@@ -74,7 +74,7 @@ impl OneLimit for Sliding {
         let limit = self.limit.get();
         check_max(max_limit, limit, self.window_nanos())?;
         check_between(max_limit, limit, Field::low(MOST_BITS).max())?;
-        Sliding::sized(limit, max_limit, Ticks::new(self.window_nanos()))
+        Sliding::sized(limit, max_limit, Intervals::new(self.window_nanos()))
     }
 }
 

@@ -8,8 +8,8 @@ use crate::config::error::ConfigError;
 use crate::decision::history::History;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
+use crate::window::intervals::Intervals;
 use crate::window::limit::Limit;
-use crate::window::ticks::Ticks;
 
 use super::Now;
 use super::plan::Plan;
@@ -39,7 +39,7 @@ pub(crate) struct WindowSlots {
 impl WindowSlots {
     pub(super) fn new(
         plan: &Plan,
-        ticks: &Ticks,
+        ticks: &Intervals,
         layout: &Layout,
         tick: u64,
     ) -> Result<WindowSlots, ConfigError> {

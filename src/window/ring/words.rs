@@ -33,7 +33,7 @@ use core::time::Duration;
 use crate::bits::Field;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
-use crate::window::ticks::Ticks;
+use crate::window::intervals::Intervals;
 
 use super::plan::Plan;
 
@@ -73,7 +73,7 @@ impl Layout {
     ///
     /// [`ConfigError::Limit`] if the largest limit does not leave enough bits for the
     /// ticks, [`ConfigError::Apart`] if no limit does.
-    pub(super) fn new(plans: &[Plan], ticks: &Ticks) -> Result<Layout, ConfigError> {
+    pub(super) fn new(plans: &[Plan], ticks: &Intervals) -> Result<Layout, ConfigError> {
         const BITS: u32 = u64::BITS - STATE_BITS;
         let limit = plans.iter().map(|plan| plan.limit).max().unwrap_or(1);
         // Twice the slots, to tell the past of a slot from its future; twice the skew for

@@ -1,6 +1,7 @@
 //! Checks of a policy file, which turn its text into a policy that can be used.
 
 mod kind;
+mod messages;
 mod store;
 
 use std::ops::Range;
@@ -12,7 +13,7 @@ use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde_path_to_error::{Path, Segment};
 use toml::Spanned;
 
-use super::problem::Problem;
+use super::error_snippet::Problem;
 use super::schema::*;
 use super::{Cost, Filter, Policy, Rule};
 use crate::log::Field;
@@ -23,17 +24,14 @@ const STATUS_CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 pub(super) fn policy(text: &str) -> Result<Policy, Problem> {
     let raw = parse(text)?;
     if raw.limiter.is_empty() {
-        let title = "the policy has no limiter";
-        return Err(Problem::new(0..0, title, "expected at least one [[limiter]]"));
+        return Err(messages::no_limiter());
     }
     let mut names = HashMap::new();
     let mut rules = Vec::with_capacity(raw.limiter.len());
     for raw in &raw.limiter {
         let (rule, name) = Check { text, raw: raw.get_ref() }.rule(raw.span())?;
         if let Some(first) = names.insert(rule.name.clone(), name.clone()) {
-            let title = format!("`name` is \"{}\" twice", rule.name);
-            let label = "expected a name that no other limiter has";
-            return Err(Problem::new(name, title, label).with_context(first, "the first"));
+            return Err(messages::same_name(&rule.name, name, first));
         }
         rules.push(rule);
     }
@@ -44,10 +42,10 @@ pub(super) fn policy(text: &str) -> Result<Policy, Problem> {
 fn parse(text: &str) -> Result<RawPolicy, Problem> {
     let at = |error: &toml::de::Error| error.span().unwrap_or(0..0);
     let parsed = toml::Deserializer::parse(text)
-        .map_err(|error| Problem::new(at(&error), "this is not TOML", error.message()))?;
+        .map_err(|error| messages::not_toml(at(&error), error.message()))?;
     serde_path_to_error::deserialize(parsed).map_err(|error| {
-        let title = format!("`{}` is not valid", field_name(error.path()));
-        Problem::new(at(error.inner()), title, error.inner().message())
+        let field = field_name(error.path());
+        messages::not_valid(at(error.inner()), &field, error.inner().message())
     })
 }
 
@@ -77,13 +75,10 @@ impl Check<'_> {
     /// Checks the limiter of the table at `place`. Returns it, and the place of its name.
     fn rule(&self, place: Range<usize>) -> Result<(Rule, Range<usize>), Problem> {
         let Check { raw, .. } = self;
-        let lacks = |field: &str| {
-            let label = format!("expected `{field}`, as every [[limiter]] has");
-            Problem::new(place.clone(), format!("a limiter lacks `{field}`"), label)
-        };
+        let lacks = |field: &str| messages::limiter_lacks(field, place.clone());
         let name = raw.name.as_ref().ok_or_else(|| lacks("name"))?;
         if name.get_ref().is_empty() {
-            return Err(self.wrong("name", name.span(), "expected some text"));
+            return Err(self.wrong("name", name.span(), messages::SOME_TEXT));
         }
         let key = self.key(raw.key.as_ref().ok_or_else(|| lacks("key"))?)?;
         let kind = self.kind()?;
@@ -97,8 +92,7 @@ impl Check<'_> {
         };
         match &raw.cost {
             Some(cost) if rule.kind.takes_only_one() && rule.cost != Cost::Permits(1) => {
-                let label = "sliding_log takes 1 at a time; weighted_log takes any number";
-                Err(self.wrong("cost", cost.span(), label))
+                Err(self.wrong("cost", cost.span(), messages::ONE_AT_A_TIME))
             }
             _ => Ok((rule, name.span())),
         }
@@ -123,7 +117,7 @@ impl Check<'_> {
         if let Some(raw) = &raw.status_class
             && !status_class.iter().all(|class| STATUS_CLASSES.contains(&class.as_str()))
         {
-            let label = format!("expected some of {}", STATUS_CLASSES.join(", "));
+            let label = messages::some_of(&STATUS_CLASSES);
             return Err(self.wrong("match.status_class", raw.span(), label));
         }
         Ok(Filter {
@@ -137,7 +131,7 @@ impl Check<'_> {
         match *raw.get_ref() {
             RawCost::Bytes(BytesWord::Bytes) => Ok(Cost::Bytes),
             RawCost::Permits(Whole(0)) => {
-                Err(self.wrong("cost", raw.span(), "must be 1 or more, or \"bytes\""))
+                Err(self.wrong("cost", raw.span(), messages::ONE_OR_MORE_OR_BYTES))
             }
             RawCost::Permits(Whole(permits)) => Ok(Cost::Permits(permits)),
         }
@@ -147,14 +141,8 @@ impl Check<'_> {
     fn strings(&self, field: &str, raw: &Spanned<OneOrMany>) -> Result<Vec<String>, Problem> {
         let strings = raw.get_ref().as_slice();
         if strings.is_empty() || strings.iter().any(String::is_empty) {
-            return Err(self.wrong(field, raw.span(), "expected at least one, and none empty"));
+            return Err(self.wrong(field, raw.span(), messages::SOME_TEXTS));
         }
         Ok(strings.to_vec())
-    }
-
-    /// Returns the problem that `field` must not have the value at `place`.
-    fn wrong(&self, field: &str, place: Range<usize>, expected: impl Into<String>) -> Problem {
-        let title = format!("`{field}` is {}", &self.text[place.clone()]);
-        Problem::new(place, title, expected)
     }
 }

@@ -1,5 +1,7 @@
 //! The limiters that a policy can name, and their numbers.
 
+mod display;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -147,7 +149,7 @@ impl Kind {
     pub fn parts(&self) -> Vec<String> {
         match self {
             Kind::MultiWindow { limits, .. } => {
-                limits.iter().map(|limit| super::words::in_any(*limit)).collect()
+                limits.iter().map(|limit| display::in_any(*limit)).collect()
             }
             Kind::All(parts) => parts.iter().map(Kind::to_string).collect(),
             _ => Vec::new(),

@@ -1,6 +1,8 @@
 //! The report for people: at most 100 columns, in colours that the output stream
 //! may remove again.
 
+mod stores;
+
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -11,7 +13,7 @@ use humantime::format_duration;
 use indicatif::HumanCount;
 use jiff::tz::TimeZone;
 
-use super::{KeySummary, Summary};
+use super::json::{KeySummary, Summary};
 use crate::log::printable;
 use crate::replay::{Bin, Judge, Replay};
 
@@ -214,11 +216,11 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-pub(super) fn header(name: &str) -> Cell {
+fn header(name: &str) -> Cell {
     Cell::new(name).add_attribute(Attribute::Dim)
 }
 
-pub(super) fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
+fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
     for column in columns {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -226,11 +228,11 @@ pub(super) fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
     }
 }
 
-pub(super) fn section(out: &mut impl Write, title: &str, note: &str) -> io::Result<()> {
+fn section(out: &mut impl Write, title: &str, note: &str) -> io::Result<()> {
     writeln!(out, "\n{BOLD}{title}{BOLD:#}{DIM}{note}{DIM:#}")
 }
 
-pub(super) fn write_table(out: &mut impl Write, mut table: Table, width: u16) -> io::Result<()> {
+fn write_table(out: &mut impl Write, mut table: Table, width: u16) -> io::Result<()> {
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)

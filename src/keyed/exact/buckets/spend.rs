@@ -70,7 +70,7 @@ fn spend_by<const SPEND: bool>(
         let balance = seen.balance(accrued, terms.capacity);
         let charged = charge(terms, balance);
         let (permits, cost) = match charged {
-            Ok(Spend::Some { permits, cost }) => (permits, cost),
+            Ok(Spend::Some { permits, cost, .. }) => (permits, cost),
             Ok(Spend::Nothing) | Err(_) => (0, 0),
         };
         if SPEND && cost > 0 {

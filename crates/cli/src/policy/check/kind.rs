@@ -8,10 +8,10 @@ use sluicegate::{
 };
 use toml::Spanned;
 
-use super::super::problem::Problem;
+use super::super::error_snippet::Problem;
 use super::super::schema::*;
 use super::super::{Kind, Unbuildable};
-use super::Check;
+use super::{Check, messages};
 
 impl Check<'_> {
     /// Checks that the limiter can be built, and returns its kind.
@@ -80,7 +80,7 @@ impl Check<'_> {
     fn leaky_bucket(&self) -> Result<Kind, Problem> {
         let Check { raw, .. } = self;
         match raw.mode.as_ref().map(|mode| *mode.get_ref()) {
-            None => Err(self.missing("leaky_bucket", "`mode`, \"meter\" or \"min_interval\"")),
+            None => Err(self.missing("leaky_bucket", messages::MODE)),
             Some(Mode::Meter) => {
                 let policy = "leaky_bucket as a meter";
                 self.allow(policy, &["mode", "limit", "rate"])?;
@@ -98,7 +98,7 @@ impl Check<'_> {
                         let rate = Rate::every(interval.get_ref().0);
                         rate.map(Kind::LeakyMinInterval).map_err(|error| self.out_of_range(&error))
                     }
-                    (None, None) => Err(self.missing(policy, "`rate` or `interval`")),
+                    (None, None) => Err(self.missing(policy, messages::RATE_OR_INTERVAL)),
                 }
             }
         }
@@ -150,8 +150,7 @@ impl Check<'_> {
         self.allow(policy, &["of"])?;
         let parts = self.need(policy, "of", self.raw.of.as_ref())?.iter().map(|raw| {
             if let Some((field, place)) = raw.of_lines().next() {
-                let title = format!("`{field}` does not belong to a part of all");
-                return Err(Problem::new(place, title, "expected it beside `of`"));
+                return Err(messages::not_of_part(field, place));
             }
             Check { text: self.text, raw }.kind()
         });
@@ -192,11 +191,7 @@ impl Check<'_> {
     fn allow(&self, policy: &str, allowed: &[&str]) -> Result<(), Problem> {
         match self.raw.given().find(|(field, _)| !allowed.contains(field)) {
             None => Ok(()),
-            Some((field, place)) => {
-                let title = format!("`{field}` does not belong to {policy}");
-                let label = format!("expected only `{}`", allowed.join("`, `"));
-                Err(Problem::new(place, title, label))
-            }
+            Some((field, place)) => Err(messages::not_of_policy(field, place, policy, allowed)),
         }
     }
 
@@ -207,14 +202,6 @@ impl Check<'_> {
         value: Option<&'v Spanned<T>>,
     ) -> Result<&'v T, Problem> {
         value.map(Spanned::get_ref).ok_or_else(|| self.missing(policy, &format!("`{field}`")))
-    }
-
-    fn missing(&self, policy: &str, what: &str) -> Problem {
-        let title = match &self.raw.name {
-            Some(name) => format!("limiter \"{}\" lacks {what}", name.get_ref()),
-            None => format!("a part of all lacks {what}"),
-        };
-        Problem::new(self.raw.policy.span(), title, format!("{policy} needs {what}"))
     }
 
     fn unbuildable(&self, error: &Unbuildable) -> Problem {
@@ -240,13 +227,6 @@ impl Check<'_> {
             "count" => "limits",
             same => same,
         };
-        let rule = match *error {
-            ConfigError::Initial { .. } => "must be from 0 to the limit".to_owned(),
-            ConfigError::Limit { max, .. } => format!("must be from 1 to {max} for this window"),
-            // The least is the number itself, or 1.
-            ConfigError::Capacity { most, .. } => format!("must be from 1 to {most}"),
-            _ => error.rule().to_owned(),
-        };
         let place = match (name, &raw.rate, &raw.limits, error) {
             ("rate.amount", Some(rate), ..) => Some(rate.get_ref().amount.span()),
             ("rate.interval", Some(rate), ..) => Some(rate.get_ref().interval.span()),
@@ -255,7 +235,8 @@ impl Check<'_> {
             }
             _ => raw.given().find(|(field, _)| *field == name).map(|(_, place)| place),
         };
-        self.wrong(name, place.unwrap_or_else(|| raw.policy.span()), rule)
+        let place = place.unwrap_or_else(|| raw.policy.span());
+        self.wrong(name, place, messages::rule(error))
     }
 
     /// Reports the engine's verdict on a calendar or budget, in the same way.
@@ -270,10 +251,10 @@ impl Check<'_> {
                 .filter_map(|(name, given)| Some((name, given?)))
                 .find(|(_, given)| given.get_ref().0 == *amount)
                 .map_or(("amount", None), |(name, given)| (name, Some(given.span())));
-            (name, place, format!("must be from 0 to {max}"))
+            (name, place, messages::up_to(*max))
         } else {
-            let rule = "expected a name of the IANA database, such as Europe/Berlin or UTC";
-            ("zone", raw.zone.as_ref().map(Spanned::span), rule.to_owned())
+            let place = raw.zone.as_ref().map(Spanned::span);
+            ("zone", place, messages::NAME_OF_ZONE.to_owned())
         };
         self.wrong(name, place.unwrap_or_else(|| raw.policy.span()), rule)
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use sluicegate::{ConfigError, ManualClock, Quota, Rate, WhenFull};
 use toml::Spanned;
 
-use super::super::problem::Problem;
+use super::super::error_snippet::Problem;
 use super::super::schema::*;
 use super::super::{Kind, Room, Size, Store};
-use super::Check;
+use super::{Check, messages};
 
 /// Returns the number, or the largest that a `usize` holds.
 fn size(number: u64) -> usize {
@@ -31,21 +31,15 @@ impl Check<'_> {
     }
 
     fn max_keys(&self, kind: &Kind) -> Result<Option<usize>, Problem> {
-        let label = "expected only `max_keys`, or store = \"table\"";
+        let label = messages::ONLY_MAX_KEYS;
         refuse("memory", self.raw.memory.as_ref(), "exact", label)?;
         refuse("keys", self.raw.keys.as_ref(), "exact", label)?;
         let Some(raw) = &self.raw.max_keys else { return Ok(None) };
         if raw.get_ref().0 == 0 {
-            return Err(self.wrong("max_keys", raw.span(), "must be 1 or more"));
+            return Err(self.wrong("max_keys", raw.span(), messages::ONE_OR_MORE));
         }
         if !kind.is_new_when_full() {
-            let title = "`max_keys` needs buckets that start full and refill smoothly";
-            let label = "each key is kept: full, it is not as one that was never seen";
-            let problem = Problem::new(raw.span(), title, label);
-            return Err(match self.why_kept(kind) {
-                Some(place) => problem.with_context(place, "because of this"),
-                None => problem,
-            });
+            return Err(messages::keys_are_kept(raw.span(), self.why_kept(kind)));
         }
         Ok(Some(size(raw.get_ref().0)))
     }
@@ -70,39 +64,34 @@ impl Check<'_> {
         place: &Range<usize>,
     ) -> Result<Size, Problem> {
         let Check { raw, .. } = self;
-        let label = "expected only `memory` or `keys`, or store = \"exact\"";
-        refuse("max_keys", raw.max_keys.as_ref(), "table", label)?;
+        refuse("max_keys", raw.max_keys.as_ref(), "table", messages::ONLY_MEMORY_OR_KEYS)?;
         let Kind::TokenBucket { quota, initial } = kind else {
-            let label = "expected \"exact\": a table has only token buckets";
             return Err(self
-                .wrong("store", place.clone(), label)
-                .with_context(raw.policy.span(), "this needs an exact store"));
+                .wrong("store", place.clone(), messages::EXACT_STORE)
+                .with_context(raw.policy.span(), messages::NEEDS_EXACT_STORE));
         };
         let room = match (&raw.memory, &raw.keys) {
             (Some(memory), None) => Size::Memory(size(memory.get_ref().0)),
             (None, Some(keys)) => Size::Keys(size(keys.get_ref().0)),
             (Some(memory), Some(keys)) => {
-                let title = "`keys` does not belong beside `memory`";
-                return Err(Problem::new(keys.span(), title, "expected one of the two")
-                    .with_context(memory.span(), "the other"));
+                return Err(messages::two_sizes(keys.span(), memory.span()));
             }
             (None, None) => {
                 let name = raw.name.as_ref().map_or("", |name| name.get_ref());
-                let title = format!("limiter \"{name}\" lacks `memory` or `keys`");
-                let label = "a table needs `memory`, such as \"64 MiB\", or `keys`";
-                return Err(Problem::new(place.clone(), title, label));
+                return Err(messages::no_size(name, place.clone()));
             }
         };
         if let (Some(given), true) = (&raw.initial, *initial < quota.burst()) {
-            let rule = "must be the limit in a table, where every new key starts full";
             return Err(self
-                .wrong("initial", given.span(), rule)
-                .with_context(place.clone(), "in this store"));
+                .wrong("initial", given.span(), messages::FULL_IN_A_TABLE)
+                .with_context(place.clone(), messages::IN_THIS_STORE));
         }
         // The time on the clock does not affect whether it can be built.
         match room.table(*quota, when_full, Arc::new(ManualClock::new())) {
             Ok(_) => Ok(room),
-            Err(error) => Err(self.no_table(&error).with_context(place.clone(), "in this store")),
+            Err(error) => {
+                Err(self.no_table(&error).with_context(place.clone(), messages::IN_THIS_STORE))
+            }
         }
     }
 
@@ -149,6 +138,5 @@ fn refuse<T>(
     label: &str,
 ) -> Result<(), Problem> {
     let Some(given) = given else { return Ok(()) };
-    let title = format!("`{field}` does not belong to a store that is \"{store}\"");
-    Err(Problem::new(given.span(), title, label))
+    Err(messages::not_of_store(field, given.span(), store, label))
 }

@@ -1,74 +1,16 @@
-//! The counts of the stores that the policy chose.
+//! The part of the report for people on the stores that the policy chose.
 
 use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, Table};
 use indicatif::{HumanBytes, HumanCount};
-use serde::Serialize;
 use sluicegate::WhenFull;
 
-use super::Summary;
-use super::text::{align_right, header, section, write_table};
-use crate::policy::Room;
-use crate::replay::{Judge, Replay};
-
-/// The counts of one limiter's store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "store", rename_all = "snake_case")]
-pub enum StoreSummary {
-    /// A store that keeps each key by itself.
-    Exact {
-        /// The most keys that it has space for.
-        max_keys: usize,
-        /// The most keys that it knew at a time.
-        known: usize,
-        /// Lines whose key found no space.
-        full: u64,
-    },
-    /// A table of token buckets.
-    Table {
-        /// Bytes of its slots.
-        memory_bytes: usize,
-        /// The contents of its slots at the end.
-        occupancy: PlacesSummary,
-        /// Lines whose key found no space.
-        full: u64,
-    },
-}
-
-/// The contents of the slots of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct PlacesSummary {
-    /// All slots.
-    pub places: usize,
-    /// Keys whose buckets are not full.
-    pub live: usize,
-    /// Keys that have become idle since.
-    pub expired: usize,
-}
+use super::{align_right, header, section, write_table};
+use crate::replay::Replay;
+use crate::report::json::{StoreSummary, Summary};
 
 impl StoreSummary {
-    /// Returns the counts of the store. `None` for an exact store with space for every key.
-    pub(super) fn of_judge(judge: &Judge) -> Option<StoreSummary> {
-        let full = judge.full();
-        match judge.rule().store.room {
-            Room::Exact { max_keys } => {
-                let known = judge.known();
-                max_keys.map(|max_keys| StoreSummary::Exact { max_keys, known, full })
-            }
-            Room::Table(_) => {
-                // Before the first line there is no table.
-                let (memory_bytes, found) = judge.table().unwrap_or_default();
-                let occupancy = PlacesSummary {
-                    places: found.places,
-                    live: found.live,
-                    expired: found.expired,
-                };
-                Some(StoreSummary::Table { memory_bytes, occupancy, full })
-            }
-        }
-    }
-
     fn full(&self) -> u64 {
         match *self {
             StoreSummary::Exact { full, .. } | StoreSummary::Table { full, .. } => full,

@@ -1,4 +1,4 @@
-//! Limiters in words.
+//! Limiters in words, as the report shows them.
 
 use std::fmt;
 

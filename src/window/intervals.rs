@@ -1,11 +1,12 @@
-//! Time in ticks: windows, or the slots of a window.
+//! Time divided into intervals of one length, called ticks: fixed windows, or the slots of a
+//! sliding one. Finds the number of the tick that a time is in, and where that tick starts.
 
 use crate::bucket::accrual::linear::Linear;
 use crate::time::units::SKEW_NANOS;
 
-/// Intervals of one length that follow each other from the clock's origin.
+/// Intervals of one length that follow each other from the clock's origin: ticks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ticks {
+pub(crate) struct Intervals {
     length_nanos: u64,
     /// Divides by the length.
     reciprocal: Linear,
@@ -20,11 +21,11 @@ pub(crate) struct Moment {
     pub(crate) left_nanos: u64,
 }
 
-impl Ticks {
+impl Intervals {
     /// Creates ticks of `length_nanos`, which is a [`Rate`](crate::Rate)'s period or a part
     /// of one.
-    pub(crate) const fn new(length_nanos: u64) -> Ticks {
-        Ticks { length_nanos, reciprocal: Linear::new(1, length_nanos) }
+    pub(crate) const fn new(length_nanos: u64) -> Intervals {
+        Intervals { length_nanos, reciprocal: Linear::new(1, length_nanos) }
     }
 
     pub(crate) const fn length_nanos(&self) -> u64 {
@@ -77,7 +78,7 @@ mod tests {
     #[test]
     fn a_moment_is_the_quotient_and_what_is_left_for_every_length() {
         for length in [1, 2, 3, 7, 1_000, 1_000_000_007, MAX_PERIOD_NANOS] {
-            let ticks = Ticks::new(length);
+            let ticks = Intervals::new(length);
             let edges = [0, 1, length - 1, length, length + 1, 10_u64.saturating_mul(length)];
             for now in edges.into_iter().chain([Linear::MAX_ELAPSED, u64::MAX - 1, u64::MAX]) {
                 let moment = ticks.moment(now);
@@ -91,7 +92,7 @@ mod tests {
     fn the_bits_number_the_last_tick_as_many_to_come_and_no_more() {
         for length in [1, 2, 3, 1_000, 1 << 40, (1 << 40) + 1, MAX_PERIOD_NANOS] {
             let last = u128::from(Linear::MAX_ELAPSED / length);
-            let bits = Ticks::new(length).bits();
+            let bits = Intervals::new(length).bits();
             assert!(last < 1 << (bits - 1) && last >= 1 << (bits - 2), "{length}");
         }
     }
@@ -99,7 +100,7 @@ mod tests {
     #[test]
     fn clocks_apart_by_the_skew_are_no_more_than_its_ticks_apart() {
         for length in [1, 3, SKEW_NANOS - 1, SKEW_NANOS, SKEW_NANOS + 1, MAX_PERIOD_NANOS] {
-            let ticks = Ticks::new(length);
+            let ticks = Intervals::new(length);
             assert_eq!(ticks.length_nanos(), length);
             let apart = |now| ticks.moment(now + SKEW_NANOS).tick - ticks.moment(now).tick;
             // From the last moment of a tick, the most ticks begin within a given time.
@@ -111,7 +112,7 @@ mod tests {
     #[cfg(feature = "alloc")]
     #[test]
     fn an_age_is_as_many_ticks_as_begin_within_it() {
-        let ticks = Ticks::new(10);
+        let ticks = Intervals::new(10);
         let now = ticks.moment(57);
         assert_eq!(ticks.since_start(&now), 7);
         let ago = [0, 7, 8, 17, 18, 57].map(|age| ticks.ago(age, &now));

@@ -1,4 +1,8 @@
-//! Prefetching of memory.
+//! The processor's prefetch instruction, and no more.
+//!
+//! `keyed/table/line.rs` and `keyed/exact/slots.rs` give the hint. Which lines a call prefetches,
+//! and how many at a time, is decided in `keyed/table/batch.rs`, `keyed/table/lines.rs`,
+//! `keyed/exact/store/group.rs` and `keyed/exact/group_map.rs`.
 
 #![allow(unsafe_code, reason = "the processor's hint is an unsafe function")]
 

@@ -1,4 +1,5 @@
-//! Problems in a policy file, and their places.
+//! An error as it is shown: a snippet of the policy file with the place of the mistake. The texts
+//! are in `check/messages.rs`.
 
 use std::fmt;
 use std::ops::Range;

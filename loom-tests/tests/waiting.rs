@@ -1,0 +1,346 @@
+//! Models of callers that wait in line for a bucket. What is checked, over every interleaving:
+//! nobody overtakes them; one that gives up has taken nothing; and nobody sleeps for ever, whose
+//! permits have come otherwise than by time. (A sleep that nobody ends is a deadlock, which loom
+//! reports.)
+
+use std::future::{Future, Pending, pending};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use sluicegate::{Acquire, AcquireError, Grant, Limiter, Quota, Reserve, Timer, Wait, quota};
+use sluicegate_loom_tests::{
+    ANY, Arc, Bucket, SECOND, TestClock, bucket_with, check, race, thread,
+};
+
+#[cfg(sluicegate_loom)]
+use loom::sync::atomic::{AtomicBool, Ordering};
+#[cfg(not(sluicegate_loom))]
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const ONE: Quota = quota!(1 / second, burst 1);
+const TWO: Quota = quota!(1 / second, burst 2);
+
+type Answer = Poll<Result<Grant, AcquireError>>;
+
+/// Time does not wake anybody.
+struct NoTimer;
+
+impl Timer for NoTimer {
+    type Sleep = Pending<()>;
+
+    fn sleep(&self, _: Duration) -> Pending<()> {
+        pending()
+    }
+}
+
+struct Unpark(thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: std::sync::Arc<Unpark>) {
+        self.0.unpark();
+    }
+}
+
+fn acquire(bucket: &Bucket, permits: u64) -> Acquire<'_, NoTimer> {
+    bucket.acquire_async(permits).timer(NoTimer)
+}
+
+fn poll(caller: &mut Pin<&mut Acquire<'_, NoTimer>>) -> Answer {
+    let waker = Waker::from(std::sync::Arc::new(Unpark(thread::current())));
+    caller.as_mut().poll(&mut Context::from_waker(&waker))
+}
+
+/// Sleeps until there is an answer.
+fn wait(bucket: &Bucket, permits: u64) -> Result<Grant, AcquireError> {
+    let mut caller = pin!(acquire(bucket, permits));
+    loop {
+        match poll(&mut caller) {
+            Poll::Ready(answer) => return answer,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// Stands in line now, and asks again `later`; whether it was granted its permit.
+fn stand_and_ask(bucket: &Bucket, later: u64) -> bool {
+    let mut caller = pin!(acquire(bucket, 1));
+    let _in_line = poll(&mut caller);
+    TestClock::run_ahead(later);
+    matches!(poll(&mut caller), Poll::Ready(Ok(_)))
+}
+
+/// Whether a permit is left after `seconds`. It is not given out if the gate has stayed closed.
+fn is_left(bucket: &Bucket, seconds: u64) -> bool {
+    TestClock::run_ahead(seconds * SECOND);
+    let is_left = bucket.try_acquire(1).is_ok();
+    TestClock::run_ahead(0);
+    assert_eq!(bucket.line().waiters(), 0);
+    is_left
+}
+
+struct Overtaken {
+    bucket: Arc<Bucket>,
+    stands: AtomicBool,
+}
+
+#[test]
+fn nobody_overtakes_a_caller_in_line() {
+    check(ANY, || {
+        let shared = Overtaken { bucket: bucket_with(0, ONE), stands: AtomicBool::new(false) };
+        let [waited, tried] =
+            race(&Arc::new(shared), [true, false], |Overtaken { bucket, stands }, waits| {
+                if waits {
+                    let mut caller = pin!(acquire(bucket, 1));
+                    let _in_line = poll(&mut caller);
+                    stands.store(true, Ordering::Release);
+                    TestClock::run_ahead(SECOND);
+                    (true, matches!(poll(&mut caller), Poll::Ready(Ok(_))))
+                } else {
+                    let stands = stands.load(Ordering::Acquire);
+                    TestClock::run_ahead(SECOND);
+                    (stands, bucket.try_acquire(1).is_ok())
+                }
+            });
+        assert_ne!(waited.1, tried.1, "there is one permit");
+        assert!(!tried.0 || waited.1, "overtaken");
+    });
+}
+
+#[test]
+fn nobody_overtakes_the_second_in_line() {
+    check(ANY, || {
+        let shared = Overtaken { bucket: bucket_with(0, ONE), stands: AtomicBool::new(false) };
+        let [waited, tried] =
+            race(&Arc::new(shared), [true, false], |Overtaken { bucket, stands }, waits| {
+                if waits {
+                    let mut first = pin!(acquire(bucket, 1));
+                    let mut second = pin!(acquire(bucket, 1));
+                    let _in_line = (poll(&mut first), poll(&mut second));
+                    stands.store(true, Ordering::Release);
+                    TestClock::run_ahead(SECOND);
+                    let _granted = poll(&mut first);
+                    TestClock::run_ahead(2 * SECOND);
+                    (true, matches!(poll(&mut second), Poll::Ready(Ok(_))))
+                } else {
+                    let stands = stands.load(Ordering::Acquire);
+                    TestClock::run_ahead(2 * SECOND);
+                    (stands, bucket.try_acquire(1).is_ok())
+                }
+            });
+        assert!(!tried.0 || waited.1 && !tried.1, "overtaken");
+    });
+}
+
+#[test]
+fn nobody_overtakes_a_caller_beside_a_reset() {
+    check(1, || {
+        let shared = Overtaken { bucket: bucket_with(0, ONE), stands: AtomicBool::new(false) };
+        race(&Arc::new(shared), [0, 1, 2], |Overtaken { bucket, stands }, part| match part {
+            0 => {
+                let mut caller = pin!(acquire(bucket, 1));
+                let mut answer = poll(&mut caller);
+                stands.store(true, Ordering::Release);
+                while answer.is_pending() {
+                    thread::park();
+                    answer = poll(&mut caller);
+                }
+            }
+            1 => {
+                let stands = stands.load(Ordering::Acquire);
+                let tried = bucket.try_acquire(1).is_ok();
+                assert!(!stands || !tried, "overtaken: the other reset has brought one");
+                bucket.reset();
+            }
+            _ => bucket.reset(),
+        });
+    });
+}
+
+#[test]
+fn nobody_overtakes_a_caller_beside_a_force() {
+    check(2, || {
+        let bucket = bucket_with(0, ONE.with_max_debt(2).unwrap());
+        let shared = Overtaken { bucket, stands: AtomicBool::new(false) };
+        let [waited, tried, _] =
+            race(&Arc::new(shared), [0, 1, 2], |Overtaken { bucket, stands }, part| match part {
+                0 => {
+                    let mut caller = pin!(acquire(bucket, 1));
+                    let _in_line = poll(&mut caller);
+                    stands.store(true, Ordering::Release);
+                    TestClock::run_ahead(2 * SECOND);
+                    (true, matches!(poll(&mut caller), Poll::Ready(Ok(_))))
+                }
+                1 => {
+                    let stands = stands.load(Ordering::Acquire);
+                    TestClock::run_ahead(2 * SECOND);
+                    (stands, bucket.try_acquire(1).is_ok())
+                }
+                _ => (false, bucket.force(1).is_ok()),
+            });
+        assert!(!tried.0 || waited.1, "overtaken");
+    });
+}
+
+#[test]
+fn the_next_in_line_is_granted_its_permit_when_the_first_gives_up() {
+    check(ANY, || {
+        let bucket = bucket_with(1, TWO);
+        race(&bucket, [2, 1], |bucket, permits| {
+            if permits == 1 {
+                wait(bucket, 1).unwrap();
+            } else {
+                let mut caller = pin!(acquire(bucket, 2));
+                assert!(poll(&mut caller).is_pending());
+            }
+        });
+        assert!(!is_left(&bucket, 0));
+    });
+}
+
+#[test]
+fn a_caller_that_gives_up_has_taken_nothing() {
+    check(3, || {
+        let bucket = bucket_with(0, TWO);
+        let [_, granted] = race(&bucket, [false, true], |bucket, stays| {
+            if stays {
+                return stand_and_ask(bucket, 2 * SECOND);
+            }
+            let mut caller = pin!(acquire(bucket, 1));
+            assert!(poll(&mut caller).is_pending());
+            false
+        });
+        assert!(granted, "two have been earned");
+        // If the first had been granted to the one that gave up, before the second was granted, it
+        // is lost; and no more than that.
+        let left = if is_left(&bucket, 2) { 1 } else { 0 };
+        TestClock::run_ahead(4 * SECOND);
+        assert_eq!(bucket.peek(0).unwrap().remaining(), 2, "{left} left");
+        TestClock::run_ahead(0);
+    });
+}
+
+#[test]
+fn a_reset_is_seen_by_those_in_line() {
+    check(ANY, || {
+        let bucket = bucket_with(0, ONE);
+        race(&bucket, [true, false], |bucket, waits| {
+            if waits {
+                wait(bucket, 1).unwrap();
+            } else {
+                bucket.reset();
+            }
+        });
+        assert!(!is_left(&bucket, 0));
+    });
+}
+
+#[test]
+fn a_caller_in_line_beside_a_reset_and_a_try_shares_the_burst_with_it() {
+    check(2, || {
+        let bucket = bucket_with(0, ONE);
+        let granted = race(&bucket, [0, 1, 2], |bucket, part| match part {
+            0 => stand_and_ask(bucket, 0),
+            1 => bucket.try_acquire(1).is_ok(),
+            _ => {
+                bucket.reset();
+                false
+            }
+        });
+        let granted = granted.into_iter().filter(|granted| *granted).count();
+        assert_eq!(granted + usize::from(is_left(&bucket, 0)), 1);
+    });
+}
+
+#[test]
+fn a_force_goes_through_the_gate_and_is_paid_for() {
+    check(ANY, || {
+        let bucket = bucket_with(0, ONE.with_max_debt(2).unwrap());
+        let [granted, forced] = race(&bucket, [true, false], |bucket, waits| {
+            if waits { stand_and_ask(bucket, SECOND) } else { bucket.force(1).is_ok() }
+        });
+        assert!(forced);
+        assert_eq!(is_left(&bucket, 2), !granted);
+    });
+}
+
+#[test]
+fn a_closed_line_wakes_all_that_stand_in_it() {
+    check(2, || {
+        let bucket = bucket_with(0, ONE);
+        let answers = race(&bucket, [0, 1, 2], |bucket, part| {
+            if part < 2 {
+                return Some(wait(bucket, 1));
+            }
+            bucket.line().close();
+            None
+        });
+        assert_eq!(
+            answers,
+            [Some(Err(AcquireError::Closed)), Some(Err(AcquireError::Closed)), None]
+        );
+        assert!(is_left(&bucket, 1));
+    });
+}
+
+#[test]
+fn a_grant_given_back_while_others_wait_is_theirs() {
+    check(ANY, || {
+        let bucket = bucket_with(1, ONE);
+        race(&bucket, [true, false], |bucket, waits| {
+            if waits {
+                wait(bucket, 1).unwrap();
+            } else if let Ok(receipt) = bucket.try_acquire_revocable(1) {
+                assert!(receipt.give_back());
+            }
+        });
+        assert!(!is_left(&bucket, 0));
+    });
+}
+
+struct Noted {
+    bucket: Arc<Bucket>,
+    note: AtomicBool,
+}
+
+#[test]
+fn a_caller_in_line_is_seen_by_those_after_it() {
+    check(2, || {
+        let shared = Noted { bucket: bucket_with(0, TWO), note: AtomicBool::new(false) };
+        race(&Arc::new(shared), [0, 1, 2], |Noted { bucket, note }, part| match part {
+            0 => {
+                note.store(true, Ordering::Relaxed);
+                stand_and_ask(bucket, SECOND);
+            }
+            1 => {
+                TestClock::run_ahead(SECOND);
+                let _settles = bucket.peek(1);
+            }
+            _ => {
+                TestClock::run_ahead(2 * SECOND);
+                // None is left if the other was granted one before. (Denied if the line is locked.)
+                if let Ok(grant) = bucket.try_acquire(1) {
+                    assert!(grant.remaining() > 0 || note.load(Ordering::Relaxed));
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn reservations_are_for_different_instants() {
+    check(3, || {
+        let bucket = bucket_with(0, ONE.with_max_debt(3).unwrap());
+        let mut instants = race(&bucket, [true, true, false], |bucket, keeps| {
+            let reservation = bucket.reserve(1).unwrap();
+            let instant = reservation.at_nanos();
+            if keeps || !reservation.cancel() { instant } else { 0 }
+        });
+        instants.sort_unstable();
+        let [cancelled, first, second] = instants.map(|instant| instant / SECOND);
+        // Of the three instants each is for one of them, and one may be free again.
+        assert!(cancelled < first && first < second && second <= 3);
+        let taken = if cancelled == 0 { 2 } else { 3 };
+        assert_eq!(bucket.peek(0).unwrap().balance(), -taken);
+    });
+}

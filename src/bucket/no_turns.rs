@@ -1,0 +1,19 @@
+//! The bucket without the feature `wait`: nobody can stand in line, and the gate is always open.
+
+use crate::time::clock::Clock;
+
+use super::BucketCore;
+use super::level::Level;
+use super::reserved::ReservedCapacity;
+use super::spend::NotSpent;
+
+impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
+    /// Never called: no word is gated.
+    #[cold]
+    pub(super) fn ask_at_the_gate(&self, _wanted: i64) -> Result<(Level, u64), NotSpent> {
+        Ok((self.look_again(), self.clock.now_nanos()))
+    }
+
+    #[inline(always)]
+    pub(super) fn poke(&self) {}
+}

@@ -1,0 +1,135 @@
+//! Reservations: permits that are taken now, on credit, for an instant at which they will have been
+//! earned.
+
+use core::time::Duration;
+
+use crate::contention::Contender;
+use crate::sync::Ordering::{AcqRel, Relaxed};
+use crate::sync::Word;
+use crate::time::clock::Clock;
+use crate::time::units;
+use crate::wait::error::AcquireError;
+use crate::wait::line;
+use crate::wait::turn::{Booked, Charged};
+
+use super::BucketCore;
+use super::level::{Level, UNIT};
+use super::reserved::ReservedCapacity;
+use super::spend::{Refusal, Spend, all_of, into_debt};
+use super::terms::Terms;
+
+/// The request that a reservation is for.
+#[derive(Clone, Copy)]
+struct Request {
+    permits: u64,
+    /// Longest wait for the permits.
+    longest_nanos: u64,
+}
+
+/// The level of a bucket as it was found at a reading of the clock.
+struct Found {
+    seen: Level,
+    terms: Terms,
+    accrued: u64,
+    capacity: u64,
+    balance: i64,
+    now_nanos: u64,
+}
+
+impl Found {
+    /// Decides on `request`, without regard to a line. Returns the level to write, too.
+    fn book(&self, request: Request) -> Result<(Level, Booked), AcquireError> {
+        let Found { seen, ref terms, balance, now_nanos, .. } = *self;
+        // No more than the burst at a time, and no deeper than debts go.
+        if let Err(Refusal::TooLarge { limit }) = all_of(request.permits, terms, balance) {
+            return Err(AcquireError::TooLarge { limit });
+        }
+        let cost = match into_debt(request.permits, terms, balance) {
+            Ok(Spend::Nothing) => 0,
+            Ok(Spend::Some { cost, .. }) => cost,
+            Err(Refusal::Wait { wanted }) => return Err(self.full(wanted)),
+            Err(Refusal::TooLarge { limit }) => return Err(AcquireError::TooLarge { limit }),
+        };
+        let wait_nanos = self.wait_nanos(cost);
+        if wait_nanos > request.longest_nanos {
+            let retry_after = Duration::from_nanos(wait_nanos);
+            return Err(AcquireError::TimedOut { retry_after });
+        }
+        let open = seen.with_gate(false);
+        let next = if cost == 0 { seen } else { open.spend(cost, self.accrued, self.capacity) };
+        let charged = Charged { before: seen.to_bits(), after: next.to_bits() };
+        Ok((next, Booked { at_nanos: now_nanos.saturating_add(wait_nanos), wait_nanos, charged }))
+    }
+
+    /// Nanoseconds until there are `wanted` quarter-units.
+    fn wait_nanos(&self, wanted: i64) -> u64 {
+        let forecast = self.terms.forecast(self.balance, self.now_nanos);
+        units::nanos(forecast.retry_after(wanted / UNIT as i64))
+    }
+
+    /// Refuses a request that has to wait for `wanted` before it can be reserved.
+    fn full(&self, wanted: i64) -> AcquireError {
+        AcquireError::LineFull { retry_after: Duration::from_nanos(self.wait_nanos(wanted)) }
+    }
+}
+
+impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
+    /// Takes `permits` for the earliest instant at which they are earned, if that is at most
+    /// `longest` away.
+    pub(crate) fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Booked, AcquireError> {
+        let request = Request { permits, longest_nanos: units::nanos(longest) };
+        let mut contender = Contender::new(Some(&self.line.contention));
+        let mut now_nanos = self.clock.now_nanos();
+        let mut seen = self.look_again();
+        let mut may_heal = true;
+        loop {
+            let found = self.found(seen, now_nanos);
+            let booked = match found.book(request) {
+                Ok((next, _)) if next != seen && seen.is_gated() => {
+                    if line::help(self) {
+                        (now_nanos, seen) = (self.clock.now_nanos(), self.look_again());
+                        continue;
+                    }
+                    let all = self.line.queue.permits().saturating_add(permits);
+                    Err(found.full(found.terms.cost(all).unwrap_or(i64::MAX)))
+                }
+                booked => booked,
+            };
+            let (next, answer) = match booked {
+                Ok((next, booked)) => (next, Ok(booked)),
+                Err(error) => (seen, Err(error)),
+            };
+            if next == seen {
+                match self.still(seen) {
+                    Ok(()) if may_heal && found.terms.is_impossible(found.balance, now_nanos) => {
+                        may_heal = false;
+                        self.heal();
+                        self.poke();
+                        (now_nanos, seen) = (self.clock.now_nanos(), self.look_again());
+                    }
+                    Ok(()) => return answer,
+                    Err(moved) => seen = moved,
+                }
+                continue;
+            }
+            // ORDERING: AcqRel, as in `attempt`. Relaxed on failure: the word is loaded again.
+            // MODEL: `reservations_are_for_different_instants`.
+            if self.line.word.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok() {
+                return answer;
+            }
+            contender.lost_race();
+            seen = self.look_again();
+        }
+    }
+
+    fn found(&self, seen: Level, now_nanos: u64) -> Found {
+        let terms = self.slots.named_by(seen);
+        let (accrued, capacity) = (terms.accrued(now_nanos), self.capacity(&terms));
+        let balance = seen.with_gate(false).balance(accrued, capacity);
+        Found { seen, terms, accrued, capacity, balance, now_nanos }
+    }
+}

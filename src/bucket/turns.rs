@@ -1,0 +1,159 @@
+//! The bucket behind a line: grants to the first in line, and the gate.
+
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::sync::Word;
+use crate::time::clock::Clock;
+use crate::time::units;
+use crate::wait::line;
+use crate::wait::line::WaitQueue;
+use crate::wait::turn::{Charged, Taken, TakesTurns, Turn};
+
+use super::BucketCore;
+use super::level::{Level, UNIT};
+use super::reserved::ReservedCapacity;
+use super::spend::{NotSpent, Refusal, Spend, all_of};
+use super::terms::Terms;
+
+impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
+    fn queue(&self) -> &WaitQueue {
+        &self.line.queue
+    }
+
+    fn now_nanos(&self) -> u64 {
+        self.clock.now_nanos()
+    }
+
+    fn is_gated(&self) -> bool {
+        self.look_again().is_gated()
+    }
+
+    fn limit(&self) -> u64 {
+        let terms = self.terms();
+        terms.capacity / terms.token
+    }
+
+    fn try_now(&self, permits: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn take_turn(&self, turn: Turn) -> Taken {
+        let mut seen = self.look_again();
+        loop {
+            let terms = self.slots.named_by(seen);
+            let accrued = terms.accrued(turn.now_nanos);
+            let capacity = self.capacity_since(&terms, turn);
+            let open = seen.with_gate(false);
+            let balance = open.balance(accrued, capacity);
+            let (next, taken) = match all_of(turn.permits, &terms, balance) {
+                Ok(Spend::Some { permits, cost, .. }) => {
+                    let next = open.spend(cost, accrued, capacity).with_gate(turn.has_others);
+                    // What the line was owed beyond a full bucket is for this caller alone.
+                    let left = (balance - cost).min(self.capacity(&terms) as i64);
+                    let forecast = terms.forecast(left, turn.now_nanos);
+                    let charged = Charged { before: seen.to_bits(), after: next.to_bits() };
+                    (next, Taken::Granted(Grant { permits, forecast }, charged))
+                }
+                Err(Refusal::TooLarge { limit }) => (seen, Taken::TooLarge { limit }),
+                Ok(Spend::Nothing) | Err(Refusal::Wait { .. }) => {
+                    if terms.is_impossible(balance, turn.now_nanos) && self.heal() {
+                        return Taken::Healed;
+                    }
+                    (seen.with_gate(true), Taken::NotYet)
+                }
+            };
+            match self.replace(seen, next) {
+                Ok(()) => return taken,
+                Err(found) => seen = found,
+            }
+        }
+    }
+
+    fn open_gate(&self) {
+        let mut seen = self.look_again();
+        while let Err(found) = self.replace(seen, seen.with_gate(false)) {
+            seen = found;
+        }
+    }
+
+    fn due_nanos(&self, turn: Turn) -> u64 {
+        let capacity = |terms: &Terms| self.capacity_since(terms, turn);
+        let (terms, balance) = self.balance_at(turn.now_nanos, capacity);
+        let wanted = terms.cost(turn.permits).unwrap_or(i64::MAX) / UNIT as i64;
+        let wait = terms.forecast(balance, turn.now_nanos).retry_after(wanted);
+        turn.now_nanos.saturating_add(units::nanos(wait))
+    }
+
+    fn undo(&self, charged: Charged) -> bool {
+        let level = |bits| Level::from_bits(bits).with_gate(false);
+        self.line.fall(level(charged.after), level(charged.before))
+    }
+}
+
+impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
+    /// Returns the most that may be unspent at a turn: the capacity, and what was earned since the
+    /// caller came to the front.
+    fn capacity_since(&self, terms: &Terms, turn: Turn) -> u64 {
+        // Whole units.
+        const MOST: u64 = (i64::MAX as u64) & !(UNIT - 1);
+        let since_nanos = turn.since_nanos.min(turn.now_nanos);
+        let earned = terms.accrued(turn.now_nanos).wrapping_sub(terms.accrued(since_nanos));
+        self.capacity(terms).saturating_add(earned).min(MOST)
+    }
+
+    /// Returns the terms in force and the balance under them, of which there is at most `capacity`.
+    fn balance_at(&self, now_nanos: u64, capacity: impl Fn(&Terms) -> u64) -> (Terms, i64) {
+        let mut seen = self.look_again();
+        loop {
+            let terms = self.slots.named_by(seen);
+            let open = seen.with_gate(false);
+            let balance = open.balance(terms.accrued(now_nanos), capacity(&terms));
+            match self.still(seen) {
+                Ok(()) => return (terms, balance),
+                Err(found) => seen = found,
+            }
+        }
+    }
+
+    /// Moves the word from `seen` to `next`, and otherwise returns the word found.
+    fn replace(&self, seen: Level, next: Level) -> Result<(), Level> {
+        if seen == next {
+            return self.still(seen);
+        }
+        // ORDERING: AcqRel, as in `attempt`: grants to callers in line are among those that
+        // synchronize with each other, and the lock passes that on to the caller. The gate itself
+        // needs no ordering: it is in the word that every other CAS compares. Relaxed on failure:
+        // the word is loaded again.
+        // MODEL: `nobody_overtakes_a_caller_in_line`, `a_caller_in_line_is_seen_by_those_after_it`.
+        match self.line.word.compare_exchange(seen, next, AcqRel, Relaxed) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(self.look_again()),
+        }
+    }
+
+    /// Answers a caller that found the gate closed and needs `wanted`: settles for those in line,
+    /// and returns the word to try again from, with a reading of the clock, if nobody is left.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn ask_at_the_gate(&self, wanted: i64) -> Result<(Level, u64), NotSpent> {
+        if line::help(self) {
+            return Ok((self.look_again(), self.clock.now_nanos()));
+        }
+        let now_nanos = self.clock.now_nanos();
+        let (terms, balance) = self.balance_at(now_nanos, |terms| self.capacity(terms));
+        let ahead = terms.cost(self.line.queue.permits()).unwrap_or(i64::MAX);
+        let refusal = Refusal::Wait { wanted: ahead.saturating_add(wanted) };
+        Err(NotSpent { refusal, forecast: terms.forecast(balance, now_nanos) })
+    }
+
+    /// Lets those in line look again, after a change.
+    #[inline]
+    pub(super) fn poke(&self) {
+        // ORDERING: Acquire, as in `spend`.
+        // MODEL: `a_reset_is_seen_by_those_in_line`.
+        if self.line.word.load(Acquire).is_gated() {
+            line::poke(self);
+        }
+    }
+}

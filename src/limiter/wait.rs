@@ -1,0 +1,209 @@
+//! The verbs of limiters that callers can wait for.
+
+use core::fmt;
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::decision::grant::Grant;
+use crate::wait::acquire::Acquire;
+use crate::wait::error::AcquireError;
+use crate::wait::limits::LineLimits;
+use crate::wait::line;
+use crate::wait::reservation::Reservation;
+use crate::wait::turn::TakesTurns;
+
+use super::Limiter;
+
+/// Limiters that callers can wait for: in one line for threads and tasks, first come, first served.
+///
+/// As long as somebody stands in line, the limiter's other verbs grant nothing: a
+/// [`try_acquire`](Limiter::try_acquire) does not overtake those who wait. (A `force` does.) Its
+/// `retry_after` then is the wait until all that are in line have had their turn.
+///
+/// A limiter that nobody waits for costs no more than without this trait. The first caller that
+/// waits allocates the line; a line takes about a hundred bytes for each caller in it. While
+/// callers wait, each arrival, grant and departure takes a lock for a moment.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{AcquireError, TokenBucket, Wait, quota};
+///
+/// let bucket = TokenBucket::new(quota!(1_000 / second, burst 5));
+/// bucket.acquire(5)?;
+/// // Blocks for a millisecond.
+/// bucket.acquire(1)?;
+/// // Blocks for no time at all: the permits would come too late.
+/// let refused = bucket.acquire_timeout(5, Duration::from_micros(100)).unwrap_err();
+/// assert!(matches!(refused, AcquireError::TimedOut { .. }));
+/// # Ok::<(), AcquireError>(())
+/// ```
+#[doc(alias = "until_ready")]
+pub trait Wait: Limiter {
+    /// Returns the line before this limiter, to ask about it, to bound it or to close it.
+    fn line(&self) -> Line<'_>;
+
+    /// Takes all of `permits`, and blocks the thread until they are there.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TooLarge`] at once for more than the limiter can ever hold;
+    /// [`AcquireError::LineFull`], [`AcquireError::Evicted`] and [`AcquireError::Closed`] as the
+    /// line has it.
+    #[doc(alias = "until_ready")]
+    fn acquire(&self, permits: u64) -> Result<Grant, AcquireError> {
+        self.acquire_async(permits).wait()
+    }
+
+    /// Does the same as [`acquire`](Wait::acquire), for no longer than `timeout` by the limiter's
+    /// clock. If the permits are not due by then, it does not wait at all.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TimedOut`], and those of [`acquire`](Wait::acquire).
+    fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<Grant, AcquireError> {
+        self.acquire_async(permits).timeout(timeout).wait()
+    }
+
+    /// Does the same as [`acquire_timeout`](Wait::acquire_timeout) with the time until `deadline`.
+    /// After the deadline, takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire_timeout`](Wait::acquire_timeout).
+    fn acquire_until(&self, permits: u64, deadline: Instant) -> Result<Grant, AcquireError> {
+        self.acquire_async(permits).wait_until(deadline)
+    }
+
+    /// Returns a future that takes all of `permits` once they are there: [`acquire`](Wait::acquire)
+    /// for tasks.
+    fn acquire_async(&self, permits: u64) -> Acquire<'_> {
+        Acquire::new(self.line().limiter, permits)
+    }
+}
+
+/// Limiters whose permits can be reserved: taken now, for the earliest instant at which they will
+/// have been earned.
+///
+/// A reservation is a debt, so it is bounded as debts are, by the quota's `max_debt`. Reservations
+/// are for different instants, in the order in which they were made. While callers wait in line
+/// nothing can be reserved, as a reservation would overtake them; a caller that wants to stand in
+/// line [acquires](Wait::acquire).
+///
+/// Windows and logs cannot reserve: they do not know when a permit that is taken later is counted
+/// until then.
+pub trait Reserve: Limiter {
+    /// Takes all of `permits`, if they are earned within `longest`.
+    ///
+    /// Lock-free, unless others wait in line; does not allocate; reads the clock once, or more
+    /// often if others wait.
+    ///
+    /// # Errors
+    ///
+    /// * [`AcquireError::TooLarge`] for more than the burst.
+    /// * [`AcquireError::TimedOut`] if they come later than that; `retry_after` is the wait that
+    ///   they would have taken.
+    /// * [`AcquireError::LineFull`] if the debt would be too deep, or others wait in line.
+    fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Reservation<'_>, AcquireError>;
+
+    /// Takes all of `permits`, whenever they will have been earned.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`reserve_within`](Reserve::reserve_within), except for
+    /// [`AcquireError::TimedOut`].
+    fn reserve(&self, permits: u64) -> Result<Reservation<'_>, AcquireError> {
+        self.reserve_within(permits, Duration::MAX)
+    }
+}
+
+/// The line of callers that wait for a limiter.
+#[derive(Clone, Copy)]
+pub struct Line<'a> {
+    limiter: &'a (dyn TakesTurns + Sync),
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn of(limiter: &'a (dyn TakesTurns + Sync)) -> Line<'a> {
+        Line { limiter }
+    }
+}
+
+impl Line<'_> {
+    /// Returns the number of callers in line. Takes the line's lock.
+    #[must_use]
+    pub fn waiters(&self) -> usize {
+        self.limiter.queue().waiters()
+    }
+
+    /// Returns the permits that those in line wait for. Lock-free; may be out of date.
+    #[must_use]
+    pub fn permits(&self) -> u64 {
+        self.limiter.queue().permits()
+    }
+
+    /// Bounds the line. Callers that already stand in it stay.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{AcquireError, LineLimits, TokenBucket, Wait, quota};
+    ///
+    /// let bucket = TokenBucket::new(quota!(1 / minute));
+    /// bucket.line().set_limits(LineLimits::new().max_waiters(0));
+    /// bucket.acquire(1)?;
+    /// assert!(matches!(bucket.acquire(1), Err(AcquireError::LineFull { .. })));
+    /// # Ok::<(), AcquireError>(())
+    /// ```
+    pub fn set_limits(&self, limits: LineLimits) {
+        self.limiter.queue().set_limits(limits);
+    }
+
+    /// Closes the line for good: refuses all that stand in it, and all that would from now on, with
+    /// [`AcquireError::Closed`]. Permits that are there can still be taken.
+    pub fn close(&self) {
+        line::close(self.limiter);
+    }
+
+    /// Returns whether the line was closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.limiter.queue().is_closed()
+    }
+}
+
+impl fmt::Debug for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line").field("permits", &self.permits()).finish_non_exhaustive()
+    }
+}
+
+macro_rules! through {
+    ($Pointer:ty) => {
+        impl<L: Wait + ?Sized> Wait for $Pointer {
+            fn line(&self) -> Line<'_> {
+                (**self).line()
+            }
+        }
+
+        impl<L: Reserve + ?Sized> Reserve for $Pointer {
+            fn reserve_within(
+                &self,
+                permits: u64,
+                longest: Duration,
+            ) -> Result<Reservation<'_>, AcquireError> {
+                (**self).reserve_within(permits, longest)
+            }
+        }
+    };
+}
+
+through!(&L);
+through!(alloc::boxed::Box<L>);
+#[cfg(target_has_atomic = "ptr")]
+through!(alloc::sync::Arc<L>);

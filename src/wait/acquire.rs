@@ -1,0 +1,160 @@
+//! Waiting for permits: the future for tasks, and the call that puts a thread to sleep.
+
+use alloc::sync::Arc;
+use alloc::task::Wake;
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::thread;
+use std::thread::Thread;
+use std::time::Instant;
+
+use pin_project_lite::pin_project;
+
+use crate::decision::grant::Grant;
+
+use super::error::AcquireError;
+use super::timer::{ThreadTimer, Timer};
+use super::turn::TakesTurns;
+use super::waiter::{Asked, Waiter};
+
+pin_project! {
+    /// A caller that waits for permits, first come, first served: a future for tasks, and
+    /// [`wait`](Acquire::wait) for threads. Both stand in the same line.
+    ///
+    /// Does nothing until it is polled. The caller's place in line is that of its first poll.
+    ///
+    /// # Errors
+    ///
+    /// All of [`AcquireError`]. A caller that is refused has taken nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// May be dropped at any time. A caller that still stands in line leaves it, and has taken
+    /// nothing. If its permits had been granted but it had not been polled since, they are given
+    /// back if nothing else was granted in between; otherwise they are lost, as if they had been
+    /// used.
+    ///
+    /// # Fairness
+    ///
+    /// Callers are granted permits in the order of their first polls, whatever they ask for. A
+    /// future that is not polled holds up no others for longer than until its own turn: those
+    /// behind it, or any call that tries, then settle for it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{AcquireError, TokenBucket, quota};
+    ///
+    /// async fn send(bucket: &TokenBucket) -> Result<(), AcquireError> {
+    ///     bucket.acquire_async(3).timeout(Duration::from_secs(1)).await?;
+    ///     Ok(())
+    /// }
+    ///
+    /// let bucket = TokenBucket::new(quota!(1_000 / second));
+    /// assert!(bucket.acquire_async(5).wait().is_ok());
+    /// ```
+    #[must_use = "a future does nothing until it is polled"]
+    pub struct Acquire<'a, T: Timer = ThreadTimer> {
+        waiter: Waiter<'a>,
+        timer: T,
+        #[pin]
+        sleep: Option<T::Sleep>,
+    }
+}
+
+impl<'a> Acquire<'a> {
+    pub(crate) fn new(limiter: &'a (dyn TakesTurns + Sync), permits: u64) -> Acquire<'a> {
+        Acquire { waiter: Waiter::new(limiter, permits), timer: ThreadTimer, sleep: None }
+    }
+}
+
+impl<'a, T: Timer> Acquire<'a, T> {
+    /// Waits for no longer than `timeout`, counted from the first poll by the limiter's clock. If
+    /// the permits are not due by then, the caller is refused at once.
+    pub fn timeout(mut self, timeout: Duration) -> Acquire<'a, T> {
+        self.waiter.set_timeout(timeout);
+        self
+    }
+
+    /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
+    pub fn timer<U: Timer>(self, timer: U) -> Acquire<'a, U> {
+        Acquire { waiter: self.waiter, timer, sleep: None }
+    }
+
+    /// Blocks the thread until there is an answer.
+    ///
+    /// # Errors
+    ///
+    /// All of [`AcquireError`].
+    pub fn wait(mut self) -> Result<Grant, AcquireError> {
+        // A thread that is ending has none of its own any more.
+        let waker = WAKER.try_with(Waker::clone).unwrap_or_else(|_| waker_of_thread());
+        loop {
+            match self.waiter.ask(&waker) {
+                Asked::Told(answer) => return answer,
+                Asked::Sleep(longest) => thread::park_timeout(longest),
+            }
+        }
+    }
+
+    /// Blocks the thread until there is an answer, or until `deadline`. After it, asks for nothing.
+    pub(crate) fn wait_until(self, deadline: Instant) -> Result<Grant, AcquireError> {
+        match deadline.checked_duration_since(Instant::now()) {
+            Some(timeout) => self.timeout(timeout).wait(),
+            None => Err(AcquireError::TimedOut { retry_after: Duration::ZERO }),
+        }
+    }
+}
+
+impl<T: Timer> Future for Acquire<'_, T> {
+    type Output = Result<Grant, AcquireError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let longest = match this.waiter.ask(context.waker()) {
+            Asked::Told(answer) => {
+                this.sleep.set(None);
+                return Poll::Ready(answer);
+            }
+            Asked::Sleep(longest) => longest,
+        };
+        this.sleep.set(Some(this.timer.sleep(longest)));
+        let is_over = this.sleep.as_pin_mut().is_none_or(|sleep| sleep.poll(context).is_ready());
+        if is_over {
+            // Over already: it is the executor's turn, so that a timer without a time holds up
+            // nobody.
+            context.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}
+
+impl<T: Timer> fmt::Debug for Acquire<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acquire").field("permits", &self.waiter.permits()).finish_non_exhaustive()
+    }
+}
+
+std::thread_local! {
+    static WAKER: Waker = waker_of_thread();
+}
+
+fn waker_of_thread() -> Waker {
+    Waker::from(Arc::new(Unpark(thread::current())))
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Unpark>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Unpark>) {
+        self.0.unpark();
+    }
+}

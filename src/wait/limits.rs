@@ -1,0 +1,76 @@
+//! The bounds of a line.
+
+/// The bounds of a line of waiting callers, and what happens when it is full.
+///
+/// A new line has no bounds. Callers that are granted permits at once never stand in line.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{LineLimits, TokenBucket, WhenLineFull, quota};
+///
+/// let bucket = TokenBucket::new(quota!(10 / second));
+/// bucket.set_line_limits(
+///     LineLimits::new().max_waiters(100).max_permits(500).when_full(WhenLineFull::EvictOldest),
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LineLimits {
+    pub(crate) max_waiters: usize,
+    pub(crate) max_permits: u64,
+    pub(crate) when_full: WhenLineFull,
+}
+
+/// The caller that is refused when a line is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WhenLineFull {
+    /// The newest, with [`AcquireError::LineFull`](crate::AcquireError::LineFull).
+    #[default]
+    RefuseNewest,
+    /// Those that have waited for longest, with
+    /// [`AcquireError::Evicted`](crate::AcquireError::Evicted), until there is room. A caller whose
+    /// permits alone are more than the line takes is refused itself.
+    EvictOldest,
+}
+
+impl LineLimits {
+    /// Returns no bounds.
+    #[must_use]
+    pub const fn new() -> LineLimits {
+        LineLimits {
+            max_waiters: usize::MAX,
+            max_permits: u64::MAX,
+            when_full: WhenLineFull::RefuseNewest,
+        }
+    }
+
+    /// Lets at most `waiters` callers stand in line. With 0, no caller ever waits.
+    #[must_use]
+    pub const fn max_waiters(self, waiters: usize) -> LineLimits {
+        LineLimits { max_waiters: waiters, ..self }
+    }
+
+    /// Lets callers with at most `permits` permits in all stand in line.
+    #[must_use]
+    pub const fn max_permits(self, permits: u64) -> LineLimits {
+        LineLimits { max_permits: permits, ..self }
+    }
+
+    /// Chooses who is refused when the line is full.
+    #[must_use]
+    pub const fn when_full(self, when_full: WhenLineFull) -> LineLimits {
+        LineLimits { when_full, ..self }
+    }
+
+    /// Returns whether a line of `waiters` callers and `permits` permits takes a caller with `more`.
+    pub(crate) fn admit(&self, waiters: usize, permits: u64, more: u64) -> bool {
+        waiters < self.max_waiters
+            && permits.checked_add(more).is_some_and(|all| all <= self.max_permits)
+    }
+}
+
+impl Default for LineLimits {
+    fn default() -> LineLimits {
+        LineLimits::new()
+    }
+}

@@ -1,0 +1,347 @@
+//! The line of a limiter: the lock around its callers, and all that happens under the lock.
+//!
+//! Wakers are cloned before the lock is taken, and called and dropped after it is released: a waker
+//! is a user's code, and may drop another waiting caller, which takes the lock.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::task::Waker;
+use core::time::Duration;
+
+use crate::sync::Ordering::Relaxed;
+use crate::sync::{AtomicWord, Lock, LockGuard};
+
+use super::error::AcquireError;
+use super::limits::{LineLimits, WhenLineFull};
+use super::turn::{Taken, TakesTurns, Turn};
+use super::waiters::{Key, Outcome, Waiters};
+
+/// The line of a limiter. Allocates when it is needed for the first time.
+pub(crate) struct WaitQueue {
+    line: Lock<Option<Box<LineState>>>,
+    /// Permits wanted by those in line, for answers of callers that find the line locked.
+    waiting: AtomicWord<u64>,
+}
+
+#[derive(Debug, Default)]
+struct LineState {
+    limits: LineLimits,
+    is_closed: bool,
+    /// Reading of the clock since which the first in line has been the first.
+    since_nanos: u64,
+    waiters: Waiters,
+}
+
+/// The answer to a caller that stands in line.
+#[derive(Debug)]
+pub(crate) enum Standing {
+    Told(Outcome),
+    /// To be asked again in `wait`, or when woken.
+    Waiting {
+        wait: Duration,
+    },
+}
+
+impl WaitQueue {
+    pub(crate) fn new() -> WaitQueue {
+        WaitQueue { line: Lock::new(None), waiting: AtomicWord::new(0) }
+    }
+
+    /// Permits wanted by those in line, as of a moment ago.
+    pub(crate) fn permits(&self) -> u64 {
+        // ORDERING: Relaxed. Only a forecast is made of it.
+        // MODEL: none; no decision depends on it.
+        self.waiting.load(Relaxed)
+    }
+
+    /// Number of callers in line.
+    pub(crate) fn waiters(&self) -> usize {
+        self.line.lock().as_deref().map_or(0, |line| line.waiters.len())
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.line.lock().as_deref().is_some_and(|line| line.is_closed)
+    }
+
+    pub(crate) fn set_limits(&self, limits: LineLimits) {
+        self.line.lock().get_or_insert_default().limits = limits;
+    }
+
+    /// Wakes the first in line, because more has become available.
+    pub(crate) fn wake_first(&self) {
+        let waker = self.line.lock().as_deref_mut().and_then(|line| {
+            let first = line.waiters.first()?;
+            line.waiters.disarm(first)
+        });
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl LineState {
+    fn admits(&self, permits: u64) -> bool {
+        self.limits.admit(self.waiters.len(), self.waiters.permits(), permits)
+    }
+}
+
+impl fmt::Debug for WaitQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitQueue").field("permits", &self.permits()).finish_non_exhaustive()
+    }
+}
+
+/// The line of `limiter`, locked. Once it is dropped and the lock is free, wakes those that have
+/// been told something.
+struct Locked<'a> {
+    limiter: &'a dyn TakesTurns,
+    // Dropped in this order.
+    guard: LockGuard<'a, Option<Box<LineState>>>,
+    wakers: Wakers,
+    /// A waker that is no longer needed.
+    retired: Option<Waker>,
+}
+
+/// Wakes all when dropped, because a user's clock runs while they are collected, and may panic.
+#[derive(Default)]
+struct Wakers(Vec<Waker>);
+
+impl Drop for Wakers {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(Waker::wake);
+    }
+}
+
+/// Lets a caller try at the gate: settles for those in line if the lock is free. Returns whether the
+/// gate is open now.
+pub(crate) fn help(limiter: &dyn TakesTurns) -> bool {
+    let Some(guard) = limiter.queue().line.try_lock() else { return false };
+    let mut line = Locked::by(limiter, guard);
+    line.settle(limiter.now_nanos());
+    line.line().waiters.first().is_none()
+}
+
+/// Puts a caller at the end of the line, and notes its place in `key`.
+///
+/// # Errors
+///
+/// Why it may not stand there.
+pub(crate) fn stand(
+    limiter: &dyn TakesTurns,
+    permits: u64,
+    key: &mut Option<Key>,
+    deadline_nanos: Option<u64>,
+    waker: Waker,
+) -> Result<Standing, AcquireError> {
+    let mut line = Locked::of(limiter);
+    if line.line().is_closed {
+        return Err(AcquireError::Closed);
+    }
+    let limit = limiter.limit();
+    if permits > limit {
+        return Err(AcquireError::TooLarge { limit });
+    }
+    let now_nanos = limiter.now_nanos();
+    line.make_room(permits, now_nanos)?;
+    // Noted before user code runs again, so that the caller leaves the line if that panics.
+    let place = *key.insert(line.push(permits, now_nanos));
+    line.settle(now_nanos);
+    Ok(line.answer(place, key, now_nanos, deadline_nanos, waker))
+}
+
+/// Grants those in line what they are due, and returns the answer to the caller at `key`.
+pub(crate) fn ask(
+    limiter: &dyn TakesTurns,
+    key: &mut Option<Key>,
+    deadline_nanos: Option<u64>,
+    waker: Waker,
+) -> Standing {
+    let Some(place) = *key else { return Standing::Waiting { wait: Duration::ZERO } };
+    let mut line = Locked::of(limiter);
+    let told = line.line().waiters.take_outcome(place);
+    if let Some(outcome) = told {
+        *key = None;
+        return Standing::Told(outcome);
+    }
+    // It is awake.
+    line.retired = line.line().waiters.disarm(place);
+    let now_nanos = limiter.now_nanos();
+    line.settle(now_nanos);
+    line.answer(place, key, now_nanos, deadline_nanos, waker)
+}
+
+/// Lets a caller give up. A grant that it has not been told of is taken back, if nothing was granted
+/// since.
+pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
+    let mut line = Locked::of(limiter);
+    match line.line().waiters.take_outcome(key) {
+        Some(Outcome::Refused(_)) => return,
+        Some(Outcome::Granted(_, charged)) => {
+            if !limiter.undo(charged) {
+                return;
+            }
+        }
+        None => line.retired = line.line().waiters.leave(key),
+    }
+    line.note_permits();
+    line.settle(limiter.now_nanos());
+}
+
+/// Refuses all that stand in line and all that would, from now on.
+pub(crate) fn close(limiter: &dyn TakesTurns) {
+    let mut line = Locked::of(limiter);
+    line.line().is_closed = true;
+    while let Some(first) = line.line().waiters.first() {
+        line.refuse(first, AcquireError::Closed);
+    }
+    line.settle(limiter.now_nanos());
+}
+
+/// Settles anew after a change of the terms, or of the level: those in line may be due earlier, or
+/// later, or never.
+#[cold]
+pub(crate) fn poke(limiter: &dyn TakesTurns) {
+    let mut line = Locked::of(limiter);
+    let now_nanos = limiter.now_nanos();
+    line.line().since_nanos = now_nanos;
+    let wakers = line.line().waiters.refuse_above(limiter.limit());
+    line.wakers.0.extend(wakers);
+    line.note_permits();
+    line.settle(now_nanos);
+}
+
+impl<'a> Locked<'a> {
+    fn of(limiter: &'a dyn TakesTurns) -> Locked<'a> {
+        Locked::by(limiter, limiter.queue().line.lock())
+    }
+
+    fn by(limiter: &'a dyn TakesTurns, guard: LockGuard<'a, Option<Box<LineState>>>) -> Locked<'a> {
+        Locked { limiter, guard, wakers: Wakers::default(), retired: None }
+    }
+
+    fn line(&mut self) -> &mut LineState {
+        self.guard.get_or_insert_default()
+    }
+
+    /// Finds room for a caller with `permits`, or says why there is none.
+    fn make_room(&mut self, permits: u64, now_nanos: u64) -> Result<(), AcquireError> {
+        if self.line().admits(permits) {
+            return Ok(());
+        }
+        // Some of those in line may be due.
+        self.settle(now_nanos);
+        while !self.line().admits(permits) {
+            let LineState { limits, ref waiters, .. } = *self.line();
+            match waiters.first() {
+                Some(first)
+                    if limits.when_full == WhenLineFull::EvictOldest
+                        && limits.admit(0, 0, permits) =>
+                {
+                    self.refuse(first, AcquireError::Evicted);
+                }
+                _ => {
+                    let permits = waiters.permits().saturating_add(permits);
+                    let due_nanos = self.due_nanos(permits, now_nanos);
+                    let retry_after = Duration::from_nanos(due_nanos.saturating_sub(now_nanos));
+                    return Err(AcquireError::LineFull { retry_after });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, permits: u64, now_nanos: u64) -> Key {
+        let line = self.line();
+        if line.waiters.first().is_none() {
+            line.since_nanos = now_nanos;
+        }
+        let key = line.waiters.push(permits);
+        self.note_permits();
+        key
+    }
+
+    fn refuse(&mut self, key: Key, error: AcquireError) {
+        let waker = self.line().waiters.refuse(key, error);
+        self.wakers.0.extend(waker);
+        self.note_permits();
+    }
+
+    fn note_permits(&mut self) {
+        let permits = self.line().waiters.permits();
+        // ORDERING: Relaxed, as in `permits`.
+        // MODEL: none; no decision depends on it.
+        self.limiter.queue().waiting.store(permits, Relaxed);
+    }
+
+    /// Grants all that is due at `now_nanos`, in order, and leaves the gate as the line needs it.
+    fn settle(&mut self, now_nanos: u64) {
+        loop {
+            let Some(first) = self.line().waiters.first() else {
+                return self.limiter.open_gate();
+            };
+            let turn = self.turn(first, now_nanos);
+            match self.limiter.take_turn(turn) {
+                Taken::Granted(grant, charged) => {
+                    self.line().since_nanos = now_nanos;
+                    let waker = self.line().waiters.grant(first, grant, charged);
+                    self.wakers.0.extend(waker);
+                    self.note_permits();
+                }
+                Taken::TooLarge { limit } => {
+                    self.refuse(first, AcquireError::TooLarge { limit });
+                }
+                Taken::Healed => self.line().since_nanos = now_nanos,
+                Taken::NotYet => {
+                    // The first may have come to the front earlier than it had thought.
+                    let due_nanos = self.limiter.due_nanos(turn);
+                    let waker = self.line().waiters.wake_if_later(first, due_nanos);
+                    self.wakers.0.extend(waker);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn turn(&mut self, first: Key, now_nanos: u64) -> Turn {
+        let LineState { since_nanos, ref waiters, .. } = *self.line();
+        let permits = waiters.permits_of(first);
+        Turn { permits, since_nanos, now_nanos, has_others: waiters.len() > 1 }
+    }
+
+    /// Answers the caller at `key` after a settling at `now_nanos`. A caller whose deadline is before
+    /// its turn leaves the line.
+    fn answer(
+        &mut self,
+        place: Key,
+        key: &mut Option<Key>,
+        now_nanos: u64,
+        deadline_nanos: Option<u64>,
+        waker: Waker,
+    ) -> Standing {
+        if let Some(outcome) = self.line().waiters.take_outcome(place) {
+            *key = None;
+            return Standing::Told(outcome);
+        }
+        let permits = self.line().waiters.permits_up_to(place);
+        let due_nanos = self.due_nanos(permits, now_nanos);
+        if deadline_nanos.is_some_and(|deadline_nanos| deadline_nanos < due_nanos) {
+            *key = None;
+            self.retired = self.line().waiters.leave(place);
+            self.note_permits();
+            self.settle(now_nanos);
+            let retry_after = Duration::from_nanos(due_nanos.saturating_sub(now_nanos));
+            return Standing::Told(Outcome::Refused(AcquireError::TimedOut { retry_after }));
+        }
+        self.line().waiters.arm(place, due_nanos, waker);
+        Standing::Waiting { wait: Duration::from_nanos(due_nanos.saturating_sub(now_nanos)) }
+    }
+
+    /// Returns the instant at which `permits` are there for those at the front of the line.
+    fn due_nanos(&mut self, permits: u64, now_nanos: u64) -> u64 {
+        let since_nanos = match self.line() {
+            line if line.waiters.first().is_none() => now_nanos,
+            line => line.since_nanos,
+        };
+        let turn = Turn { permits, since_nanos, now_nanos, has_others: false };
+        self.limiter.due_nanos(turn)
+    }
+}

@@ -1,0 +1,117 @@
+//! Permits that were taken for a later instant.
+
+use core::fmt;
+use core::time::Duration;
+use std::thread;
+
+use super::timer::Timer;
+use super::turn::{Booked, TakesTurns};
+
+/// Permits that are the caller's, to be used from an instant on.
+///
+/// Made by [`Reserve`](crate::Reserve). The permits are taken: to drop a reservation is to keep
+/// them. The instant is fixed, and is by the limiter's clock: a later change of the limiter, a
+/// `force` or another reservation does not move it.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, Reserve, TokenBucket, quota};
+///
+/// let clock = ManualClock::new();
+/// let bucket = TokenBucket::with_clock(quota!(10 / second), &clock);
+/// let now = bucket.reserve(10)?;
+/// let later = bucket.reserve(5)?;
+/// assert_eq!((now.wait_left(), later.wait_left()), (Duration::ZERO, Duration::from_millis(500)));
+///
+/// assert!(later.cancel());
+/// assert_eq!(bucket.reserve(1)?.wait_left(), Duration::from_millis(100));
+/// # Ok::<(), sluicegate::AcquireError>(())
+/// ```
+#[must_use = "to drop a reservation is to keep its permits"]
+pub struct Reservation<'a> {
+    limiter: &'a (dyn TakesTurns + Sync),
+    permits: u64,
+    booked: Booked,
+}
+
+impl<'a> Reservation<'a> {
+    pub(crate) fn new(
+        limiter: &'a (dyn TakesTurns + Sync),
+        permits: u64,
+        booked: Booked,
+    ) -> Reservation<'a> {
+        Reservation { limiter, permits, booked }
+    }
+}
+
+impl Reservation<'_> {
+    /// Returns the number of permits.
+    #[must_use]
+    pub fn permits(&self) -> u64 {
+        self.permits
+    }
+
+    /// Returns the instant from which the permits may be used, by the limiter's clock.
+    #[must_use]
+    pub fn at_nanos(&self) -> u64 {
+        self.booked.at_nanos
+    }
+
+    /// Returns the wait that there was when the reservation was made. Reads no clock.
+    #[must_use]
+    pub fn ready_after(&self) -> Duration {
+        Duration::from_nanos(self.booked.wait_nanos)
+    }
+
+    /// Returns the wait that is left. Reads the limiter's clock.
+    #[must_use]
+    pub fn wait_left(&self) -> Duration {
+        Duration::from_nanos(self.booked.at_nanos.saturating_sub(self.limiter.now_nanos()))
+    }
+
+    /// Blocks the thread until the permits may be used.
+    pub fn wait(self) {
+        loop {
+            match self.wait_left() {
+                Duration::ZERO => return,
+                left => thread::sleep(left),
+            }
+        }
+    }
+
+    /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
+    pub async fn wait_async<T: Timer>(self, timer: T) {
+        loop {
+            match self.wait_left() {
+                Duration::ZERO => return,
+                left => timer.sleep(left).await,
+            }
+        }
+    }
+
+    /// Gives the permits back, if nothing else was taken or changed since they were reserved.
+    /// Returns whether it did; otherwise they stay taken.
+    ///
+    /// So of several reservations the newest can be given back, then the one before it. What is
+    /// given back is exact: the limiter is as if the reservation had never been made, and those in
+    /// line are granted what is due to them.
+    ///
+    /// Lock-free, unless others wait in line; does not allocate; reads no clock.
+    #[doc(alias = "refund")]
+    #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
+    pub fn cancel(self) -> bool {
+        let charged = self.booked.charged;
+        charged.before == charged.after || self.limiter.undo(charged)
+    }
+}
+
+impl fmt::Debug for Reservation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reservation")
+            .field("permits", &self.permits)
+            .field("at_nanos", &self.booked.at_nanos)
+            .finish_non_exhaustive()
+    }
+}

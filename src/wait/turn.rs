@@ -1,0 +1,79 @@
+//! What a line asks of the limiter behind it.
+
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+
+use super::line::WaitQueue;
+
+/// A limiter that callers can stand in line for.
+pub(crate) trait TakesTurns {
+    fn queue(&self) -> &WaitQueue;
+
+    fn now_nanos(&self) -> u64;
+
+    /// Returns whether callers stand in line. Only a hint, unless the line is locked.
+    fn is_gated(&self) -> bool;
+
+    /// Returns the most permits that are ever granted at once.
+    fn limit(&self) -> u64;
+
+    /// Takes `permits` at once, or not.
+    fn try_now(&self, permits: u64) -> Result<Grant, Denied>;
+
+    /// Grants the first in line its permits if they are there, and closes the gate if not. Only for
+    /// the holder of the line's lock.
+    fn take_turn(&self, turn: Turn) -> Taken;
+
+    /// Opens the gate, if it is closed. Only for the holder of the line's lock, with nobody in line.
+    fn open_gate(&self);
+
+    /// Returns the instant at which `permits` are there for those in line, unless anything else
+    /// happens. Never too early.
+    fn due_nanos(&self, turn: Turn) -> u64;
+
+    /// Takes back a grant that was never used, if nothing was granted since. Returns whether it
+    /// did.
+    fn undo(&self, charge: Charged) -> bool;
+}
+
+/// The turn of a caller in line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) permits: u64,
+    /// Reading of the clock since which it has been the first.
+    pub(crate) since_nanos: u64,
+    pub(crate) now_nanos: u64,
+    /// Whether others stand behind it.
+    pub(crate) has_others: bool,
+}
+
+/// A word before and after a grant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charged {
+    pub(crate) before: u64,
+    pub(crate) after: u64,
+}
+
+/// A reservation that was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Booked {
+    /// Instant at which the permits are earned.
+    pub(crate) at_nanos: u64,
+    /// Time until then, from when the reservation was made.
+    pub(crate) wait_nanos: u64,
+    pub(crate) charged: Charged,
+}
+
+/// The result of a turn.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    Granted(Grant, Charged),
+    /// The gate is closed, and stays closed until the permits are there.
+    NotYet,
+    /// More than the limiter ever grants.
+    TooLarge {
+        limit: u64,
+    },
+    /// The clock had gone back, and the limiter starts again from full.
+    Healed,
+}

@@ -1,0 +1,290 @@
+//! The callers in line, in the order of their arrival. No atomics here, and no clock.
+//!
+//! The nodes lie in one vector and name each other by their index, so that a caller that gives up
+//! is unlinked in one step, and a node is used again.
+
+use alloc::vec::Vec;
+use core::task::Waker;
+
+use crate::decision::grant::Grant;
+
+use super::error::AcquireError;
+use super::turn::Charged;
+
+/// The place of a caller in the vector, until it is told its outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key(usize);
+
+/// What has become of a caller.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Granted(Grant, Charged),
+    Refused(AcquireError),
+}
+
+#[derive(Debug)]
+struct Node {
+    permits: u64,
+    /// The permits of all that have stood in line and not left, up to this one; modulo 2^64.
+    end: u64,
+    /// Instant at which its timer wakes it.
+    armed_nanos: u64,
+    waker: Option<Waker>,
+    before: Option<Key>,
+    after: Option<Key>,
+    /// `None` while it stands in line.
+    outcome: Option<Outcome>,
+}
+
+/// A line of callers, first come, first served.
+#[derive(Debug, Default)]
+pub(crate) struct Waiters {
+    nodes: Vec<Node>,
+    free: Vec<Key>,
+    first: Option<Key>,
+    last: Option<Key>,
+    count: usize,
+    permits: u64,
+    end: u64,
+}
+
+/// Nodes that are kept for later when nobody stands in line.
+const KEPT: usize = 64;
+
+impl Waiters {
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Permits wanted by all in line.
+    pub(crate) fn permits(&self) -> u64 {
+        self.permits
+    }
+
+    pub(crate) fn first(&self) -> Option<Key> {
+        self.first
+    }
+
+    pub(crate) fn permits_of(&self, key: Key) -> u64 {
+        self.nodes[key.0].permits
+    }
+
+    /// Permits wanted by all up to `key`.
+    pub(crate) fn permits_up_to(&self, key: Key) -> u64 {
+        let start = self.first.map_or(self.end, |first| {
+            let first = &self.nodes[first.0];
+            first.end.wrapping_sub(first.permits)
+        });
+        self.nodes[key.0].end.wrapping_sub(start)
+    }
+
+    /// Puts a caller at the end of the line.
+    pub(crate) fn push(&mut self, permits: u64) -> Key {
+        self.end = self.end.wrapping_add(permits);
+        let node = Node {
+            permits,
+            end: self.end,
+            armed_nanos: u64::MAX,
+            waker: None,
+            before: self.last,
+            after: None,
+            outcome: None,
+        };
+        let key = if let Some(key) = self.free.pop() {
+            self.nodes[key.0] = node;
+            key
+        } else {
+            self.nodes.push(node);
+            Key(self.nodes.len() - 1)
+        };
+        match self.last {
+            Some(last) => self.nodes[last.0].after = Some(key),
+            None => self.first = Some(key),
+        }
+        self.last = Some(key);
+        self.count += 1;
+        self.permits = self.permits.saturating_add(permits);
+        key
+    }
+
+    /// Notes when a caller's timer wakes it, and what else does.
+    pub(crate) fn arm(&mut self, key: Key, at_nanos: u64, waker: Waker) {
+        let node = &mut self.nodes[key.0];
+        node.armed_nanos = at_nanos;
+        node.waker = Some(waker);
+    }
+
+    /// Returns the waker of a caller, and forgets it.
+    pub(crate) fn disarm(&mut self, key: Key) -> Option<Waker> {
+        self.nodes[key.0].waker.take()
+    }
+
+    /// Returns the waker of a caller that would sleep beyond `due_nanos`.
+    pub(crate) fn wake_if_later(&mut self, key: Key, due_nanos: u64) -> Option<Waker> {
+        let node = &mut self.nodes[key.0];
+        if node.armed_nanos > due_nanos { node.waker.take() } else { None }
+    }
+
+    /// Takes the first caller out of the line, with a grant that it has yet to be told. Returns
+    /// what wakes it.
+    pub(crate) fn grant(&mut self, first: Key, grant: Grant, charged: Charged) -> Option<Waker> {
+        debug_assert_eq!(self.first, Some(first));
+        self.unlink(first);
+        let node = &mut self.nodes[first.0];
+        node.outcome = Some(Outcome::Granted(grant, charged));
+        node.waker.take()
+    }
+
+    /// Returns the outcome of a caller and forgets the caller; `None` if it still stands in line.
+    pub(crate) fn take_outcome(&mut self, key: Key) -> Option<Outcome> {
+        let outcome = self.nodes[key.0].outcome.take()?;
+        self.forget(key);
+        Some(outcome)
+    }
+
+    /// Takes a caller out of the line that has given up. Takes as many steps as there are callers
+    /// behind it, unless it is the first. Returns what would have woken it.
+    pub(crate) fn leave(&mut self, key: Key) -> Option<Waker> {
+        self.withdraw(key);
+        let waker = self.nodes[key.0].waker.take();
+        self.forget(key);
+        waker
+    }
+
+    /// Takes a caller out of the line that is refused, as in `leave`. Returns what wakes it.
+    pub(crate) fn refuse(&mut self, key: Key, error: AcquireError) -> Option<Waker> {
+        self.withdraw(key);
+        let node = &mut self.nodes[key.0];
+        node.outcome = Some(Outcome::Refused(error));
+        node.waker.take()
+    }
+
+    /// Takes out of the line whoever wants more than `limit`. Returns what wakes them.
+    pub(crate) fn refuse_above(&mut self, limit: u64) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        let mut next = self.first;
+        while let Some(key) = next {
+            next = self.nodes[key.0].after;
+            if self.permits_of(key) > limit {
+                wakers.extend(self.refuse(key, AcquireError::TooLarge { limit }));
+            }
+        }
+        wakers
+    }
+
+    /// Unlinks a caller whose permits were not granted: those behind it are due earlier.
+    fn withdraw(&mut self, key: Key) {
+        let Node { permits, before, after, .. } = self.nodes[key.0];
+        self.unlink(key);
+        if before.is_some() {
+            let mut next = after;
+            while let Some(Key(index)) = next {
+                self.nodes[index].end = self.nodes[index].end.wrapping_sub(permits);
+                next = self.nodes[index].after;
+            }
+            self.end = self.end.wrapping_sub(permits);
+        }
+    }
+
+    fn unlink(&mut self, key: Key) {
+        let Node { permits, before, after, .. } = self.nodes[key.0];
+        match before {
+            Some(before) => self.nodes[before.0].after = after,
+            None => self.first = after,
+        }
+        match after {
+            Some(after) => self.nodes[after.0].before = before,
+            None => self.last = before,
+        }
+        self.count -= 1;
+        self.permits -= permits;
+    }
+
+    fn forget(&mut self, key: Key) {
+        self.free.push(key);
+        if self.free.len() == self.nodes.len() && self.nodes.len() > KEPT {
+            self.nodes = Vec::new();
+            self.free = Vec::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_line(waiters: &Waiters) -> Vec<u64> {
+        let mut permits = Vec::new();
+        let mut next = waiters.first();
+        while let Some(key) = next {
+            permits.push(waiters.permits_of(key));
+            next = waiters.nodes[key.0].after;
+        }
+        assert_eq!((permits.len(), permits.iter().sum()), (waiters.len(), waiters.permits()));
+        permits
+    }
+
+    #[test]
+    fn callers_leave_from_anywhere_and_the_others_keep_their_order() {
+        for leaving in 0..4 {
+            let mut waiters = Waiters::default();
+            let keys: Vec<Key> = (1..=4).map(|permits| waiters.push(permits)).collect();
+            waiters.leave(keys[leaving]);
+            let left: Vec<u64> = (1..=4).filter(|permits| *permits != leaving as u64 + 1).collect();
+            assert_eq!(in_line(&waiters), left);
+            let newest = waiters.push(9);
+            assert_eq!(newest, keys[leaving], "its node is used again");
+            assert_eq!(in_line(&waiters).last(), Some(&9));
+        }
+    }
+
+    #[test]
+    fn an_outcome_is_told_once_and_frees_the_node() {
+        let mut waiters = Waiters::default();
+        let (first, second) = (waiters.push(1), waiters.push(2));
+        assert!(waiters.take_outcome(first).is_none());
+        assert!(waiters.refuse(first, AcquireError::Closed).is_none());
+        assert_eq!(waiters.first(), Some(second));
+        assert!(matches!(waiters.take_outcome(first), Some(Outcome::Refused(_))));
+        assert_eq!(waiters.push(3), first);
+    }
+
+    #[test]
+    fn the_permits_ahead_are_those_of_the_line_and_of_nobody_else() {
+        let mut waiters = Waiters::default();
+        let keys: Vec<Key> = [5, 7, 11, 13].map(|permits| waiters.push(permits)).into();
+        let ahead = |waiters: &Waiters| {
+            keys[2..].iter().map(|key| waiters.permits_up_to(*key)).collect::<Vec<_>>()
+        };
+        assert_eq!(ahead(&waiters), [23, 36]);
+        waiters.leave(keys[1]);
+        assert_eq!(ahead(&waiters), [16, 29]);
+        waiters.refuse(keys[0], AcquireError::Closed);
+        assert_eq!(ahead(&waiters), [11, 24]);
+        let newest = waiters.push(17);
+        assert_eq!(waiters.permits_up_to(newest), 41);
+        assert_eq!(waiters.permits(), 41);
+        assert!(waiters.refuse_above(12).is_empty());
+        assert_eq!(in_line(&waiters), [11]);
+    }
+
+    #[test]
+    fn a_long_line_that_has_ended_keeps_no_memory() {
+        let mut waiters = Waiters::default();
+        let keys: Vec<Key> = (0..=KEPT as u64).map(|permits| waiters.push(permits)).collect();
+        for key in keys {
+            waiters.leave(key);
+        }
+        assert_eq!((waiters.nodes.capacity(), waiters.len(), waiters.permits()), (0, 0, 0));
+    }
+
+    #[test]
+    fn only_a_caller_that_sleeps_too_long_is_woken_early() {
+        let mut waiters = Waiters::default();
+        let key = waiters.push(1);
+        waiters.arm(key, 100, Waker::noop().clone());
+        assert!(waiters.wake_if_later(key, 100).is_none());
+        assert!(waiters.wake_if_later(key, 99).is_some());
+        assert!(waiters.wake_if_later(key, 99).is_none(), "once");
+    }
+}

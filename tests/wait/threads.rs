@@ -1,0 +1,112 @@
+//! Threads that wait, on the true clock. No test asserts a time.
+
+use std::sync::Barrier;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sluicegate::{AcquireError, TokenBucket, Wait, quota};
+
+#[test]
+fn threads_are_granted_what_they_ask_for_and_no_more() {
+    let bucket = TokenBucket::new(quota!(20_000 / second, burst 50));
+    let granted = AtomicU64::new(0);
+    let began = Instant::now();
+    thread::scope(|scope| {
+        for thread in 1..=4 {
+            let (bucket, granted) = (&bucket, &granted);
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    bucket.acquire(thread).unwrap();
+                    granted.fetch_add(thread, Relaxed);
+                }
+            });
+        }
+    });
+    let granted = granted.into_inner();
+    assert_eq!(granted, 50 * (1 + 2 + 3 + 4));
+    // The bound, by the true clock: more cannot have been earned.
+    let earned = began.elapsed().as_nanos() * 20_000 / 1_000_000_000;
+    assert!(u128::from(granted) <= 50 + earned + 1);
+    assert_eq!(bucket.line().waiters(), 0);
+}
+
+#[test]
+fn a_thread_that_is_not_due_in_time_does_not_wait() {
+    let bucket = TokenBucket::new(quota!(1 / day));
+    assert!(bucket.acquire_timeout(1, Duration::ZERO).is_ok());
+    let minute = Duration::from_secs(60);
+    assert!(matches!(bucket.acquire_timeout(1, minute), Err(AcquireError::TimedOut { .. })));
+    let soon = Instant::now() + minute;
+    assert!(matches!(bucket.acquire_until(1, soon), Err(AcquireError::TimedOut { .. })));
+    bucket.credit(1);
+    let past = Instant::now().checked_sub(Duration::from_nanos(1)).unwrap();
+    assert!(matches!(bucket.acquire_until(1, past), Err(AcquireError::TimedOut { .. })));
+    assert!(bucket.acquire_until(1, soon).is_ok(), "nothing was taken after the deadline");
+}
+
+#[test]
+fn closing_wakes_every_thread_that_waits() {
+    let bucket = TokenBucket::new(quota!(1 / day));
+    bucket.try_acquire(1).unwrap();
+    let ready = Barrier::new(4);
+    thread::scope(|scope| {
+        let waiting: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    ready.wait();
+                    bucket.acquire(1)
+                })
+            })
+            .collect();
+        ready.wait();
+        while bucket.line().waiters() < 3 {
+            thread::yield_now();
+        }
+        bucket.line().close();
+        for thread in waiting {
+            assert_eq!(thread.join().unwrap(), Err(AcquireError::Closed));
+        }
+    });
+}
+
+#[test]
+fn threads_and_tasks_stand_in_one_line() {
+    let bucket = TokenBucket::new(quota!(2_000 / second, burst 1));
+    let granted = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for thread in 0..4 {
+            let (bucket, granted) = (&bucket, &granted);
+            scope.spawn(move || {
+                for _ in 0..10 {
+                    if thread % 2 == 0 {
+                        bucket.acquire(1).unwrap();
+                    } else {
+                        block_on(bucket.acquire_async(1)).unwrap();
+                    }
+                    granted.fetch_add(1, Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(granted.into_inner(), 40);
+}
+
+/// Runs a future on this thread, which sleeps until it is woken.
+fn block_on<F: std::future::Future>(future: F) -> F::Output {
+    struct Unpark(thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = std::sync::Arc::new(Unpark(thread::current())).into();
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
+            std::task::Poll::Ready(output) => return output,
+            std::task::Poll::Pending => thread::park(),
+        }
+    }
+}
