@@ -26,6 +26,11 @@ done
 ci/memory-ordering.sh --check || fail "docs/memory-ordering.md"
 cargo run -q -p sluicegate-benches --bin tables -- --check || fail "docs/benchmarks.md"
 
+# A theorem is proved once, in its module; a page states it and links that.
+if grep -n '∎' README.md docs/*.md; then
+    fail "a page holds a proof"
+fi
+
 # A comment of documentation opens with a verb or a noun: "Returns", "Number of".
 openings=$(git ls-files -co --exclude-standard '*.rs' | xargs awk -f ci/openings.awk) || {
     echo "$openings"

@@ -33,7 +33,8 @@
 //! **Theorem.** If every clock reading is at least as late as all readings that other calls had
 //! finished before it began, then in any span (s, t] the permits admitted are at most
 //! `capacity + A(t) - A(s)`. If a reading may be older than those by up to `d`, they are at most
-//! `capacity + A(t) - A(s - d)`. Both hold as long as the limiter is not reset, restored or healed.
+//! `capacity + A(t) - A(s - d)`. Both hold as long as the limiter is not reset, restored or healed,
+//! if what is credited in the span counts as earned.
 //!
 //! *Proof.* Let `all = root + held`. By (*) it is at most the capacity at s, and it is never
 //! negative. So it remains to show that only what is earned in the span adds to it. (1) Spending,
@@ -54,7 +55,11 @@
 //! terms that keeps the tokens puts those of the shards back into the root, and sets its level,
 //! before it releases their capacity. If it lowers the capacity, the tokens in leases and in
 //! transit at that moment were taken under the old terms; they are not put back beyond the new
-//! capacity. ∎
+//! capacity. (6) A credit adds to the root alone, by a change of its terms, and leaves it with at
+//! most the capacity. What it adds counts with what is earned in the span. As far as that is above
+//! the clamp, it is not given out; by (4) it is cut off before capacity that held tokens is released.
+//! If capacity is released that was never filled, or that a change had emptied, `all` was below the
+//! capacity by that much since the credit, so that what is uncovered fits. ∎
 //!
 //! A single-word limiter requires only that each clock reading is taken during the call. Here
 //! permits are spent without any reading, so spans have to be spans of true time; if threads'
@@ -69,38 +74,37 @@
 //! from a full root, or settles one, while another call has reserved capacity and not yet filled
 //! it, cuts off as much as that capacity holds.
 
-mod acquire;
+// The documented page has the public methods in the order of these modules.
 pub(crate) mod builder;
+
+mod verbs;
+
+mod reconfigure;
+
+mod acquire;
 mod deny;
 pub(crate) mod handle;
 mod in_transit;
 mod lease;
 mod line;
-mod reconfigure;
 mod refill_size;
 mod reserved;
 mod root_access;
 mod settle;
 mod shard_word;
 mod shards;
-mod verbs;
 
 use core::fmt;
 
 use crate::bucket::BucketCore;
-use crate::config::quota::Quota;
 use crate::config::refill::Refill;
-use crate::config::text::quoted::Quoted;
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
-#[cfg(feature = "std")]
-use crate::thread_index::places;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
-use self::builder::ShardedBuilder;
 use self::reserved::Reserved;
 use self::shards::Shards;
 
@@ -118,8 +122,23 @@ use self::shards::Shards;
 /// | size of a refill | 16 permits at first, then each time twice as many, up to 1,024; but at most a quarter of what the root holds, divided by the number of shards. If that is less than 4, there is no refill, and each call asks the root. A small burst is therefore never split |
 /// | a request too large for its shard | is taken from the root, and if the root has too few permits, from all shards too: up to the whole burst |
 /// | tokens in a shard whose thread has ended | are stolen by callers that would otherwise be refused |
-/// | a quota's debt | is ignored. There is no `force`: a debt would be kept in the root, where callers that spend from shards do not look, so it would not stop them |
+/// | a quota's debt | is ignored, and there is no `force`. A debt would be in the root, where callers that spend from shards do not look: so each `force` would have to empty all shards, and none could refill until the debt is repaid. For that time, the limiter would be a slower [`TokenBucket`](crate::TokenBucket). Use one for debts |
 /// | denials | those that name a wait are cached by each shard until they can change; [`Denied::Leased`] and [`Denied::TooLarge`] are not |
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Sharded, quota};
+///
+/// let limiter = Sharded::new(quota!(1_000_000 / second));
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| assert!(limiter.try_acquire(1).is_ok()));
+///     }
+/// });
+/// assert!(limiter.peek(0)?.remaining() >= 1_000_000 - 4);
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
 ///
 /// # Accuracy
 ///
@@ -167,49 +186,9 @@ use self::shards::Shards;
 /// The algorithm is an escrow of tokens (O'Neil, *The Escrow Transactional Method*, 1986), as in
 /// the exact limit counters of *Is Parallel Programming Hard* (ch. 5), with capacity that moves
 /// with the tokens, so that it can be reserved and released while the bucket fills.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{Sharded, quota};
-///
-/// let limiter = Sharded::new(quota!(1_000_000 / second));
-/// std::thread::scope(|scope| {
-///     for _ in 0..4 {
-///         scope.spawn(|| assert!(limiter.try_acquire(1).is_ok()));
-///     }
-/// });
-/// assert!(limiter.peek(0)?.remaining() >= 1_000_000 - 4);
-/// # Ok::<(), sluicegate::Denied>(())
-/// ```
 pub struct Sharded<C = DefaultClock> {
     root: BucketCore<C, Reserved>,
     shards: Shards,
-}
-
-impl Sharded {
-    /// Returns a builder of a limiter of `quota`, to set the number of shards or the clock.
-    pub fn builder(quota: impl Into<Quota>) -> ShardedBuilder {
-        ShardedBuilder::new(quota.into())
-    }
-
-    /// Creates a limiter of `quota` (a bare rate has a burst of one period's permits) on a clock of
-    /// its own, with a shard for each thread that the machine runs at once.
-    #[cfg(feature = "std")]
-    #[must_use]
-    pub fn new(quota: impl Into<Quota>) -> Sharded {
-        Sharded::with_clock(quota, DefaultClock::default())
-    }
-}
-
-impl<C: Clock> Sharded<C> {
-    /// Creates a limiter of `quota` on `clock`, with a shard for each thread that the machine runs
-    /// at once. Reads the clock twice.
-    #[cfg(feature = "std")]
-    #[must_use]
-    pub fn with_clock(quota: impl Into<Quota>, clock: C) -> Sharded<C> {
-        Sharded::of(quota.into(), places(0), clock)
-    }
 }
 
 /// The operations, for a caller of the shard at `index`.
@@ -278,7 +257,7 @@ impl<C: Clock> fmt::Debug for Sharded<C> {
         let quota = terms.quota();
         let is_long = f.alternate();
         let mut shown = f.debug_struct("Sharded");
-        shown.field("quota", &Quoted(quota));
+        shown.field("quota", &quota);
         shown.field("remaining", &there.saturating_add(outside).min(quota.burst()));
         shown.field("shards", &self.shards.count());
         if is_long {

@@ -7,6 +7,19 @@
 //! | `ring` | sliding windows of slots |
 //! | `log` | logs of grants |
 //! | `limit` | the limit of a window, which can be changed live |
+//!
+//! What each admits in a span `W` is proved where it is: [`counter`], [`ring`], [`log`]. Those spans
+//! are of the time by which permits are dated: the clock of the caller, or the latest date that
+//! others have left, if that is later. With one clock for all threads that is true time.
+//!
+//! **Theorem.** If threads' clocks differ by at most `d`, which is at most a second, what the
+//! theorems say of a span `W` holds for a span `W - d` of true time.
+//!
+//! *Proof.* Take the clock that is furthest ahead. A permit is dated no later than that clock reads
+//! when it is granted (except for the rounding that makes it count longer), because its date is the
+//! reading of its caller or that of an earlier one. It is dated no earlier than its caller reads,
+//! which is at most `d` less. So permits that were granted within `W - d` have dates within `W`.
+//! Clocks a second apart or less heal nothing. ∎
 
 pub(crate) mod counter;
 mod intervals;

@@ -83,6 +83,30 @@ fn every_store_of_numbers_answers_through_the_trait() {
 }
 
 #[test]
+fn a_receipt_through_the_trait_gives_back_if_it_is_that_of_a_table() {
+    let clock = &ManualClock::new();
+    let table = table::<str>(clock);
+    let tier = table.tier(1).unwrap();
+    let stores: [(&dyn KeyedLimiter<str>, bool); 6] = [
+        (&table, true),
+        (&tier, true),
+        (&&table, true),
+        (&Box::new(&table), true),
+        (&keyed(clock), false),
+        (&HotKeys::new(&table), false),
+    ];
+    for (index, (store, gives_back)) in stores.into_iter().enumerate() {
+        let key = ["a", "b", "c", "d", "e", "f"][index];
+        let receipt = store.try_acquire_revocable(key, 4).unwrap();
+        assert_eq!(receipt.grant().remaining(), 6, "{key}");
+        assert_eq!(receipt.give_back(), gives_back, "{key}");
+        let left = store.peek(key, 0).unwrap().remaining();
+        assert_eq!(left, if gives_back { 10 } else { 6 }, "{key}");
+        assert!(store.try_acquire_revocable(key, 11).is_err(), "{key}");
+    }
+}
+
+#[test]
 fn the_trait_is_shared_between_threads() {
     let clock = Arc::new(ManualClock::new());
     let users = Keyed::<u64, _>::with(Buckets::with_clock(TEN, clock));

@@ -1,8 +1,9 @@
 //! The sharded limiter. What is checked here, of random calls by all shards, with leases
 //! open, and changes between them:
 //!
-//! * In no span is more admitted than the burst and what was earned in it; permits of a
-//!   lease are admitted when they are spent.
+//! * In no span is more admitted than the burst and what was earned in it, or credited; permits of
+//!   a lease are admitted when they are spent.
+//! * A credit adds all that the burst has space for, beside leases.
 //! * While nothing can have been cut off, what is there is what a token bucket would
 //!   have, to the unit; and it never is more.
 //! * From what is there every answer follows as a token bucket's: the decision, the
@@ -94,6 +95,7 @@ fn op() -> impl Strategy<Value = Op> + Clone {
         4 => (0..4_usize, 0..20_u64).prop_map(|(lease, parts)| Op::Spend { lease, parts }),
         3 => (0..4_usize).prop_map(|lease| Op::Drop { lease }),
         1 => Just(Op::Reset),
+        2 => any::amount().prop_map(Op::Credit),
         2 => (setup(), carry).prop_map(|(setup, carry)| Op::Reconfigure(setup, carry)),
         1 => Just(Op::Save),
         1 => any::sized(ops::LIFE_NANOS).prop_map(|away_nanos| Op::Restore { away_nanos }),

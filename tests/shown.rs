@@ -2,7 +2,8 @@
 //!
 //! * the quota or the limit in the syntax of its literal, and the permits that remain now;
 //! * a change of the quota, a debt and a clock that goes back are shown, and to show them heals
-//!   nothing.
+//!   nothing;
+//! * answers, rates and quotas as a person writes them; `{:#?}` tells apart those that look alike.
 
 use std::time::Duration;
 
@@ -40,6 +41,61 @@ fn a_bucket_shows_its_quota_and_what_remains() {
     let cells = Gcra::with_clock(SECOND / 2, SECOND * 2, &clock).unwrap();
     cells.try_acquire(1).unwrap();
     assert_eq!(format!("{cells:?}"), "Gcra { interval: 500ms, tolerance: 2s, remaining: 4 }");
+}
+
+#[test]
+fn an_answer_shows_what_was_granted_or_missing_and_the_wait() {
+    let bucket = TokenBucket::with_clock(quota!(100 / second, burst 20), clock());
+    let grant = bucket.try_acquire(3).unwrap();
+    assert_eq!(format!("{grant:?}"), "Grant { permits: 3, remaining: 17, reset_after: 30ms }");
+    let denied = bucket.try_acquire(19).unwrap_err();
+    assert_eq!(
+        format!("{denied:?}"),
+        "Wait(Shortfall { missing: 2, remaining: 17, retry_after: 20ms })"
+    );
+    let forced = bucket.force(19).unwrap();
+    assert_eq!(format!("{forced:?}"), "Grant { permits: 19, balance: -2, reset_after: 220ms }");
+    let denied = bucket.try_acquire(1).unwrap_err();
+    assert_eq!(
+        format!("{denied:?}"),
+        "Wait(Shortfall { missing: 3, balance: -2, retry_after: 30ms })"
+    );
+    let large = bucket.try_acquire(21).unwrap_err();
+    assert_eq!(format!("{large:?}"), "TooLarge { limit: 20, which: 0 }");
+}
+
+#[test]
+fn a_denial_by_another_limiter_than_the_first_shows_which() {
+    let clock = clock();
+    let buckets = [quota!(5 / second), quota!(2 / second)];
+    let all = All::new(buckets.map(|quota| TokenBucket::with_clock(quota, &clock))).unwrap();
+    all.try_acquire(2).unwrap();
+    let denied = all.try_acquire(1).unwrap_err();
+    assert_eq!(
+        format!("{denied:?}"),
+        "Wait(Shortfall { missing: 1, remaining: 0, retry_after: 500ms, which: 1 })"
+    );
+}
+
+#[test]
+fn answers_that_look_alike_are_told_apart_by_long_debug() {
+    let grant = |quota| TokenBucket::with_clock(quota, clock()).try_acquire(0).unwrap();
+    let (bucket, other) = (grant(quota!(5 / second)), grant(quota!(5 / minute)));
+    assert_ne!(bucket, other);
+    assert_eq!(format!("{bucket:?}"), format!("{other:?}"));
+    assert_ne!(format!("{bucket:#?}"), format!("{other:#?}"));
+    let denied = |quota| {
+        let bucket = TokenBucket::with_clock(quota, clock());
+        bucket.drain();
+        format!("{:#?}", bucket.try_acquire(1).unwrap_err())
+    };
+    assert_ne!(denied(quota!(5 / second)), denied(quota!(5 / second, burst 9)));
+}
+
+#[test]
+fn a_rate_and_a_quota_show_their_literals() {
+    let shown = format!("{:?} {:?}", rate!(500 / 15 minutes), quota!(100 / second, burst 20));
+    assert_eq!(shown, r#""500 / 15 minutes" "100 / second, burst 20""#);
 }
 
 #[test]

@@ -51,7 +51,61 @@ fn permits_with_a_decimal_point_are_a_rate_exactly() {
     assert_eq!(read("0.5 / second").to_string(), "1 / 2 seconds");
     // A third of a permit has no decimals, but a permit per three seconds has.
     assert_eq!(read("0.333 / second"), rate!(333 / 1_000 seconds));
-    assert_eq!("2.5 / second".parse::<Quota>().unwrap().burst(), 5);
+}
+
+#[test]
+fn the_default_burst_of_a_decimal_rate_is_its_permits_rounded_up() {
+    let bursts = [
+        ("2.5 / second", 3),
+        ("33.333 / second", 34),
+        ("0.333 / second", 1),
+        ("0.5 / hour, refill interval", 1),
+        ("100.0 / second", 100),
+        ("33.333 / second, burst 7", 7),
+    ];
+    for (text, burst) in bursts {
+        let quota: Quota = text.parse().unwrap();
+        assert_eq!((quota.burst(), quota.max_debt()), (burst, burst), "{text}");
+        assert_eq!(quota.to_string().parse::<Quota>(), Ok(quota), "{text}");
+    }
+}
+
+#[test]
+fn a_decimal_that_is_out_of_range_is_named_as_it_was_written() {
+    let fewer = "must have fewer decimals, such as nine digits in all";
+    let slow = "must have fewer decimals, or be in a shorter period: a whole number of permits \
+                would take more than 100 years";
+    let wrong = [
+        ("33.333333333 / second", "permits", format!("permits is 33.333333333: {fewer}")),
+        (
+            "33.3333333333333333333 / second",
+            "permits",
+            format!("permits is \"33.3333333333333333333\": {fewer}"),
+        ),
+        (
+            "5_000_000_000.5 / day",
+            "permits",
+            "permits is 5000000000.5: must be from 1 to 2^32".into(),
+        ),
+        ("0.0000000001 / second", "permits", format!("permits is 0.0000000001: {slow}")),
+        (
+            "2.5 / ns",
+            "rate",
+            "rate is 2.5 per 1ns: must be at most 2^31 permits per second".to_owned(),
+        ),
+        // The period alone is wrong, and is the one that was written.
+        ("0.5 / 0 seconds", "period", "period is 0ns: must be from 1 ns to 100 years".to_owned()),
+        (
+            "0.5 / 36_526 days",
+            "period",
+            "period is 3155846400s: must be from 1 ns to 100 years".to_owned(),
+        ),
+        ("0.0 / second", "permits", "permits is 0: must be from 1 to 2^32".to_owned()),
+    ];
+    for (text, field, message) in wrong {
+        assert_eq!(error::<Rate>(text), (field, message.clone()), "{text}");
+        assert_eq!(error::<Quota>(text), (field, message), "{text}");
+    }
 }
 
 #[test]
@@ -202,6 +256,25 @@ mod files {
         assert_eq!(from_str::<Rate>(&tenth).unwrap(), rate!(1 / 10 minutes));
         let bytes = postcard::to_allocvec(&half).unwrap();
         assert_eq!(postcard::from_bytes::<Rate>(&bytes).unwrap(), half);
+    }
+
+    #[test]
+    fn the_default_burst_of_a_decimal_rate_in_a_table_is_its_permits_rounded_up() {
+        let rates = [
+            json!("33.333 / second"),
+            json!({"permits": 33.333, "period": "second"}),
+            json!({"permits": "33.333", "period": "second"}),
+        ];
+        for rate in rates {
+            let quota: Quota = from_str(&json!({"rate": rate}).to_string()).unwrap();
+            assert_eq!((quota.burst(), quota.max_debt()), (34, 34), "{rate}");
+            assert_eq!(quota.rate(), rate!(33_333 / 1_000 seconds));
+            let table = json!({"rate": rate, "burst": 3, "max_debt": 0}).to_string();
+            let quota: Quota = from_str(&table).unwrap();
+            assert_eq!((quota.burst(), quota.max_debt()), (3, 0), "{rate}");
+        }
+        let whole: Quota = from_str("{\"rate\": \"500 / 15 minutes\"}").unwrap();
+        assert_eq!(whole, quota!(500 / 15 minutes));
     }
 
     #[test]

@@ -125,6 +125,23 @@ fn a_denial_is_forgotten_when_all_is_changed() {
     });
 }
 
+#[test]
+fn a_denial_is_forgotten_when_permits_are_credited() {
+    let empty: Act = |limiter| ask(limiter, (1, &[8]));
+    let credit: Act = |limiter| {
+        limiter.credit(8);
+        0
+    };
+    is_forgotten(3, EIGHT, empty, |limiter| ask(limiter, (0, &[8])), credit);
+    is_forgotten(3, EIGHT, empty, |limiter| ask(limiter, (0, &[1])), credit);
+    // There is empty capacity in a shard, which the credit gives back to the root.
+    let spent: Act = |limiter| {
+        fill(limiter, 1, 2);
+        ask(limiter, (1, &[2])) + ask(limiter, (1, &[6]))
+    };
+    is_forgotten(2, EIGHT, spent, |limiter| ask(limiter, (0, &[8])), credit);
+}
+
 /// This holds for any limiter, if the denials are forgotten after it is changed.
 #[test]
 fn a_sticky_denial_is_forgotten_when_it_is_said_so() {

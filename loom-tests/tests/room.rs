@@ -35,9 +35,11 @@ enum Step {
     /// Lease up to so many, move the clock, and only then spend them.
     SpendAt(usize, u64, u64),
     Reset,
+    /// Credit so many, before the clock has moved.
+    Credit(u64),
 }
 
-use Step::{Ask, Lease, Reset, Set, SpendAt};
+use Step::{Ask, Credit, Lease, Reset, Set, SpendAt};
 
 /// Does as the steps say; the permits granted to calls that began when the clock had
 /// moved.
@@ -60,6 +62,7 @@ fn act(limiter: &Sharded, steps: &'static [Step]) -> u64 {
                 late += held;
             }
             Reset => limiter.reset(),
+            Credit(permits) => limiter.credit(permits),
         }
     }
     late
@@ -170,6 +173,38 @@ fn room_is_given_back_by_a_look_that_is_no_older() {
     let anew: &[Step] = &[Reset, Lease(0, 4), Set(2 * SECOND), Ask(0, 4)];
     late_is_bounded(2, empty, [&[Ask(1, 8)], anew]);
     late_is_bounded(1, empty, [&[Ask(0, 8)], anew]);
+}
+
+/// Permits credited beside calls that move capacity are not there once more when that capacity comes
+/// back later.
+#[test]
+fn a_credit_beside_room_that_moves_is_within_the_burst() {
+    let full = (FEW, (|_| 0) as fn(&Sharded) -> u64);
+    late_is_bounded(2, full, [&[Credit(8), Set(LATE), Ask(1, 32)], &[Ask(0, 1)]]);
+    let eight = (MANY, eight_in_a_shard as fn(&Sharded) -> u64);
+    late_is_bounded(2, eight, [&[Credit(64), Set(LATE), Ask(0, 8)], &[Ask(0, 1)]]);
+    late_is_bounded(1, eight, [&[Credit(64), Set(LATE), Ask(1, 50)], &[Lease(0, 8)]]);
+    let four = (FEW, four_were_spent as fn(&Sharded) -> u64);
+    late_is_bounded(1, four, [&[Credit(32), Set(LATE), Ask(0, 32)], &[Ask(1, 28)]]);
+}
+
+/// Checks that of several credits at once nothing is lost, and nothing is there twice.
+#[test]
+fn credits_add_up() {
+    for others in [&[Ask(0, 1), Ask(0, 1)][..], &[Lease(1, 4)], &[Credit(3)]] {
+        check(2, move || {
+            let limiter = sharded(FEW, TrueClock::new());
+            four_were_spent(&limiter);
+            // Eight are left.
+            assert!(limiter.shard(1).try_acquire(20).is_ok());
+            race(&limiter, [&[Credit(5)] as &[Step], others], act);
+            let added = match others {
+                [Credit(more)] => 5 + more,
+                others => 5 - others.iter().filter(|step| matches!(step, Ask(..))).count() as u64,
+            };
+            assert_eq!(rest(&limiter), 8 + added);
+        });
+    }
 }
 
 /// Room of a lease is given back by a look at the time when it was empty.

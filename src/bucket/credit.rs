@@ -7,9 +7,13 @@
 use crate::time::clock::Clock;
 
 use super::BucketCore;
+use super::reserved::ReservedCapacity;
 
-impl<C: Clock> BucketCore<C> {
+impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     /// Adds `permits` to the balance, up to full; a debt becomes less.
+    ///
+    /// What is above the capacity that is left beside the reserved part is not given out, and cut
+    /// off by the next call that spends or settles.
     pub(crate) fn credit(&self, permits: u64) {
         if permits > 0 {
             self.change(|terms, holding| (*terms, holding.plus(permits, terms)));

@@ -1,10 +1,12 @@
 //! Quotas: a rate and a burst.
 
+use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use super::error::ConfigError;
 use super::rate::Rate;
 use super::refill::Refill;
+use super::text::quoted::Quoted;
 
 /// The quota that a bucket enforces: a [`Rate`], and the burst that may be admitted at one instant.
 ///
@@ -36,7 +38,7 @@ use super::refill::Refill;
 /// assert_eq!(api.burst(), 5_000);
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Quota {
     rate: Rate,
     burst: u64,
@@ -177,6 +179,13 @@ impl Quota {
     /// Returns all parts, with the defaults of those that were not given.
     fn parts(&self) -> (Rate, u64, Refill, u64) {
         (self.rate, self.burst, self.refill, self.max_debt())
+    }
+}
+
+/// Shows the quota in the syntax of its literal, in quotes: `"500 / 15 minutes, burst 50"`.
+impl fmt::Debug for Quota {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&Quoted(self), f)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rates: permits per period.
 
+use core::fmt;
 use core::time::Duration;
 
 use crate::time::units;
@@ -8,6 +9,7 @@ use crate::time::units::{
 };
 
 use super::error::ConfigError;
+use super::text::quoted::Quoted;
 
 /// Permits per period.
 ///
@@ -52,7 +54,7 @@ use super::error::ConfigError;
 /// assert_eq!(Rate::new(500, Duration::from_secs(900))?, rate!(500 / 15 minutes));
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
     permits: u64,
     period_nanos: u64,
@@ -155,6 +157,13 @@ impl Rate {
     /// Creates a rate from numbers that have been checked.
     pub(crate) const fn trusted(permits: u64, period_nanos: u64) -> Rate {
         Rate { permits, period_nanos }
+    }
+}
+
+/// Shows the rate in the syntax of its literal, in quotes: `"500 / 15 minutes"`.
+impl fmt::Debug for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&Quoted(self), f)
     }
 }
 

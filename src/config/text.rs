@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Digits may be grouped: `5_000`. Permits may have a decimal point, and nothing is rounded: `2.5 /
-//! second` is `5 / 2 seconds`.
+//! second` is `5 / 2 seconds`. The default burst of a quota is the permits as they are written,
+//! rounded up: 3 for this one.
 //!
 //! The displayed text of a rate or a quota parses to the same rate or quota.
 

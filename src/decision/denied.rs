@@ -216,7 +216,7 @@ pub(crate) fn shown(wait: Duration) -> Duration {
 /// The permits that a refused request lacked, and the wait until they are there.
 ///
 /// Small and `Copy`; derived values are computed on request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Shortfall {
     /// The amount that would have sufficed, in the units of the forecast.
     pub(crate) wanted: i64,
@@ -289,6 +289,29 @@ impl Shortfall {
     #[must_use]
     pub fn reset_after(&self) -> Duration {
         self.forecast.reset_after()
+    }
+}
+
+/// Shows what was missing, and when the request can be granted:
+/// `Shortfall { missing: 3, remaining: 1, retry_after: 300ms }`. The index of the limiter that fell
+/// short is shown if it is not the first. `{:#?}` shows the numbers behind that too.
+impl fmt::Debug for Shortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_long = f.alternate();
+        let mut shown = f.debug_struct("Shortfall");
+        shown.field("missing", &self.missing());
+        match self.balance() {
+            balance @ ..0 => shown.field("balance", &balance),
+            _ => shown.field("remaining", &self.remaining()),
+        };
+        shown.field("retry_after", &self.retry_after());
+        if is_long || self.which > 0 {
+            shown.field("which", &self.which);
+        }
+        if is_long {
+            shown.field("wanted", &self.wanted).field("forecast", &self.forecast);
+        }
+        shown.finish()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Answers that grant permits.
 
+use core::fmt;
 use core::time::Duration;
 
 use super::forecast::Forecast;
@@ -8,7 +9,7 @@ use super::forecast::Forecast;
 ///
 /// Small and `Copy`. Describes the limiter right after the grant; derived values are computed on
 /// request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
     pub(crate) permits: u64,
     pub(crate) forecast: Forecast,
@@ -86,5 +87,25 @@ impl Grant {
     #[must_use]
     pub fn ready_after(&self) -> Duration {
         self.forecast.ready_after()
+    }
+}
+
+/// Shows what was granted, what was left, and when the limiter is full again:
+/// `Grant { permits: 1, remaining: 17, reset_after: 30ms }`. A debt is shown as a negative balance.
+/// `{:#?}` shows the numbers behind that too.
+impl fmt::Debug for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_long = f.alternate();
+        let mut shown = f.debug_struct("Grant");
+        shown.field("permits", &self.permits);
+        match self.balance() {
+            balance @ ..0 => shown.field("balance", &balance),
+            _ => shown.field("remaining", &self.remaining()),
+        };
+        shown.field("reset_after", &self.reset_after());
+        if is_long {
+            shown.field("forecast", &self.forecast);
+        }
+        shown.finish()
     }
 }

@@ -8,12 +8,6 @@ use core::fmt;
 /// Holds no clock reading, because two processes share no clock. The caller that restores it says
 /// how long the limiter was away; zero is always safe, and earns nothing for the time between.
 ///
-/// # Accuracy
-///
-/// Exact between limiters of the same quota, except for the pending fraction of a unit: less than a
-/// nanosecond's worth, or 2^-27 of a token if that is more. Otherwise the balance, and the worth of
-/// the elapsed part of an interval, are rounded down to the new limiter's unit.
-///
 /// # Examples
 ///
 /// ```
@@ -30,6 +24,12 @@ use core::fmt;
 /// assert_eq!(new.peek(0).map(|grant| grant.remaining()), Ok(3 + 1));
 /// # Ok::<(), sluicegate::SnapshotError>(())
 /// ```
+///
+/// # Accuracy
+///
+/// Exact between limiters of the same quota, except for the pending fraction of a unit: less than a
+/// nanosecond's worth, or 2^-27 of a token if that is more. Otherwise the balance, and the worth of
+/// the elapsed part of an interval, are rounded down to the new limiter's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",

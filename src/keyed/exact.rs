@@ -85,33 +85,37 @@
 //! lock that it saves. A map with locks either cannot be walked a piece at a time, or
 //! locks a whole shard for each piece, and a shard is an eighth of the map.
 
-pub(crate) mod as_key;
-mod batch;
-pub(crate) mod buckets;
-mod buckets_verbs;
+// The documented page has the public methods in the order of these modules.
 pub(crate) mod builder;
-pub(crate) mod each;
+
+mod verbs;
+
+mod batch;
+
+mod buckets_verbs;
 mod each_verbs;
+
 mod entries;
+
+pub(crate) mod as_key;
+pub(crate) mod buckets;
+pub(crate) mod each;
 mod group_map;
 pub(crate) mod per_key;
 mod prepay;
 mod slots;
 mod store;
-mod verbs;
 
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 
-use crate::config::error::ConfigError;
-use crate::config::quota::Quota;
-use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
 use super::when_full::Overflow;
 
 use self::buckets::Buckets;
 use self::buckets::tiers::Tiers;
+#[cfg(doc)]
 use self::builder::KeyedBuilder;
 use self::per_key::PerKey;
 use self::store::{KeyPlace, Store};
@@ -142,6 +146,18 @@ pub(crate) type Hasher = std::hash::RandomState;
 /// functions of [`Each`](crate::Each) and of tiers. (The hasher and the observer are called outside
 /// of the lock.)
 ///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Keyed, quota};
+///
+/// // Each user has 100 a second, at most 20 at once.
+/// let users = Keyed::<String>::new(quota!(100 / second, burst 20));
+/// assert!(users.try_acquire("ada", 20).is_ok());
+/// assert!(users.try_acquire("ada", 1).is_err());
+/// assert!(users.try_acquire("bob", 1).is_ok());
+/// ```
+///
 /// # Accuracy
 ///
 /// That of the limiter, for each key: two keys never share anything. See [`Buckets`] and
@@ -155,48 +171,11 @@ pub(crate) type Hasher = std::hash::RandomState;
 ///
 /// Everything that a caller did before its grant happens before everything that a caller with a
 /// later grant for the same key does after that, as long as the key is known.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{Keyed, quota};
-///
-/// // Each user has 100 a second, at most 20 at once.
-/// let users = Keyed::<String>::new(quota!(100 / second, burst 20));
-/// assert!(users.try_acquire("ada", 20).is_ok());
-/// assert!(users.try_acquire("ada", 1).is_err());
-/// assert!(users.try_acquire("bob", 1).is_ok());
-/// ```
 pub struct Keyed<K, L: PerKey<K> = Buckets, S = Hasher, O = ()> {
     store: Store<K, L>,
     hasher: S,
     overflow: Overflow<L::Clock>,
     observer: O,
-}
-
-impl<K: Hash + Eq> Keyed<K> {
-    /// Creates a store with a token bucket of `quota` for each key. A bare rate has a burst of one
-    /// period's permits.
-    #[must_use]
-    pub fn new(quota: impl Into<Quota>) -> Keyed<K> {
-        Keyed::with(Buckets::new(quota))
-    }
-}
-
-impl<K: Hash + Eq, L: PerKey<K>> Keyed<K, L> {
-    /// Creates a store in which `limiter` limits each key.
-    #[must_use]
-    pub fn with(limiter: L) -> Keyed<K, L>
-    where
-        L::Clock: Clone,
-    {
-        Keyed::builder(limiter).store()
-    }
-
-    /// Returns a builder of a store in which `limiter` limits each key.
-    pub fn builder(limiter: L) -> KeyedBuilder<K, L> {
-        KeyedBuilder::new(limiter)
-    }
 }
 
 /// A [`Keyed`] of token buckets with a quota for each tier of keys, whose type can be written down:
@@ -220,36 +199,6 @@ impl<K: Hash + Eq, L: PerKey<K>> Keyed<K, L> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub type TieredKeyed<K, C = DefaultClock> = Keyed<K, Buckets<C, Tiers<fn(&K) -> usize>>>;
-
-impl<K: Hash + Eq> TieredKeyed<K> {
-    /// Creates a store with a token bucket for each key, of the one of `quotas` whose index, from
-    /// 0, `tier` returns for the key. An index that is too large stands for the last quota.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`Buckets::tiered`].
-    pub fn tiered(
-        quotas: impl IntoIterator<Item: Into<Quota>>,
-        tier: fn(&K) -> usize,
-    ) -> Result<TieredKeyed<K>, ConfigError> {
-        Buckets::tiered(quotas, tier).map(Keyed::with)
-    }
-}
-
-impl<K: Hash + Eq, C: Clock + Clone> TieredKeyed<K, C> {
-    /// Does the same as [`TieredKeyed::tiered`](Keyed::tiered), on `clock`.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`Buckets::tiered`].
-    pub fn tiered_with_clock(
-        quotas: impl IntoIterator<Item: Into<Quota>>,
-        tier: fn(&K) -> usize,
-        clock: C,
-    ) -> Result<TieredKeyed<K, C>, ConfigError> {
-        Buckets::tiered_with_clock(quotas, tier, clock).map(Keyed::with)
-    }
-}
 
 impl<K, L: PerKey<K>, S: BuildHasher, O> Keyed<K, L, S, O> {
     #[inline]

@@ -13,7 +13,7 @@
 //! | `vote` | which key is hot, and gets a seat |
 //! | [`prepay`](super::prepay) | the stores, how much is prepaid and for how long it is good |
 //! | `acquire` | the slow path: calls that find too few permits in their seat |
-//! | `verbs` | the public operations |
+//! | `constructors`, `verbs` | the public operations |
 //!
 //! Progress: lock-free, if the store is. Memory: 2 KiB for each place (256 bytes for each seat).
 //! Cost: an admission to a key that has a seat takes 6 loads and 1 CAS of the thread's own line,
@@ -51,11 +51,15 @@
 //! A change that resets or credits a key takes ticks that were taken before once more. So the
 //! prepaid permits have to be taken back after it: [`HotKeys::change`].
 
+// The documented page has the public methods in the order of these modules.
+mod constructors;
+
+pub(crate) mod verbs;
+
 mod acquire;
 mod seat;
 mod seat_block;
 mod seat_word;
-pub(crate) mod verbs;
 mod vote;
 
 use alloc::boxed::Box;
@@ -63,11 +67,7 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use crate::config::error::ConfigError;
 use crate::sync::AtomicWord;
-use crate::thread_index::MAX_PLACES;
-#[cfg(feature = "std")]
-use crate::thread_index::places;
 
 use self::seat_block::SeatBlock;
 
@@ -88,10 +88,26 @@ use self::seat_block::SeatBlock;
 /// | prepaid permits that are not used | are lost: when the bucket would have been full again without the prepayment, when another key gets the seat, and by any [`change`](HotKeys::change) |
 /// | denials | cached by each seat until they can change (permits that a receipt gives back to the store meanwhile are seen after that) |
 ///
-/// There is no `force` here, and no `drain` or `credit`: prepaid permits of the key are in seats,
-/// and would be granted there while the store already counts a debt. Behind seats, use those of a
-/// `Keyed` within [`change`](HotKeys::change), which takes the prepaid permits back:
+/// There is no `force` here, and no `drain` or `credit`; use those of a `Keyed` behind the seats. A
+/// `credit` needs a [`change`](HotKeys::change), as all that gives a key permits. `force` and `drain`
+/// do not, as far as the bound is concerned: what is in seats was paid for before. But it is still
+/// granted there, while the store counts a debt or has nothing. A change takes it back:
 /// `hot.change(|store| store.force("ada", 3))`.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{HotKeys, KeyTable, quota};
+///
+/// let table = KeyTable::<str>::with_keys(quota!(1_000_000 / second), 1_000_000)?;
+/// let limiter = HotKeys::new(table);
+/// for _ in 0..1_000 {
+///     assert!(limiter.try_acquire("everybody's", 1).is_ok());
+/// }
+/// assert!(limiter.is_hot("everybody's"));
+/// assert!(limiter.try_acquire("mine", 1).is_ok());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 ///
 /// # Accuracy
 ///
@@ -131,21 +147,6 @@ use self::seat_block::SeatBlock;
 ///
 /// The algorithm is original to this crate. Hot keys are found as by Boyer and Moore (*A Fast
 /// Majority Vote Algorithm*, 1981).
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{HotKeys, KeyTable, quota};
-///
-/// let table = KeyTable::<str>::with_keys(quota!(1_000_000 / second), 1_000_000)?;
-/// let limiter = HotKeys::new(table);
-/// for _ in 0..1_000 {
-///     assert!(limiter.try_acquire("everybody's", 1).is_ok());
-/// }
-/// assert!(limiter.is_hot("everybody's"));
-/// assert!(limiter.try_acquire("mine", 1).is_ok());
-/// # Ok::<(), sluicegate::ConfigError>(())
-/// ```
 pub struct HotKeys<S> {
     store: S,
     places: Box<[SeatBlock]>,
@@ -154,33 +155,6 @@ pub struct HotKeys<S> {
 }
 
 impl<S> HotKeys<S> {
-    /// Wraps `store`, with a place for each thread that the machine runs at once.
-    #[cfg(feature = "std")]
-    #[must_use]
-    pub fn new(store: S) -> HotKeys<S> {
-        HotKeys::of(store, places(0))
-    }
-
-    /// Wraps `store`, with `places` places, rounded up to a power of two.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError::Places`] if `places` is not from 1 to 256.
-    pub fn with_places(store: S, places: usize) -> Result<HotKeys<S>, ConfigError> {
-        if !(1..=MAX_PLACES).contains(&places) {
-            return Err(ConfigError::Places { places });
-        }
-        Ok(HotKeys::of(store, places.next_power_of_two()))
-    }
-
-    fn of(store: S, places: usize) -> HotKeys<S> {
-        HotKeys {
-            store,
-            places: (0..places).map(|_| SeatBlock::new()).collect(),
-            changes: CachePadded::new(AtomicWord::new(0)),
-        }
-    }
-
     /// Returns the store, for calls that only look at keys or take from them.
     ///
     /// A call that resets or credits a key, or gives it other terms, belongs in

@@ -5,6 +5,7 @@ use core::hash::{BuildHasher, Hash};
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
+use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 
 #[cfg(feature = "keyed")]
@@ -56,7 +57,7 @@ pub trait KeyedLimiter<K: ?Sized>: Send + Sync {
     /// * [`Denied::Wait`] and [`Denied::TooLarge`] as for a limiter without keys.
     /// * [`Denied::Full`] if the store has no space for the key, and its
     ///   [`WhenFull`](crate::WhenFull) says so.
-    #[doc(alias = "check_key", alias = "allow")]
+    #[doc(alias = "check", alias = "check_key", alias = "allow")]
     fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied>;
 
     /// Takes as many of `permits` as are available for the key, at least one.
@@ -65,6 +66,19 @@ pub trait KeyedLimiter<K: ?Sized>: Send + Sync {
     ///
     /// The same as for [`try_acquire`](KeyedLimiter::try_acquire) of one permit.
     fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied>;
+
+    /// Does the same as [`try_acquire`](KeyedLimiter::try_acquire), and returns a [`Receipt`] that can
+    /// give the permits back as long as nothing else has happened to the key.
+    ///
+    /// Receipts of the default implementation cannot give anything back: those of a `Keyed` and of
+    /// [`HotKeys`]. Those of a table can.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire`](KeyedLimiter::try_acquire).
+    fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire(key, permits).map(Receipt::spent)
+    }
 
     /// Takes `permits` for each of the keys in their order, and calls `answer` with the index of
     /// each and with its outcome. A key may occur more than once.
@@ -179,6 +193,15 @@ macro_rules! own_verbs {
     };
 }
 
+/// Writes the verb that a table has besides.
+macro_rules! own_receipts {
+    ($Key:ident) => {
+        fn try_acquire_revocable(&self, key: &$Key, permits: u64) -> Result<Receipt<'_>, Denied> {
+            self.try_acquire_revocable(key, permits)
+        }
+    };
+}
+
 /// Writes the methods that concern the whole store, which is `self`, or `self.$store`.
 macro_rules! administration {
     ($Key:ident $(, $store:ident)?) => {
@@ -226,11 +249,12 @@ impl<K, S, C, O> KeyedLimiter<K> for KeyTable<K, S, C, O>
 where
     K: Hash + ?Sized,
     S: BuildHasher,
-    C: Clock,
+    C: Clock + Sync,
     O: Observe<K>,
     Self: Send + Sync,
 {
     own_verbs!(K);
+    own_receipts!(K);
     administration!(K);
 }
 
@@ -238,11 +262,12 @@ impl<K, S, C, O> KeyedLimiter<K> for TableTier<'_, K, S, C, O>
 where
     K: Hash + ?Sized,
     S: BuildHasher,
-    C: Clock,
+    C: Clock + Sync,
     O: Observe<K>,
     Self: Send + Sync,
 {
     own_verbs!(K);
+    own_receipts!(K);
     administration!(K, table);
 }
 
@@ -286,6 +311,14 @@ macro_rules! through {
 
             fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
                 (**self).try_acquire_up_to(key, permits)
+            }
+
+            fn try_acquire_revocable(
+                &self,
+                key: &K,
+                permits: u64,
+            ) -> Result<Receipt<'_>, Denied> {
+                (**self).try_acquire_revocable(key, permits)
             }
 
             fn try_acquire_batch_with(

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `key_word` | the 64 bits of a key |
 //! | `ticks` | levels and ages, and what they allow |
-//! | `tier` | the quotas for which a table is made, in ticks |
-//! | `in_force` | the quota of a tier that is in force, in one word |
+//! | `in_force` | the quota of a tier that is in force: its terms, in ticks, and its word |
+//! | `tier` | the quotas for which a table can be made, and the choice of the tick |
 //! | `reconfigure` | changes of it, and why the bound holds then |
 //! | `home` | the two lines that a key may be in |
 //! | `line` | a cache line of words |
@@ -25,8 +25,15 @@
 //! word, or 52 if its home, the first of the two, is nearly full, 1 of the quota, 2 CAS and a
 //! fence. (New keys write the shared word once per skew, a millisecond unless it is set.)
 
-mod batch;
+// The documented page has the public methods in the order of these modules.
 pub(crate) mod builder;
+
+pub(crate) mod verbs;
+
+mod batch;
+
+mod reconfigure;
+
 mod home;
 mod in_force;
 mod insert;
@@ -37,12 +44,10 @@ mod lines;
 mod model;
 mod pages;
 mod prepay;
-mod reconfigure;
 mod remove;
 pub(crate) mod statistics;
 mod ticks;
 mod tier;
-pub(crate) mod verbs;
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -50,10 +55,7 @@ use core::hash::{BuildHasher, Hash};
 use core::marker::PhantomData;
 use core::time::Duration;
 
-#[cfg(feature = "std")]
-use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
-use crate::config::text::quoted::Quoted;
 #[cfg(doc)]
 use crate::decision::denied::Denied;
 use crate::time::clock::Clock;
@@ -61,13 +63,13 @@ use crate::time::clock::default::DefaultClock;
 
 use super::when_full::Overflow;
 
+#[cfg(doc)]
 use self::builder::KeyTableBuilder;
 use self::home::KeyHome;
-use self::in_force::TierInForce;
+use self::in_force::{Pace, TierInForce};
 use self::lines::LineTable;
 use self::statistics::{Occupancy, TableEntry};
 use self::ticks::LevelTicks;
-use self::tier::Pace;
 use self::verbs::TableTier;
 
 /// The default hasher of a [`KeyTable`].
@@ -98,9 +100,30 @@ pub enum DefaultHasher {}
 /// it is answered as [`WhenFull`](crate::WhenFull) says. A *live* key, one that is not idle, is
 /// never evicted: it would come back with a fresh burst.
 ///
-/// A table has no `force`. A debt would be a level that is ahead of the clock, and such a level is
-/// how a table notices that the clock has gone back: the word has no space to tell the two apart.
-/// Use a `Keyed` for debts.
+/// A table has no `force`. A debt would be a level that is ahead of the clock, and a level further
+/// ahead than a second is how a table notices that the clock has gone back. It would have to let
+/// levels be ahead by the largest debt too: then keys start again only after a step back by that much
+/// more, and are refused until the clock is where it was; and the ticks of the debt would have to fit
+/// beside those of the burst, which would be smaller. Use a `Keyed` for debts.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{KeyTable, quota};
+///
+/// // 100 a second for each address, at most 20 at once, for a million of them.
+/// let table = KeyTable::<[u8; 4]>::with_keys(quota!(100 / second, burst 20), 1_000_000)?;
+/// assert!(table.try_acquire(&[192, 0, 2, 1], 20).is_ok());
+/// assert!(table.try_acquire(&[192, 0, 2, 1], 1).is_err());
+/// assert!(table.try_acquire(&[192, 0, 2, 2], 1).is_ok());
+/// assert!(table.memory_bytes() <= 12_000_000);
+///
+/// let names = KeyTable::<str>::with_memory(quota!(10 / minute), 64 << 20)?;
+/// for answer in names.try_acquire_batch(["ada", "bob", "ada"], 6) {
+///     println!("{answer:?}");
+/// }
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 ///
 /// # Accuracy
 ///
@@ -153,25 +176,6 @@ pub enum DefaultHasher {}
 /// later grant for the same key does after that, as long as the key keeps its slot. A denial does
 /// not synchronize.
 ///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{KeyTable, quota};
-///
-/// // 100 a second for each address, at most 20 at once, for a million of them.
-/// let table = KeyTable::<[u8; 4]>::with_keys(quota!(100 / second, burst 20), 1_000_000)?;
-/// assert!(table.try_acquire(&[192, 0, 2, 1], 20).is_ok());
-/// assert!(table.try_acquire(&[192, 0, 2, 1], 1).is_err());
-/// assert!(table.try_acquire(&[192, 0, 2, 2], 1).is_ok());
-/// assert!(table.memory_bytes() <= 12_000_000);
-///
-/// let names = KeyTable::<str>::with_memory(quota!(10 / minute), 64 << 20)?;
-/// for answer in names.try_acquire_batch(["ada", "bob", "ada"], 6) {
-///     println!("{answer:?}");
-/// }
-/// # Ok::<(), sluicegate::ConfigError>(())
-/// ```
-///
 /// The algorithm is original to this crate; the two lines of a key are those of a cuckoo filter
 /// (Fan, Andersen, Kaminsky and Mitzenmacher, `CoNEXT` 2014), without its moves.
 pub struct KeyTable<K: ?Sized, S = DefaultHasher, C = DefaultClock, O = ()> {
@@ -186,52 +190,7 @@ pub struct KeyTable<K: ?Sized, S = DefaultHasher, C = DefaultClock, O = ()> {
     keys: PhantomData<fn(&K)>,
 }
 
-#[cfg(feature = "std")]
-impl<K: Hash + ?Sized> KeyTable<K> {
-    /// Creates a table with slots for `keys` live keys at a time: 12 bytes each.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`KeyTableBuilder::keys`].
-    pub fn with_keys(quota: impl Into<Quota>, keys: usize) -> Result<KeyTable<K>, ConfigError> {
-        KeyTable::builder(quota).keys(keys)
-    }
-
-    /// Creates a table of `bytes` bytes, in lines of 64.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`KeyTableBuilder::memory`].
-    pub fn with_memory(quota: impl Into<Quota>, bytes: usize) -> Result<KeyTable<K>, ConfigError> {
-        KeyTable::builder(quota).memory(bytes)
-    }
-
-    /// Returns a builder of a table with `quota` per key. A bare rate has a burst of one period's
-    /// permits.
-    pub fn builder(quota: impl Into<Quota>) -> KeyTableBuilder<K, DefaultHasher, DefaultClock> {
-        KeyTable::builder_with(quota, DefaultHasher::default(), DefaultClock::default())
-    }
-}
-
-impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
-    /// Returns a builder of a table with `quota` per key, and with the given hasher and clock.
-    pub fn builder_with(quota: impl Into<Quota>, hasher: S, clock: C) -> KeyTableBuilder<K, S, C> {
-        KeyTableBuilder::new(quota.into(), hasher, clock)
-    }
-}
-
 impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
-    /// Returns the tier with the given number, in the order of the builder; `None` if there is
-    /// none.
-    #[must_use]
-    pub fn tier(&self, number: usize) -> Option<TableTier<'_, K, S, C, O>> {
-        let tier = match number.checked_sub(1) {
-            None => &self.first,
-            Some(number) => self.others.get(number)?,
-        };
-        Some(TableTier { table: self, tier })
-    }
-
     #[inline]
     fn first_tier(&self) -> TableTier<'_, K, S, C, O> {
         TableTier { table: self, tier: &self.first }
@@ -240,20 +199,6 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     #[inline]
     fn place(&self, key: &K) -> KeyHome {
         self.table.place(self.hasher.hash_one(key))
-    }
-
-    /// Forgets what the key has spent, and returns whether there was anything to forget. The key
-    /// then has its whole burst; permits that it was granted before no longer count.
-    ///
-    /// Lock-free; does not allocate; reads the clock.
-    pub fn remove(&self, key: &K) -> bool {
-        self.table.remove(self.place(key))
-    }
-
-    /// Resets the key to its whole burst. The same as [`remove`](KeyTable::remove): to the table an
-    /// idle key and a forgotten one are one and the same.
-    pub fn reset(&self, key: &K) {
-        self.remove(key);
     }
 
     /// Returns the number of live keys: those that have been granted something and are not full
@@ -279,6 +224,7 @@ impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
     /// [`wrap_period`](KeyTable::wrap_period). New keys do that if enough of them come in that
     /// time: every 16th sweeps one of the lines, of which there is one for about five keys.
     /// Lock-free; does not allocate; reads the clock once for each line.
+    #[doc(alias = "retain_recent")]
     pub fn sweep(&self) -> usize {
         self.table.lines().iter().map(|line| self.table.sweep(line, 0)).sum()
     }
@@ -359,7 +305,7 @@ impl<K: ?Sized, S, C, O> fmt::Debug for KeyTable<K, S, C, O> {
         let is_long = f.alternate();
         let mut shown = f.debug_struct("KeyTable");
         if self.others.is_empty() {
-            shown.field("quota", &Quoted(self.first.quota()));
+            shown.field("quota", &self.first.quota());
         } else {
             shown.field("quotas", &ShownQuotas(&self.first, &self.others));
         }
@@ -378,6 +324,6 @@ impl fmt::Debug for ShownQuotas<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ShownQuotas(first, others) = *self;
         let tiers = core::iter::once(first).chain(others);
-        f.debug_list().entries(tiers.map(|tier| Quoted(tier.quota()))).finish()
+        f.debug_list().entries(tiers.map(TierInForce::quota)).finish()
     }
 }

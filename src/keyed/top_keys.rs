@@ -53,23 +53,6 @@ const TRIES: usize = 4;
 /// An observer of stores with keys. It counts the permits that each key is granted, and the
 /// requests that are denied, and keeps `m` keys of either kind, with their counts.
 ///
-/// # Accuracy
-///
-/// For each kind, with `N` the sum of all that was counted:
-///
-/// * **every key that has more than `N / m` is among those kept**, which are at most `m`;
-/// * a key's `count` is never too low, and `count - error` never too high;
-/// * no `error` is above `N / m`.
-///
-/// A decision is not counted if the slot of its thread and the next three are in use at that
-/// moment: by threads that were interrupted there, if there are more of them than the machine
-/// runs at once, or by a query. [`lost`](TopKeys::lost) returns the number of such decisions.
-/// Which decisions are lost does not depend on the key.
-///
-/// # Fairness
-///
-/// No decision waits for another. A query waits for those that are being counted.
-///
 /// # Examples
 ///
 /// ```
@@ -90,6 +73,23 @@ const TRIES: usize = 4;
 /// assert!(granted[0].count - granted[0].error <= 3_000 && granted[0].count >= 3_000);
 /// assert_eq!(top.denied().len(), 10);
 /// ```
+///
+/// # Accuracy
+///
+/// For each kind, with `N` the sum of all that was counted:
+///
+/// * **every key that has more than `N / m` is among those kept**, which are at most `m`;
+/// * a key's `count` is never too low, and `count - error` never too high;
+/// * no `error` is above `N / m`.
+///
+/// A decision is not counted if the slot of its thread and the next three are in use at that
+/// moment: by threads that were interrupted there, if there are more of them than the machine
+/// runs at once, or by a query. [`lost`](TopKeys::lost) returns the number of such decisions.
+/// Which decisions are lost does not depend on the key.
+///
+/// # Fairness
+///
+/// No decision waits for another. A query waits for those that are being counted.
 pub struct TopKeys<K: ?Sized + ToOwned, S = RandomState> {
     places: Box<[CachePadded<Place<K::Owned>>]>,
     lost: AtomicWord<u64>,

@@ -21,6 +21,27 @@ use super::Limiter;
 /// most. If another caller took the rest of one in the meantime, the permits taken from
 /// the others are given back by the one rule that is exact; see [`Receipt`].
 ///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{All, FixedWindow, Limiter, ManualClock, TokenBucket, quota, rate};
+///
+/// let clock = ManualClock::new();
+/// let user = TokenBucket::with_clock(quota!(1 / second, burst 5), &clock);
+/// let site = FixedWindow::with_clock(rate!(7 / minute), &clock)?;
+/// let both: All<&dyn Limiter> = All::new([&user as &dyn Limiter, &site])?;
+///
+/// both.try_acquire(5)?;
+/// let denied = both.try_acquire(3).unwrap_err();
+/// assert_eq!((denied.which(), denied.retry_after()), (1, Some(Duration::from_secs(60))));
+/// // Neither has lost anything by it.
+/// both.try_acquire(2).unwrap_err();
+/// clock.advance(Duration::from_secs(2));
+/// both.try_acquire(2)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// The bound of each limiter holds. Permits can be lost: if a request is denied
@@ -46,27 +67,6 @@ use super::Limiter;
 /// # Memory ordering
 ///
 /// That of its limiters.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{All, FixedWindow, Limiter, ManualClock, TokenBucket, quota, rate};
-///
-/// let clock = ManualClock::new();
-/// let user = TokenBucket::with_clock(quota!(1 / second, burst 5), &clock);
-/// let site = FixedWindow::with_clock(rate!(7 / minute), &clock)?;
-/// let both: All<&dyn Limiter> = All::new([&user as &dyn Limiter, &site])?;
-///
-/// both.try_acquire(5)?;
-/// let denied = both.try_acquire(3).unwrap_err();
-/// assert_eq!((denied.which(), denied.retry_after()), (1, Some(Duration::from_secs(60))));
-/// // Neither has lost anything by it.
-/// both.try_acquire(2).unwrap_err();
-/// clock.advance(Duration::from_secs(2));
-/// both.try_acquire(2)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct All<L> {
     limiters: Box<[L]>,

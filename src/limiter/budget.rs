@@ -2,9 +2,14 @@
 
 mod days;
 
+use core::fmt;
 use core::ops::Range;
 use core::time::Duration;
 
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::calendar::error::CalendarError;
 use crate::time::calendar::weekday::Weekday;
 use crate::time::clock::Clock;
@@ -12,6 +17,7 @@ use crate::time::clock::unix::UnixClock;
 use crate::time::units;
 use crate::window::counter::by_calendar::MOST_IN_DAYS;
 
+use super::Limiter;
 use super::window_verbs::window_verbs;
 
 use self::days::Days;
@@ -31,35 +37,6 @@ use self::days::Days;
 /// wait until the next day that has enough. The same applies to a request
 /// larger than the present day's amount. Only a request larger than
 /// every day's amount is [`TooLarge`](crate::Denied::TooLarge).
-///
-/// # Accuracy
-///
-/// Exact in each day, however long it is. A span that is no longer than any day it
-/// touches admits up to the amounts of two days; one of 24 hours that contains a whole
-/// day of 23, of three.
-///
-/// Days and spans are measured in the time by which permits are dated: their caller's
-/// clock, or the latest day that any thread has reached, if that is later. If threads'
-/// clocks differ by `d`, at most a second, the bounds hold for spans `d` shorter in true
-/// time.
-///
-/// If the clock is set back into the day before, the day that has begun goes on,
-/// and ends when it would have: nothing is granted twice. If it is set back
-/// further, the count moves to the day of the new time, and counts there.
-///
-/// The calendar is consulted once a day, by calls whose clock is behind the day that
-/// counts, and by denials of more than the smallest amount of any day (once for each
-/// day to wait): less than a microsecond each time. All other calls find its answer
-/// in a word.
-///
-/// # Fairness
-///
-/// None: a caller that asks when there are permits gets them.
-///
-/// # Memory ordering
-///
-/// A grant synchronizes with later grants: what a caller did before it was granted permits
-/// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// # Examples
 ///
@@ -98,6 +75,35 @@ use self::days::Days;
 /// assert_eq!(denied.retry_after(), Some(24 * hour));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Accuracy
+///
+/// Exact in each day, however long it is. A span that is no longer than any day it
+/// touches admits up to the amounts of two days; one of 24 hours that contains a whole
+/// day of 23, of three.
+///
+/// Days and spans are measured in the time by which permits are dated: their caller's
+/// clock, or the latest day that any thread has reached, if that is later. If threads'
+/// clocks differ by `d`, at most a second, the bounds hold for spans `d` shorter in true
+/// time.
+///
+/// If the clock is set back into the day before, the day that has begun goes on,
+/// and ends when it would have: nothing is granted twice. If it is set back
+/// further, the count moves to the day of the new time, and counts there.
+///
+/// The calendar is consulted once a day, by calls whose clock is behind the day that
+/// counts, and by denials of more than the smallest amount of any day (once for each
+/// day to wait): less than a microsecond each time. All other calls find its answer
+/// in a word.
+///
+/// # Fairness
+///
+/// None: a caller that asks when there are permits gets them.
+///
+/// # Memory ordering
+///
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
 pub struct Budget<C = UnixClock> {
     core: Days<C>,
 }

@@ -1,16 +1,23 @@
 //! At most a limit in each minute, hour, day, week or month of a time zone.
 
+use core::fmt;
 use core::ops::Range;
 use core::time::Duration;
 
 use crate::config::error::ConfigError;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::calendar::Calendar;
 use crate::time::clock::Clock;
 use crate::time::clock::unix::UnixClock;
+use crate::time::units;
 use crate::window::counter::CounterCore;
 use crate::window::counter::by_calendar::ByCalendar;
 use crate::window::limit::Limit;
 
+use super::Limiter;
 use super::window_verbs::window_verbs;
 
 /// Grants at most a limit of permits in each minute, hour, day, week or month of a
@@ -19,6 +26,18 @@ use super::window_verbs::window_verbs;
 /// The windows are those of a [`Calendar`]: days of 23 and 25 hours where clocks
 /// change, months of their own lengths. For a limit that differs by weekday there is
 /// [`Budget`](crate::Budget).
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Calendar, CalendarWindow};
+///
+/// let window = CalendarWindow::new(10_000, Calendar::months("Europe/Berlin")?)?;
+/// if let Err(denied) = window.try_acquire(1) {
+///     println!("nothing more this month; the next begins in {:?}", denied.retry_after());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Accuracy
 ///
@@ -50,18 +69,6 @@ use super::window_verbs::window_verbs;
 ///
 /// A grant synchronizes with later grants: what a caller did before it was granted permits
 /// happens before what callers granted later do afterwards. A denial does not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{Calendar, CalendarWindow};
-///
-/// let window = CalendarWindow::new(10_000, Calendar::months("Europe/Berlin")?)?;
-/// if let Err(denied) = window.try_acquire(1) {
-///     println!("nothing more this month; the next begins in {:?}", denied.retry_after());
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct CalendarWindow<C = UnixClock> {
     core: CounterCore<ByCalendar<Limit>, C>,
 }

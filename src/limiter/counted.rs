@@ -30,6 +30,18 @@ use super::Limiter;
 /// [`with_slots`](Counted::with_slots) there, as a slot takes as much memory as a small limiter. They
 /// are forgotten when the key is evicted.
 ///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Counted, Counts, Limiter, TokenBucket, quota};
+///
+/// let limiter = Counted::new(TokenBucket::new(quota!(10 / hour)));
+/// assert_eq!(limiter.try_acquire_up_to(15)?.permits(), 10);
+/// assert!(limiter.try_acquire(1).is_err());
+/// assert_eq!(limiter.counts(), Counts { granted: 1, denied: 1, permits: 10 });
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// Every call is counted, once its limiter has answered. See [`counts`](Counted::counts).
@@ -42,18 +54,6 @@ use super::Limiter;
 ///
 /// That of the limiter. Besides, what a caller did before a call that is in the counts happens before
 /// what their reader does afterwards.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{Counted, Counts, Limiter, TokenBucket, quota};
-///
-/// let limiter = Counted::new(TokenBucket::new(quota!(10 / hour)));
-/// assert_eq!(limiter.try_acquire_up_to(15)?.permits(), 10);
-/// assert!(limiter.try_acquire(1).is_err());
-/// assert_eq!(limiter.counts(), Counts { granted: 1, denied: 1, permits: 10 });
-/// # Ok::<(), sluicegate::Denied>(())
-/// ```
 pub struct Counted<L> {
     limiter: L,
     /// A power of two of them.

@@ -1,15 +1,24 @@
 //! Fixed windows: at most a limit of permits in each, one window after another.
 
+use core::fmt;
 use core::time::Duration;
 
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+#[cfg(feature = "alloc")]
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+#[cfg(feature = "alloc")]
+use crate::time::units;
 use crate::window::counter::CounterCore;
 use crate::window::counter::aligned::Aligned;
 use crate::window::counter::from_first::FromFirst;
 
+use super::Limiter;
 use super::window_verbs::{one_limit, window_verbs};
 
 /// Grants no more permits than a limit in each window. Windows follow one another
@@ -19,6 +28,18 @@ use super::window_verbs::{one_limit, window_verbs};
 /// are those of UTC. [`WindowFromFirst`] begins a window
 /// with a request instead; for hours, days and months of a time zone there is
 /// `CalendarWindow`, in the feature `calendar`.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{FixedWindow, rate};
+///
+/// let window = FixedWindow::new(rate!(3 / second))?;
+/// if let Err(denied) = window.try_acquire(1) {
+///     println!("come back in {:?}", denied.retry_after());
+/// }
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 ///
 /// # Accuracy
 ///
@@ -47,18 +68,6 @@ use super::window_verbs::{one_limit, window_verbs};
 /// A grant synchronizes with later grants: everything that a caller did before its grant
 /// happens before everything that a caller with a later grant does after that. A denial does
 /// not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{FixedWindow, rate};
-///
-/// let window = FixedWindow::new(rate!(3 / second))?;
-/// if let Err(denied) = window.try_acquire(1) {
-///     println!("come back in {:?}", denied.retry_after());
-/// }
-/// # Ok::<(), sluicegate::ConfigError>(())
-/// ```
 pub struct FixedWindow<C = DefaultClock> {
     core: CounterCore<Aligned, C>,
 }
@@ -121,6 +130,23 @@ one_limit!(FixedWindow<C>);
 ///
 /// When the window has ended, no window is open until the next grant.
 ///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, WindowFromFirst, rate};
+///
+/// let clock = ManualClock::new();
+/// let window = WindowFromFirst::with_clock(rate!(100 / 60 minutes), &clock)?;
+/// clock.advance(Duration::from_secs(59 * 60));
+/// window.try_acquire(100)?;
+/// assert_eq!(
+///     window.try_acquire(1).unwrap_err().retry_after(),
+///     Some(Duration::from_secs(60 * 60)),
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// **Each of its windows admits at most the limit.** A window lasts its length, or longer by less
@@ -150,23 +176,6 @@ one_limit!(FixedWindow<C>);
 /// A grant synchronizes with later grants: everything that a caller did before its grant
 /// happens before everything that a caller with a later grant does after that. A denial does
 /// not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{ManualClock, WindowFromFirst, rate};
-///
-/// let clock = ManualClock::new();
-/// let window = WindowFromFirst::with_clock(rate!(100 / 60 minutes), &clock)?;
-/// clock.advance(Duration::from_secs(59 * 60));
-/// window.try_acquire(100)?;
-/// assert_eq!(
-///     window.try_acquire(1).unwrap_err().retry_after(),
-///     Some(Duration::from_secs(60 * 60)),
-/// );
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct WindowFromFirst<C = DefaultClock> {
     core: CounterCore<FromFirst, C>,
 }

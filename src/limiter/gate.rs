@@ -107,6 +107,26 @@ impl Word for GateMode {
 /// limiter's do. An open or a closed gate is lock-free, does not allocate, and reads no clock. The
 /// gate itself costs each call one load of a word that only changes of the mode write.
 ///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Gate, GateMode, Limiter, TokenBucket, quota};
+///
+/// let gate = Gate::new(TokenBucket::new(quota!(5 / second)));
+/// assert!(gate.try_acquire(6).is_err());
+///
+/// gate.set(GateMode::Open);
+/// assert_eq!(gate.try_acquire(1_000_000)?.remaining(), u64::MAX);
+///
+/// gate.set(GateMode::Closed);
+/// let denied = gate.try_acquire(1).unwrap_err();
+/// assert_eq!((denied.limit(), denied.retry_after()), (Some(0), None));
+///
+/// gate.set(GateMode::Limiting);
+/// assert_eq!(gate.try_acquire(5)?.limit(), 5);
+/// # Ok::<(), sluicegate::Denied>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// The bound of the limiter holds for what is granted while the gate limits. A call that begins
@@ -127,26 +147,6 @@ impl Word for GateMode {
 /// happens before what callers do that find this mode. So a limiter that is reconfigured before
 /// its gate is set to limit is never found with its old quota. Grants of an open gate do not
 /// synchronize with each other.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{Gate, GateMode, Limiter, TokenBucket, quota};
-///
-/// let gate = Gate::new(TokenBucket::new(quota!(5 / second)));
-/// assert!(gate.try_acquire(6).is_err());
-///
-/// gate.set(GateMode::Open);
-/// assert_eq!(gate.try_acquire(1_000_000)?.remaining(), u64::MAX);
-///
-/// gate.set(GateMode::Closed);
-/// let denied = gate.try_acquire(1).unwrap_err();
-/// assert_eq!((denied.limit(), denied.retry_after()), (Some(0), None));
-///
-/// gate.set(GateMode::Limiting);
-/// assert_eq!(gate.try_acquire(5)?.limit(), 5);
-/// # Ok::<(), sluicegate::Denied>(())
-/// ```
 #[doc(alias = "kill switch")]
 #[doc(alias = "valve")]
 #[derive(Debug)]

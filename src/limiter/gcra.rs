@@ -8,6 +8,13 @@ use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::lease::Lease;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use crate::decision::lease::{Lender, OwnedOrigin};
+use crate::decision::receipt::Receipt;
+use crate::decision::snapshot::Snapshot;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;
@@ -17,6 +24,7 @@ use crate::wait::error::AcquireError;
 #[cfg(feature = "wait")]
 use crate::wait::reservation::Reservation;
 
+use super::Limiter;
 use super::verbs::verbs;
 #[cfg(feature = "wait")]
 use super::wait::{Line, Reserve, Wait};
@@ -27,6 +35,23 @@ use super::wait::{Line, Reserve, Wait};
 /// tolerance before its theoretical arrival time. A limiter that has been idle
 /// passes `1 + tolerance / interval` cells at once, rounded down, so a tolerance
 /// of zero is a plain minimum distance.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{Gcra, ManualClock};
+///
+/// let clock = ManualClock::new();
+/// let gcra = Gcra::with_clock(Duration::from_secs(1), Duration::from_secs(4), &clock)?;
+/// assert_eq!(gcra.drain().permits(), 5);
+///
+/// clock.advance(Duration::from_millis(999));
+/// assert!(gcra.try_acquire(1).is_err());
+/// clock.advance(Duration::from_millis(1));
+/// assert!(gcra.try_acquire(1).is_ok());
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
 ///
 /// # Accuracy
 ///
@@ -45,23 +70,6 @@ use super::wait::{Line, Reserve, Wait};
 ///
 /// A grant synchronizes with later grants: what a caller did before it was granted permits
 /// happens before what callers granted later do afterwards. A denial does not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{Gcra, ManualClock};
-///
-/// let clock = ManualClock::new();
-/// let gcra = Gcra::with_clock(Duration::from_secs(1), Duration::from_secs(4), &clock)?;
-/// assert_eq!(gcra.drain().permits(), 5);
-///
-/// clock.advance(Duration::from_millis(999));
-/// assert!(gcra.try_acquire(1).is_err());
-/// clock.advance(Duration::from_millis(1));
-/// assert!(gcra.try_acquire(1).is_ok());
-/// # Ok::<(), sluicegate::ConfigError>(())
-/// ```
 pub struct Gcra<C = DefaultClock> {
     core: BucketCore<C>,
 }
@@ -92,6 +100,40 @@ impl<C: Clock> Gcra<C> {
         clock: C,
     ) -> Result<Gcra<C>, ConfigError> {
         Ok(Gcra { core: BucketCore::new(terms(interval, tolerance)?, clock) })
+    }
+
+    /// Lets `permits` cells pass at once, or none.
+    ///
+    /// Lock-free; does not allocate; reads the clock once. A request for 0 cells is always granted
+    /// and changes nothing. A denial writes nothing, unless it heals the limiter: see [`Clock`].
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if that many do not conform now. It carries the shortest wait that
+    ///   suffices.
+    /// * [`Denied::TooLarge`] if that many never do: more than `1 + tolerance / interval`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::*;
+    ///
+    /// let clock = ManualClock::new();
+    /// let half = Duration::from_millis(500);
+    /// let limiter = Gcra::with_clock(half, half, &clock)?;
+    /// assert_eq!(limiter.try_acquire(2)?.remaining(), 0);
+    ///
+    /// let denied = limiter.try_acquire(1).unwrap_err();
+    /// assert_eq!(denied.retry_after(), Some(half));
+    /// clock.advance(half);
+    /// assert!(limiter.try_acquire(1).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "check", alias = "allow")]
+    #[inline(always)]
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.core.try_acquire(permits)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The leaky bucket, as a meter and as a minimum interval.
 
-#[cfg(feature = "wait")]
+use core::fmt;
 use core::time::Duration;
 
 use crate::bucket::BucketCore;
@@ -9,13 +9,22 @@ use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::lease::Lease;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use crate::decision::lease::{Lender, OwnedOrigin};
+use crate::decision::receipt::Receipt;
+use crate::decision::snapshot::Snapshot;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::time::units;
 #[cfg(feature = "wait")]
 use crate::wait::error::AcquireError;
 #[cfg(feature = "wait")]
 use crate::wait::reservation::Reservation;
 
+use super::Limiter;
 use super::verbs::{show_quota, verbs};
 #[cfg(feature = "wait")]
 use super::wait::{Line, Reserve, Wait};
@@ -34,23 +43,6 @@ use super::wait::{Line, Reserve, Wait};
 ///
 /// This is not the variant that queues its callers.
 ///
-/// # Accuracy
-///
-/// The same as for [`TokenBucket`](crate::TokenBucket).
-///
-/// # Fairness
-///
-/// Not first come, first served: a caller that asks when there is room gets it. After
-/// several lost races for the same word, a caller has priority over later ones, which back
-/// off for it once, for a bounded time.
-///
-/// # Memory ordering
-///
-/// A grant synchronizes with later grants: what a caller did before it was granted permits
-/// happens before what callers granted later do afterwards. A denial does not synchronize.
-///
-/// The algorithm is the continuous-state leaky bucket of ITU-T I.371, annex A.
-///
 /// # Examples
 ///
 /// ```
@@ -67,6 +59,23 @@ use super::wait::{Line, Reserve, Wait};
 ///     Some(Duration::from_millis(250)),
 /// );
 /// ```
+///
+/// # Accuracy
+///
+/// The same as for [`TokenBucket`](crate::TokenBucket).
+///
+/// # Fairness
+///
+/// Not first come, first served: a caller that asks when there is room gets it. After
+/// several lost races for the same word, a caller has priority over later ones, which back
+/// off for it once, for a bounded time.
+///
+/// # Memory ordering
+///
+/// A grant synchronizes with later grants: what a caller did before it was granted permits
+/// happens before what callers granted later do afterwards. A denial does not synchronize.
+///
+/// The algorithm is the continuous-state leaky bucket of ITU-T I.371, annex A.
 #[doc(alias = "throttle")]
 pub struct LeakyBucket<C = DefaultClock> {
     core: BucketCore<C>,
@@ -122,6 +131,39 @@ impl<C: Clock> LeakyBucket<C> {
     /// ```
     pub fn starting_with(self, tokens: u64) -> Result<LeakyBucket<C>, ConfigError> {
         Ok(LeakyBucket { core: self.core.starting_with(tokens)? })
+    }
+
+    /// Pours in all of `permits`, or none if there is too little headroom.
+    ///
+    /// Lock-free; does not allocate; reads the clock once. A request for 0 permits is always granted
+    /// and changes nothing. A denial writes nothing, unless it heals the limiter: see [`Clock`].
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if there is too little headroom now. It carries the shortest wait that
+    ///   suffices.
+    /// * [`Denied::TooLarge`] if the bucket never has headroom for that many: more than the burst.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::*;
+    ///
+    /// let clock = ManualClock::new();
+    /// let limiter = LeakyBucket::meter_with_clock(quota!(2 / second), &clock);
+    /// assert_eq!(limiter.try_acquire(2)?.remaining(), 0);
+    ///
+    /// let denied = limiter.try_acquire(1).unwrap_err();
+    /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
+    /// clock.advance(Duration::from_millis(500));
+    /// assert!(limiter.try_acquire(1).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "check", alias = "allow")]
+    #[inline(always)]
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.core.try_acquire(permits)
     }
 }
 

@@ -4,7 +4,7 @@
 /// examples, `$two` constructs one that holds two permits.
 macro_rules! lease_verbs {
     ($Limiter:ident, $two:literal) => {
-        impl<C: crate::Clock> $Limiter<C> {
+        impl<C: Clock> $Limiter<C> {
             /// Takes as many of `permits` as are available, at least one, for the caller
             /// to hold and spend: see [`Lease`](crate::Lease).
             ///
@@ -30,8 +30,8 @@ macro_rules! lease_verbs {
             /// assert_eq!(limiter.peek(0)?.remaining(), 1);
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            pub fn lease(&self, permits: u64) -> Result<crate::Lease<'_>, crate::Denied> {
-                self.core.lease(permits.min(crate::Lease::MAX))
+            pub fn lease(&self, permits: u64) -> Result<Lease<'_>, Denied> {
+                self.core.lease(permits.min(Lease::MAX))
             }
 
             /// Takes all of `permits` or none, for the caller to hold and spend: see
@@ -56,7 +56,7 @@ macro_rules! lease_verbs {
             /// assert_eq!(limiter.lease_exact(2)?.left(), 2);
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            pub fn lease_exact(&self, permits: u64) -> Result<crate::Lease<'_>, crate::Denied> {
+            pub fn lease_exact(&self, permits: u64) -> Result<Lease<'_>, Denied> {
                 self.core.lease_exact(permits)
             }
 
@@ -86,7 +86,7 @@ macro_rules! lease_verbs {
             pub fn lease_owned(
                 self: &alloc::sync::Arc<Self>,
                 permits: u64,
-            ) -> Result<crate::Lease<'static>, crate::Denied>
+            ) -> Result<Lease<'static>, Denied>
             where
                 C: Send + Sync + 'static,
             {
@@ -103,7 +103,7 @@ macro_rules! lease_verbs {
             pub fn lease_exact_owned(
                 self: &alloc::sync::Arc<Self>,
                 permits: u64,
-            ) -> Result<crate::Lease<'static>, crate::Denied>
+            ) -> Result<Lease<'static>, Denied>
             where
                 C: Send + Sync + 'static,
             {
@@ -112,8 +112,8 @@ macro_rules! lease_verbs {
         }
 
         #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-        impl<C: crate::Clock + Send + Sync> crate::decision::lease::Lender for $Limiter<C> {
-            fn take_back(&self, origin: crate::decision::lease::OwnedOrigin, left: u64) {
+        impl<C: Clock + Send + Sync> Lender for $Limiter<C> {
+            fn take_back(&self, origin: OwnedOrigin, left: u64) {
                 self.core.take_back(origin, left);
             }
         }

@@ -2,16 +2,23 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 use core::time::Duration;
 
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::time::units;
 use crate::window::ring::Ring;
 use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
 
+use super::Limiter;
 use super::sliding_window::Padded;
 use super::window_verbs::window_verbs;
 
@@ -21,6 +28,26 @@ use super::window_verbs::window_verbs;
 /// All windows read one count of the same traffic, so one CAS admits a request to all
 /// of them. There is nothing to roll back, and at no moment has one window counted a
 /// permit and another not.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{ManualClock, MultiWindow, rate};
+///
+/// let limits = [rate!(10 / second), rate!(15 / minute), rate!(10_000 / day)];
+/// let clock = ManualClock::new();
+/// let windows = MultiWindow::with_clock(limits, 60, &clock)?;
+/// windows.try_acquire(10)?;
+///
+/// let denied = windows.try_acquire(5).unwrap_err();
+/// assert_eq!(limits[denied.which()], rate!(10 / second));
+/// clock.advance(denied.retry_after().unwrap());
+/// windows.try_acquire(5)?;
+///
+/// let denied = windows.try_acquire(1).unwrap_err();
+/// assert_eq!(limits[denied.which()], rate!(15 / minute));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Accuracy
 ///
@@ -43,26 +70,6 @@ use super::window_verbs::window_verbs;
 ///
 /// A grant synchronizes with later grants: what a caller did before it was granted permits
 /// happens before what callers granted later do afterwards. A denial does not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{ManualClock, MultiWindow, rate};
-///
-/// let limits = [rate!(10 / second), rate!(15 / minute), rate!(10_000 / day)];
-/// let clock = ManualClock::new();
-/// let windows = MultiWindow::with_clock(limits, 60, &clock)?;
-/// windows.try_acquire(10)?;
-///
-/// let denied = windows.try_acquire(5).unwrap_err();
-/// assert_eq!(limits[denied.which()], rate!(10 / second));
-/// clock.advance(denied.retry_after().unwrap());
-/// windows.try_acquire(5)?;
-///
-/// let denied = windows.try_acquire(1).unwrap_err();
-/// assert_eq!(limits[denied.which()], rate!(15 / minute));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct MultiWindow<C = DefaultClock> {
     core: Ring<Padded, Box<[WindowSlots]>, C>,
 }

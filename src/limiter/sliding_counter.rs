@@ -1,12 +1,23 @@
 //! A sliding window, estimated from two fixed ones.
 
+use core::fmt;
+use core::time::Duration;
+
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+#[cfg(feature = "alloc")]
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+#[cfg(feature = "alloc")]
+use crate::time::units;
 use crate::window::counter::CounterCore;
 use crate::window::counter::sliding::Sliding;
 
+use super::Limiter;
 use super::window_verbs::{one_limit, window_verbs};
 
 /// Grants at most a limit of permits, counting the present window in full and the
@@ -14,6 +25,22 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// ```text
 /// used = current + previous * (1 - elapsed / window)
+/// ```
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, SlidingCounter, rate};
+///
+/// let clock = ManualClock::new();
+/// let counter = SlidingCounter::with_clock(rate!(7 / minute), &clock)?;
+/// counter.try_acquire(5)?;
+/// clock.advance(Duration::from_secs(75));
+/// counter.try_acquire(2)?;
+/// // 2 + 5 * 0.75 = 5.75, so there is one more.
+/// assert_eq!(counter.peek(0)?.remaining(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Accuracy
@@ -50,22 +77,6 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// A grant synchronizes with later grants: what a caller did before it was granted permits
 /// happens before what callers granted later do afterwards. A denial does not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{ManualClock, SlidingCounter, rate};
-///
-/// let clock = ManualClock::new();
-/// let counter = SlidingCounter::with_clock(rate!(7 / minute), &clock)?;
-/// counter.try_acquire(5)?;
-/// clock.advance(Duration::from_secs(75));
-/// counter.try_acquire(2)?;
-/// // 2 + 5 * 0.75 = 5.75, so there is one more.
-/// assert_eq!(counter.peek(0)?.remaining(), 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct SlidingCounter<C = DefaultClock> {
     core: CounterCore<Sliding, C>,
 }

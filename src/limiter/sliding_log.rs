@@ -1,14 +1,21 @@
 //! Exact sliding windows: a log of what was granted.
 
+use core::fmt;
 use core::time::Duration;
 
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::time::units;
 use crate::window::log::unit::UnitLog;
 use crate::window::log::weighted::WeightedLog as Weighted;
 
+use super::Limiter;
 use super::window_verbs::{one_limit, window_verbs};
 
 /// Grants single permits, at most a limit in any window of a given length, exact to the
@@ -17,6 +24,22 @@ use super::window_verbs::{one_limit, window_verbs};
 /// A request is for one permit. Larger ones are [`TooLarge`](crate::Denied::TooLarge), but
 /// [`try_acquire_up_to`](SlidingLog::try_acquire_up_to) takes permits one by one.
 /// For requests of any size there is [`WeightedLog`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, SlidingLog, rate};
+///
+/// let clock = ManualClock::new();
+/// let log = SlidingLog::with_clock(rate!(2 / minute), &clock)?;
+/// log.try_acquire(1)?;
+/// clock.advance(Duration::from_secs(59));
+/// log.try_acquire(1)?;
+/// let denied = log.try_acquire(1).unwrap_err();
+/// assert_eq!(denied.retry_after(), Some(Duration::from_secs(1)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Accuracy
 ///
@@ -40,22 +63,6 @@ use super::window_verbs::{one_limit, window_verbs};
 /// happens before what callers granted later do afterwards. A denial does not synchronize.
 ///
 /// The log is the "sliding window log" of the literature, as a ring of timestamps.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{ManualClock, SlidingLog, rate};
-///
-/// let clock = ManualClock::new();
-/// let log = SlidingLog::with_clock(rate!(2 / minute), &clock)?;
-/// log.try_acquire(1)?;
-/// clock.advance(Duration::from_secs(59));
-/// log.try_acquire(1)?;
-/// let denied = log.try_acquire(1).unwrap_err();
-/// assert_eq!(denied.retry_after(), Some(Duration::from_secs(1)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct SlidingLog<C = DefaultClock> {
     core: UnitLog<C>,
 }
@@ -132,6 +139,23 @@ one_limit!(SlidingLog<C>);
 /// Grants requests of any size, at most a limit of permits in any window of a given
 /// length: it remembers when each request was granted, and how large it was.
 ///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, WeightedLog, rate};
+///
+/// let clock = ManualClock::new();
+/// let log = WeightedLog::with_clock(rate!(10 / minute), &clock)?;
+/// log.try_acquire(3)?;
+/// clock.advance(Duration::from_secs(20));
+/// log.try_acquire(7)?;
+/// // The three are gone after 40 s more, and that is enough for two.
+/// let denied = log.try_acquire(2).unwrap_err();
+/// assert_eq!(denied.retry_after(), Some(Duration::from_secs(40)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Accuracy
 ///
 /// **No span `(t - W, t]` admits more than the limit**, for 146 years. A request leaves the
@@ -163,23 +187,6 @@ one_limit!(SlidingLog<C>);
 ///
 /// A grant synchronizes with later grants: what a caller did before it was granted permits
 /// happens before what callers granted later do afterwards. A denial does not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{ManualClock, WeightedLog, rate};
-///
-/// let clock = ManualClock::new();
-/// let log = WeightedLog::with_clock(rate!(10 / minute), &clock)?;
-/// log.try_acquire(3)?;
-/// clock.advance(Duration::from_secs(20));
-/// log.try_acquire(7)?;
-/// // The three are gone after 40 s more, and that is enough for two.
-/// let denied = log.try_acquire(2).unwrap_err();
-/// assert_eq!(denied.retry_after(), Some(Duration::from_secs(40)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct WeightedLog<C = DefaultClock> {
     core: Weighted<C>,
 }

@@ -1,21 +1,30 @@
 //! The sliding window: at most a limit of permits in any window of time.
 
+use core::fmt;
+use core::time::Duration;
+
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::contention::{Contention, HotWord};
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::history::History;
+use crate::decision::receipt::Receipt;
 use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::time::units;
 use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
-use crate::window::ring::{Line, Ring};
+use crate::window::ring::{HotLine, Ring};
 
+use super::Limiter;
 use super::window_verbs::{one_limit, window_verbs};
 
 /// The placement of a [`SlidingWindow`]'s *hot word*, the one that every admission
 /// writes: on its own cache lines ([`Padded`]), or beside the rest ([`Compact`]). This
 /// trait is sealed.
-pub trait Placement: Line + Send + Sync {}
+pub trait Placement: HotLine + Send + Sync {}
 
 /// Keeps the hot word on its own cache lines, for a limiter that threads share.
 #[derive(Debug)]
@@ -31,7 +40,7 @@ impl Placement for Padded {}
 impl Placement for Compact {}
 
 #[expect(private_interfaces, reason = "as in the trait")]
-impl Line for Padded {
+impl HotLine for Padded {
     fn new(word: u64) -> Padded {
         Padded(HotWord::new(word))
     }
@@ -48,7 +57,7 @@ impl Line for Padded {
 }
 
 #[expect(private_interfaces, reason = "as in the trait")]
-impl Line for Compact {
+impl HotLine for Compact {
     fn new(word: u64) -> Compact {
         Compact(AtomicWord::new(word))
     }
@@ -71,6 +80,22 @@ impl Line for Compact {
 /// Time is divided into slots, by default 60 to a window, and the window advances one
 /// slot at a time. More slots follow the true window more closely, and take eight
 /// bytes each; an admission touches them only when a new slot has begun.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, SlidingWindow, rate};
+///
+/// let clock = ManualClock::new();
+/// let window = SlidingWindow::with_clock(rate!(5 / minute), 60, &clock)?;
+/// clock.advance(Duration::from_secs(59));
+/// window.try_acquire(5)?;
+/// // A fixed window would begin anew here.
+/// clock.advance(Duration::from_secs(1));
+/// assert!(window.try_acquire(1).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Accuracy
 ///
@@ -101,22 +126,6 @@ impl Line for Compact {
 /// A grant synchronizes with later grants: everything that a caller did before its grant
 /// happens before everything that a caller with a later grant does after that. A denial does
 /// not synchronize.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use sluicegate::{ManualClock, SlidingWindow, rate};
-///
-/// let clock = ManualClock::new();
-/// let window = SlidingWindow::with_clock(rate!(5 / minute), 60, &clock)?;
-/// clock.advance(Duration::from_secs(59));
-/// window.try_acquire(5)?;
-/// // A fixed window would begin anew here.
-/// clock.advance(Duration::from_secs(1));
-/// assert!(window.try_acquire(1).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct SlidingWindow<C = DefaultClock, P: Placement = Padded> {
     core: Ring<P, [WindowSlots; 1], C>,
 }

@@ -18,6 +18,7 @@ use crate::sync::Ordering::{Acquire, Release};
 use crate::thread_index::places;
 use crate::thread_index::thread_index;
 use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
 
 use super::Limiter;
 
@@ -34,25 +35,6 @@ use self::builder::StickyBuilder;
 ///
 /// A denial is cached for the number of permits that were requested. It repeats what was
 /// true when it was first given, less the time that has passed.
-///
-/// # Accuracy
-///
-/// That of the limiter, which is asked for each permit that is granted. A denial is repeated
-/// only before the instant at which the limiter said that time alone could change it.
-/// Anything that changes it sooner has to be reported. [`reset`](Sticky::reset) called on the
-/// `Sticky` reports itself. A receipt that is given back, a limit that was raised, a restored
-/// history, or a level that was healed does not: call [`forget`](Sticky::forget).
-///
-/// Use it for floods. A call that is granted pays a few nanoseconds to check the cache,
-/// and the first denial of a kind asks the limiter twice.
-///
-/// # Fairness
-///
-/// That of the limiter.
-///
-/// # Memory ordering
-///
-/// That of the limiter.
 ///
 /// # Examples
 ///
@@ -72,7 +54,26 @@ use self::builder::StickyBuilder;
 /// assert_eq!(denied.retry_after(), Some(Duration::from_secs(51)));
 /// # Ok::<(), sluicegate::ConfigError>(())
 /// ```
-pub struct Sticky<L, C = crate::DefaultClock> {
+///
+/// # Accuracy
+///
+/// That of the limiter, which is asked for each permit that is granted. A denial is repeated
+/// only before the instant at which the limiter said that time alone could change it.
+/// Anything that changes it sooner has to be reported. [`reset`](Sticky::reset) called on the
+/// `Sticky` reports itself. A receipt that is given back, a limit that was raised, a restored
+/// history, or a level that was healed does not: call [`forget`](Sticky::forget).
+///
+/// Use it for floods. A call that is granted pays a few nanoseconds to check the cache,
+/// and the first denial of a kind asks the limiter twice.
+///
+/// # Fairness
+///
+/// That of the limiter.
+///
+/// # Memory ordering
+///
+/// That of the limiter.
+pub struct Sticky<L, C = DefaultClock> {
     limiter: L,
     clock: C,
     memories: Box<[CachePadded<DenialCache>]>,
@@ -91,7 +92,7 @@ impl<L: Limiter> Sticky<L> {
     #[cfg(feature = "std")]
     #[must_use]
     pub fn new(limiter: L) -> Sticky<L> {
-        Sticky::with_clock(limiter, crate::DefaultClock::default())
+        Sticky::with_clock(limiter, DefaultClock::default())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The token bucket: it earns tokens at a rate, and holds at most a burst of them.
 
-#[cfg(feature = "wait")]
+use core::fmt;
 use core::time::Duration;
 
 use crate::bucket::BucketCore;
@@ -8,13 +8,22 @@ use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::lease::Lease;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use crate::decision::lease::{Lender, OwnedOrigin};
+use crate::decision::receipt::Receipt;
+use crate::decision::snapshot::Snapshot;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::time::units;
 #[cfg(feature = "wait")]
 use crate::wait::error::AcquireError;
 #[cfg(feature = "wait")]
 use crate::wait::reservation::Reservation;
 
+use super::Limiter;
 use super::verbs::{show_quota, verbs};
 #[cfg(feature = "wait")]
 use super::wait::{Line, Reserve, Wait};
@@ -25,6 +34,20 @@ use super::wait::{Line, Reserve, Wait};
 /// A new bucket is full; [`starting_with`](TokenBucket::starting_with) gives it less. A bare
 /// [`Rate`](crate::Rate) in place of a quota has a burst of one period's permits. Smooth refill earns
 /// continuously, to the nanosecond; interval refill earns all tokens of a period at its end.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{TokenBucket, quota};
+///
+/// // 100 a second on average, at most 20 at once.
+/// let bucket = TokenBucket::new(quota!(100 / second, burst 20));
+///
+/// assert!(bucket.try_acquire(20).is_ok());
+/// if let Err(denied) = bucket.try_acquire(1) {
+///     println!("come back in {:?}", denied.retry_after());
+/// }
+/// ```
 ///
 /// # Accuracy
 ///
@@ -55,20 +78,6 @@ use super::wait::{Line, Reserve, Wait};
 /// The algorithm is the virtual-scheduling form of the Generic Cell Rate
 /// Algorithm (ITU-T I.371, annex A), with the theoretical arrival time counted in
 /// tokens instead of seconds, so that a change of rate keeps the balance.
-///
-/// # Examples
-///
-/// ```
-/// use sluicegate::{TokenBucket, quota};
-///
-/// // 100 a second on average, at most 20 at once.
-/// let bucket = TokenBucket::new(quota!(100 / second, burst 20));
-///
-/// assert!(bucket.try_acquire(20).is_ok());
-/// if let Err(denied) = bucket.try_acquire(1) {
-///     println!("come back in {:?}", denied.retry_after());
-/// }
-/// ```
 pub struct TokenBucket<C = DefaultClock> {
     core: BucketCore<C>,
 }
@@ -112,6 +121,40 @@ impl<C: Clock> TokenBucket<C> {
     /// ```
     pub fn starting_with(self, tokens: u64) -> Result<TokenBucket<C>, ConfigError> {
         Ok(TokenBucket { core: self.core.starting_with(tokens)? })
+    }
+
+    /// Takes all of `permits`, or none if too few are available.
+    ///
+    /// Lock-free; does not allocate; reads the clock once. A request for 0 permits is always granted
+    /// and changes nothing. A denial writes nothing. (The exception is a clock that has gone back by
+    /// more than a second: a call that grants nothing then *heals* the limiter. It writes, and reads
+    /// the clock twice more, or more often under contention. See [`Clock`].)
+    ///
+    /// # Errors
+    ///
+    /// * [`Denied::Wait`] if there are too few now. It carries the shortest wait that suffices.
+    /// * [`Denied::TooLarge`] if the limiter can never hold that many.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::*;
+    ///
+    /// let clock = ManualClock::new();
+    /// let limiter = TokenBucket::with_clock(quota!(2 / second), &clock);
+    /// assert_eq!(limiter.try_acquire(2)?.remaining(), 0);
+    ///
+    /// let denied = limiter.try_acquire(1).unwrap_err();
+    /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
+    /// clock.advance(Duration::from_millis(500));
+    /// assert!(limiter.try_acquire(1).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "check", alias = "allow")]
+    #[inline(always)]
+    pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.core.try_acquire(permits)
     }
 }
 

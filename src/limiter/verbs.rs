@@ -1,55 +1,18 @@
-//! The methods of every limiter that is built on `BucketCore`.
+//! The methods of every limiter that is built on `BucketCore`, except `try_acquire`.
 //!
-//! A macro writes them once for all, so that the limiters cannot diverge.
+//! A macro writes them once for all, so that the limiters cannot diverge. `try_acquire` is written
+//! out in the file of each, where a reader looks for it.
 
 use core::fmt;
 
 use crate::bucket::terms::Terms;
-use crate::config::text::quoted::Quoted;
 
 /// Implements the methods for `$Limiter`, whose field `core` holds its core. In examples,
 /// `$two` constructs one that holds two permits and earns two a second. `$show` adds the terms to the
-/// output of `Debug`.
+/// output of `Debug`. The file of the limiter imports the types that the methods name.
 macro_rules! verbs {
     ($Limiter:ident, $show:path, $two:literal) => {
-        impl<C: crate::Clock> $Limiter<C> {
-            /// Takes all of `permits`, or none if too few are available.
-            ///
-            /// Lock-free; does not allocate; reads the clock once. A request for 0
-            /// permits is always granted and changes nothing. A denial writes nothing.
-            /// (The exception is a clock that has gone back by more than a second: a call
-            /// that grants nothing then *heals* the limiter. It writes, and reads the clock
-            /// twice more, or more often under contention. See [`Clock`](crate::Clock).)
-            ///
-            /// # Errors
-            ///
-            /// * [`Denied::Wait`](crate::Denied::Wait) if there are too few now. It
-            ///   carries the shortest wait that suffices.
-            /// * [`Denied::TooLarge`](crate::Denied::TooLarge) if the limiter can never
-            ///   hold that many.
-            ///
-            /// # Examples
-            ///
-            /// ```
-            /// use std::time::Duration;
-            /// use sluicegate::*;
-            ///
-            /// let clock = ManualClock::new();
-            #[doc = concat!("let limiter = ", $two, ";")]
-            /// assert_eq!(limiter.try_acquire(2)?.remaining(), 0);
-            ///
-            /// let denied = limiter.try_acquire(1).unwrap_err();
-            /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
-            /// clock.advance(Duration::from_millis(500));
-            /// assert!(limiter.try_acquire(1).is_ok());
-            /// # Ok::<(), Box<dyn std::error::Error>>(())
-            /// ```
-            #[doc(alias = "check", alias = "allow")]
-            #[inline(always)]
-            pub fn try_acquire(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
-                self.core.try_acquire(permits)
-            }
-
+        impl<C: Clock> $Limiter<C> {
             /// Takes as many of `permits` as are available, at least one.
             ///
             /// Lock-free; does not allocate; reads the clock once (unless it heals the
@@ -70,7 +33,7 @@ macro_rules! verbs {
             /// assert!(limiter.try_acquire_up_to(10).is_err());
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            pub fn try_acquire_up_to(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire_up_to(permits)
             }
 
@@ -98,7 +61,7 @@ macro_rules! verbs {
             /// assert!(limiter.peek(3).is_err());
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            pub fn peek(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.peek(permits)
             }
 
@@ -132,7 +95,7 @@ macro_rules! verbs {
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             #[doc(alias = "reserve")]
-            pub fn force(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            pub fn force(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.force(permits)
             }
 
@@ -153,7 +116,7 @@ macro_rules! verbs {
             /// assert_eq!(limiter.drain().permits(), 0);
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            pub fn drain(&self) -> crate::Grant {
+            pub fn drain(&self) -> Grant {
                 self.core.drain()
             }
 
@@ -196,7 +159,7 @@ macro_rules! verbs {
 
         crate::limiter::lease_verbs::lease_verbs!($Limiter, $two);
 
-        impl<C: crate::Clock> $Limiter<C> {
+        impl<C: Clock> $Limiter<C> {
             /// Makes the limiter full again and forgives any debt. The schedule of an
             /// interval refill is unchanged.
             ///
@@ -224,7 +187,7 @@ macro_rules! verbs {
             /// Lock-free; does not allocate; reads the clock; writes nothing, unless
             /// it heals the limiter as [`try_acquire`](Self::try_acquire) does.
             #[must_use]
-            pub fn snapshot(&self) -> crate::Snapshot {
+            pub fn snapshot(&self) -> Snapshot {
                 self.core.snapshot(0)
             }
 
@@ -237,8 +200,8 @@ macro_rules! verbs {
             /// (`reset`, `restore`, `reconfigure`, healing); nothing else waits for it.
             ///
             /// See [`Snapshot`](crate::Snapshot) for accuracy and an example.
-            pub fn restore(&self, snapshot: &crate::Snapshot, away: core::time::Duration) {
-                self.core.restore(snapshot, crate::time::units::nanos(away));
+            pub fn restore(&self, snapshot: &Snapshot, away: Duration) {
+                self.core.restore(snapshot, units::nanos(away));
             }
 
             /// Returns how many times the limiter started again from full because its state
@@ -258,8 +221,8 @@ macro_rules! verbs {
 
         /// Shows the terms in force and the whole permits that remain; `{:#?}` shows the words behind
         /// them too. Lock-free; does not allocate; reads the clock; writes nothing, and heals nothing.
-        impl<C: crate::Clock> core::fmt::Debug for $Limiter<C> {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        impl<C: Clock> fmt::Debug for $Limiter<C> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let (terms, remaining) = self.core.shown();
                 let is_long = f.alternate();
                 let mut shown = f.debug_struct(stringify!($Limiter));
@@ -272,24 +235,21 @@ macro_rules! verbs {
             }
         }
 
-        impl<C: crate::Clock + Send + Sync> crate::Limiter for $Limiter<C> {
+        impl<C: Clock + Send + Sync> Limiter for $Limiter<C> {
             #[inline]
-            fn try_acquire(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire(permits)
             }
 
-            fn try_acquire_up_to(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire_up_to(permits)
             }
 
-            fn peek(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            fn peek(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.peek(permits)
             }
 
-            fn try_acquire_revocable(
-                &self,
-                permits: u64,
-            ) -> Result<crate::Receipt<'_>, crate::Denied> {
+            fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
                 self.core.try_acquire_revocable(permits)
             }
 
@@ -306,7 +266,7 @@ macro_rules! verbs {
 
 /// Shows the quota of `terms` in the syntax of its literal.
 pub(super) fn show_quota(terms: &Terms, shown: &mut fmt::DebugStruct<'_, '_>) {
-    shown.field("quota", &Quoted(terms.quota()));
+    shown.field("quota", &terms.quota());
 }
 
 pub(super) use verbs;

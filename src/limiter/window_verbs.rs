@@ -3,10 +3,11 @@
 //! A macro writes them once for all, so that the limiters cannot diverge.
 
 /// Implements the methods for `$Limiter`, whose field `core` holds its core. In examples,
-/// `$two` constructs one that grants two permits a minute.
+/// `$two` constructs one that grants two permits a minute. The file of the limiter imports the types
+/// that the methods name.
 macro_rules! window_verbs {
     ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $two:literal) => {
-        impl<C: crate::Clock $(, $more: $bound)?> $Limiter<C $(, $more)?> {
+        impl<C: Clock $(, $more: $bound)?> $Limiter<C $(, $more)?> {
             /// Takes all of `permits`, or none if too few are available.
             ///
             /// Lock-free; does not allocate; reads the clock once. A request for 0
@@ -40,7 +41,7 @@ macro_rules! window_verbs {
             /// ```
             #[doc(alias = "check", alias = "allow")]
             #[inline]
-            pub fn try_acquire(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire(permits)
             }
 
@@ -65,7 +66,7 @@ macro_rules! window_verbs {
             /// assert!(limiter.try_acquire_up_to(10).is_err());
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            pub fn try_acquire_up_to(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire_up_to(permits)
             }
 
@@ -92,7 +93,7 @@ macro_rules! window_verbs {
             /// assert_eq!(limiter.peek(1)?.remaining(), 1);
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            pub fn peek(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.peek(permits)
             }
 
@@ -106,7 +107,7 @@ macro_rules! window_verbs {
             pub fn try_acquire_revocable(
                 &self,
                 permits: u64,
-            ) -> Result<crate::Receipt<'_>, crate::Denied> {
+            ) -> Result<Receipt<'_>, Denied> {
                 self.core.try_acquire_revocable(permits)
             }
 
@@ -137,7 +138,7 @@ macro_rules! window_verbs {
             /// grant makes it start again, so take snapshots at quiet moments.
             #[cfg(feature = "alloc")]
             #[must_use]
-            pub fn snapshot(&self) -> crate::History {
+            pub fn snapshot(&self) -> History {
                 self.core.snapshot()
             }
 
@@ -150,8 +151,8 @@ macro_rules! window_verbs {
             ///
             /// See [`History`](crate::History) for accuracy and an example.
             #[cfg(feature = "alloc")]
-            pub fn restore(&mut self, history: &crate::History, away: core::time::Duration) {
-                self.core.restore(history, crate::time::units::nanos(away));
+            pub fn restore(&mut self, history: &History, away: Duration) {
+                self.core.restore(history, units::nanos(away));
             }
 
             /// Returns how many times the limiter found itself impossibly far ahead of
@@ -172,8 +173,8 @@ macro_rules! window_verbs {
         /// Shows the limit in force and the permits that remain; `{:#?}` shows the words behind them
         /// too. Permits are unknown while the clock is too far behind for them, until a call heals
         /// the limiter. Lock-free; does not allocate; reads the clock; heals nothing.
-        impl<C: crate::Clock $(, $more: $bound)?> core::fmt::Debug for $Limiter<C $(, $more)?> {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        impl<C: Clock $(, $more: $bound)?> fmt::Debug for $Limiter<C $(, $more)?> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let is_long = f.alternate();
                 let mut shown = f.debug_struct(stringify!($Limiter));
                 self.core.show(&mut shown);
@@ -184,26 +185,26 @@ macro_rules! window_verbs {
             }
         }
 
-        impl<C: crate::Clock + Send + Sync $(, $more: $bound)?> crate::Limiter
+        impl<C: Clock + Send + Sync $(, $more: $bound)?> Limiter
             for $Limiter<C $(, $more)?>
         {
             #[inline]
-            fn try_acquire(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire(permits)
             }
 
-            fn try_acquire_up_to(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.try_acquire_up_to(permits)
             }
 
-            fn peek(&self, permits: u64) -> Result<crate::Grant, crate::Denied> {
+            fn peek(&self, permits: u64) -> Result<Grant, Denied> {
                 self.core.peek(permits)
             }
 
             fn try_acquire_revocable(
                 &self,
                 permits: u64,
-            ) -> Result<crate::Receipt<'_>, crate::Denied> {
+            ) -> Result<Receipt<'_>, Denied> {
                 self.core.try_acquire_revocable(permits)
             }
 
@@ -221,7 +222,7 @@ macro_rules! window_verbs {
 /// Implements the further methods of limiters with a single limit.
 macro_rules! one_limit {
     ($Limiter:ident<C $(, $more:ident: $bound:path)?>) => {
-        impl<C: crate::Clock $(, $more: $bound)?> $Limiter<C $(, $more)?> {
+        impl<C: Clock $(, $more: $bound)?> $Limiter<C $(, $more)?> {
             /// Returns the maximum number of permits in one window.
             #[must_use]
             pub fn limit(&self) -> u64 {
@@ -253,8 +254,8 @@ macro_rules! one_limit {
 
             /// Returns the length of the window.
             #[must_use]
-            pub fn window(&self) -> core::time::Duration {
-                core::time::Duration::from_nanos(self.core.window_nanos())
+            pub fn window(&self) -> Duration {
+                Duration::from_nanos(self.core.window_nanos())
             }
 
             /// Enforces `limit` permits per window from now on.
@@ -274,7 +275,7 @@ macro_rules! one_limit {
             ///   [`Gate`](crate::Gate) has a mode for that.)
             ///
             /// The limiter is then unchanged.
-            pub fn reconfigure(&self, limit: u64) -> Result<(), crate::ConfigError> {
+            pub fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
                 self.core.limit().raise(limit)
             }
         }

@@ -1,4 +1,4 @@
-//! The builder of a sharded limiter.
+//! The constructors of a sharded limiter, and its builder.
 
 use core::fmt;
 
@@ -13,6 +13,58 @@ use crate::time::clock::default::DefaultClock;
 
 use super::Sharded;
 use super::shards::Shards;
+
+impl Sharded {
+    /// Returns a builder of a limiter of `quota`, to set the number of shards or the clock.
+    pub fn builder(quota: impl Into<Quota>) -> ShardedBuilder {
+        ShardedBuilder::new(quota.into())
+    }
+
+    /// Creates a limiter of `quota` (a bare rate has a burst of one period's permits) on a clock of
+    /// its own, with a shard for each thread that the machine runs at once.
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn new(quota: impl Into<Quota>) -> Sharded {
+        Sharded::with_clock(quota, DefaultClock::default())
+    }
+}
+
+impl<C: Clock> Sharded<C> {
+    /// Creates a limiter of `quota` on `clock`, with a shard for each thread that the machine runs
+    /// at once. Reads the clock twice.
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn with_clock(quota: impl Into<Quota>, clock: C) -> Sharded<C> {
+        Sharded::of(quota.into(), places(0), clock)
+    }
+
+    /// Makes the limiter start with `tokens` tokens, all of them in the root, instead of full.
+    ///
+    /// Otherwise the same as [`TokenBucket::starting_with`](crate::TokenBucket::starting_with).
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Initial`] if that is more than the burst.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::*;
+    ///
+    /// let clock = ManualClock::new();
+    /// let limiter = Sharded::builder(quota!(1_000 / second)).shards(4).clock(&clock).build()?.starting_with(10)?;
+    /// assert!(limiter.try_acquire(10).is_ok());
+    /// assert!(limiter.try_acquire(1).is_err());
+    /// # Ok::<(), ConfigError>(())
+    /// ```
+    pub fn starting_with(self, tokens: u64) -> Result<Sharded<C>, ConfigError> {
+        // The root that follows has lent no capacity, so the shards must have none.
+        self.change(|_| ());
+        let limiter = Sharded { root: self.root.starting_with(tokens)?, shards: self.shards };
+        limiter.set_quota_hint();
+        Ok(limiter)
+    }
+}
 
 /// A builder of a [`Sharded`] limiter, made by [`Sharded::builder`].
 ///

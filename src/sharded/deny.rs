@@ -112,7 +112,7 @@ impl<C: Clock> Sharded<C> {
 
     /// Releases the empty capacity of all shards, and returns the clock reading that was used. (If
     /// the clock is behind, or the terms are being changed, the capacity stays reserved.)
-    fn close_all(&self, index: usize) -> u64 {
+    pub(super) fn close_all(&self, index: usize) -> u64 {
         let mut moving = InTransit::of(&self.shards, index);
         for next in 0..self.shards.count() {
             moving.take_spare(next);

@@ -1,8 +1,7 @@
-//! Changes of the whole limiter: the shards are emptied first.
+//! Changes of the whole limiter, for which the shards are emptied first, and its parts.
 
 use crate::bucket::carry::Carry;
 use crate::bucket::terms::Terms;
-use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::decision::snapshot::Snapshot;
 use crate::time::clock::Clock;
@@ -12,33 +11,6 @@ use super::Sharded;
 use super::in_transit::InTransit;
 
 impl<C: Clock> Sharded<C> {
-    /// Makes the limiter start with `tokens` tokens, all of them in the root, instead of full.
-    ///
-    /// Otherwise the same as [`TokenBucket::starting_with`](crate::TokenBucket::starting_with).
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError::Initial`] if that is more than the burst.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use sluicegate::*;
-    ///
-    /// let clock = ManualClock::new();
-    /// let limiter = Sharded::builder(quota!(1_000 / second)).shards(4).clock(&clock).build()?.starting_with(10)?;
-    /// assert!(limiter.try_acquire(10).is_ok());
-    /// assert!(limiter.try_acquire(1).is_err());
-    /// # Ok::<(), ConfigError>(())
-    /// ```
-    pub fn starting_with(self, tokens: u64) -> Result<Sharded<C>, ConfigError> {
-        // The root that follows has lent no capacity, so the shards must have none.
-        self.change(|_| ());
-        let limiter = Sharded { root: self.root.starting_with(tokens)?, shards: self.shards };
-        limiter.set_quota_hint();
-        Ok(limiter)
-    }
-
     /// Enforces `quota` from now on; `carry` decides what becomes of the tokens, including those of
     /// the shards.
     ///
@@ -99,9 +71,40 @@ impl<C: Clock> Sharded<C> {
         self.change(|_| self.root.restore(snapshot, units::nanos(away)));
     }
 
+    /// Returns the number of shards, a power of two.
+    #[must_use]
+    pub fn shards(&self) -> usize {
+        self.shards.count()
+    }
+
+    /// Returns the size of the limiter in bytes, including its shards.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(self) + self.shards.bytes()
+    }
+
+    /// Returns the quota in force. Reads the clock.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.root.terms().quota()
+    }
+
+    /// Returns how many times the limiter found its level impossibly far ahead of the clock and
+    /// started again from full. See [`Clock`] for the conditions.
+    #[must_use]
+    pub fn healed(&self) -> u64 {
+        self.root.healed()
+    }
+
+    /// Returns the clock that the limiter reads.
+    #[must_use]
+    pub fn clock(&self) -> &C {
+        self.root.clock()
+    }
+
     /// Empties the shards, calls `change` with the tokens that were in them, and releases their
     /// capacity.
-    fn change(&self, change: impl FnOnce(u64)) {
+    pub(super) fn change(&self, change: impl FnOnce(u64)) {
         let mut moving = InTransit::of(&self.shards, 0);
         for index in 0..self.shards.count() {
             moving.take(index);

@@ -3,7 +3,6 @@
 #[cfg(target_has_atomic = "ptr")]
 use alloc::sync::Arc;
 
-use crate::config::quota::Quota;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
@@ -47,6 +46,7 @@ impl<C: Clock> Sharded<C> {
     /// assert!(limiter.try_acquire(1).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "check", alias = "allow")]
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.acquire_at(thread_index(), permits)
@@ -89,6 +89,49 @@ impl<C: Clock> Sharded<C> {
         Ok(Grant { permits, forecast })
     }
 
+    /// Adds `permits` to the balance, at most to full.
+    ///
+    /// Use it for permits that were not used after all, such as those of a request that failed, or
+    /// for permits that a customer bought. In any span of time the limiter then admits at most the
+    /// burst, what it earns in that span, and what was credited in it. What does not fit is lost;
+    /// [leases](Lease) and [receipts](Receipt) keep the capacity that they hold. (If other calls are
+    /// moving tokens between shards at that moment, or the quota is being changed, permits for which
+    /// only their capacity has space are lost too.) A grant that is credited must not be given back
+    /// by its receipt. A credit of 0 permits does nothing.
+    ///
+    /// Exact: the fraction of a permit that has been earned stays, and so does the schedule of an
+    /// interval refill. The permits go to the root, where all shards find them, and empty capacity
+    /// of the shards goes back there first: so a credit writes lines that all callers share. Waits
+    /// for other changes in progress (`reset`, `restore`, `reconfigure`, `credit`, healing); no call
+    /// that takes permits waits for it. Does not allocate; reads the clock twice, and again after
+    /// each race that it loses.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::*;
+    ///
+    /// let limiter = Sharded::builder(quota!(1_000 / second)).shards(4).clock(ManualClock::new()).build()?;
+    /// limiter.try_acquire(800)?;
+    /// limiter.credit(300);
+    /// assert_eq!(limiter.peek(0)?.remaining(), 500);
+    /// limiter.credit(1_000_000);
+    /// assert_eq!(limiter.peek(0)?.remaining(), 1_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "refund", alias = "put_back", alias = "add_tokens")]
+    pub fn credit(&self, permits: u64) {
+        if permits == 0 {
+            return;
+        }
+        let (_, spare) = self.shards.look();
+        if spare > 0 {
+            self.close_all(0);
+        }
+        self.root.credit(permits);
+        self.shards.returned();
+    }
+
     /// Returns a handle that uses the shard at `index`, wrapped to the number of shards.
     ///
     /// # Examples
@@ -104,37 +147,6 @@ impl<C: Clock> Sharded<C> {
     #[must_use]
     pub fn shard(&self, index: usize) -> Shard<'_, C> {
         Shard { limiter: self, index }
-    }
-
-    /// Returns the number of shards, a power of two.
-    #[must_use]
-    pub fn shards(&self) -> usize {
-        self.shards.count()
-    }
-
-    /// Returns the size of the limiter in bytes, including its shards.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        size_of_val(self) + self.shards.bytes()
-    }
-
-    /// Returns the quota in force. Reads the clock.
-    #[must_use]
-    pub fn quota(&self) -> Quota {
-        self.root.terms().quota()
-    }
-
-    /// Returns how many times the limiter found its level impossibly far ahead of the clock and
-    /// started again from full. See [`Clock`] for the conditions.
-    #[must_use]
-    pub fn healed(&self) -> u64 {
-        self.root.healed()
-    }
-
-    /// Returns the clock that the limiter reads.
-    #[must_use]
-    pub fn clock(&self) -> &C {
-        self.root.clock()
     }
 }
 

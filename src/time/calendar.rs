@@ -52,18 +52,6 @@ pub enum CalendarUnit {
 
 /// The minutes, hours, days, weeks or months of a time zone.
 ///
-/// # Accuracy
-///
-/// Exact to the second: no zone has changed its clocks at anything finer. Minutes and hours are
-/// those of the zone's own clock, even if it differs from UTC by a fraction of an hour. They begin
-/// anew when the zone changes its clocks, so an hour that occurs twice is two windows, and a change
-/// by half an hour makes a window of half an hour. A day begins at midnight or, if it has none, at
-/// its first instant.
-///
-/// A zone comes from the system's database or, if that does not have it, from the built-in one. A
-/// calendar keeps the zone as it was when the calendar was made: later decisions of the authorities
-/// need a new calendar.
-///
 /// # Examples
 ///
 /// ```
@@ -79,6 +67,18 @@ pub enum CalendarUnit {
 /// assert_eq!(error.field(), "time zone");
 /// # Ok::<(), CalendarError>(())
 /// ```
+///
+/// # Accuracy
+///
+/// Exact to the second: no zone has changed its clocks at anything finer. Minutes and hours are
+/// those of the zone's own clock, even if it differs from UTC by a fraction of an hour. They begin
+/// anew when the zone changes its clocks, so an hour that occurs twice is two windows, and a change
+/// by half an hour makes a window of half an hour. A day begins at midnight or, if it has none, at
+/// its first instant.
+///
+/// A zone comes from the system's database or, if that does not have it, from the built-in one. A
+/// calendar keeps the zone as it was when the calendar was made: later decisions of the authorities
+/// need a new calendar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calendar {
     unit: CalendarUnit,

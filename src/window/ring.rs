@@ -30,14 +30,14 @@
 //! the present slot moves. While it is sealed the count is constant, so all helpers
 //! write the same values. A boundary that has been written carries the number of its
 //! slot; the missing ones are the latest ones, because they are written in
-//! order. A thread that is suspended between reading a boundary and writing it
+//! order, so a helper finds the first of them by searching back. A thread that is suspended between reading a boundary and writing it
 //! cannot overwrite a later one: after it read the boundary it found the word still
 //! sealed as before, so the value that it read was there before the word was opened; if
 //! that has been overwritten since, its CAS fails. ∎
 //!
 //! **Theorem.** If `S` slots cover a window wherever it begins (`S = W / w + 1`),
 //! no window of length `W` admits more than the limit, in the time by which permits are
-//! counted; for threads' clocks that differ by `d`, no `W - d` of true time.
+//! counted. (For threads' clocks that differ, see [the module of windows](crate::window).)
 //!
 //! *Proof.* A CAS that admits finds the word as it was when the boundary was read,
 //! so the boundary is that of slot `k - S`, and the permits admitted in slots `k -
@@ -113,7 +113,7 @@ struct Core<W, C> {
 
 /// A place for the hot word.
 #[expect(private_interfaces, reason = "public only so that `Placement` can build on it")]
-pub trait Line {
+pub trait HotLine {
     fn new(word: u64) -> Self;
 
     fn word(&self) -> &AtomicWord<u64>;
@@ -146,7 +146,7 @@ impl Windows for Box<[WindowSlots]> {
     }
 }
 
-impl<L: Line, W: Windows, C: Clock> Ring<L, W, C> {
+impl<L: HotLine, W: Windows, C: Clock> Ring<L, W, C> {
     /// Creates a ring for the windows of `plans`.
     ///
     /// # Errors
@@ -203,7 +203,7 @@ impl<L: Line, W: Windows, C: Clock> Ring<L, W, C> {
     }
 }
 
-impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
+impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     pub(crate) fn clock(&self) -> &C {
         &self.core.clock
     }
@@ -359,7 +359,7 @@ impl<W, C: Clock> Core<W, C> {
     }
 }
 
-impl<L: Line, C: Clock> Ring<L, [WindowSlots; 1], C> {
+impl<L: HotLine, C: Clock> Ring<L, [WindowSlots; 1], C> {
     pub(crate) fn limit(&self) -> &Limit {
         self.core.windows[0].limit()
     }

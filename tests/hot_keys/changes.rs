@@ -90,6 +90,28 @@ fn a_change_takes_back_what_was_drawn_for_all_keys() {
     });
 }
 
+/// Prepaid permits have been paid for, so a debt needs no change for the bound's sake. But only a change
+/// keeps them from being granted beside the debt.
+#[test]
+fn a_debt_behind_seats_keeps_the_bound_and_stops_them_only_within_a_change() {
+    for is_within_a_change in [false, true] {
+        let clock = Chosen::at(SECOND);
+        let keyed = Keyed::with(Buckets::with_clock(QUOTA, &clock));
+        let limiter = HotKeys::with_places(keyed, 4).unwrap();
+        let taken = draw_everywhere(&limiter);
+        let left = limiter.has(1);
+        let forced = if is_within_a_change {
+            limiter.change(|keyed| keyed.force(&1, left + 5)).unwrap()
+        } else {
+            limiter.store().force(&1, left + 5).unwrap()
+        };
+        assert_eq!(forced.balance(), -5);
+        let more = take_all(&limiter, &PLACES, 1);
+        assert!(taken + forced.permits() + more <= 1_000 + 5);
+        assert_eq!(more == 0, is_within_a_change, "{more} from seats");
+    }
+}
+
 #[test]
 fn a_change_of_terms_leaves_nothing_of_the_old() {
     for (burst, least) in [(10, 10), (100, 87), (5_000, 1)] {

@@ -182,7 +182,8 @@ impl Case<'_> {
                         // How the store or a seat has answered is not told, but shown; to show
                         // it takes long.
                         if self.tally.granted.get().is_multiple_of(SAMPLE) {
-                            let is_seated = readings == 1 && format!("{grant:?}").contains("Known");
+                            let is_seated =
+                                readings == 1 && format!("{grant:#?}").contains("Known");
                             add(&self.tally.seated, SAMPLE * u64::from(is_seated));
                         }
                     }

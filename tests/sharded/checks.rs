@@ -156,6 +156,28 @@ impl<'l> Pair<'l, '_> {
         self.mirror.hold(now_nanos, &there);
     }
 
+    /// So many were credited: they are there, as far as the burst and what leases hold of it allow.
+    pub(super) fn credited(&mut self, permits: u64) {
+        if permits == 0 {
+            return;
+        }
+        let (now_nanos, before, there) =
+            (self.clock.now_nanos(), self.there_before(), self.there());
+        let plan = self.mirror.plan();
+        let most = &before + &plan.token * permits;
+        assert!(before <= there && there <= most && there <= plan.capacity, "{there}");
+        if !self.is_behind() {
+            let room = &plan.capacity - &plan.token * self.taken();
+            assert_eq!(there, most.min(room).max(before.clone()), "{:?}", self.limiter);
+        }
+        // In every span that ends from now on it counts as earned.
+        self.going = (&self.going - (&there - &before)).max(BigInt::zero());
+        self.mirror.hold(now_nanos, &there);
+        for refused in &mut self.refused {
+            refused.clear();
+        }
+    }
+
     /// Nothing is left, so reserved capacity that is empty is released, but for that of leases
     /// that are open. If the clock is behind it stays reserved: when it was emptied is not known,
     /// and what was cut off before must not come back.

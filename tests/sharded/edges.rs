@@ -270,3 +270,44 @@ fn a_shard_promises_the_whole_burst_after_as_many_steps_as_that_takes() {
     let grant = limiter.shard(0).try_acquire(1).unwrap();
     assert_eq!(grant.reset_after(), Duration::from_secs(5));
 }
+
+#[test]
+fn a_credit_fills_up_to_the_burst_wherever_the_tokens_are_and_ends_cached_denials() {
+    let clock = ManualClock::new();
+    let limiter = sharded(quota!(1_000 / hour), 4, &clock);
+    // Every shard has some, and most of what it drew is spent.
+    for shard in 0..4 {
+        for _ in 0..20 {
+            assert!(limiter.shard(shard).try_acquire(1).is_ok());
+        }
+    }
+    let outside = limiter.peek(0).unwrap().remaining();
+    assert_eq!(outside, 920);
+    limiter.credit(30);
+    assert_eq!(limiter.peek(0).unwrap().remaining(), 950);
+    limiter.credit(u64::MAX);
+    assert!(limiter.try_acquire(1_001).is_err());
+    assert!(limiter.shard(0).try_acquire(1_000).is_ok());
+    for shard in 0..4 {
+        assert!(limiter.shard(shard).try_acquire(1).is_err());
+    }
+    limiter.credit(0);
+    assert!(limiter.shard(1).try_acquire(1).is_err());
+    limiter.credit(4);
+    assert!((0..4).all(|shard| limiter.shard(shard).try_acquire(1).is_ok()));
+    assert!(limiter.shard(3).try_acquire(1).is_err());
+}
+
+#[test]
+fn a_credit_leaves_to_leases_the_capacity_that_they_hold() {
+    let clock = ManualClock::new();
+    let limiter = sharded(quota!(1_000 / hour), 4, &clock);
+    let mut lease = limiter.lease(400).unwrap();
+    assert!(lease.spend(100));
+    limiter.credit(1_000);
+    assert_eq!(limiter.peek(0).unwrap().remaining(), 600);
+    drop(lease);
+    assert_eq!(limiter.peek(0).unwrap().remaining(), 900);
+    limiter.credit(1_000);
+    assert!(limiter.try_acquire(1_000).is_ok());
+}

@@ -29,6 +29,7 @@ pub(crate) enum Op {
         amount: Amount,
     },
     Peek(Amount),
+    Credit(Amount),
     Lease {
         shard: usize,
         amount: Amount,
@@ -137,6 +138,11 @@ impl<'l, 'c> Pair<'l, 'c> {
                     let expected = self.mirror.peek(now, permits);
                     assert_eq!(said, self.beside_leases(permits, expected));
                 }
+            }
+            Op::Credit(amount) => {
+                let permits = self.permits(amount);
+                self.limiter.credit(permits);
+                self.credited(permits);
             }
             Op::Lease { shard, amount } => self.lease(shard, self.permits(amount)),
             Op::Spend { lease, parts } if !self.leases.is_empty() => {

@@ -7,12 +7,15 @@ use crate::config::quota::Quota;
 use crate::config::rate::Rate;
 use crate::config::refill::Refill;
 
-use super::number::{Decimal, whole};
+use super::number::{Decimal, NotDecimal, whole};
 use super::parse_error::ParseError;
 use super::unit::nanos_per;
 
 /// Reads a rate in the syntax of its literal; the permits may also have a decimal point, and are
-/// not rounded.
+/// not rounded: `33.333 / second` is `33333 / 1000 seconds`.
+///
+/// Parse a [`Quota`] rather than a rate if a bucket is to be made of it: a rate does not remember
+/// that it was a decimal, and the default burst of this one is 33,333, that of the quota 34.
 ///
 /// # Examples
 ///
@@ -34,26 +37,58 @@ impl FromStr for Rate {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Rate, ParseError> {
+        Ok(text.parse::<WrittenRate>()?.rate)
+    }
+}
+
+/// A rate, and the burst of a quota that says nothing else of it than this rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WrittenRate {
+    pub(super) rate: Rate,
+    /// The permits as they were written, rounded up. The rate's own are more if those were a decimal.
+    burst: u64,
+}
+
+impl WrittenRate {
+    /// Returns the rate of `permits` in each `period`, exactly.
+    pub(super) fn new(permits: Decimal, period: Duration) -> Result<WrittenRate, ParseError> {
+        let period_nanos = period.as_nanos() * u128::from(permits.scale);
+        match Rate::new(permits.digits, crate::time::units::duration(period_nanos)) {
+            Ok(rate) => Ok(WrittenRate { rate, burst: permits.ceiling() }),
+            Err(error) if permits.scale == 1 => Err(error.into()),
+            Err(error) => Err(ParseError::decimal(permits, period, error)),
+        }
+    }
+}
+
+impl From<Rate> for WrittenRate {
+    fn from(rate: Rate) -> WrittenRate {
+        WrittenRate { rate, burst: rate.permits() }
+    }
+}
+
+impl FromStr for WrittenRate {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<WrittenRate, ParseError> {
         let Some((permits, period)) = text.split_once('/') else {
             return Err(ParseError::value("rate", text));
         };
         let permits = permits_of(permits)?;
-        rate_of(permits, period_of(period)?)
+        WrittenRate::new(permits, period_of(period)?)
     }
 }
 
 /// Reads the permits of a rate, with or without a decimal point.
 pub(super) fn permits_of(text: &str) -> Result<Decimal, ParseError> {
-    Decimal::of(text).ok_or_else(|| ParseError::value("permits", text))
+    Decimal::of(text).map_err(|reason| match reason {
+        NotDecimal::NotANumber => ParseError::value("permits", text),
+        NotDecimal::TooManyDigits => ParseError::digits(text),
+    })
 }
 
-/// Returns the rate of `permits` in each `period`, exactly.
-pub(super) fn rate_of(permits: Decimal, period: Duration) -> Result<Rate, ParseError> {
-    let period_nanos = period.as_nanos() * u128::from(permits.scale);
-    Ok(Rate::new(permits.digits, crate::time::units::duration(period_nanos))?)
-}
-
-/// Reads a quota in the syntax of its literal.
+/// Reads a quota in the syntax of its literal; the permits may also have a decimal point. Without a
+/// `burst`, it is the permits as written, rounded up to a whole number: 3 for `2.5 / second`.
 ///
 /// # Examples
 ///
@@ -67,6 +102,9 @@ pub(super) fn rate_of(permits: Decimal, period: Duration) -> Result<Rate, ParseE
 /// let stepped: Quota = "1_000 / hour, refill interval".parse()?;
 /// assert_eq!(stepped.refill(), Refill::Interval);
 ///
+/// let decimal: Quota = "2.5 / second".parse()?;
+/// assert_eq!(decimal, quota!(5 / 2 seconds, burst 3));
+///
 /// let error = "5 / second, burst 0".parse::<Quota>().unwrap_err();
 /// assert_eq!(error.to_string(), "burst is 0: must be from 1 to 2^32");
 /// # Ok::<(), sluicegate::ParseError>(())
@@ -76,7 +114,7 @@ impl FromStr for Quota {
 
     fn from_str(text: &str) -> Result<Quota, ParseError> {
         let mut parts = text.split(',');
-        let rate: Rate = parts.next().unwrap_or(text).parse()?;
+        let rate: WrittenRate = parts.next().unwrap_or(text).parse()?;
         let mut given = Parts::default();
         for part in parts {
             given.read(part)?;
@@ -121,11 +159,8 @@ impl Parts {
     }
 
     /// Returns the quota of `rate` with these parts.
-    pub(super) fn quota(self, rate: Rate) -> Result<Quota, ParseError> {
-        let mut quota = Quota::new(rate);
-        if let Some(burst) = self.burst {
-            quota = quota.with_burst(burst)?;
-        }
+    pub(super) fn quota(self, written: WrittenRate) -> Result<Quota, ParseError> {
+        let mut quota = Quota::new(written.rate).with_burst(self.burst.unwrap_or(written.burst))?;
         if let Some(refill) = self.refill {
             quota = quota.with_refill(refill);
         }

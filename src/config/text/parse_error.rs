@@ -1,10 +1,14 @@
 //! The error of parsing a rate or quota.
 
 use alloc::borrow::ToOwned;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use core::fmt;
+use core::time::Duration;
 
 use crate::config::error::ConfigError;
+use crate::config::rate::Rate;
+
+use super::number::Decimal;
 
 /// The error of parsing a [`Rate`](crate::Rate) or a [`Quota`](crate::Quota).
 ///
@@ -41,9 +45,18 @@ enum Problem {
     Twice {
         field: &'static str,
     },
+    /// No rate is exactly that of this decimal, or it is out of range. `value` is as it was written.
+    Decimal {
+        field: &'static str,
+        value: String,
+        rule: &'static str,
+    },
     /// The text can be read, but a value is out of range.
     Config(ConfigError),
 }
+
+/// The rule for a decimal that is in range, but whose digits are too large a number.
+const FEWER_DIGITS: &str = "must have fewer decimals, such as nine digits in all";
 
 impl ParseError {
     pub(super) fn value(field: &'static str, text: &str) -> ParseError {
@@ -58,12 +71,45 @@ impl ParseError {
         ParseError(Problem::Twice { field })
     }
 
+    /// The error of permits whose digits do not fit any rate.
+    pub(super) fn digits(text: &str) -> ParseError {
+        let value = alloc::format!("{:?}", text.trim());
+        ParseError(Problem::Decimal { field: "permits", value, rule: FEWER_DIGITS })
+    }
+
+    /// Words `error`, which is about a multiple of `permits` and `period`, for the numbers that were
+    /// written.
+    pub(super) fn decimal(permits: Decimal, period: Duration, error: ConfigError) -> ParseError {
+        let in_permits =
+            |rule| Problem::Decimal { field: "permits", value: permits.to_string(), rule };
+        ParseError(match error {
+            ConfigError::Permits { .. } if permits.ceiling() <= Rate::MAX_PERMITS => {
+                in_permits(FEWER_DIGITS)
+            }
+            ConfigError::Permits { .. } => in_permits(error.rule()),
+            ConfigError::Period { .. } if !period.is_zero() && period <= Rate::MAX_PERIOD => {
+                in_permits(
+                    "must have fewer decimals, or be in a shorter period: a whole number of \
+                     permits would take more than 100 years",
+                )
+            }
+            ConfigError::Period { .. } => Problem::Config(ConfigError::Period { period }),
+            _ => Problem::Decimal {
+                field: error.field(),
+                value: alloc::format!("{permits} per {period:?}"),
+                rule: error.rule(),
+            },
+        })
+    }
+
     /// Returns the name of the invalid part: `rate`, `permits`, `period`, `burst`, `refill`,
     /// `max_debt`, or `quota` for a part that has none of these names.
     #[must_use]
     pub fn field(&self) -> &'static str {
         match &self.0 {
-            Problem::Value { field, .. } | Problem::Twice { field } => field,
+            Problem::Value { field, .. }
+            | Problem::Twice { field }
+            | Problem::Decimal { field, .. } => field,
             Problem::Part { .. } => "quota",
             Problem::Config(error) => error.field(),
         }
@@ -99,6 +145,7 @@ impl fmt::Display for ParseError {
                      and its value"
                 )
             }
+            Problem::Decimal { field, value, rule } => write!(f, "{field} is {value}: {rule}"),
             Problem::Twice { field } => write!(f, "{field} is given twice: once will do"),
             Problem::Config(error) => fmt::Display::fmt(error, f),
         }

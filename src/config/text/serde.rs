@@ -16,7 +16,7 @@ use crate::config::rate::Rate;
 use crate::config::refill::Refill;
 
 use super::number::Decimal;
-use super::parse::{Parts, period_of, permits_of, rate_of};
+use super::parse::{Parts, WrittenRate, period_of, permits_of};
 use super::parse_error::ParseError;
 
 /// The parts of a rate, by name.
@@ -66,11 +66,11 @@ fn period_of_text<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Err
     period_of(&String::deserialize(from)?).map_err(D::Error::custom)
 }
 
-impl TryFrom<RateParts> for Rate {
+impl TryFrom<RateParts> for WrittenRate {
     type Error = ParseError;
 
-    fn try_from(RateParts { permits, period }: RateParts) -> Result<Rate, ParseError> {
-        rate_of(permits, period)
+    fn try_from(RateParts { permits, period }: RateParts) -> Result<WrittenRate, ParseError> {
+        WrittenRate::new(permits, period)
     }
 }
 
@@ -78,7 +78,7 @@ impl TryFrom<RateParts> for Rate {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct QuotaParts {
-    rate: Rate,
+    rate: WrittenRate,
     burst: Option<u64>,
     refill: Option<Refill>,
     max_debt: Option<u64>,
@@ -139,12 +139,19 @@ impl Serialize for Rate {
 impl<'de> Deserialize<'de> for Rate {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Rate, D::Error> {
         if from.is_human_readable() {
-            let example = "a rate, such as \"500 / 15 minutes\"";
-            let written = Written::<Rate, RateParts> { example, parts: PhantomData };
-            return from.deserialize_any(written);
+            return Ok(WrittenRate::deserialize(from)?.rate);
         }
         let (permits, period_nanos) = Deserialize::deserialize(from)?;
         Rate::new(permits, Duration::from_nanos(period_nanos)).map_err(D::Error::custom)
+    }
+}
+
+/// Deserializes from text or from a table: in human-readable formats only.
+impl<'de> Deserialize<'de> for WrittenRate {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<WrittenRate, D::Error> {
+        let example = "a rate, such as \"500 / 15 minutes\"";
+        let written = Written::<WrittenRate, RateParts> { example, parts: PhantomData };
+        from.deserialize_any(written)
     }
 }
 
@@ -162,6 +169,9 @@ impl Serialize for Quota {
 
 /// Deserializes from text, from a table of `rate`, `burst`, `refill` and `max_debt` (all but the
 /// rate are optional), or from the form in which it was serialized.
+///
+/// Without a burst, it is the permits as written, rounded up: 34 for `"33.333 / second"`, and for a
+/// table with that rate.
 impl<'de> Deserialize<'de> for Quota {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Quota, D::Error> {
         if from.is_human_readable() {
@@ -169,9 +179,9 @@ impl<'de> Deserialize<'de> for Quota {
             let written = Written::<Quota, QuotaParts> { example, parts: PhantomData };
             return from.deserialize_any(written);
         }
-        let (rate, burst, is_interval, max_debt) = Deserialize::deserialize(from)?;
+        let (rate, burst, is_interval, max_debt): (Rate, _, _, _) = Deserialize::deserialize(from)?;
         let refill = if is_interval { Refill::Interval } else { Refill::Smooth };
         let parts = Parts { burst: Some(burst), refill: Some(refill), max_debt: Some(max_debt) };
-        parts.quota(rate).map_err(D::Error::custom)
+        parts.quota(rate.into()).map_err(D::Error::custom)
     }
 }

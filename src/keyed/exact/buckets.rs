@@ -40,11 +40,6 @@ use self::tiers::{Number, OneTier, Tiers};
 /// Takes 8 bytes of state for a key (16 if there are tiers), besides the key. A quota can be
 /// changed at any time; see [`Keyed::reconfigure`](crate::Keyed::reconfigure).
 ///
-/// # Accuracy
-///
-/// That of a [`TokenBucket`](crate::TokenBucket), for each key. Steps of an interval refill
-/// come at the same times for all keys, counted from the creation of the store.
-///
 /// # Examples
 ///
 /// ```
@@ -58,6 +53,11 @@ use self::tiers::{Number, OneTier, Tiers};
 /// assert_eq!(keyed.try_acquire("paid:bob", 1)?.remaining(), 999);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Accuracy
+///
+/// That of a [`TokenBucket`](crate::TokenBucket), for each key. Steps of an interval refill
+/// come at the same times for all keys, counted from the creation of the store.
 pub struct Buckets<C = DefaultClock, T = OneTier> {
     clock: C,
     terms: Arc<[Common]>,

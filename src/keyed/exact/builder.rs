@@ -1,14 +1,73 @@
-//! Configuration of a keyed limiter.
+//! The constructors of a keyed limiter, and its builder.
 
 use core::fmt;
+use core::hash::Hash;
 use core::marker::PhantomData;
 
 use crate::config::error::ConfigError;
+use crate::config::quota::Quota;
 use crate::keyed::when_full::{Overflow, WhenFull};
+use crate::time::clock::Clock;
 
+use super::buckets::Buckets;
 use super::per_key::PerKey;
 use super::store::Store;
-use super::{Hasher, Keyed};
+use super::{Hasher, Keyed, TieredKeyed};
+
+impl<K: Hash + Eq> Keyed<K> {
+    /// Creates a store with a token bucket of `quota` for each key. A bare rate has a burst of one
+    /// period's permits.
+    #[must_use]
+    pub fn new(quota: impl Into<Quota>) -> Keyed<K> {
+        Keyed::with(Buckets::new(quota))
+    }
+}
+
+impl<K: Hash + Eq, L: PerKey<K>> Keyed<K, L> {
+    /// Creates a store in which `limiter` limits each key.
+    #[must_use]
+    pub fn with(limiter: L) -> Keyed<K, L>
+    where
+        L::Clock: Clone,
+    {
+        Keyed::builder(limiter).store()
+    }
+
+    /// Returns a builder of a store in which `limiter` limits each key.
+    pub fn builder(limiter: L) -> KeyedBuilder<K, L> {
+        KeyedBuilder::new(limiter)
+    }
+}
+
+impl<K: Hash + Eq> TieredKeyed<K> {
+    /// Creates a store with a token bucket for each key, of the one of `quotas` whose index, from
+    /// 0, `tier` returns for the key. An index that is too large stands for the last quota.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`Buckets::tiered`].
+    pub fn tiered(
+        quotas: impl IntoIterator<Item: Into<Quota>>,
+        tier: fn(&K) -> usize,
+    ) -> Result<TieredKeyed<K>, ConfigError> {
+        Buckets::tiered(quotas, tier).map(Keyed::with)
+    }
+}
+
+impl<K: Hash + Eq, C: Clock + Clone> TieredKeyed<K, C> {
+    /// Does the same as [`TieredKeyed::tiered`](Keyed::tiered), on `clock`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`Buckets::tiered`].
+    pub fn tiered_with_clock(
+        quotas: impl IntoIterator<Item: Into<Quota>>,
+        tier: fn(&K) -> usize,
+        clock: C,
+    ) -> Result<TieredKeyed<K, C>, ConfigError> {
+        Buckets::tiered_with_clock(quotas, tier, clock).map(Keyed::with)
+    }
+}
 
 /// Configuration of a [`Keyed`] limiter.
 ///

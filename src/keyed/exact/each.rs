@@ -19,12 +19,6 @@ use super::per_key::{Answer, Engine, Settled};
 ///
 /// The limiters should read the same clock.
 ///
-/// # Accuracy
-///
-/// That of the limiter, for each key. If the clocks of threads disagree, a key that was
-/// evicted by a thread whose clock is ahead, and comes back on one whose clock is behind, may
-/// have the difference in time twice.
-///
 /// # Examples
 ///
 /// ```
@@ -40,6 +34,12 @@ use super::per_key::{Answer, Engine, Settled};
 /// assert!(keyed.try_acquire(&8, 1).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Accuracy
+///
+/// That of the limiter, for each key. If the clocks of threads disagree, a key that was
+/// evicted by a thread whose clock is ahead, and comes back on one whose clock is behind, may
+/// have the difference in time twice.
 pub struct Each<L, F, C = DefaultClock> {
     make: F,
     clock: C,

@@ -1,4 +1,4 @@
-//! Iteration over all keys, one shard at a time.
+//! All keys of a store, one shard at a time, and the parts of the store.
 
 use alloc::vec::Vec;
 use core::hash::Hash;
@@ -6,7 +6,78 @@ use core::hash::Hash;
 use crate::decision::grant::Grant;
 
 use super::Keyed;
-use super::per_key::{Answer, PerKey};
+use super::per_key::{Answer, Engine, PerKey};
+
+impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
+    /// Returns the number of known keys: those that were granted something and were not full
+    /// again when they were last looked at. Exact while no key is being inserted.
+    ///
+    /// Reads one word.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.store.len() as usize
+    }
+
+    /// Returns whether no key is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the maximum number of keys that are known at a time.
+    #[must_use]
+    pub fn max_keys(&self) -> usize {
+        self.store.max_keys() as usize
+    }
+
+    /// Returns the memory of the slots for keys, in bytes. Memory that keys and limiters hold
+    /// elsewhere (the text of a `String`, a limiter of [`Each`](crate::Each)) is not
+    /// included.
+    ///
+    /// Takes the shared lock of one shard after the other.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.store.shards().map(|shard| shard.read().table.bytes()).sum()
+    }
+
+    /// Removes all keys that are full again, gives memory back, and returns the number of
+    /// keys removed. Keys in a state that no call can have left, because the clock has gone
+    /// back, are removed too, and count as [`healed`](Keyed::healed).
+    ///
+    /// Never needed to keep memory bounded, because new keys evict idle ones. Useful for a
+    /// store that receives no more new keys. Locks one shard after the other.
+    #[doc(alias = "retain_recent")]
+    pub fn sweep(&self) -> usize {
+        let shards = self.store.shards().map(|shard| {
+            let shard = &mut *shard.write();
+            let now_nanos = self.store.limiter.now_nanos();
+            let swept = self.store.clear_shard(shard, now_nanos);
+            shard.table.shrink();
+            swept
+        });
+        shards.sum()
+    }
+
+    /// Returns how often a state was found that no call can have left, because the clock had
+    /// gone back, and was started again from full. (The unknown keys of a shard have one
+    /// state.) See [`Clock`](crate::Clock) for when that is.
+    #[must_use]
+    pub fn healed(&self) -> u64 {
+        self.store.healed()
+    }
+
+    /// Returns the limiter of the keys.
+    #[must_use]
+    pub fn limiter(&self) -> &L {
+        &self.store.limiter
+    }
+
+    /// Returns the clock.
+    #[must_use]
+    pub fn clock(&self) -> &L::Clock {
+        self.store.limiter.clock()
+    }
+}
 
 impl<K: Hash + Eq + Clone, L: PerKey<K>, S, O> Keyed<K, L, S, O> {
     /// Returns all known keys, each with what [`peek`](Keyed::peek) would return for it.

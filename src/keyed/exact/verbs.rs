@@ -9,7 +9,7 @@ use crate::keyed::when_full::Request;
 
 use super::Keyed;
 use super::as_key::AsKey;
-use super::per_key::{Answer, Engine, PerKey};
+use super::per_key::{Answer, PerKey};
 use super::store::KeyPlace;
 
 impl<K, L, S, O> Keyed<K, L, S, O>
@@ -49,6 +49,7 @@ where
     /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(500)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "check", alias = "check_key", alias = "allow")]
     #[inline]
     pub fn try_acquire<Q>(&self, key: &Q, permits: u64) -> Result<Grant, Denied>
     where
@@ -246,75 +247,5 @@ where
                 }
             }
         }
-    }
-}
-
-impl<K, L: Engine<K>, S, O> Keyed<K, L, S, O> {
-    /// Returns the number of known keys: those that were granted something and were not full
-    /// again when they were last looked at. Exact while no key is being inserted.
-    ///
-    /// Reads one word.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.store.len() as usize
-    }
-
-    /// Returns whether no key is known.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the maximum number of keys that are known at a time.
-    #[must_use]
-    pub fn max_keys(&self) -> usize {
-        self.store.max_keys() as usize
-    }
-
-    /// Returns the memory of the slots for keys, in bytes. Memory that keys and limiters hold
-    /// elsewhere (the text of a `String`, a limiter of [`Each`](crate::Each)) is not
-    /// included.
-    ///
-    /// Takes the shared lock of one shard after the other.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        self.store.shards().map(|shard| shard.read().table.bytes()).sum()
-    }
-
-    /// Removes all keys that are full again, gives memory back, and returns the number of
-    /// keys removed. Keys in a state that no call can have left, because the clock has gone
-    /// back, are removed too, and count as [`healed`](Keyed::healed).
-    ///
-    /// Never needed to keep memory bounded, because new keys evict idle ones. Useful for a
-    /// store that receives no more new keys. Locks one shard after the other.
-    pub fn sweep(&self) -> usize {
-        let shards = self.store.shards().map(|shard| {
-            let shard = &mut *shard.write();
-            let now_nanos = self.store.limiter.now_nanos();
-            let swept = self.store.clear_shard(shard, now_nanos);
-            shard.table.shrink();
-            swept
-        });
-        shards.sum()
-    }
-
-    /// Returns how often a state was found that no call can have left, because the clock had
-    /// gone back, and was started again from full. (The unknown keys of a shard have one
-    /// state.) See [`Clock`](crate::Clock) for when that is.
-    #[must_use]
-    pub fn healed(&self) -> u64 {
-        self.store.healed()
-    }
-
-    /// Returns the limiter of the keys.
-    #[must_use]
-    pub fn limiter(&self) -> &L {
-        &self.store.limiter
-    }
-
-    /// Returns the clock.
-    #[must_use]
-    pub fn clock(&self) -> &L::Clock {
-        self.store.limiter.clock()
     }
 }

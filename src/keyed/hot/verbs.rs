@@ -26,6 +26,7 @@ impl<S> HotKeys<S> {
     /// # Errors
     ///
     /// The same as for the store.
+    #[doc(alias = "check", alias = "check_key", alias = "allow")]
     #[inline(always)]
     pub fn try_acquire<K: ?Sized>(&self, key: &K, permits: u64) -> Result<Grant, Denied>
     where
@@ -175,7 +176,8 @@ impl<S> HotKeys<S> {
     /// some. Goes over all places; lock-free, if the change is. (If there are several `HotKeys` around
     /// one table, each has its own seats, and each needs its own `change`.)
     ///
-    /// `drain` and `force` need no `change`, but leave the permits that are in seats.
+    /// `drain` and `force` keep the bound without a `change`, but then the permits that are in seats
+    /// are still granted.
     ///
     /// # Examples
     ///

@@ -1,8 +1,8 @@
-//! The builder of a table.
+//! The constructors of a table, and its builder.
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::hash::Hash;
+use core::hash::{BuildHasher, Hash};
 use core::marker::PhantomData;
 use core::time::Duration;
 
@@ -10,16 +10,54 @@ use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::keyed::when_full::{Overflow, WhenFull};
 use crate::time::clock::Clock;
+#[cfg(feature = "std")]
+use crate::time::clock::default::DefaultClock;
 
+#[cfg(feature = "std")]
+use super::DefaultHasher;
 use super::KeyTable;
-use super::in_force::TierInForce;
+use super::in_force::{TierInForce, TierTerms};
 use super::line::{Line, PLACES};
 use super::lines::LineTable;
-use super::tier::{TierList, TierTerms};
+use super::tier::TierList;
 
 /// The part of all slots that keys may take at the rated load, in 25ths: above it some lines run
 /// out of slots long before the table does.
 const RATED: u128 = 17;
+
+#[cfg(feature = "std")]
+impl<K: Hash + ?Sized> KeyTable<K> {
+    /// Creates a table with slots for `keys` live keys at a time: 12 bytes each.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`KeyTableBuilder::keys`].
+    pub fn with_keys(quota: impl Into<Quota>, keys: usize) -> Result<KeyTable<K>, ConfigError> {
+        KeyTable::builder(quota).keys(keys)
+    }
+
+    /// Creates a table of `bytes` bytes, in lines of 64.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`KeyTableBuilder::memory`].
+    pub fn with_memory(quota: impl Into<Quota>, bytes: usize) -> Result<KeyTable<K>, ConfigError> {
+        KeyTable::builder(quota).memory(bytes)
+    }
+
+    /// Returns a builder of a table with `quota` per key. A bare rate has a burst of one period's
+    /// permits.
+    pub fn builder(quota: impl Into<Quota>) -> KeyTableBuilder<K, DefaultHasher, DefaultClock> {
+        KeyTable::builder_with(quota, DefaultHasher::default(), DefaultClock::default())
+    }
+}
+
+impl<K: Hash + ?Sized, S: BuildHasher, C: Clock> KeyTable<K, S, C> {
+    /// Returns a builder of a table with `quota` per key, and with the given hasher and clock.
+    pub fn builder_with(quota: impl Into<Quota>, hasher: S, clock: C) -> KeyTableBuilder<K, S, C> {
+        KeyTableBuilder::new(quota.into(), hasher, clock)
+    }
+}
 
 /// A builder of a [`KeyTable`].
 ///

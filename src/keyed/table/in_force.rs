@@ -11,27 +11,65 @@
 //! product, and the rate is that of the ticks divided by the cost.
 
 use core::fmt;
-use core::time::Duration;
 
 use crate::bits::Field;
-use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::config::rate::Rate;
 use crate::config::refill::Refill;
+use crate::decision::forecast::Forecast;
+use crate::decision::forecast::bucket::BucketForecast;
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicWord, Word};
-use crate::time::units;
-use crate::time::units::{NANOS_PER_DAY, NANOS_PER_HOUR, NANOS_PER_MINUTE, NANOS_PER_SECOND};
-
-use super::tier::{LEAST_COST, MAX_BURST, MAX_SPAN, Pace, TierTerms, check, gcd};
 
 const COST: Field = Field::low(30);
 const BURST: Field = COST.then(26);
 
-const _: () = assert!(MAX_SPAN <= COST.max() && MAX_BURST <= BURST.max());
+/// The most ticks of a permit, and the largest burst, that the word holds.
+pub(super) const MOST: (u64, u64) = (COST.max(), BURST.max());
 
-/// Number of costs that are tried for a rate that a [`Rate`] can express.
-const TRIES: u64 = 64;
+/// One quota of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TierTerms {
+    /// The ticks of a permit.
+    pub(super) cost: i64,
+    /// The ticks of the burst.
+    pub(super) capacity: i64,
+    /// The most permits that can be admitted at once.
+    pub(super) burst: u64,
+    pub(super) pace: Pace,
+}
+
+/// The rate of a table's ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pace {
+    /// The ticks of a period.
+    pub(super) gain: u64,
+    pub(super) period_nanos: u64,
+}
+
+impl TierTerms {
+    /// Creates the terms of a quota of `burst`, of which a permit takes `cost` ticks.
+    #[inline]
+    pub(super) fn new(cost: u64, burst: u64, pace: Pace) -> TierTerms {
+        TierTerms { cost: cost as i64, capacity: (cost * burst) as i64, burst, pace }
+    }
+
+    /// Returns the forecast of a key that has `balance` left to spend.
+    #[inline]
+    pub(super) fn forecast(&self, balance: i64, elapsed_nanos: u64) -> Forecast {
+        Forecast::Bucket(BucketForecast {
+            balance,
+            capacity: self.capacity as u64,
+            token: self.cost as u64,
+            gain: self.pace.gain,
+            period_nanos: self.pace.period_nanos,
+            time_nanos: elapsed_nanos,
+            refill: Refill::Smooth,
+            is_early: false,
+            apart_nanos: 0,
+        })
+    }
+}
 
 /// The cost and the burst of a tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,69 +143,5 @@ impl TierInForce {
 impl fmt::Debug for TierInForce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.terms().fmt(f)
-    }
-}
-
-impl Pace {
-    /// Returns the terms of `quota`, in a table whose keys keep their slots for `span` ticks.
-    pub(super) fn terms(self, quota: Quota, span: i64) -> Result<TierTerms, ConfigError> {
-        check(quota)?;
-        let (rate, burst) = (quota.rate(), quota.burst());
-        let tick = ConfigError::KeyTick { permits: rate.permits(), period: rate.period() };
-        let cost = self.cost(rate).filter(|&cost| cost >= LEAST_COST).ok_or(tick)?;
-        if u128::from(cost) * u128::from(burst) > span as u128 {
-            let nanos = u128::from(burst) * u128::from(rate.period_nanos());
-            return Err(ConfigError::KeyFill {
-                fill: units::duration(nanos.div_ceil(u128::from(rate.permits()))),
-                most: self.time_of_span(span),
-            });
-        }
-        Ok(TierTerms::new(cost, burst, self))
-    }
-
-    /// Returns the ticks that a permit takes at `rate`, if that is a whole number of them.
-    fn cost(self, rate: Rate) -> Option<u64> {
-        let (ticks, permits) = self.ticks_of(rate);
-        if ticks % permits == 0 { u64::try_from(ticks / permits).ok() } else { None }
-    }
-
-    /// Returns a number of ticks, and the permits that take as long.
-    fn ticks_of(self, rate: Rate) -> (u128, u128) {
-        (
-            u128::from(rate.period_nanos()) * u128::from(self.gain),
-            u128::from(rate.permits()) * u128::from(self.period_nanos),
-        )
-    }
-
-    /// Returns the rate of a permit that takes `cost` ticks, if a [`Rate`] can express it.
-    fn rate(self, cost: u64) -> Option<Rate> {
-        let (ticks, nanos) =
-            (u128::from(self.gain), u128::from(cost) * u128::from(self.period_nanos));
-        let rate = |permits: u128, period: u128| {
-            let (permits, period) = (u64::try_from(permits).ok()?, u64::try_from(period).ok()?);
-            Rate::new(permits, Duration::from_nanos(period)).ok()
-        };
-        [NANOS_PER_SECOND, NANOS_PER_MINUTE, NANOS_PER_HOUR, NANOS_PER_DAY]
-            .into_iter()
-            .map(u128::from)
-            .filter(|unit| (unit * ticks).is_multiple_of(nanos))
-            .find_map(|unit| rate(unit * ticks / nanos, unit))
-            .or_else(|| {
-                let common = gcd(ticks, nanos);
-                rate(ticks / common, nanos / common)
-            })
-    }
-
-    /// Returns the highest rate up to `rate` whose permit is a whole number of ticks, and can be
-    /// expressed.
-    pub(super) fn rate_up_to(self, rate: Rate, span: i64) -> Option<Rate> {
-        let (ticks, permits) = self.ticks_of(rate);
-        let least = u64::try_from(ticks.div_ceil(permits)).ok()?.max(LEAST_COST);
-        (least..=span as u64).take(TRIES as usize).find_map(|cost| self.rate(cost))
-    }
-
-    /// Returns the longest fill, rounded down.
-    fn time_of_span(self, span: i64) -> Duration {
-        units::duration(span as u128 * u128::from(self.period_nanos) / u128::from(self.gain))
     }
 }

@@ -45,11 +45,11 @@ use crate::sync::fence;
 use crate::time::clock::Clock;
 
 use super::home::KeyHome;
+use super::in_force::TierTerms;
 use super::key_word::{Fingerprint, KeyWord, Kind, LEVEL_BITS};
 use super::line::{ChargedSlot, KeyLines, PLACES, SlotIndex, Words, first, places};
 use super::lines::{Hit, HitOrMiss, Judgement, LineTable, Miss, TableTime, hit};
 use super::ticks::LevelTicks;
-use super::tier::TierTerms;
 
 /// A line with more free slots is roomy: if a key's home is not, the key goes to its other line if
 /// that has more free slots. At a higher bound, more keys are a line further away; at a lower one,

@@ -13,11 +13,12 @@ use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::time::clock::Clock;
 
 use super::home::KeyHome;
+use super::in_force::TierTerms;
 use super::key_word::{Fingerprint, KeyWord, LEVEL_BITS};
 use super::line::{ChargedSlot, KeyLines, Line, load, replace};
 use super::pages;
 use super::ticks::{LevelTicks, NEAR};
-use super::tier::{TierList, TierTerms};
+use super::tier::TierList;
 
 /// An operation's judgement of a key's balance: the cost to charge, which is more than nothing, or
 /// else the balance that would be enough.

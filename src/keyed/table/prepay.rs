@@ -10,10 +10,10 @@ use crate::time::clock::Clock;
 
 use super::KeyTable;
 use super::home::KeyHome;
+use super::in_force::TierTerms;
 use super::key_word::LEVEL_BITS;
 use super::lines::{LineTable, hit};
 use super::ticks::LevelTicks;
-use super::tier::TierTerms;
 use super::verbs::TableTier;
 
 impl<C: Clock> LineTable<C> {

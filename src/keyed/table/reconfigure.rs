@@ -52,7 +52,7 @@
 //! The proof needs `k <= span` for every quota that is ever in force, and the proof that no marker
 //! comes back needs `cost > band`. So the span, for which keys keep their slots, and the tick are
 //! chosen when the table is made, for the quotas that it has and those that it has room for, and
-//! [`Pace::terms`](super::tier::Pace::terms) refuses all others.
+//! [`Pace::terms`](super::in_force::Pace::terms) refuses all others.
 
 use core::hash::{BuildHasher, Hash};
 

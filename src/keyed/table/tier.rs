@@ -17,26 +17,27 @@ use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::config::rate::Rate;
 use crate::config::refill::Refill;
-use crate::decision::forecast::Forecast;
-use crate::decision::forecast::bucket::BucketForecast;
 use crate::time::units;
-use crate::time::units::{NANOS_PER_SECOND, SKEW_NANOS};
+use crate::time::units::{
+    NANOS_PER_DAY, NANOS_PER_HOUR, NANOS_PER_MINUTE, NANOS_PER_SECOND, SKEW_NANOS,
+};
 
+use super::in_force::{MOST, Pace, TierTerms};
 use super::ticks::{LevelTicks, NEAR};
 
 /// The largest burst of a key.
-pub(super) const MAX_BURST: u64 = 1 << 25;
+const MAX_BURST: u64 = 1 << 25;
 
 /// The highest rate of a key, in permits per second.
 const MAX_PER_SECOND: u64 = 1 << 27;
 
 /// The ticks of the cheapest permit: one more than the levels by which markers are told apart.
-pub(super) const LEAST_COST: u64 = 16;
+const LEAST_COST: u64 = 16;
 
 /// The most ticks of a span: as many as the choice of the tick goes for, because more are not worth
 /// having; and as many as there may be at all, by the bits of a level.
 const ENOUGH: u64 = 1 << 18;
-pub(super) const MAX_SPAN: u64 = 1 << 29;
+const MAX_SPAN: u64 = 1 << 29;
 
 /// The most that span, margins and grace may take together.
 const MAX_RANGE: u64 = 1 << 30;
@@ -54,56 +55,16 @@ const BEFORE_NANOS: u64 = Linear::MAX_ELAPSED / 2;
 /// The time for which a marker is left to the caller that placed it.
 const GRACE: Duration = Duration::from_millis(1);
 
+/// Number of costs that are tried for a rate that a [`Rate`] can express.
+const TRIES: u64 = 64;
+
 const _: () = assert!(MAX_BURST * LEAST_COST == MAX_SPAN);
+const _: () = assert!(MAX_SPAN <= MOST.0 && MAX_BURST <= MOST.1);
 const _: () = assert!(MAX_PER_SECOND * LEAST_COST == MAX_PACE);
 const _: () = assert!(
     MAX_RANGE + MAX_PACE * SKEW_NANOS / NANOS_PER_SECOND <= NEAR as u64 / 2,
     "the levels of a step back are told from all others"
 );
-
-/// One quota of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TierTerms {
-    /// The ticks of a permit.
-    pub(super) cost: i64,
-    /// The ticks of the burst.
-    pub(super) capacity: i64,
-    /// The most permits that can be admitted at once.
-    pub(super) burst: u64,
-    pub(super) pace: Pace,
-}
-
-/// The rate of a table's ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pace {
-    /// The ticks of a period.
-    pub(super) gain: u64,
-    pub(super) period_nanos: u64,
-}
-
-impl TierTerms {
-    /// Creates the terms of a quota of `burst`, of which a permit takes `cost` ticks.
-    #[inline]
-    pub(super) fn new(cost: u64, burst: u64, pace: Pace) -> TierTerms {
-        TierTerms { cost: cost as i64, capacity: (cost * burst) as i64, burst, pace }
-    }
-
-    /// Returns the forecast of a key that has `balance` left to spend.
-    #[inline]
-    pub(super) fn forecast(&self, balance: i64, elapsed_nanos: u64) -> Forecast {
-        Forecast::Bucket(BucketForecast {
-            balance,
-            capacity: self.capacity as u64,
-            token: self.cost as u64,
-            gain: self.pace.gain,
-            period_nanos: self.pace.period_nanos,
-            time_nanos: elapsed_nanos,
-            refill: Refill::Smooth,
-            is_early: false,
-            apart_nanos: 0,
-        })
-    }
-}
 
 /// The quotas for which a table is made, and its rate of ticks.
 #[derive(Clone, Debug)]
@@ -184,10 +145,72 @@ impl Pace {
         let nanos = u128::from(ticks) * u128::from(self.period_nanos);
         units::duration(nanos.div_ceil(u128::from(self.gain)))
     }
+
+    /// Returns the terms of `quota`, in a table whose keys keep their slots for `span` ticks.
+    pub(super) fn terms(self, quota: Quota, span: i64) -> Result<TierTerms, ConfigError> {
+        check(quota)?;
+        let (rate, burst) = (quota.rate(), quota.burst());
+        let tick = ConfigError::KeyTick { permits: rate.permits(), period: rate.period() };
+        let cost = self.cost(rate).filter(|&cost| cost >= LEAST_COST).ok_or(tick)?;
+        if u128::from(cost) * u128::from(burst) > span as u128 {
+            let nanos = u128::from(burst) * u128::from(rate.period_nanos());
+            return Err(ConfigError::KeyFill {
+                fill: units::duration(nanos.div_ceil(u128::from(rate.permits()))),
+                most: self.time_of_span(span),
+            });
+        }
+        Ok(TierTerms::new(cost, burst, self))
+    }
+
+    /// Returns the ticks that a permit takes at `rate`, if that is a whole number of them.
+    pub(super) fn cost(self, rate: Rate) -> Option<u64> {
+        let (ticks, permits) = self.ticks_of(rate);
+        if ticks % permits == 0 { u64::try_from(ticks / permits).ok() } else { None }
+    }
+
+    /// Returns a number of ticks, and the permits that take as long.
+    fn ticks_of(self, rate: Rate) -> (u128, u128) {
+        (
+            u128::from(rate.period_nanos()) * u128::from(self.gain),
+            u128::from(rate.permits()) * u128::from(self.period_nanos),
+        )
+    }
+
+    /// Returns the rate of a permit that takes `cost` ticks, if a [`Rate`] can express it.
+    pub(super) fn rate(self, cost: u64) -> Option<Rate> {
+        let (ticks, nanos) =
+            (u128::from(self.gain), u128::from(cost) * u128::from(self.period_nanos));
+        let rate = |permits: u128, period: u128| {
+            let (permits, period) = (u64::try_from(permits).ok()?, u64::try_from(period).ok()?);
+            Rate::new(permits, Duration::from_nanos(period)).ok()
+        };
+        [NANOS_PER_SECOND, NANOS_PER_MINUTE, NANOS_PER_HOUR, NANOS_PER_DAY]
+            .into_iter()
+            .map(u128::from)
+            .filter(|unit| (unit * ticks).is_multiple_of(nanos))
+            .find_map(|unit| rate(unit * ticks / nanos, unit))
+            .or_else(|| {
+                let common = gcd(ticks, nanos);
+                rate(ticks / common, nanos / common)
+            })
+    }
+
+    /// Returns the highest rate up to `rate` whose permit is a whole number of ticks, and can be
+    /// expressed.
+    pub(super) fn rate_up_to(self, rate: Rate, span: i64) -> Option<Rate> {
+        let (ticks, permits) = self.ticks_of(rate);
+        let least = u64::try_from(ticks.div_ceil(permits)).ok()?.max(LEAST_COST);
+        (least..=span as u64).take(TRIES as usize).find_map(|cost| self.rate(cost))
+    }
+
+    /// Returns the longest fill, rounded down.
+    fn time_of_span(self, span: i64) -> Duration {
+        units::duration(span as u128 * u128::from(self.period_nanos) / u128::from(self.gain))
+    }
 }
 
 /// Checks that a table can have `quota` for a tier.
-pub(super) fn check(quota: Quota) -> Result<(), ConfigError> {
+fn check(quota: Quota) -> Result<(), ConfigError> {
     let (rate, burst) = (quota.rate(), quota.burst());
     let period_nanos = u128::from(rate.period_nanos());
     if burst > MAX_BURST {
@@ -259,109 +282,9 @@ fn is_within(costs: &[u64], quotas: &[Quota], span: u64) -> bool {
     })
 }
 
-pub(super) fn gcd(a: u128, b: u128) -> u128 {
+fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::quota;
-    use crate::rate;
-
-    fn parts(quotas: &[Quota]) -> Vec<(i64, i64)> {
-        TierList::new(quotas).unwrap().all.iter().map(|tier| (tier.cost, tier.capacity)).collect()
-    }
-
-    #[test]
-    fn a_tier_alone_fills_in_2_to_the_18_ticks_if_its_burst_and_rate_allow() {
-        assert_eq!(parts(&[quota!(1 / second)]), [(1 << 18, 1 << 18)]);
-        assert_eq!(parts(&[quota!(100 / second)]), [(1 << 11, 100 << 11)]);
-        assert_eq!(parts(&[quota!(1 / minute, burst 33_554_432)]), [(16, 1 << 29)]);
-        assert_eq!(parts(&[quota!(134_217_728 / second, burst 1)]), [(16, 16)]);
-    }
-
-    #[test]
-    fn tiers_share_a_tick_of_which_every_permit_is_a_whole_number() {
-        assert_eq!(
-            parts(&[quota!(7 / second, burst 7), quota!(11 / second, burst 11)]),
-            [(11 << 11, 77 << 11), (7 << 11, 77 << 11)]
-        );
-        // Each permit takes 16 ticks at least, that of the fastest tier too.
-        let far_apart = [quota!(1_000 / second, burst 1_000), quota!(1 / second, burst 1_000)];
-        assert_eq!(parts(&far_apart).iter().map(|part| part.0).collect::<Vec<_>>(), [16, 16_000]);
-        let daily = Quota::new(rate!(1_000 / day));
-        let tiers = TierList::new(&[quota!(10 / second), daily]).unwrap();
-        assert_eq!(tiers.all[1].cost, 864 * tiers.all[0].cost);
-        let day = Duration::from_secs(86_400);
-        assert_eq!(tiers.pace.time(tiers.all[1].capacity as u64), day);
-    }
-
-    #[test]
-    fn every_quota_that_a_table_cannot_keep_is_named() {
-        let refused = [
-            (
-                vec![quota!(1 / second, burst 33_554_433)],
-                "burst is 33554433: must be from 1 to 2^25 in a table",
-            ),
-            (
-                vec![quota!(134_217_729 / second, burst 1)],
-                "rate is 134217729 per 1s: must be at most 2^27 permits per second in a table",
-            ),
-            (
-                vec![quota!(9 / second).with_refill(Refill::Interval)],
-                "refill is Interval: must be smooth in a table",
-            ),
-            (
-                vec![quota!(1 / second), quota!(1_000_003 / second), quota!(1 / 36525 days)],
-                "tier is number 2: must share a unit of time with those before it: at least 16 \
-                 of it to a token, at most 2^29 to a burst, at most 2^31 to a second",
-            ),
-        ];
-        for (quotas, text) in refused {
-            assert_eq!(TierList::new(&quotas).unwrap_err().to_string(), text);
-        }
-        let tiers = TierList::new(&[quota!(1_000_000 / second)]).unwrap();
-        assert_eq!(tiers.ticks(Duration::from_secs(1)).map(|ticks| ticks.slack), Ok(16_000_000));
-        assert!(matches!(
-            tiers.ticks(Duration::from_secs(60)).unwrap_err(),
-            ConfigError::Skew { most, .. }
-                if most > Duration::from_secs(20) && tiers.ticks(most).is_ok()
-        ));
-    }
-
-    #[test]
-    fn a_table_counts_36_years_before_it_is_made_and_73_after_and_any_period() {
-        const YEAR: u64 = 31_557_600 * NANOS_PER_SECOND;
-        for period_nanos in [1, 7, NANOS_PER_SECOND, YEAR, 36 * YEAR, 37 * YEAR, 100 * YEAR] {
-            let rate = Rate::new(1, Duration::from_nanos(period_nanos.max(8))).unwrap();
-            let tiers = TierList::new(&[Quota::new(rate).with_burst(1).unwrap()]).unwrap();
-            let before_nanos = tiers.before_nanos();
-            let after_nanos = Linear::MAX_ELAPSED - before_nanos;
-            assert!(before_nanos >= 36 * YEAR && after_nanos >= 73 * YEAR);
-            assert!(after_nanos > period_nanos + YEAR);
-            assert!(
-                period_nanos > 36 * YEAR || before_nanos.is_multiple_of(tiers.pace.period_nanos)
-            );
-        }
-    }
-
-    #[test]
-    fn every_quota_in_range_leaves_the_ages_apart() {
-        for rate in [rate!(1 / 36525 days), rate!(3 / second), rate!(134_217_728 / second)] {
-            for burst in [1, 2, 1_000, MAX_BURST] {
-                let tiers = TierList::new(&[Quota::new(rate).with_burst(burst).unwrap()]).unwrap();
-                let ticks = tiers.ticks(Duration::from_millis(1)).unwrap();
-                let LevelTicks { span, ahead, slack, margin, grace, band } = ticks;
-                assert!(span + slack + margin + grace <= MAX_RANGE as i64 && band < span);
-                // A whole second, and no more than the most ticks that there are in one.
-                assert!(tiers.pace.time(ahead as u64) >= STEP && ahead <= MAX_PACE as i64);
-                assert!(band < tiers.all[0].cost && grace <= span && slack > 0, "{ticks:?}");
-                assert!(
-                    tiers.pace.time(1 << super::super::key_word::LEVEL_BITS)
-                        >= Duration::from_secs(60)
-                );
-            }
-        }
-    }
-}
+mod tests;

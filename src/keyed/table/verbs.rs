@@ -5,7 +5,6 @@ use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 
-use crate::config::text::quoted::Quoted;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
@@ -15,9 +14,8 @@ use crate::time::clock::Clock;
 
 use super::KeyTable;
 use super::home::KeyHome;
-use super::in_force::TierInForce;
+use super::in_force::{TierInForce, TierTerms};
 use super::lines::{Hit, HitOrMiss, Judgement, Miss};
-use super::tier::TierTerms;
 
 /// One of the quotas of a [`KeyTable`], and the operations on keys under it.
 ///
@@ -244,6 +242,7 @@ where
     /// * [`Denied::TooLarge`] if `permits` is more than the burst;
     /// * [`Denied::Full`] if there is no slot for the key, and [`WhenFull`](crate::WhenFull) (or
     ///   the bucket that such keys share) denies it.
+    #[doc(alias = "check", alias = "check_key", alias = "allow")]
     #[inline(always)]
     pub fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
         self.first_tier().try_acquire(key, permits)
@@ -324,6 +323,33 @@ where
     }
 }
 
+impl<K: Hash + ?Sized, S: BuildHasher, C: Clock, O> KeyTable<K, S, C, O> {
+    /// Forgets what the key has spent, and returns whether there was anything to forget. The key
+    /// then has its whole burst; permits that it was granted before no longer count.
+    ///
+    /// Lock-free; does not allocate; reads the clock.
+    pub fn remove(&self, key: &K) -> bool {
+        self.table.remove(self.place(key))
+    }
+
+    /// Resets the key to its whole burst. The same as [`remove`](KeyTable::remove): to the table an
+    /// idle key and a forgotten one are one and the same.
+    pub fn reset(&self, key: &K) {
+        self.remove(key);
+    }
+
+    /// Returns the tier with the given number, in the order of the builder; `None` if there is
+    /// none.
+    #[must_use]
+    pub fn tier(&self, number: usize) -> Option<TableTier<'_, K, S, C, O>> {
+        let tier = match number.checked_sub(1) {
+            None => &self.first,
+            Some(number) => self.others.get(number)?,
+        };
+        Some(TableTier { table: self, tier })
+    }
+}
+
 impl<K: ?Sized, S, C, O> Clone for TableTier<'_, K, S, C, O> {
     fn clone(&self) -> Self {
         *self
@@ -334,6 +360,6 @@ impl<K: ?Sized, S, C, O> Copy for TableTier<'_, K, S, C, O> {}
 
 impl<K: ?Sized, S, C, O> fmt::Debug for TableTier<'_, K, S, C, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableTier").field("quota", &Quoted(self.tier.quota())).finish()
+        f.debug_struct("TableTier").field("quota", &self.tier.quota()).finish()
     }
 }

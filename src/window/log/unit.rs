@@ -39,7 +39,7 @@ const TIME: Field = LAP.then(63);
 
 /// A log in which every entry is one permit.
 pub(crate) struct UnitLog<C> {
-    tape: EntryRing<C>,
+    ring: EntryRing<C>,
     limit: Limit,
     window_nanos: u64,
     dates: Dates,
@@ -81,7 +81,7 @@ impl<C: Clock> UnitLog<C> {
     pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<UnitLog<C>, ConfigError> {
         let limit = self.limit.get();
         check_between(max_limit, limit, MAX_PLACES)?;
-        UnitLog::sized(limit, max_limit, self.window_nanos, self.tape.into_clock())
+        UnitLog::sized(limit, max_limit, self.window_nanos, self.ring.into_clock())
     }
 
     fn sized(
@@ -92,7 +92,7 @@ impl<C: Clock> UnitLog<C> {
     ) -> Result<UnitLog<C>, ConfigError> {
         let dates = Dates::new(TIME, window_nanos);
         Ok(UnitLog {
-            tape: EntryRing::new(capacity, |now_nanos| dates.before(now_nanos), clock),
+            ring: EntryRing::new(capacity, |now_nanos| dates.before(now_nanos), clock),
             limit: Limit::new(limit, capacity)?,
             window_nanos,
             dates,
@@ -100,11 +100,11 @@ impl<C: Clock> UnitLog<C> {
     }
 
     pub(crate) fn clock(&self) -> &C {
-        self.tape.clock()
+        self.ring.clock()
     }
 
     pub(crate) fn healed(&self) -> u64 {
-        self.tape.healed()
+        self.ring.healed()
     }
 
     pub(crate) fn limit(&self) -> &Limit {
@@ -159,7 +159,7 @@ impl<C: Clock> UnitLog<C> {
     }
 
     pub(crate) fn reset(&self) {
-        self.tape.reset();
+        self.ring.reset();
     }
 
     pub(crate) fn snapshot(&self) -> History {
@@ -172,7 +172,7 @@ impl<C: Clock> UnitLog<C> {
 
     pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
         // The latest permits are those that count for longest.
-        let places = self.tape.places() as usize;
+        let places = self.ring.places() as usize;
         let mut ages: Vec<u64> = history
             .after(away_nanos)
             .rev()
@@ -181,19 +181,19 @@ impl<C: Clock> UnitLog<C> {
             .take(places)
             .collect();
         ages.reverse();
-        let now_nanos = self.tape.now_nanos();
+        let now_nanos = self.ring.now_nanos();
         let date = |age_nanos: u64| self.dates.first(now_nanos.wrapping_sub(age_nanos));
         let entries: Vec<_> = ages.iter().map(|&age_nanos| date(age_nanos)).collect();
         let oldest = ages.first().copied().unwrap_or(0);
         let before = self.dates.before(now_nanos.wrapping_sub(oldest));
-        self.tape.rewrite(before, entries.into_iter());
+        self.ring.rewrite(before, entries.into_iter());
     }
 
     /// Takes one permit.
     #[inline]
     fn append(&self) -> Result<Grant, Denied> {
-        let mut now_nanos = self.tape.now_nanos();
-        let mut contender = self.tape.contender();
+        let mut now_nanos = self.ring.now_nanos();
+        let mut contender = self.ring.contender();
         loop {
             let view = self.view(now_nanos);
             if self.is_behind(&view) {
@@ -202,7 +202,7 @@ impl<C: Clock> UnitLog<C> {
             }
             if self.is_full(&view) {
                 let denied = self.denied(&view);
-                if self.tape.still(view.head) {
+                if self.ring.still(view.head) {
                     return Err(denied);
                 }
             } else {
@@ -210,8 +210,8 @@ impl<C: Clock> UnitLog<C> {
                     continue;
                 }
                 let grant = self.granted(1, &view);
-                if self.tape.append(view.head, self.dated(&view)) {
-                    self.tape.remember(view.gone);
+                if self.ring.append(view.head, self.dated(&view)) {
+                    self.ring.remember(view.gone);
                     return Ok(grant);
                 }
                 contender.lost_race();
@@ -221,13 +221,13 @@ impl<C: Clock> UnitLog<C> {
 
     /// Adds the limit and the permits that remain to the output of `Debug`.
     pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
-        let used = self.read_at(self.tape.now_nanos(), View::used);
+        let used = self.read_at(self.ring.now_nanos(), View::used);
         limit::show(shown, (self.limit.get(), self.window_nanos), used);
     }
 
     /// Returns the value that `read` computes from the log as it was at one moment.
     fn read<T>(&self, read: impl Fn(&View) -> T) -> T {
-        let mut now_nanos = self.tape.now_nanos();
+        let mut now_nanos = self.ring.now_nanos();
         loop {
             match self.read_at(now_nanos, &read) {
                 Some(value) => return value,
@@ -244,7 +244,7 @@ impl<C: Clock> UnitLog<C> {
                 return None;
             }
             let value = read(&view);
-            if self.tape.still(view.head) {
+            if self.ring.still(view.head) {
                 return Some(value);
             }
         }
@@ -252,22 +252,22 @@ impl<C: Clock> UnitLog<C> {
 
     #[inline]
     fn view(&self, now_nanos: u64) -> View {
-        let head = self.tape.head();
+        let head = self.ring.head();
         let last = self.at(head.number - 1);
         let judged = self.dates.judged(now_nanos, last);
         // Entries before the start were reset. The start may be ahead of the head that was
         // read; then the place at the head has been written, and this view will be
         // discarded.
-        let start = self.tape.start();
-        let first = start.max(head.number - self.tape.places()).min(head.number) - 1;
+        let start = self.ring.start();
+        let first = start.max(head.number - self.ring.places()).min(head.number) - 1;
         let is_gone = |number| self.dates.is_gone(self.at(number), judged);
-        let gone = self.tape.newest_gone(first, head.number, is_gone);
+        let gone = self.ring.newest_gone(first, head.number, is_gone);
         View { head, start, limit: self.limit.get(), now_nanos, last, judged, gone }
     }
 
     #[inline]
     fn at(&self, number: u64) -> u64 {
-        self.dates.of(self.tape.entry(number))
+        self.dates.of(self.ring.entry(number))
     }
 
     /// Returns the entry that comes next.
@@ -283,7 +283,7 @@ impl<C: Clock> UnitLog<C> {
 
     #[cold]
     fn heal(&self) -> u64 {
-        self.tape.heal(|entry, now| self.dates.excess_nanos(self.dates.of(entry), now))
+        self.ring.heal(|entry, now| self.dates.excess_nanos(self.dates.of(entry), now))
     }
 
     /// Returns the entry that has to leave the window before another one fits.
@@ -324,7 +324,7 @@ impl<C> fmt::Debug for UnitLog<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UnitLog")
             .field("limit", &self.limit)
-            .field("tape", &self.tape)
+            .field("ring", &self.ring)
             .finish_non_exhaustive()
     }
 }

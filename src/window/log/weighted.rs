@@ -47,7 +47,7 @@ const MORE: u64 = 2;
 
 /// A log in which every entry is a request.
 pub(crate) struct WeightedLog<C> {
-    tape: EntryRing<C>,
+    ring: EntryRing<C>,
     /// Number of requests that it was asked to remember.
     capacity: u64,
     limit: Limit,
@@ -103,7 +103,7 @@ impl<C: Clock> WeightedLog<C> {
             check_between(max_limit, limit, most)?;
             self.capacity.max(max_limit)
         };
-        let clock = self.tape.into_clock();
+        let clock = self.ring.into_clock();
         WeightedLog::sized(limit, max_limit, self.window_nanos, capacity, clock)
     }
 
@@ -117,7 +117,7 @@ impl<C: Clock> WeightedLog<C> {
         let count = LAP.then(u64::BITS - max_limit.leading_zeros() + 1);
         let dates = Dates::new(count.then(u64::BITS - count.end()), window_nanos);
         Ok(WeightedLog {
-            tape: EntryRing::new(capacity + MORE, |now_nanos| dates.before(now_nanos), clock),
+            ring: EntryRing::new(capacity + MORE, |now_nanos| dates.before(now_nanos), clock),
             capacity,
             limit: Limit::new(limit, Rate::MAX_PERMITS.min(count.max() >> 1))?,
             window_nanos,
@@ -127,11 +127,11 @@ impl<C: Clock> WeightedLog<C> {
     }
 
     pub(crate) fn clock(&self) -> &C {
-        self.tape.clock()
+        self.ring.clock()
     }
 
     pub(crate) fn healed(&self) -> u64 {
-        self.tape.healed()
+        self.ring.healed()
     }
 
     pub(crate) fn limit(&self) -> &Limit {
@@ -170,7 +170,7 @@ impl<C: Clock> WeightedLog<C> {
     }
 
     pub(crate) fn reset(&self) {
-        self.tape.reset();
+        self.ring.reset();
     }
 
     pub(crate) fn snapshot(&self) -> History {
@@ -191,7 +191,7 @@ impl<C: Clock> WeightedLog<C> {
             .filter(|&(age_nanos, _)| age_nanos < self.window_nanos)
             .collect();
         // Entries for which there is no room are counted with the next ones.
-        let room = self.tape.places() as usize - 2;
+        let room = self.ring.places() as usize - 2;
         let (early, late) = spent.split_at(spent.len().saturating_sub(room));
         let early = early.iter().fold(0, |sum: u64, &(_, permits)| sum.saturating_add(permits));
         // If there are more permits than can be counted, the latest count for longest.
@@ -206,7 +206,7 @@ impl<C: Clock> WeightedLog<C> {
             })
             .collect();
         counted.reverse();
-        let now_nanos = self.tape.now_nanos();
+        let now_nanos = self.ring.now_nanos();
         let date = |age_nanos: u64| self.dates.first(now_nanos.wrapping_sub(age_nanos));
         let mut sum = early.min(most);
         let entries: Vec<_> = counted
@@ -218,14 +218,14 @@ impl<C: Clock> WeightedLog<C> {
             .collect();
         let oldest = late.first().map_or(0, |&(age_nanos, _)| age_nanos);
         let before = self.dates.before(now_nanos.wrapping_sub(oldest));
-        self.tape.rewrite(before, entries.into_iter());
+        self.ring.rewrite(before, entries.into_iter());
     }
 
     /// Takes the number of permits that `ask` chooses, given those available.
     #[inline]
     fn append(&self, ask: impl Fn(u64) -> u64) -> Result<Grant, Denied> {
-        let mut now_nanos = self.tape.now_nanos();
-        let mut contender = self.tape.contender();
+        let mut now_nanos = self.ring.now_nanos();
+        let mut contender = self.ring.contender();
         loop {
             let view = self.view(now_nanos);
             if self.dates.excess_nanos(view.last, now_nanos) > 0 {
@@ -235,7 +235,7 @@ impl<C: Clock> WeightedLog<C> {
             let permits = ask(view.room());
             let decision = self.decide(permits, &view);
             if permits == 0 || decision.is_err() {
-                if self.tape.still(view.head) {
+                if self.ring.still(view.head) {
                     return decision;
                 }
             } else {
@@ -243,8 +243,8 @@ impl<C: Clock> WeightedLog<C> {
                     continue;
                 }
                 let count = self.count.wrap(view.count.wrapping_add(permits));
-                if self.tape.append(view.head, self.dated(&view) | count) {
-                    self.tape.remember(view.gone);
+                if self.ring.append(view.head, self.dated(&view) | count) {
+                    self.ring.remember(view.gone);
                     return decision;
                 }
                 contender.lost_race();
@@ -254,7 +254,7 @@ impl<C: Clock> WeightedLog<C> {
 
     /// Returns the value that `read` computes from the log as it was at one moment.
     fn read<T>(&self, read: impl Fn(&View) -> T) -> T {
-        let mut now_nanos = self.tape.now_nanos();
+        let mut now_nanos = self.ring.now_nanos();
         loop {
             match self.read_at(now_nanos, &read) {
                 Some(value) => return value,
@@ -271,7 +271,7 @@ impl<C: Clock> WeightedLog<C> {
                 return None;
             }
             let value = read(&view);
-            if self.tape.still(view.head) {
+            if self.ring.still(view.head) {
                 return Some(value);
             }
         }
@@ -279,25 +279,25 @@ impl<C: Clock> WeightedLog<C> {
 
     #[cold]
     fn heal(&self) -> u64 {
-        self.tape.heal(|entry, now| self.dates.excess_nanos(self.dates.of(entry), now))
+        self.ring.heal(|entry, now| self.dates.excess_nanos(self.dates.of(entry), now))
     }
 
     #[inline]
     fn view(&self, now_nanos: u64) -> View {
-        let head = self.tape.head();
-        let last = self.tape.entry(head.number - 1);
+        let head = self.ring.head();
+        let last = self.ring.entry(head.number - 1);
         let (count, last) = (self.count.get(last), self.dates.of(last));
         let judged = self.dates.judged(now_nanos, last);
         let is_gone = |number| self.dates.is_gone(self.at(number), judged);
         // Entries before the start were reset. The start may be ahead of the head that was
         // read; then the place at the head has been written, and this view will be
         // discarded.
-        let start = self.tape.start() - 1;
+        let start = self.ring.start() - 1;
         // The oldest entry that can be read does not count: an entry is written only if the
         // one after the oldest at that time does not.
-        let oldest = head.number - (self.tape.places() - 1);
+        let oldest = head.number - (self.ring.places() - 1);
         let first = start.max(oldest).min(head.number - 1);
-        let gone = self.tape.newest_gone(first, head.number, is_gone);
+        let gone = self.ring.newest_gone(first, head.number, is_gone);
         View {
             head,
             is_full: start <= oldest && gone == first,
@@ -354,7 +354,7 @@ impl<C: Clock> WeightedLog<C> {
 
     #[inline]
     fn counted(&self, number: u64) -> u64 {
-        self.count.get(self.tape.entry(number))
+        self.count.get(self.ring.entry(number))
     }
 
     #[inline]
@@ -365,7 +365,7 @@ impl<C: Clock> WeightedLog<C> {
     /// Returns the date of an entry.
     #[inline]
     fn at(&self, number: u64) -> u64 {
-        self.dates.of(self.tape.entry(number))
+        self.dates.of(self.ring.entry(number))
     }
 }
 

@@ -12,9 +12,9 @@ use crate::time::clock::Clock;
 
 use super::slots::WindowSlots;
 use super::words::{Hot, STATE_BITS, State};
-use super::{Line, Now, Ring};
+use super::{HotLine, Now, Ring};
 
-impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
+impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     /// Returns the denial of `permits` for the word `seen`; `None` if there is none, or if
     /// this case needs the general path.
     #[inline(never)]

@@ -5,9 +5,9 @@ use crate::time::clock::Clock;
 
 use super::slots::WindowSlots;
 use super::words::{Hot, State};
-use super::{Line, Ring};
+use super::{HotLine, Ring};
 
-impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
+impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     /// Rotates the word, which is open and was read as `seen`, to `tick`, and returns the
     /// word afterwards.
     #[cold]

@@ -8,9 +8,9 @@ use crate::time::clock::Clock;
 use crate::window::limit;
 
 use super::slots::WindowSlots;
-use super::{Line, Ring};
+use super::{HotLine, Ring};
 
-impl<L: Line, C: Clock> Ring<L, [WindowSlots; 1], C> {
+impl<L: HotLine, C: Clock> Ring<L, [WindowSlots; 1], C> {
     /// Adds the limit and the permits that remain to the output of `Debug`.
     pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
         let used = self.read_at(self.now(), |hot, now| self.windows()[0].used(hot, now));
@@ -18,7 +18,7 @@ impl<L: Line, C: Clock> Ring<L, [WindowSlots; 1], C> {
     }
 }
 
-impl<L: Line, C: Clock> Ring<L, Box<[WindowSlots]>, C> {
+impl<L: HotLine, C: Clock> Ring<L, Box<[WindowSlots]>, C> {
     /// Adds the limits, and the permits that all windows have left, to the output of `Debug`.
     pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
         let left = |window: &WindowSlots, hot, now| {
@@ -41,7 +41,7 @@ impl fmt::Debug for ShownLimits<'_> {
     }
 }
 
-impl<L: Line, W: AsRef<[WindowSlots]>, C> fmt::Debug for Ring<L, W, C> {
+impl<L: HotLine, W: AsRef<[WindowSlots]>, C> fmt::Debug for Ring<L, W, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ring")
             .field("hot", self.hot.word())

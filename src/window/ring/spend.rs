@@ -11,7 +11,7 @@ use crate::time::clock::Clock;
 
 use super::slots::WindowSlots;
 use super::words::{Hot, State};
-use super::{Line, Now, Ring};
+use super::{HotLine, Now, Ring};
 
 /// A grant, with the word before and after it.
 struct RingGrant {
@@ -44,7 +44,7 @@ impl RingLook {
     }
 }
 
-impl<L: Line, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
+impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     #[inline]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.spend(permits).map(|granted| granted.grant)

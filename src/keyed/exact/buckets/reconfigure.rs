@@ -137,7 +137,7 @@ pub(in crate::keyed::exact) fn replaced(
     commons.into()
 }
 
-impl<C: crate::Clock, T> super::Buckets<C, T> {
+impl<C: crate::time::clock::Clock, T> super::Buckets<C, T> {
     /// Determines the tier of the key again, and carries its tokens over to it.
     pub(in crate::keyed::exact) fn move_to_tier<K>(
         &self,

@@ -10,7 +10,7 @@ use super::WeightedLog;
 impl<C: Clock> WeightedLog<C> {
     /// Adds the limit and the permits that remain to the output of `Debug`.
     pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
-        let used = self.read_at(self.tape.now_nanos(), |view| view.limit - view.room());
+        let used = self.read_at(self.ring.now_nanos(), |view| view.limit - view.room());
         limit::show(shown, (self.limit.get(), self.window_nanos), used);
     }
 }
@@ -19,7 +19,7 @@ impl<C> fmt::Debug for WeightedLog<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WeightedLog")
             .field("limit", &self.limit)
-            .field("tape", &self.tape)
+            .field("ring", &self.ring)
             .finish_non_exhaustive()
     }
 }
