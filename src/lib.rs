@@ -103,10 +103,12 @@ pub use crate::time::calendar::weekday::Weekday;
 #[cfg(feature = "calendar")]
 pub use crate::time::calendar::{Calendar, CalendarUnit};
 pub use crate::time::clock::*;
+#[cfg(feature = "wait")]
+pub use crate::wait::timer::Timer;
+#[cfg(feature = "wait")]
+pub use crate::wait::timer::thread::{ThreadSleep, ThreadTimer};
 #[cfg(feature = "tokio")]
 pub use crate::wait::timer::tokio::TokioTimer;
-#[cfg(feature = "wait")]
-pub use crate::wait::timer::{ThreadTimer, Timer};
 
 /// The atomics that this build uses; only for `loom-tests`.
 #[cfg(sluicegate_loom)]
