@@ -13,8 +13,8 @@ done
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
 # Tokio's timer and runtime, in paused time, and their examples.
-cargo test -q -p sluicegate --lib --features tokio
-cargo test -q -p sluicegate --doc --features tokio -- tokio
+cargo test -q -p sluicegate --lib --test time_limit --features tokio
+cargo test -q -p sluicegate --doc --features tokio -- tokio time_limit
 
 # Built without std, whether or not the target has one.
 for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu wasm32-unknown-unknown; do

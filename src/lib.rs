@@ -27,6 +27,8 @@ mod sync;
 mod thread_index;
 mod time;
 #[cfg(feature = "wait")]
+mod time_limit;
+#[cfg(feature = "wait")]
 mod wait;
 mod window;
 
@@ -103,6 +105,8 @@ pub use crate::time::calendar::weekday::Weekday;
 #[cfg(feature = "calendar")]
 pub use crate::time::calendar::{Calendar, CalendarUnit};
 pub use crate::time::clock::*;
+#[cfg(feature = "wait")]
+pub use crate::time_limit::*;
 #[cfg(feature = "wait")]
 pub use crate::wait::timer::Timer;
 #[cfg(feature = "wait")]
