@@ -8,6 +8,8 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[cfg(feature = "wait")]
+mod admission;
 mod bits;
 mod branch;
 mod bucket;
@@ -32,6 +34,8 @@ mod time_limit;
 mod wait;
 mod window;
 
+#[cfg(feature = "wait")]
+pub use crate::admission::{Admission, AdmissionError, Admitted, InFlight};
 pub use crate::bucket::carry::Carry;
 pub use crate::config::error::ConfigError;
 #[doc(hidden)]

@@ -100,7 +100,7 @@ where
             late.hook = None;
         }
         let is_failure = late.is_failure;
-        let (slot, token) = (Arc::new(CallSlot::new()), CancelToken::new());
+        let (slot, token) = (Arc::new(CallSlot::new()), CancelToken::default());
         let deadline = Instant::now().checked_add(limit.timeout());
         let waiting = Some((operation, late));
         let job = Job { waiting, slot: Arc::clone(&slot), token: token.clone() };

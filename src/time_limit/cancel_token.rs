@@ -40,10 +40,6 @@ use crate::sync::Ordering::Relaxed;
 pub struct CancelToken(Arc<AtomicWord<u64>>);
 
 impl CancelToken {
-    pub(super) fn new() -> CancelToken {
-        CancelToken(Arc::new(AtomicWord::new(0)))
-    }
-
     /// Returns true once the caller has timed out.
     ///
     /// One load of a word that is written once: cheap enough for an inner loop.
@@ -59,6 +55,13 @@ impl CancelToken {
         // ORDERING: Relaxed. See `is_cancelled`.
         // MODEL: none; an operation may stop at any time, and may go on.
         self.0.store(1, Relaxed);
+    }
+}
+
+/// A token that nobody cancels, to call an operation without a limiter.
+impl Default for CancelToken {
+    fn default() -> CancelToken {
+        CancelToken(Arc::new(AtomicWord::new(0)))
     }
 }
 
