@@ -202,28 +202,29 @@ fn on_thread(step: &Step, limit: TimeLimit) -> Facts {
     let timeout = if times_out { limit.timeout() / 1_000 } else { limit.timeout() * 1_000 };
     let limiter = TimeLimiter::new(NAME, limit.with_timeout(timeout).unwrap());
     let cancels = limit.on_timeout() == OnTimeout::Cancel;
-    let (go_on, told_to) = mpsc::channel::<()>();
-    let (stopped, was_stopped) = mpsc::channel();
-    let end = end(step);
-    let operation = move |token: &CancelToken| {
-        while times_out && cancels && !token.is_cancelled() {
-            std::thread::yield_now();
-        }
-        if times_out && !cancels {
-            // Only once its caller has gone.
-            told_to.recv().unwrap();
-        }
-        let _ = stopped.send(token.is_cancelled());
-        end
-    };
-    let mut found = answer(limiter.try_run(operation));
-    if times_out {
+    loop {
+        let (go_on, told_to) = mpsc::channel::<()>();
+        let (stopped, was_stopped) = mpsc::channel();
+        let end = end(step);
+        let operation = move |token: &CancelToken| {
+            while times_out && cancels && !token.is_cancelled() {
+                std::thread::yield_now();
+            }
+            if times_out && !cancels {
+                // Only once its caller has gone.
+                told_to.recv().unwrap();
+            }
+            let _ = stopped.send(token.is_cancelled());
+            end
+        };
+        let mut found = answer(limiter.try_run(operation));
         let _ = go_on.send(());
-        let is_cancelled = was_stopped.recv().unwrap();
+        // A thread that was slow to start has not begun with it: once more.
+        let Ok(is_cancelled) = was_stopped.recv() else { continue };
         found.insert("cancelled".to_owned(), json!(is_cancelled));
         if is_cancelled {
             found.insert("stopped_by".to_owned(), json!("token"));
         }
+        break found;
     }
-    found
 }

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use sluicegate::CallEvent::*;
-use sluicegate::{CallCounts, CallEvent, OnTimeout};
+use sluicegate::CallEvent::{Dropped, Failed, FailedLate, FinishedLate, Succeeded, TimedOut};
+use sluicegate::{CallCounts, CallError, CallEvent, OnTimeout};
 use tokio::time::{sleep, timeout};
 
 use crate::watched::{limiter, millis};
@@ -52,9 +52,10 @@ async fn one(ends: Option<u64>, goes: u64, fails: bool, on_timeout: OnTimeout) {
         if fails { Err("failed") } else { Ok(42) }
     };
     let late = Arc::clone(&results);
-    let call = limiter.try_execute(operation).on_late(move |result| {
-        late.lock().unwrap().push(result.map_err(sluicegate::CallError::Failed))
-    });
+    let hook = move |result: Result<_, _>| {
+        late.lock().unwrap().push(result.map_err(CallError::Failed));
+    };
+    let call = limiter.try_execute(operation).on_late(hook);
     // The sleeps of the call are asked before the one of its caller.
     if let Ok(answer) = timeout(millis(goes), call).await {
         results.lock().unwrap().push(answer);

@@ -223,12 +223,10 @@ fn a_limiter_by_default_needs_no_runtime() {
     let told_to = Mutex::new(told_to);
     let (sender, late) = mpsc::channel();
     // Not ready until it is told so, which is after its time-out.
-    let operation = poll_fn(move |context| match told_to.lock().unwrap().try_recv() {
-        Ok(()) => Poll::Ready(42),
-        Err(_) => {
-            context.waker().wake_by_ref();
-            Poll::Pending
-        }
+    let operation = poll_fn(move |context| {
+        context.waker().wake_by_ref();
+        let is_told = told_to.lock().unwrap().try_recv().is_ok();
+        if is_told { Poll::Ready(42) } else { Poll::Pending }
     });
     let call = limiter.execute(operation).on_late(move |result| sender.send(result).unwrap());
     assert!(park_until(call).is_err());

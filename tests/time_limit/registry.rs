@@ -4,6 +4,7 @@ use std::future::ready;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
+use sluicegate::CallEvent::{FinishedLate, Succeeded, TimedOut};
 use sluicegate::{OnTimeout, TimeLimit, TimeLimiter, TimeLimiterRegistry};
 
 use crate::watched::{Events, NAME, limit, millis};
@@ -46,7 +47,9 @@ fn callers_that_ask_for_a_new_name_at_once_get_the_same_limiter() {
                 registry.limiter("search").run(|_| ()).unwrap();
             })
         });
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         assert_eq!(registry.limiter("search").counts().succeeded, THREADS as u64);
     }
 }
@@ -124,6 +127,5 @@ async fn all_limiters_have_the_timer_the_spawner_and_the_observer_of_their_regis
     let slow = tokio::time::sleep(millis(150));
     assert!(limiter.execute(slow).await.is_err());
     tokio::time::sleep(millis(100)).await;
-    use sluicegate::CallEvent::{FinishedLate, Succeeded, TimedOut};
     assert_eq!(events.all(), [Succeeded, TimedOut, FinishedLate]);
 }
