@@ -20,7 +20,7 @@ pub enum AdmissionError<I = Infallible, E = Infallible> {
     Rate {
         /// The name of the rate.
         name: Arc<str>,
-        /// Whether to ask again, and when.
+        /// The rate's answer: it tells whether to ask again, and when.
         denied: Denied,
     },
     /// There was no place for the call among those in flight. Nothing was done or charged.

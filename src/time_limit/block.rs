@@ -121,11 +121,11 @@ where
                 Err(CallError::NotRun { name: Arc::clone(record.name()) })
             }
             None => {
-                // After it has left: a closure that stops because of it is late.
+                record.note(CallEvent::TimedOut);
+                // After the caller has left: a closure that stops because of it is late.
                 if !may_finish {
                     token.cancel();
                 }
-                record.note(CallEvent::TimedOut);
                 let name = Arc::clone(record.name());
                 // A thread cannot be killed, so it may finish in any case.
                 let timed_out = TimedOut { name, timeout: limit.timeout(), may_finish: true };

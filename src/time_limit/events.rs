@@ -6,7 +6,8 @@ use alloc::sync::Arc;
 /// The end of a call, or that of an operation which its caller no longer waits for.
 ///
 /// A call that has begun has exactly one of the first four, once it has ended. An operation that
-/// went on without its caller has one of the others besides, once it has ended too.
+/// went on without its caller has one of the others besides, once it has ended too. That comes
+/// second, unless a closure ends on its thread at the very time at which its caller gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallEvent {

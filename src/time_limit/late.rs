@@ -9,7 +9,7 @@ use core::task::{Context, Poll};
 use super::events::CallEvent;
 use super::record::CallRecord;
 
-/// What is done with a result that no caller waits for.
+/// The rest of a call whose caller is gone: counts its end, and hands its result on.
 pub(super) struct Late<R> {
     pub(super) record: Arc<CallRecord>,
     pub(super) is_failure: fn(&R) -> bool,

@@ -1,4 +1,4 @@
-//! What outlives a call: the limiter's name, its counts, and where operations run.
+//! The part of a limiter that outlives its calls: its name, its counts, and its spawner.
 
 use alloc::string::String;
 use alloc::sync::Arc;

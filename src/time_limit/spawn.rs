@@ -1,4 +1,4 @@
-//! Where operations run that their callers do not.
+//! Places to run operations away from their callers.
 
 use alloc::boxed::Box;
 use core::future::Future;

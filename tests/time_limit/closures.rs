@@ -198,7 +198,7 @@ fn a_closure_that_was_cancelled_in_a_queue_does_not_begin_and_another_one_does()
 
 #[test]
 fn closures_that_end_about_when_they_time_out_give_each_result_to_one() {
-    const CALLS: u64 = 200;
+    const CALLS: u64 = if cfg!(miri) { 20 } else { 200 };
     for on_timeout in [OnTimeout::Cancel, OnTimeout::LetFinish] {
         let (limiter, events) = short(on_timeout);
         let (sender, late) = mpsc::channel();
