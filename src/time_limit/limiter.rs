@@ -28,8 +28,9 @@ use super::spawn::{Spawn, ThreadSpawner};
 /// At the time-out the caller gets an error at once. The operation is cancelled, or finishes
 /// elsewhere, as [`TimeLimit`] says; elsewhere is what its [`Spawn`] says.
 ///
-/// A clone is the same limiter. Each call changes one word that all callers share, its count, and
-/// two more with the handle that it keeps; it locks nothing but what its timer does.
+/// A clone is the same limiter. A call locks nothing but what its timer does. It writes to a cache
+/// line that all callers share three times: it takes a handle of the limiter, counts its end, and
+/// drops the handle.
 ///
 /// # Accuracy
 ///

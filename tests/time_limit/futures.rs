@@ -204,6 +204,16 @@ async fn a_call_that_has_ended_is_pending_if_it_is_polled_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_can_be_a_task_of_its_own() {
+    for on_timeout in [OnTimeout::Cancel, OnTimeout::LetFinish] {
+        let (limiter, _) = limiter(on_timeout);
+        let call = tokio::spawn(limiter.execute(sleep(millis(1))));
+        drop(limiter);
+        assert_eq!(call.await.unwrap(), Ok(()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_decorated_function_limits_each_call() {
     let (limiter, _) = limiter(OnTimeout::Cancel);
     let nap = limiter.decorate(|takes| async move {
