@@ -72,8 +72,8 @@ impl<F: Fn(SpawnedTask) + Send + Sync> Spawn for F {
 
 /// A thread of its own for each operation: needs no runtime.
 ///
-/// Starting a thread takes some ten microseconds, and its stack some kilobytes. An operation that
-/// never ends keeps its thread for ever.
+/// Starting a thread takes tens of microseconds, hundreds on a busy machine, and its stack some
+/// kilobytes. An operation that never ends keeps its thread for ever.
 ///
 /// A task is polled outside of any runtime. One that starts a timer or opens a connection of a
 /// runtime after its time-out needs a spawner of that runtime: tokio's own panic elsewhere.

@@ -9,8 +9,8 @@ pub(crate) mod tokio;
 
 /// A source of futures that complete after a time: what tasks sleep on.
 ///
-/// [`ThreadTimer`] works with every executor; `TokioTimer` is tokio's, whose time can be paused in
-/// tests. Implement the trait for the timer of another runtime.
+/// [`ThreadTimer`](crate::ThreadTimer) works with every executor; `TokioTimer` is tokio's, whose
+/// time can be paused in tests. Implement the trait for the timer of another runtime.
 ///
 /// A sleep may end late. If it ends early, a caller that waits for permits finds that they are not
 /// there yet, and sleeps again.
