@@ -67,7 +67,7 @@ export flags
         --skip keyed::table::ticks --skip keyed::table::home --skip keyed::prepay
     # The thread of the timer for any executor never ends, which Miri takes for a leak.
     schedules "$unit_seeds" wait --lib -- time_limit wait:: --skip timer::thread
-    schedules "$unit_seeds" wait --test time_limit -- --skip by_default_needs_no_runtime
+    schedules "$unit_seeds" wait --test time_limit --test admission -- --skip by_default_needs_no_runtime
     schedules "$unit_seeds" std,keyed --test hot_keys -- threads --skip each_reset
     schedules "$unit_seeds" std --test key_table -- answers::each_key answers::a_receipt answers::a_look
     schedules "$unit_seeds" std,keyed --test verbs --test debts --test shapes --test live_terms --test counted \

@@ -137,8 +137,7 @@ fn a_closure_is_admitted_as_a_future_is() {
     assert_eq!(limited.run(3, seen.clone()).unwrap(), (true, 0));
     assert_eq!((left(&bucket), places.available_permits()), (7, 1));
 
-    let limited =
-        limited.time(TimeLimiter::new("time", TimeLimit::new(millis(3_600_000)).unwrap()));
+    let limited = limited.time(TimeLimiter::new("time", TimeLimit::new(millis(60_000)).unwrap()));
     assert_eq!(limited.run(3, seen.clone()).unwrap(), (false, 0));
     assert_eq!(limited.run(5, seen).unwrap_err().limit_name(), Some("rate"));
     assert_eq!(left(&bucket), 4);

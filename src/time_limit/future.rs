@@ -242,9 +242,6 @@ impl<F: Future, T: Timer, O> Future for TimeLimited<F, T, O> {
         }
         let (name, may_finish) = (Arc::clone(this.record.name()), this.let_finish.is_some());
         let timed_out = TimedOut { name, timeout: *this.timeout, may_finish };
-        if !may_finish {
-            this.operation.set(Operation::Gone);
-        }
         *this.stage = Stage::Ended;
         this.record.note(CallEvent::TimedOut);
         let answer = (this.answer)(Err(timed_out));

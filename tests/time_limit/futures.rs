@@ -184,11 +184,16 @@ async fn an_operation_that_its_runtime_drops_is_lost() {
     let (limiter, events) = limiter(OnTimeout::LetFinish);
     let elsewhere = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(async { drop(limiter.execute(pending::<()>()).await) });
-        // It is dropped here, with the task in it.
+        runtime.block_on(async {
+            drop(limiter.execute(pending::<()>()).await);
+            // One of them has been polled as a task, the other has not.
+            tokio::task::yield_now().await;
+            drop(limiter.execute(pending::<()>()).await);
+        });
+        // It is dropped here, with the tasks in it.
     });
     elsewhere.join().unwrap();
-    assert_eq!(events.all(), [TimedOut, Lost]);
+    assert_eq!(events.all(), [TimedOut, TimedOut, Lost, Lost]);
 }
 
 #[tokio::test(start_paused = true)]
