@@ -1,6 +1,8 @@
-//! Errors of calls with a time limit.
+//! Errors of time limiters: of their calls, and of their registry.
 
+use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::error::Error;
 use core::fmt;
@@ -143,3 +145,38 @@ impl<E: Error> Error for CallError<E> {
         }
     }
 }
+
+/// The name of a configuration that a [`TimeLimiterRegistry`](crate::TimeLimiterRegistry) does not have.
+#[doc(alias = "ConfigurationNotFoundException")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownConfiguration {
+    pub(super) name: String,
+    pub(super) known: Vec<String>,
+}
+
+impl UnknownConfiguration {
+    /// Returns the name that was asked for.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the names that there are, in order.
+    #[must_use]
+    pub fn known(&self) -> &[String] {
+        &self.known
+    }
+}
+
+impl fmt::Display for UnknownConfiguration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no configuration is named `{}`: the names are ", self.name)?;
+        for (index, known) in self.known.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(f, "{separator}`{known}`")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for UnknownConfiguration {}

@@ -1,19 +1,21 @@
 //! The time limiter.
 
+pub(super) mod builder;
+
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 
 use crate::wait::timer::thread::ThreadTimer;
 
+use self::builder::TimeLimiterBuilder;
 use super::block::Call;
 use super::cancel_token::CancelToken;
 use super::counts::CallCounts;
 use super::error::CallError;
-use super::events::ObserveCalls;
 use super::limit::TimeLimit;
 use super::record::CallRecord;
-use super::spawn::{Spawn, ThreadSpawner};
+use super::spawn::ThreadSpawner;
 
 /// Limits how long a caller waits for an operation, with a name and counts.
 ///
@@ -26,7 +28,7 @@ use super::spawn::{Spawn, ThreadSpawner};
 /// | a function that blocks | [`decorate_blocking`](TimeLimiter::decorate_blocking) | |
 ///
 /// At the time-out the caller gets an error at once. The operation is cancelled, or finishes
-/// elsewhere, as [`TimeLimit`] says; elsewhere is what its [`Spawn`] says.
+/// elsewhere, as [`TimeLimit`] says; elsewhere is what its [`Spawn`](crate::Spawn) says.
 ///
 /// A clone is the same limiter. A call locks nothing but what its timer does. It writes to a cache
 /// line that all callers share three times: it takes a handle of the limiter, counts its end, and
@@ -67,23 +69,6 @@ pub struct TimeLimiter<T = ThreadTimer> {
     pub(super) record: Arc<CallRecord>,
 }
 
-/// Configuration of a [`TimeLimiter`].
-///
-/// | part | default | |
-/// |---|---|---|
-/// | [`limit`](TimeLimiterBuilder::limit) | 1000 ms, then cancelled | how long, and what then |
-/// | [`timer`](TimeLimiterBuilder::timer) | [`ThreadTimer`] | what futures sleep on |
-/// | [`spawner`](TimeLimiterBuilder::spawner) | [`ThreadSpawner`] | where operations run without their callers |
-/// | [`observer`](TimeLimiterBuilder::observer) | none | is told of each end |
-#[must_use = "a builder builds nothing until it is told to"]
-pub struct TimeLimiterBuilder<T = ThreadTimer> {
-    pub(super) name: String,
-    pub(super) limit: TimeLimit,
-    pub(super) timer: T,
-    pub(super) spawner: Arc<dyn Spawn>,
-    pub(super) observer: Option<Arc<dyn ObserveCalls>>,
-}
-
 impl TimeLimiter {
     /// Creates a limiter with the default timer, spawner and no observer. Allocates.
     #[must_use]
@@ -100,38 +85,6 @@ impl TimeLimiter {
             spawner: Arc::new(ThreadSpawner),
             observer: None,
         }
-    }
-}
-
-impl<T> TimeLimiterBuilder<T> {
-    /// Sets how long callers wait, and what becomes of the operation then.
-    pub fn limit(self, limit: TimeLimit) -> TimeLimiterBuilder<T> {
-        TimeLimiterBuilder { limit, ..self }
-    }
-
-    /// Sets the timer that futures sleep on.
-    pub fn timer<U>(self, timer: U) -> TimeLimiterBuilder<U> {
-        let TimeLimiterBuilder { name, limit, spawner, observer, .. } = self;
-        TimeLimiterBuilder { name, limit, timer, spawner, observer }
-    }
-
-    /// Sets where futures go on that have timed out, and where closures run.
-    pub fn spawner(mut self, spawner: impl Spawn + 'static) -> TimeLimiterBuilder<T> {
-        self.spawner = Arc::new(spawner);
-        self
-    }
-
-    /// Tells `observer` of the end of each call.
-    pub fn observer(mut self, observer: impl ObserveCalls + 'static) -> TimeLimiterBuilder<T> {
-        self.observer = Some(Arc::new(observer));
-        self
-    }
-
-    /// Builds the limiter. Allocates.
-    #[must_use]
-    pub fn build(self) -> TimeLimiter<T> {
-        let TimeLimiterBuilder { name, limit, timer, spawner, observer } = self;
-        TimeLimiter { limit, timer, record: Arc::new(CallRecord::new(name, spawner, observer)) }
     }
 }
 
@@ -258,15 +211,6 @@ impl<T> fmt::Debug for TimeLimiter<T> {
             .field("name", &self.name())
             .field("limit", &self.limit)
             .field("counts", &self.counts())
-            .finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for TimeLimiterBuilder<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TimeLimiterBuilder")
-            .field("name", &self.name)
-            .field("limit", &self.limit)
             .finish_non_exhaustive()
     }
 }

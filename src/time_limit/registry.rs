@@ -4,16 +4,17 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::error::Error;
 use core::fmt;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::wait::timer::thread::ThreadTimer;
 
+use super::error::UnknownConfiguration;
 use super::events::ObserveCalls;
 use super::limit::TimeLimit;
-use super::limiter::{TimeLimiter, TimeLimiterBuilder};
+use super::limiter::TimeLimiter;
+use super::limiter::builder::TimeLimiterBuilder;
 use super::spawn::{Spawn, ThreadSpawner};
 
 /// Time limiters and configurations by name, with one timer, spawner and observer for all.
@@ -258,38 +259,3 @@ impl<T> fmt::Debug for TimeLimiterRegistry<T> {
             .finish_non_exhaustive()
     }
 }
-
-/// The name of a configuration that a [`TimeLimiterRegistry`] does not have.
-#[doc(alias = "ConfigurationNotFoundException")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownConfiguration {
-    name: String,
-    known: Vec<String>,
-}
-
-impl UnknownConfiguration {
-    /// Returns the name that was asked for.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the names that there are, in order.
-    #[must_use]
-    pub fn known(&self) -> &[String] {
-        &self.known
-    }
-}
-
-impl fmt::Display for UnknownConfiguration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no configuration is named `{}`: the names are ", self.name)?;
-        for (index, known) in self.known.iter().enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
-            write!(f, "{separator}`{known}`")?;
-        }
-        Ok(())
-    }
-}
-
-impl Error for UnknownConfiguration {}
