@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # The engine builds with every set of features, on the minimum supported Rust, and
-# without std for four targets. Its unit tests run with two of those sets.
+# without std for four targets. Its unit tests run with three of those sets.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 ci/setup.sh base targets msrv
 
-for features in "" alloc std quanta keyed "huge-pages,keyed" serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
+for features in "" alloc std quanta keyed wait tokio "huge-pages,keyed" serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
     echo "features: ${features:-none}"
     cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
 done
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
+# Tokio's timer and runtime, in paused time, and their examples.
+cargo test -q -p sluicegate --lib --test time_limit --features tokio
+cargo test -q -p sluicegate --doc --features tokio -- tokio time_limit
 
 # Built without std, whether or not the target has one.
 for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu wasm32-unknown-unknown; do

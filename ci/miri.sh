@@ -65,6 +65,9 @@ export flags
         --skip never_past_what_is_accrued --skip every_value_of_a_small_word \
         --skip every_small_state --skip the_exact_weight --skip so_many_steps_back \
         --skip keyed::table::ticks --skip keyed::table::home --skip keyed::prepay
+    # The thread of the timer for any executor never ends, which Miri takes for a leak.
+    schedules "$unit_seeds" wait --lib -- time_limit wait:: --skip timer::thread
+    schedules "$unit_seeds" wait --test time_limit --test admission -- --skip by_default_needs_no_runtime
     schedules "$unit_seeds" std,keyed --test hot_keys -- threads --skip each_reset
     schedules "$unit_seeds" std --test key_table -- answers::each_key answers::a_receipt answers::a_look
     schedules "$unit_seeds" std,keyed --test verbs --test debts --test shapes --test live_terms --test counted \

@@ -8,6 +8,8 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[cfg(feature = "wait")]
+mod admission;
 mod bits;
 mod branch;
 mod bucket;
@@ -27,9 +29,13 @@ mod sync;
 mod thread_index;
 mod time;
 #[cfg(feature = "wait")]
+mod time_limit;
+#[cfg(feature = "wait")]
 mod wait;
 mod window;
 
+#[cfg(feature = "wait")]
+pub use crate::admission::{Admission, AdmissionError, Admitted, InFlight};
 pub use crate::bucket::carry::Carry;
 pub use crate::config::error::ConfigError;
 #[doc(hidden)]
@@ -104,6 +110,8 @@ pub use crate::time::calendar::weekday::Weekday;
 pub use crate::time::calendar::{Calendar, CalendarUnit};
 pub use crate::time::clock::*;
 #[cfg(feature = "wait")]
+pub use crate::time_limit::*;
+#[cfg(feature = "wait")]
 pub use crate::wait::acquire::Acquire;
 #[cfg(feature = "wait")]
 pub use crate::wait::error::AcquireError;
@@ -111,10 +119,12 @@ pub use crate::wait::error::AcquireError;
 pub use crate::wait::limits::{LineLimits, WhenLineFull};
 #[cfg(feature = "wait")]
 pub use crate::wait::reservation::Reservation;
+#[cfg(feature = "wait")]
+pub use crate::wait::timer::Timer;
+#[cfg(feature = "wait")]
+pub use crate::wait::timer::thread::{ThreadSleep, ThreadTimer};
 #[cfg(feature = "tokio")]
 pub use crate::wait::timer::tokio::TokioTimer;
-#[cfg(feature = "wait")]
-pub use crate::wait::timer::{ThreadTimer, Timer};
 
 /// The atomics that this build uses; only for `loom-tests`.
 #[cfg(sluicegate_loom)]

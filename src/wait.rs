@@ -59,6 +59,7 @@
 //! reading of a clock occurs in the argument. ∎
 
 pub(crate) mod acquire;
+pub(crate) mod block_on;
 pub(crate) mod error;
 pub(crate) mod limits;
 pub(crate) mod line;

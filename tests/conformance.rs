@@ -12,12 +12,16 @@
 //!   suffices, to the nanosecond;
 //! * as many cases and steps were run as there should be.
 
+#[path = "support/paused.rs"]
+mod paused;
 #[path = "conformance/race.rs"]
 mod race;
 #[path = "conformance/replay.rs"]
 mod replay;
 #[path = "conformance/subject.rs"]
 mod subject;
+#[path = "conformance/time_limit.rs"]
+mod time_limit;
 #[path = "conformance/vectors.rs"]
 mod vectors;
 
@@ -29,6 +33,7 @@ const BUCKET4J: &str = include_str!("vectors/bucket4j.json");
 const UBER_RATELIMIT: &str = include_str!("vectors/uber_ratelimit.json");
 const SYMFONY: &str = include_str!("vectors/symfony.json");
 const RESILIENCE4J: &str = include_str!("vectors/resilience4j.json");
+const RESILIENCE4J_TIMELIMITER: &str = include_str!("vectors/resilience4j_timelimiter.json");
 const PEER_DEFECTS: &str = include_str!("vectors/peer_defects.json");
 const DOCUMENT: &str = include_str!("../docs/conformance.md");
 
@@ -63,6 +68,12 @@ fn fixed_windows_answer_as_the_cycles_of_resilience4j_do() {
 }
 
 #[test]
+fn time_limiters_answer_as_those_of_resilience4j_do() {
+    let tally = time_limit::replay(RESILIENCE4J_TIMELIMITER);
+    assert_eq!(tally, Tally { cases: 9, steps: 17, differences: 1 });
+}
+
+#[test]
 fn defects_of_the_peers_are_not_ours() {
     assert_eq!(replay(PEER_DEFECTS), Tally { cases: 9, steps: 37, differences: 12 });
 }
@@ -70,7 +81,7 @@ fn defects_of_the_peers_are_not_ours() {
 #[test]
 fn every_difference_is_in_the_document() {
     let files = [THROTTLED, REDIS_CELL, BUCKET4J, PEER_DEFECTS, UBER_RATELIMIT];
-    for json in files.into_iter().chain([SYMFONY, RESILIENCE4J]) {
+    for json in files.into_iter().chain([SYMFONY, RESILIENCE4J, RESILIENCE4J_TIMELIMITER]) {
         let file: serde_json::Value = serde_json::from_str(json).unwrap();
         for case in file["cases"].as_array().unwrap() {
             let parts = ["steps", "counts"].iter().filter_map(|part| case[part].as_array());

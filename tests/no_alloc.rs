@@ -94,6 +94,48 @@ fn a_limiter_is_shown_without_an_allocation() {
     }
 }
 
+/// A timer whose sleeps are over at once.
+#[cfg(feature = "wait")]
+#[derive(Clone)]
+struct NoTime;
+
+#[cfg(feature = "wait")]
+impl Timer for NoTime {
+    type Sleep = std::future::Ready<()>;
+
+    fn sleep(&self, _: Duration) -> Self::Sleep {
+        std::future::ready(())
+    }
+}
+
+#[cfg(feature = "wait")]
+#[test]
+fn a_time_limit_allocates_a_place_for_a_future_that_is_let_finish_and_nothing_else() {
+    use std::future::{Future, pending, ready};
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    let limit = TimeLimit::default();
+    let cancelling = TimeLimiter::builder("cancelling").timer(NoTime).build();
+    let finishing = limit.with_on_timeout(OnTimeout::LetFinish);
+    let finishing = TimeLimiter::builder("finishing").limit(finishing).timer(NoTime).build();
+    let mut context = Context::from_waker(Waker::noop());
+    let made = allocations(|| {
+        let call = pin!(cancelling.execute(ready(7)));
+        assert!(matches!(call.poll(&mut context), Poll::Ready(Ok(7))));
+        let call = pin!(cancelling.execute(pending::<()>()));
+        assert!(matches!(call.poll(&mut context), Poll::Ready(Err(_))));
+        assert_eq!(cancelling.counts().timed_out, 1);
+    });
+    assert_eq!(made, 0);
+    let made = allocations(|| {
+        let call = pin!(finishing.execute(ready(7)));
+        assert!(matches!(call.poll(&mut context), Poll::Ready(Ok(7))));
+    });
+    // A future without content takes no memory, but `Ready<i32>` has some.
+    assert_eq!(made, 1);
+}
+
 /// The verbs of every limiter, and what its answers can be asked.
 fn every_common_verb(limiter: &dyn Limiter) {
     for permits in [0, 1, 2, 3, 10, u64::MAX] {

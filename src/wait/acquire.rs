@@ -1,22 +1,21 @@
 //! Waiting for permits: the future for tasks, and the call that puts a thread to sleep.
 
-use alloc::sync::Arc;
-use alloc::task::Wake;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::thread;
-use std::thread::Thread;
 use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
 use crate::decision::grant::Grant;
 
+use super::block_on::own_waker;
 use super::error::AcquireError;
-use super::timer::{ThreadTimer, Timer};
+use super::timer::Timer;
+use super::timer::thread::ThreadTimer;
 use super::turn::TakesTurns;
 use super::waiter::{Asked, Waiter};
 
@@ -92,7 +91,7 @@ impl<'a, T: Timer> Acquire<'a, T> {
     /// All of [`AcquireError`].
     pub fn wait(mut self) -> Result<Grant, AcquireError> {
         // A thread that is ending has none of its own any more.
-        let waker = WAKER.try_with(Waker::clone).unwrap_or_else(|_| waker_of_thread());
+        let waker = WAKER.try_with(Waker::clone).unwrap_or_else(|_| own_waker());
         loop {
             match self.waiter.ask(&waker) {
                 Asked::Told(answer) => return answer,
@@ -140,21 +139,5 @@ impl<T: Timer> fmt::Debug for Acquire<'_, T> {
 }
 
 std::thread_local! {
-    static WAKER: Waker = waker_of_thread();
-}
-
-fn waker_of_thread() -> Waker {
-    Waker::from(Arc::new(Unpark(thread::current())))
-}
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Unpark>) {
-        self.0.unpark();
-    }
-
-    fn wake_by_ref(self: &Arc<Unpark>) {
-        self.0.unpark();
-    }
+    static WAKER: Waker = own_waker();
 }

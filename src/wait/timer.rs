@@ -3,13 +3,14 @@
 use core::future::Future;
 use core::time::Duration;
 
+pub(crate) mod thread;
 #[cfg(feature = "tokio")]
 pub(crate) mod tokio;
 
 /// A source of futures that complete after a time: what tasks sleep on.
 ///
-/// [`ThreadTimer`] works with every executor; `TokioTimer` is tokio's, whose time can be paused in
-/// tests. Implement the trait for the timer of another runtime.
+/// [`ThreadTimer`](crate::ThreadTimer) works with every executor; `TokioTimer` is tokio's, whose
+/// time can be paused in tests. Implement the trait for the timer of another runtime.
 ///
 /// A sleep may end late. If it ends early, a caller that waits for permits finds that they are not
 /// there yet, and sleeps again.
@@ -40,25 +41,19 @@ pub trait Timer {
     fn sleep(&self, duration: Duration) -> Self::Sleep;
 }
 
-impl<T: Timer + ?Sized> Timer for &T {
-    type Sleep = T::Sleep;
+/// Forwards to the timer behind a pointer.
+macro_rules! through {
+    ($Pointer:ty) => {
+        impl<T: Timer + ?Sized> Timer for $Pointer {
+            type Sleep = T::Sleep;
 
-    fn sleep(&self, duration: Duration) -> T::Sleep {
-        (**self).sleep(duration)
-    }
+            fn sleep(&self, duration: Duration) -> T::Sleep {
+                (**self).sleep(duration)
+            }
+        }
+    };
 }
 
-/// A timer for any executor. One thread of the process, started at the first sleep, keeps all
-/// timers of this kind; it is the one of the crate [`futures-timer`](https://docs.rs/futures-timer).
-///
-/// A sleep allocates once.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ThreadTimer;
-
-impl Timer for ThreadTimer {
-    type Sleep = futures_timer::Delay;
-
-    fn sleep(&self, duration: Duration) -> futures_timer::Delay {
-        futures_timer::Delay::new(duration)
-    }
-}
+through!(&T);
+through!(alloc::boxed::Box<T>);
+through!(alloc::sync::Arc<T>);

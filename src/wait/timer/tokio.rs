@@ -2,22 +2,78 @@
 
 use core::time::Duration;
 
+use tokio::task::coop::{Unconstrained, unconstrained};
+
 use super::Timer;
 
 /// Tokio's timer: for tasks of a tokio runtime with its time enabled.
 ///
 /// `tokio::time::pause` stops it, for tests in which no time passes. A sleep does not allocate.
+/// It takes no part in tokio's budget of a task, so a task whose other parts use the budget up is
+/// woken all the same.
 ///
 /// # Panics
 ///
 /// [`sleep`](Timer::sleep) panics outside of a tokio runtime, as tokio's own does.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{Timer, TokioTimer};
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// // The time is paused: an hour passes at once.
+/// TokioTimer.sleep(Duration::from_secs(3_600)).await;
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioTimer;
 
 impl Timer for TokioTimer {
-    type Sleep = tokio::time::Sleep;
+    type Sleep = Unconstrained<tokio::time::Sleep>;
 
-    fn sleep(&self, duration: Duration) -> tokio::time::Sleep {
-        tokio::time::sleep(duration)
+    fn sleep(&self, duration: Duration) -> Unconstrained<tokio::time::Sleep> {
+        unconstrained(tokio::time::sleep(duration))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::future::{Future, poll_fn};
+    use core::pin::pin;
+    use core::task::Poll;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_sleep_takes_as_long_as_it_says_in_paused_time() {
+        for millis in [0, 1, 999, 86_400_000] {
+            let began = tokio::time::Instant::now();
+            TokioTimer.sleep(Duration::from_millis(millis)).await;
+            assert_eq!(began.elapsed(), Duration::from_millis(millis));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_sleep_that_is_over_ends_in_a_task_whose_budget_is_used_up() {
+        let mut sleep = pin!(TokioTimer.sleep(Duration::from_millis(1)));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let is_over = poll_fn(|context| {
+            // The budget is a few hundred at most.
+            for _ in 0..10_000 {
+                let _ = pin!(tokio::task::consume_budget()).poll(context);
+            }
+            Poll::Ready(sleep.as_mut().poll(context).is_ready())
+        });
+        assert!(is_over.await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_longest_sleep_there_is_goes_on() {
+        let mut sleep = pin!(TokioTimer.sleep(Duration::MAX));
+        let polled = poll_fn(|context| Poll::Ready(sleep.as_mut().poll(context)));
+        assert_eq!(polled.await, Poll::Pending);
     }
 }

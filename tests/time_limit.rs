@@ -1,0 +1,26 @@
+//! Time limits. What is checked:
+//!
+//! * a future that ends in time gives its result; one that does not is dropped at its time-out, or
+//!   finishes elsewhere with its result for the hook, and the caller gets an error that says which;
+//! * the same of a closure on a thread, which is asked to stop, or is not;
+//! * dropping a call is like its time-out; before its first poll nothing has begun;
+//! * panics reach the caller, and nobody else; a spawner that does not spawn is noticed;
+//! * each call is counted once, and each operation that goes on alone once more, in every order of
+//!   the operation's end, the time-out and the drop of the call;
+//! * a registry makes each limiter once, and keeps configurations by name.
+//!
+//! Futures run in tokio's paused time, so no test waits for it, and none measures any.
+
+#[path = "support/paused.rs"]
+mod paused;
+
+#[path = "time_limit/closures.rs"]
+mod closures;
+#[path = "time_limit/ends.rs"]
+mod ends;
+#[path = "time_limit/futures.rs"]
+mod futures;
+#[path = "time_limit/registry.rs"]
+mod registry;
+#[path = "time_limit/watched.rs"]
+mod watched;
