@@ -11,6 +11,7 @@ extern crate alloc;
 mod bits;
 mod branch;
 mod bucket;
+mod concurrency;
 mod config;
 mod contention;
 mod decision;
@@ -31,6 +32,9 @@ mod wait;
 mod window;
 
 pub use crate::bucket::carry::Carry;
+pub use crate::concurrency::ConcurrencyLimit;
+pub use crate::concurrency::denied::ConcurrencyDenied;
+pub use crate::concurrency::in_flight::InFlight;
 pub use crate::config::error::ConfigError;
 #[doc(hidden)]
 pub use crate::config::literal;

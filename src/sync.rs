@@ -101,7 +101,6 @@ impl AtomicWord<u64> {
         self.cell.fetch_add(more, order)
     }
 
-    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn fetch_sub(&self, less: u64, order: Ordering) -> u64 {
         count::rmw();

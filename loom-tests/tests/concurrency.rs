@@ -1,0 +1,198 @@
+//! Models of `ConcurrencyLimit` and `Adaptive`. What is checked, over every interleaving:
+//!
+//! * no more permits are in flight than the limit, also while it is lowered;
+//! * no end is lost: after all guards have ended, nothing is in flight and the limit is what it
+//!   was set to;
+//! * what is done before an end, before an admission or before a change of the limit is seen by
+//!   those that are admitted later.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use sluicegate::{ConcurrencyLimit, InFlight};
+use sluicegate_loom_tests::{Arc, check, race};
+
+#[cfg(sluicegate_loom)]
+use loom::sync::atomic::AtomicU64;
+#[cfg(not(sluicegate_loom))]
+use std::sync::atomic::AtomicU64;
+
+/// A limit, and two words of the test's own, which nothing but the limit puts in order.
+struct Watched {
+    limit: ConcurrencyLimit,
+    /// The permits that the test counts as in flight.
+    holders: AtomicU64,
+    written: AtomicU64,
+}
+
+fn watched(limit: u64) -> Arc<Watched> {
+    Arc::new(Watched {
+        limit: ConcurrencyLimit::new(limit),
+        holders: AtomicU64::new(0),
+        written: AtomicU64::new(0),
+    })
+}
+
+impl Watched {
+    /// Takes `permits` and ends them, and checks meanwhile that no more than `most` are held.
+    fn hold(&self, permits: u64, most: u64) -> bool {
+        let Ok(guard) = self.limit.try_acquire(permits) else { return false };
+        let others = self.holders.fetch_add(permits, Relaxed);
+        assert!(others + permits <= most, "{} held of {most}", others + permits);
+        self.holders.fetch_sub(permits, Relaxed);
+        drop(guard);
+        true
+    }
+
+    fn assert_idle(&self, limit: u64) {
+        assert_eq!((self.limit.in_flight(), self.limit.limit()), (0, limit));
+    }
+}
+
+#[test]
+fn no_more_are_in_flight_than_the_limit() {
+    check(3, || {
+        let watched = watched(2);
+        let held = race(&watched, [1, 1, 2], |watched, permits| watched.hold(permits, 2));
+        assert!(held.contains(&true), "the first to ask is always admitted");
+        watched.assert_idle(2);
+    });
+}
+
+#[test]
+fn as_many_are_in_flight_as_the_limit_says() {
+    check(3, || {
+        let limit = Arc::new(ConcurrencyLimit::new(2));
+        let admitted = race(&limit, [1, 1, 1], |limit, permits| {
+            limit.try_acquire(permits).map(core::mem::forget).is_ok()
+        });
+        assert_eq!(admitted.iter().filter(|&&is_admitted| is_admitted).count(), 2);
+        assert_eq!(limit.in_flight(), 2);
+    });
+}
+
+/// One of two that are in flight ends while the limit is lowered to one and a third caller asks.
+#[test]
+fn no_end_is_lost_beside_a_change_of_the_limit() {
+    check(3, || {
+        let limit = Arc::new(ConcurrencyLimit::new(2));
+        let ended = std::sync::Mutex::new(Some(limit.try_acquire_owned(1).unwrap()));
+        let stays = limit.try_acquire_owned(1).unwrap();
+        let act: [Box<dyn FnOnce(&ConcurrencyLimit) -> bool + Send>; 3] = [
+            Box::new(move |_| {
+                drop(ended.into_inner().unwrap());
+                false
+            }),
+            Box::new(|limit| {
+                limit.set_limit(1);
+                false
+            }),
+            Box::new(|limit| limit.try_acquire(1).map(core::mem::forget).is_ok()),
+        ];
+        let [_, _, is_admitted] = race(&limit, act, |limit, act| act(limit));
+        assert_eq!(limit.in_flight(), 1 + u64::from(is_admitted));
+        assert_eq!(limit.limit(), 1);
+        drop(stays);
+        assert_eq!(limit.try_acquire(1).is_ok(), !is_admitted);
+    });
+}
+
+/// Nobody that begins after the limit was lowered is admitted beyond it.
+#[test]
+fn a_lowered_limit_holds_from_then_on() {
+    check(3, || {
+        let watched = watched(2);
+        race(&watched, [0, 1, 1], |watched, permits| {
+            if permits == 0 {
+                watched.limit.set_limit(1);
+                watched.hold(1, 2);
+                assert!(watched.limit.try_acquire(2).is_err());
+            } else {
+                watched.hold(permits, 2);
+            }
+        });
+        watched.assert_idle(1);
+    });
+}
+
+#[test]
+fn what_was_done_before_an_end_is_seen_after_the_next_admission() {
+    check(3, || {
+        let watched = watched(1);
+        let seen = race(&watched, [true, false, false], |watched, writes| {
+            let guard = watched.limit.try_acquire(1).ok()?;
+            let found = watched.written.load(Relaxed);
+            if writes {
+                watched.written.store(1, Relaxed);
+            }
+            let order = watched.holders.load(Relaxed);
+            watched.holders.store(order + 1, Relaxed);
+            drop(guard);
+            Some((order, found))
+        });
+        // Each that was admitted is after all that were admitted before, and knows it.
+        let mut orders: Vec<u64> = seen.iter().flatten().map(|&(order, _)| order).collect();
+        orders.sort_unstable();
+        assert!(orders.iter().copied().eq(0..orders.len() as u64), "{orders:?}");
+        if let [Some((first, _)), others @ ..] = seen {
+            for (order, found) in others.iter().flatten() {
+                assert_eq!(*found == 1, *order > first, "{order} after {first}");
+            }
+        }
+    });
+}
+
+/// Nothing ends, so only the admissions put the callers in order. A caller that does not get both
+/// permits comes after the other.
+#[test]
+fn what_was_done_before_an_admission_is_seen_after_the_next() {
+    check(3, || {
+        let watched = watched(2);
+        race(&watched, [true, false], |watched, writes| {
+            if writes {
+                watched.written.store(1, Relaxed);
+                core::mem::forget(watched.limit.try_acquire(1));
+            } else if let Err(denied) = watched.limit.try_acquire(2).map(core::mem::forget) {
+                assert_eq!(denied.in_flight(), 1);
+                core::mem::forget(watched.limit.try_acquire(1).unwrap());
+                assert_eq!(watched.written.load(Relaxed), 1);
+            }
+        });
+        assert_eq!(watched.limit.in_flight(), 2);
+    });
+}
+
+#[test]
+fn a_raised_limit_is_found_with_what_was_done_before_it() {
+    check(3, || {
+        let watched = watched(0);
+        race(&watched, [true, false], |watched, raises| {
+            if raises {
+                watched.written.store(1, Relaxed);
+                watched.limit.set_limit(1);
+            } else if let Ok(guard) = watched.limit.try_acquire(1) {
+                assert_eq!(watched.written.load(Relaxed), 1);
+                drop(guard);
+            }
+        });
+        watched.assert_idle(1);
+    });
+}
+
+/// A guard that is split ends in two threads.
+#[test]
+fn the_parts_of_a_guard_end_in_any_order() {
+    check(3, || {
+        let limit = Arc::new(ConcurrencyLimit::new(3));
+        let mut one: InFlight<'static> = limit.try_acquire_owned(3).unwrap();
+        let two = one.split(2).unwrap();
+        let act: [Option<InFlight<'static>>; 3] = [Some(one), Some(two), None];
+        let [_, _, is_admitted] = race(&limit, act, |limit, guard| match guard {
+            Some(guard) => {
+                drop(guard);
+                false
+            }
+            None => limit.try_acquire(2).is_ok(),
+        });
+        assert_eq!(limit.in_flight(), 0, "{is_admitted}");
+    });
+}
