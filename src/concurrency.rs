@@ -28,8 +28,11 @@
 //! denial 1 load of the shared line; an admission 1 load and 1 CAS of it (and a load of the count
 //! of starved callers beside it); an end 1 `fetch_sub`.
 
+pub(crate) mod adaptive;
+pub(crate) mod algorithm;
 pub(crate) mod denied;
 pub(crate) mod in_flight;
+mod try_lock;
 mod word;
 
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
@@ -208,7 +211,8 @@ impl ConcurrencyLimit {
             // sequence. Relaxed on failure: the word is loaded again.
             // MODEL: `a_raised_limit_is_found_with_what_was_done_before_it`,
             // `no_end_is_lost_beside_a_change_of_the_limit`.
-            match self.word.compare_exchange_weak(seen.to_bits(), next.to_bits(), Release, Relaxed) {
+            match self.word.compare_exchange_weak(seen.to_bits(), next.to_bits(), Release, Relaxed)
+            {
                 Ok(_) => return,
                 Err(_) => contender.lost_race(),
             }

@@ -33,6 +33,13 @@ mod window;
 
 pub use crate::bucket::carry::Carry;
 pub use crate::concurrency::ConcurrencyLimit;
+pub use crate::concurrency::adaptive::Adaptive;
+pub use crate::concurrency::adaptive::timed::{Outcome, TimedInFlight};
+pub use crate::concurrency::algorithm::aimd::Aimd;
+pub use crate::concurrency::algorithm::gradient2::Gradient2;
+pub use crate::concurrency::algorithm::vegas::Vegas;
+pub use crate::concurrency::algorithm::windowed::Windowed;
+pub use crate::concurrency::algorithm::{LimitAlgorithm, Sample};
 pub use crate::concurrency::denied::ConcurrencyDenied;
 pub use crate::concurrency::in_flight::InFlight;
 pub use crate::config::error::ConfigError;

@@ -4,12 +4,13 @@
 //! * no end is lost: after all guards have ended, nothing is in flight and the limit is what it
 //!   was set to;
 //! * what is done before an end, before an admission or before a change of the limit is seen by
-//!   those that are admitted later.
+//!   those that are admitted later;
+//! * one sample at a time changes an adaptive limit, and no drop is lost.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use sluicegate::{ConcurrencyLimit, InFlight};
-use sluicegate_loom_tests::{Arc, check, race};
+use sluicegate::{ConcurrencyLimit, InFlight, LimitAlgorithm, Outcome, Sample};
+use sluicegate_loom_tests::{Arc, TestClock, check, race};
 
 #[cfg(sluicegate_loom)]
 use loom::sync::atomic::AtomicU64;
@@ -194,5 +195,62 @@ fn the_parts_of_a_guard_end_in_any_order() {
             None => limit.try_acquire(2).is_ok(),
         });
         assert_eq!(limit.in_flight(), 0, "{is_admitted}");
+    });
+}
+
+/// An algorithm that counts its samples in two places, and adds one to its limit for each; a drop
+/// counts as ten.
+#[derive(Debug)]
+struct Counting {
+    samples: u64,
+    again: u64,
+}
+
+impl LimitAlgorithm for Counting {
+    fn limit(&self) -> u64 {
+        100 + self.samples
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        assert_eq!(self.samples, self.again, "two samples at once");
+        let counts = if sample.was_dropped { 10 } else { 1 };
+        self.samples += counts;
+        self.again += counts;
+    }
+}
+
+type Adaptive = sluicegate::Adaptive<Counting, TestClock>;
+
+fn counting() -> Arc<Adaptive> {
+    Arc::new(Adaptive::with_clock(Counting { samples: 0, again: 0 }, TestClock::new()))
+}
+
+#[test]
+fn samples_are_taken_one_after_the_other() {
+    check(3, || {
+        let adaptive = counting();
+        race(&adaptive, [1, 2], |adaptive, permits| {
+            adaptive.try_acquire(permits).unwrap().end(Outcome::Success);
+        });
+        let limit = adaptive.limit();
+        // The first to end is never left out, and the limit is that of the last that was not.
+        let samples = adaptive.with_algorithm(|algorithm| algorithm.samples);
+        assert_eq!(samples.map(|samples| 100 + samples), Some(limit));
+        assert!((101..=102).contains(&limit));
+        assert_eq!(adaptive.in_flight(), 0);
+    });
+}
+
+#[test]
+fn a_drop_beside_another_sample_is_not_lost() {
+    check(3, || {
+        let adaptive = counting();
+        race(&adaptive, [Outcome::Dropped, Outcome::Success], |adaptive, outcome| {
+            adaptive.try_acquire(1).unwrap().end(outcome);
+        });
+        adaptive.try_acquire(1).unwrap().end(Outcome::Success);
+        // Either beside the success, and then together with the last sample, or on its own.
+        let limit = adaptive.limit();
+        assert!([111, 112].contains(&limit), "{limit}");
     });
 }

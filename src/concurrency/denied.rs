@@ -72,7 +72,10 @@ impl fmt::Display for ConcurrencyDenied {
         if self.is_too_large() {
             write!(f, "requested {permits}, more than the limit of {limit} in flight")
         } else {
-            write!(f, "{in_flight} of {limit} permits are in flight: try again when some have ended")
+            write!(
+                f,
+                "{in_flight} of {limit} permits are in flight: try again when some have ended"
+            )
         }
     }
 }
