@@ -51,7 +51,7 @@ impl Watched {
 
 #[test]
 fn no_more_are_in_flight_than_the_limit() {
-    check(3, || {
+    check(2, || {
         let watched = watched(2);
         let held = race(&watched, [1, 1, 2], |watched, permits| watched.hold(permits, 2));
         assert!(held.contains(&true), "the first to ask is always admitted");
@@ -68,6 +68,18 @@ fn as_many_are_in_flight_as_the_limit_says() {
         });
         assert_eq!(admitted.iter().filter(|&&is_admitted| is_admitted).count(), 2);
         assert_eq!(limit.in_flight(), 2);
+    });
+}
+
+/// A request that is too large is in nobody's way.
+#[test]
+fn a_request_that_fits_is_admitted_beside_one_that_does_not() {
+    check(3, || {
+        let limit = Arc::new(ConcurrencyLimit::new(2));
+        let admitted =
+            race(&limit, [3, 2], |limit, permits| limit.try_acquire(permits).map(drop).is_ok());
+        assert_eq!(admitted, [false, true]);
+        assert_eq!(limit.in_flight(), 0);
     });
 }
 

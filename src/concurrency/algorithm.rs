@@ -55,6 +55,17 @@ pub trait LimitAlgorithm {
     fn sample(&mut self, sample: &Sample);
 }
 
+#[cfg(feature = "alloc")]
+impl<A: LimitAlgorithm + ?Sized> LimitAlgorithm for alloc::boxed::Box<A> {
+    fn limit(&self) -> u64 {
+        (**self).limit()
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        (**self).sample(sample);
+    }
+}
+
 /// A call that has ended, as a [`LimitAlgorithm`] learns of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {

@@ -149,8 +149,8 @@ impl Gradient2 {
 
     fn approach(&mut self, gradient: f64) {
         let chosen = self.limit * gradient + f64::from(self.queue);
-        let smoothed = self.limit * (1.0 - self.smoothing) + chosen * self.smoothing;
-        self.limit = self.range.clamp_fraction(smoothed);
+        let limit = self.limit + self.smoothing * (chosen - self.limit);
+        self.limit = self.range.clamp_fraction(limit);
     }
 }
 

@@ -206,7 +206,9 @@ impl Vegas {
     /// Goes a part of the way to the limit that was chosen.
     fn approach(&mut self, chosen: f64) {
         let chosen = self.range.clamp_fraction(chosen);
-        self.limit = (1.0 - self.smoothing) * self.limit + self.smoothing * chosen;
+        // Again, for the rounding.
+        let limit = self.limit + self.smoothing * (chosen - self.limit);
+        self.limit = self.range.clamp_fraction(limit);
     }
 }
 
