@@ -42,6 +42,8 @@ pub use crate::concurrency::algorithm::windowed::Windowed;
 pub use crate::concurrency::algorithm::{LimitAlgorithm, Sample};
 pub use crate::concurrency::denied::ConcurrencyDenied;
 pub use crate::concurrency::in_flight::InFlight;
+#[cfg(feature = "keyed")]
+pub use crate::concurrency::keyed::KeyedConcurrency;
 pub use crate::config::error::ConfigError;
 #[doc(hidden)]
 pub use crate::config::literal;

@@ -5,12 +5,16 @@
 //!   guards have ended, panics and threads that the guards moved to included;
 //! * a limit that is lowered, raised or set to nothing holds at once;
 //! * the algorithms do what they are said to do, and stay in their range for any sample and option;
+//! * keys have a limit each, and are dropped when nothing of them is in flight, never before;
 //! * an adaptive limit feeds each end to its algorithm, and none that says nothing.
 
 #[path = "concurrency/adaptive.rs"]
 mod adaptive;
 #[path = "concurrency/algorithms.rs"]
 mod algorithms;
+#[cfg(feature = "keyed")]
+#[path = "concurrency/keyed.rs"]
+mod keyed;
 #[path = "concurrency/random.rs"]
 mod random;
 #[path = "concurrency/threads.rs"]

@@ -5,11 +5,12 @@
 //!   was set to;
 //! * what is done before an end, before an admission or before a change of the limit is seen by
 //!   those that are admitted later;
+//! * a key has one limit, also while keys are dropped and while the limit of all is changed;
 //! * one sample at a time changes an adaptive limit, and no drop is lost.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use sluicegate::{ConcurrencyLimit, InFlight, LimitAlgorithm, Outcome, Sample};
+use sluicegate::{ConcurrencyLimit, InFlight, KeyedConcurrency, LimitAlgorithm, Outcome, Sample};
 use sluicegate_loom_tests::{Arc, TestClock, check, race};
 
 #[cfg(sluicegate_loom)]
@@ -264,5 +265,42 @@ fn a_drop_beside_another_sample_is_not_lost() {
         // Either beside the success, and then together with the last sample, or on its own.
         let limit = adaptive.limit();
         assert!([111, 112].contains(&limit), "{limit}");
+    });
+}
+
+type Keys = KeyedConcurrency<u64, std::hash::BuildHasherDefault<std::hash::DefaultHasher>>;
+
+/// A keyed limit, and the permits of key 1 that the test counts as in flight.
+fn keyed(limit: u64) -> Arc<(Keys, AtomicU64)> {
+    Arc::new((Keys::with_hasher(limit, Default::default()), AtomicU64::new(0)))
+}
+
+/// Another key, which is inserted and dropped at any time, has the shard sweep.
+#[test]
+fn a_key_has_one_limit_while_keys_are_dropped() {
+    check(2, || {
+        let keyed = keyed(1);
+        race(&keyed, [1, 1, 2], |(keyed, holders), key| {
+            let Ok(guard) = keyed.try_acquire(&key, 1) else { return };
+            if key == 1 {
+                assert_eq!(holders.fetch_add(1, Relaxed), 0, "two limits of a key");
+                holders.fetch_sub(1, Relaxed);
+            }
+            drop(guard);
+        });
+        assert_eq!(keyed.0.in_flight(&1), 0);
+    });
+}
+
+#[test]
+fn a_key_that_is_inserted_beside_a_change_has_the_new_limit() {
+    check(2, || {
+        let keyed = keyed(2);
+        race(&keyed, [0, 1], |(keyed, _), key| match key {
+            0 => keyed.set_limit(1),
+            _ => core::mem::forget(keyed.try_acquire(&key, 1).unwrap()),
+        });
+        assert_eq!((keyed.0.limit_of(&1), keyed.0.in_flight(&1)), (1, 1));
+        assert!(keyed.0.try_acquire(&1, 1).is_err());
     });
 }
