@@ -304,3 +304,13 @@ fn a_key_that_is_inserted_beside_a_change_has_the_new_limit() {
         assert!(keyed.0.try_acquire(&1, 1).is_err());
     });
 }
+
+#[test]
+fn two_changes_leave_one_limit() {
+    check(2, || {
+        let keyed = keyed(3);
+        let _held = keyed.0.try_acquire(&1, 1).unwrap();
+        race(&keyed, [1, 2], |(keyed, _), limit| keyed.set_limit(limit));
+        assert_eq!(keyed.0.limit_of(&1), keyed.0.limit());
+    });
+}

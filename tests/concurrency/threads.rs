@@ -24,15 +24,17 @@ impl Held {
     fn during(&self, permits: u64, act: impl FnOnce()) {
         let now = self.now.fetch_add(permits, SeqCst) + permits;
         self.most.fetch_max(now, SeqCst);
-        // Also if `act` panics.
-        struct Back<'a>(&'a Held, u64);
-        impl Drop for Back<'_> {
-            fn drop(&mut self) {
-                self.0.now.fetch_sub(self.1, SeqCst);
-            }
-        }
         let _back = Back(self, permits);
         act();
+    }
+}
+
+/// Takes permits back when dropped, in a panic too.
+struct Back<'a>(&'a Held, u64);
+
+impl Drop for Back<'_> {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(self.1, SeqCst);
     }
 }
 

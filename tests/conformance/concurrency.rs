@@ -111,7 +111,7 @@ pub(crate) fn run(json: &str) -> Tally {
 type Algorithm = Box<dyn LimitAlgorithm + Send>;
 
 enum Subject {
-    Adaptive(Adaptive<Algorithm, ManualClock>),
+    Adaptive(Box<Adaptive<Algorithm, ManualClock>>),
     Shared(Shares),
 }
 
@@ -129,7 +129,7 @@ impl Subject {
                 return Subject::Shared(Shares::new(*limit, tenths));
             }
         };
-        Subject::Adaptive(Adaptive::with_clock(algorithm, ManualClock::new()))
+        Subject::Adaptive(Box::new(Adaptive::with_clock(algorithm, ManualClock::new())))
     }
 
     fn run(&mut self, act: &Act) -> Facts {
