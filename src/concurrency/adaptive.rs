@@ -150,8 +150,12 @@ impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
     pub fn with_algorithm<R>(&self, act: impl FnOnce(&mut A) -> R) -> Option<R> {
         self.algorithm.try_with(|algorithm| {
             let result = act(algorithm);
-            // Before the lock is released, so that limits are set in the order of the samples.
-            self.limit.set_limit(algorithm.limit().max(1));
+            let chosen = algorithm.limit().clamp(1, ConcurrencyLimit::MAX);
+            // Before the lock is released, so that limits are set in the order of the samples. Only
+            // the holder of the lock sets them, so one that stays the same is not written.
+            if chosen != self.limit.limit() {
+                self.limit.set_limit(chosen);
+            }
             result
         })
     }
