@@ -66,8 +66,8 @@ use self::word::Tally;
 ///
 /// # Fairness
 ///
-/// None between callers that ask again and again: permits that come back go to whoever asks next,
-/// so a request for many permits may be overtaken by small ones for ever.
+/// None between callers that ask again and again: permits that come back go to the next one that
+/// asks, so a request for many permits may be overtaken by small ones for ever.
 ///
 /// # Memory ordering
 ///
@@ -112,7 +112,8 @@ impl ConcurrencyLimit {
     pub const MAX: u64 = word::MAX;
 
     /// Creates a limit of `limit` permits in flight. More than [`MAX`](ConcurrencyLimit::MAX) is
-    /// taken as that; a limit of 0 admits nothing until it is [raised](ConcurrencyLimit::set_limit).
+    /// taken as that; a limit of 0 admits nothing until it is
+    /// [raised](ConcurrencyLimit::set_limit).
     #[must_use]
     pub fn new(limit: u64) -> ConcurrencyLimit {
         ConcurrencyLimit { word: HotWord::new(Tally::idle(limit).to_bits()) }
@@ -179,8 +180,8 @@ impl ConcurrencyLimit {
     /// Changes the limit, for all calls that begin from now on. More than
     /// [`MAX`](ConcurrencyLimit::MAX) is taken as that.
     ///
-    /// What is in flight stays in flight. If it is more than the new limit, nothing is granted until
-    /// enough of it has ended. A limit of 0 lets all end and nothing begin.
+    /// What is in flight stays in flight. If it is more than the new limit, nothing is granted
+    /// until enough of it has ended. A limit of 0 lets all end and nothing begin.
     ///
     /// Lock-free; never allocates.
     ///
@@ -207,10 +208,10 @@ impl ConcurrencyLimit {
                 continue;
             }
             let next = seen.with_limit(limit);
-            // ORDERING: Release on success, so that what was done before the change is seen by those
-            // that are admitted under the new limit; pairs with the CAS in `admit`. Not Acquire: what
-            // was done before is not looked at here, and the ends before it stay in the release
-            // sequence. Relaxed on failure: the word is loaded again.
+            // ORDERING: Release on success, so that what was done before the change is seen by
+            // those that are admitted under the new limit; pairs with the CAS in `exchange`. Not
+            // Acquire: what was done before is not looked at here, and the ends before it stay in
+            // the release sequence. Relaxed on failure: the word is loaded again.
             // MODEL: `a_raised_limit_is_found_with_what_was_done_before_it`,
             // `no_end_is_lost_beside_a_change_of_the_limit`.
             match self.word.compare_exchange_weak(seen.to_bits(), next.to_bits(), Release, Relaxed)
@@ -242,9 +243,9 @@ impl ConcurrencyLimit {
 
     #[inline]
     fn load(&self) -> Tally {
-        // ORDERING: Relaxed. An admission from a stale word fails in its CAS, a denial is the answer
-        // of a moment at which the limit was reached, and both the limit and the count are in the
-        // word. What else an admitted caller is to see, its CAS acquires.
+        // ORDERING: Relaxed. An admission from a stale word fails in its CAS, a denial is the
+        // answer of a moment at which the limit was reached, and both the limit and the count are
+        // in the word. What else an admitted caller is to see, its CAS acquires.
         // MODEL: `no_more_are_in_flight_than_the_limit`.
         Tally::from_bits(self.word.load(Relaxed))
     }
@@ -264,8 +265,8 @@ impl ConcurrencyLimit {
         if self.exchange(seen, next) { Ok(next) } else { self.admit_contended(permits, true) }
     }
 
-    /// Goes on with an admission whose first attempt failed, because it `has_lost` a race or because
-    /// another caller is starved.
+    /// Goes on with an admission whose first attempt failed, because it `has_lost` a race or
+    /// because another caller is starved.
     #[cold]
     #[inline(never)]
     fn admit_contended(
@@ -294,11 +295,11 @@ impl ConcurrencyLimit {
     /// Replaces `seen` by `next`, which admits permits. Returns false if the word is another.
     #[inline]
     fn exchange(&self, seen: Tally, next: Tally) -> bool {
-        // ORDERING: AcqRel on success. Acquire, so that what was done before the ends that made room
-        // is seen; pairs with the `fetch_sub` in `end` and the CAS in `set_limit`. Release, so that
-        // what was done before one admission is seen after the next; pairs with itself. The bound
-        // needs neither: all changes of one word have one order. Relaxed on failure: the word is
-        // loaded again.
+        // ORDERING: AcqRel on success. Acquire, so that what was done before the ends that made
+        // room is seen; pairs with the `fetch_sub` in `end` and the CAS in `set_limit`. Release, so
+        // that what was done before one admission is seen after the next; pairs with itself. The
+        // bound needs neither: all changes of one word have one order. Relaxed on failure: the word
+        // is loaded again.
         // MODEL: `no_more_are_in_flight_than_the_limit`,
         // `what_was_done_before_an_end_is_seen_after_the_next_admission`,
         // `what_was_done_before_an_admission_is_seen_after_the_next`,
@@ -312,8 +313,9 @@ impl ConcurrencyLimit {
         if permits == 0 {
             return;
         }
-        // ORDERING: Release, so that what a holder did is seen by those that take its permits; pairs
-        // with the CAS in `exchange`. Not Acquire: a holder that ends looks at nothing of others.
+        // ORDERING: Release, so that what a holder did is seen by those that take its permits;
+        // pairs with the CAS in `exchange`. Not Acquire: a holder that ends looks at nothing of
+        // others.
         // MODEL: `what_was_done_before_an_end_is_seen_after_the_next_admission`,
         // `no_end_is_lost_beside_a_change_of_the_limit`.
         self.word.fetch_sub(Tally::ended(permits), Release);

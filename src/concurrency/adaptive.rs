@@ -20,8 +20,8 @@ use super::try_lock::TryLock;
 
 use self::timed::TimedInFlight;
 
-/// A limit of what is in flight that is chosen by an algorithm, from how long calls take and whether
-/// they are dropped.
+/// A limit of what is in flight that is chosen by an algorithm, from how long calls take and
+/// whether they are dropped.
 ///
 /// Use it in front of a service that has a limit which nobody knows, or which changes: with more in
 /// flight it does not do more, its calls only take longer. A call holds a [`TimedInFlight`] and
@@ -191,8 +191,8 @@ impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
     /// Returns whether drops were remembered, and forgets them: together they are one, as they are
     /// of the same moment.
     fn take_drops(&self) -> bool {
-        // ORDERING: Relaxed, as in `observe`. Only the caller that has the lock subtracts, and never
-        // more than it has seen.
+        // ORDERING: Relaxed, as in `observe`. Only the caller that has the lock subtracts, and
+        // never more than it has seen.
         // MODEL: `a_drop_beside_another_sample_is_not_lost`.
         let seen = self.drops.load(Relaxed);
         if seen > 0 {

@@ -47,8 +47,8 @@ use crate::time::units;
 /// ```
 #[doc(alias = "Limit")]
 pub trait LimitAlgorithm {
-    /// Returns the limit that the samples so far lead to. 0 is taken as 1: nothing would be admitted
-    /// any more, and no sample could change that.
+    /// Returns the limit that the samples so far lead to. 0 is taken as 1: nothing would be
+    /// admitted any more, and no sample could change that.
     fn limit(&self) -> u64;
 
     /// Takes a call that has ended into account.

@@ -43,12 +43,13 @@ const FEW: usize = if cfg!(sluicegate_loom) { 1 } else { 16 };
 ///
 /// All keys have the same limit, except for those that were [given one of their
 /// own](KeyedConcurrency::set_limit_of). A key takes memory while something of it is in flight; it
-/// needs no removal. It is no limiter of a [`Keyed`](crate::Keyed) store, because that gives grants,
-/// which come back with time, and this guards, which come back when they are dropped.
+/// needs no removal. It is no limiter of a [`Keyed`](crate::Keyed) store, because that gives
+/// grants, which come back with time, and this guards, which come back when they are dropped.
 ///
-/// A call may wait for another one that inserts a key of the same shard. It allocates for a key that
-/// is not known. The end of a guard takes no lock and allocates nothing. No call reads a clock. The
-/// `Hash`, `Eq`, `ToOwned` and `Drop` of a key are called under a lock, so they must not use this.
+/// A call may wait for another one that inserts a key of the same shard. It allocates for a key
+/// that is not known. The end of a guard takes no lock and allocates nothing. No call reads a
+/// clock. The `Hash`, `Eq`, `ToOwned` and `Drop` of a key are called under a lock, so they must not
+/// use this.
 ///
 /// # Accuracy
 ///

@@ -13,7 +13,8 @@
 //! | (l, i), i + n > l  | none          | (m, i)          | (l, i - n)             |
 //!
 //! The count in flight is the sum of the permits of all guards that have not ended, so subtracting
-//! those of one of them never borrows from the limit. It is never more than the largest limit so far.
+//! those of one of them never borrows from the limit. It is never more than the largest limit so
+//! far.
 
 use core::fmt;
 

@@ -84,24 +84,48 @@ fn vegas_forgets_the_shortest_time_now_and_then() {
 }
 
 #[test]
-fn vegas_of_two_seeds_do_not_probe_together() {
+fn vegas_probes_again_and_at_other_moments_for_another_seed() {
+    // The calls up to each of three probes. All seem to be queued until one of them is taken for the
+    // shortest.
     let probes = |seed| {
-        let mut vegas = Vegas::new().with_initial(1_000).with_seed(seed);
-        vegas.sample(&millis(10, 1_000));
-        let slow = (0..30_000).map(|_| millis(1_000, 0));
-        // A probe takes the time of a slow call, after which nothing is queued.
-        slow.take_while(|sample| {
-            vegas.sample(sample);
-            let mut next = vegas.clone();
-            next.sample(&millis(1_000, 1_000));
-            next.limit() < 1_000
+        let mut vegas = Vegas::new().with_initial(1_000).with_max(2_000).with_seed(seed);
+        vegas.sample(&millis(1, 0));
+        [10, 100, 1_000].map(|time| {
+            let is_probe = |_: &u64| {
+                vegas.sample(&millis(time, 0));
+                let mut next = vegas.clone();
+                next.sample(&millis(time, 1_000));
+                next.limit() > 1_000
+            };
+            (1..100_000).find(is_probe).unwrap()
         })
-        .count()
     };
     let [first, second] = [probes(1), probes(2)];
+    for calls in [first, second] {
+        assert!(calls.iter().all(|calls| (14_999..=30_000).contains(calls)), "{calls:?}");
+        assert!(calls[0] != calls[1] && calls[1] != calls[2], "{calls:?}");
+    }
     assert_ne!(first, second);
-    assert!([first, second].iter().all(|&calls| (14_990..30_000).contains(&calls)));
     assert_eq!(first, probes(1));
+}
+
+/// Of 64 calls, as many are queued as the time is longer than the shortest, in nanoseconds of 64.
+#[test]
+fn vegas_tells_the_calls_that_are_queued_to_one() {
+    let limit = |queued: u64| {
+        let mut vegas = Vegas::new().with_initial(64);
+        vegas.sample(&call(Duration::from_nanos(64 - queued), 64));
+        vegas.sample(&call(Duration::from_nanos(64), 64));
+        vegas.limit()
+    };
+    let limits: Vec<u64> = (0..9).map(limit).collect();
+    assert_eq!(limits, [70, 70, 65, 64, 64, 64, 64, 63, 63]);
+}
+
+#[test]
+fn vegas_takes_steps_of_one_below_ten() {
+    let mut vegas = Vegas::new().with_initial(4);
+    assert_eq!(limits(&mut vegas, [millis(1, 4), millis(1, 4), dropped(4)]), [4, 10, 9]);
 }
 
 #[test]
@@ -132,6 +156,31 @@ fn gradient2_does_not_grow_while_less_than_half_is_used() {
 }
 
 #[test]
+fn gradient2_takes_a_plain_average_of_ten_and_then_goes_by_its_long_window() {
+    let gradient = || Gradient2::new().with_initial(100).with_smoothing(1.0).with_queue(0);
+    // The tenth is a tenth of the average, 13, and the eleventh of a window of one is all of it.
+    let mut one = gradient().with_long_window(1);
+    assert_eq!(limits(&mut one, [millis(10, 0); 9]), [100; 9]);
+    assert_eq!(limits(&mut one, [millis(40, 100), millis(40, 100)]), [50, 50]);
+    // Of a window of three it is half, so the average is 25 and the gradient 1.5 x 25 / 40.
+    let mut three = gradient().with_long_window(3);
+    assert_eq!(limits(&mut three, [millis(10, 0); 10]), [100; 10]);
+    assert_eq!(limits(&mut three, [millis(40, 100)]), [93]);
+}
+
+#[test]
+fn gradient2_brings_an_average_of_more_than_twice_the_time_down_by_a_twentieth() {
+    let gradient = Gradient2::new().with_initial(100).with_smoothing(1.0).with_queue(0);
+    let mut gradient = gradient.with_tolerance(1.0).with_long_window(u32::MAX);
+    for _ in 0..10 {
+        gradient.sample(&millis(1_000, 0));
+    }
+    // Not yet at 501 ms, of which it is less than twice as much.
+    assert_eq!(limits(&mut gradient, [millis(501, 0), millis(1_001, 100)]), [100, 99]);
+    assert_eq!(limits(&mut gradient, [millis(10, 0), millis(1_000, 50)]), [99, 94]);
+}
+
+#[test]
 fn gradient2_recovers_from_a_long_overload() {
     let mut gradient = Gradient2::new().with_initial(100).with_max(100);
     for _ in 0..10_000 {
@@ -146,26 +195,28 @@ fn gradient2_recovers_from_a_long_overload() {
     assert!(limits(&mut gradient, [millis(40, 100)]) < vec![100]);
 }
 
+/// An algorithm that keeps its samples.
+#[derive(Default)]
+struct Kept(Vec<Sample>);
+impl LimitAlgorithm for &mut Kept {
+    fn limit(&self) -> u64 {
+        1
+    }
+    fn sample(&mut self, sample: &Sample) {
+        self.0.push(*sample);
+    }
+}
+
+/// A call that ended at a time, all in milliseconds.
+fn at(ended: u64, rtt: u64, in_flight: u64, was_dropped: bool) -> Sample {
+    let ended = Duration::from_millis(ended);
+    Sample { was_dropped, ended, ..millis(rtt, in_flight) }
+}
+
 #[test]
 fn a_window_is_one_sample() {
-    #[derive(Default)]
-    struct Kept(Vec<Sample>);
-    impl LimitAlgorithm for &mut Kept {
-        fn limit(&self) -> u64 {
-            1
-        }
-        fn sample(&mut self, sample: &Sample) {
-            self.0.push(*sample);
-        }
-    }
     let mut kept = Kept::default();
     let mut windowed = Windowed::new(&mut kept).with_least_samples(2);
-    let at = |ended, rtt, in_flight, was_dropped| Sample {
-        rtt: Duration::from_millis(rtt),
-        in_flight,
-        was_dropped,
-        ended: Duration::from_millis(ended),
-    };
     let calls = [
         // A window of two calls that count, and one that is too short.
         at(5_000, 10, 3, false),
@@ -193,6 +244,30 @@ fn a_window_is_one_sample() {
         at(1_020, 30, 2, false),
     ];
     assert_eq!(kept.0, expected);
+}
+
+#[test]
+fn a_window_ends_when_the_clock_has_gone_back_before_its_beginning() {
+    let ends = |back: u64| {
+        let mut kept = Kept::default();
+        let mut windowed = Windowed::new(&mut kept).with_least_samples(2);
+        windowed.sample(&at(5_000, 10, 1, false));
+        windowed.sample(&at(5_000 - back, 10, 1, false));
+        kept.0.len()
+    };
+    assert_eq!([ends(0), ends(1), ends(500), ends(2_000)], [0, 1, 1, 1]);
+}
+
+#[test]
+fn a_window_counts_calls_of_the_least_time() {
+    let mut kept = Kept::default();
+    let mut windowed = Windowed::new(&mut kept).with_least_samples(1);
+    let least = Duration::from_micros(100);
+    let ended = |seconds| Duration::from_secs(seconds);
+    windowed.sample(&Sample { ended: ended(1), ..call(least, 1) });
+    windowed.sample(&Sample { ended: ended(3), ..call(least - Duration::from_nanos(1), 1) });
+    windowed.sample(&Sample { ended: ended(4), ..call(least, 1) });
+    assert_eq!(kept.0, [Sample { ended: ended(4), ..call(least, 1) }]);
 }
 
 /// Options with anything in them.

@@ -7,8 +7,8 @@ use super::{LimitAlgorithm, Sample, is_used, nanos, within};
 /// Peterson, 1995).
 ///
 /// The shortest time that a call took is taken for that of an idle service; all that a call takes
-/// longer is time in a queue. So of a limit `l`, about `l x (1 - shortest / time)` calls are queued.
-/// With `g = log10 l`, rounded down, but at least 1:
+/// longer is time in a queue. So of a limit `l`, about `l x (1 - shortest / time)` calls are
+/// queued. With `g = log10 l`, rounded down, but at least 1:
 ///
 /// | calls that are queued | limit |
 /// |---|---|
@@ -18,10 +18,10 @@ use super::{LimitAlgorithm, Sample, is_used, nanos, within};
 /// | more than beta | shrinks by `g` |
 ///
 /// A drop shrinks the limit at once, and its time is not looked at. The limit does not grow while
-/// less than half of it is in use. About every 30 x `l` calls, at a random moment of the second half
-/// of that, the shortest time is forgotten and that of the present call taken: otherwise a service
-/// that has become slower for good would seem to have a queue for ever. (If that call did queue,
-/// the limit grows, until a shorter time is seen.)
+/// less than half of it is in use. About every 30 x `l` calls, at a random moment of the second
+/// half of that, the shortest time is forgotten and that of the present call taken: otherwise a
+/// service that has become slower for good would seem to have a queue for ever. (If that call did
+/// queue, the limit grows, until a shorter time is seen.)
 ///
 /// | option | default |
 /// |---|---|
@@ -190,7 +190,8 @@ impl Vegas {
         let step = self.step();
         let alpha = self.alpha.unwrap_or(3 * step);
         let beta = self.beta.unwrap_or(6 * step);
-        // Not rounded up to whole calls, which comes to the same: more than `n - 1` is at least `n`.
+        // Not rounded up to whole calls, which comes to the same: more than `n - 1` is at least
+        // `n`.
         let queued = self.limit * (1.0 - shortest / rtt);
         if queued <= f64::from(step) {
             Some(self.limit + f64::from(beta))
