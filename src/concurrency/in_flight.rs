@@ -43,7 +43,7 @@ impl<T> Clone for Home<'_, T> {
 /// panic unwinds. Permits of a guard that is forgotten (`core::mem::forget`) never come back.
 ///
 /// A guard borrows its limit; one from
-/// [`try_acquire_owned`](ConcurrencyLimit::try_acquire_owned) is an `InFlight<'static>`, which
+/// `try_acquire_owned` is an `InFlight<'static>`, which
 /// keeps the limit alive instead.
 ///
 /// # Examples
