@@ -22,7 +22,7 @@ mod threads;
 
 use std::sync::Arc;
 
-use sluicegate::{ConcurrencyLimit, InFlight};
+use sluicegate::{Adaptive, ConcurrencyLimit, InFlight, LimitAlgorithm, ManualClock, Vegas};
 
 #[test]
 fn permits_come_back_when_their_guard_ends() {
@@ -135,6 +135,18 @@ fn an_owned_guard_keeps_its_limit_alive() {
     assert_eq!(weak.upgrade().unwrap().in_flight(), 1);
     drop(guard);
     assert!(weak.upgrade().is_none());
+}
+
+#[test]
+fn limits_and_guards_go_from_thread_to_thread() {
+    fn is_shared<T: Send + Sync>(_: &T) {}
+    let limit = ConcurrencyLimit::new(1);
+    is_shared(&limit);
+    is_shared(&limit.try_acquire(1));
+    let algorithm: Box<dyn LimitAlgorithm + Send> = Box::new(Vegas::new());
+    let adaptive = Adaptive::with_clock(algorithm, ManualClock::new());
+    is_shared(&adaptive);
+    is_shared(&adaptive.try_acquire(1));
 }
 
 #[test]

@@ -42,9 +42,8 @@ impl<T> Clone for Home<'_, T> {
 /// Dropping it is wait-free: one read-modify-write, which cannot fail. It also happens while a
 /// panic unwinds. Permits of a guard that is forgotten (`core::mem::forget`) never come back.
 ///
-/// A guard borrows its limit; one from
-/// `try_acquire_owned` is an `InFlight<'static>`, which
-/// keeps the limit alive instead.
+/// A guard borrows its limit; one from `try_acquire_owned` is an `InFlight<'static>`, which keeps
+/// the limit alive instead.
 ///
 /// # Examples
 ///
