@@ -265,7 +265,7 @@ fn a_window_counts_calls_of_the_least_time() {
     let least = Duration::from_micros(100);
     let ended = |seconds| Duration::from_secs(seconds);
     windowed.sample(&Sample { ended: ended(1), ..call(least, 1) });
-    windowed.sample(&Sample { ended: ended(3), ..call(least - Duration::from_nanos(1), 1) });
+    windowed.sample(&Sample { ended: ended(3), ..call(Duration::from_nanos(99_999), 1) });
     windowed.sample(&Sample { ended: ended(4), ..call(least, 1) });
     assert_eq!(kept.0, [Sample { ended: ended(4), ..call(least, 1) }]);
 }
