@@ -72,6 +72,7 @@ export flags
     schedules "$unit_seeds" std --test key_table -- answers::each_key answers::a_receipt answers::a_look
     schedules "$unit_seeds" std,keyed --test verbs --test debts --test shapes --test live_terms --test counted \
         -- --skip extremes --skip again_and_again --skip fractions --skip on_average --skip tolerance
+    schedules "$unit_seeds" std,keyed --test concurrency -- threads adaptive permits parts owned
     schedules "$seeds" std --test stress
     schedules "$seeds" std --test linearizability
     schedules "$unit_seeds" std --test sharded -- races::no_permit races::leases races::changes

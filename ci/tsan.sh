@@ -17,5 +17,5 @@ RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1" \
     --test window_races --test leases --test sharded --test top_keys
 RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1" \
     cargo +nightly test -q -p sluicegate -Zbuild-std --target "$target" \
-    --target-dir "${CARGO_TARGET_DIR:-target}/tsan" --test key_table --test keyed --test hot_keys \
+    --target-dir "${CARGO_TARGET_DIR:-target}/tsan" --test key_table --test keyed --test hot_keys --test concurrency \
     -- races threads

@@ -1,7 +1,7 @@
 //! Admission of a call by several kinds of limits.
 
+mod enter;
 mod error;
-mod in_flight;
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -14,8 +14,8 @@ use crate::time_limit::{CallError, CancelToken, TimeLimiter};
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
 
+pub use self::enter::Enter;
 pub use self::error::AdmissionError;
-pub use self::in_flight::InFlight;
 
 /// Admits calls by a rate, by their number in flight, and by a time limit, in this one place; each
 /// of the three may be absent, and names itself in its refusal.
@@ -104,7 +104,7 @@ impl<L, I, T> Admission<L, I, T> {
 
     /// Sets the limit of calls in flight, and its name.
     #[must_use]
-    pub fn in_flight<J: InFlight>(self, name: impl Into<String>, limit: J) -> Admission<L, J, T> {
+    pub fn in_flight<J: Enter>(self, name: impl Into<String>, limit: J) -> Admission<L, J, T> {
         let Admission { rate, time, .. } = self;
         Admission { rate, in_flight: (name.into().into(), limit), time }
     }
@@ -117,7 +117,7 @@ impl<L, I, T> Admission<L, I, T> {
     }
 }
 
-impl<L: Limiter, I: InFlight, T> Admission<L, I, T> {
+impl<L: Limiter, I: Enter, T> Admission<L, I, T> {
     /// Admits a call of so many permits, which the caller runs by itself, without the time limit.
     ///
     /// Never blocks.
@@ -173,7 +173,7 @@ impl<L: Limiter, I: InFlight, T> Admission<L, I, T> {
     }
 }
 
-impl<L: Limiter, I: InFlight, T: Timer + Clone> Admission<L, I, T> {
+impl<L: Limiter, I: Enter, T: Timer + Clone> Admission<L, I, T> {
     /// Runs a future, if it is admitted; see [`TimeLimiter::execute`].
     ///
     /// Nothing is taken before the first poll.

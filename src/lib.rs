@@ -13,6 +13,7 @@ mod admission;
 mod bits;
 mod branch;
 mod bucket;
+mod concurrency;
 mod config;
 mod contention;
 mod decision;
@@ -35,8 +36,20 @@ mod wait;
 mod window;
 
 #[cfg(feature = "wait")]
-pub use crate::admission::{Admission, AdmissionError, Admitted, InFlight};
+pub use crate::admission::{Admission, AdmissionError, Admitted, Enter};
 pub use crate::bucket::carry::Carry;
+pub use crate::concurrency::ConcurrencyLimit;
+pub use crate::concurrency::adaptive::Adaptive;
+pub use crate::concurrency::adaptive::timed::{Outcome, TimedInFlight};
+pub use crate::concurrency::algorithm::aimd::Aimd;
+pub use crate::concurrency::algorithm::gradient2::Gradient2;
+pub use crate::concurrency::algorithm::vegas::Vegas;
+pub use crate::concurrency::algorithm::windowed::Windowed;
+pub use crate::concurrency::algorithm::{LimitAlgorithm, Sample};
+pub use crate::concurrency::denied::ConcurrencyDenied;
+pub use crate::concurrency::in_flight::InFlight;
+#[cfg(feature = "keyed")]
+pub use crate::concurrency::keyed::KeyedConcurrency;
 pub use crate::config::error::ConfigError;
 #[doc(hidden)]
 pub use crate::config::literal;

@@ -101,7 +101,6 @@ impl AtomicWord<u64> {
         self.cell.fetch_add(more, order)
     }
 
-    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn fetch_sub(&self, less: u64, order: Ordering) -> u64 {
         count::rmw();
@@ -187,6 +186,25 @@ impl<T> SharedLock<T> {
 
     pub(crate) fn write(&self) -> locks::RwLockWriteGuard<'_, T> {
         self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(sluicegate_loom)]
+pub(crate) use loom::cell::UnsafeCell;
+
+/// A value that is reached by a pointer, as loom's is, which checks that no two accesses meet.
+#[cfg(not(sluicegate_loom))]
+pub(crate) struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
+
+#[cfg(not(sluicegate_loom))]
+impl<T> UnsafeCell<T> {
+    pub(crate) const fn new(value: T) -> UnsafeCell<T> {
+        UnsafeCell(core::cell::UnsafeCell::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn with_mut<R>(&self, act: impl FnOnce(*mut T) -> R) -> R {
+        act(self.0.get())
     }
 }
 

@@ -12,6 +12,8 @@
 //!   suffices, to the nanosecond;
 //! * as many cases and steps were run as there should be.
 
+#[path = "conformance/concurrency.rs"]
+mod concurrency;
 #[path = "support/paused.rs"]
 mod paused;
 #[path = "conformance/race.rs"]
@@ -34,6 +36,7 @@ const UBER_RATELIMIT: &str = include_str!("vectors/uber_ratelimit.json");
 const SYMFONY: &str = include_str!("vectors/symfony.json");
 const RESILIENCE4J: &str = include_str!("vectors/resilience4j.json");
 const RESILIENCE4J_TIMELIMITER: &str = include_str!("vectors/resilience4j_timelimiter.json");
+const NETFLIX: &str = include_str!("vectors/netflix_concurrency_limits.json");
 const PEER_DEFECTS: &str = include_str!("vectors/peer_defects.json");
 const DOCUMENT: &str = include_str!("../docs/conformance.md");
 
@@ -74,6 +77,11 @@ fn time_limiters_answer_as_those_of_resilience4j_do() {
 }
 
 #[test]
+fn concurrency_limits_answer_as_those_of_netflix_do() {
+    assert_eq!(concurrency::run(NETFLIX), Tally { cases: 17, steps: 42, differences: 1 });
+}
+
+#[test]
 fn defects_of_the_peers_are_not_ours() {
     assert_eq!(replay(PEER_DEFECTS), Tally { cases: 9, steps: 37, differences: 12 });
 }
@@ -81,7 +89,8 @@ fn defects_of_the_peers_are_not_ours() {
 #[test]
 fn every_difference_is_in_the_document() {
     let files = [THROTTLED, REDIS_CELL, BUCKET4J, PEER_DEFECTS, UBER_RATELIMIT];
-    for json in files.into_iter().chain([SYMFONY, RESILIENCE4J, RESILIENCE4J_TIMELIMITER]) {
+    let more = [SYMFONY, RESILIENCE4J, RESILIENCE4J_TIMELIMITER, NETFLIX];
+    for json in files.into_iter().chain(more) {
         let file: serde_json::Value = serde_json::from_str(json).unwrap();
         for case in file["cases"].as_array().unwrap() {
             let parts = ["steps", "counts"].iter().filter_map(|part| case[part].as_array());

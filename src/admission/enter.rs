@@ -4,21 +4,23 @@ use core::convert::Infallible;
 
 use alloc::sync::Arc;
 
+use crate::concurrency::ConcurrencyLimit;
+use crate::concurrency::denied::ConcurrencyDenied;
+use crate::concurrency::in_flight::InFlight;
+
 /// A limit on the number of calls in flight, as an [`Admission`](crate::Admission) takes it.
 ///
-/// A closure that returns a guard or a refusal is one, so any semaphore can be used. `()` is no
-/// limit.
+/// An [`Arc`] of a [`ConcurrencyLimit`] is one. So is a closure that returns a guard or a refusal:
+/// any semaphore can be used. `()` is no limit.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::sync::Arc;
-/// use sluicegate::Admission;
-/// use tokio::sync::Semaphore;
+/// use sluicegate::{Admission, ConcurrencyLimit};
 ///
-/// let places = Arc::new(Semaphore::new(1));
-/// let admission = Admission::new()
-///     .in_flight("connections", move || Arc::clone(&places).try_acquire_owned());
+/// let places = Arc::new(ConcurrencyLimit::new(1));
+/// let admission = Admission::new().in_flight("connections", places);
 ///
 /// let first = admission.try_admit(1)?;
 /// let refused = admission.try_admit(1).unwrap_err();
@@ -27,7 +29,7 @@ use alloc::sync::Arc;
 /// assert!(admission.try_admit(1).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait InFlight {
+pub trait Enter {
     /// A place among the calls in flight, which is free once this is dropped. It goes with the
     /// operation, to another thread if need be.
     type Guard: Send + 'static;
@@ -38,12 +40,12 @@ pub trait InFlight {
     ///
     /// # Errors
     ///
-    /// [`Refusal`](InFlight::Refusal) if there is no place.
+    /// [`Refusal`](Enter::Refusal) if there is no place.
     fn try_enter(&self) -> Result<Self::Guard, Self::Refusal>;
 }
 
 /// No limit.
-impl InFlight for () {
+impl Enter for () {
     type Guard = ();
     type Refusal = Infallible;
 
@@ -52,7 +54,7 @@ impl InFlight for () {
     }
 }
 
-impl<G: Send + 'static, E, F: Fn() -> Result<G, E>> InFlight for F {
+impl<G: Send + 'static, E, F: Fn() -> Result<G, E>> Enter for F {
     type Guard = G;
     type Refusal = E;
 
@@ -61,11 +63,21 @@ impl<G: Send + 'static, E, F: Fn() -> Result<G, E>> InFlight for F {
     }
 }
 
-impl<I: InFlight + ?Sized> InFlight for Arc<I> {
+impl<I: Enter + ?Sized> Enter for Arc<I> {
     type Guard = I::Guard;
     type Refusal = I::Refusal;
 
     fn try_enter(&self) -> Result<I::Guard, I::Refusal> {
         (**self).try_enter()
+    }
+}
+
+/// A call takes one permit.
+impl Enter for Arc<ConcurrencyLimit> {
+    type Guard = InFlight<'static>;
+    type Refusal = ConcurrencyDenied;
+
+    fn try_enter(&self) -> Result<InFlight<'static>, ConcurrencyDenied> {
+        self.try_acquire_owned(1)
     }
 }

@@ -1,0 +1,339 @@
+//! Limits of what is in flight at the same time, not of what is done in a time.
+//!
+//! The state of a [`ConcurrencyLimit`] is one word, in which lie both the limit and the permits in
+//! flight; see [`word`].
+//!
+//! ```text
+//! admit n    iff in_flight + n <= limit, by CAS: in_flight -> in_flight + n
+//! end n      by fetch_sub: in_flight -> in_flight - n
+//! change     by CAS: limit -> the new one
+//! ```
+//!
+//! **Theorem.** Whenever permits are admitted, those in flight, they included, are at most the
+//! limit in force at that moment.
+//!
+//! *Proof.* A decision depends on the word alone, and takes effect only if its CAS finds the word
+//! that was decided on, in which limit and permits in flight are those of the same moment. (That
+//! the word may have been another in between does not matter: the same word means the same again.)
+//! The count is exact, because every change of it is a read-modify-write. ∎
+//!
+//! An admission is not a `fetch_add`, to be taken back if it was one too many. That would deny
+//! others that fit, for as long as the excess is counted. And the addition could not depend on
+//! anything else in the word, as the CAS does.
+//!
+//! An end is a `fetch_sub`: it does not depend on what it finds, so it need not be tried again.
+//! It cannot borrow from the limit, because a guard ends once, and was counted before.
+//!
+//! Progress: an admission is lock-free, an end is wait-free. Memory: a padded cache line. Cost: a
+//! denial 1 load of the shared line; an admission 1 load and 1 CAS of it (and a load of the count
+//! of starved callers beside it); an end 1 `fetch_sub`.
+
+pub(crate) mod adaptive;
+pub(crate) mod algorithm;
+pub(crate) mod denied;
+pub(crate) mod in_flight;
+#[cfg(feature = "keyed")]
+pub(crate) mod keyed;
+mod try_lock;
+mod word;
+
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+use alloc::sync::Arc;
+use core::fmt;
+
+use crate::contention::HotWord;
+use crate::sync::Ordering::{AcqRel, Relaxed, Release};
+use crate::sync::Word;
+
+use self::denied::ConcurrencyDenied;
+use self::in_flight::{Home, InFlight};
+use self::word::Tally;
+
+/// A limit of the permits that are in flight at the same time.
+///
+/// A rate limits what begins in a second; this limits what has begun and not ended. Use it for what
+/// is scarce while it is in use: connections, memory of requests, a slow service behind. A request
+/// takes as many permits as it weighs and holds them in a guard, [`InFlight`]. The permits come
+/// back when the guard is dropped.
+///
+/// No call blocks, allocates (but for what an `Arc` needs) or reads a clock.
+///
+/// # Accuracy
+///
+/// Exact: whenever permits are granted, those in flight, they included, are at most the limit. If
+/// [`set_limit`](ConcurrencyLimit::set_limit) lowers it below what is in flight, nothing is granted
+/// until enough has ended; what is in flight stays.
+///
+/// # Fairness
+///
+/// None between callers that ask again and again: permits that come back go to the next one that
+/// asks, so a request for many permits may be overtaken by small ones for ever.
+///
+/// # Memory ordering
+///
+/// What a caller did before its permits ended, before its own admission, or before it changed the
+/// limit, happens before what a caller does that is admitted later. A denial, and a request for 0
+/// permits, order nothing.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::ConcurrencyLimit;
+///
+/// let limit = ConcurrencyLimit::new(2);
+/// let first = limit.try_acquire(1)?;
+/// let _second = limit.try_acquire(1)?;
+/// assert!(limit.try_acquire(1).is_err());
+///
+/// drop(first); // its request has ended
+/// assert!(limit.try_acquire(1).is_ok());
+/// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+/// ```
+///
+/// Permits by weight, for example megabytes of the requests that are being handled:
+///
+/// ```
+/// use sluicegate::ConcurrencyLimit;
+///
+/// let megabytes = ConcurrencyLimit::new(64);
+/// let upload = megabytes.try_acquire(48)?;
+/// assert_eq!(megabytes.try_acquire(32).unwrap_err().available(), 16);
+/// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+/// ```
+#[doc(alias = "semaphore")]
+#[doc(alias = "bulkhead")]
+#[doc(alias = "ConcurrencyLimiter")]
+pub struct ConcurrencyLimit {
+    word: HotWord<u64>,
+}
+
+impl ConcurrencyLimit {
+    /// The largest limit. It also stands for "no limit": no process has that much in flight.
+    pub const MAX: u64 = word::MAX;
+
+    /// Creates a limit of `limit` permits in flight. More than [`MAX`](ConcurrencyLimit::MAX) is
+    /// taken as that; a limit of 0 admits nothing until it is
+    /// [raised](ConcurrencyLimit::set_limit).
+    #[must_use]
+    pub fn new(limit: u64) -> ConcurrencyLimit {
+        ConcurrencyLimit { word: HotWord::new(Tally::idle(limit).to_bits()) }
+    }
+
+    /// Takes all of `permits` or none, until the guard is dropped.
+    ///
+    /// Never blocks or allocates. Asking for 0 permits is always granted, and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ConcurrencyDenied`] if fewer than `permits` are left. It says whether the limit as a whole
+    /// is [less](ConcurrencyDenied::is_too_large), so that it is no use to ask again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::ConcurrencyLimit;
+    ///
+    /// let limit = ConcurrencyLimit::new(5);
+    /// let guard = limit.try_acquire(5)?;
+    /// assert_eq!(limit.in_flight(), 5);
+    /// assert_eq!(limit.try_acquire(1).unwrap_err().in_flight(), 5);
+    /// drop(guard);
+    /// assert_eq!(limit.in_flight(), 0);
+    /// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+    /// ```
+    #[inline]
+    pub fn try_acquire(&self, permits: u64) -> Result<InFlight<'_>, ConcurrencyDenied> {
+        self.admit(permits)?;
+        Ok(InFlight::new(Home::Borrowed(self), permits))
+    }
+
+    /// Does the same as [`try_acquire`](ConcurrencyLimit::try_acquire), with a guard that keeps the
+    /// limit alive: for tasks, and for structs that hold a guard. Clones the `Arc`, if granted.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire`](ConcurrencyLimit::try_acquire).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sluicegate::ConcurrencyLimit;
+    ///
+    /// let limit = Arc::new(ConcurrencyLimit::new(1));
+    /// let guard = limit.try_acquire_owned(1)?;
+    /// let worker = std::thread::spawn(move || drop(guard));
+    /// worker.join().unwrap();
+    /// assert_eq!(limit.in_flight(), 0);
+    /// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+    /// ```
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+    #[inline]
+    pub fn try_acquire_owned(
+        self: &Arc<Self>,
+        permits: u64,
+    ) -> Result<InFlight<'static>, ConcurrencyDenied> {
+        self.admit(permits)?;
+        Ok(InFlight::new(Home::Owned(Arc::clone(self)), permits))
+    }
+
+    /// Changes the limit, for all calls that begin from now on. More than
+    /// [`MAX`](ConcurrencyLimit::MAX) is taken as that.
+    ///
+    /// What is in flight stays in flight. If it is more than the new limit, nothing is granted
+    /// until enough of it has ended. A limit of 0 lets all end and nothing begin.
+    ///
+    /// Lock-free; never allocates.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::ConcurrencyLimit;
+    ///
+    /// let limit = ConcurrencyLimit::new(3);
+    /// let mut guards: Vec<_> = (0..3).map_while(|_| limit.try_acquire(1).ok()).collect();
+    /// limit.set_limit(2);
+    /// assert_eq!((limit.in_flight(), limit.limit(), limit.available()), (3, 2, 0));
+    ///
+    /// guards.pop(); // two are in flight, and may be
+    /// assert!(limit.try_acquire(1).is_err());
+    /// guards.pop();
+    /// assert!(limit.try_acquire(1).is_ok());
+    /// ```
+    pub fn set_limit(&self, limit: u64) {
+        let mut contender = self.word.contender();
+        loop {
+            let seen = self.load();
+            if contender.has_stepped_back() {
+                continue;
+            }
+            let next = seen.with_limit(limit);
+            // ORDERING: Release on success, so that what was done before the change is seen by
+            // those that are admitted under the new limit; pairs with the CAS in `exchange`. Not
+            // Acquire: what was done before is not looked at here, and the ends before it stay in
+            // the release sequence. Relaxed on failure: the word is loaded again.
+            // MODEL: `a_raised_limit_is_found_with_what_was_done_before_it`,
+            // `no_end_is_lost_beside_a_change_of_the_limit`.
+            match self.word.compare_exchange_weak(seen.to_bits(), next.to_bits(), Release, Relaxed)
+            {
+                Ok(_) => return,
+                Err(_) => contender.lost_race(),
+            }
+        }
+    }
+
+    /// Returns the limit in force.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.load().limit()
+    }
+
+    /// Returns the number of permits in flight. More than the limit, if that was lowered.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.load().in_flight()
+    }
+
+    /// Returns the number of permits that are left: the largest request that would be granted now.
+    #[must_use]
+    pub fn available(&self) -> u64 {
+        let tally = self.load();
+        tally.limit().saturating_sub(tally.in_flight())
+    }
+
+    #[inline]
+    fn load(&self) -> Tally {
+        // ORDERING: Relaxed. An admission from a stale word fails in its CAS, a denial is the
+        // answer of a moment at which the limit was reached, and both the limit and the count are
+        // in the word. What else an admitted caller is to see, its CAS acquires.
+        // MODEL: `no_more_are_in_flight_than_the_limit`.
+        Tally::from_bits(self.word.load(Relaxed))
+    }
+
+    /// Counts `permits` as in flight and returns the word with them, to be followed by one
+    /// [`end`](ConcurrencyLimit::end) of as many.
+    #[inline]
+    fn admit(&self, permits: u64) -> Result<Tally, ConcurrencyDenied> {
+        let seen = self.load();
+        if permits == 0 {
+            return Ok(seen);
+        }
+        let Some(next) = seen.admitted(permits) else { return Err(denied(permits, seen)) };
+        if self.word.contention().is_announced() {
+            return self.admit_contended(permits, false);
+        }
+        if self.exchange(seen, next) { Ok(next) } else { self.admit_contended(permits, true) }
+    }
+
+    /// Goes on with an admission whose first attempt failed, because it `has_lost` a race or
+    /// because another caller is starved.
+    #[cold]
+    #[inline(never)]
+    fn admit_contended(
+        &self,
+        permits: u64,
+        mut has_lost: bool,
+    ) -> Result<Tally, ConcurrencyDenied> {
+        let mut contender = self.word.contender();
+        loop {
+            if has_lost {
+                contender.lost_race();
+            }
+            let seen = self.load();
+            let Some(next) = seen.admitted(permits) else { return Err(denied(permits, seen)) };
+            if contender.has_stepped_back() {
+                has_lost = false;
+                continue;
+            }
+            if self.exchange(seen, next) {
+                return Ok(next);
+            }
+            has_lost = true;
+        }
+    }
+
+    /// Replaces `seen` by `next`, which admits permits. Returns false if the word is another.
+    #[inline]
+    fn exchange(&self, seen: Tally, next: Tally) -> bool {
+        // ORDERING: AcqRel on success. Acquire, so that what was done before the ends that made
+        // room is seen; pairs with the `fetch_sub` in `end` and the CAS in `set_limit`. Release, so
+        // that what was done before one admission is seen after the next; pairs with itself. The
+        // bound needs neither: all changes of one word have one order. Relaxed on failure: the word
+        // is loaded again.
+        // MODEL: `no_more_are_in_flight_than_the_limit`,
+        // `what_was_done_before_an_end_is_seen_after_the_next_admission`,
+        // `what_was_done_before_an_admission_is_seen_after_the_next`,
+        // `a_raised_limit_is_found_with_what_was_done_before_it`.
+        self.word.compare_exchange_weak(seen.to_bits(), next.to_bits(), AcqRel, Relaxed).is_ok()
+    }
+
+    /// Ends `permits` that were admitted and have not ended.
+    #[inline]
+    fn end(&self, permits: u64) {
+        if permits == 0 {
+            return;
+        }
+        // ORDERING: Release, so that what a holder did is seen by those that take its permits;
+        // pairs with the CAS in `exchange`. Not Acquire: a holder that ends looks at nothing of
+        // others.
+        // MODEL: `what_was_done_before_an_end_is_seen_after_the_next_admission`,
+        // `no_end_is_lost_beside_a_change_of_the_limit`.
+        self.word.fetch_sub(Tally::ended(permits), Release);
+    }
+}
+
+/// Returns the denial of `permits` by the word `seen`.
+#[inline]
+fn denied(permits: u64, seen: Tally) -> ConcurrencyDenied {
+    ConcurrencyDenied { permits, limit: seen.limit(), in_flight: seen.in_flight() }
+}
+
+impl fmt::Debug for ConcurrencyLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tally = self.load();
+        f.debug_struct("ConcurrencyLimit")
+            .field("limit", &tally.limit())
+            .field("in_flight", &tally.in_flight())
+            .finish()
+    }
+}

@@ -1,0 +1,83 @@
+//! Answers of a concurrency limit that deny permits.
+
+use core::fmt;
+
+/// The answer of a concurrency limit to a request that was refused.
+///
+/// It is not a [`Denied`](crate::Denied), because no clock says when permits in flight end: there
+/// is no wait to name. A denial is an answer, not a fault: it is `Copy` and owns nothing.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::ConcurrencyLimit;
+///
+/// let limit = ConcurrencyLimit::new(3);
+/// let _two = limit.try_acquire(2)?;
+///
+/// let busy = limit.try_acquire(2).unwrap_err();
+/// assert_eq!((busy.limit(), busy.in_flight(), busy.available()), (3, 2, 1));
+/// assert!(!busy.is_too_large());
+///
+/// let never = limit.try_acquire(4).unwrap_err();
+/// assert!(never.is_too_large());
+/// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+/// ```
+#[doc(alias = "BulkheadFullException")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConcurrencyDenied {
+    pub(super) permits: u64,
+    pub(super) limit: u64,
+    pub(super) in_flight: u64,
+}
+
+impl ConcurrencyDenied {
+    /// Returns the number of permits that were asked for.
+    #[must_use]
+    pub fn permits(&self) -> u64 {
+        self.permits
+    }
+
+    /// Returns the limit by which the request was denied.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Returns the number of permits that were in flight. More than the limit, if that was lowered
+    /// since they were granted.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Returns the number of permits that were left: too few for the request.
+    #[must_use]
+    pub fn available(&self) -> u64 {
+        self.limit.saturating_sub(self.in_flight)
+    }
+
+    /// Returns true if the request was for more permits than the limit: it is denied, whatever
+    /// ends, until the limit is raised. Otherwise it is worth asking again when permits in flight
+    /// have ended.
+    #[must_use]
+    pub fn is_too_large(&self) -> bool {
+        self.permits > self.limit
+    }
+}
+
+impl fmt::Display for ConcurrencyDenied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ConcurrencyDenied { permits, limit, in_flight } = self;
+        if self.is_too_large() {
+            write!(f, "requested {permits}, more than the limit of {limit} in flight")
+        } else {
+            write!(
+                f,
+                "{in_flight} of {limit} permits are in flight: try again when some have ended"
+            )
+        }
+    }
+}
+
+impl core::error::Error for ConcurrencyDenied {}

@@ -1,0 +1,324 @@
+//! A concurrency limit for each key.
+//!
+//! Maps of keys to limits, in shards. A key is known as long as something holds its limit besides
+//! the map: a guard, or a call that is under way. A key that nothing else holds is one of which
+//! nothing is in flight, and a new one would be the same, so a shard drops such keys when it has
+//! twice as many keys as were left the last time.
+//!
+//! **Theorem.** The bound of [`ConcurrencyLimit`] holds for each key.
+//!
+//! *Proof.* At any time a key has at most one limit in its map, so two limits of a key are both in
+//! use only if the first was dropped from the map before. That is done under the map's lock, and
+//! only if the map's is the last reference. A reference is only ever got from the map, under its
+//! lock, or from another reference, so none can be got then: the first limit had no guard any more,
+//! and will have none. ∎
+//!
+//! Progress: a call takes a lock, shared for a key that is known; an end takes none. Memory: about
+//! 256 bytes and the key, for each that is known. Cost of an admission to a known key: two
+//! hashes, the lock, the count of references, and that of a [`ConcurrencyLimit`].
+
+use alloc::borrow::ToOwned;
+use alloc::sync::Arc;
+use core::borrow::Borrow;
+use core::fmt;
+use core::hash::{BuildHasher, Hash};
+use std::collections::HashMap;
+use std::hash::RandomState;
+
+use crossbeam_utils::CachePadded;
+
+use crate::sync::SharedLock;
+
+use super::ConcurrencyLimit;
+use super::denied::ConcurrencyDenied;
+use super::in_flight::InFlight;
+
+/// Number of shards, a power of two.
+const SHARDS: usize = if cfg!(sluicegate_loom) { 1 } else { 32 };
+
+/// The fewest keys of a shard that are worth a sweep.
+const FEW: usize = if cfg!(sluicegate_loom) { 1 } else { 16 };
+
+/// A limit of the permits in flight for each key: for each user, tenant or host.
+///
+/// All keys have the same limit, except for those that were [given one of their
+/// own](KeyedConcurrency::set_limit_of). A key takes memory while something of it is in flight; it
+/// needs no removal. It is no limiter of a [`Keyed`](crate::Keyed) store, because that gives
+/// grants, which come back with time, and this guards, which come back when they are dropped.
+///
+/// A call may wait for another one that inserts a key of the same shard. It allocates for a key
+/// that is not known. The end of a guard takes no lock and allocates nothing. No call reads a
+/// clock. The `Hash`, `Eq`, `ToOwned` and `Drop` of a key are called under a lock, so they must not
+/// use this.
+///
+/// # Accuracy
+///
+/// That of a [`ConcurrencyLimit`], for each key.
+///
+/// # Fairness
+///
+/// That of a [`ConcurrencyLimit`]. Keys do not get in each other's way.
+///
+/// # Memory ordering
+///
+/// That of a [`ConcurrencyLimit`], for callers of the same key.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::KeyedConcurrency;
+///
+/// let uploads = KeyedConcurrency::<String>::new(2);
+/// let first = uploads.try_acquire("ada", 1)?;
+/// let second = uploads.try_acquire("ada", 1)?;
+/// assert!(uploads.try_acquire("ada", 1).is_err());
+/// assert!(uploads.try_acquire("bob", 1).is_ok());
+///
+/// drop(first);
+/// assert!(uploads.try_acquire("ada", 1).is_ok());
+/// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+/// ```
+#[doc(alias = "bulkhead")]
+#[doc(alias = "semaphore")]
+pub struct KeyedConcurrency<K, S = RandomState> {
+    shards: [CachePadded<SharedLock<Shard<K, S>>>; SHARDS],
+    /// The limit of keys that have none of their own. Locked before any shard, and throughout a
+    /// change of it, so that all shards get the same.
+    limit: SharedLock<u64>,
+    hasher: S,
+}
+
+/// The keys of which some bits of the hash are the same.
+struct Shard<K, S> {
+    keys: HashMap<K, KeyLimit, S>,
+    /// Number of keys at which those that nothing is in flight of are dropped.
+    sweep_at: usize,
+}
+
+struct KeyLimit {
+    limit: Arc<ConcurrencyLimit>,
+    /// True if the limit is the key's own, which must not be forgotten.
+    is_own: bool,
+}
+
+impl KeyLimit {
+    /// Returns whether the limit must be kept. To be called with the lock held exclusively: then
+    /// only the count of a limit that is held elsewhere can change.
+    fn is_needed(&self) -> bool {
+        self.is_own || Arc::strong_count(&self.limit) > 1
+    }
+}
+
+impl<K: Hash + Eq> KeyedConcurrency<K> {
+    /// Creates a limit of `limit` permits in flight for each key. More than
+    /// [`ConcurrencyLimit::MAX`] is taken as that.
+    #[must_use]
+    pub fn new(limit: u64) -> KeyedConcurrency<K> {
+        KeyedConcurrency::with_hasher(limit, RandomState::new())
+    }
+}
+
+impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
+    /// Does the same as [`new`](KeyedConcurrency::new), with a hasher. Keys that others choose
+    /// need one that is seeded at random, as the default is.
+    #[must_use]
+    pub fn with_hasher(limit: u64, hasher: S) -> KeyedConcurrency<K, S> {
+        let shard = |_| {
+            let keys = HashMap::with_hasher(hasher.clone());
+            CachePadded::new(SharedLock::new(Shard { keys, sweep_at: FEW }))
+        };
+        let shards = core::array::from_fn(shard);
+        let limit = SharedLock::new(limit.min(ConcurrencyLimit::MAX));
+        KeyedConcurrency { shards, limit, hasher }
+    }
+
+    /// Takes all of `permits` of `key` or none, until the guard is dropped. The guard keeps the key
+    /// known, and does not borrow this.
+    ///
+    /// Asking for 0 permits is always granted.
+    ///
+    /// # Errors
+    ///
+    /// [`ConcurrencyDenied`] if fewer than `permits` of the key are left.
+    pub fn try_acquire<Q>(
+        &self,
+        key: &Q,
+        permits: u64,
+    ) -> Result<InFlight<'static>, ConcurrencyDenied>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let known = self.shard(key).read().keys.get(key).map(|known| Arc::clone(&known.limit));
+        let limit = match known {
+            Some(limit) => limit,
+            None => self.inserted(key, permits)?,
+        };
+        limit.try_acquire_owned(permits)
+    }
+
+    /// Returns the limit of `key`, inserted if it is not known. A request that no new key would
+    /// grant inserts none.
+    fn inserted<Q>(&self, key: &Q, permits: u64) -> Result<Arc<ConcurrencyLimit>, ConcurrencyDenied>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let in_force = self.limit.read();
+        let mut shard = self.shard(key).write();
+        if let Some(known) = shard.keys.get(key) {
+            return Ok(Arc::clone(&known.limit));
+        }
+        if permits > *in_force {
+            return Err(ConcurrencyDenied { permits, limit: *in_force, in_flight: 0 });
+        }
+        shard.sweep();
+        let limit = Arc::new(ConcurrencyLimit::new(*in_force));
+        let known = KeyLimit { limit: Arc::clone(&limit), is_own: false };
+        shard.keys.insert(key.to_owned(), known);
+        Ok(limit)
+    }
+
+    /// Changes the limit of all keys that have none of their own, live; see
+    /// [`ConcurrencyLimit::set_limit`]. Takes time for each key that is known.
+    ///
+    /// A call that begins when this has returned is decided by the new limit.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::KeyedConcurrency;
+    ///
+    /// let calls = KeyedConcurrency::<u64>::new(1);
+    /// let _one = calls.try_acquire(&7, 1)?;
+    /// calls.set_limit(2);
+    /// assert!(calls.try_acquire(&7, 1).is_ok());
+    /// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+    /// ```
+    pub fn set_limit(&self, limit: u64) {
+        let mut in_force = self.limit.write();
+        *in_force = limit.min(ConcurrencyLimit::MAX);
+        for shard in &self.shards {
+            for known in shard.read().keys.values().filter(|known| !known.is_own) {
+                known.limit.set_limit(limit);
+            }
+        }
+    }
+
+    /// Gives `key` a limit of its own, live. It takes memory until it is
+    /// [forgotten](KeyedConcurrency::forget_limit_of).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::KeyedConcurrency;
+    ///
+    /// let calls = KeyedConcurrency::<String>::new(1);
+    /// calls.set_limit_of("ada", 10);
+    /// let ten = calls.try_acquire("ada", 10)?;
+    /// calls.forget_limit_of("ada");
+    /// assert_eq!(calls.limit_of("ada"), 1);
+    /// assert_eq!(calls.in_flight("ada"), ten.permits());
+    /// # Ok::<(), sluicegate::ConcurrencyDenied>(())
+    /// ```
+    pub fn set_limit_of<Q>(&self, key: &Q, limit: u64)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let mut shard = self.shard(key).write();
+        if let Some(known) = shard.keys.get_mut(key) {
+            known.is_own = true;
+            known.limit.set_limit(limit);
+        } else {
+            shard.sweep();
+            let limit = Arc::new(ConcurrencyLimit::new(limit));
+            shard.keys.insert(key.to_owned(), KeyLimit { limit, is_own: true });
+        }
+    }
+
+    /// Takes the limit of its own from `key`, live: that of all keys holds for it from now on.
+    pub fn forget_limit_of<Q>(&self, key: &Q)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let in_force = self.limit.read();
+        if let Some(known) = self.shard(key).write().keys.get_mut(key) {
+            known.is_own = false;
+            known.limit.set_limit(*in_force);
+        }
+    }
+
+    /// Returns the limit in force for `key`.
+    #[must_use]
+    pub fn limit_of<Q>(&self, key: &Q) -> u64
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let in_force = self.limit.read();
+        let shard = self.shard(key).read();
+        shard.keys.get(key).map_or(*in_force, |known| known.limit.limit())
+    }
+
+    /// Returns the number of permits of `key` that are in flight.
+    #[must_use]
+    pub fn in_flight<Q>(&self, key: &Q) -> u64
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.shard(key).read().keys.get(key).map_or(0, |known| known.limit.in_flight())
+    }
+
+    fn shard<Q: Hash + ?Sized>(&self, key: &Q) -> &SharedLock<Shard<K, S>> {
+        // The upper bits: the map uses the lower ones, and the uppermost seven.
+        let hash = self.hasher.hash_one(key) >> 48;
+        &self.shards[hash as usize % SHARDS]
+    }
+}
+
+impl<K, S> KeyedConcurrency<K, S> {
+    /// Returns the limit of keys that have none of their own.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        *self.limit.read()
+    }
+
+    /// Returns the number of keys that take memory: those of which something is in flight, those
+    /// with a limit of their own, and some that have not been dropped yet.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.read().keys.len()).sum()
+    }
+
+    /// Returns true if no key takes memory.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<K: Hash + Eq, S: BuildHasher> Shard<K, S> {
+    /// Makes room for a key: drops those that are not needed, if the shard has twice as many as
+    /// were needed the last time.
+    fn sweep(&mut self) {
+        if self.keys.len() < self.sweep_at {
+            return;
+        }
+        self.keys.retain(|_, known| known.is_needed());
+        self.sweep_at = (2 * self.keys.len()).max(FEW);
+        // The memory of a crowd that has gone.
+        self.keys.shrink_to(self.sweep_at);
+    }
+}
+
+impl<K, S> fmt::Debug for KeyedConcurrency<K, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyedConcurrency")
+            .field("limit", &self.limit())
+            .field("keys", &self.len())
+            .finish()
+    }
+}

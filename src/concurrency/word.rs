@@ -1,0 +1,139 @@
+//! The word of a concurrency limit and its transitions. No atomics here.
+//!
+//! ```text
+//!  bit 63                  32 31                   0
+//!     +----------------------+----------------------+
+//!     |   LIMIT (32 bits)    |  IN_FLIGHT (32 bits) |
+//!     +----------------------+----------------------+
+//! ```
+//!
+//! | from               | `admitted(n)` | `with_limit(m)` | `ended(n)`, subtracted |
+//! |--------------------|---------------|-----------------|------------------------|
+//! | (l, i), i + n <= l | (l, i + n)    | (m, i)          | (l, i - n)             |
+//! | (l, i), i + n > l  | none          | (m, i)          | (l, i - n)             |
+//!
+//! The count in flight is the sum of the permits of all guards that have not ended, so subtracting
+//! those of one of them never borrows from the limit. It is never more than the largest limit so
+//! far.
+
+use core::fmt;
+
+use crate::bits::Field;
+use crate::sync::Word;
+
+/// Permits in flight.
+const IN_FLIGHT: Field = Field::low(32);
+
+/// The most permits that may be in flight after an admission.
+const LIMIT: Field = IN_FLIGHT.then(32);
+
+const _: () = assert!(LIMIT.end() == u64::BITS, "the fields fill the word");
+const _: () = assert!(MAX <= LIMIT.max() && MAX <= IN_FLIGHT.max(), "every limit can be reached");
+
+/// The largest limit.
+pub(super) const MAX: u64 = (1 << 31) - 1;
+
+/// A limit, and the permits that are in flight.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tally(u64);
+
+impl Tally {
+    /// Returns the word of a limit that has admitted nothing. A limit above [`MAX`] is taken as
+    /// that.
+    pub(super) const fn idle(limit: u64) -> Tally {
+        Tally(LIMIT.put(if limit < MAX { limit } else { MAX }))
+    }
+
+    #[inline]
+    pub(super) const fn limit(self) -> u64 {
+        LIMIT.get(self.0)
+    }
+
+    #[inline]
+    pub(super) const fn in_flight(self) -> u64 {
+        IN_FLIGHT.get(self.0)
+    }
+
+    /// Returns the word with `permits` more in flight, or `None` if they are beyond the limit.
+    #[inline]
+    pub(super) const fn admitted(self, permits: u64) -> Option<Tally> {
+        // Lowered, the limit may be less than what is in flight.
+        match self.limit().checked_sub(self.in_flight()) {
+            Some(available) if permits <= available => Some(Tally(self.0 + IN_FLIGHT.put(permits))),
+            _ => None,
+        }
+    }
+
+    /// Returns the word with another limit, and the same permits in flight.
+    #[inline]
+    pub(super) const fn with_limit(self, limit: u64) -> Tally {
+        Tally(Tally::idle(limit).0 | IN_FLIGHT.put(self.in_flight()))
+    }
+
+    /// Returns the number to be subtracted from the word when `permits` in flight end.
+    #[inline]
+    pub(super) const fn ended(permits: u64) -> u64 {
+        IN_FLIGHT.put(permits)
+    }
+}
+
+impl Word for Tally {
+    #[inline]
+    fn from_bits(bits: u64) -> Tally {
+        Tally(bits)
+    }
+
+    #[inline]
+    fn to_bits(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Debug for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tally")
+            .field("limit", &self.limit())
+            .field("in_flight", &self.in_flight())
+            .finish()
+    }
+}
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use super::*;
+
+    /// The amounts at every edge of the fields.
+    const AMOUNTS: [u64; 9] = [0, 1, 2, MAX - 1, MAX, MAX + 1, u32::MAX as u64, 1 << 32, u64::MAX];
+
+    #[test]
+    fn a_word_says_what_was_put_into_it() {
+        for (limit, permits) in AMOUNTS.into_iter().flat_map(|limit| AMOUNTS.map(|n| (limit, n))) {
+            let idle = Tally::idle(limit);
+            assert_eq!((idle.limit(), idle.in_flight()), (limit.min(MAX), 0));
+            let Some(taken) = idle.admitted(permits) else {
+                assert!(permits > limit.min(MAX), "{permits} of {limit}");
+                continue;
+            };
+            assert!(permits <= limit.min(MAX), "{permits} of {limit}");
+            assert_eq!((taken.limit(), taken.in_flight()), (limit.min(MAX), permits));
+            for next in AMOUNTS {
+                let changed = taken.with_limit(next);
+                assert_eq!((changed.limit(), changed.in_flight()), (next.min(MAX), permits));
+                assert_eq!(Tally(changed.0 - Tally::ended(permits)), Tally::idle(next));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_admitted_beyond_a_limit_that_was_lowered_below_what_is_in_flight() {
+        let lowered = Tally::idle(5).admitted(5).unwrap().with_limit(2);
+        assert_eq!((lowered.limit(), lowered.in_flight()), (2, 5));
+        for permits in [1, 2, u64::MAX] {
+            assert_eq!(lowered.admitted(permits), None);
+        }
+        let three_ended = Tally(lowered.0 - Tally::ended(3));
+        assert_eq!(three_ended.admitted(1), None);
+        let four_ended = Tally(three_ended.0 - Tally::ended(1));
+        assert_eq!(four_ended.admitted(1).unwrap().in_flight(), 2);
+    }
+}
