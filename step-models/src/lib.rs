@@ -29,4 +29,6 @@ mod ring;
 #[cfg(test)]
 mod unit_log;
 #[cfg(test)]
+mod waiting;
+#[cfg(test)]
 mod weighted_log;

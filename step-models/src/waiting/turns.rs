@@ -1,0 +1,95 @@
+//! Pure rules: what the limiter decides by a word and a reading, and when a waiter's turn is.
+
+use super::*;
+
+impl Scene {
+    /// The word after a call that does not wait, and the instant at which it counts.
+    pub(super) fn charge(&self, word: Word, cap: i8, now: i8, permits: i8) -> Option<(Word, i8)> {
+        match self.kind {
+            Kind::Bucket => {
+                let level = word.level.max(now - cap) + permits;
+                (level <= now).then_some((Word { level, ..word }, now))
+            }
+            Kind::Window(length) => {
+                let level = word.level.max(now / length);
+                let count = if level == word.level { word.count } else { 0 } + permits;
+                let instant = now.max(level * length);
+                (count <= cap).then_some((Word { level, count, ..word }, instant))
+            }
+        }
+    }
+
+    /// The word after the head is granted, if its turn has come, and the instant of the turn.
+    pub(super) fn turn(
+        &self,
+        state: &State,
+        word: Word,
+        head: usize,
+        now: i8,
+    ) -> Option<(Word, i8)> {
+        let permits = self.ops[head].permits();
+        if self.kind != Kind::Bucket {
+            return self.charge(word, state.cap, now, permits);
+        }
+        let since = if self.is(Mutant::ClampsByReading) { now } else { state.since };
+        let clamp = if self.is(Mutant::NoClamp) { word.level } else { since - state.cap };
+        let level = word.level.max(clamp) + permits;
+        let is_due = level <= now || self.is(Mutant::GrantsEarly);
+        is_due.then_some((Word { level, ..word }, level.max(since)))
+    }
+
+    /// The instant of a waiter's turn if nobody ahead of it leaves.
+    pub(super) fn estimate(&self, state: &State, who: usize, word: Word) -> i8 {
+        let (mut level, mut count) = (word.level, word.count);
+        if self.kind == Kind::Bucket {
+            level = level.max(state.since - state.cap);
+        }
+        for other in state.line.iter() {
+            let permits = self.ops[other].permits();
+            match self.kind {
+                Kind::Bucket => level += permits,
+                Kind::Window(_) if count + permits > state.cap => {
+                    level += 1;
+                    count = permits;
+                }
+                Kind::Window(_) => count += permits,
+            }
+            if other == who {
+                break;
+            }
+        }
+        match self.kind {
+            Kind::Bucket => level,
+            Kind::Window(length) => level * length,
+        }
+    }
+
+    /// Notes an admission; `granted` is the reading by which it was made.
+    pub(super) fn admit(
+        &self,
+        state: &mut State,
+        instant: i8,
+        granted: i8,
+        permits: i8,
+    ) -> Option<String> {
+        if self.kind == Kind::Bucket {
+            state.replay = state.replay.max(instant - state.cap) + permits;
+        }
+        let counts_at = if self.judge == Judge::Turn { instant } else { granted };
+        state.admitted[counts_at as usize] += permits;
+        let is_exceeded = match self.kind {
+            Kind::Bucket => state.excess(state.cap) > self.slack,
+            Kind::Window(length) => {
+                let mut windows = state.admitted.chunks(length as usize);
+                windows.any(|window| window.iter().sum::<i8>() > state.cap)
+            }
+        };
+        is_exceeded.then(|| format!("{BOUND}: {:?}", state.admitted))
+    }
+
+    /// The fault of an admission ahead of somebody that stood in line before the call.
+    pub(super) fn overtaking(&self, state: &State, who: usize, ahead: Row) -> Option<String> {
+        let passed = ahead.iter().find(|&other| state.is_waiting(other))?;
+        Some(format!("thread {who} {OVERTAKES} thread {passed}"))
+    }
+}
