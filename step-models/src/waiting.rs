@@ -21,6 +21,9 @@
 //! * Force, changes and permits that are given back go through the gate and leave it as it is. The
 //!   latter two settle afterwards, if it was closed. Since starts again at a change, and a waiter
 //!   that wants more than the burst is refused.
+//! * A reservation goes ahead of the clock, by a CAS, if it finds the gate open. Otherwise it is
+//!   denied, or joins the line as a waiter that nothing wakes: it looks when the instant comes that
+//!   it was told. That may have moved: to earlier, if others have left, or to later.
 //! * A waiter that is dropped when it has been granted gives its permits back if the level and the
 //!   terms are still those that the grant left.
 //!
@@ -65,6 +68,8 @@
 //! | `ForcesByStore`       | the CAS of force                                         | an admission is lost |
 //! | `ReservePassesGate`   | that a reservation stops at the gate                     | it overtakes |
 //! | `CloseDoesNotWake`    | the wake-ups of a close                                  | they sleep on |
+//! | `UsesBlindly`         | that a reservation looks when its instant comes          | the turns have moved to later, as nobody looked in time: more than the bound |
+//! | `TellsReservation`    | that who stands behind a reservation is woken instead    | it sleeps on, as nothing wakes the reservation |
 
 use std::fmt;
 
@@ -76,6 +81,8 @@ mod calls;
 mod changes;
 #[path = "waiting/mutants.rs"]
 mod mutants;
+#[path = "waiting/reservations.rs"]
+mod reservations;
 #[path = "waiting/rules.rs"]
 mod rules;
 #[path = "waiting/scene.rs"]
@@ -132,4 +139,6 @@ enum Mutant {
     ForcesByStore,
     ReservePassesGate,
     CloseDoesNotWake,
+    UsesBlindly,
+    TellsReservation,
 }

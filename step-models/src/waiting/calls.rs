@@ -10,10 +10,11 @@ impl Scene {
             At::Done(_) => return,
             At::Idle => {
                 let at = match self.ops[who] {
-                    Op::Acquire(_) | Op::Try(_) | Op::TryAndRefund(_) => {
+                    Op::Close => At::ChangeLock,
+                    Op::Try(_) | Op::TryAndRefund(_) => At::Load { ahead: state.ahead() },
+                    Op::Acquire(acquire) if !acquire.is_booked() => {
                         At::Load { ahead: state.ahead() }
                     }
-                    Op::Close => At::ChangeLock,
                     _ => At::ChangeLoad,
                 };
                 go("begins", at)
@@ -63,11 +64,14 @@ impl Scene {
                 return self.refund(state, who, (left, instant), found);
             }
             At::ChangeLoad => {
-                let is_denied = matches!(self.ops[who], Op::Reserve(_))
-                    && state.word.gate
-                    && !self.is(Mutant::ReservePassesGate);
-                let at = At::ChangeClock { seen: state.word };
-                go("loads the word", if is_denied { At::Done(End::Denied) } else { at })
+                let op = self.ops[who];
+                let stops = op.reserves() && state.word.gate && !self.is(Mutant::ReservePassesGate);
+                let at = match op {
+                    Op::Acquire(_) if stops => At::Lock,
+                    _ if stops => At::Done(End::Denied),
+                    _ => At::ChangeClock { seen: state.word },
+                };
+                go("loads the word", at)
             }
             At::ChangeClock { seen } => return self.prepare(state, who, seen, found),
             At::ChangeCas { seen, next, cap, instant } => {
@@ -123,7 +127,7 @@ impl Scene {
         next.word = left;
         let fault = self
             .admit(&mut next, instant, instant, self.ops[who].permits())
-            .or_else(|| self.overtaking(state, who, ahead));
+            .or_else(|| state.overtaking(who, ahead));
         self.add(found, who, "charges, and is admitted", next, fault);
     }
 
@@ -163,7 +167,8 @@ impl Scene {
     fn parked(&self, state: &State, who: usize, found: &mut Found<State>) {
         let (acquire, node) = (self.acquire(who), state.nodes[who]);
         let is_over = acquire.deadline.is_some_and(|deadline| deadline <= state.clock);
-        if acquire.is_polled && (is_over || node.is_woken || node.armed <= state.clock) {
+        let is_woken = node.is_woken && !acquire.is_booked();
+        if self.is_polled(who) && (is_over || is_woken || node.armed <= state.clock) {
             let is_told = node.is_woken && node.standing == Standing::Granted;
             let at = if is_over && self.is(Mutant::TimesOutUnseen) && !is_told {
                 At::TimesOut
@@ -171,6 +176,16 @@ impl Scene {
                 At::Polls
             };
             self.add(found, who, "wakes up", state.move_to(who, at), None);
+        }
+        if self.is(Mutant::UsesBlindly) && acquire.is_booked() && node.armed <= state.clock {
+            let mut next = state.move_to(who, At::Done(End::Admitted));
+            let mut fault = None;
+            next.nodes[who].has_gone = true;
+            // What was granted earlier is counted already.
+            if node.standing != Standing::Granted {
+                fault = self.count(&mut next, node.armed, acquire.permits);
+            }
+            self.add(found, who, "uses its reservation", next, fault);
         }
         if acquire.may_drop {
             self.add(found, who, "is dropped", state.move_to(who, At::Drops), None);

@@ -13,10 +13,15 @@ impl Scene {
                 Op::Force(permits) => (base + permits, state.cap, now),
                 // Keeps the tokens, but no more than the new burst.
                 Op::Burst(cap) => (base.max(now - cap), cap, now),
-                Op::Reserve(permits) => (base + permits, state.cap, now.max(base + permits)),
+                op if op.reserves() => {
+                    let level = base + op.permits();
+                    (level, state.cap, now.max(level))
+                }
                 op => unreachable!("{op:?} is not done by one CAS"),
             };
-            let is_far = matches!(self.ops[who], Op::Reserve(_)) && level > now + state.cap;
+            // So is one of more than the burst: it would never be earned at once.
+            let is_far = self.ops[who].reserves()
+                && (level > now + state.cap || self.ops[who].permits() > state.cap);
             let next = Word { level, ..seen };
             let at = if is_far {
                 At::Done(End::Denied)
@@ -63,14 +68,14 @@ impl Scene {
             }
             _ => fault = self.admit(&mut next, instant, instant, op.permits()),
         }
-        if matches!(op, Op::Reserve(_)) {
-            fault = fault.or_else(|| self.overtaking(state, who, state.ahead()));
+        if op.reserves() {
+            fault = fault.or_else(|| state.overtaking(who, state.ahead()));
         }
         let pokes = op.is_change() && state.word.gate && !self.is(Mutant::ChangeDoesNotPoke);
         next.threads[who] = match op {
             _ if pokes => At::ChangeLock,
-            Op::Force(_) | Op::Reserve(_) => At::Done(End::Admitted),
-            _ => At::Done(End::Gone),
+            op if op.is_change() => At::Done(End::Gone),
+            _ => At::Done(End::Admitted),
         };
         self.add(found, who, "changes the word", next, fault);
     }

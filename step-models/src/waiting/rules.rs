@@ -48,6 +48,7 @@ impl Scene {
     /// The units for which a caller has been told, or will be, that it is admitted.
     fn told(&self, state: &State, who: usize) -> i8 {
         let is_admitted = match state.nodes[who].standing {
+            _ if state.nodes[who].has_gone => true,
             Standing::Granted => true,
             Standing::Outside => {
                 matches!(state.threads[who], At::Done(End::Admitted) | At::Refund { .. })
@@ -72,7 +73,8 @@ impl Scene {
             return Some(format!("thread {who} {OUTCOME}: {node:?}, {at:?}"));
         }
         let is_settled = matches!(node.standing, Granted | Refused);
-        let is_asleep = at == At::Parked && self.is_polled(who) && !node.is_woken;
+        let has_waker = self.ops[who].is_woken();
+        let is_asleep = at == At::Parked && has_waker && !node.is_woken;
         if is_settled && is_asleep && state.is_free() {
             let wakes = |at: &At| matches!(at, At::Wake { wake, .. } if wake.has(who));
             let is_lost = !state.threads.iter().any(wakes);
@@ -95,7 +97,7 @@ impl Scene {
         let is_promised = state.nodes[who].has_stood
             && self.kind == Kind::Bucket
             && self.is_unchanged()
-            && !self.ops.iter().any(|op| matches!(op, Op::Force(_) | Op::Reserve(_)));
+            && !self.ops.iter().any(|op| op.reserves() || matches!(op, Op::Force(_)));
         let own = state.since - state.cap + self.ops[who].permits();
         is_promised && level > state.nodes[who].armed.max(own)
     }
@@ -104,6 +106,9 @@ impl Scene {
         match state.threads[who] {
             At::Idle | At::Done(_) => return true,
             At::Parked if !self.is_polled(who) => return true,
+            At::Parked if self.is_booked(who) && state.clock < state.nodes[who].armed => {
+                return true;
+            }
             At::Parked if state.is_waiting(who) => {}
             _ => return false,
         }

@@ -8,10 +8,20 @@ pub(super) struct Acquire {
     pub(super) deadline: Option<i8>,
     /// May be dropped at any moment, as a future may.
     pub(super) may_drop: bool,
-    /// False if it is never polled again once it stands in line.
-    pub(super) is_polled: bool,
+    pub(super) looks: Looks,
     /// An unseen grant is given back if the level has not moved.
     pub(super) gives_back: bool,
+}
+
+/// When somebody that stands in line looks at its node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Looks {
+    /// By its timer, or when it is woken.
+    Woken,
+    /// Only at the instant that it was told: a reservation that stands in line.
+    AtItsInstant,
+    /// A future that nobody polls again.
+    Never,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +31,7 @@ pub(super) enum Op {
     /// A try, which is given back if the level has not moved since.
     TryAndRefund(i8),
     Force(i8),
-    /// Goes ahead of the clock, by one burst at most.
+    /// Goes ahead of the clock, by one burst at most, and is denied at the gate.
     Reserve(i8),
     Reset,
     /// Changes the burst, and keeps the tokens.
@@ -30,7 +40,7 @@ pub(super) enum Op {
 }
 
 pub(super) const fn acquire(permits: i8) -> Acquire {
-    Acquire { permits, deadline: None, may_drop: false, is_polled: true, gives_back: false }
+    Acquire { permits, deadline: None, may_drop: false, looks: Looks::Woken, gives_back: false }
 }
 
 /// The same, for a caller that may be dropped.
@@ -39,12 +49,25 @@ pub(super) const fn dropped(permits: i8) -> Acquire {
 }
 
 pub(super) const fn unpolled(permits: i8) -> Acquire {
-    Acquire { is_polled: false, ..acquire(permits) }
+    Acquire { looks: Looks::Never, ..acquire(permits) }
+}
+
+pub(super) const fn booked(permits: i8) -> Acquire {
+    Acquire { looks: Looks::AtItsInstant, ..acquire(permits) }
+}
+
+/// The same, which may be cancelled until it is used.
+pub(super) const fn cancelled(permits: i8) -> Acquire {
+    Acquire { may_drop: true, ..booked(permits) }
 }
 
 impl Acquire {
     pub(super) const fn until(self, deadline: i8) -> Acquire {
         Acquire { deadline: Some(deadline), ..self }
+    }
+
+    pub(super) fn is_booked(self) -> bool {
+        self.looks == Looks::AtItsInstant
     }
 
     pub(super) const fn gives_back(self) -> Acquire {
@@ -68,6 +91,19 @@ impl Op {
             | Op::Force(permits)
             | Op::Reserve(permits) => permits,
             Op::Reset | Op::Burst(_) | Op::Close => 0,
+        }
+    }
+
+    /// Returns whether it sleeps and can be woken.
+    pub(super) fn is_woken(self) -> bool {
+        matches!(self, Op::Acquire(Acquire { looks: Looks::Woken, .. }))
+    }
+
+    /// Returns whether it may go ahead of the clock.
+    pub(super) fn reserves(self) -> bool {
+        match self {
+            Op::Acquire(acquire) => acquire.is_booked(),
+            op => matches!(op, Op::Reserve(_)),
         }
     }
 
@@ -177,7 +213,11 @@ impl Scene {
     }
 
     pub(super) fn is_polled(&self, who: usize) -> bool {
-        self.acquire(who).is_polled
+        self.acquire(who).looks != Looks::Never
+    }
+
+    pub(super) fn is_booked(&self, who: usize) -> bool {
+        matches!(self.ops[who], Op::Acquire(acquire) if acquire.is_booked())
     }
 
     /// Returns whether nothing but the calls' own permits moves the level.
@@ -199,6 +239,7 @@ impl Model for Scene {
             armed: 0,
             is_woken: false,
             has_stood: false,
+            has_gone: false,
             grant: None,
         };
         let (level, count) = match self.kind {

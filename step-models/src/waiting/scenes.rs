@@ -11,7 +11,7 @@ pub(super) use scene;
 
 use Op::{Burst, Close, Force, Reserve, Reset, Try, TryAndRefund};
 
-fn holds(scene: &Scene, at_least: usize) -> Explored {
+pub(super) fn holds(scene: &Scene, at_least: usize) -> Explored {
     let explored = explore_with_goal(scene).unwrap();
     println!("waiting {:?}: {explored:?}", scene.ops);
     assert!(explored.states > at_least && explored.counts.grants > 0, "{explored:?}");
@@ -90,8 +90,7 @@ fn a_grant_that_is_not_seen_is_given_back_if_the_level_has_not_moved() {
     let gives_back = |permits| dropped(permits).gives_back();
     let gives = |scene: &Scene| assert!(holds(scene, 1).counts.given_back > 0);
     gives(&scene![gives_back(1), acquire(1), Try(1)].run(3));
-    gives(&scene![gives_back(1), gives_back(1), Try(1)].run(3));
-    gives(&scene![gives_back(2).until(2), gives_back(1).until(3), acquire(1)].exact());
+    gives(&scene![gives_back(1), gives_back(1), Try(1)].run(3).exact());
     gives(&scene![gives_back(2), Force(1), Try(1)].slack(1));
     gives(&scene![gives_back(2), Reset, Try(2)]);
     gives(&scene![gives_back(2), Burst(1), Try(1)]);
@@ -122,4 +121,17 @@ fn the_same_line_stands_beside_a_fixed_window() {
     holds(&scene![dropped(2), acquire(1).until(3), Try(1)].window(2), 116_000);
     holds(&scene![unpolled(2), acquire(1), Try(1)].window(2).exact(), 32_000);
     holds(&scene![acquire(2), Try(1), Try(2)].window(2).run(5), 45_000);
+}
+
+#[cfg(sluicegate_deep)]
+#[test]
+fn larger_scenes_hold_in_full() {
+    holds(&scene![dropped(1), acquire(2), Try(1), Try(2)].run(3).exact(), 700_000);
+    holds(&scene![dropped(1), acquire(1), acquire(2)].run(3), 100_000);
+    holds(&scene![dropped(2).until(3), Reset, Burst(1), Try(1)].run(3).exact(), 1_200_000);
+    let gives_back = |permits| dropped(permits).gives_back();
+    holds(&scene![gives_back(2).until(2), gives_back(1).until(3), acquire(1)].exact(), 430_000);
+    holds(&scene![gives_back(1), gives_back(1), Try(1), Force(1)].run(2).slack(1), 1_800_000);
+    holds(&scene![unpolled(2), booked(1), booked(1), Try(2)].exact(), 200_000);
+    holds(&scene![dropped(2), cancelled(1), acquire(1), Try(1)].run(3).exact(), 1_500_000);
 }

@@ -169,7 +169,14 @@ impl Scene {
     ) -> Option<String> {
         let is_late = self.is_late(state, head, left.level);
         state.word = left;
-        let fault = self.admit(state, instant, now, self.ops[head].permits());
+        let permits = self.ops[head].permits();
+        let fault = if state.nodes[head].has_gone {
+            // It was counted when it was used.
+            self.charge_replay(state, instant, permits);
+            None
+        } else {
+            self.admit(state, instant, now, permits)
+        };
         state.unlink(head, Standing::Granted);
         if self.acquire(head).gives_back {
             state.nodes[head].grant = Some((left, instant));
@@ -188,11 +195,18 @@ impl Scene {
         let Settling { why, now, mut wake } = settling;
         let tells = !self.is(Mutant::HeadNotTold)
             && (why == Why::Leave || !self.is(Mutant::OnlyCancelTells));
-        let is_behind = |head: &usize| {
-            *head != who && state.nodes[*head].armed > self.estimate(state, *head, word)
+        // A reservation does not wake: whoever is behind it looks after it.
+        let mut sleepers = state.line.iter();
+        let sleeper = if self.is(Mutant::TellsReservation) {
+            sleepers.next()
+        } else {
+            sleepers.find(|&other| !self.is_booked(other))
         };
-        if let Some(head) = state.line.first().filter(is_behind).filter(|_| tells) {
-            wake = wake.with(head);
+        let is_late = |other: &usize| {
+            *other != who && state.nodes[*other].armed > self.estimate(state, *other, word)
+        };
+        if let Some(sleeper) = sleeper.filter(is_late).filter(|_| tells) {
+            wake = wake.with(sleeper);
         }
         let then = match (why, state.nodes[who].standing) {
             (Why::Help, _) if state.line.is_empty() => End::Again,

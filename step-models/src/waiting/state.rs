@@ -79,6 +79,8 @@ pub(super) struct Node {
     pub(super) is_woken: bool,
     /// True once the call that put it into the line has let go of the lock.
     pub(super) has_stood: bool,
+    /// A reservation that has been used, granted or not.
+    pub(super) has_gone: bool,
     /// The grant, if it may be given back: the word that it left, and its instant.
     pub(super) grant: Option<(Word, i8)>,
 }
@@ -225,6 +227,12 @@ impl State {
     pub(super) fn unlink(&mut self, who: usize, standing: Standing) {
         self.line = self.line.without(who);
         self.nodes[who].standing = standing;
+    }
+
+    /// The fault of an admission ahead of somebody that stood in line before the call.
+    pub(super) fn overtaking(&self, who: usize, ahead: Row) -> Option<String> {
+        let passed = ahead.iter().find(|&other| self.is_waiting(other))?;
+        Some(format!("thread {who} {OVERTAKES} thread {passed}"))
     }
 
     /// The most by which the admissions in a span exceed what a bucket of this burst allows.

@@ -72,11 +72,19 @@ impl Scene {
         granted: i8,
         permits: i8,
     ) -> Option<String> {
+        self.charge_replay(state, instant, permits);
+        self.count(state, if self.judge == Judge::Turn { instant } else { granted }, permits)
+    }
+
+    pub(super) fn charge_replay(&self, state: &mut State, instant: i8, permits: i8) {
         if self.kind == Kind::Bucket {
             state.replay = state.replay.max(instant - state.cap) + permits;
         }
-        let counts_at = if self.judge == Judge::Turn { instant } else { granted };
-        state.admitted[counts_at as usize] += permits;
+    }
+
+    /// Counts permits as of an instant, and holds them against the bound.
+    pub(super) fn count(&self, state: &mut State, instant: i8, permits: i8) -> Option<String> {
+        state.admitted[instant as usize] += permits;
         let is_exceeded = match self.kind {
             Kind::Bucket => state.excess(state.cap) > self.slack,
             Kind::Window(length) => {
@@ -85,11 +93,5 @@ impl Scene {
             }
         };
         is_exceeded.then(|| format!("{BOUND}: {:?}", state.admitted))
-    }
-
-    /// The fault of an admission ahead of somebody that stood in line before the call.
-    pub(super) fn overtaking(&self, state: &State, who: usize, ahead: Row) -> Option<String> {
-        let passed = ahead.iter().find(|&other| state.is_waiting(other))?;
-        Some(format!("thread {who} {OVERTAKES} thread {passed}"))
     }
 }
