@@ -28,11 +28,14 @@
 //!   terms are still those that the grant left.
 //!
 //! Stated of every state: the bound, without slack, each admission dated by its own turn; the
-//! level is what the admissions alone make; no call is admitted before a waiter that stood in line
-//! when the call began; while nobody holds the lock, the gate is closed if and only if somebody
+//! level is what the admissions alone make; while somebody stands in line that has let go of the
+//! lock once, no CAS of a call that does not stand there succeeds; while nobody holds the lock, the gate is closed if and only if somebody
 //! stands in line; a waiter has one outcome, and is awake or being woken once it has it. And from
 //! every state, while the clock stands still, there is a way to one in which nobody that is polled
 //! is due or out of time and still in line. The lock may be held as long as one likes.
+//!
+//! `stores.rs` has the same line beside limiters of several words: a ring, in `ring.rs`, and a log,
+//! in `unit_log.rs`. Their mutants are listed there.
 //!
 //! | mutant                | what it drops                                            | what goes wrong |
 //! |-----------------------|----------------------------------------------------------|-----------------|
@@ -72,6 +75,7 @@
 //! | `TellsReservation`    | that who stands behind a reservation is woken instead    | it sleeps on, as nothing wakes the reservation |
 
 use std::fmt;
+use std::hash::Hash;
 
 use crate::explore::{CLOCK, Explored, Found, Goal, Model, explore_with_goal};
 
@@ -83,6 +87,8 @@ mod changes;
 mod mutants;
 #[path = "waiting/reservations.rs"]
 mod reservations;
+#[path = "waiting/ring.rs"]
+mod ring;
 #[path = "waiting/rules.rs"]
 mod rules;
 #[path = "waiting/scene.rs"]
@@ -93,8 +99,12 @@ mod scenes;
 mod settle;
 #[path = "waiting/state.rs"]
 mod state;
+#[path = "waiting/stores.rs"]
+mod stores;
 #[path = "waiting/turns.rs"]
 mod turns;
+#[path = "waiting/unit_log.rs"]
+mod unit_log;
 
 use rules::*;
 use scene::*;

@@ -11,25 +11,23 @@ impl Scene {
             At::Idle => {
                 let at = match self.ops[who] {
                     Op::Close => At::ChangeLock,
-                    Op::Try(_) | Op::TryAndRefund(_) => At::Load { ahead: state.ahead() },
-                    Op::Acquire(acquire) if !acquire.is_booked() => {
-                        At::Load { ahead: state.ahead() }
-                    }
+                    Op::Try(_) | Op::TryAndRefund(_) => At::Load,
+                    Op::Acquire(acquire) if !acquire.is_booked() => At::Load,
                     _ => At::ChangeLoad,
                 };
                 go("begins", at)
             }
-            At::Load { ahead } => return self.load(state, who, ahead, found),
-            At::Clock { ahead, seen } => return self.decide(state, who, ahead, seen, found),
-            At::Cas { ahead, seen, next, instant } => {
+            At::Load => return self.load(state, who, found),
+            At::Clock { seen } => return self.decide(state, who, seen, found),
+            At::Cas { seen, next, instant } => {
                 let is_same = state.word == seen
                     || self.is(Mutant::CasIgnoresGate)
                         && (state.word.level, state.word.count) == (seen.level, seen.count);
                 if is_same {
                     let next = Word { gate: state.word.gate, terms: state.word.terms, ..next };
-                    return self.take(state, who, ahead, next, instant, found);
+                    return self.take(state, who, next, instant, found);
                 }
-                go("fails to charge", At::Load { ahead })
+                go("fails to charge", At::Load)
             }
             At::TryLock if state.is_free() => {
                 ("locks the line", state.lock(who, At::Read(Why::Help)))
@@ -83,11 +81,11 @@ impl Scene {
         self.add(found, who, what, next, None);
     }
 
-    fn load(&self, state: &State, who: usize, ahead: Row, found: &mut Found<State>) {
+    fn load(&self, state: &State, who: usize, found: &mut Found<State>) {
         let waits = matches!(self.ops[who], Op::Acquire(_));
         let mut fault = None;
         let at = if !state.word.gate || self.is(Mutant::TryIgnoresGate) {
-            At::Clock { ahead, seen: state.word }
+            At::Clock { seen: state.word }
         } else if waits {
             At::Lock
         } else if self.is(Mutant::TryDoesNotHelp) {
@@ -99,10 +97,10 @@ impl Scene {
         self.add(found, who, "loads the word", state.move_to(who, at), fault);
     }
 
-    fn decide(&self, state: &State, who: usize, ahead: Row, seen: Word, found: &mut Found<State>) {
+    fn decide(&self, state: &State, who: usize, seen: Word, found: &mut Found<State>) {
         for now in self.readings(state) {
             let at = match self.charge(seen, state.cap, now, self.ops[who].permits()) {
-                Some((next, instant)) => At::Cas { ahead, seen, next, instant },
+                Some((next, instant)) => At::Cas { seen, next, instant },
                 None if matches!(self.ops[who], Op::Acquire(_)) => At::Lock,
                 None => At::Done(End::Denied),
             };
@@ -111,15 +109,7 @@ impl Scene {
         }
     }
 
-    fn take(
-        &self,
-        state: &State,
-        who: usize,
-        ahead: Row,
-        left: Word,
-        instant: i8,
-        found: &mut Found<State>,
-    ) {
+    fn take(&self, state: &State, who: usize, left: Word, instant: i8, found: &mut Found<State>) {
         found.counts.grants += 1;
         let refunds = matches!(self.ops[who], Op::TryAndRefund(_));
         let then = if refunds { At::Refund { left, instant } } else { At::Done(End::Admitted) };
@@ -127,7 +117,7 @@ impl Scene {
         next.word = left;
         let fault = self
             .admit(&mut next, instant, instant, self.ops[who].permits())
-            .or_else(|| state.overtaking(who, ahead));
+            .or_else(|| state.overtaking(who));
         self.add(found, who, "charges, and is admitted", next, fault);
     }
 
@@ -147,7 +137,7 @@ impl Scene {
         }
         next.threads[who] = self.after(wake, then);
         if then == End::Denied && !state.line.is_empty() && self.is(Mutant::HelperTries) {
-            next.threads[who] = At::Clock { ahead: state.ahead(), seen: state.word };
+            next.threads[who] = At::Clock { seen: state.word };
         }
         ("unlocks the line", next)
     }
@@ -159,7 +149,7 @@ impl Scene {
             End::Parked if self.is(Mutant::RegistersLate) => At::Registers,
             End::Parked => At::Parked,
             // Nobody that stood in line when the call began stands there any more.
-            End::Again => At::Load { ahead: Row::default() },
+            End::Again => At::Load,
             then => At::Done(then),
         }
     }

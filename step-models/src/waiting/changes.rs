@@ -69,7 +69,7 @@ impl Scene {
             _ => fault = self.admit(&mut next, instant, instant, op.permits()),
         }
         if op.reserves() {
-            fault = fault.or_else(|| state.overtaking(who, state.ahead()));
+            fault = fault.or_else(|| state.overtaking(who));
         }
         let pokes = op.is_change() && state.word.gate && !self.is(Mutant::ChangeDoesNotPoke);
         next.threads[who] = match op {

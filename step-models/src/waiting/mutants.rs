@@ -23,7 +23,7 @@ fn every_rule_is_needed() {
     let by_grants = |scene: Scene| Scene { judge: Judge::Grant, ..scene };
     for (mutant, scene, by) in [
         (TryIgnoresGate, scene![acquire(2), Try(1)], OVERTAKES),
-        (CasIgnoresGate, scene![acquire(2), acquire(1), Try(1)], LATER),
+        (CasIgnoresGate, scene![acquire(2), acquire(1), Try(1)], OVERTAKES),
         (NobodyClosesGate, scene![acquire(2), Try(1)], OVERTAKES),
         (GrantOpensGate, scene![acquire(1), acquire(2), Try(1)].run(3), OVERTAKES),
         (GateStaysClosed, scene![dropped(1), Try(1)], STALL),

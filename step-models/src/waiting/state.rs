@@ -115,16 +115,11 @@ pub(super) enum End {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum At {
     Idle,
-    /// Those that stood in line when the call began must not be overtaken.
-    Load {
-        ahead: Row,
-    },
+    Load,
     Clock {
-        ahead: Row,
         seen: Word,
     },
     Cas {
-        ahead: Row,
         seen: Word,
         next: Word,
         instant: i8,
@@ -219,19 +214,14 @@ impl State {
         self.nodes[who].standing == Standing::Waiting
     }
 
-    /// Those in line whose enqueue has returned.
-    pub(super) fn ahead(&self) -> Row {
-        self.line.only(|who| self.nodes[who].has_stood)
-    }
-
     pub(super) fn unlink(&mut self, who: usize, standing: Standing) {
         self.line = self.line.without(who);
         self.nodes[who].standing = standing;
     }
 
-    /// The fault of an admission ahead of somebody that stood in line before the call.
-    pub(super) fn overtaking(&self, who: usize, ahead: Row) -> Option<String> {
-        let passed = ahead.iter().find(|&other| self.is_waiting(other))?;
+    /// The fault of an admission while somebody stands in line whose enqueue has returned.
+    pub(super) fn overtaking(&self, who: usize) -> Option<String> {
+        let passed = self.line.iter().find(|&other| self.nodes[other].has_stood)?;
         Some(format!("thread {who} {OVERTAKES} thread {passed}"))
     }
 
