@@ -14,8 +14,8 @@
 //!   leaves takes nothing with it.
 //! * A waiter sets its timer to the instant of its turn if nobody ahead leaves, and wakes by that,
 //!   by its deadline, or because it is woken; then it locks the line, looks at its node, and
-//!   settles. Only then it looks at its deadline. Who leaves settles too. If the turn of the head
-//!   is then earlier than its timer, the holder wakes the head.
+//!   settles. Only then it looks at its deadline. A waiter that leaves settles too. If the turn of
+//!   the head is then earlier than its timer, the holder wakes the head.
 //! * A try that finds the gate closed settles if nobody holds the lock. If the line is empty then,
 //!   it begins again; otherwise it is denied.
 //! * Force, changes and permits that are given back go through the gate and leave it as it is. The
@@ -28,20 +28,24 @@
 //!   terms are still those that the grant left.
 //!
 //! Stated of every state: the bound, without slack, each admission dated by its own turn; the
-//! level is what the admissions alone make; while somebody stands in line that has let go of the
-//! lock once, no CAS of a call that does not stand there succeeds; while nobody holds the lock, the gate is closed if and only if somebody
-//! stands in line; a waiter has one outcome, and is awake or being woken once it has it. And from
-//! every state, while the clock stands still, there is a way to one in which nobody that is polled
-//! is due or out of time and still in line. The lock may be held as long as one likes.
+//! level is what the admissions alone make; while a waiter stands in line that has let go of the
+//! lock, no CAS of a call that does not stand there succeeds; while nobody holds the lock, the gate
+//! is closed if and only if somebody stands in line; a waiter has one outcome, and is awake or being
+//! woken once it has it; a timer is set to later than the reading that it was set by. And from every
+//! state, while the clock stands still, there is a way to one in which nobody that is polled is due
+//! or out of time and still in line.
 //!
-//! `stores.rs` has the same line beside limiters of several words: a ring, in `ring.rs`, and a log,
-//! in `unit_log.rs`. Their mutants are listed there.
+//! In `waiting/`, `stores.rs` has the same line beside limiters of several words: a ring, in
+//! `ring.rs`, and a log, in `unit_log.rs`; and `all.rs` has waiters for two limiters at once. Each
+//! file lists its mutants.
+//!
+//! Left out: several changes at once, and clocks that go back by more than a reading may be late.
 //!
 //! | mutant                | what it drops                                            | what goes wrong |
 //! |-----------------------|----------------------------------------------------------|-----------------|
 //! | `TryIgnoresGate`      | that a call looks at the gate                            | it overtakes |
 //! | `CasIgnoresGate`      | that its CAS compares the gate                           | the same |
-//! | `NobodyClosesGate`    | that who joins the line closes the gate                  | the same |
+//! | `NobodyClosesGate`    | that a waiter that joins closes the gate                 | the same |
 //! | `GrantOpensGate`      | that the gate stays closed while others wait             | the same |
 //! | `GateStaysClosed`     | that the last to leave opens the gate                    | a try comes back for ever |
 //! | `HelperTries`         | that a try that has settled is denied                    | it overtakes |
@@ -53,32 +57,34 @@
 //! | `GrantsEarly`         | that the head waits for its turn                         | more than the bound |
 //! | `MarksBeforeCas`      | the order: CAS, then the node                            | a grant that nobody is charged for |
 //! | `GrantsByStore`       | the CAS of a grant                                       | what was forced meanwhile is lost |
-//! | `GrantDoesNotWake`    | the wake-up of who is granted                            | it sleeps on |
+//! | `GrantDoesNotWake`    | the wake-up of a waiter that is granted                  | it sleeps on |
 //! | `RegistersLate`       | that a waker is set before the lock is let go            | a wake-up is lost |
 //! | `HeadNotTold`         | that a head whose timer is late is woken                 | it sleeps on |
-//! | `OnlyCancelTells`     | the same, but who is dropped tells the head              | the one behind it sleeps on, when it is granted |
-//! | `CancelDoesNotSettle` | that who leaves settles                                  | the next sleeps on; the gate stays closed |
+//! | `OnlyCancelTells`     | the same, unless it is told by a waiter that leaves      | the next one sleeps on when that head is granted |
+//! | `CancelDoesNotSettle` | that a waiter that leaves settles                        | the next sleeps on; the gate stays closed |
 //! | `TimesOutUnseen`      | the look at the node when time is out                    | a grant that nobody has |
 //! | `CancelTakesOff`      | (takes off permits that were not charged)                | more than the bound |
 //! | `DropTakesOff`        | (takes off permits that others may have built on)        | the same |
 //! | `GivesBackBlindly`    | the look at the level                                    | the same |
 //! | `GivesBackOverAChange`| the look at the terms                                    | the same level came back after a reset |
-//! | `RefundDoesNotPoke`   | the settling after permits are given back                | who is due sleeps on |
+//! | `RefundDoesNotPoke`   | the settling after permits are given back                | a waiter that is due sleeps on |
 //! | `ChangeDropsGate`     | that a change leaves the gate as it is                   | a try overtakes |
-//! | `ChangeDoesNotPoke`   | the settling after a change                              | who is due sleeps on |
+//! | `ChangeDoesNotPoke`   | the settling after a change                              | a waiter that is due sleeps on |
 //! | `ChangeKeepsTerms`    | that a change leaves other terms                         | a CAS from before it succeeds |
 //! | `GrantsTooLarge`      | that no waiter gets more than the burst                  | more than the bound |
 //! | `ForcesByStore`       | the CAS of force                                         | an admission is lost |
 //! | `ReservePassesGate`   | that a reservation stops at the gate                     | it overtakes |
 //! | `CloseDoesNotWake`    | the wake-ups of a close                                  | they sleep on |
 //! | `UsesBlindly`         | that a reservation looks when its instant comes          | the turns have moved to later, as nobody looked in time: more than the bound |
-//! | `TellsReservation`    | that who stands behind a reservation is woken instead    | it sleeps on, as nothing wakes the reservation |
+//! | `TellsReservation`    | that the waiter behind a reservation is woken instead    | it sleeps on, as nothing wakes the reservation |
 
 use std::fmt;
 use std::hash::Hash;
 
 use crate::explore::{CLOCK, Explored, Found, Goal, Model, explore_with_goal};
 
+#[path = "waiting/all.rs"]
+mod all;
 #[path = "waiting/calls.rs"]
 mod calls;
 #[path = "waiting/changes.rs"]

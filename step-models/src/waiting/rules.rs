@@ -1,4 +1,4 @@
-//! What is true in every state, and the goal.
+//! Invariants of every state, and the goal.
 
 use super::*;
 

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// What the holder settles for, by what reading, and those whom it is to wake.
+/// The reason to settle, the reading to settle by, and those to wake afterwards.
 #[derive(Clone, Copy)]
 pub(super) struct Settling {
     pub(super) why: Why,
@@ -123,8 +123,8 @@ impl Scene {
                 left.gate = false;
                 next.word = left;
             }
-            self.leave_settled(&mut next, who, settling, left);
-            return self.add(found, who, "leaves the gate open", next, None);
+            let fault = self.leave_settled(&mut next, who, settling, left);
+            return self.add(found, who, "leaves the gate open", next, fault);
         };
         let Some((left, instant)) = self.turn(&next, seen, head, now) else {
             let closes = !seen.gate && !self.is(Mutant::NobodyClosesGate);
@@ -137,8 +137,8 @@ impl Scene {
                 left.gate = true;
                 next.word = left;
             }
-            self.leave_settled(&mut next, who, settling, left);
-            return self.add(found, who, "leaves the gate closed", next, None);
+            let fault = self.leave_settled(&mut next, who, settling, left);
+            return self.add(found, who, "leaves the gate closed", next, fault);
         };
         if !is_same {
             if self.is(Mutant::MarksBeforeCas) {
@@ -191,8 +191,15 @@ impl Scene {
     }
 
     /// Looks whom to wake besides, and what the holder does next.
-    fn leave_settled(&self, state: &mut State, who: usize, settling: Settling, word: Word) {
+    fn leave_settled(
+        &self,
+        state: &mut State,
+        who: usize,
+        settling: Settling,
+        word: Word,
+    ) -> Option<String> {
         let Settling { why, now, mut wake } = settling;
+        let mut fault = None;
         let tells = !self.is(Mutant::HeadNotTold)
             && (why == Why::Leave || !self.is(Mutant::OnlyCancelTells));
         // A reservation does not wake: whoever is behind it looks after it.
@@ -228,11 +235,15 @@ impl Scene {
                     } else {
                         At::Settle { why: Why::Leave, now, wake }
                     };
-                    return;
+                    return None;
                 }
                 let is_head = state.line.first() == Some(who);
                 let sleeps_on = self.is(Mutant::OnlyHeadArms) && !is_head;
                 state.nodes[who].armed = if sleeps_on { NEVER } else { turn };
+                // Or it would wake at once, and find nothing changed.
+                if turn <= now && self.mutant.is_none() {
+                    fault = Some(format!("thread {who} sets its timer to {turn} at {now}"));
+                }
                 End::Parked
             }
             _ => End::Gone,
@@ -242,5 +253,6 @@ impl Scene {
             wake = wake.without(who);
         }
         state.threads[who] = At::Unlock { wake, then };
+        fault
     }
 }

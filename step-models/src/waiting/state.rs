@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What callers compare and swap.
+/// The word that callers compare and swap.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Word {
     /// A bucket's level, or the number of the window.
@@ -85,7 +85,7 @@ pub(super) struct Node {
     pub(super) grant: Option<(Word, i8)>,
 }
 
-/// What the holder of the line settles for.
+/// The reason for which the holder of the line settles.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Why {
     Push,
@@ -178,7 +178,7 @@ pub(super) enum At {
 pub(super) struct State {
     pub(super) clock: i8,
     pub(super) word: Word,
-    /// Of the terms in force.
+    /// The burst that is in force.
     pub(super) cap: i8,
     pub(super) holder: Option<u8>,
     pub(super) line: Row,

@@ -134,7 +134,7 @@ impl Store for Log {
     type Shared = Words;
     type At = At;
 
-    /// As many entries as the limit allows, of the first instant.
+    /// Begins with as many entries of the first instant as the limit allows.
     fn start(&self) -> Words {
         let mut ring = [Entry { date: BEFORE, lap: 0, gate: false }; MOST];
         for index in 0..self.limit {
