@@ -89,6 +89,8 @@ mod all;
 mod calls;
 #[path = "waiting/changes.rs"]
 mod changes;
+#[path = "waiting/matrix.rs"]
+mod matrix;
 #[path = "waiting/mutants.rs"]
 mod mutants;
 #[path = "waiting/reservations.rs"]

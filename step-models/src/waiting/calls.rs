@@ -235,7 +235,7 @@ impl Scene {
         found: &mut Found<State>,
     ) -> (&'static str, State) {
         let (left, instant) = state.nodes[who].grant.expect("was granted");
-        let is_moved = state.word.level != left.level && !self.is(Mutant::GivesBackBlindly);
+        let is_moved = !state.word.is_as_left(left) && !self.is(Mutant::GivesBackBlindly);
         let is_changed = state.word.terms != left.terms && !self.is(Mutant::GivesBackOverAChange);
         if is_moved || is_changed {
             let spent = At::Unlock { wake: Row::default(), then: End::Spent };

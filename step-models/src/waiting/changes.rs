@@ -89,7 +89,7 @@ impl Scene {
         found: &mut Found<State>,
     ) {
         let mut next = state.move_to(who, At::Done(End::Admitted));
-        if (state.word.level, state.word.terms) == (left.level, left.terms) {
+        if state.word.is_as_left(left) && state.word.terms == left.terms {
             found.counts.given_back += 1;
             self.take_off(&mut next, who, (left, instant));
             let pokes = state.word.gate && !self.is(Mutant::RefundDoesNotPoke);
@@ -102,9 +102,14 @@ impl Scene {
     /// Takes an admission off again. One from before a change is not part of the level any more.
     pub(super) fn take_off(&self, state: &mut State, who: usize, (left, instant): (Word, i8)) {
         let permits = self.ops[who].permits();
-        state.word.level -= permits;
+        match self.kind {
+            Kind::Bucket => state.word.level -= permits,
+            Kind::Window(_) => state.word.count -= permits,
+        }
         if state.word.terms == left.terms {
-            state.replay -= permits;
+            if self.kind == Kind::Bucket {
+                state.replay -= permits;
+            }
             state.admitted[instant as usize] -= permits;
         }
     }

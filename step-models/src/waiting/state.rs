@@ -15,6 +15,13 @@ pub(super) struct Word {
     pub(super) terms: u8,
 }
 
+impl Word {
+    /// Returns whether nothing has been taken since this word was left, nor given back.
+    pub(super) fn is_as_left(self, left: Word) -> bool {
+        (self.level, self.count) == (left.level, left.count)
+    }
+}
+
 /// Threads in an order: the line, or those to wake.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Row(u32);
