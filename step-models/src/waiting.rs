@@ -16,6 +16,7 @@
 //!   by its deadline, or because it is woken; then it locks the line, looks at its node, and
 //!   settles. Only then it looks at its deadline. A waiter that leaves settles too. If the turn of
 //!   the head is then earlier than its timer, the holder wakes the head.
+//!   One may settle more strictly: refuse a head whose deadline has passed, if its turn is later.
 //! * A try that finds the gate closed settles if nobody holds the lock. If the line is empty then,
 //!   it begins again; otherwise it is denied.
 //! * Force, changes and permits that are given back go through the gate and leave it as it is. The
@@ -75,6 +76,7 @@
 //! | `ForcesByStore`       | the CAS of force                                         | an admission is lost |
 //! | `ReservePassesGate`   | that a reservation stops at the gate                     | it overtakes |
 //! | `CloseDoesNotWake`    | the wake-ups of a close                                  | they sleep on |
+//! | `GrantsLate`          | that a head whose time is out is refused, if one settles so | it is granted as of a turn after its deadline |
 //! | `UsesBlindly`         | that a reservation looks when its instant comes          | the turns have moved to later, as nobody looked in time: more than the bound |
 //! | `TellsReservation`    | that the waiter behind a reservation is woken instead    | it sleeps on, as nothing wakes the reservation |
 
@@ -157,6 +159,7 @@ enum Mutant {
     ForcesByStore,
     ReservePassesGate,
     CloseDoesNotWake,
+    GrantsLate,
     UsesBlindly,
     TellsReservation,
 }

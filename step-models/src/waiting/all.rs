@@ -228,7 +228,10 @@ impl Goal for Pair {
         let stalls = |line: usize| {
             self.is_due(state, line) && state.lines[line].iter().any(|who| self.is_polled(who))
         };
-        (0..self.visits.len()).all(rests) && !(0..LIMITERS).any(stalls)
+        // Two heads that each wait for the other line wait for ever.
+        let heads = state.lines.map(|line| line.first().filter(|&who| self.needs(who) == BOTH));
+        let is_blocked = heads[0].is_some() && heads[1].is_some() && heads[0] != heads[1];
+        (0..self.visits.len()).all(rests) && !(0..LIMITERS).any(stalls) && !is_blocked
     }
 }
 

@@ -67,6 +67,11 @@ fn every_rule_is_needed() {
         (ForcesByStore, scene![Try(1), Force(1)].run(2).slack(1), LEVEL),
         (ReservePassesGate, scene![acquire(1), Reserve(1)].run(2), OVERTAKES),
         (CloseDoesNotWake, scene![acquire(2), Close].run(3), LOST),
+        (
+            GrantsLate,
+            Scene { refuses_late: true, ..scene![acquire(2).until(1), acquire(1)] },
+            AFTER_DEADLINE,
+        ),
         (UsesBlindly, scene![acquire(1), acquire(2), booked(1)].exact(), BOUND),
         (TellsReservation, scene![dropped(2), booked(1), acquire(1)].run(3).exact(), STALL),
         (TryIgnoresGate, scene![acquire(2), Try(1)].window(2), OVERTAKES),

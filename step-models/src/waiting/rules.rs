@@ -10,6 +10,7 @@ pub(super) const LOST: &str = "sleeps on, though its outcome is known";
 pub(super) const STALL: &str = "cannot reach the goal";
 pub(super) const UNPOLLED: &str = "denied by a line that is due and that nobody polls";
 pub(super) const LATER: &str = "is charged up to later than its estimate";
+pub(super) const AFTER_DEADLINE: &str = "is granted after its deadline";
 pub(super) const UNITS: &str = "units were charged, but callers were admitted";
 
 impl Scene {

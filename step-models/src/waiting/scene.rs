@@ -154,6 +154,8 @@ pub(super) struct Scene {
     pub(super) when_long: WhenLong,
     /// Turns away who would be granted only after its deadline.
     pub(super) turns_away: bool,
+    /// Whoever settles refuses a head that is out of time, and whose turn is after its deadline.
+    pub(super) refuses_late: bool,
     /// The invariant of the gate is checked. Mutants are caught without.
     pub(super) checks_gate: bool,
     pub(super) mutant: Option<Mutant>,
@@ -175,6 +177,7 @@ impl Scene {
             longest: THREADS,
             when_long: WhenLong::RefusesNewest,
             turns_away: false,
+            refuses_late: false,
             checks_gate: true,
             mutant: None,
         }

@@ -115,6 +115,18 @@ fn a_waiter_whose_turn_is_after_its_deadline_may_be_turned_away_at_once() {
     holds(&turns_away(scene![dropped(1).gives_back(), acquire(2).until(3), Try(1)].run(3)), 54_000);
 }
 
+/// Otherwise it may be, if another settles before it wakes.
+#[test]
+fn no_waiter_is_granted_as_of_a_turn_after_its_deadline_if_settling_refuses_such() {
+    let strict = |scene| Scene { refuses_late: true, ..scene };
+    holds(&strict(scene![acquire(2).until(1), acquire(1), Try(1)]), 74_000);
+    holds(&strict(scene![acquire(2).until(2), acquire(1).until(3), Try(1)]), 74_000);
+    holds(&strict(scene![unpolled(2).until(1), acquire(1), Try(1)].exact()), 37_000);
+    holds(&strict(scene![dropped(1), acquire(2).until(2), acquire(1)].exact()), 140_000);
+    holds(&strict(scene![unpolled(2).until(1), unpolled(1).until(2), acquire(1)].exact()), 48_000);
+    holds(&strict(scene![acquire(2).until(2), acquire(1), Reset].run(3)), 83_000);
+}
+
 #[test]
 fn the_same_line_stands_beside_a_fixed_window() {
     holds(&scene![acquire(2), dropped(1), Try(1)].window(2), 70_000);

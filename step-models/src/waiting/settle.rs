@@ -105,7 +105,9 @@ impl Scene {
         let mut settling = settling;
         let mut next = state.clone();
         while let Some(head) = next.line.first() {
-            if self.ops[head].permits() <= next.cap || self.is(Mutant::GrantsTooLarge) {
+            let is_large = self.ops[head].permits() > next.cap && !self.is(Mutant::GrantsTooLarge);
+            let is_over = self.refuses_late && self.is_out_of_time(&next, head, seen, now);
+            if !is_large && !is_over {
                 break;
             }
             next.unlink(head, Standing::Refused);
@@ -168,6 +170,10 @@ impl Scene {
         instant: i8,
     ) -> Option<String> {
         let is_late = self.is_late(state, head, left.level);
+        let deadline = self.acquire(head).deadline.filter(|_| self.refuses_late);
+        if deadline.is_some_and(|deadline| deadline < instant) {
+            return Some(format!("thread {head} {AFTER_DEADLINE}"));
+        }
         state.word = left;
         let permits = self.ops[head].permits();
         let fault = if state.nodes[head].has_gone {

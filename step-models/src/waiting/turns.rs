@@ -38,6 +38,15 @@ impl Scene {
         is_due.then_some((Word { level, ..word }, level.max(since)))
     }
 
+    /// Returns whether a head's deadline has passed, and its turn is after that.
+    pub(super) fn is_out_of_time(&self, state: &State, head: usize, word: Word, now: i8) -> bool {
+        let turn = self.estimate(state, head, word).max(state.since);
+        let deadline = self.acquire(head).deadline;
+        deadline.is_some_and(|deadline| {
+            deadline <= now && deadline < turn && !self.is(Mutant::GrantsLate)
+        })
+    }
+
     /// The instant of a waiter's turn if nobody ahead of it leaves.
     pub(super) fn estimate(&self, state: &State, who: usize, word: Word) -> i8 {
         let (mut level, mut count) = (word.level, word.count);

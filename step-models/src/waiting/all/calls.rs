@@ -4,9 +4,10 @@ use super::*;
 
 impl Pair {
     /// The lock that a call takes next.
-    fn next_lock(&self, who: usize, held: u8) -> Option<usize> {
+    fn next_lock(&self, who: usize, why: Why, held: u8) -> Option<usize> {
         let mut missing = lines_of(self.needs(who) & !held);
-        let is_free = self.is(Flaw::LocksAsItLikes) || self.is(Flaw::JoinsOneByOne);
+        let is_free =
+            self.is(Flaw::LocksAsItLikes) || self.is(Flaw::JoinsOneByOne) && why == Why::Push;
         let backwards = is_free && who % 2 == 1;
         if backwards { missing.last() } else { missing.next() }
     }
@@ -18,7 +19,7 @@ impl Pair {
         state.at[who] = match why {
             Why::Poll if !is_waiting => unlocks(End::Admitted),
             Why::Cancel if !is_waiting => unlocks(End::Spent),
-            _ if joins_one || self.next_lock(who, held).is_none() => At::Read { why, held },
+            _ if joins_one || self.next_lock(who, why, held).is_none() => At::Read { why, held },
             _ => At::Lock { why, held },
         };
     }
@@ -147,7 +148,7 @@ impl Pair {
                 "locks the line"
             }
             At::Lock { why, held } => {
-                let lock = self.next_lock(who, held).expect("a lock is missing");
+                let lock = self.next_lock(who, why, held).expect("a lock is missing");
                 if state.holders[lock].is_some() {
                     return None;
                 }
