@@ -152,9 +152,9 @@ pub(super) struct Scene {
     pub(super) slack: i8,
     pub(super) longest: usize,
     pub(super) when_long: WhenLong,
-    /// Turns away who would be granted only after its deadline.
+    /// Turns a call away if it would be granted only after its deadline.
     pub(super) turns_away: bool,
-    /// Whoever settles refuses a head that is out of time, and whose turn is after its deadline.
+    /// Settling refuses a head that is out of time and whose turn is after its deadline.
     pub(super) refuses_late: bool,
     /// The invariant of the gate is checked. Mutants are caught without.
     pub(super) checks_gate: bool,
