@@ -5,6 +5,10 @@
 //! not know: a state from which nothing can be done, though a call has not
 //! returned, and a circle of states. As programs and clocks are finite, a circle
 //! is a thread that retries though no other has got anything done.
+//!
+//! A model in which threads sleep and wake goes in circles by right. For such a
+//! one there is a goal instead: from every state it can be reached while the clock
+//! stands still.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -32,6 +36,11 @@ pub(crate) trait Model {
 
     /// Returns whether every call has returned.
     fn is_done(&self, state: &Self::State) -> bool;
+}
+
+/// A model that need not end, but is to reach a goal from every state.
+pub(crate) trait Goal: Model {
+    fn is_goal(&self, state: &Self::State) -> bool;
 }
 
 /// The steps out of one state, and counts over all of them.
@@ -80,13 +89,40 @@ struct Node<S> {
     step: Step,
 }
 
+/// The states that were found, and the steps between them.
+struct Graph<S> {
+    nodes: Vec<Node<S>>,
+    /// The place at which each node's edges begin, and the edges of all in one row.
+    first_edge: Vec<usize>,
+    edges: Vec<usize>,
+    counts: Counts,
+}
+
 pub(crate) fn explore<M: Model>(model: &M) -> Result<Explored, Trace> {
+    let graph = visit(model, |_| true, |state| !model.is_done(state))?;
+    graph.none_or(on_a_circle(&graph.first_edge, &graph.edges), "goes round without end")
+}
+
+/// Explores a model that has a goal, which must stay within reach. The clock may take steps, but
+/// the goal must not need them.
+pub(crate) fn explore_with_goal<M: Goal>(model: &M) -> Result<Explored, Trace> {
+    let graph = visit(model, |step| step.who != CLOCK, |_| false)?;
+    let is_goal = |node: &Node<M::State>| model.is_goal(&node.state);
+    let goals = graph.nodes.iter().map(is_goal).collect();
+    graph.none_or(out_of_reach(goals, &graph.first_edge, &graph.edges), "cannot reach the goal")
+}
+
+/// Keeps the edges that count. Every fault ends the visit.
+fn visit<M: Model>(
+    model: &M,
+    counts: impl Fn(Step) -> bool,
+    is_stuck: impl Fn(&M::State) -> bool,
+) -> Result<Graph<M::State>, Trace> {
     let start = Rc::new(model.start());
     let mut seen: HashMap<_, usize, BuildHasherDefault<Fold>> = HashMap::default();
     seen.insert(Rc::clone(&start), 0);
     let mut nodes = vec![Node { state: start, from: 0, step: Step { who: CLOCK, what: "start" } }];
     let mut found = Found { steps: Vec::new(), counts: Counts::default() };
-    // Where each node's edges begin, and the edges of all in one row.
     let mut first_edge = vec![0];
     let mut edges = Vec::new();
 
@@ -94,7 +130,7 @@ pub(crate) fn explore<M: Model>(model: &M) -> Result<Explored, Trace> {
     while here < nodes.len() {
         let state = Rc::clone(&nodes[here].state);
         model.steps(&state, &mut found);
-        if found.steps.is_empty() && !model.is_done(&state) {
+        if found.steps.is_empty() && is_stuck(&state) {
             return Err(trace(&nodes, here, None, "stuck".to_owned()));
         }
         for (step, next, fault) in found.steps.drain(..) {
@@ -102,23 +138,32 @@ pub(crate) fn explore<M: Model>(model: &M) -> Result<Explored, Trace> {
                 return Err(trace(&nodes, here, Some((step, &next)), fault));
             }
             let next = Rc::new(next);
-            let new = nodes.len();
+            let mut to = nodes.len();
             match seen.entry(Rc::clone(&next)) {
-                Entry::Occupied(known) => edges.push(*known.get()),
+                Entry::Occupied(known) => to = *known.get(),
                 Entry::Vacant(vacant) => {
-                    vacant.insert(new);
+                    vacant.insert(to);
                     nodes.push(Node { state: next, from: here, step });
-                    edges.push(new);
                 }
+            }
+            if counts(step) {
+                edges.push(to);
             }
         }
         first_edge.push(edges.len());
         here += 1;
     }
-    if let Some(node) = on_a_circle(&first_edge, &edges) {
-        return Err(trace(&nodes, node, None, "goes round without end".to_owned()));
+    Ok(Graph { nodes, first_edge, edges, counts: found.counts })
+}
+
+impl<S: fmt::Debug> Graph<S> {
+    /// The counts, unless there is such a node.
+    fn none_or(&self, faulty: Option<usize>, fault: &str) -> Result<Explored, Trace> {
+        match faulty {
+            Some(node) => Err(trace(&self.nodes, node, None, fault.to_owned())),
+            None => Ok(Explored { states: self.nodes.len(), counts: self.counts }),
+        }
     }
-    Ok(Explored { states: nodes.len(), counts: found.counts })
 }
 
 /// A node that lies on a circle, or behind one: takes away what nothing leads to,
@@ -139,6 +184,37 @@ fn on_a_circle(first_edge: &[usize], edges: &[usize]) -> Option<usize> {
         }
     }
     (0..count).find(|&node| into[node] > 0)
+}
+
+/// The first node from which no edges lead to a goal: goes back from the goals.
+fn out_of_reach(mut reaches: Vec<bool>, first_edge: &[usize], edges: &[usize]) -> Option<usize> {
+    let count = reaches.len();
+    // The edges the other way round: where those into each node begin, and their sources.
+    let mut first_into = vec![0; count + 1];
+    for &to in edges {
+        first_into[to + 1] += 1;
+    }
+    for node in 0..count {
+        first_into[node + 1] += first_into[node];
+    }
+    let mut free = first_into.clone();
+    let mut sources = vec![0; edges.len()];
+    for from in 0..count {
+        for &to in &edges[first_edge[from]..first_edge[from + 1]] {
+            sources[free[to]] = from;
+            free[to] += 1;
+        }
+    }
+    let mut open: Vec<usize> = (0..count).filter(|&node| reaches[node]).collect();
+    while let Some(node) = open.pop() {
+        for &from in &sources[first_into[node]..first_into[node + 1]] {
+            if !reaches[from] {
+                reaches[from] = true;
+                open.push(from);
+            }
+        }
+    }
+    reaches.iter().position(|&reaches| !reaches)
 }
 
 fn trace<S: fmt::Debug>(
@@ -239,4 +315,58 @@ fn a_thread_that_waits_for_another_is_caught() {
     assert_eq!(spins.fault, "goes round without end");
     let waits = explore(&Waits { looks_again: false, is_raised: false }).unwrap_err();
     assert_eq!(waits.fault, "stuck");
+}
+
+/// A sleeper that looks at a flag whenever it likes. Somebody raises the flag, or the clock does.
+struct Sleeps {
+    raiser: usize,
+    is_raised: bool,
+    can_give_up: bool,
+}
+
+impl Model for Sleeps {
+    /// The flag, whether the sleeper is looking, and whether it has given up.
+    type State = (bool, bool, bool);
+
+    fn start(&self) -> Self::State {
+        (false, false, false)
+    }
+
+    fn steps(&self, &(flag, looks, gone): &Self::State, found: &mut Found<Self::State>) {
+        if self.is_raised && !flag {
+            found.add(self.raiser, "raises the flag", (true, looks, gone), None);
+        }
+        if !gone {
+            found.add(1, "looks or sleeps", (flag, !looks, gone), None);
+        }
+        if self.can_give_up && looks {
+            found.add(1, "gives up", (flag, false, true), None);
+        }
+    }
+
+    fn is_done(&self, _: &Self::State) -> bool {
+        false
+    }
+}
+
+impl Goal for Sleeps {
+    /// The flag has been seen.
+    fn is_goal(&self, &(flag, looks, _): &Self::State) -> bool {
+        flag && looks
+    }
+}
+
+#[test]
+fn a_goal_that_is_out_of_reach_is_caught_and_circles_are_not() {
+    let sleeps = Sleeps { raiser: 0, is_raised: true, can_give_up: false };
+    assert_eq!(explore_with_goal(&sleeps).unwrap().states, 4);
+
+    let never = explore_with_goal(&Sleeps { is_raised: false, ..sleeps }).unwrap_err();
+    assert_eq!(never.fault, "cannot reach the goal");
+    let by_the_clock = explore_with_goal(&Sleeps { raiser: CLOCK, ..sleeps }).unwrap_err();
+    assert_eq!(by_the_clock.fault, "cannot reach the goal");
+    // From the start the goal can be reached, but not from where the sleeper has given up.
+    let gives_up = explore_with_goal(&Sleeps { can_give_up: true, ..sleeps }).unwrap_err();
+    assert_eq!(gives_up.fault, "cannot reach the goal");
+    assert!(gives_up.run.last().unwrap().contains("gives up"), "{gives_up:?}");
 }

@@ -1,5 +1,6 @@
 //! Step models of the protocols that share memory without locks: the window limiters, shards and
-//! leases, the table of keys, and giving permits back. A model explores every interleaving of a
+//! leases, the table of keys, and giving permits back; and of the line of waiters, beside them. A
+//! model explores every interleaving of a
 //! few short calls, one access to shared memory after another, with a clock that goes on whenever
 //! it likes. The models use nothing of the crate: they are the protocols written out, and small.
 //! Checked:
@@ -8,7 +9,8 @@
 //!   more in any span than its capacity and what is earned in the span;
 //! * for windows, a denial is right at some moment between the call and its return, and a grant
 //!   counts at one;
-//! * no thread waits for another: every run ends, whichever threads stop;
+//! * no thread waits for another: every run ends, whichever threads stop. The line of waiters has a
+//!   lock: there, no waiter is stalled or overtaken, and no wake-up is lost;
 //! * the model can fail: it catches every mutant of the protocol, which is the protocol with one
 //!   thing left out. Each file has a table of its mutants.
 //!
@@ -28,5 +30,7 @@ mod ledger;
 mod ring;
 #[cfg(test)]
 mod unit_log;
+#[cfg(test)]
+mod waiting;
 #[cfg(test)]
 mod weighted_log;
