@@ -86,7 +86,7 @@ use crate::sync::Ordering::{Acquire, Relaxed};
 use crate::sync::{AtomicWord, fence};
 use crate::time::clock::Clock;
 #[cfg(feature = "wait")]
-use crate::wait::line::WaitQueue;
+use crate::wait::queue::WaitQueue;
 
 use self::carry::Holding;
 use self::level::Level;

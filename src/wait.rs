@@ -8,13 +8,16 @@
 //! | | |
 //! |---|---|
 //! | [`waiters`] | the line itself: callers in the order of their arrival, no atomics |
-//! | [`line`] | the lock around it, and what happens under the lock: settle, stand, leave, close |
+//! | [`queue`] | the lock around it, in the limiter |
+//! | [`line`] | what happens under the lock: settle, stand, leave, close |
 //! | [`turn`] | what a line asks of the limiter behind it |
 //! | [`waiter`] | one caller's place in line, from its first request to its grant |
 //! | [`acquire`] | the future, and the waiting thread |
 //! | [`reservation`] | permits taken for a later instant, without a line |
 //! | [`limits`] | the bounds of a line |
 //! | [`error`] | the refusals |
+//! | [`charged`] | what a grant or a reservation has taken |
+//! | [`block_on`] | a future on a thread |
 //! | [`timer`] | what wakes a task at its time |
 //!
 //! # Protocol
@@ -60,9 +63,11 @@
 
 pub(crate) mod acquire;
 pub(crate) mod block_on;
+pub(crate) mod charged;
 pub(crate) mod error;
 pub(crate) mod limits;
 pub(crate) mod line;
+pub(crate) mod queue;
 pub(crate) mod reservation;
 pub(crate) mod timer;
 pub(crate) mod turn;

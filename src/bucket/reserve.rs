@@ -8,9 +8,9 @@ use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::sync::Word;
 use crate::time::clock::Clock;
 use crate::time::units;
+use crate::wait::charged::{Booked, Charged};
 use crate::wait::error::AcquireError;
 use crate::wait::line;
-use crate::wait::turn::{Booked, Charged};
 
 use super::BucketCore;
 use super::level::{Level, UNIT};

@@ -6,9 +6,10 @@ use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::Word;
 use crate::time::clock::Clock;
 use crate::time::units;
+use crate::wait::charged::Charged;
 use crate::wait::line;
-use crate::wait::line::WaitQueue;
-use crate::wait::turn::{Charged, Taken, TakesTurns, Turn};
+use crate::wait::queue::WaitQueue;
+use crate::wait::turn::{Taken, TakesTurns, Turn};
 
 use super::BucketCore;
 use super::level::{Level, UNIT};

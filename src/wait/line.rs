@@ -5,33 +5,17 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 use core::task::Waker;
 use core::time::Duration;
 
+use crate::sync::LockGuard;
 use crate::sync::Ordering::Relaxed;
-use crate::sync::{AtomicWord, Lock, LockGuard};
 
 use super::error::AcquireError;
-use super::limits::{LineLimits, WhenLineFull};
+use super::limits::WhenLineFull;
+use super::queue::LineState;
 use super::turn::{Taken, TakesTurns, Turn};
-use super::waiters::{Key, Outcome, Waiters};
-
-/// The line of a limiter. Allocates when it is needed for the first time.
-pub(crate) struct WaitQueue {
-    line: Lock<Option<Box<LineState>>>,
-    /// Permits wanted by those in line, for answers of callers that find the line locked.
-    waiting: AtomicWord<u64>,
-}
-
-#[derive(Debug, Default)]
-struct LineState {
-    limits: LineLimits,
-    is_closed: bool,
-    /// Reading of the clock since which the first in line has been the first.
-    since_nanos: u64,
-    waiters: Waiters,
-}
+use super::waiters::{Key, Outcome};
 
 /// The answer to a caller that stands in line.
 #[derive(Debug)]
@@ -41,53 +25,6 @@ pub(crate) enum Standing {
     Waiting {
         wait: Duration,
     },
-}
-
-impl WaitQueue {
-    pub(crate) fn new() -> WaitQueue {
-        WaitQueue { line: Lock::new(None), waiting: AtomicWord::new(0) }
-    }
-
-    /// Permits wanted by those in line, as of a moment ago.
-    pub(crate) fn permits(&self) -> u64 {
-        // ORDERING: Relaxed. Only a forecast is made of it.
-        // MODEL: none; no decision depends on it.
-        self.waiting.load(Relaxed)
-    }
-
-    /// Number of callers in line.
-    pub(crate) fn waiters(&self) -> usize {
-        self.line.lock().as_deref().map_or(0, |line| line.waiters.len())
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.line.lock().as_deref().is_some_and(|line| line.is_closed)
-    }
-
-    pub(crate) fn set_limits(&self, limits: LineLimits) {
-        self.line.lock().get_or_insert_default().limits = limits;
-    }
-
-    /// Wakes the first in line, because more has become available.
-    pub(crate) fn wake_first(&self) {
-        let waker = self.line.lock().as_deref_mut().and_then(|line| {
-            let first = line.waiters.first()?;
-            line.waiters.disarm(first)
-        });
-        waker.into_iter().for_each(Waker::wake);
-    }
-}
-
-impl LineState {
-    fn admits(&self, permits: u64) -> bool {
-        self.limits.admit(self.waiters.len(), self.waiters.permits(), permits)
-    }
-}
-
-impl fmt::Debug for WaitQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitQueue").field("permits", &self.permits()).finish_non_exhaustive()
-    }
 }
 
 /// The line of `limiter`, locked. Once it is dropped and the lock is free, wakes those that have

@@ -4,8 +4,9 @@ use core::fmt;
 use core::time::Duration;
 use std::thread;
 
+use super::charged::Booked;
 use super::timer::Timer;
-use super::turn::{Booked, TakesTurns};
+use super::turn::TakesTurns;
 
 /// Permits that are the caller's, to be used from an instant on.
 ///

@@ -3,7 +3,8 @@
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 
-use super::line::WaitQueue;
+use super::charged::Charged;
+use super::queue::WaitQueue;
 
 /// A limiter that callers can stand in line for.
 pub(crate) trait TakesTurns {
@@ -48,23 +49,6 @@ pub(crate) struct Turn {
     pub(crate) now_nanos: u64,
     /// Whether others stand behind it.
     pub(crate) has_others: bool,
-}
-
-/// A word before and after a grant.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Charged {
-    pub(crate) before: u64,
-    pub(crate) after: u64,
-}
-
-/// A reservation that was made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Booked {
-    /// Instant at which the permits are earned.
-    pub(crate) at_nanos: u64,
-    /// Time until then, from when the reservation was made.
-    pub(crate) wait_nanos: u64,
-    pub(crate) charged: Charged,
 }
 
 /// The result of a turn.

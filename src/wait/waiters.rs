@@ -8,8 +8,8 @@ use core::task::Waker;
 
 use crate::decision::grant::Grant;
 
+use super::charged::Charged;
 use super::error::AcquireError;
-use super::turn::Charged;
 
 /// The place of a caller in the vector, until it is told its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

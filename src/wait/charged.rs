@@ -1,0 +1,18 @@
+//! What a grant or a reservation has taken.
+
+/// A word before and after a grant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charged {
+    pub(crate) before: u64,
+    pub(crate) after: u64,
+}
+
+/// A reservation that was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Booked {
+    /// Instant at which the permits are earned.
+    pub(crate) at_nanos: u64,
+    /// Time until then, from when the reservation was made.
+    pub(crate) wait_nanos: u64,
+    pub(crate) charged: Charged,
+}
