@@ -60,9 +60,8 @@ impl<L> ContendedLine<L> {
         // MODEL: `a_lease_given_back_was_for_what_was_used`, `a_grant_given_back_was_never_there`,
         // `no_word_comes_back_after_two_changes`,
         // `a_word_that_falls_beside_two_changes_does_not_come_back`.
-        let found = match self.word.compare_exchange(written, next, Release, Relaxed) {
-            Ok(_) => return true,
-            Err(found) => found,
+        let Err(found) = self.word.compare_exchange(written, next, Release, Relaxed) else {
+            return true;
         };
         let gated = written.with_gate(true);
         if found != gated {

@@ -45,7 +45,7 @@ fn a_smaller_burst_refuses_those_that_it_can_never_grant_wherever_they_stand() {
     let mut callers = [2, 6, 3, 7].map(|permits| Caller::new(&bucket, permits));
     bucket.reconfigure(quota!(1_000 / second, burst 5), Carry::Keep);
     let too_large = Some(AcquireError::TooLarge { limit: 5 });
-    assert_eq!(callers.each_mut().map(|caller| caller.error()), [None, too_large, None, too_large]);
+    assert_eq!(callers.each_mut().map(Caller::error), [None, too_large, None, too_large]);
     clock.advance(5 * MILLI);
     assert!(callers[2].is_granted() && callers[0].is_granted());
 }

@@ -1,6 +1,7 @@
 //! Callers that give up.
 
 use std::future::Future;
+use std::time::Duration;
 
 use sluicegate::{Acquire, AcquireError, ManualClock, TokenBucket, Wait, quota};
 
@@ -16,9 +17,9 @@ fn a_caller_that_gives_up_has_taken_nothing_and_those_behind_are_due_earlier() {
             [4, 3, 2].map(|permits| Caller::new(&bucket, permits)).into();
         drop(callers.remove(leaving));
         let permits: u64 = bucket.line().permits();
-        clock.advance(MILLI * permits as u32 - MILLI / 1_000);
+        clock.set_nanos(permits * 1_000_000 - 1);
         assert!(callers[1].is_waiting());
-        clock.advance(MILLI / 1_000);
+        clock.set_nanos(permits * 1_000_000);
         assert!(callers[1].is_granted() && callers[0].is_granted());
         assert_eq!(bucket.peek(0).unwrap().remaining(), 0);
     }
@@ -74,7 +75,7 @@ fn a_deadline_before_its_turn_refuses_a_caller_at_once() {
     bucket.try_acquire(10).unwrap();
     let mut first = Caller::with_timeout(&bucket, 4, 4 * MILLI);
     assert!(first.is_waiting());
-    let mut second = Caller::with_timeout(&bucket, 3, 7 * MILLI - MILLI / 1_000);
+    let mut second = Caller::with_timeout(&bucket, 3, Duration::from_nanos(6_999_999));
     assert_eq!(second.error(), Some(AcquireError::TimedOut { retry_after: 7 * MILLI }));
     assert_eq!(bucket.line().waiters(), 1);
     clock.advance(4 * MILLI);

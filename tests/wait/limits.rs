@@ -32,7 +32,7 @@ fn a_full_line_evicts_the_oldest_and_loses_nothing_that_was_earned() {
     bucket.try_acquire(10).unwrap();
     let mut callers = [3, 4, 5].map(|permits| Caller::new(&bucket, permits));
     let evicted = Some(AcquireError::Evicted);
-    assert_eq!(callers.each_mut().map(|caller| caller.error()), [evicted, evicted, None]);
+    assert_eq!(callers.each_mut().map(Caller::error), [evicted, evicted, None]);
     assert_eq!(callers.each_ref().map(Caller::woken), [1, 1, 0]);
     assert!(matches!(Caller::new(&bucket, 8).error(), Some(AcquireError::LineFull { .. })));
     clock.advance(5 * MILLI);
@@ -65,7 +65,7 @@ fn a_closed_line_refuses_all_that_wait_and_grants_what_there_is() {
     assert!(bucket.line().is_closed());
     let closed = Some(AcquireError::Closed);
     assert_eq!(callers.each_ref().map(Caller::woken), [1, 1]);
-    assert_eq!(callers.each_mut().map(|caller| caller.error()), [closed, closed]);
+    assert_eq!(callers.each_mut().map(Caller::error), [closed, closed]);
     clock.advance(MILLI);
     assert!(bucket.try_acquire(1).is_ok());
     assert_eq!(Caller::new(&bucket, 1).error(), closed);
