@@ -23,6 +23,7 @@ page!(memory_ordering, "../docs/memory-ordering.md");
 page!(mutants, "../docs/mutants.md");
 page!(scaling, "../docs/scaling.md");
 page!(verification, "../docs/verification.md");
+page!(waiting, "../docs/waiting.md");
 page!(windows, "../docs/windows.md");
 page!(changelog, "../CHANGELOG.md");
 page!(contributing, "../CONTRIBUTING.md");

@@ -1,5 +1,5 @@
 // The targets of the README's links in the documentation; see `docs`.
-#![cfg_attr(all(feature = "calendar", feature = "keyed"), doc = include_str!("docs/types.md"))]
+#![cfg_attr(all(feature = "calendar", feature = "keyed", feature = "wait"), doc = include_str!("docs/types.md"))]
 #![doc = include_str!("docs/pages.md")]
 #![doc = include_str!("../README.md")]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
@@ -125,7 +125,7 @@ pub use crate::time::clock::*;
 #[cfg(feature = "wait")]
 pub use crate::time_limit::*;
 #[cfg(feature = "wait")]
-pub use crate::wait::acquire::Acquire;
+pub use crate::wait::acquire::Waiting;
 #[cfg(feature = "wait")]
 pub use crate::wait::error::AcquireError;
 #[cfg(feature = "wait")]

@@ -8,7 +8,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{Acquire, AcquireError, Grant, Limiter, Quota, Reserve, Timer, Wait, quota};
+use sluicegate::{AcquireError, Grant, Limiter, Quota, Reserve, Timer, Wait, Waiting, quota};
 use sluicegate_loom_tests::{
     ANY, Arc, Bucket, SECOND, TestClock, bucket_with, check, race, thread,
 };
@@ -42,11 +42,11 @@ impl Wake for Unpark {
     }
 }
 
-fn acquire(bucket: &Bucket, permits: u64) -> Acquire<'_, NoTimer> {
+fn acquire(bucket: &Bucket, permits: u64) -> Waiting<'_, NoTimer> {
     bucket.acquire_async(permits).timer(NoTimer)
 }
 
-fn poll(caller: &mut Pin<&mut Acquire<'_, NoTimer>>) -> Answer {
+fn poll(caller: &mut Pin<&mut Waiting<'_, NoTimer>>) -> Answer {
     let waker = Waker::from(std::sync::Arc::new(Unpark(thread::current())));
     caller.as_mut().poll(&mut Context::from_waker(&waker))
 }

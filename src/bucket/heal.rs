@@ -28,7 +28,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         let healed = self.change_locked(|terms, holding, now_nanos| {
             terms.is_impossible(holding.balance, now_nanos).then(|| (*terms, holding.filled(terms)))
         });
-        if healed {
+        if healed.is_some() {
             // ORDERING: Relaxed, as in `healed`.
             // MODEL: `an_impossible_level_is_healed_once`.
             self.healed.fetch_add(1, Relaxed);

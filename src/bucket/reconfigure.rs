@@ -8,6 +8,7 @@ use crate::time::clock::Clock;
 
 use super::BucketCore;
 use super::carry::{Carry, Holding};
+use super::level::Level;
 use super::reserved::ReservedCapacity;
 use super::terms::Terms;
 
@@ -30,9 +31,11 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     /// instant.
     pub(super) fn change(&self, next: impl Fn(&Terms, Holding) -> (Terms, Holding)) {
         let changing = self.wait_for_turn();
-        self.change_locked(|terms, holding, _| Some(next(terms, holding)));
+        let replaced = self.change_locked(|terms, holding, _| Some(next(terms, holding)));
         drop(changing);
-        self.poke();
+        if replaced.is_some_and(Level::is_gated) {
+            self.poke();
+        }
     }
 
     pub(crate) fn wait_for_turn(&self) -> Changing<'_> {
@@ -46,11 +49,11 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     }
 
     /// Does the same as `change` for the holder of the lock, and passes the time to `next`. If
-    /// `next` returns `None`, nothing changes.
+    /// `next` returns `None`, nothing changes. Returns the level that was replaced.
     pub(super) fn change_locked(
         &self,
         next: impl Fn(&Terms, Holding, u64) -> Option<(Terms, Holding)>,
-    ) -> bool {
+    ) -> Option<Level> {
         // A change does not step back for others: changes are rare.
         let mut contender = Contender::new(Some(&self.line.contention));
         // ORDERING: Acquire, as in `spend`.
@@ -63,7 +66,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             let old = self.slots.named_by(seen);
             let open = seen.with_gate(false);
             let holding = Holding::of(open, &old, self.capacity(&old), now_nanos);
-            let Some((terms, holding)) = next(&old, holding, now_nanos) else { return false };
+            let (terms, holding) = next(&old, holding, now_nanos)?;
             // ORDERING: Relaxed. The word was loaded with Acquire after the previous change, and all
             // that changes it are read-modify-writes: so this sees what was noted before any fall
             // that came before that change.
@@ -77,7 +80,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             // word is loaded again.
             // MODEL: `terms_are_never_mixed`, `a_change_keeps_the_bound`.
             if self.line.word.compare_exchange(seen, successor, AcqRel, Relaxed).is_ok() {
-                return true;
+                return Some(seen);
             }
             contender.lost_race();
             seen = self.look_again();

@@ -2,7 +2,7 @@
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
-use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::sync::Word;
 use crate::time::clock::Clock;
 use crate::time::units;
@@ -155,11 +155,8 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     }
 
     /// Lets those in line look again, after a change.
-    #[inline]
     pub(super) fn poke(&self) {
-        // ORDERING: Acquire, as in `spend`.
-        // MODEL: `a_reset_is_seen_by_those_in_line`.
-        if self.line.word.load(Acquire).is_gated() {
+        if self.is_gated() {
             line::poke(self);
         }
     }

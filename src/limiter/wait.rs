@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 use crate::decision::grant::Grant;
-use crate::wait::acquire::Acquire;
+use crate::wait::acquire::Waiting;
 use crate::wait::error::AcquireError;
 use crate::wait::limits::LineLimits;
 use crate::wait::line;
@@ -78,8 +78,8 @@ pub trait Wait: Limiter {
 
     /// Returns a future that takes all of `permits` once they are there: [`acquire`](Wait::acquire)
     /// for tasks.
-    fn acquire_async(&self, permits: u64) -> Acquire<'_> {
-        Acquire::new(self.line().limiter, permits)
+    fn acquire_async(&self, permits: u64) -> Waiting<'_> {
+        Waiting::new(self.line().limiter, permits)
     }
 }
 

@@ -21,7 +21,7 @@ use super::waiter::{Asked, Waiter};
 
 pin_project! {
     /// A caller that waits for permits, first come, first served: a future for tasks, and
-    /// [`wait`](Acquire::wait) for threads. Both stand in the same line.
+    /// [`wait`](Waiting::wait) for threads. Both stand in the same line.
     ///
     /// Does nothing until it is polled. The caller's place in line is that of its first poll.
     ///
@@ -46,7 +46,7 @@ pin_project! {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use sluicegate::{AcquireError, TokenBucket, quota};
+    /// use sluicegate::{AcquireError, TokenBucket, Wait, quota};
     ///
     /// async fn send(bucket: &TokenBucket) -> Result<(), AcquireError> {
     ///     bucket.acquire_async(3).timeout(Duration::from_secs(1)).await?;
@@ -57,7 +57,7 @@ pin_project! {
     /// assert!(bucket.acquire_async(5).wait().is_ok());
     /// ```
     #[must_use = "a future does nothing until it is polled"]
-    pub struct Acquire<'a, T: Timer = ThreadTimer> {
+    pub struct Waiting<'a, T: Timer = ThreadTimer> {
         waiter: Waiter<'a>,
         timer: T,
         #[pin]
@@ -65,23 +65,23 @@ pin_project! {
     }
 }
 
-impl<'a> Acquire<'a> {
-    pub(crate) fn new(limiter: &'a (dyn TakesTurns + Sync), permits: u64) -> Acquire<'a> {
-        Acquire { waiter: Waiter::new(limiter, permits), timer: ThreadTimer, sleep: None }
+impl<'a> Waiting<'a> {
+    pub(crate) fn new(limiter: &'a (dyn TakesTurns + Sync), permits: u64) -> Waiting<'a> {
+        Waiting { waiter: Waiter::new(limiter, permits), timer: ThreadTimer, sleep: None }
     }
 }
 
-impl<'a, T: Timer> Acquire<'a, T> {
+impl<'a, T: Timer> Waiting<'a, T> {
     /// Waits for no longer than `timeout`, counted from the first poll by the limiter's clock. If
     /// the permits are not due by then, the caller is refused at once.
-    pub fn timeout(mut self, timeout: Duration) -> Acquire<'a, T> {
+    pub fn timeout(mut self, timeout: Duration) -> Waiting<'a, T> {
         self.waiter.set_timeout(timeout);
         self
     }
 
     /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
-    pub fn timer<U: Timer>(self, timer: U) -> Acquire<'a, U> {
-        Acquire { waiter: self.waiter, timer, sleep: None }
+    pub fn timer<U: Timer>(self, timer: U) -> Waiting<'a, U> {
+        Waiting { waiter: self.waiter, timer, sleep: None }
     }
 
     /// Blocks the thread until there is an answer.
@@ -109,7 +109,7 @@ impl<'a, T: Timer> Acquire<'a, T> {
     }
 }
 
-impl<T: Timer> Future for Acquire<'_, T> {
+impl<T: Timer> Future for Waiting<'_, T> {
     type Output = Result<Grant, AcquireError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -132,9 +132,9 @@ impl<T: Timer> Future for Acquire<'_, T> {
     }
 }
 
-impl<T: Timer> fmt::Debug for Acquire<'_, T> {
+impl<T: Timer> fmt::Debug for Waiting<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Acquire").field("permits", &self.waiter.permits()).finish_non_exhaustive()
+        f.debug_struct("Waiting").field("permits", &self.waiter.permits()).finish_non_exhaustive()
     }
 }
 

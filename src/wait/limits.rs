@@ -7,10 +7,10 @@
 /// # Examples
 ///
 /// ```
-/// use sluicegate::{LineLimits, TokenBucket, WhenLineFull, quota};
+/// use sluicegate::{LineLimits, TokenBucket, Wait, WhenLineFull, quota};
 ///
 /// let bucket = TokenBucket::new(quota!(10 / second));
-/// bucket.set_line_limits(
+/// bucket.line().set_limits(
 ///     LineLimits::new().max_waiters(100).max_permits(500).when_full(WhenLineFull::EvictOldest),
 /// );
 /// ```

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use sluicegate::{Acquire, AcquireError, ManualClock, TokenBucket, Wait, quota};
+use sluicegate::{AcquireError, ManualClock, TokenBucket, Wait, Waiting, quota};
 
 use crate::support::{Caller, MILLI, NoTimer};
 
@@ -118,7 +118,7 @@ fn nobody_waits_for_more_than_there_can_be() {
 
 /// A waker that owns a caller in the same line: to drop the one is to drop the other.
 struct OwnsAnother {
-    _other: std::sync::Mutex<Option<Acquire<'static, NoTimer>>>,
+    _other: std::sync::Mutex<Option<Waiting<'static, NoTimer>>>,
 }
 
 impl std::task::Wake for OwnsAnother {

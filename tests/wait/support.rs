@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{Acquire, AcquireError, Grant, Timer, Wait};
+use sluicegate::{AcquireError, Grant, Timer, Wait, Waiting};
 
 pub(crate) const MILLI: Duration = Duration::from_millis(1);
 
@@ -48,7 +48,7 @@ impl Wake for Woken {
 
 /// A caller that stands in line, or did.
 pub(crate) struct Caller<'a> {
-    future: Pin<Box<Acquire<'a, Noted>>>,
+    future: Pin<Box<Waiting<'a, Noted>>>,
     noted: Noted,
     woken: Arc<Woken>,
     was_told: bool,
@@ -68,7 +68,7 @@ impl<'a> Caller<'a> {
         Caller::of(bucket.acquire_async(permits).timeout(timeout))
     }
 
-    fn of(future: Acquire<'a>) -> Caller<'a> {
+    fn of(future: Waiting<'a>) -> Caller<'a> {
         let noted = Noted::default();
         let future = Box::pin(future.timer(noted.clone()));
         let mut caller = Caller { future, noted, woken: Arc::default(), was_told: false };
