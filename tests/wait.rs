@@ -8,6 +8,8 @@ mod support;
 
 #[path = "wait/changes.rs"]
 mod changes;
+#[path = "wait/faults.rs"]
+mod faults;
 #[path = "wait/gate.rs"]
 mod gate;
 #[path = "wait/leaving.rs"]

@@ -59,17 +59,18 @@ impl<L> ContendedLine<L> {
         // that first wrote it, as a read-modify-write continues the release sequence that it finds.
         // MODEL: `a_lease_given_back_was_for_what_was_used`, `a_grant_given_back_was_never_there`,
         // `no_word_comes_back_after_two_changes`,
-        // `a_word_that_falls_beside_two_changes_does_not_come_back`.
-        let Err(found) = self.word.compare_exchange(written, next, Release, Relaxed) else {
-            return true;
-        };
-        let gated = written.with_gate(true);
-        if found != gated {
-            return false;
+        // `a_word_that_falls_beside_two_changes_does_not_come_back`,
+        // `a_grant_given_back_while_others_wait_is_theirs`.
+        let mut is_gated = false;
+        loop {
+            let (seen, next) = (written.with_gate(is_gated), next.with_gate(is_gated));
+            match self.word.compare_exchange(seen, next, Release, Relaxed) {
+                Ok(_) => return true,
+                // Only the gate was moved.
+                Err(found) if found.with_gate(is_gated) == seen => is_gated = !is_gated,
+                Err(_) => return false,
+            }
         }
-        // ORDERING: Release, as above.
-        // MODEL: `a_grant_given_back_while_others_wait_is_theirs`.
-        self.word.compare_exchange(gated, next.with_gate(true), Release, Relaxed).is_ok()
     }
 
     /// Returns whether callers stand in line.

@@ -133,15 +133,10 @@ impl Level {
         SLOT.get(self.0) as usize
     }
 
-    /// Returns the same if the gate is open. One comparison tells that it is, and that the slot is
-    /// the first.
+    /// Returns whether the slot is the first and the gate is open: one comparison.
     #[inline]
-    pub(super) const fn slot_if_open(self) -> Option<usize> {
-        match self.0 & (UNIT - 1) {
-            0 => Some(0),
-            1 => Some(1),
-            _ => None,
-        }
+    pub(super) const fn is_plain(self) -> bool {
+        self.0 & (UNIT - 1) == 0
     }
 }
 
@@ -243,7 +238,7 @@ mod tests {
             assert!(gated.is_gated() && !level.is_gated());
             assert_eq!((gated.with_gate(true), gated.with_gate(false)), (gated, level));
             assert_eq!((gated.slot(), gated.accrued_at(8)), (level.slot(), level.accrued_at(8)));
-            assert_eq!((gated.slot_if_open(), level.slot_if_open()), (None, Some(level.slot())));
+            assert_eq!((gated.is_plain(), level.is_plain()), (false, level.slot() == 0));
         }
     }
 

@@ -11,7 +11,11 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     /// Never called: no word is gated.
     #[cold]
     #[expect(clippy::unnecessary_wraps, reason = "as where callers can wait")]
-    pub(super) fn ask_at_the_gate(&self, _wanted: i64) -> Result<(Level, u64), NotSpent> {
+    pub(super) fn ask_at_the_gate(
+        &self,
+        _wanted: i64,
+        _now_nanos: u64,
+    ) -> Result<(Level, u64), NotSpent> {
         Ok((self.look_again(), self.clock.now_nanos()))
     }
 

@@ -90,7 +90,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             let found = self.found(seen, now_nanos);
             let booked = match found.book(request) {
                 Ok((next, _)) if next != seen && seen.is_gated() => {
-                    if line::help(self) {
+                    if line::help(self, now_nanos) {
                         (now_nanos, seen) = (self.clock.now_nanos(), self.look_again());
                         continue;
                     }

@@ -187,7 +187,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
                     seen = self.line.word.load(Acquire);
                 }
                 Attempt::Impossible(answer) => return answer,
-                Attempt::Behind { wanted } => match self.ask_at_the_gate(wanted) {
+                Attempt::Behind { wanted } => match self.ask_at_the_gate(wanted, now_nanos) {
                     Ok((found, now)) => (seen, now_nanos) = (found, now),
                     Err(refused) => return Err(refused),
                 },
@@ -243,9 +243,12 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         let is_gated = !is_first && seen.is_gated();
         if is_gated && !matches!(charged, Ok(Spend::Some { is_forced: true, .. })) {
             // What there is belongs to those in line.
+            let would_spend = matches!(charged, Ok(Spend::Some { .. }));
             charged = charge(&terms, balance.min(0));
-            if let Err(Refusal::Wait { wanted }) = charged {
-                return Attempt::Behind { wanted };
+            match charged {
+                Err(Refusal::Wait { wanted }) => return Attempt::Behind { wanted },
+                Ok(_) if would_spend => return Attempt::Behind { wanted: 0 },
+                _ => {}
             }
         }
         if let Ok(Spend::Some { permits, cost, .. }) = charged

@@ -32,19 +32,28 @@ impl TermSlots {
     /// load after an Acquire fence.
     #[inline]
     pub(crate) fn named_by(&self, level: Level) -> Terms {
-        self.read(level.slot())
+        // A branch that is predicted, so that the terms are loaded before the level arrives.
+        let slot = if guess(level.slot() == 0) { &self.0[0] } else { &self.0[1] };
+        slot.read()
     }
 
     /// Returns the same if the level's gate is open.
     #[inline]
     pub(super) fn named_by_open(&self, level: Level) -> Option<Terms> {
-        level.slot_if_open().map(|slot| self.read(slot))
+        let slot = if guess(level.is_plain()) {
+            &self.0[0]
+        } else if level.is_gated() {
+            return None;
+        } else {
+            &self.0[1]
+        };
+        Some(slot.read())
     }
+}
 
+impl TermSlot {
     #[inline]
-    fn read(&self, slot: usize) -> Terms {
-        // A branch that is predicted, so that the terms are loaded before the level arrives.
-        let slot = if guess(slot == 0) { &self.0[0] } else { &self.0[1] };
+    fn read(&self) -> Terms {
         // ORDERING: Relaxed. The values must be neither too old nor too new.
         // - Not too old: the caller loaded `level` with Acquire, from the CAS of
         //   `BucketCore::change` that put its slot in force, or from a later one. That CAS is a
@@ -56,9 +65,11 @@ impl TermSlots {
         //   CAS has an Acquire fence after this load; had it seen one of those stores (Release),
         //   its second load of the word would see the CAS too.
         // MODEL: `terms_are_never_mixed`, `a_denial_is_never_from_mixed_terms`.
-        Terms::from_words(slot.0.each_ref().map(|word| word.load(Relaxed)))
+        Terms::from_words(self.0.each_ref().map(|word| word.load(Relaxed)))
     }
+}
 
+impl TermSlots {
     /// Writes the terms that `level` will be counted in, once it is the word.
     pub(super) fn prepare(&self, level: Level, terms: Terms) {
         for (word, value) in self.0[level.slot()].0.iter().zip(terms.to_words()) {

@@ -6,6 +6,7 @@ use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::sync::Word;
 use crate::time::clock::Clock;
 use crate::time::units;
+use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::Charged;
 use crate::wait::line;
 use crate::wait::queue::WaitQueue;
@@ -31,7 +32,7 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
     }
 
     fn limit(&self) -> u64 {
-        let terms = self.terms();
+        let (terms, _) = self.shown();
         terms.capacity / terms.token
     }
 
@@ -58,7 +59,8 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
                 }
                 Err(Refusal::TooLarge { limit }) => (seen, Taken::TooLarge { limit }),
                 Ok(Spend::Nothing) | Err(Refusal::Wait { .. }) => {
-                    if terms.is_impossible(balance, turn.now_nanos) && self.heal() {
+                    let may_heal = turn.may_heal && terms.is_impossible(balance, turn.now_nanos);
+                    if may_heal && self.heal() {
                         return Taken::Healed;
                     }
                     (seen.with_gate(true), Taken::NotYet)
@@ -81,6 +83,10 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
     fn due_nanos(&self, turn: Turn) -> u64 {
         let capacity = |terms: &Terms| self.capacity_since(terms, turn);
         let (terms, balance) = self.balance_at(turn.now_nanos, capacity);
+        if balance < 0 && terms.is_impossible(balance, turn.now_nanos) {
+            // It is to be healed soon.
+            return turn.now_nanos.saturating_add(SKEW_NANOS);
+        }
         let wanted = terms.cost(turn.permits).unwrap_or(i64::MAX) / UNIT as i64;
         let wait = terms.forecast(balance, turn.now_nanos).retry_after(wanted);
         turn.now_nanos.saturating_add(units::nanos(wait))
@@ -143,11 +149,14 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     /// and returns the word to try again from, with a reading of the clock, if nobody is left.
     #[cold]
     #[inline(never)]
-    pub(super) fn ask_at_the_gate(&self, wanted: i64) -> Result<(Level, u64), NotSpent> {
-        if line::help(self) {
+    pub(super) fn ask_at_the_gate(
+        &self,
+        wanted: i64,
+        now_nanos: u64,
+    ) -> Result<(Level, u64), NotSpent> {
+        if line::help(self, now_nanos) {
             return Ok((self.look_again(), self.clock.now_nanos()));
         }
-        let now_nanos = self.clock.now_nanos();
         let (terms, balance) = self.balance_at(now_nanos, |terms| self.capacity(terms));
         let ahead = terms.cost(self.line.queue.permits()).unwrap_or(i64::MAX);
         let refusal = Refusal::Wait { wanted: ahead.saturating_add(wanted) };

@@ -7,6 +7,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::task::Waker;
 use core::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
 
 use crate::sync::LockGuard;
 use crate::sync::Ordering::Relaxed;
@@ -34,23 +36,37 @@ struct Locked<'a> {
     // Dropped in this order.
     guard: LockGuard<'a, Option<Box<LineState>>>,
     wakers: Wakers,
-    /// A waker that is no longer needed.
-    retired: Option<Waker>,
+    /// Wakers that are no longer needed: the one that a caller left, and the one that it came with.
+    retired: [Option<Waker>; 2],
 }
 
-/// Wakes all when dropped, because a user's clock runs while they are collected, and may panic.
+/// Wakes all when dropped, because a user's clock runs while they are collected, and may panic. If
+/// a waker panics, the others are called all the same.
 #[derive(Default)]
 struct Wakers(Vec<Waker>);
 
 impl Drop for Wakers {
     fn drop(&mut self) {
-        self.0.drain(..).for_each(Waker::wake);
+        let mut panic = None;
+        for waker in self.0.drain(..) {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+                panic.get_or_insert(payload);
+            }
+        }
+        if let Some(payload) = panic
+            && !thread::panicking()
+        {
+            resume_unwind(payload);
+        }
     }
 }
 
-/// Lets a caller try at the gate: settles for those in line if the lock is free. Returns whether the
-/// gate is open now.
-pub(crate) fn help(limiter: &dyn TakesTurns) -> bool {
+/// Lets a caller try at the gate at `now_nanos`: settles for those in line if the first is due and
+/// the lock is free. Returns whether the gate is open now.
+pub(crate) fn help(limiter: &dyn TakesTurns, now_nanos: u64) -> bool {
+    if !limiter.queue().may_be_due(now_nanos) {
+        return false;
+    }
     let Some(guard) = limiter.queue().line.try_lock() else { return false };
     let mut line = Locked::by(limiter, guard);
     line.settle(limiter.now_nanos());
@@ -78,10 +94,10 @@ pub(crate) fn stand(
         return Err(AcquireError::TooLarge { limit });
     }
     let now_nanos = limiter.now_nanos();
-    line.make_room(permits, now_nanos)?;
+    line.make_room(permits, now_nanos, deadline_nanos)?;
     // Noted before user code runs again, so that the caller leaves the line if that panics.
     let place = *key.insert(line.push(permits, now_nanos));
-    line.settle(now_nanos);
+    let now_nanos = line.settle(now_nanos);
     Ok(line.answer(place, key, now_nanos, deadline_nanos, waker))
 }
 
@@ -100,9 +116,9 @@ pub(crate) fn ask(
         return Standing::Told(outcome);
     }
     // It is awake.
-    line.retired = line.line().waiters.disarm(place);
+    line.retired[0] = line.line().waiters.disarm(place);
     let now_nanos = limiter.now_nanos();
-    line.settle(now_nanos);
+    let now_nanos = line.settle(now_nanos);
     line.answer(place, key, now_nanos, deadline_nanos, waker)
 }
 
@@ -117,7 +133,7 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
                 return;
             }
         }
-        None => line.retired = line.line().waiters.leave(key),
+        None => line.retired[0] = line.line().waiters.leave(key),
     }
     line.note_permits();
     if line.line().waiters.first().is_none() {
@@ -134,7 +150,8 @@ pub(crate) fn close(limiter: &dyn TakesTurns) {
     while let Some(first) = line.line().waiters.first() {
         line.refuse(first, AcquireError::Closed);
     }
-    line.settle(limiter.now_nanos());
+    // Without the clock, which may panic.
+    limiter.open_gate();
 }
 
 /// Settles anew after a change of the terms, or of the level: those in line may be due earlier, or
@@ -156,7 +173,7 @@ impl<'a> Locked<'a> {
     }
 
     fn by(limiter: &'a dyn TakesTurns, guard: LockGuard<'a, Option<Box<LineState>>>) -> Locked<'a> {
-        Locked { limiter, guard, wakers: Wakers::default(), retired: None }
+        Locked { limiter, guard, wakers: Wakers::default(), retired: [None, None] }
     }
 
     fn line(&mut self) -> &mut LineState {
@@ -164,28 +181,45 @@ impl<'a> Locked<'a> {
     }
 
     /// Finds room for a caller with `permits`, or says why there is none.
-    fn make_room(&mut self, permits: u64, now_nanos: u64) -> Result<(), AcquireError> {
+    fn make_room(
+        &mut self,
+        permits: u64,
+        mut now_nanos: u64,
+        deadline_nanos: Option<u64>,
+    ) -> Result<(), AcquireError> {
         if self.line().admits(permits) {
             return Ok(());
         }
-        // Some of those in line may be due.
-        self.settle(now_nanos);
-        while !self.line().admits(permits) {
-            let LineState { limits, ref waiters, .. } = *self.line();
-            match waiters.first() {
-                Some(first)
-                    if limits.when_full == WhenLineFull::EvictOldest
-                        && limits.admit(0, 0, permits) =>
-                {
-                    self.refuse(first, AcquireError::Evicted);
-                }
-                _ => {
-                    let permits = waiters.permits().saturating_add(permits);
-                    let due_nanos = self.due_nanos(permits, now_nanos);
-                    let retry_after = Duration::from_nanos(due_nanos.saturating_sub(now_nanos));
-                    return Err(AcquireError::LineFull { retry_after });
-                }
+        // Some of those in line may be due, also after each eviction.
+        now_nanos = self.settle(now_nanos);
+        if self.line().limits.when_full == WhenLineFull::EvictOldest {
+            self.check_deadline(permits, now_nanos, deadline_nanos)?;
+            while !self.line().admits(permits) && self.line().limits.admit(0, 0, permits) {
+                let Some(first) = self.line().waiters.first() else { break };
+                self.refuse(first, AcquireError::Evicted);
+                now_nanos = self.settle(now_nanos);
             }
+        }
+        if self.line().admits(permits) {
+            return Ok(());
+        }
+        let permits = self.line().waiters.permits().saturating_add(permits);
+        let retry_after = wait(now_nanos, self.due_nanos(permits, now_nanos));
+        Err(AcquireError::LineFull { retry_after })
+    }
+
+    /// Refuses a caller that would evict others and then be too late itself.
+    fn check_deadline(
+        &mut self,
+        permits: u64,
+        now_nanos: u64,
+        deadline_nanos: Option<u64>,
+    ) -> Result<(), AcquireError> {
+        let LineState { limits, ref waiters, .. } = *self.line();
+        let ahead = waiters.permits_left_beside(limits, permits);
+        let due_nanos = self.due_nanos(ahead.saturating_add(permits), now_nanos);
+        if is_missed(deadline_nanos, due_nanos) {
+            return Err(AcquireError::TimedOut { retry_after: wait(now_nanos, due_nanos) });
         }
         Ok(())
     }
@@ -214,12 +248,16 @@ impl<'a> Locked<'a> {
     }
 
     /// Grants all that is due at `now_nanos`, in order, and leaves the gate as the line needs it.
-    fn settle(&mut self, now_nanos: u64) {
+    /// Returns the reading of the clock that it came to: a later one if the limiter was healed.
+    fn settle(&mut self, mut now_nanos: u64) -> u64 {
+        let mut may_heal = true;
         loop {
             let Some(first) = self.line().waiters.first() else {
-                return self.limiter.open_gate();
+                self.limiter.open_gate();
+                self.note_due(now_nanos, 0);
+                return now_nanos;
             };
-            let turn = self.turn(first, now_nanos);
+            let turn = Turn { may_heal, ..self.turn(first, now_nanos) };
             match self.limiter.take_turn(turn) {
                 Taken::Granted(grant, charged) => {
                     self.line().since_nanos = now_nanos;
@@ -230,22 +268,33 @@ impl<'a> Locked<'a> {
                 Taken::TooLarge { limit } => {
                     self.refuse(first, AcquireError::TooLarge { limit });
                 }
-                Taken::Healed => self.line().since_nanos = now_nanos,
+                Taken::Healed => {
+                    may_heal = false;
+                    now_nanos = self.limiter.now_nanos();
+                    self.line().since_nanos = now_nanos;
+                }
                 Taken::NotYet => {
                     // The first may have come to the front earlier than it had thought.
                     let due_nanos = self.limiter.due_nanos(turn);
                     let waker = self.line().waiters.wake_if_later(first, due_nanos);
                     self.wakers.0.extend(waker);
-                    return;
+                    self.note_due(now_nanos, due_nanos);
+                    return now_nanos;
                 }
             }
         }
     }
 
+    /// Notes for callers that try when it is the first one's turn.
+    fn note_due(&self, now_nanos: u64, due_nanos: u64) {
+        self.limiter.queue().note_due(now_nanos, due_nanos);
+    }
+
     fn turn(&mut self, first: Key, now_nanos: u64) -> Turn {
         let LineState { since_nanos, ref waiters, .. } = *self.line();
         let permits = waiters.permits_of(first);
-        Turn { permits, since_nanos, now_nanos, has_others: waiters.len() > 1 }
+        let has_others = waiters.len() > 1;
+        Turn { permits, since_nanos, now_nanos, has_others, may_heal: true }
     }
 
     /// Answers the caller at `key` after a settling at `now_nanos`. A caller whose deadline is before
@@ -260,20 +309,23 @@ impl<'a> Locked<'a> {
     ) -> Standing {
         if let Some(outcome) = self.line().waiters.take_outcome(place) {
             *key = None;
+            self.retired[1] = Some(waker);
             return Standing::Told(outcome);
         }
         let permits = self.line().waiters.permits_up_to(place);
         let due_nanos = self.due_nanos(permits, now_nanos);
-        if deadline_nanos.is_some_and(|deadline_nanos| deadline_nanos < due_nanos) {
+        let wait = wait(now_nanos, due_nanos);
+        if is_missed(deadline_nanos, due_nanos) {
             *key = None;
-            self.retired = self.line().waiters.leave(place);
+            // It has left no waker here, or none since it is awake.
+            drop(self.line().waiters.leave(place));
+            self.retired[1] = Some(waker);
             self.note_permits();
             self.settle(now_nanos);
-            let retry_after = Duration::from_nanos(due_nanos.saturating_sub(now_nanos));
-            return Standing::Told(Outcome::Refused(AcquireError::TimedOut { retry_after }));
+            return Standing::Told(Outcome::Refused(AcquireError::TimedOut { retry_after: wait }));
         }
         self.line().waiters.arm(place, due_nanos, waker);
-        Standing::Waiting { wait: Duration::from_nanos(due_nanos.saturating_sub(now_nanos)) }
+        Standing::Waiting { wait }
     }
 
     /// Returns the instant at which `permits` are there for those at the front of the line.
@@ -282,7 +334,20 @@ impl<'a> Locked<'a> {
             line if line.waiters.first().is_none() => now_nanos,
             line => line.since_nanos,
         };
-        let turn = Turn { permits, since_nanos, now_nanos, has_others: false };
+        let turn = Turn { permits, since_nanos, now_nanos, has_others: false, may_heal: false };
         self.limiter.due_nanos(turn)
     }
+}
+
+/// Returns the time until `due_nanos`; the longest if that is beyond the clock's range.
+fn wait(now_nanos: u64, due_nanos: u64) -> Duration {
+    match due_nanos {
+        u64::MAX => Duration::MAX,
+        _ => Duration::from_nanos(due_nanos.saturating_sub(now_nanos)),
+    }
+}
+
+/// Returns whether a turn comes after the deadline.
+fn is_missed(deadline_nanos: Option<u64>, due_nanos: u64) -> bool {
+    deadline_nanos.is_some_and(|deadline_nanos| deadline_nanos < due_nanos || due_nanos == u64::MAX)
 }

@@ -7,6 +7,8 @@ use core::task::Waker;
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicWord, Lock};
 
+use crate::time::units::SKEW_NANOS;
+
 use super::limits::LineLimits;
 use super::waiters::Waiters;
 
@@ -15,6 +17,10 @@ pub(crate) struct WaitQueue {
     pub(super) line: Lock<Option<Box<LineState>>>,
     /// Permits wanted by those in line, for answers of callers that find the line locked.
     pub(super) waiting: AtomicWord<u64>,
+    /// The turn of the first in line as of the last settling, and the reading of that; for callers
+    /// that try, so that most of them need not lock the line.
+    due_nanos: AtomicWord<u64>,
+    settled_nanos: AtomicWord<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -28,7 +34,34 @@ pub(super) struct LineState {
 
 impl WaitQueue {
     pub(crate) fn new() -> WaitQueue {
-        WaitQueue { line: Lock::new(None), waiting: AtomicWord::new(0) }
+        WaitQueue {
+            line: Lock::new(None),
+            waiting: AtomicWord::new(0),
+            due_nanos: AtomicWord::new(0),
+            settled_nanos: AtomicWord::new(0),
+        }
+    }
+
+    /// Returns whether the first in line may be due at `now_nanos`, or the clock may have gone back.
+    pub(super) fn may_be_due(&self, now_nanos: u64) -> bool {
+        // ORDERING: Relaxed, here and below. An old value makes a caller lock the line in vain, or
+        // leave it to those in line, who have timers.
+        // MODEL: `nobody_overtakes_a_caller_in_line`.
+        let due_nanos = self.due_nanos.load(Relaxed);
+        // ORDERING: Relaxed, as above.
+        // MODEL: `nobody_overtakes_a_caller_in_line`.
+        let settled_nanos = self.settled_nanos.load(Relaxed);
+        now_nanos >= due_nanos || now_nanos.saturating_add(SKEW_NANOS) < settled_nanos
+    }
+
+    /// Notes the turn of the first in line, as of a settling at `now_nanos`.
+    pub(super) fn note_due(&self, now_nanos: u64, due_nanos: u64) {
+        // ORDERING: Relaxed, as in `may_be_due`.
+        // MODEL: `nobody_overtakes_a_caller_in_line`.
+        self.due_nanos.store(due_nanos, Relaxed);
+        // ORDERING: Relaxed, as in `may_be_due`.
+        // MODEL: `nobody_overtakes_a_caller_in_line`.
+        self.settled_nanos.store(now_nanos, Relaxed);
     }
 
     /// Permits wanted by those in line, as of a moment ago.
@@ -51,12 +84,12 @@ impl WaitQueue {
         self.line.lock().get_or_insert_default().limits = limits;
     }
 
-    /// Wakes the first in line, because more has become available.
+    /// Wakes the first in line that sleeps, because more has become available.
     pub(crate) fn wake_first(&self) {
-        let waker = self.line.lock().as_deref_mut().and_then(|line| {
-            let first = line.waiters.first()?;
-            line.waiters.disarm(first)
-        });
+        self.note_due(0, 0);
+        let mut line = self.line.lock();
+        let waker = line.as_deref_mut().and_then(|line| line.waiters.disarm_first());
+        drop(line);
         waker.into_iter().for_each(Waker::wake);
     }
 }

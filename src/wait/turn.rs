@@ -7,6 +7,9 @@ use super::charged::Charged;
 use super::queue::WaitQueue;
 
 /// A limiter that callers can stand in line for.
+///
+/// Its methods are called under the line's lock, except for `try_now` and `wake_first`: so none of
+/// the others may lock the line.
 pub(crate) trait TakesTurns {
     fn queue(&self) -> &WaitQueue;
 
@@ -49,6 +52,8 @@ pub(crate) struct Turn {
     pub(crate) now_nanos: u64,
     /// Whether others stand behind it.
     pub(crate) has_others: bool,
+    /// Whether an impossible level may be healed.
+    pub(crate) may_heal: bool,
 }
 
 /// The result of a turn.

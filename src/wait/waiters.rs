@@ -10,6 +10,7 @@ use crate::decision::grant::Grant;
 
 use super::charged::Charged;
 use super::error::AcquireError;
+use super::limits::LineLimits;
 
 /// The place of a caller in the vector, until it is told its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +118,33 @@ impl Waiters {
     /// Returns the waker of a caller, and forgets it.
     pub(crate) fn disarm(&mut self, key: Key) -> Option<Waker> {
         self.nodes[key.0].waker.take()
+    }
+
+    /// Returns the waker of the first caller that has one, and forgets it.
+    pub(crate) fn disarm_first(&mut self) -> Option<Waker> {
+        let mut next = self.first;
+        while let Some(Key(index)) = next {
+            if let Some(waker) = self.nodes[index].waker.take() {
+                return Some(waker);
+            }
+            next = self.nodes[index].after;
+        }
+        None
+    }
+
+    /// Permits of those that stay in line if the oldest leave until there is room for a caller with
+    /// `more`.
+    pub(crate) fn permits_left_beside(&self, limits: LineLimits, more: u64) -> u64 {
+        let (mut count, mut permits) = (self.count, self.permits);
+        let mut next = self.first;
+        while let Some(Key(index)) = next
+            && !limits.admit(count, permits, more)
+        {
+            count -= 1;
+            permits -= self.nodes[index].permits;
+            next = self.nodes[index].after;
+        }
+        permits
     }
 
     /// Returns the waker of a caller that would sleep beyond `due_nanos`.
