@@ -36,7 +36,8 @@
 //! ```
 //!
 //! Every change of the line ends with a settling, and only a settling moves the gate. So, when the
-//! lock is free, **the gate is closed exactly if somebody stands in line**.
+//! lock is free, **the gate is closed exactly if somebody stands in line**. (A clock that panics
+//! may leave it closed for nobody; the next call that tries, or arrives, opens it.)
 //!
 //! The line notes `since`: the reading from which its first has been first. That one is charged as
 //! of its own turn, and not as of the moment at which somebody came to settle: the level then is
@@ -54,7 +55,8 @@
 //! base`. And the level afterwards, `base + n`, is at most `A(i)`. These are the two facts that the
 //! proof for other callers uses of an admission at `i`. ∎
 //!
-//! **Theorem.** No caller that starts after another one stands in line is granted permits before it.
+//! **Theorem.** No caller that starts after another one stands in line is granted permits before it,
+//! unless by force.
 //!
 //! *Proof.* From the CAS that closed the gate until the line is empty each value of the word has
 //! the gate closed. The CAS of another caller expects a word with the gate open, so it fails. A

@@ -66,8 +66,8 @@ use super::wait::{Line, Reserve, Wait};
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there is room gets it. After
-/// several lost races for the same word, a caller has priority over later ones, which back
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
+/// is room gets it. After several lost races for the same word, a caller has priority over later ones, which back
 /// off for it once, for a bounded time.
 ///
 /// # Memory ordering

@@ -60,8 +60,9 @@ use self::builder::StickyBuilder;
 /// That of the limiter, which is asked for each permit that is granted. A denial is repeated
 /// only before the instant at which the limiter said that time alone could change it.
 /// Anything that changes it sooner has to be reported. [`reset`](Sticky::reset) called on the
-/// `Sticky` reports itself. A receipt that is given back, a limit that was raised, a restored
-/// history, or a level that was healed does not: call [`forget`](Sticky::forget).
+/// `Sticky` reports itself. A receipt or a reservation that is given back, a limit that was raised,
+/// a restored history, or a level that was healed does not: call [`forget`](Sticky::forget). While
+/// callers wait in line for the limiter, a repeated denial tells the wait without them.
 ///
 /// Use it for floods. A call that is granted pays a few nanoseconds to check the cache,
 /// and the first denial of a kind asks the limiter twice.

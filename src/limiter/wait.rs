@@ -16,13 +16,20 @@ use super::Limiter;
 
 /// Limiters that callers can wait for: in one line for threads and tasks, first come, first served.
 ///
-/// As long as somebody stands in line, the limiter's other verbs grant nothing: a
-/// [`try_acquire`](Limiter::try_acquire) does not overtake those who wait. (A `force` does.) Its
-/// `retry_after` then is the wait until all that are in line have had their turn.
+/// As long as somebody stands in line, the limiter's other verbs grant nothing, except for a `force`
+/// and for requests for 0 permits: a [`try_acquire`](Limiter::try_acquire) does not overtake those
+/// who wait. Its `retry_after` then is the wait until all that are in line have had their turn.
+///
+/// The limiter's bound holds, where the grant of a caller in line counts at the instant of its turn.
+/// If it is told later, callers may receive up to one request more in a span of time than the bound
+/// says.
 ///
 /// A limiter that nobody waits for costs no more than without this trait. The first caller that
-/// waits allocates the line; a line takes about a hundred bytes for each caller in it. While
-/// callers wait, each arrival, grant and departure takes a lock for a moment.
+/// waits allocates the line; a line takes about two hundred bytes for each caller in it. While
+/// callers wait, each arrival, grant and departure takes a lock for a moment. So do changes of the
+/// limiter, receipts and leases that are given back, and any other verb when the first in line is
+/// due: it then settles for those in line, reads the clock again, and wakes those that it grants
+/// their permits. (A verb that must not block only tries the lock.)
 ///
 /// # Examples
 ///
@@ -96,8 +103,8 @@ pub trait Wait: Limiter {
 pub trait Reserve: Limiter {
     /// Takes all of `permits`, if they are earned within `longest`.
     ///
-    /// Lock-free, unless others wait in line; does not allocate; reads the clock once, or more
-    /// often if others wait.
+    /// Lock-free; does not allocate; reads the clock once. While others wait in line it may settle
+    /// for them: see [`Wait`].
     ///
     /// # Errors
     ///

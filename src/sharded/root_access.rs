@@ -1,4 +1,7 @@
 //! Operations on the root used by `Sharded`: observe, reserve and release capacity, refill a shard.
+//!
+//! Nobody waits in line for a `Sharded`, so the gate of its root is always open, and levels are read
+//! without a mask.
 
 use crate::bucket::BucketCore;
 use crate::bucket::spend::{Spent, all_of};

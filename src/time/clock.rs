@@ -72,7 +72,8 @@ pub use self::unix::UnixClock;
 /// assert!(bucket.try_acquire(10).is_ok());
 /// ```
 pub trait Clock {
-    /// Returns the nanoseconds since a fixed origin. Must not block.
+    /// Returns the nanoseconds since a fixed origin. Must not block, nor call the limiter, which may
+    /// hold a lock.
     fn now_nanos(&self) -> u64;
 }
 

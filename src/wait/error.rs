@@ -17,7 +17,8 @@ pub enum AcquireError {
     },
     /// The permits do not come before the deadline.
     TimedOut {
-        /// The wait that would suffice from now on, if nobody ahead in line gives up.
+        /// The wait that would suffice from now on, if nobody ahead in line gives up, and all are
+        /// told of their turns in time.
         retry_after: Duration,
     },
     /// The line has no room for another caller, or for as many permits.
