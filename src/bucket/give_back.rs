@@ -53,17 +53,18 @@ impl<L> ContendedLine<L> {
     /// Returns whether it did. A gate that was closed since stays closed.
     pub(super) fn lower(&self, written: Level, next: Level) -> bool {
         self.note_fall(written.with_gate(true));
-        // ORDERING: Release, so that a change that comes after this sees what was noted; pairs with
-        // the load of the word in `change_locked`. No data is read through the word, so not Acquire:
-        // a load that acquires an earlier value that was put back still synchronizes with the CAS
-        // that first wrote it, as a read-modify-write continues the release sequence that it finds.
-        // MODEL: `a_lease_given_back_was_for_what_was_used`, `a_grant_given_back_was_never_there`,
-        // `no_word_comes_back_after_two_changes`,
-        // `a_word_that_falls_beside_two_changes_does_not_come_back`,
-        // `a_grant_given_back_while_others_wait_is_theirs`.
         let mut is_gated = false;
         loop {
             let (seen, next) = (written.with_gate(is_gated), next.with_gate(is_gated));
+            // ORDERING: Release, so that a change that comes after this sees what was noted; pairs
+            // with the load of the word in `change_locked`. No data is read through the word, so
+            // not Acquire: a load that acquires an earlier value that was put back still
+            // synchronizes with the CAS that first wrote it, as a read-modify-write continues the
+            // release sequence that it finds.
+            // MODEL: `a_lease_given_back_was_for_what_was_used`,
+            // `a_grant_given_back_was_never_there`, `no_word_comes_back_after_two_changes`,
+            // `a_word_that_falls_beside_two_changes_does_not_come_back`,
+            // `a_grant_given_back_while_others_wait_is_theirs`.
             match self.word.compare_exchange(seen, next, Release, Relaxed) {
                 Ok(_) => return true,
                 // Only the gate was moved.
