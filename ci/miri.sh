@@ -67,6 +67,9 @@ export flags
         --skip keyed::table::ticks --skip keyed::table::home --skip keyed::prepay
     # The thread of the timer for any executor never ends, which Miri takes for a leak.
     schedules "$unit_seeds" wait --lib -- time_limit wait:: --skip timer::thread
+    # Two tests of the line leak on purpose what their wakers own.
+    schedules "$unit_seeds" wait --test wait -- changes faults gate leaving limits order reserve \
+        --skip a_waker_may_drop --skip the_old_waker
     schedules "$unit_seeds" wait --test time_limit --test admission -- --skip by_default_needs_no_runtime
     schedules "$unit_seeds" std,keyed --test hot_keys -- threads --skip each_reset
     schedules "$unit_seeds" std --test key_table -- answers::each_key answers::a_receipt answers::a_look

@@ -1,4 +1,5 @@
-//! Giving grants and leases back to the word they came from.
+//! Giving grants and leases back to the word they came from. (Reservations, and grants of callers
+//! in line: `undo` in `turns.rs`.)
 
 use crate::decision::lease::LeasedWord;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]

@@ -1,4 +1,4 @@
-//! The bucket behind a line: grants to the first in line, and the gate.
+//! The bucket behind a line: grants to the first in line, what is given back of them, and the gate.
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;

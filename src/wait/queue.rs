@@ -1,4 +1,7 @@
-//! The line of a limiter as it lies there: a lock, and what it guards.
+//! The line as a part of its limiter: a lock, what it guards, and hints for callers that try.
+//!
+//! The order of the callers is in `waiters.rs`; who is granted when is decided by `settle` in
+//! `line.rs`.
 
 use alloc::boxed::Box;
 use core::fmt;

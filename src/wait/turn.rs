@@ -1,4 +1,5 @@
-//! What a line asks of the limiter behind it.
+//! The trait by which a line calls its limiter. (`settle` in `line.rs` calls it; `bucket/turns.rs`
+//! implements it.)
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;

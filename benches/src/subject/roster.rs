@@ -1,4 +1,5 @@
-//! All limiters that can be measured, ours and their peers, in the order of the reports.
+//! The limiters without keys that can be measured, ours and their peers, in the order of the
+//! reports. (Stores of keys: `visit_all` in `keyed.rs`.)
 
 use super::{
     Visitor, clocks, lease, mutex_bucket, mutex_log, our_windows, ours, peers, window_peers,

@@ -1,5 +1,5 @@
-//! Windows of one length that follow each other from the clock's origin, where
-//! [`Intervals`] finds the start of each.
+//! Windows of one length that follow each other from the clock's origin. The start of each is
+//! found by [`Intervals`], in `window/intervals.rs`.
 //!
 //! ```text
 //!  bit 63                           0
