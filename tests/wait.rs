@@ -22,5 +22,7 @@ mod order;
 mod random;
 #[path = "wait/reserve.rs"]
 mod reserve;
+#[path = "wait/storm.rs"]
+mod storm;
 #[path = "wait/threads.rs"]
 mod threads;
