@@ -42,6 +42,13 @@ impl Wake for Unpark {
     }
 }
 
+/// A bucket of `quota` with `tokens`. On real threads, the calling one may have run ahead in the race
+/// before.
+fn fresh(tokens: u64, quota: Quota) -> Arc<Bucket> {
+    TestClock::run_ahead(0);
+    bucket_with(tokens, quota)
+}
+
 fn acquire(bucket: &Bucket, permits: u64) -> Waiting<'_, NoTimer> {
     bucket.acquire_async(permits).timer(NoTimer)
 }
@@ -87,7 +94,7 @@ struct Overtaken {
 #[test]
 fn nobody_overtakes_a_caller_in_line() {
     check(ANY, || {
-        let shared = Overtaken { bucket: bucket_with(0, ONE), stands: AtomicBool::new(false) };
+        let shared = Overtaken { bucket: fresh(0, ONE), stands: AtomicBool::new(false) };
         let [waited, tried] =
             race(&Arc::new(shared), [true, false], |Overtaken { bucket, stands }, waits| {
                 if waits {
@@ -110,7 +117,7 @@ fn nobody_overtakes_a_caller_in_line() {
 #[test]
 fn nobody_overtakes_the_second_in_line() {
     check(2, || {
-        let shared = Overtaken { bucket: bucket_with(0, ONE), stands: AtomicBool::new(false) };
+        let shared = Overtaken { bucket: fresh(0, ONE), stands: AtomicBool::new(false) };
         let [waited, tried] =
             race(&Arc::new(shared), [true, false], |Overtaken { bucket, stands }, waits| {
                 if waits {
@@ -135,7 +142,7 @@ fn nobody_overtakes_the_second_in_line() {
 #[test]
 fn nobody_overtakes_a_caller_beside_a_reset() {
     check(1, || {
-        let shared = Overtaken { bucket: bucket_with(0, ONE), stands: AtomicBool::new(false) };
+        let shared = Overtaken { bucket: fresh(0, ONE), stands: AtomicBool::new(false) };
         race(&Arc::new(shared), [0, 1, 2], |Overtaken { bucket, stands }, part| match part {
             0 => {
                 let mut caller = pin!(acquire(bucket, 1));
@@ -160,7 +167,7 @@ fn nobody_overtakes_a_caller_beside_a_reset() {
 #[test]
 fn nobody_overtakes_a_caller_beside_a_force() {
     check(2, || {
-        let bucket = bucket_with(0, ONE.with_max_debt(2).unwrap());
+        let bucket = fresh(0, ONE.with_max_debt(2).unwrap());
         let shared = Overtaken { bucket, stands: AtomicBool::new(false) };
         let [waited, tried, _] =
             race(&Arc::new(shared), [0, 1, 2], |Overtaken { bucket, stands }, part| match part {
@@ -185,7 +192,7 @@ fn nobody_overtakes_a_caller_beside_a_force() {
 #[test]
 fn the_next_in_line_is_granted_its_permit_when_the_first_gives_up() {
     check(ANY, || {
-        let bucket = bucket_with(1, TWO);
+        let bucket = fresh(1, TWO);
         race(&bucket, [2, 1], |bucket, permits| {
             if permits == 1 {
                 wait(bucket, 1).unwrap();
@@ -201,7 +208,7 @@ fn the_next_in_line_is_granted_its_permit_when_the_first_gives_up() {
 #[test]
 fn a_caller_that_gives_up_has_taken_nothing() {
     check(3, || {
-        let bucket = bucket_with(0, TWO);
+        let bucket = fresh(0, TWO);
         let [_, granted] = race(&bucket, [false, true], |bucket, stays| {
             if stays {
                 return stand_and_ask(bucket, 2 * SECOND);
@@ -223,7 +230,7 @@ fn a_caller_that_gives_up_has_taken_nothing() {
 #[test]
 fn a_reset_is_seen_by_those_in_line() {
     check(ANY, || {
-        let bucket = bucket_with(0, ONE);
+        let bucket = fresh(0, ONE);
         race(&bucket, [true, false], |bucket, waits| {
             if waits {
                 wait(bucket, 1).unwrap();
@@ -238,7 +245,7 @@ fn a_reset_is_seen_by_those_in_line() {
 #[test]
 fn a_caller_in_line_beside_a_reset_and_a_try_shares_the_burst_with_it() {
     check(2, || {
-        let bucket = bucket_with(0, ONE);
+        let bucket = fresh(0, ONE);
         let granted = race(&bucket, [0, 1, 2], |bucket, part| match part {
             0 => stand_and_ask(bucket, 0),
             1 => bucket.try_acquire(1).is_ok(),
@@ -255,7 +262,7 @@ fn a_caller_in_line_beside_a_reset_and_a_try_shares_the_burst_with_it() {
 #[test]
 fn a_force_goes_through_the_gate_and_is_paid_for() {
     check(ANY, || {
-        let bucket = bucket_with(0, ONE.with_max_debt(2).unwrap());
+        let bucket = fresh(0, ONE.with_max_debt(2).unwrap());
         let [granted, forced] = race(&bucket, [true, false], |bucket, waits| {
             if waits { stand_and_ask(bucket, SECOND) } else { bucket.force(1).is_ok() }
         });
@@ -267,7 +274,7 @@ fn a_force_goes_through_the_gate_and_is_paid_for() {
 #[test]
 fn a_closed_line_wakes_all_that_stand_in_it() {
     check(2, || {
-        let bucket = bucket_with(0, ONE);
+        let bucket = fresh(0, ONE);
         let answers = race(&bucket, [0, 1, 2], |bucket, part| {
             if part < 2 {
                 return Some(wait(bucket, 1));
@@ -286,7 +293,7 @@ fn a_closed_line_wakes_all_that_stand_in_it() {
 #[test]
 fn a_grant_given_back_while_others_wait_is_theirs() {
     check(ANY, || {
-        let bucket = bucket_with(1, ONE);
+        let bucket = fresh(1, ONE);
         race(&bucket, [true, false], |bucket, waits| {
             if waits {
                 wait(bucket, 1).unwrap();
@@ -306,7 +313,7 @@ struct Noted {
 #[test]
 fn a_caller_in_line_is_seen_by_those_after_it() {
     check(2, || {
-        let shared = Noted { bucket: bucket_with(0, TWO), note: AtomicBool::new(false) };
+        let shared = Noted { bucket: fresh(0, TWO), note: AtomicBool::new(false) };
         race(&Arc::new(shared), [0, 1, 2], |Noted { bucket, note }, part| match part {
             0 => {
                 note.store(true, Ordering::Relaxed);
@@ -330,7 +337,7 @@ fn a_caller_in_line_is_seen_by_those_after_it() {
 #[test]
 fn reservations_are_for_different_instants() {
     check(3, || {
-        let bucket = bucket_with(0, ONE.with_max_debt(3).unwrap());
+        let bucket = fresh(0, ONE.with_max_debt(3).unwrap());
         let mut instants = race(&bucket, [true, true, false], |bucket, keeps| {
             let reservation = bucket.reserve(1).unwrap();
             let instant = reservation.at_nanos();
