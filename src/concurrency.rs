@@ -71,8 +71,8 @@ use self::word::Tally;
 ///
 /// # Memory ordering
 ///
-/// What a caller did before its permits ended, before its own admission, or before it changed the
-/// limit, happens before what a caller does that is admitted later. A denial, and a request for 0
+/// Everything that a caller did before its permits ended, before its own admission, or before it
+/// changed the limit, happens before everything that a caller admitted later does. A denial, and a request for 0
 /// permits, order nothing.
 ///
 /// # Examples
@@ -180,8 +180,8 @@ impl ConcurrencyLimit {
     /// Changes the limit, for all calls that begin from now on. More than
     /// [`MAX`](ConcurrencyLimit::MAX) is taken as that.
     ///
-    /// What is in flight stays in flight. If it is more than the new limit, nothing is granted
-    /// until enough of it has ended. A limit of 0 lets all end and nothing begin.
+    /// Permits in flight stay in flight. If they are more than the new limit, nothing is granted
+    /// until enough of them have ended. A limit of 0 lets all end and nothing begin.
     ///
     /// Lock-free; never allocates.
     ///

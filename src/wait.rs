@@ -16,7 +16,7 @@
 //! | [`reservation`] | permits taken for a later instant, without a line |
 //! | [`limits`] | the bounds of a line |
 //! | [`error`] | the refusals |
-//! | [`charged`] | what a grant or a reservation has taken |
+//! | [`charged`] | the charge of a grant, and of a reservation |
 //! | [`block_on`] | a future on a thread |
 //! | [`timer`] | what wakes a task at its time |
 //!

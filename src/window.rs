@@ -8,8 +8,8 @@
 //! | `log` | logs of grants |
 //! | `limit` | the limit of a window, which can be changed live |
 //!
-//! What each admits in a span `W` is proved where it is: [`counter`], [`ring`], [`log`]. Those spans
-//! are of the time by which permits are dated: the clock of the caller, or the latest date that
+//! The bound of each in a span `W` is proved in its module: [`counter`], [`ring`], [`log`]. Those
+//! spans are of the time by which permits are dated: the clock of the caller, or the latest date that
 //! others have left, if that is later. With one clock for all threads that is true time.
 //!
 //! **Theorem.** If threads' clocks differ by at most `d`, which is at most a second, what the

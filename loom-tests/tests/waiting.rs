@@ -77,7 +77,7 @@ fn stand_and_ask(bucket: &Bucket, later: u64) -> bool {
     matches!(poll(&mut caller), Poll::Ready(Ok(_)))
 }
 
-/// Whether a permit is left after `seconds`. It is not given out if the gate has stayed closed.
+/// Returns whether a permit is left after `seconds`. None is given out if the gate has stayed closed.
 fn is_left(bucket: &Bucket, seconds: u64) -> bool {
     TestClock::run_ahead(seconds * SECOND);
     let is_left = bucket.try_acquire(1).is_ok();

@@ -12,8 +12,8 @@ use super::reserved::ReservedCapacity;
 impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
     /// Adds `permits` to the balance, up to full; a debt becomes less.
     ///
-    /// What is above the capacity that is left beside the reserved part is not given out, and cut
-    /// off by the next call that spends or settles.
+    /// No caller is given more than the capacity that is left beside the reserved part: the next
+    /// call that spends or settles cuts off the rest.
     pub(crate) fn credit(&self, permits: u64) {
         if permits > 0 {
             self.change(|terms, holding| (*terms, holding.plus(permits, terms)));

@@ -19,15 +19,11 @@ use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;
 use crate::time::units::MAX_PERIOD_NANOS;
-#[cfg(feature = "wait")]
-use crate::wait::error::AcquireError;
-#[cfg(feature = "wait")]
-use crate::wait::reservation::Reservation;
 
 use super::Limiter;
 use super::verbs::verbs;
 #[cfg(feature = "wait")]
-use super::wait::{Line, Reserve, Wait};
+use super::wait::waits;
 
 /// Lets one cell pass per emission interval, and each up to a tolerance early.
 ///
@@ -144,23 +140,7 @@ verbs!(
 );
 
 #[cfg(feature = "wait")]
-impl<C: Clock + Send + Sync> Wait for Gcra<C> {
-    fn line(&self) -> Line<'_> {
-        Line::of(&self.core)
-    }
-}
-
-#[cfg(feature = "wait")]
-impl<C: Clock + Send + Sync> Reserve for Gcra<C> {
-    fn reserve_within(
-        &self,
-        permits: u64,
-        longest: Duration,
-    ) -> Result<Reservation<'_>, AcquireError> {
-        let booked = self.core.reserve_within(permits, longest)?;
-        Ok(Reservation::new(&self.core, permits, booked))
-    }
-}
+waits!(Gcra);
 
 impl<C: Clock> Gcra<C> {
     /// Enforces `interval` and `tolerance` from now on; `carry` decides what happens to

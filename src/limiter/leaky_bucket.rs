@@ -19,15 +19,11 @@ use crate::decision::snapshot::Snapshot;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;
-#[cfg(feature = "wait")]
-use crate::wait::error::AcquireError;
-#[cfg(feature = "wait")]
-use crate::wait::reservation::Reservation;
 
 use super::Limiter;
 use super::verbs::{show_quota, verbs};
 #[cfg(feature = "wait")]
-use super::wait::{Line, Reserve, Wait};
+use super::wait::waits;
 
 /// A level that every permit raises, that leaks at the rate, and that must not
 /// overflow.
@@ -170,23 +166,7 @@ impl<C: Clock> LeakyBucket<C> {
 verbs!(LeakyBucket, show_quota, "LeakyBucket::meter_with_clock(quota!(2 / second), &clock)");
 
 #[cfg(feature = "wait")]
-impl<C: Clock + Send + Sync> Wait for LeakyBucket<C> {
-    fn line(&self) -> Line<'_> {
-        Line::of(&self.core)
-    }
-}
-
-#[cfg(feature = "wait")]
-impl<C: Clock + Send + Sync> Reserve for LeakyBucket<C> {
-    fn reserve_within(
-        &self,
-        permits: u64,
-        longest: Duration,
-    ) -> Result<Reservation<'_>, AcquireError> {
-        let booked = self.core.reserve_within(permits, longest)?;
-        Ok(Reservation::new(&self.core, permits, booked))
-    }
-}
+waits!(LeakyBucket);
 
 impl<C: Clock> LeakyBucket<C> {
     /// Returns the permits that have not leaked out yet, with a fraction rounded up.

@@ -18,15 +18,11 @@ use crate::decision::snapshot::Snapshot;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;
-#[cfg(feature = "wait")]
-use crate::wait::error::AcquireError;
-#[cfg(feature = "wait")]
-use crate::wait::reservation::Reservation;
 
 use super::Limiter;
 use super::verbs::{show_quota, verbs};
 #[cfg(feature = "wait")]
-use super::wait::{Line, Reserve, Wait};
+use super::wait::waits;
 
 /// A token bucket: it earns tokens at the quota's rate, holds at most the quota's
 /// burst of them, and spends one per permit.
@@ -161,23 +157,7 @@ impl<C: Clock> TokenBucket<C> {
 verbs!(TokenBucket, show_quota, "TokenBucket::with_clock(quota!(2 / second), &clock)");
 
 #[cfg(feature = "wait")]
-impl<C: Clock + Send + Sync> Wait for TokenBucket<C> {
-    fn line(&self) -> Line<'_> {
-        Line::of(&self.core)
-    }
-}
-
-#[cfg(feature = "wait")]
-impl<C: Clock + Send + Sync> Reserve for TokenBucket<C> {
-    fn reserve_within(
-        &self,
-        permits: u64,
-        longest: Duration,
-    ) -> Result<Reservation<'_>, AcquireError> {
-        let booked = self.core.reserve_within(permits, longest)?;
-        Ok(Reservation::new(&self.core, permits, booked))
-    }
-}
+waits!(TokenBucket);
 
 impl<C: Clock> TokenBucket<C> {
     /// Enforces `quota` from now on; `carry` decides what happens to the tokens.

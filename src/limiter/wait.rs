@@ -190,6 +190,36 @@ impl fmt::Debug for Line<'_> {
     }
 }
 
+/// Implements both traits for a limiter whose field `core` is a bucket's.
+macro_rules! waits {
+    ($Limiter:ident) => {
+        impl<C: crate::time::clock::Clock + Send + Sync> crate::limiter::wait::Wait
+            for $Limiter<C>
+        {
+            fn line(&self) -> crate::limiter::wait::Line<'_> {
+                crate::limiter::wait::Line::of(&self.core)
+            }
+        }
+
+        impl<C: crate::time::clock::Clock + Send + Sync> crate::limiter::wait::Reserve
+            for $Limiter<C>
+        {
+            fn reserve_within(
+                &self,
+                permits: u64,
+                longest: core::time::Duration,
+            ) -> Result<crate::wait::reservation::Reservation<'_>, crate::wait::error::AcquireError>
+            {
+                let booked = self.core.reserve_within(permits, longest)?;
+                Ok(crate::wait::reservation::Reservation::new(&self.core, permits, booked))
+            }
+        }
+    };
+}
+
+pub(super) use waits;
+
+/// Implements both traits for a pointer to a limiter.
 macro_rules! through {
     ($Pointer:ty) => {
         impl<L: Wait + ?Sized> Wait for $Pointer {

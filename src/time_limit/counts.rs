@@ -10,7 +10,7 @@ const KINDS: usize = CallEvent::Lost as usize + 1;
 
 /// The counts of a [`TimeLimiter`](crate::TimeLimiter), by [`CallEvent`]. They only grow.
 ///
-/// Of the calls that have begun, those that are not in the first four are still running.
+/// Calls that have begun and are in none of the first four counts are still running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CallCounts {
     /// Calls whose operation ended in time; see [`CallEvent::Succeeded`].

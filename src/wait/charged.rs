@@ -1,4 +1,4 @@
-//! What a grant or a reservation has taken.
+//! The charge of a grant, and of a reservation.
 
 /// A word before and after a grant.
 #[derive(Clone, Copy, Debug)]

@@ -51,9 +51,9 @@ pub(crate) struct Turn {
     /// Reading of the clock since which it has been the first.
     pub(crate) since_nanos: u64,
     pub(crate) now_nanos: u64,
-    /// Whether others stand behind it.
+    /// True if others stand behind it.
     pub(crate) has_others: bool,
-    /// Whether an impossible level may be healed.
+    /// True if an impossible level may be healed.
     pub(crate) may_heal: bool,
 }
 

@@ -16,7 +16,7 @@ use super::limits::LineLimits;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key(usize);
 
-/// What has become of a caller.
+/// The end of a caller's wait.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Granted(Grant, Charged),

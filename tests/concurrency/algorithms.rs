@@ -109,7 +109,8 @@ fn vegas_probes_again_and_at_other_moments_for_another_seed() {
     assert_eq!(first, probes(1));
 }
 
-/// Of 64 calls, as many are queued as the time is longer than the shortest, in nanoseconds of 64.
+/// The shortest time is that of a call without a queue: a call that takes `n` of 64 nanoseconds
+/// longer finds `n` of 64 calls queued.
 #[test]
 fn vegas_tells_the_calls_that_are_queued_to_one() {
     let limit = |queued: u64| {
