@@ -121,22 +121,23 @@ pub(crate) use core::sync::atomic::fence;
 #[cfg(sluicegate_loom)]
 pub(crate) use loom::sync::atomic::fence;
 
-#[cfg(all(any(feature = "keyed", feature = "wait"), sluicegate_loom))]
+#[cfg(all(feature = "std", sluicegate_loom))]
 use loom::sync as locks;
-#[cfg(all(any(feature = "keyed", feature = "wait"), not(sluicegate_loom)))]
+#[cfg(all(feature = "std", not(sluicegate_loom)))]
 use std::sync as locks;
 
 /// A lock held by one thread.
 ///
 /// A panic does not poison it: its holder leaves the guarded value consistent at every point at
 /// which user code runs.
-#[cfg(feature = "wait")]
+#[cfg(feature = "std")]
+#[derive(Debug)]
 pub(crate) struct Lock<T>(locks::Mutex<T>);
 
-#[cfg(feature = "wait")]
+#[cfg(feature = "std")]
 pub(crate) type LockGuard<'a, T> = locks::MutexGuard<'a, T>;
 
-#[cfg(feature = "wait")]
+#[cfg(feature = "std")]
 impl<T> Lock<T> {
     pub(crate) fn new(value: T) -> Lock<T> {
         Lock(locks::Mutex::new(value))
@@ -160,10 +161,10 @@ impl<T> Lock<T> {
 ///
 /// A panic does not poison it: a writer leaves the guarded value consistent at every point at which
 /// user code runs.
-#[cfg(feature = "keyed")]
+#[cfg(any(feature = "keyed", feature = "wait"))]
 pub(crate) struct SharedLock<T>(locks::RwLock<T>);
 
-#[cfg(feature = "keyed")]
+#[cfg(any(feature = "keyed", feature = "wait"))]
 impl<T> SharedLock<T> {
     pub(crate) fn new(value: T) -> SharedLock<T> {
         SharedLock(locks::RwLock::new(value))
@@ -175,6 +176,7 @@ impl<T> SharedLock<T> {
     }
 
     /// Returns `None` if it would have to wait.
+    #[cfg(feature = "keyed")]
     #[inline]
     pub(crate) fn try_read(&self) -> Option<locks::RwLockReadGuard<'_, T>> {
         match self.0.try_read() {

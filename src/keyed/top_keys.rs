@@ -30,14 +30,13 @@ mod summary;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 use std::hash::RandomState;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crossbeam_utils::CachePadded;
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
-use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
+use crate::sync::{AtomicWord, Lock, LockGuard};
 use crate::thread_index::{MAX_PLACES, thread_index};
 
 use super::observe::Observe;
@@ -109,7 +108,7 @@ pub struct TopKey<O> {
 }
 
 /// A slot for the threads of one number, and for those that find their own in use.
-type Place<O> = Mutex<Kinds<O>>;
+type Place<O> = Lock<Kinds<O>>;
 
 struct Kinds<O> {
     granted: Summary<O>,
@@ -139,7 +138,7 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let place = |_| {
             let kinds = Kinds { granted: Summary::new(most), denied: Summary::new(most) };
-            CachePadded::new(Mutex::new(kinds))
+            CachePadded::new(Lock::new(kinds))
         };
         let places = threads.clamp(TRIES, MAX_PLACES).next_power_of_two();
         TopKeys { places: (0..places).map(place).collect(), lost: AtomicWord::new(0), hasher, most }
@@ -173,7 +172,7 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
     /// Removes all keys and all counts.
     pub fn clear(&self) {
         for place in &self.places {
-            let mut kinds = place.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kinds = place.lock();
             kinds.granted.clear();
             kinds.denied.clear();
         }
@@ -184,16 +183,12 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
 
     /// Locks the slot of this thread, or one of the next if that is in use: any will do.
     #[inline]
-    fn free_place(&self) -> Option<MutexGuard<'_, Kinds<K::Owned>>> {
+    fn free_place(&self) -> Option<LockGuard<'_, Kinds<K::Owned>>> {
         let own = thread_index();
         for next in 0..TRIES {
             let place = &self.places[own.wrapping_add(next) & (self.places.len() - 1)];
-            match place.try_lock() {
-                Ok(kinds) => return Some(kinds),
-                // Comparing or cloning a key runs code of the user's, which may panic. The
-                // indices are in order at all times.
-                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => {}
+            if let Some(kinds) = place.try_lock() {
+                return Some(kinds);
             }
         }
         // ORDERING: Relaxed, as in `lost`.
@@ -205,7 +200,7 @@ impl<K: ?Sized + Hash + Eq + ToOwned, S: BuildHasher> TopKeys<K, S> {
     fn merged(&self, of: impl Fn(&Kinds<K::Owned>) -> &Summary<K::Owned>) -> Vec<TopKey<K::Owned>> {
         let mut merged = Merged::new(self.places.len() * self.most);
         for place in &self.places {
-            let kinds = place.lock().unwrap_or_else(PoisonError::into_inner);
+            let kinds = place.lock();
             merged.add::<K>(of(&kinds));
         }
         merged.top(self.most)

@@ -6,8 +6,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use crate::sync::SharedLock;
 use crate::wait::timer::thread::ThreadTimer;
 
 use super::error::UnknownConfiguration;
@@ -52,7 +52,7 @@ pub struct TimeLimiterRegistry<T = ThreadTimer> {
     timer: T,
     spawner: Arc<dyn Spawn>,
     observer: Option<Arc<dyn ObserveCalls>>,
-    named: RwLock<Named<T>>,
+    named: SharedLock<Named<T>>,
 }
 
 struct Named<T> {
@@ -88,7 +88,7 @@ impl<T> TimeLimiterRegistry<T> {
             timer,
             spawner: Arc::new(ThreadSpawner),
             observer: None,
-            named: RwLock::new(named),
+            named: SharedLock::new(named),
         }
     }
 
@@ -110,7 +110,7 @@ impl<T> TimeLimiterRegistry<T> {
     /// theirs. The name `default` is that of the default.
     #[doc(alias = "addConfiguration")]
     pub fn configure(&self, name: impl Into<String>, limit: TimeLimit) -> Option<TimeLimit> {
-        let (name, mut named) = (name.into(), self.write());
+        let (name, mut named) = (name.into(), self.named.write());
         if name == DEFAULT {
             return Some(core::mem::replace(&mut named.default, limit));
         }
@@ -119,14 +119,14 @@ impl<T> TimeLimiterRegistry<T> {
 
     /// Removes a configuration, and returns it. Limiters that have it keep it. The default stays.
     pub fn remove_configuration(&self, name: &str) -> Option<TimeLimit> {
-        self.write().configurations.remove(name)
+        self.named.write().configurations.remove(name)
     }
 
     /// Returns the configuration with this name, if there is one; `default` is the default.
     #[doc(alias = "getConfiguration")]
     #[must_use]
     pub fn configuration(&self, name: &str) -> Option<TimeLimit> {
-        self.read().configuration(name)
+        self.named.read().configuration(name)
     }
 
     /// Returns the limiter with this name, if there is one.
@@ -136,7 +136,7 @@ impl<T> TimeLimiterRegistry<T> {
     where
         T: Clone,
     {
-        self.read().limiters.get(name).cloned()
+        self.named.read().limiters.get(name).cloned()
     }
 
     /// Returns the limiter with this name. If there is none, makes one with the default
@@ -147,7 +147,7 @@ impl<T> TimeLimiterRegistry<T> {
     where
         T: Clone,
     {
-        let default = self.read().default;
+        let default = self.named.read().default;
         self.limiter_with(name, default)
     }
 
@@ -159,7 +159,7 @@ impl<T> TimeLimiterRegistry<T> {
         T: Clone,
     {
         self.get(name).unwrap_or_else(|| {
-            let mut named = self.write();
+            let mut named = self.named.write();
             // Another caller may have made it meanwhile.
             let limiter = named.limiters.entry(name.to_owned());
             limiter.or_insert_with(|| self.make(name, limit)).clone()
@@ -182,7 +182,7 @@ impl<T> TimeLimiterRegistry<T> {
         T: Clone,
     {
         let limit = {
-            let named = self.read();
+            let named = self.named.read();
             named.configuration(configuration).ok_or_else(|| named.unknown(configuration))?
         };
         Ok(self.limiter_with(name, limit))
@@ -195,12 +195,12 @@ impl<T> TimeLimiterRegistry<T> {
         T: Clone,
     {
         let limiter = self.make(name, limit);
-        self.write().limiters.insert(name.to_owned(), limiter)
+        self.named.write().limiters.insert(name.to_owned(), limiter)
     }
 
     /// Removes the limiter with this name, and returns it.
     pub fn remove(&self, name: &str) -> Option<TimeLimiter<T>> {
-        self.write().limiters.remove(name)
+        self.named.write().limiters.remove(name)
     }
 
     /// Returns the limiters that there are, ordered by name. Allocates the list.
@@ -210,7 +210,7 @@ impl<T> TimeLimiterRegistry<T> {
     where
         T: Clone,
     {
-        let mut limiters: Vec<_> = self.read().limiters.values().cloned().collect();
+        let mut limiters: Vec<_> = self.named.read().limiters.values().cloned().collect();
         limiters.sort_by(|one, other| one.name().cmp(other.name()));
         limiters
     }
@@ -222,14 +222,6 @@ impl<T> TimeLimiterRegistry<T> {
         let (timer, spawner) = (self.timer.clone(), Arc::clone(&self.spawner));
         let observer = self.observer.clone();
         TimeLimiterBuilder { name: name.to_owned(), limit, timer, spawner, observer }.build()
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, Named<T>> {
-        self.named.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Named<T>> {
-        self.named.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -251,7 +243,7 @@ impl<T> Named<T> {
 
 impl<T> fmt::Debug for TimeLimiterRegistry<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = self.read();
+        let named = self.named.read();
         f.debug_struct("TimeLimiterRegistry")
             .field("default", &named.default)
             .field("configurations", &named.configurations)

@@ -2,8 +2,9 @@
 
 use core::mem;
 use core::task::Waker;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+use crate::sync::Lock;
 
 /// The end of a closure.
 #[derive(Debug)]
@@ -15,9 +16,10 @@ pub(super) enum CallEnd<R> {
 }
 
 /// The place of one call. Whether an end is in time is decided under the lock: it reaches the
-/// caller if the caller has not left before.
+/// caller if the caller has not left before. No code of others runs under the lock, except the clone
+/// of a waker of our own.
 #[derive(Debug)]
-pub(super) struct CallSlot<R>(Mutex<SlotState<R>>);
+pub(super) struct CallSlot<R>(Lock<SlotState<R>>);
 
 #[derive(Debug)]
 enum SlotState<R> {
@@ -30,12 +32,12 @@ enum SlotState<R> {
 
 impl<R> CallSlot<R> {
     pub(super) fn new() -> CallSlot<R> {
-        CallSlot(Mutex::new(SlotState::Running(None)))
+        CallSlot(Lock::new(SlotState::Running(None)))
     }
 
     /// Takes the end. If there is none yet, `waker` is woken once there is.
     pub(super) fn take(&self, waker: &Waker) -> Option<CallEnd<R>> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if let SlotState::Running(awaited) = &mut *state {
             *awaited = Some(waker.clone());
             return None;
@@ -45,13 +47,13 @@ impl<R> CallSlot<R> {
 
     /// Gives up. Returns the end if it has come meanwhile.
     pub(super) fn leave(&self) -> Option<CallEnd<R>> {
-        let state = mem::replace(&mut *self.lock(), SlotState::Left);
+        let state = mem::replace(&mut *self.0.lock(), SlotState::Left);
         end_of(state)
     }
 
     /// Leaves the end for the caller, or returns it if the caller has left.
     pub(super) fn put(&self, end: CallEnd<R>) -> Result<(), CallEnd<R>> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if matches!(&*state, SlotState::Left) {
             return Err(end);
         }
@@ -61,11 +63,6 @@ impl<R> CallSlot<R> {
             waker.wake();
         }
         Ok(())
-    }
-
-    // No code of others runs under the lock, except the clone of a waker of our own.
-    fn lock(&self) -> MutexGuard<'_, SlotState<R>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
