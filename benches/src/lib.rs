@@ -4,6 +4,7 @@
 pub mod costs;
 pub mod crowd;
 pub mod fairness;
+pub mod held;
 pub mod keyed;
 pub mod latency;
 pub mod life;
@@ -18,4 +19,5 @@ pub mod results;
 pub mod round;
 pub mod spread;
 pub mod subject;
+pub mod waiting;
 pub mod watch;

@@ -19,6 +19,7 @@ mod measured;
 mod runs;
 mod stores;
 mod tails;
+mod waits;
 
 use std::fmt::Write;
 use std::fs;
@@ -87,12 +88,24 @@ fn tables(wanted: &str, folder: &Path) -> Result<String, String> {
         ["crowd", file] => {
             crowd::table(&text(file)?).map(|table| table.to_string()).map_err(|e| e.to_string())
         }
+        ["waits", file] => waits::table(&text(file)?, Style::Markdown)
+            .map(|table| table.to_string())
+            .map_err(|e| e.to_string()),
         ["counted"] => Ok(costs::table(&costs::all(), Style::Markdown).to_string()),
         ["csv", file] => {
             csv_table(&text(file)?).map(|table| table.to_string()).map_err(|e| e.to_string())
         }
         _ => Err("no such table is known".to_owned()),
     }
+}
+
+/// Returns the table of what `waits --json` printed, for a terminal.
+///
+/// # Errors
+///
+/// If a line is not one of those.
+pub fn waits(text: &str) -> serde_json::Result<Table> {
+    waits::table(text, Style::Plain)
 }
 
 /// Returns the rows of a CSV file, of which the first is the header.

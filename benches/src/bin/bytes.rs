@@ -7,54 +7,18 @@
 //! includes the allocator's own part and all rounding, and leaves out what was never written
 //! to.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::process::{Command, ExitCode};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 use sluicegate_benches::keyed::report::grouped;
 use sluicegate_benches::keyed::{self, Key, Skew, Store, Visitor};
-use sluicegate_benches::memory;
 use sluicegate_benches::report::{self, Style};
 use sluicegate_benches::subject::Op;
+use sluicegate_benches::{held, memory};
 
 #[global_allocator]
-static ALLOCATOR: Counted = Counted;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-/// The system's allocator, and how much of it is held.
-struct Counted;
-
-#[expect(unsafe_code, reason = "an allocator is unsafe, and nothing else tells what is asked")]
-// SAFETY: all is left to the system's allocator.
-unsafe impl GlobalAlloc for Counted {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        take(layout.size());
-        // SAFETY: the caller's promise is the same.
-        unsafe { System.alloc(layout) }
-    }
-
-    // Leaves the zeroing to the system: pages that are never touched are not resident.
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        take(layout.size());
-        // SAFETY: the caller's promise is the same.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promise is the same.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-fn take(size: usize) {
-    let held = HELD.fetch_add(size, Relaxed) + size;
-    MOST.fetch_max(held, Relaxed);
-}
+static ALLOCATOR: held::Counted = held::Counted;
 
 /// Counts the bytes that a key costs.
 #[derive(Debug, Parser)]
@@ -120,11 +84,10 @@ fn fill<K: Key, S: Store<K>>(keys: u64) -> Bytes {
     // Creates what is made only once, such as a clock that has to be calibrated against another.
     drop(keep::<K, S>(1));
     let resident_before = memory::resident_kib();
-    let before = HELD.load(Relaxed);
-    MOST.store(before, Relaxed);
+    let before = held::restart();
     let store = keep::<K, S>(keys);
-    let asked = HELD.load(Relaxed) - before;
-    let at_most = MOST.load(Relaxed) - before;
+    let asked = held::bytes() - before;
+    let at_most = held::most() - before;
     let resident = resident_before.zip(memory::resident_kib());
     drop(store);
     Bytes {
