@@ -85,6 +85,9 @@ ci/literals.sh
 step "models, canary and mutants under loom"
 ci/loom.sh
 
+step "crowds of callers under shuttle"
+ci/shuttle.sh
+
 step "unit and concurrency tests under Miri"
 ci/miri.sh
 

@@ -1,7 +1,8 @@
-//! The atomics facade: the only file in the crate that names atomics or loom.
+//! The atomics facade: the only file in the crate that names atomics, loom or shuttle.
 //!
-//! All other code uses [`AtomicWord`], so `--cfg sluicegate_loom` swaps every atomic at once, and
-//! `count-atomics` counts every one. `ci/lint.sh` checks that no other file names them.
+//! All other code uses [`AtomicWord`], so `--cfg sluicegate_loom` and `--cfg sluicegate_shuttle` swap
+//! every atomic at once, and `count-atomics` counts every one. `ci/lint.sh` checks that no other file
+//! names them.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -11,12 +12,14 @@ pub(crate) use core::sync::atomic::Ordering;
 #[cfg(all(not(target_has_atomic = "64"), not(feature = "portable-atomic"), not(sluicegate_loom)))]
 compile_error!("this target has no 64-bit atomics: enable sluicegate's feature `portable-atomic`");
 
-#[cfg(all(not(sluicegate_loom), not(feature = "portable-atomic")))]
+#[cfg(not(any(sluicegate_loom, sluicegate_shuttle, feature = "portable-atomic")))]
 type Cell = atomic::Atomic<u64>;
-#[cfg(all(not(sluicegate_loom), feature = "portable-atomic"))]
+#[cfg(all(not(any(sluicegate_loom, sluicegate_shuttle)), feature = "portable-atomic"))]
 type Cell = portable_atomic::AtomicU64;
 #[cfg(sluicegate_loom)]
 type Cell = loom::sync::atomic::AtomicU64;
+#[cfg(sluicegate_shuttle)]
+type Cell = shuttle::sync::atomic::AtomicU64;
 
 /// A value that is stored as one 64-bit word.
 pub(crate) trait Word: Copy {
@@ -116,14 +119,18 @@ impl<W: Word + fmt::Debug> fmt::Debug for AtomicWord<W> {
     }
 }
 
-#[cfg(not(sluicegate_loom))]
+#[cfg(not(any(sluicegate_loom, sluicegate_shuttle)))]
 pub(crate) use core::sync::atomic::fence;
 #[cfg(sluicegate_loom)]
 pub(crate) use loom::sync::atomic::fence;
+#[cfg(sluicegate_shuttle)]
+pub(crate) use shuttle::sync::atomic::fence;
 
 #[cfg(all(feature = "std", sluicegate_loom))]
 use loom::sync as locks;
-#[cfg(all(feature = "std", not(sluicegate_loom)))]
+#[cfg(all(feature = "std", sluicegate_shuttle))]
+use shuttle::sync as locks;
+#[cfg(all(feature = "std", not(any(sluicegate_loom, sluicegate_shuttle))))]
 use std::sync as locks;
 
 /// A lock held by one thread.
@@ -214,7 +221,7 @@ impl<T> UnsafeCell<T> {
 /// explores every order anyway.
 #[inline]
 pub(crate) fn pause(times: u32) {
-    let times = if cfg!(sluicegate_loom) { 0 } else { times };
+    let times = if cfg!(any(sluicegate_loom, sluicegate_shuttle)) { 0 } else { times };
     for _ in 0..times {
         core::hint::spin_loop();
     }
@@ -224,9 +231,11 @@ pub(crate) fn pause(times: u32) {
 fn yield_now() {
     #[cfg(sluicegate_loom)]
     loom::thread::yield_now();
-    #[cfg(all(feature = "std", not(sluicegate_loom)))]
+    #[cfg(sluicegate_shuttle)]
+    shuttle::thread::yield_now();
+    #[cfg(all(feature = "std", not(any(sluicegate_loom, sluicegate_shuttle))))]
     std::thread::yield_now();
-    #[cfg(not(any(feature = "std", sluicegate_loom)))]
+    #[cfg(not(any(feature = "std", sluicegate_loom, sluicegate_shuttle)))]
     core::hint::spin_loop();
 }
 
@@ -249,7 +258,7 @@ impl Backoff {
         let pauses = self.pauses.get();
         // A model must let the other thread run at once: each retry without it is one more to
         // explore.
-        if pauses <= Self::LONGEST && !cfg!(sluicegate_loom) {
+        if pauses <= Self::LONGEST && !cfg!(any(sluicegate_loom, sluicegate_shuttle)) {
             pause(1 << pauses);
             self.pauses.set(pauses + 1);
         } else {

@@ -30,11 +30,11 @@ impl Slot for AtomicWord<KeyWord> {
 }
 
 /// Number of slots of one line.
-#[cfg(not(sluicegate_loom))]
+#[cfg(not(any(sluicegate_loom, sluicegate_shuttle)))]
 pub(super) const PLACES: usize = 8;
 
 /// Number of slots that a model needs: one, and one beside it.
-#[cfg(sluicegate_loom)]
+#[cfg(any(sluicegate_loom, sluicegate_shuttle))]
 pub(super) const PLACES: usize = 2;
 
 /// One cache line.
@@ -42,7 +42,7 @@ pub(super) const PLACES: usize = 2;
 #[repr(align(64))]
 pub(super) struct Line([AtomicWord<KeyWord>; PLACES]);
 
-#[cfg(not(sluicegate_loom))]
+#[cfg(not(any(sluicegate_loom, sluicegate_shuttle)))]
 const _: () = assert!(size_of::<Line>() == 64, "a line is a line of the cache");
 
 impl Line {
