@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ThreadSanitizer on the stress and the linearizability tests, of buckets, windows, shards
+# ThreadSanitizer on the stress and the linearizability tests, of buckets and the line before them, of windows, shards
 # and keys, hot ones too, with the standard library instrumented too.
 #
 # It does not understand fences. The engine has them before a denial looks at the
@@ -17,5 +17,5 @@ RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1" \
     --test window_races --test leases --test sharded --test top_keys
 RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1" \
     cargo +nightly test -q -p sluicegate -Zbuild-std --target "$target" \
-    --target-dir "${CARGO_TARGET_DIR:-target}/tsan" --test key_table --test keyed --test hot_keys --test concurrency \
-    -- races threads
+    --target-dir "${CARGO_TARGET_DIR:-target}/tsan" --test key_table --test keyed --test hot_keys --test concurrency --test wait \
+    -- races threads storm

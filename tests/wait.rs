@@ -22,6 +22,8 @@ mod order;
 mod random;
 #[path = "wait/reserve.rs"]
 mod reserve;
+#[path = "wait/saturated.rs"]
+mod saturated;
 #[path = "wait/storm.rs"]
 mod storm;
 #[path = "wait/threads.rs"]
