@@ -4,10 +4,20 @@
 //! flight; see [`word`].
 //!
 //! ```text
-//! admit n    iff in_flight + n <= limit, by CAS: in_flight -> in_flight + n
-//! end n      by fetch_sub: in_flight -> in_flight - n
-//! change     by CAS: limit -> the new one
+//! admit n    iff nobody stands in line and in_flight + n <= limit, by CAS: in_flight -> in_flight + n
+//! end n      by fetch_sub: in_flight -> in_flight - n; then settles, if somebody stands in line
+//! change     by CAS: limit -> the new one; then settles, as above
 //! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`word`] | the word and its transitions |
+//! | [`in_flight`] | guards |
+//! | [`turns`] | what the line of callers asks of the limit |
+//! | [`queueing`] | a caller that waits, and its place in line |
+//! | [`entering`] | the futures, and the verbs that wait |
+//! | [`adaptive`] | limits that an [`algorithm`] chooses |
+//! | [`keyed`] | a limit for each key |
 //!
 //! **Theorem.** Whenever permits are admitted, those in flight, they included, are at most the
 //! limit in force at that moment.
@@ -24,26 +34,50 @@
 //! An end is a `fetch_sub`: it does not depend on what it finds, so it need not be tried again.
 //! It cannot borrow from the limit, because a guard ends once, and was counted before.
 //!
-//! Progress: an admission is lock-free, an end is wait-free. Memory: a padded cache line. Cost: a
+//! # Waiting
+//!
+//! The line is that of [`wait`](crate::wait), whose gate is a bit of the word. No clock moves it: a
+//! caller's turn comes when enough has ended. So every event that may bring a turn settles: an end,
+//! a change of the limit, and a caller that leaves.
+//!
+//! **Theorem.** When all such calls have returned, nobody in line could be granted permits.
+//!
+//! *Proof.* The gate is closed by a CAS of the whole word, so on what was in flight at that moment:
+//! an end before it has been counted, and the first in line still had to wait. An end, or a change,
+//! after it finds the gate closed, because it is a read-modify-write; so it takes the lock, after
+//! whoever closed the gate, and grants what there is. ∎
+//!
+//! Progress: an admission is lock-free, an end is wait-free, as long as nobody waits; otherwise an
+//! end takes the line's lock for a moment. Memory: a padded cache line. Cost: a
 //! denial 1 load of the shared line; an admission 1 load and 1 CAS of it (and a load of the count
 //! of starved callers beside it); an end 1 `fetch_sub`.
 
 pub(crate) mod adaptive;
 pub(crate) mod algorithm;
 pub(crate) mod denied;
+#[cfg(feature = "wait")]
+pub(crate) mod entering;
 pub(crate) mod in_flight;
 #[cfg(feature = "keyed")]
 pub(crate) mod keyed;
+#[cfg(feature = "wait")]
+mod queueing;
 mod try_lock;
+#[cfg(feature = "wait")]
+mod turns;
 mod word;
 
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 use alloc::sync::Arc;
 use core::fmt;
 
-use crate::contention::HotWord;
+use crossbeam_utils::CachePadded;
+
+use crate::contention::{Contender, Contention};
 use crate::sync::Ordering::{AcqRel, Relaxed, Release};
-use crate::sync::Word;
+use crate::sync::{AtomicWord, Word};
+#[cfg(feature = "wait")]
+use crate::wait::queue::WaitQueue;
 
 use self::denied::ConcurrencyDenied;
 use self::in_flight::{Home, InFlight};
@@ -56,7 +90,9 @@ use self::word::Tally;
 /// takes as many permits as it weighs and holds them in a guard, [`InFlight`]. The permits come
 /// back when the guard is dropped.
 ///
-/// No call blocks, allocates (but for what an `Arc` needs) or reads a clock.
+/// A `try_acquire` never blocks, allocates (but for what an `Arc` needs) or reads a clock. With the
+/// feature `wait`, callers can wait for permits: `acquire` for threads, and `acquire_async` for
+/// tasks, in one line, first come, first served.
 ///
 /// # Accuracy
 ///
@@ -66,8 +102,11 @@ use self::word::Tally;
 ///
 /// # Fairness
 ///
-/// None between callers that ask again and again: permits that come back go to the next one that
-/// asks, so a request for many permits may be overtaken by small ones for ever.
+/// Callers that wait are granted permits in the order in which they came, whatever they ask for, and
+/// a `try_acquire` does not overtake them: as long as anybody waits, it is denied.
+///
+/// None between callers that only try, again and again: permits that come back go to the next one
+/// that asks, so a request for many permits may be overtaken by small ones for ever.
 ///
 /// # Memory ordering
 ///
@@ -104,7 +143,16 @@ use self::word::Tally;
 #[doc(alias = "bulkhead")]
 #[doc(alias = "ConcurrencyLimiter")]
 pub struct ConcurrencyLimit {
-    word: HotWord<u64>,
+    hot: CachePadded<Hot>,
+}
+
+/// The fields of a limit, padded to their own cache line.
+struct Hot {
+    word: AtomicWord<u64>,
+    contention: Contention,
+    /// The callers in line.
+    #[cfg(feature = "wait")]
+    queue: WaitQueue,
 }
 
 impl ConcurrencyLimit {
@@ -116,7 +164,13 @@ impl ConcurrencyLimit {
     /// [raised](ConcurrencyLimit::set_limit).
     #[must_use]
     pub fn new(limit: u64) -> ConcurrencyLimit {
-        ConcurrencyLimit { word: HotWord::new(Tally::idle(limit).to_bits()) }
+        let hot = Hot {
+            word: AtomicWord::new(Tally::idle(limit).to_bits()),
+            contention: Contention::new(),
+            #[cfg(feature = "wait")]
+            queue: WaitQueue::new(),
+        };
+        ConcurrencyLimit { hot: CachePadded::new(hot) }
     }
 
     /// Takes all of `permits` or none, until the guard is dropped.
@@ -125,8 +179,9 @@ impl ConcurrencyLimit {
     ///
     /// # Errors
     ///
-    /// [`ConcurrencyDenied`] if fewer than `permits` are left. It says whether the limit as a whole
-    /// is [less](ConcurrencyDenied::is_too_large), so that it is no use to ask again.
+    /// [`ConcurrencyDenied`] if fewer than `permits` are left, or if others [wait in
+    /// line](ConcurrencyDenied::others_wait). It says whether the limit as a whole is
+    /// [less](ConcurrencyDenied::is_too_large), so that it is no use to ask again.
     ///
     /// # Examples
     ///
@@ -181,9 +236,12 @@ impl ConcurrencyLimit {
     /// [`MAX`](ConcurrencyLimit::MAX) is taken as that.
     ///
     /// Permits in flight stay in flight. If they are more than the new limit, nothing is granted
-    /// until enough of them have ended. A limit of 0 lets all end and nothing begin.
+    /// until enough of them have ended. A limit of 0 lets all end and nothing begin. Those who wait
+    /// in line are granted what a higher limit leaves for them; one that waits for more than a lower
+    /// limit is refused.
     ///
-    /// Lock-free; never allocates.
+    /// Lock-free, and never allocates, unless callers wait in line: then it takes the line's lock
+    /// for a moment, and wakes those that have been granted permits, or refused.
     ///
     /// # Examples
     ///
@@ -201,22 +259,30 @@ impl ConcurrencyLimit {
     /// assert!(limit.try_acquire(1).is_ok());
     /// ```
     pub fn set_limit(&self, limit: u64) {
-        let mut contender = self.word.contender();
+        if self.change_limit(limit) {
+            self.poke();
+        }
+    }
+
+    /// Changes the limit. Returns whether callers stand in line, so that it has to be followed by a
+    /// [`poke`](ConcurrencyLimit::poke).
+    fn change_limit(&self, limit: u64) -> bool {
+        let mut contender = self.contender();
         loop {
             let seen = self.load();
             if contender.has_stepped_back() {
                 continue;
             }
             let next = seen.with_limit(limit);
+            let (from, to) = (seen.to_bits(), next.to_bits());
             // ORDERING: Release on success, so that what was done before the change is seen by
             // those that are admitted under the new limit; pairs with the CAS in `exchange`. Not
             // Acquire: what was done before is not looked at here, and the ends before it stay in
             // the release sequence. Relaxed on failure: the word is loaded again.
             // MODEL: `a_raised_limit_is_found_with_what_was_done_before_it`,
             // `no_end_is_lost_beside_a_change_of_the_limit`.
-            match self.word.compare_exchange_weak(seen.to_bits(), next.to_bits(), Release, Relaxed)
-            {
-                Ok(_) => return,
+            match self.hot.word.compare_exchange_weak(from, to, Release, Relaxed) {
+                Ok(_) => return seen.is_gated(),
                 Err(_) => contender.lost_race(),
             }
         }
@@ -234,7 +300,8 @@ impl ConcurrencyLimit {
         self.load().in_flight()
     }
 
-    /// Returns the number of permits that are left: the largest request that would be granted now.
+    /// Returns the number of permits that are left: the largest request that would be granted now,
+    /// if nobody waits in line.
     #[must_use]
     pub fn available(&self) -> u64 {
         let tally = self.load();
@@ -247,7 +314,11 @@ impl ConcurrencyLimit {
         // answer of a moment at which the limit was reached, and both the limit and the count are
         // in the word. What else an admitted caller is to see, its CAS acquires.
         // MODEL: `no_more_are_in_flight_than_the_limit`.
-        Tally::from_bits(self.word.load(Relaxed))
+        Tally::from_bits(self.hot.word.load(Relaxed))
+    }
+
+    fn contender(&self) -> Contender<'_> {
+        Contender::new(Some(&self.hot.contention))
     }
 
     /// Counts `permits` as in flight and returns the word with them, to be followed by one
@@ -259,7 +330,7 @@ impl ConcurrencyLimit {
             return Ok(seen);
         }
         let Some(next) = seen.admitted(permits) else { return Err(denied(permits, seen)) };
-        if self.word.contention().is_announced() {
+        if self.hot.contention.is_announced() {
             return self.admit_contended(permits, false);
         }
         if self.exchange(seen, next) { Ok(next) } else { self.admit_contended(permits, true) }
@@ -274,7 +345,7 @@ impl ConcurrencyLimit {
         permits: u64,
         mut has_lost: bool,
     ) -> Result<Tally, ConcurrencyDenied> {
-        let mut contender = self.word.contender();
+        let mut contender = self.contender();
         loop {
             if has_lost {
                 contender.lost_race();
@@ -304,7 +375,7 @@ impl ConcurrencyLimit {
         // `what_was_done_before_an_end_is_seen_after_the_next_admission`,
         // `what_was_done_before_an_admission_is_seen_after_the_next`,
         // `a_raised_limit_is_found_with_what_was_done_before_it`.
-        self.word.compare_exchange_weak(seen.to_bits(), next.to_bits(), AcqRel, Relaxed).is_ok()
+        self.hot.word.compare_exchange_weak(seen.to_bits(), next.to_bits(), AcqRel, Relaxed).is_ok()
     }
 
     /// Ends `permits` that were admitted and have not ended.
@@ -315,17 +386,35 @@ impl ConcurrencyLimit {
         }
         // ORDERING: Release, so that what a holder did is seen by those that take its permits;
         // pairs with the CAS in `exchange`. Not Acquire: a holder that ends looks at nothing of
-        // others.
+        // others; and the line that it settles, if it finds the gate closed, has a lock of its own,
+        // which it takes after whoever closed the gate.
         // MODEL: `what_was_done_before_an_end_is_seen_after_the_next_admission`,
-        // `no_end_is_lost_beside_a_change_of_the_limit`.
-        self.word.fetch_sub(Tally::ended(permits), Release);
+        // `no_end_is_lost_beside_a_change_of_the_limit`,
+        // `an_end_beside_a_caller_that_comes_to_stand_wakes_it`.
+        let seen = self.hot.word.fetch_sub(Tally::ended(permits), Release);
+        if Tally::from_bits(seen).is_gated() {
+            self.settle();
+        }
     }
 }
 
 /// Returns the denial of `permits` by the word `seen`.
 #[inline]
 fn denied(permits: u64, seen: Tally) -> ConcurrencyDenied {
-    ConcurrencyDenied { permits, limit: seen.limit(), in_flight: seen.in_flight() }
+    ConcurrencyDenied {
+        permits,
+        limit: seen.limit(),
+        in_flight: seen.in_flight(),
+        others_wait: seen.is_gated(),
+    }
+}
+
+/// Without the feature `wait` nobody can stand in line, and no word is gated.
+#[cfg(not(feature = "wait"))]
+impl ConcurrencyLimit {
+    fn poke(&self) {}
+
+    fn settle(&self) {}
 }
 
 impl fmt::Debug for ConcurrencyLimit {

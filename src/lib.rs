@@ -40,6 +40,8 @@ pub use crate::admission::{Admission, AdmissionError, Admitted, Enter};
 pub use crate::bucket::carry::Carry;
 pub use crate::concurrency::ConcurrencyLimit;
 pub use crate::concurrency::adaptive::Adaptive;
+#[cfg(feature = "wait")]
+pub use crate::concurrency::adaptive::entering::TimedEntering;
 pub use crate::concurrency::adaptive::timed::{Outcome, TimedInFlight};
 pub use crate::concurrency::algorithm::aimd::Aimd;
 pub use crate::concurrency::algorithm::gradient2::Gradient2;
@@ -47,6 +49,10 @@ pub use crate::concurrency::algorithm::vegas::Vegas;
 pub use crate::concurrency::algorithm::windowed::Windowed;
 pub use crate::concurrency::algorithm::{LimitAlgorithm, Sample};
 pub use crate::concurrency::denied::ConcurrencyDenied;
+#[cfg(feature = "wait")]
+pub use crate::concurrency::entering::Entering;
+#[cfg(feature = "wait")]
+pub use crate::concurrency::entering::error::InFlightError;
 pub use crate::concurrency::in_flight::InFlight;
 #[cfg(feature = "keyed")]
 pub use crate::concurrency::keyed::KeyedConcurrency;

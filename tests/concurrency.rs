@@ -5,6 +5,8 @@
 //!   guards have ended, panics and threads that the guards moved to included;
 //! * a limit that is lowered, raised or set to nothing holds at once;
 //! * the algorithms do what they are said to do, and stay in their range for any sample and option;
+//! * callers that wait are granted permits in order, as soon as they are back, and lose or keep
+//!   nothing when they give up;
 //! * keys have a limit each, and are dropped when nothing of them is in flight, never before;
 //! * an adaptive limit feeds each end to its algorithm, and none that says nothing.
 
@@ -15,6 +17,9 @@ mod algorithms;
 #[cfg(feature = "keyed")]
 #[path = "concurrency/keyed.rs"]
 mod keyed;
+#[cfg(feature = "wait")]
+#[path = "concurrency/line.rs"]
+mod line;
 #[path = "concurrency/random.rs"]
 mod random;
 #[path = "concurrency/threads.rs"]

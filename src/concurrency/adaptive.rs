@@ -1,5 +1,7 @@
 //! A concurrency limit that is chosen by how calls end.
 
+#[cfg(feature = "wait")]
+pub(crate) mod entering;
 pub(crate) mod timed;
 
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
@@ -35,8 +37,9 @@ use self::timed::TimedInFlight;
 /// | [`Gradient2`](crate::Gradient2) | calls that take longer than on a long average |
 /// | [`Windowed`](crate::Windowed) of one of them | the same, for all calls of a second at once |
 ///
-/// No call blocks or allocates (but for what an `Arc` needs). A grant reads the clock once, and so
-/// does an end with a sample. No caller waits for the algorithm: it is run by the caller whose call
+/// A `try_acquire` never blocks or allocates (but for what an `Arc` needs). A grant reads the clock
+/// once, and so does an end with a sample: the time that a caller waits in line is not part of its
+/// call. No caller waits for the algorithm: it is run by the caller whose call
 /// ends, and if another one is running it, then
 ///
 /// * a success is left out: it is one of many, and the one that is being taken into account is of
@@ -148,16 +151,19 @@ impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
     /// assert_eq!(adaptive.limit(), 10);
     /// ```
     pub fn with_algorithm<R>(&self, act: impl FnOnce(&mut A) -> R) -> Option<R> {
-        self.algorithm.try_with(|algorithm| {
+        let (result, others_wait) = self.algorithm.try_with(|algorithm| {
             let result = act(algorithm);
             let chosen = algorithm.limit().clamp(1, ConcurrencyLimit::MAX);
             // Before the lock is released, so that limits are set in the order of the samples. Only
             // the holder of the lock sets them, so one that stays the same is not written.
-            if chosen != self.limit.limit() {
-                self.limit.set_limit(chosen);
-            }
-            result
-        })
+            let others_wait = chosen != self.limit.limit() && self.limit.change_limit(chosen);
+            (result, others_wait)
+        })?;
+        // After it: those that are woken may run here, and have samples of their own.
+        if others_wait {
+            self.limit.poke();
+        }
+        Some(result)
     }
 
     /// Takes a call of `permits` into account that began at `began_nanos` with `in_flight` permits,

@@ -29,6 +29,7 @@ pub struct ConcurrencyDenied {
     pub(super) permits: u64,
     pub(super) limit: u64,
     pub(super) in_flight: u64,
+    pub(super) others_wait: bool,
 }
 
 impl ConcurrencyDenied {
@@ -51,10 +52,19 @@ impl ConcurrencyDenied {
         self.in_flight
     }
 
-    /// Returns the number of permits that were left: too few for the request.
+    /// Returns the number of permits that were left: too few for the request, unless [others
+    /// wait](ConcurrencyDenied::others_wait) for them.
     #[must_use]
     pub fn available(&self) -> u64 {
         self.limit.saturating_sub(self.in_flight)
+    }
+
+    /// Returns true if callers waited in line when the request was denied. What is left, and what
+    /// comes back, is theirs: a caller that asks again and again does not overtake them. It can
+    /// wait in line itself.
+    #[must_use]
+    pub fn others_wait(&self) -> bool {
+        self.others_wait
     }
 
     /// Returns true if the request was for more permits than the limit: it is denied, whatever
@@ -68,9 +78,11 @@ impl ConcurrencyDenied {
 
 impl fmt::Display for ConcurrencyDenied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ConcurrencyDenied { permits, limit, in_flight } = self;
+        let ConcurrencyDenied { permits, limit, in_flight, others_wait } = self;
         if self.is_too_large() {
             write!(f, "requested {permits}, more than the limit of {limit} in flight")
+        } else if *others_wait {
+            write!(f, "{in_flight} of {limit} permits are in flight, and others wait for the next")
         } else {
             write!(
                 f,

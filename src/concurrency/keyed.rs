@@ -17,8 +17,12 @@
 //! 256 bytes and the key, for each that is known. Cost of an admission to a known key: two
 //! hashes, the lock, the count of references, and that of a [`ConcurrencyLimit`].
 
+#[cfg(feature = "wait")]
+mod waiting;
+
 use alloc::borrow::ToOwned;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
@@ -29,9 +33,10 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::SharedLock;
 
-use super::ConcurrencyLimit;
 use super::denied::ConcurrencyDenied;
 use super::in_flight::InFlight;
+use super::word::Tally;
+use super::{ConcurrencyLimit, denied};
 
 /// Number of shards, a power of two.
 const SHARDS: usize = if cfg!(sluicegate_loom) { 1 } else { 32 };
@@ -47,7 +52,8 @@ const FEW: usize = if cfg!(sluicegate_loom) { 1 } else { 16 };
 /// grants, which come back with time, and this guards, which come back when they are dropped.
 ///
 /// A call may wait for another one that inserts a key of the same shard. It allocates for a key
-/// that is not known. The end of a guard takes no lock and allocates nothing. No call reads a
+/// that is not known. The end of a guard takes no lock and allocates nothing, unless callers wait
+/// for its key. No call reads a
 /// clock. The `Hash`, `Eq`, `ToOwned` and `Drop` of a key are called under a lock, so they must not
 /// use this.
 ///
@@ -107,6 +113,12 @@ impl KeyLimit {
     fn is_needed(&self) -> bool {
         self.is_own || Arc::strong_count(&self.limit) > 1
     }
+
+    /// Changes the limit. Returns it if callers wait in line, and it has to be poked when no lock is
+    /// held any more: those that are woken may run then, and use other keys.
+    fn changed(&self, limit: u64) -> Option<Arc<ConcurrencyLimit>> {
+        self.limit.change_limit(limit).then(|| Arc::clone(&self.limit))
+    }
 }
 
 impl<K: Hash + Eq> KeyedConcurrency<K> {
@@ -149,16 +161,27 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        let known = self.shard(key).read().keys.get(key).map(|known| Arc::clone(&known.limit));
-        let limit = match known {
-            Some(limit) => limit,
-            None => self.inserted(key, permits)?,
-        };
-        limit.try_acquire_owned(permits)
+        self.limit_for(key, permits)?.try_acquire_owned(permits)
     }
 
     /// Returns the limit of `key`, inserted if it is not known. A request that no new key would
     /// grant inserts none.
+    fn limit_for<Q>(
+        &self,
+        key: &Q,
+        permits: u64,
+    ) -> Result<Arc<ConcurrencyLimit>, ConcurrencyDenied>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let known = self.shard(key).read().keys.get(key).map(|known| Arc::clone(&known.limit));
+        match known {
+            Some(limit) => Ok(limit),
+            None => self.inserted(key, permits),
+        }
+    }
+
     fn inserted<Q>(&self, key: &Q, permits: u64) -> Result<Arc<ConcurrencyLimit>, ConcurrencyDenied>
     where
         K: Borrow<Q>,
@@ -170,7 +193,7 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
             return Ok(Arc::clone(&known.limit));
         }
         if permits > *in_force {
-            return Err(ConcurrencyDenied { permits, limit: *in_force, in_flight: 0 });
+            return Err(denied(permits, Tally::idle(*in_force)));
         }
         shard.sweep();
         let limit = Arc::new(ConcurrencyLimit::new(*in_force));
@@ -198,10 +221,16 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     pub fn set_limit(&self, limit: u64) {
         let mut in_force = self.limit.write();
         *in_force = limit.min(ConcurrencyLimit::MAX);
+        let mut waited_for = Vec::new();
         for shard in &self.shards {
-            for known in shard.read().keys.values().filter(|known| !known.is_own) {
-                known.limit.set_limit(limit);
-            }
+            let shard = shard.read();
+            let known = shard.keys.values().filter(|known| !known.is_own);
+            waited_for.extend(known.filter_map(|known| known.changed(limit)));
+        }
+        drop(in_force);
+        // Without the locks: those that are woken may run here.
+        for limit in waited_for {
+            limit.poke();
         }
     }
 
@@ -227,13 +256,18 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
         let mut shard = self.shard(key).write();
-        if let Some(known) = shard.keys.get_mut(key) {
+        let waited_for = if let Some(known) = shard.keys.get_mut(key) {
             known.is_own = true;
-            known.limit.set_limit(limit);
+            known.changed(limit)
         } else {
             shard.sweep();
             let limit = Arc::new(ConcurrencyLimit::new(limit));
             shard.keys.insert(key.to_owned(), KeyLimit { limit, is_own: true });
+            None
+        };
+        drop(shard);
+        if let Some(limit) = waited_for {
+            limit.poke();
         }
     }
 
@@ -244,9 +278,13 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
         Q: Hash + Eq + ?Sized,
     {
         let in_force = self.limit.read();
-        if let Some(known) = self.shard(key).write().keys.get_mut(key) {
+        let waited_for = self.shard(key).write().keys.get_mut(key).and_then(|known| {
             known.is_own = false;
-            known.limit.set_limit(*in_force);
+            known.changed(*in_force)
+        });
+        drop(in_force);
+        if let Some(limit) = waited_for {
+            limit.poke();
         }
     }
 

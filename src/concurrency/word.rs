@@ -1,20 +1,22 @@
 //! The word of a concurrency limit and its transitions. No atomics here.
 //!
 //! ```text
-//!  bit 63                  32 31                   0
-//!     +----------------------+----------------------+
-//!     |   LIMIT (32 bits)    |  IN_FLIGHT (32 bits) |
-//!     +----------------------+----------------------+
+//!  bit 63 62                  32 31                   0
+//!     +--+----------------------+----------------------+
+//!     |G |   LIMIT (31 bits)    |  IN_FLIGHT (32 bits) |
+//!     +--+----------------------+----------------------+
+//!      GATE: 1 while callers stand in line
 //! ```
 //!
-//! | from               | `admitted(n)` | `with_limit(m)` | `ended(n)`, subtracted |
-//! |--------------------|---------------|-----------------|------------------------|
-//! | (l, i), i + n <= l | (l, i + n)    | (m, i)          | (l, i - n)             |
-//! | (l, i), i + n > l  | none          | (m, i)          | (l, i - n)             |
+//! | from                  | `admitted(n)` | `granted(n, h)` | `with_limit(m)` | `with_gate(h)` | `ended(n)`, subtracted |
+//! |-----------------------|---------------|-----------------|-----------------|----------------|------------------------|
+//! | (0, l, i), i + n <= l | (0, l, i + n) | (h, l, i + n)   | (0, m, i)       | (h, l, i)      | (0, l, i - n)          |
+//! | (1, l, i), i + n <= l | none          | (h, l, i + n)   | (1, m, i)       | (h, l, i)      | (1, l, i - n)          |
+//! | (g, l, i), i + n > l  | none          | none            | (g, m, i)       | (h, l, i)      | (g, l, i - n)          |
 //!
 //! The count in flight is the sum of the permits of all guards that have not ended, so subtracting
 //! those of one of them never borrows from the limit. It is never more than the largest limit so
-//! far.
+//! far. `granted` is for those in line, and `admitted` for all others.
 
 use core::fmt;
 
@@ -25,9 +27,12 @@ use crate::sync::Word;
 const IN_FLIGHT: Field = Field::low(32);
 
 /// The most permits that may be in flight after an admission.
-const LIMIT: Field = IN_FLIGHT.then(32);
+const LIMIT: Field = IN_FLIGHT.then(31);
 
-const _: () = assert!(LIMIT.end() == u64::BITS, "the fields fill the word");
+/// Closed, 1, while callers stand in line: nobody else is admitted then.
+const GATE: Field = LIMIT.then(1);
+
+const _: () = assert!(GATE.end() == u64::BITS, "the fields fill the word");
 const _: () = assert!(MAX <= LIMIT.max() && MAX <= IN_FLIGHT.max(), "every limit can be reached");
 
 /// The largest limit.
@@ -38,6 +43,10 @@ pub(super) const MAX: u64 = (1 << 31) - 1;
 pub(super) struct Tally(u64);
 
 impl Tally {
+    /// The number to be subtracted from a word whose gate is closed, to open it.
+    #[cfg(feature = "wait")]
+    pub(super) const OPENED: u64 = GATE.put(1);
+
     /// Returns the word of a limit that has admitted nothing. A limit above [`MAX`] is taken as
     /// that.
     pub(super) const fn idle(limit: u64) -> Tally {
@@ -54,9 +63,19 @@ impl Tally {
         IN_FLIGHT.get(self.0)
     }
 
-    /// Returns the word with `permits` more in flight, or `None` if they are beyond the limit.
+    /// Returns whether callers stand in line.
+    #[inline]
+    pub(super) const fn is_gated(self) -> bool {
+        GATE.get(self.0) == 1
+    }
+
+    /// Returns the word with `permits` more in flight, or `None` if they are beyond the limit, or
+    /// if callers stand in line.
     #[inline]
     pub(super) const fn admitted(self, permits: u64) -> Option<Tally> {
+        if self.is_gated() {
+            return None;
+        }
         // Lowered, the limit may be less than what is in flight.
         match self.limit().checked_sub(self.in_flight()) {
             Some(available) if permits <= available => Some(Tally(self.0 + IN_FLIGHT.put(permits))),
@@ -64,10 +83,24 @@ impl Tally {
         }
     }
 
-    /// Returns the word with another limit, and the same permits in flight.
+    /// Returns the word with `permits` more in flight, for the first in line, and the gate closed
+    /// if there are others behind it; `None` if they are beyond the limit.
+    #[cfg(feature = "wait")]
+    pub(super) fn granted(self, permits: u64, has_others: bool) -> Option<Tally> {
+        self.with_gate(false).admitted(permits).map(|next| next.with_gate(has_others))
+    }
+
+    /// Returns the word with the gate closed, or open.
+    #[cfg(feature = "wait")]
+    pub(super) fn with_gate(self, is_closed: bool) -> Tally {
+        Tally(self.0 & !GATE.put(1) | GATE.put(u64::from(is_closed)))
+    }
+
+    /// Returns the word with another limit, and the same permits in flight and the same gate.
     #[inline]
     pub(super) const fn with_limit(self, limit: u64) -> Tally {
-        Tally(Tally::idle(limit).0 | IN_FLIGHT.put(self.in_flight()))
+        let gate = GATE.put(GATE.get(self.0));
+        Tally(gate | Tally::idle(limit).0 | IN_FLIGHT.put(self.in_flight()))
     }
 
     /// Returns the number to be subtracted from the word when `permits` in flight end.
@@ -94,6 +127,7 @@ impl fmt::Debug for Tally {
         f.debug_struct("Tally")
             .field("limit", &self.limit())
             .field("in_flight", &self.in_flight())
+            .field("is_gated", &self.is_gated())
             .finish()
     }
 }
@@ -135,5 +169,28 @@ mod tests {
         assert_eq!(three_ended.admitted(1), None);
         let four_ended = Tally(three_ended.0 - Tally::ended(1));
         assert_eq!(four_ended.admitted(1).unwrap().in_flight(), 2);
+    }
+
+    #[cfg(feature = "wait")]
+    #[test]
+    fn at_a_closed_gate_only_the_first_in_line_is_granted_permits() {
+        for (limit, permits) in AMOUNTS.into_iter().flat_map(|limit| AMOUNTS.map(|n| (limit, n))) {
+            let open = Tally::idle(limit);
+            let closed = open.with_gate(true);
+            assert_eq!((closed.limit(), closed.in_flight()), (open.limit(), 0));
+            assert!(closed.is_gated() && !open.is_gated());
+            assert_eq!((closed.with_gate(false), open.with_gate(false)), (open, open));
+            assert_eq!(Tally(closed.0 - Tally::OPENED), open);
+            assert_eq!(closed.admitted(permits), None);
+            for has_others in [false, true] {
+                let granted = open.admitted(permits).map(|next| next.with_gate(has_others));
+                assert_eq!(closed.granted(permits, has_others), granted);
+                assert_eq!(open.granted(permits, has_others), granted);
+            }
+            let changed = closed.granted(permits, true).unwrap_or(closed).with_limit(7);
+            assert!(changed.is_gated() && changed.limit() == 7);
+            let ended = Tally(changed.0 - Tally::ended(changed.in_flight()));
+            assert_eq!(ended, Tally::idle(7).with_gate(true));
+        }
     }
 }

@@ -90,8 +90,7 @@ impl<'a, T: Timer> Waiting<'a, T> {
     ///
     /// All of [`AcquireError`].
     pub fn wait(mut self) -> Result<Grant, AcquireError> {
-        // A thread that is ending has none of its own any more.
-        let waker = WAKER.try_with(Waker::clone).unwrap_or_else(|_| own_waker());
+        let waker = thread_waker();
         loop {
             match self.waiter.ask(&waker) {
                 Asked::Told(answer) => return answer,
@@ -140,4 +139,10 @@ impl<T: Timer> fmt::Debug for Waiting<'_, T> {
 
 std::thread_local! {
     static WAKER: Waker = own_waker();
+}
+
+/// Returns the waker of the calling thread.
+pub(crate) fn thread_waker() -> Waker {
+    // A thread that is ending has none of its own any more.
+    WAKER.try_with(Waker::clone).unwrap_or_else(|_| own_waker())
 }

@@ -167,6 +167,12 @@ pub(crate) fn poke(limiter: &dyn TakesTurns) {
     line.settle(now_nanos);
 }
 
+/// Settles after permits have come back otherwise than by time.
+pub(crate) fn settle(limiter: &dyn TakesTurns) {
+    let mut line = Locked::of(limiter);
+    line.settle(limiter.now_nanos());
+}
+
 impl<'a> Locked<'a> {
     fn of(limiter: &'a dyn TakesTurns) -> Locked<'a> {
         Locked::by(limiter, limiter.queue().line.lock())

@@ -1,0 +1,163 @@
+//! Waiting for permits of an adaptive limit.
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+
+use pin_project_lite::pin_project;
+
+use crate::concurrency::ConcurrencyLimit;
+use crate::concurrency::algorithm::LimitAlgorithm;
+use crate::concurrency::entering::error::InFlightError;
+use crate::concurrency::in_flight::Home;
+use crate::concurrency::queueing::{Entered, Limited, Queueing};
+use crate::limiter::Line;
+use crate::time::clock::Clock;
+use crate::wait::timer::Timer;
+use crate::wait::timer::thread::ThreadTimer;
+
+use super::Adaptive;
+use super::timed::TimedInFlight;
+
+impl<A, C> Limited for Adaptive<A, C> {
+    fn limit_in_flight(&self) -> &ConcurrencyLimit {
+        &self.limit
+    }
+}
+
+pin_project! {
+    /// A caller that waits for permits of an [`Adaptive`] limit: what an [`Entering`] is for a
+    /// [`ConcurrencyLimit`]. Its guard tells how the call has ended; the call begins when the caller
+    /// is told of its permits.
+    ///
+    /// # Errors
+    ///
+    /// All of [`InFlightError`]. A caller that is refused has taken nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// That of an [`Entering`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{Adaptive, InFlightError, Outcome, Vegas};
+    ///
+    /// async fn call(adaptive: &Adaptive<Vegas>) -> Result<(), InFlightError> {
+    ///     let guard = adaptive.acquire_async(1).timeout(Duration::from_secs(1)).await?;
+    ///     guard.end(Outcome::Success);
+    ///     Ok(())
+    /// }
+    ///
+    /// let adaptive = Adaptive::new(Vegas::new());
+    /// adaptive.acquire_async(1).wait()?.end(Outcome::Success);
+    /// assert_eq!(adaptive.in_flight(), 0);
+    /// # Ok::<(), InFlightError>(())
+    /// ```
+    ///
+    /// [`Entering`]: crate::Entering
+    #[must_use = "a future does nothing until it is polled"]
+    pub struct TimedEntering<'a, A: LimitAlgorithm, C: Clock, T: Timer = ThreadTimer> {
+        #[pin]
+        queueing: Queueing<'a, Adaptive<A, C>, T>,
+    }
+}
+
+impl<'a, A: LimitAlgorithm, C: Clock, T: Timer> TimedEntering<'a, A, C, T> {
+    /// Waits for no longer than `timeout`; see [`Entering::timeout`](crate::Entering::timeout).
+    pub fn timeout(self, timeout: Duration) -> TimedEntering<'a, A, C, T> {
+        TimedEntering { queueing: self.queueing.timeout(timeout) }
+    }
+
+    /// Measures the timeout by `timer` instead of [`ThreadTimer`]. A caller without a timeout needs
+    /// no timer.
+    pub fn timer<U: Timer>(self, timer: U) -> TimedEntering<'a, A, C, U> {
+        TimedEntering { queueing: self.queueing.timer(timer) }
+    }
+
+    /// Blocks the thread until there is an answer.
+    ///
+    /// # Errors
+    ///
+    /// All of [`InFlightError`].
+    pub fn wait(self) -> Result<TimedInFlight<'a, A, C>, InFlightError> {
+        self.queueing.wait().map(guard)
+    }
+}
+
+impl<'a, A: LimitAlgorithm, C: Clock, T: Timer> Future for TimedEntering<'a, A, C, T> {
+    type Output = Result<TimedInFlight<'a, A, C>, InFlightError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.project().queueing.poll(context).map(|answer| answer.map(guard))
+    }
+}
+
+fn guard<A, C>(entered: Entered<'_, Adaptive<A, C>>) -> TimedInFlight<'_, A, C>
+where
+    A: LimitAlgorithm,
+    C: Clock,
+{
+    TimedInFlight::begin(entered.home, entered.permits, entered.in_flight)
+}
+
+impl<A: LimitAlgorithm, C: Clock, T: Timer> fmt::Debug for TimedEntering<'_, A, C, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let permits = self.queueing.permits();
+        f.debug_struct("TimedEntering").field("permits", &permits).finish_non_exhaustive()
+    }
+}
+
+/// Waiting, with the feature `wait`: see the verbs of the same names of a [`ConcurrencyLimit`].
+impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
+    /// Returns the line before this limit, to ask about it, to bound it or to close it.
+    #[must_use]
+    pub fn line(&self) -> Line<'_> {
+        self.limit.line()
+    }
+
+    /// Takes all of `permits`, until the guard ends, and blocks the thread until they are there.
+    ///
+    /// # Errors
+    ///
+    /// [`InFlightError::TooLarge`] at once for more than the limit, or as soon as the algorithm
+    /// lowers it below `permits`; [`InFlightError::LineFull`], [`InFlightError::Evicted`] and
+    /// [`InFlightError::Closed`] as the line has it.
+    pub fn acquire(&self, permits: u64) -> Result<TimedInFlight<'_, A, C>, InFlightError> {
+        self.acquire_async(permits).wait()
+    }
+
+    /// Does the same as [`acquire`](Adaptive::acquire), for no longer than `timeout` by the system's
+    /// monotonic clock.
+    ///
+    /// # Errors
+    ///
+    /// [`InFlightError::TimedOut`], and those of [`acquire`](Adaptive::acquire).
+    pub fn acquire_timeout(
+        &self,
+        permits: u64,
+        timeout: Duration,
+    ) -> Result<TimedInFlight<'_, A, C>, InFlightError> {
+        self.acquire_async(permits).timeout(timeout).wait()
+    }
+
+    /// Returns a future of a guard of `permits`: [`acquire`](Adaptive::acquire) for tasks.
+    pub fn acquire_async(&self, permits: u64) -> TimedEntering<'_, A, C> {
+        TimedEntering { queueing: Queueing::new(Home::Borrowed(self), permits, ThreadTimer) }
+    }
+
+    /// Does the same as [`acquire_async`](Adaptive::acquire_async), with a future and a guard that
+    /// keep the limit alive: for tasks that are spawned.
+    pub fn acquire_owned_async(self: &Arc<Self>, permits: u64) -> TimedEntering<'static, A, C>
+    where
+        A: 'static,
+        C: 'static,
+    {
+        let home = Home::Owned(Arc::clone(self));
+        TimedEntering { queueing: Queueing::new(home, permits, ThreadTimer) }
+    }
+}

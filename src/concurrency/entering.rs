@@ -1,0 +1,237 @@
+//! Waiting for permits in flight: the futures for tasks, and the verbs of both.
+
+pub(crate) mod error;
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::time::Instant;
+
+use pin_project_lite::pin_project;
+
+use crate::limiter::Line;
+use crate::wait::timer::Timer;
+use crate::wait::timer::thread::ThreadTimer;
+
+use self::error::InFlightError;
+use super::ConcurrencyLimit;
+use super::in_flight::{Home, InFlight};
+use super::queueing::{Entered, Queueing};
+
+pin_project! {
+    /// A caller that waits for permits of a [`ConcurrencyLimit`], first come, first served: a future
+    /// for tasks, and [`wait`](Entering::wait) for threads. Both stand in the same line.
+    ///
+    /// Does nothing until it is polled. The caller's place in line is that of its first poll. If it
+    /// is polled again after its answer, it asks anew.
+    ///
+    /// A future of [`acquire_owned_async`](ConcurrencyLimit::acquire_owned_async) is an
+    /// `Entering<'static>`: it keeps the limit alive, and so does its guard.
+    ///
+    /// # Errors
+    ///
+    /// All of [`InFlightError`]. A caller that is refused has taken nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// May be dropped at any time. A caller that still stands in line leaves it, and has taken
+    /// nothing. Permits that had been granted to it, without its having been polled since, come back
+    /// at once, as if their guard had been dropped.
+    ///
+    /// # Fairness
+    ///
+    /// Callers are granted permits in the order of their first polls, whatever they ask for. Those
+    /// of a future that was granted its permits and is not polled are in flight until it is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{ConcurrencyLimit, InFlightError};
+    ///
+    /// async fn send(limit: &ConcurrencyLimit) -> Result<(), InFlightError> {
+    ///     let _guard = limit.acquire_async(3).timeout(Duration::from_secs(1)).await?;
+    ///     Ok(()) // the request, with three of the permits in flight
+    /// }
+    ///
+    /// let limit = ConcurrencyLimit::new(4);
+    /// assert_eq!(limit.acquire_async(4).wait()?.permits(), 4);
+    /// # Ok::<(), InFlightError>(())
+    /// ```
+    #[must_use = "a future does nothing until it is polled"]
+    pub struct Entering<'a, T: Timer = ThreadTimer> {
+        #[pin]
+        queueing: Queueing<'a, ConcurrencyLimit, T>,
+    }
+}
+
+impl<'a> Entering<'a> {
+    pub(super) fn new(home: Home<'a, ConcurrencyLimit>, permits: u64) -> Entering<'a> {
+        Entering { queueing: Queueing::new(home, permits, ThreadTimer) }
+    }
+}
+
+impl<'a, T: Timer> Entering<'a, T> {
+    /// Waits for no longer than `timeout`, counted from when the caller comes to stand in line: by
+    /// the timer, or for threads by the system's monotonic clock. With a timeout of zero it does not
+    /// wait at all.
+    pub fn timeout(self, timeout: Duration) -> Entering<'a, T> {
+        Entering { queueing: self.queueing.timeout(timeout) }
+    }
+
+    /// Measures the timeout by `timer` instead of [`ThreadTimer`]. A caller without a timeout needs
+    /// no timer.
+    pub fn timer<U: Timer>(self, timer: U) -> Entering<'a, U> {
+        Entering { queueing: self.queueing.timer(timer) }
+    }
+
+    /// Blocks the thread until there is an answer.
+    ///
+    /// # Errors
+    ///
+    /// All of [`InFlightError`].
+    pub fn wait(self) -> Result<InFlight<'a>, InFlightError> {
+        self.queueing.wait().map(guard)
+    }
+}
+
+impl<'a, T: Timer> Future for Entering<'a, T> {
+    type Output = Result<InFlight<'a>, InFlightError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.project().queueing.poll(context).map(|answer| answer.map(guard))
+    }
+}
+
+fn guard(entered: Entered<'_, ConcurrencyLimit>) -> InFlight<'_> {
+    InFlight::new(entered.home, entered.permits)
+}
+
+impl<T: Timer> fmt::Debug for Entering<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entering")
+            .field("permits", &self.queueing.permits())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Waiting, with the feature `wait`. Callers stand in one line for threads and tasks, first come,
+/// first served.
+///
+/// A limit that nobody waits for costs no more than without. The first caller that waits allocates
+/// the line; a line takes about two hundred bytes for each caller in it. While callers wait, each
+/// arrival, departure and end of a guard takes a lock for a moment; an end wakes those whose permits
+/// it has brought back, and nobody else.
+impl ConcurrencyLimit {
+    /// Returns the line before this limit, to ask about it, to bound it or to close it. What
+    /// [`AcquireError`](crate::AcquireError) is for it, [`InFlightError`] is here.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ConcurrencyLimit, InFlightError, LineLimits};
+    ///
+    /// let limit = ConcurrencyLimit::new(1);
+    /// limit.line().set_limits(LineLimits::new().max_waiters(0));
+    /// let _held = limit.acquire(1)?;
+    /// assert_eq!(limit.acquire(1).unwrap_err(), InFlightError::LineFull);
+    /// # Ok::<(), InFlightError>(())
+    /// ```
+    #[must_use]
+    pub fn line(&self) -> Line<'_> {
+        Line::of(self)
+    }
+
+    /// Takes all of `permits`, until the guard is dropped, and blocks the thread until they are
+    /// there.
+    ///
+    /// Asking for 0 permits is always granted, at once.
+    ///
+    /// # Errors
+    ///
+    /// [`InFlightError::TooLarge`] at once for more than the limit;
+    /// [`InFlightError::LineFull`], [`InFlightError::Evicted`] and [`InFlightError::Closed`] as the
+    /// line has it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ConcurrencyLimit, InFlightError};
+    ///
+    /// let limit = ConcurrencyLimit::new(2);
+    /// std::thread::scope(|scope| {
+    ///     for _ in 0..5 {
+    ///         scope.spawn(|| {
+    ///             let _guard = limit.acquire(1)?;
+    ///             // ... at most two at a time
+    ///             Ok::<(), InFlightError>(())
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(limit.in_flight(), 0);
+    /// ```
+    pub fn acquire(&self, permits: u64) -> Result<InFlight<'_>, InFlightError> {
+        self.acquire_async(permits).wait()
+    }
+
+    /// Does the same as [`acquire`](ConcurrencyLimit::acquire), for no longer than `timeout` by the
+    /// system's monotonic clock. With a timeout of zero it does not wait at all.
+    ///
+    /// # Errors
+    ///
+    /// [`InFlightError::TimedOut`], and those of [`acquire`](ConcurrencyLimit::acquire).
+    pub fn acquire_timeout(
+        &self,
+        permits: u64,
+        timeout: Duration,
+    ) -> Result<InFlight<'_>, InFlightError> {
+        self.acquire_async(permits).timeout(timeout).wait()
+    }
+
+    /// Does the same as [`acquire_timeout`](ConcurrencyLimit::acquire_timeout) with the time until
+    /// `deadline`. After the deadline, takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire_timeout`](ConcurrencyLimit::acquire_timeout).
+    pub fn acquire_until(
+        &self,
+        permits: u64,
+        deadline: Instant,
+    ) -> Result<InFlight<'_>, InFlightError> {
+        self.acquire_async(permits).queueing.wait_until(deadline).map(guard)
+    }
+
+    /// Returns a future of a guard of `permits`: [`acquire`](ConcurrencyLimit::acquire) for tasks.
+    pub fn acquire_async(&self, permits: u64) -> Entering<'_> {
+        Entering::new(Home::Borrowed(self), permits)
+    }
+
+    /// Does the same as [`acquire_async`](ConcurrencyLimit::acquire_async), with a future and a guard
+    /// that keep the limit alive: for tasks that are spawned. Its [`wait`](Entering::wait) does the
+    /// same for threads. Clones the `Arc` twice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sluicegate::{ConcurrencyLimit, InFlightError};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limit = Arc::new(ConcurrencyLimit::new(1));
+    /// let held = limit.try_acquire(1)?;
+    /// let entering = limit.acquire_owned_async(1);
+    /// let task = tokio::spawn(async move { entering.await.map(|guard| guard.permits()) });
+    /// tokio::task::yield_now().await;
+    /// drop(held);
+    /// assert_eq!(task.await?, Ok(1));
+    /// # Ok(()) }
+    /// ```
+    pub fn acquire_owned_async(self: &Arc<Self>, permits: u64) -> Entering<'static> {
+        Entering::new(Home::Owned(Arc::clone(self)), permits)
+    }
+}
