@@ -129,6 +129,8 @@ pub use crate::wait::acquire::Waiting;
 #[cfg(feature = "wait")]
 pub use crate::wait::error::AcquireError;
 #[cfg(feature = "wait")]
+pub use crate::wait::jitter::Jitter;
+#[cfg(feature = "wait")]
 pub use crate::wait::limits::{LineLimits, WhenLineFull};
 #[cfg(feature = "wait")]
 pub use crate::wait::reservation::Reservation;
