@@ -23,6 +23,8 @@ mod keyed;
 mod limiter;
 #[cfg(feature = "alloc")]
 mod prefetch_instruction;
+#[cfg(feature = "wait")]
+mod rate_limited;
 #[cfg(feature = "alloc")]
 mod sharded;
 mod sync;
@@ -105,6 +107,14 @@ pub use crate::limiter::sticky::Sticky;
 #[cfg(feature = "alloc")]
 pub use crate::limiter::sticky::builder::StickyBuilder;
 pub use crate::limiter::*;
+#[cfg(feature = "wait")]
+pub use crate::rate_limited::reader::RateLimitedReader;
+#[cfg(feature = "futures")]
+pub use crate::rate_limited::sink::{RateLimitedSink, RateLimitedSinkError};
+#[cfg(feature = "futures")]
+pub use crate::rate_limited::stream::RateLimitedStream;
+#[cfg(feature = "wait")]
+pub use crate::rate_limited::writer::RateLimitedWriter;
 #[cfg(feature = "alloc")]
 pub use crate::sharded::Sharded;
 #[cfg(feature = "alloc")]

@@ -12,7 +12,7 @@ use super::error::AcquireError;
 use super::jitter::Jitter;
 use super::line;
 use super::line::Standing;
-use super::turn::HasLine;
+use super::turn::{HasLine, TakesTurns};
 use super::waiters::{Key, Outcome};
 
 /// A caller that wants permits. Leaves the line when it is dropped.
@@ -64,6 +64,23 @@ impl<H: HasLine> Waiter<H> {
     /// Tells the caller of a grant that it had to wait for only after a further delay.
     pub(crate) fn set_jitter(&mut self, jitter: Jitter) {
         self.jitter = Some(jitter);
+    }
+
+    /// Returns the limiter that it asks.
+    pub(crate) fn limiter(&self) -> &(dyn TakesTurns + Sync) {
+        self.limiter.limiter()
+    }
+
+    pub(crate) fn handle(&self) -> &H {
+        &self.limiter
+    }
+
+    /// Makes it ask for `permits` from now on. One that stands in line leaves it.
+    pub(crate) fn restart(&mut self, permits: u64) {
+        self.give_up();
+        self.permits = permits;
+        self.deadline_nanos = None;
+        self.answer = None;
     }
 
     pub(crate) fn permits(&self) -> u64 {
@@ -139,6 +156,19 @@ impl<H: HasLine> Waiter<H> {
         held.delay_nanos = jitter.nanos().min(most_nanos);
     }
 
+    /// Leaves the line, and gives back a grant that the caller was not told of, if it can.
+    fn give_up(&mut self) {
+        let limiter = self.limiter.limiter();
+        if let Some(key) = self.key.take() {
+            line::leave(limiter, key);
+        }
+        if let Some(Held { charged, .. }) = self.held.take()
+            && limiter.undo(charged)
+        {
+            limiter.wake_first();
+        }
+    }
+
     /// Returns the time until the caller is to be told of its grant. A clock that has gone back ends
     /// the delay.
     fn delay_left(&self) -> Option<Duration> {
@@ -151,14 +181,6 @@ impl<H: HasLine> Waiter<H> {
 
 impl<H: HasLine> Drop for Waiter<H> {
     fn drop(&mut self) {
-        let limiter = self.limiter.limiter();
-        if let Some(key) = self.key {
-            line::leave(limiter, key);
-        }
-        if let Some(Held { charged, .. }) = self.held
-            && limiter.undo(charged)
-        {
-            limiter.wake_first();
-        }
+        self.give_up();
     }
 }
