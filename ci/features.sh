@@ -6,15 +6,15 @@ cd "$(dirname "$0")/.."
 
 ci/setup.sh base targets msrv
 
-for features in "" alloc std quanta keyed wait tokio "huge-pages,keyed" serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
+for features in "" alloc std quanta keyed wait tokio futures "futures,tokio" "huge-pages,keyed" serde "std,serde" calendar "calendar,portable-atomic" portable-atomic "quanta,portable-atomic,serde"; do
     echo "features: ${features:-none}"
     cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
 done
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
-# Tokio's timer and runtime, in paused time, and their examples.
-cargo test -q -p sluicegate --lib --test time_limit --features tokio
-cargo test -q -p sluicegate --doc --features tokio -- tokio time_limit
+# Tokio's timer and runtime, in paused time, streams and sinks, and their examples.
+cargo test -q -p sluicegate --lib --test time_limit --test rate_limited --features tokio,futures
+cargo test -q -p sluicegate --doc --features tokio,futures -- tokio time_limit rate_limited
 
 # Built without std, whether or not the target has one.
 for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu wasm32-unknown-unknown; do

@@ -23,6 +23,8 @@ mod keyed;
 mod limiter;
 #[cfg(feature = "alloc")]
 mod prefetch_instruction;
+#[cfg(feature = "wait")]
+mod rate_limited;
 #[cfg(feature = "alloc")]
 mod sharded;
 mod sync;
@@ -111,6 +113,14 @@ pub use crate::limiter::sticky::Sticky;
 #[cfg(feature = "alloc")]
 pub use crate::limiter::sticky::builder::StickyBuilder;
 pub use crate::limiter::*;
+#[cfg(feature = "wait")]
+pub use crate::rate_limited::reader::RateLimitedReader;
+#[cfg(feature = "futures")]
+pub use crate::rate_limited::sink::{RateLimitedSink, RateLimitedSinkError};
+#[cfg(feature = "futures")]
+pub use crate::rate_limited::stream::RateLimitedStream;
+#[cfg(feature = "wait")]
+pub use crate::rate_limited::writer::RateLimitedWriter;
 #[cfg(feature = "alloc")]
 pub use crate::sharded::Sharded;
 #[cfg(feature = "alloc")]
@@ -134,6 +144,8 @@ pub use crate::time_limit::*;
 pub use crate::wait::acquire::Waiting;
 #[cfg(feature = "wait")]
 pub use crate::wait::error::AcquireError;
+#[cfg(feature = "wait")]
+pub use crate::wait::jitter::Jitter;
 #[cfg(feature = "wait")]
 pub use crate::wait::limits::{LineLimits, WhenLineFull};
 #[cfg(feature = "wait")]

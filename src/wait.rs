@@ -16,6 +16,7 @@
 //! | [`reservation`] | permits taken for a later instant, without a line |
 //! | [`limits`] | the bounds of a line |
 //! | [`error`] | the refusals |
+//! | [`jitter`] | a random delay after a grant |
 //! | [`charged`] | the charge of a grant, and of a reservation |
 //! | [`block_on`] | a future on a thread |
 //! | [`timer`] | what wakes a task at its time |
@@ -67,6 +68,7 @@ pub(crate) mod acquire;
 pub(crate) mod block_on;
 pub(crate) mod charged;
 pub(crate) mod error;
+pub(crate) mod jitter;
 pub(crate) mod limits;
 pub(crate) mod line;
 pub(crate) mod queue;

@@ -12,6 +12,8 @@ mod changes;
 mod faults;
 #[path = "wait/gate.rs"]
 mod gate;
+#[path = "wait/jitter.rs"]
+mod jitter;
 #[path = "wait/leaving.rs"]
 mod leaving;
 #[path = "wait/limits.rs"]

@@ -48,7 +48,8 @@ use super::Limiter;
 /// ```
 #[doc(alias = "until_ready")]
 pub trait Wait: Limiter {
-    /// Returns the line before this limiter, to ask about it, to bound it or to close it.
+    /// Returns the line before this limiter, to ask about it, to bound it or to close it. It is the
+    /// same one every time.
     fn line(&self) -> Line<'_>;
 
     /// Takes all of `permits`, and blocks the thread until they are there.
@@ -138,6 +139,10 @@ pub struct Line<'a> {
 impl<'a> Line<'a> {
     pub(crate) fn of(limiter: &'a (dyn TakesTurns + Sync)) -> Line<'a> {
         Line { limiter }
+    }
+
+    pub(crate) fn limiter(self) -> &'a (dyn TakesTurns + Sync) {
+        self.limiter
     }
 }
 

@@ -14,9 +14,10 @@ use crate::decision::grant::Grant;
 
 use super::block_on::own_waker;
 use super::error::AcquireError;
+use super::jitter::Jitter;
 use super::timer::Timer;
 use super::timer::thread::ThreadTimer;
-use super::turn::TakesTurns;
+use super::turn::{HasLine, TakesTurns};
 use super::waiter::{Asked, Waiter};
 
 pin_project! {
@@ -58,7 +59,7 @@ pin_project! {
     /// ```
     #[must_use = "a future does nothing until it is polled"]
     pub struct Waiting<'a, T: Timer = ThreadTimer> {
-        waiter: Waiter<'a>,
+        waiter: Waiter<&'a (dyn TakesTurns + Sync)>,
         timer: T,
         #[pin]
         sleep: Option<T::Sleep>,
@@ -79,6 +80,32 @@ impl<'a, T: Timer> Waiting<'a, T> {
         self
     }
 
+    /// Delays the answer to a caller that had to wait by a random time after its grant, so that
+    /// callers of a burst do not all go on at one moment. A caller that is granted its permits at
+    /// once is not delayed.
+    ///
+    /// Gives away nothing but earliness: the permits are taken at the caller's turn, as without
+    /// jitter, and nobody else waits for longer. Delays are measured by the limiter's clock, and end
+    /// at the timeout at the latest. A caller that is dropped meanwhile gives its permits back if
+    /// nothing else was granted since; otherwise they are lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{TokenBucket, Wait, quota};
+    ///
+    /// let bucket = TokenBucket::new(quota!(1_000 / second, burst 1));
+    /// for _ in 0..3 {
+    ///     bucket.acquire_async(1).jitter(Duration::from_millis(2)).wait()?;
+    /// }
+    /// # Ok::<(), sluicegate::AcquireError>(())
+    /// ```
+    pub fn jitter(mut self, jitter: impl Into<Jitter>) -> Waiting<'a, T> {
+        self.waiter.set_jitter(jitter.into());
+        self
+    }
+
     /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
     pub fn timer<U: Timer>(self, timer: U) -> Waiting<'a, U> {
         Waiting { waiter: self.waiter, timer, sleep: None }
@@ -90,13 +117,7 @@ impl<'a, T: Timer> Waiting<'a, T> {
     ///
     /// All of [`AcquireError`].
     pub fn wait(mut self) -> Result<Grant, AcquireError> {
-        let waker = thread_waker();
-        loop {
-            match self.waiter.ask(&waker) {
-                Asked::Told(answer) => return answer,
-                Asked::Sleep(longest) => thread::park_timeout(longest),
-            }
-        }
+        block(&mut self.waiter)
     }
 
     /// Blocks the thread until there is an answer, or until `deadline`. After it, asks for nothing.
@@ -113,21 +134,41 @@ impl<T: Timer> Future for Waiting<'_, T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let longest = match this.waiter.ask(context.waker()) {
+        match this.waiter.ask(context.waker()) {
             Asked::Told(answer) => {
                 this.sleep.set(None);
-                return Poll::Ready(answer);
+                Poll::Ready(answer)
             }
-            Asked::Sleep(longest) => longest,
-        };
-        this.sleep.set(Some(this.timer.sleep(longest)));
-        let is_over = this.sleep.as_pin_mut().is_none_or(|sleep| sleep.poll(context).is_ready());
-        if is_over {
-            // Over already: it is the executor's turn, so that a timer without a time holds up
-            // nobody.
-            context.waker().wake_by_ref();
+            Asked::Sleep(longest) => {
+                sleep(this.sleep, this.timer, longest, context);
+                Poll::Pending
+            }
         }
-        Poll::Pending
+    }
+}
+
+/// Lets a task sleep for `longest`.
+pub(crate) fn sleep<T: Timer>(
+    mut asleep: Pin<&mut Option<T::Sleep>>,
+    timer: &T,
+    longest: Duration,
+    context: &mut Context<'_>,
+) {
+    asleep.set(Some(timer.sleep(longest)));
+    if asleep.as_pin_mut().is_none_or(|sleep| sleep.poll(context).is_ready()) {
+        // Over already: it is the executor's turn, so that a timer without a time holds up nobody.
+        context.waker().wake_by_ref();
+    }
+}
+
+/// Blocks the thread until `waiter` has its answer.
+pub(crate) fn block<H: HasLine>(waiter: &mut Waiter<H>) -> Result<Grant, AcquireError> {
+    let waker = thread_waker();
+    loop {
+        match waiter.ask(&waker) {
+            Asked::Told(answer) => return answer,
+            Asked::Sleep(longest) => thread::park_timeout(longest),
+        }
     }
 }
 

@@ -70,3 +70,17 @@ pub(crate) enum Taken {
     /// The clock had gone back, and the limiter starts again from full.
     Healed,
 }
+
+/// A way to a limiter that callers can stand in line for: a reference to it, or a handle that the
+/// caller keeps.
+///
+/// Leads to the same line every time.
+pub(crate) trait HasLine {
+    fn limiter(&self) -> &(dyn TakesTurns + Sync);
+}
+
+impl HasLine for &(dyn TakesTurns + Sync) {
+    fn limiter(&self) -> &(dyn TakesTurns + Sync) {
+        *self
+    }
+}

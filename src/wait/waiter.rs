@@ -7,21 +7,33 @@ use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::time::units;
 
+use super::charged::Charged;
 use super::error::AcquireError;
+use super::jitter::Jitter;
 use super::line;
 use super::line::Standing;
-use super::turn::TakesTurns;
+use super::turn::{HasLine, TakesTurns};
 use super::waiters::{Key, Outcome};
 
 /// A caller that wants permits. Leaves the line when it is dropped.
-pub(crate) struct Waiter<'a> {
-    limiter: &'a (dyn TakesTurns + Sync),
+pub(crate) struct Waiter<H: HasLine> {
+    limiter: H,
     permits: u64,
     timeout: Option<Duration>,
+    jitter: Option<Jitter>,
     deadline_nanos: Option<u64>,
     /// Its place, while it stands in line.
     key: Option<Key>,
+    held: Option<Held>,
     answer: Option<Result<Grant, AcquireError>>,
+}
+
+/// The charge of a grant that its caller is to be told of later.
+#[derive(Clone, Copy)]
+struct Held {
+    charged: Charged,
+    from_nanos: u64,
+    delay_nanos: u64,
 }
 
 /// The answer to a caller: a result, or the time to sleep before it asks again, unless it is woken.
@@ -30,14 +42,45 @@ pub(crate) enum Asked {
     Sleep(Duration),
 }
 
-impl<'a> Waiter<'a> {
-    pub(crate) fn new(limiter: &'a (dyn TakesTurns + Sync), permits: u64) -> Waiter<'a> {
-        Waiter { limiter, permits, timeout: None, deadline_nanos: None, key: None, answer: None }
+impl<H: HasLine> Waiter<H> {
+    pub(crate) fn new(limiter: H, permits: u64) -> Waiter<H> {
+        Waiter {
+            limiter,
+            permits,
+            timeout: None,
+            jitter: None,
+            deadline_nanos: None,
+            key: None,
+            held: None,
+            answer: None,
+        }
     }
 
     /// Lets the caller wait for no longer than `timeout`, counted from its first request.
     pub(crate) fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = Some(timeout);
+    }
+
+    /// Tells the caller of a grant that it had to wait for only after a further delay.
+    pub(crate) fn set_jitter(&mut self, jitter: Jitter) {
+        self.jitter = Some(jitter);
+    }
+
+    /// Returns the limiter that it asks.
+    pub(crate) fn limiter(&self) -> &(dyn TakesTurns + Sync) {
+        self.limiter.limiter()
+    }
+
+    pub(crate) fn handle(&self) -> &H {
+        &self.limiter
+    }
+
+    /// Makes it ask for `permits` from now on. One that stands in line leaves it.
+    pub(crate) fn restart(&mut self, permits: u64) {
+        self.give_up();
+        self.permits = permits;
+        self.deadline_nanos = None;
+        self.answer = None;
     }
 
     pub(crate) fn permits(&self) -> u64 {
@@ -48,24 +91,46 @@ impl<'a> Waiter<'a> {
     /// answer, or when the caller would sleep for too long. A caller that was told its answer is
     /// told the same again.
     pub(crate) fn ask(&mut self, waker: &Waker) -> Asked {
-        if let Some(answer) = self.answer {
-            return Asked::Told(answer);
+        let answer = match self.answer.map_or_else(|| self.decide(waker), Ok) {
+            Ok(answer) => answer,
+            Err(wait) => return Asked::Sleep(wait),
+        };
+        if let Some(left) = self.delay_left() {
+            return Asked::Sleep(left);
         }
+        self.held = None;
+        Asked::Told(answer)
+    }
+
+    /// Asks for the permits, and notes the answer.
+    ///
+    /// # Errors
+    ///
+    /// The time to sleep, if there is no answer yet.
+    fn decide(&mut self, waker: &Waker) -> Result<Result<Grant, AcquireError>, Duration> {
+        let has_waited = self.key.is_some();
         let answer = match self.stand_or_ask(waker) {
-            Ok(Standing::Waiting { wait }) => return Asked::Sleep(wait),
-            Ok(Standing::Told(Outcome::Granted(grant, _))) => Ok(grant),
+            Ok(Standing::Waiting { wait }) => return Err(wait),
+            Ok(Standing::Told(Outcome::Granted(grant, charged))) => {
+                if has_waited && self.jitter.is_some() {
+                    self.held = Some(Held { charged, from_nanos: 0, delay_nanos: 0 });
+                }
+                Ok(grant)
+            }
             Ok(Standing::Told(Outcome::Refused(error))) => Err(error),
             Err(answer) => answer,
         };
         self.answer = Some(answer);
-        Asked::Told(answer)
+        // After the answer is noted, as the clock may panic.
+        self.delay();
+        Ok(answer)
     }
 
     fn stand_or_ask(&mut self, waker: &Waker) -> Result<Standing, Result<Grant, AcquireError>> {
+        let limiter = self.limiter.limiter();
         if self.key.is_some() {
-            return Ok(line::ask(self.limiter, &mut self.key, self.deadline_nanos, waker.clone()));
+            return Ok(line::ask(limiter, &mut self.key, self.deadline_nanos, waker.clone()));
         }
-        let limiter = self.limiter;
         if self.permits == 0 || !limiter.is_gated() {
             match limiter.try_now(self.permits) {
                 Ok(grant) => return Err(Ok(grant)),
@@ -80,12 +145,42 @@ impl<'a> Waiter<'a> {
         line::stand(limiter, self.permits, &mut self.key, self.deadline_nanos, waker.clone())
             .map_err(Err)
     }
+
+    /// Delays the moment at which the caller is told of its grant, but not beyond its deadline.
+    fn delay(&mut self) {
+        let (Some(held), Some(jitter)) = (&mut self.held, self.jitter) else { return };
+        let now_nanos = self.limiter.limiter().now_nanos();
+        let until_deadline = |deadline_nanos: u64| deadline_nanos.saturating_sub(now_nanos);
+        let most_nanos = self.deadline_nanos.map_or(u64::MAX, until_deadline);
+        held.from_nanos = now_nanos;
+        held.delay_nanos = jitter.nanos().min(most_nanos);
+    }
+
+    /// Leaves the line, and gives back a grant that the caller was not told of, if it can.
+    fn give_up(&mut self) {
+        let limiter = self.limiter.limiter();
+        if let Some(key) = self.key.take() {
+            line::leave(limiter, key);
+        }
+        if let Some(Held { charged, .. }) = self.held.take()
+            && limiter.undo(charged)
+        {
+            limiter.wake_first();
+        }
+    }
+
+    /// Returns the time until the caller is to be told of its grant. A clock that has gone back ends
+    /// the delay.
+    fn delay_left(&self) -> Option<Duration> {
+        let Held { from_nanos, delay_nanos, .. } = self.held?;
+        let since_nanos = self.limiter.limiter().now_nanos().checked_sub(from_nanos)?;
+        let left_nanos = delay_nanos.saturating_sub(since_nanos);
+        (left_nanos > 0).then(|| Duration::from_nanos(left_nanos))
+    }
 }
 
-impl Drop for Waiter<'_> {
+impl<H: HasLine> Drop for Waiter<H> {
     fn drop(&mut self) {
-        if let Some(key) = self.key {
-            line::leave(self.limiter, key);
-        }
+        self.give_up();
     }
 }

@@ -68,7 +68,7 @@ impl<'a> Caller<'a> {
         Caller::of(bucket.acquire_async(permits).timeout(timeout))
     }
 
-    fn of(future: Waiting<'a>) -> Caller<'a> {
+    pub(crate) fn of(future: Waiting<'a>) -> Caller<'a> {
         let noted = Noted::default();
         let future = Box::pin(future.timer(noted.clone()));
         let mut caller = Caller { future, noted, woken: Arc::default(), was_told: false };

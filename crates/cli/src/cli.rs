@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,7 +23,9 @@ Examples:
   sluicegate replay --policy policy.toml access.log.1.gz access.log
       Replay your own logs against it.
   zcat *.gz | sluicegate replay --policy policy.toml --json --top 0
-      Every key that was ever denied, as JSON.";
+      Every key that was ever denied, as JSON.
+  sluicegate replay --policy policy.toml --shape --shape-within 2s access.log
+      The waits of lines that are delayed instead of being denied.";
 
 const FORMATS: &str = "\
 Logs are in common or combined log format, plain or gzip. Lines in no such format are skipped, \
@@ -44,6 +46,14 @@ and those of store \"table\"
     \"store\":\"table\",\"memory_bytes\":N,\"occupancy\":{\"places\":N,\"live\":N,\"expired\":N},\"full\":N
 where \"known\" is the most keys that were kept at a time, \"live\" are those not full at the end, \
 and \"full\" are the lines whose key found no room, of which `when_full` decided.
+With --shape, a line waits until its limiter grants it, behind the earlier lines of its key. \
+\"allowed\" then are the lines that got through, at once or later, and \"denied\" those that asked for \
+more than their limiter ever grants. Each key is kept: `store`, `max_keys` and `when_full` do not \
+apply. Limiters have, instead of a store,
+    \"waits\":{\"delayed\":N,\"p50_nanos\":N,\"p90_nanos\":N,\"p99_nanos\":N,\"max_nanos\":N,\"longer\":N},
+    \"top_delayed\":[{\"key\":S,\"delayed\":N,\"allowed\":N,\"max_nanos\":N}]
+where percentiles are of all \"allowed\" lines, and at most 0.8 % too long; \"longer\" are those that \
+waited for longer than --shape-within, if that is given.
 \"lines\" are the lines judged, late ones among them, skipped ones not. Of each limiter, \"allowed\" \
 and \"denied\" add up to the lines that its `match` lets through.
 
@@ -85,6 +95,15 @@ struct ReplayArgs {
     /// Number of the most denied keys to list per limiter; 0 is all
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
+    /// Let lines wait instead of denying them, and report how long they do
+    ///
+    /// Each key has a line, first come, first served. A line of the log leaves it at the
+    /// earliest time at which the limiter grants it.
+    #[arg(long)]
+    shape: bool,
+    /// Count the lines that wait for longer than this, such as `2s` or `500ms`
+    #[arg(long, value_name = "TIME", requires = "shape", value_parser = humantime::parse_duration)]
+    shape_within: Option<Duration>,
     /// Replay the bundled log
     #[arg(long, conflicts_with = "logs")]
     sample: bool,
@@ -153,13 +172,25 @@ impl Cli {
 
 impl ReplayArgs {
     fn of_sample() -> ReplayArgs {
-        ReplayArgs { policy: None, json: false, top: 3, sample: true, logs: Vec::new() }
+        ReplayArgs {
+            policy: None,
+            json: false,
+            top: 3,
+            shape: false,
+            shape_within: None,
+            sample: true,
+            logs: Vec::new(),
+        }
     }
 
     fn run(self) -> Result<(), Failure> {
         let (name, policy) = self.policy()?;
         let sources = self.sources();
-        let mut replay = Replay::new(policy);
+        let mut replay = if self.shape {
+            Replay::shaped(policy, self.shape_within)
+        } else {
+            Replay::new(policy)
+        };
         let started = Instant::now();
         read(&mut replay, &sources)?;
         let took = started.elapsed();

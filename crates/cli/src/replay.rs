@@ -11,19 +11,22 @@
 
 mod judge;
 mod keys;
+mod shape;
 mod timeline;
 
 use std::io::{self, BufRead};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bstr::io::BufReadExt;
 use jiff::Timestamp;
 use sluicegate::{ManualClock, Rate};
 
 pub use self::judge::{Judge, Tally};
+pub use self::shape::Waits;
 pub use self::timeline::{Bin, Timeline};
 use crate::log::{BadLine, Line};
-use crate::policy::Policy;
+use crate::policy::{Policy, Rule};
 
 /// The number of skipped lines that are kept to be shown.
 pub const SHOWN_SKIPPED: usize = 5;
@@ -55,6 +58,20 @@ impl Replay {
     /// Starts a replay, with no line judged yet.
     #[must_use]
     pub fn new(policy: Policy) -> Replay {
+        Replay::of(policy, Judge::new)
+    }
+
+    /// Starts a replay in which lines of the log wait instead of being refused: those of a key one
+    /// after the other, each until its limiter grants it. Counts those that wait for longer than
+    /// `within`.
+    ///
+    /// Every key is kept, whatever the policy says of its store.
+    #[must_use]
+    pub fn shaped(policy: Policy, within: Option<Duration>) -> Replay {
+        Replay::of(policy, |rule| Judge::shaping(rule, within))
+    }
+
+    fn of(policy: Policy, judge: impl Fn(Rule) -> Judge) -> Replay {
         Replay {
             clock: Arc::new(ManualClock::new()),
             span: None,
@@ -62,7 +79,7 @@ impl Replay {
             late: 0,
             skipped: 0,
             first_skipped: Vec::new(),
-            judges: policy.rules.into_iter().map(Judge::new).collect(),
+            judges: policy.rules.into_iter().map(judge).collect(),
         }
     }
 

@@ -4,6 +4,7 @@ mod json;
 mod text;
 
 pub use self::json::{
-    KeySummary, LimiterSummary, PartSummary, PlacesSummary, StoreSummary, Summary,
+    DelayedSummary, KeySummary, LimiterSummary, PartSummary, PlacesSummary, StoreSummary, Summary,
+    WaitSummary, WaitsSummary,
 };
 pub use self::text::Heading;

@@ -127,7 +127,7 @@ fn two_copies_share_the_bandwidth_and_lose_no_byte() {
     assert_prints(
         env!("CARGO_BIN_EXE_bandwidth"),
         &[
-            "two copies of 100000 bytes, in [4, 4] chunks",
+            "two copies of 100000 bytes",
             "25,000 bytes at once and 175,000 at a million a second: 175 ms or a little more",
             "took * ms",
         ],

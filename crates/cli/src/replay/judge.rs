@@ -1,14 +1,16 @@
 //! One named limiter of the policy at work: a store of the engine, and the counts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
 use hashbrown::HashMap;
 use indicatif::{HumanBytes, HumanCount};
-use sluicegate::{ManualClock, Occupancy};
+use sluicegate::{Clock, Denied, ManualClock, Occupancy};
 
-use super::Timeline;
 use super::keys::{Answer, Keys, keys};
+use super::shape::Shape;
+use super::{Timeline, Waits};
 use crate::log::Line;
 use crate::policy::Rule;
 
@@ -25,6 +27,8 @@ pub struct Judge {
     rule: Rule,
     /// Created at the first line, which sets the clock.
     store: Option<Box<dyn Keys>>,
+    /// The lines of the keys, if they wait instead of being refused. There is no store then.
+    shape: Option<Shape>,
     /// The most keys that an exact store knew at a time.
     known: usize,
     keys: HashMap<BString, Tally>,
@@ -47,6 +51,10 @@ pub struct Tally {
     pub allowed: u64,
     /// Lines that were refused.
     pub denied: u64,
+    /// Lines that were admitted after a wait.
+    pub delayed: u64,
+    /// The longest wait, in nanoseconds.
+    pub longest_nanos: u64,
 }
 
 impl Judge {
@@ -56,6 +64,7 @@ impl Judge {
             log_bytes: rule.kind.log_bytes(),
             rule,
             store: None,
+            shape: None,
             known: 0,
             keys: HashMap::new(),
             timeline: Timeline::default(),
@@ -64,6 +73,11 @@ impl Judge {
             full: 0,
             key: BString::default(),
         }
+    }
+
+    /// Lets lines wait instead of refusing them.
+    pub(super) fn shaping(rule: Rule, within: Option<Duration>) -> Judge {
+        Judge { shape: Some(Shape::new(within)), ..Judge::new(rule) }
     }
 
     /// Judges a line. `nanos` is the time since the first line, for the timeline.
@@ -78,16 +92,14 @@ impl Judge {
             }
             self.key.extend_from_slice(line.field(*field));
         }
-        let store = self.store.get_or_insert_with(|| keys(&self.rule, clock));
-        let Answer { decision, is_full } = store.try_acquire(&self.key, self.rule.cost.of(line));
-        if store.table().is_none() {
-            self.known = self.known.max(store.known());
-        }
+        let (decision, is_full) = self.decide(self.rule.cost.of(line), clock);
 
         let tally = self.keys.entry_ref(&self.key).or_default();
         match decision {
-            Ok(_) => {
+            Ok(wait_nanos) => {
                 tally.allowed += 1;
+                tally.delayed += u64::from(wait_nanos > 0);
+                tally.longest_nanos = tally.longest_nanos.max(wait_nanos);
                 self.allowed += 1;
             }
             Err(denied) => {
@@ -101,6 +113,22 @@ impl Judge {
         }
         self.full += u64::from(is_full);
         self.timeline.record(nanos, decision.is_ok());
+    }
+
+    /// Asks for permits for the present key. Returns its wait or the denial, and whether there was
+    /// no space for the key.
+    fn decide(&mut self, permits: u64, clock: &Arc<ManualClock>) -> (Result<u64, Denied>, bool) {
+        if let Some(shape) = &mut self.shape {
+            let wait = shape.arrive(&self.rule.kind, &self.key, permits, clock.now_nanos());
+            self.known = shape.keys();
+            return (wait, false);
+        }
+        let store = self.store.get_or_insert_with(|| keys(&self.rule, clock));
+        let Answer { decision, is_full } = store.try_acquire(&self.key, permits);
+        if store.table().is_none() {
+            self.known = self.known.max(store.known());
+        }
+        (decision.map(|_| 0), is_full)
     }
 
     /// Returns a message if its logs take more memory than they may.
@@ -165,7 +193,13 @@ impl Judge {
         Some((table.memory_bytes(), table.occupancy()))
     }
 
-    /// Returns its admissions and refusals over time.
+    /// Returns how long its lines waited; `None` if it refused them instead.
+    #[must_use]
+    pub fn waits(&self) -> Option<&Waits> {
+        self.shape.as_ref().map(Shape::waits)
+    }
+
+    /// Returns its admissions and refusals over time, by the times at which lines arrived.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
         &self.timeline

@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::policy::{Room, Rule};
-use crate::replay::{Judge, Replay};
+use crate::replay::{Judge, Replay, Tally};
 
 /// The counts of a replay, as the JSON report has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,9 +38,53 @@ pub struct LimiterSummary {
     /// Refusals by each of its parts, if it has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied_by: Vec<PartSummary>,
-    /// The counts of the store, if the policy chose one.
+    /// The counts of the store, if the policy chose one, and lines were refused.
     #[serde(flatten)]
     pub store: Option<StoreSummary>,
+    /// The waits, if lines were delayed instead of being refused.
+    #[serde(flatten)]
+    pub waits: Option<WaitsSummary>,
+}
+
+/// The waits of one limiter. Percentiles are of all lines that were admitted, and are at most 0.8 %
+/// too long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WaitsSummary {
+    /// The distribution.
+    pub waits: WaitSummary,
+    /// The keys of which the most lines were delayed, by falling count and then by name.
+    pub top_delayed: Vec<DelayedSummary>,
+}
+
+/// A distribution of waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct WaitSummary {
+    /// Lines that had to wait at all.
+    pub delayed: u64,
+    /// Wait that half of the lines did not exceed.
+    pub p50_nanos: u64,
+    /// Wait that nine of ten lines did not exceed.
+    pub p90_nanos: u64,
+    /// Wait that 99 of 100 lines did not exceed.
+    pub p99_nanos: u64,
+    /// The longest wait.
+    pub max_nanos: u64,
+    /// Lines that waited for longer than was asked for, if that was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longer: Option<u64>,
+}
+
+/// The delayed lines of one key of one limiter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DelayedSummary {
+    /// The key's fields, separated by a space.
+    pub key: String,
+    /// Lines with that key that had to wait.
+    pub delayed: u64,
+    /// Lines with that key that were admitted, at once or later.
+    pub allowed: u64,
+    /// The longest wait of any of them.
+    pub max_nanos: u64,
 }
 
 /// The counts of one of several windows, or of one of several limiters.
@@ -134,6 +179,7 @@ impl LimiterSummary {
         });
         LimiterSummary {
             store: StoreSummary::of_judge(judge),
+            waits: WaitsSummary::of_judge(judge, top),
             ..LimiterSummary::new(judge.rule(), keys, judge.denied_by(), top)
         }
     }
@@ -157,6 +203,7 @@ impl LimiterSummary {
             top_denied: keys.into_iter().filter(|key| key.denied > 0).collect(),
             denied_by: parts.map(|(part, &denied)| PartSummary { part, denied }).collect(),
             store: None,
+            waits: None,
         };
         summary
             .top_denied
@@ -168,9 +215,43 @@ impl LimiterSummary {
     }
 }
 
+impl WaitsSummary {
+    /// Returns the waits, if lines were delayed instead of being refused.
+    fn of_judge(judge: &Judge, top: usize) -> Option<WaitsSummary> {
+        let found = judge.waits()?;
+        let nanos = |wait: Duration| u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
+        let waits = WaitSummary {
+            delayed: found.delayed(),
+            p50_nanos: nanos(found.percentile(50)),
+            p90_nanos: nanos(found.percentile(90)),
+            p99_nanos: nanos(found.percentile(99)),
+            max_nanos: nanos(found.longest()),
+            longer: found.longer().map(|(_, longer)| longer),
+        };
+        let keys = judge.tallies().filter(|(_, tally)| tally.delayed > 0);
+        let mut top_delayed: Vec<DelayedSummary> = keys
+            .map(|(key, &Tally { delayed, allowed, longest_nanos, .. })| DelayedSummary {
+                key,
+                delayed,
+                allowed,
+                max_nanos: longest_nanos,
+            })
+            .collect();
+        top_delayed.sort_by(|a, b| (Reverse(a.delayed), &a.key).cmp(&(Reverse(b.delayed), &b.key)));
+        if top > 0 {
+            top_delayed.truncate(top);
+        }
+        Some(WaitsSummary { waits, top_delayed })
+    }
+}
+
 impl StoreSummary {
-    /// Returns the counts of the store. `None` for an exact store with space for every key.
+    /// Returns the counts of the store. `None` for an exact store with space for every key, and where
+    /// lines were delayed.
     fn of_judge(judge: &Judge) -> Option<StoreSummary> {
+        if judge.waits().is_some() {
+            return None;
+        }
         let full = judge.full();
         match judge.rule().store.room {
             Room::Exact { max_keys } => {

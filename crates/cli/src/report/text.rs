@@ -2,6 +2,7 @@
 //! may remove again.
 
 mod stores;
+mod waits;
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -13,7 +14,7 @@ use humantime::format_duration;
 use indicatif::HumanCount;
 use jiff::tz::TimeZone;
 
-use super::json::{KeySummary, Summary};
+use super::json::{KeySummary, LimiterSummary, Summary};
 use crate::log::printable;
 use crate::replay::{Bin, Judge, Replay};
 
@@ -62,7 +63,9 @@ impl Summary {
         write_table(out, table, width)?;
         self.write_parts(out, width)?;
         self.write_stores(replay, out, width)?;
+        self.write_waits(replay, out, width)?;
         write_timelines(out, replay, width)?;
+        self.write_delayed(out, width)?;
         self.write_top(out, width)
     }
 
@@ -123,7 +126,9 @@ impl Summary {
     fn write_parts(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
         let mut table = Table::new();
         table.set_header(["limiter", "denied by", "denied", "denied %"].map(header));
-        for limiter in &self.limiters {
+        // Where lines wait, hardly anything is denied.
+        let is_told = |limiter: &&LimiterSummary| limiter.waits.is_none() || limiter.denied > 0;
+        for limiter in self.limiters.iter().filter(is_told) {
             for (place, part) in limiter.denied_by.iter().enumerate() {
                 table.add_row([
                     Cell::new(if place == 0 { limiter.name.as_str() } else { "" })

@@ -1,0 +1,103 @@
+//! Lines of a log that wait instead of being refused: each key has a line, first come, first served.
+//!
+//! A request leaves its line at the earliest time at which the key's limiter grants it, and no
+//! earlier than the one before it. So the clock of a key is the departure of its newest request: each
+//! departure is known at the arrival, and nothing has to be simulated in between. The waits of token
+//! buckets are those of the engine's own line, but that a request for the whole burst may leave a
+//! nanosecond later, where a permit takes no whole number of nanoseconds.
+
+mod waits;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bstr::{BStr, BString};
+use hashbrown::HashMap;
+use sluicegate::{Clock, Denied, Limiter, ManualClock};
+
+pub use self::waits::Waits;
+use crate::policy::{BoxedLimiter, Kind};
+
+/// The lines of all keys of one limiter, and how long was waited in them.
+#[derive(Debug, Default)]
+pub(super) struct Shape {
+    lines: HashMap<BString, Line>,
+    waits: Waits,
+}
+
+/// The line before the limiter of one key.
+struct Line {
+    limiter: BoxedLimiter,
+    /// Reads the departure of the newest request.
+    clock: Arc<ManualClock>,
+}
+
+impl Shape {
+    /// Returns the lines of no keys yet. Counts waits that are longer than `within`.
+    pub(super) fn new(within: Option<Duration>) -> Shape {
+        Shape { lines: HashMap::new(), waits: Waits::new(within) }
+    }
+
+    /// Lets a request arrive at `now_nanos`, and returns how long it waits for its permits.
+    ///
+    /// # Errors
+    ///
+    /// The limiter's denial if waiting does not help.
+    pub(super) fn arrive(
+        &mut self,
+        kind: &Kind,
+        key: &[u8],
+        permits: u64,
+        now_nanos: u64,
+    ) -> Result<u64, Denied> {
+        let line =
+            self.lines.entry_ref(BStr::new(key)).or_insert_with(|| Line::new(kind, now_nanos));
+        let wait_nanos = line.wait_nanos(permits, now_nanos)?;
+        self.waits.record(wait_nanos);
+        Ok(wait_nanos)
+    }
+
+    /// Returns the number of keys that have a line.
+    pub(super) fn keys(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub(super) fn waits(&self) -> &Waits {
+        &self.waits
+    }
+}
+
+impl Line {
+    fn new(kind: &Kind, now_nanos: u64) -> Line {
+        let clock = Arc::new(ManualClock::at(now_nanos));
+        let limiter = kind.limiter(Arc::clone(&clock));
+        Line { limiter: limiter.expect("the policy built one with these numbers"), clock }
+    }
+
+    fn wait_nanos(&mut self, permits: u64, now_nanos: u64) -> Result<u64, Denied> {
+        // Nothing is granted at any time.
+        if permits == 0 {
+            return Ok(0);
+        }
+        self.clock.set_nanos(now_nanos.max(self.clock.now_nanos()));
+        while let Err(denied) = self.limiter.try_acquire(permits) {
+            let before_nanos = self.clock.now_nanos();
+            self.clock.advance(denied.retry_after().ok_or(denied)?);
+            if self.clock.now_nanos() == before_nanos {
+                // The end of the clock's range.
+                return Err(denied);
+            }
+        }
+        Ok(self.clock.now_nanos() - now_nanos)
+    }
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

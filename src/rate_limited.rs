@@ -1,0 +1,28 @@
+//! Streams, sinks, readers and writers that go through a limiter.
+//!
+//! | | | feature |
+//! |---|---|---|
+//! | [`stream`] | a `Stream` whose items cost permits | `futures` |
+//! | [`sink`] | a `Sink` whose items cost permits | `futures` |
+//! | [`reader`] | a `Read` or an `AsyncRead` whose bytes cost permits | none, or `tokio` |
+//! | [`writer`] | a `Write` or an `AsyncWrite` whose bytes cost permits | none, or `tokio` |
+//! | [`payment`] | the part that they share: takes permits, in parts where they are many | |
+//!
+//! # Rules
+//!
+//! * **Permits are taken for what is moved, and for nothing else.** What comes in (items of a stream,
+//!   bytes that are read) is there before its permits are taken, and is passed on once they are. What
+//!   goes out (items of a sink, bytes that are written) is passed on once its permits are taken. A
+//!   writer that accepts fewer bytes than were paid for leaves the rest paid, for the next write.
+//! * **More than the burst is taken in parts**, each of which stands in line anew: so no item and no
+//!   transfer is too large, and nobody else waits for longer than for one burst.
+//! * **Nothing is lost by a refusal**: what could not be paid for is kept, and the next call asks
+//!   again.
+
+pub(crate) mod payment;
+pub(crate) mod reader;
+#[cfg(feature = "futures")]
+pub(crate) mod sink;
+#[cfg(feature = "futures")]
+pub(crate) mod stream;
+pub(crate) mod writer;

@@ -1,0 +1,41 @@
+//! A task that pays.
+
+use alloc::boxed::Box;
+use core::task::{Context, Poll};
+
+use crate::limiter::Wait;
+use crate::wait::acquire;
+use crate::wait::error::AcquireError;
+use crate::wait::timer::Timer;
+use crate::wait::waiter::Asked;
+
+use super::Payment;
+
+impl<L: Wait, T: Timer> Payment<L, T> {
+    #[cfg(feature = "futures")]
+    pub(crate) fn with_jitter(mut self, jitter: crate::wait::jitter::Jitter) -> Payment<L, T> {
+        self.account.waiter.set_jitter(jitter);
+        self
+    }
+
+    /// Takes all that is owed. What is owed after an error is taken by the next call.
+    pub(crate) fn poll_pay(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
+        while self.account.owed > 0 {
+            self.account.begin();
+            match self.account.waiter.ask(context.waker()) {
+                Asked::Told(answer) => {
+                    if let Some(sleep) = &mut self.sleep {
+                        sleep.as_mut().set(None);
+                    }
+                    self.account.note(answer)?;
+                }
+                Asked::Sleep(longest) => {
+                    let sleep = self.sleep.get_or_insert_with(|| Box::pin(None));
+                    acquire::sleep(sleep.as_mut(), &self.timer, longest, context);
+                    return Poll::Pending;
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,70 @@
+//! The reader for tasks of tokio.
+
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::limiter::Wait;
+use crate::wait::timer::Timer;
+
+use super::{RateLimitedReader, share};
+
+#[cfg_attr(docsrs, doc(cfg(feature = "tokio")))]
+impl<R: AsyncRead, L: Wait, T: Timer> AsyncRead for RateLimitedReader<R, L, T> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.project();
+        if into.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        if this.ahead.left().is_empty() {
+            let account = &mut this.payment.account;
+            let space = this.ahead.space(share(account, into.remaining(), *this.chunk));
+            let mut space = ReadBuf::new(space);
+            ready!(this.reader.poll_read(context, &mut space))?;
+            let read = space.filled().len();
+            account.owe(this.ahead.note_read(read) as u64);
+        }
+        ready!(this.payment.poll_pay(context)).map_err(io::Error::other)?;
+        let passed = this.ahead.pass_on(into.initialize_unfilled());
+        into.advance(passed);
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Passes writes through.
+#[cfg_attr(docsrs, doc(cfg(feature = "tokio")))]
+impl<R: AsyncWrite, L: Wait, T: Timer> AsyncWrite for RateLimitedReader<R, L, T> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        from: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.project().reader.poll_write(context, from)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        from: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.project().reader.poll_write_vectored(context, from)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.reader.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().reader.poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.project().reader.poll_shutdown(context)
+    }
+}

@@ -1,0 +1,205 @@
+//! A sink whose items cost permits.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+
+use futures_sink::Sink;
+use pin_project_lite::pin_project;
+
+use crate::limiter::Wait;
+use crate::wait::error::AcquireError;
+use crate::wait::jitter::Jitter;
+use crate::wait::timer::Timer;
+use crate::wait::timer::thread::ThreadTimer;
+
+use super::payment::Payment;
+
+pin_project! {
+    /// A sink that passes on each item to another once it has taken the item's permits.
+    ///
+    /// Keeps one item, until its permits are there and the inner sink is ready: so it is ready for the
+    /// next one, is flushed, and is closed, once that one has been passed on. An item that costs more
+    /// than the burst takes its permits in parts, each of them first come, first served.
+    ///
+    /// The limiter is kept by value: pass a reference or an `Arc` to share it.
+    ///
+    /// # Errors
+    ///
+    /// [`RateLimitedSinkError::Refused`] if the line has refused the caller; the item is kept, and the
+    /// next poll asks for its permits again. A line that nobody bounds or closes refuses nobody. The
+    /// errors of the inner sink are [`RateLimitedSinkError::Inner`]: an item that it has not taken is
+    /// kept, and stays paid.
+    ///
+    /// # Cancel safety
+    ///
+    /// May be dropped at any time, and leaves the line then. Its item is dropped with it, as it is
+    /// where a sink is not flushed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use futures_sink::Sink;
+    /// use sluicegate::{RateLimitedSink, TokenBucket};
+    ///
+    /// /// A sink of messages, of which each costs its length.
+    /// fn paced<'a, S: Sink<String> + 'a>(sink: S, bucket: &'a TokenBucket) -> impl Sink<String> + 'a {
+    ///     RateLimitedSink::new(sink, bucket).cost(|text: &String| text.len() as u64)
+    /// }
+    /// ```
+    #[must_use = "a sink does nothing until it is polled"]
+    #[cfg_attr(docsrs, doc(cfg(feature = "futures")))]
+    pub struct RateLimitedSink<S, I, L: Wait, F, T: Timer = ThreadTimer> {
+        #[pin]
+        sink: S,
+        payment: Payment<L, T>,
+        cost: F,
+        item: Option<I>,
+    }
+}
+
+/// A failure of a [`RateLimitedSink`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(docsrs, doc(cfg(feature = "futures")))]
+pub enum RateLimitedSinkError<E> {
+    /// The line has refused the caller. The item is kept.
+    Refused(AcquireError),
+    /// The inner sink has failed.
+    Inner(E),
+    /// An item was started while the sink was not ready for it, and is lost.
+    NotReady,
+}
+
+impl<E: fmt::Display> fmt::Display for RateLimitedSinkError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RateLimitedSinkError::Refused(error) => error.fmt(f),
+            RateLimitedSinkError::Inner(error) => error.fmt(f),
+            RateLimitedSinkError::NotReady => {
+                f.write_str("the sink was not ready for an item: poll it before each one")
+            }
+        }
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for RateLimitedSinkError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            RateLimitedSinkError::Refused(error) => error.source(),
+            RateLimitedSinkError::Inner(error) => error.source(),
+            RateLimitedSinkError::NotReady => None,
+        }
+    }
+}
+
+impl<S, I, L: Wait> RateLimitedSink<S, I, L, fn(&I) -> u64> {
+    /// Passes on items to `sink` at the pace of `limiter`. Each costs one permit.
+    pub fn new(sink: S, limiter: L) -> Self {
+        RateLimitedSink { sink, payment: Payment::new(limiter), cost: |_| 1, item: None }
+    }
+}
+
+impl<S, I, L: Wait, F, T: Timer> RateLimitedSink<S, I, L, F, T> {
+    /// Asks `cost` for the permits of each item. One that costs 0 is passed on at once.
+    pub fn cost<G: FnMut(&I) -> u64>(self, cost: G) -> RateLimitedSink<S, I, L, G, T> {
+        let RateLimitedSink { sink, payment, item, .. } = self;
+        RateLimitedSink { sink, payment, cost, item }
+    }
+
+    /// Sleeps by `timer` instead of [`ThreadTimer`].
+    pub fn timer<U: Timer>(self, timer: U) -> RateLimitedSink<S, I, L, F, U> {
+        let RateLimitedSink { sink, payment, cost, item } = self;
+        RateLimitedSink { sink, payment: payment.with_timer(timer), cost, item }
+    }
+
+    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does.
+    pub fn jitter(self, jitter: impl Into<Jitter>) -> RateLimitedSink<S, I, L, F, T> {
+        RateLimitedSink { payment: self.payment.with_jitter(jitter.into()), ..self }
+    }
+
+    /// Returns the limiter.
+    pub fn limiter(&self) -> &L {
+        self.payment.account.limiter()
+    }
+
+    /// Returns the inner sink, and the item that was not passed on yet.
+    pub fn into_inner(self) -> (S, Option<I>) {
+        (self.sink, self.item)
+    }
+}
+
+impl<S, I, L, F, T> RateLimitedSink<S, I, L, F, T>
+where
+    S: Sink<I>,
+    L: Wait,
+    T: Timer,
+{
+    /// Passes on the item that is kept, if there is one.
+    fn poll_pass_on(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), RateLimitedSinkError<S::Error>>> {
+        let mut this = self.project();
+        if this.item.is_some() {
+            ready!(this.payment.poll_pay(context)).map_err(RateLimitedSinkError::Refused)?;
+            let is_ready = ready!(this.sink.as_mut().poll_ready(context));
+            is_ready.map_err(RateLimitedSinkError::Inner)?;
+            if let Some(item) = this.item.take() {
+                this.sink.start_send(item).map_err(RateLimitedSinkError::Inner)?;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S, I, L, F, T> Sink<I> for RateLimitedSink<S, I, L, F, T>
+where
+    S: Sink<I>,
+    L: Wait,
+    F: FnMut(&I) -> u64,
+    T: Timer,
+{
+    type Error = RateLimitedSinkError<S::Error>;
+
+    fn poll_ready(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Self::Error>> {
+        self.poll_pass_on(context)
+    }
+
+    fn start_send(self: Pin<&mut Self>, item: I) -> Result<(), Self::Error> {
+        let this = self.project();
+        if this.item.is_some() {
+            return Err(RateLimitedSinkError::NotReady);
+        }
+        this.payment.account.owe((this.cost)(&item));
+        *this.item = Some(item);
+        Ok(())
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Self::Error>> {
+        ready!(self.as_mut().poll_pass_on(context))?;
+        self.project().sink.poll_flush(context).map_err(RateLimitedSinkError::Inner)
+    }
+
+    fn poll_close(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Self::Error>> {
+        ready!(self.as_mut().poll_pass_on(context))?;
+        self.project().sink.poll_close(context).map_err(RateLimitedSinkError::Inner)
+    }
+}
+
+impl<S, I, L: Wait, F, T: Timer> fmt::Debug for RateLimitedSink<S, I, L, F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimitedSink")
+            .field("owed", &self.payment.account.owed())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,149 @@
+//! A stream whose items cost permits.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use pin_project_lite::pin_project;
+
+use crate::limiter::Wait;
+use crate::wait::error::AcquireError;
+use crate::wait::jitter::Jitter;
+use crate::wait::timer::Timer;
+use crate::wait::timer::thread::ThreadTimer;
+
+use super::payment::Payment;
+
+pin_project! {
+    /// A stream that passes on each item of another once it has taken the item's permits.
+    ///
+    /// An item is taken from the inner stream first, as its cost may depend on it, and is kept until
+    /// its permits are there: the inner stream is at most one item ahead. Permits are taken for that
+    /// item, and never beforehand, so a stream that has no items takes nothing. An item that costs
+    /// more than the burst takes its permits in parts, each of them first come, first served.
+    ///
+    /// The limiter is kept by value: pass a reference or an `Arc` to share it.
+    ///
+    /// # Errors
+    ///
+    /// An item is an [`AcquireError`] if the line has refused the caller. The inner item is kept, and
+    /// the next poll asks for its permits again, except after [`AcquireError::Closed`], which ends
+    /// the stream: [`into_inner`](RateLimitedStream::into_inner) has the item. A line that nobody
+    /// bounds or closes refuses nobody.
+    ///
+    /// # Cancel safety
+    ///
+    /// May be dropped at any time, and leaves the line then. The future of its next item may be
+    /// dropped: the item stays in the stream, and so does its place in line.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::pin::Pin;
+    /// use futures_core::Stream;
+    /// use sluicegate::{AcquireError, RateLimitedStream, TokenBucket};
+    ///
+    /// /// Messages, of which each costs its length.
+    /// fn paced<'a>(
+    ///     messages: impl Stream<Item = String> + 'a,
+    ///     bucket: &'a TokenBucket,
+    /// ) -> impl Stream<Item = Result<String, AcquireError>> + 'a {
+    ///     RateLimitedStream::new(messages, bucket).cost(|text: &String| text.len() as u64)
+    /// }
+    /// ```
+    #[must_use = "a stream does nothing until it is polled"]
+    #[cfg_attr(docsrs, doc(cfg(feature = "futures")))]
+    pub struct RateLimitedStream<S: Stream, L: Wait, F, T: Timer = ThreadTimer> {
+        #[pin]
+        stream: S,
+        payment: Payment<L, T>,
+        cost: F,
+        item: Option<S::Item>,
+        is_closed: bool,
+    }
+}
+
+impl<S: Stream, L: Wait> RateLimitedStream<S, L, fn(&S::Item) -> u64> {
+    /// Passes on the items of `stream` at the pace of `limiter`. Each costs one permit.
+    pub fn new(stream: S, limiter: L) -> Self {
+        let payment = Payment::new(limiter);
+        RateLimitedStream { stream, payment, cost: |_| 1, item: None, is_closed: false }
+    }
+}
+
+impl<S: Stream, L: Wait, F, T: Timer> RateLimitedStream<S, L, F, T> {
+    /// Asks `cost` for the permits of each item. One that costs 0 is passed on at once.
+    pub fn cost<G: FnMut(&S::Item) -> u64>(self, cost: G) -> RateLimitedStream<S, L, G, T> {
+        let RateLimitedStream { stream, payment, item, is_closed, .. } = self;
+        RateLimitedStream { stream, payment, cost, item, is_closed }
+    }
+
+    /// Sleeps by `timer` instead of [`ThreadTimer`].
+    pub fn timer<U: Timer>(self, timer: U) -> RateLimitedStream<S, L, F, U> {
+        let RateLimitedStream { stream, payment, cost, item, is_closed } = self;
+        RateLimitedStream { stream, payment: payment.with_timer(timer), cost, item, is_closed }
+    }
+
+    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does.
+    pub fn jitter(self, jitter: impl Into<Jitter>) -> RateLimitedStream<S, L, F, T> {
+        RateLimitedStream { payment: self.payment.with_jitter(jitter.into()), ..self }
+    }
+
+    /// Returns the limiter.
+    pub fn limiter(&self) -> &L {
+        self.payment.account.limiter()
+    }
+
+    /// Returns the inner stream, and the item that was waiting for its permits.
+    pub fn into_inner(self) -> (S, Option<S::Item>) {
+        (self.stream, self.item)
+    }
+}
+
+impl<S, L, F, T> Stream for RateLimitedStream<S, L, F, T>
+where
+    S: Stream,
+    L: Wait,
+    F: FnMut(&S::Item) -> u64,
+    T: Timer,
+{
+    type Item = Result<S::Item, AcquireError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.project();
+        if *this.is_closed {
+            return Poll::Ready(None);
+        }
+        if this.item.is_none() {
+            let Some(item) = ready!(this.stream.poll_next(context)) else {
+                return Poll::Ready(None);
+            };
+            this.payment.account.owe((this.cost)(&item));
+            *this.item = Some(item);
+        }
+        match ready!(this.payment.poll_pay(context)) {
+            Ok(()) => Poll::Ready(this.item.take().map(Ok)),
+            Err(error) => {
+                *this.is_closed = error == AcquireError::Closed;
+                Poll::Ready(Some(Err(error)))
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        if self.is_closed {
+            return (0, Some(0));
+        }
+        // Refusals are items too, and nobody knows how many there will be.
+        (self.stream.size_hint().0.saturating_add(usize::from(self.item.is_some())), None)
+    }
+}
+
+impl<S: Stream, L: Wait, F, T: Timer> fmt::Debug for RateLimitedStream<S, L, F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimitedStream")
+            .field("owed", &self.payment.account.owed())
+            .finish_non_exhaustive()
+    }
+}

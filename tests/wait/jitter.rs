@@ -1,0 +1,123 @@
+//! Callers that are told of their grants a little later.
+
+use std::sync::Arc;
+
+use sluicegate::{Jitter, ManualClock, TokenBucket, Wait, quota};
+
+use crate::support::{Caller, MILLI};
+
+/// A delay of three milliseconds, always.
+fn three() -> Jitter {
+    Jitter::between(3 * MILLI, 3 * MILLI)
+}
+
+#[test]
+fn jitter_delays_the_answer_and_not_the_grant() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
+    bucket.try_acquire(10).unwrap();
+    let mut first = Caller::of(bucket.acquire_async(4).jitter(three()));
+    let mut second = Caller::new(&bucket, 2);
+    clock.advance(4 * MILLI);
+    // Granted at its turn, and not told of it yet.
+    assert!(first.is_waiting());
+    assert_eq!(first.sleeps_for(), 3 * MILLI);
+    assert_eq!(bucket.line().waiters(), 1);
+    // Those behind it come no later.
+    clock.advance(2 * MILLI);
+    assert!(second.is_granted() && first.is_waiting());
+    assert_eq!(first.sleeps_for(), MILLI);
+    clock.advance(MILLI);
+    assert!(first.is_granted());
+    assert_eq!(bucket.peek(0).unwrap().remaining(), 1);
+}
+
+#[test]
+fn a_caller_that_is_granted_its_permits_at_once_is_not_delayed() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
+    assert!(Caller::of(bucket.acquire_async(10).jitter(three())).was_told());
+}
+
+#[test]
+fn jitter_ends_at_the_timeout() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
+    bucket.try_acquire(10).unwrap();
+    let mut caller = Caller::of(bucket.acquire_async(4).timeout(5 * MILLI).jitter(three()));
+    clock.advance(4 * MILLI);
+    assert!(caller.is_waiting());
+    assert_eq!(caller.sleeps_for(), MILLI);
+    clock.advance(MILLI);
+    assert!(caller.is_granted());
+}
+
+#[test]
+fn a_caller_that_is_dropped_during_its_jitter_gives_back_what_it_can() {
+    for is_last in [true, false] {
+        let clock = ManualClock::new();
+        let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
+        bucket.try_acquire(10).unwrap();
+        let mut caller = Caller::of(bucket.acquire_async(4).jitter(three()));
+        clock.advance(5 * MILLI);
+        assert!(caller.is_waiting());
+        if !is_last {
+            bucket.try_acquire(1).unwrap();
+        }
+        drop(caller);
+        let left = if is_last { 5 } else { 0 };
+        assert_eq!(bucket.peek(0).unwrap().remaining(), left);
+    }
+}
+
+#[test]
+fn what_is_given_back_during_jitter_goes_to_the_next_in_line() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
+    bucket.try_acquire(10).unwrap();
+    let mut jittered = Caller::of(bucket.acquire_async(4).jitter(three()));
+    let mut next = Caller::new(&bucket, 4);
+    clock.advance(4 * MILLI);
+    assert!(jittered.is_waiting() && next.is_waiting());
+    assert_eq!(next.sleeps_for(), 4 * MILLI);
+    drop(jittered);
+    assert_eq!(next.woken(), 1);
+    assert!(next.is_granted());
+}
+
+#[test]
+fn a_clock_that_goes_back_ends_the_jitter() {
+    let clock = ManualClock::at(1_000_000_000);
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
+    bucket.try_acquire(10).unwrap();
+    let mut caller = Caller::of(bucket.acquire_async(4).jitter(three()));
+    clock.advance(4 * MILLI);
+    assert!(caller.is_waiting());
+    clock.set_nanos(0);
+    assert!(caller.is_granted());
+}
+
+#[test]
+fn a_thread_waits_out_its_jitter() {
+    let clock = Arc::new(ManualClock::new());
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 1), Arc::clone(&clock));
+    bucket.try_acquire(1).unwrap();
+    let jitter = Jitter::between(MILLI, MILLI);
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| bucket.acquire_async(1).jitter(jitter).wait().unwrap());
+        while bucket.line().waiters() == 0 {
+            std::thread::yield_now();
+        }
+        clock.advance(MILLI);
+        // Its turn has come; it cannot have been told before its delay is over.
+        while bucket.line().waiters() == 1 {
+            std::thread::yield_now();
+        }
+        assert!(!waits.is_finished());
+        while !waits.is_finished() {
+            clock.advance(MILLI);
+            std::thread::yield_now();
+        }
+        assert_eq!(waits.join().unwrap().permits(), 1);
+    });
+}
