@@ -23,6 +23,8 @@ mod keyed;
 mod limiter;
 #[cfg(feature = "alloc")]
 mod prefetch_instruction;
+#[cfg(feature = "wait")]
+mod shaper;
 #[cfg(feature = "alloc")]
 mod sharded;
 mod sync;
@@ -111,6 +113,12 @@ pub use crate::limiter::sticky::Sticky;
 #[cfg(feature = "alloc")]
 pub use crate::limiter::sticky::builder::StickyBuilder;
 pub use crate::limiter::*;
+#[cfg(feature = "wait")]
+pub use crate::shaper::Shaper;
+#[cfg(feature = "wait")]
+pub use crate::shaper::departure::Departure;
+#[cfg(feature = "wait")]
+pub use crate::shaper::error::ShaperError;
 #[cfg(feature = "alloc")]
 pub use crate::sharded::Sharded;
 #[cfg(feature = "alloc")]
