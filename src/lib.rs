@@ -25,6 +25,8 @@ mod limiter;
 mod prefetch_instruction;
 #[cfg(feature = "wait")]
 mod rate_limited;
+#[cfg(feature = "wait")]
+mod shaper;
 #[cfg(feature = "alloc")]
 mod sharded;
 mod sync;
@@ -121,6 +123,12 @@ pub use crate::rate_limited::sink::{RateLimitedSink, RateLimitedSinkError};
 pub use crate::rate_limited::stream::RateLimitedStream;
 #[cfg(feature = "wait")]
 pub use crate::rate_limited::writer::RateLimitedWriter;
+#[cfg(feature = "wait")]
+pub use crate::shaper::Shaper;
+#[cfg(feature = "wait")]
+pub use crate::shaper::departure::Departure;
+#[cfg(feature = "wait")]
+pub use crate::shaper::error::ShaperError;
 #[cfg(feature = "alloc")]
 pub use crate::sharded::Sharded;
 #[cfg(feature = "alloc")]

@@ -37,7 +37,7 @@ use super::wait::waits;
 ///   nothing. If that is not a whole number of nanoseconds, an interval may be
 ///   short by less than one; the mean never is.
 ///
-/// This is not the variant that queues its callers.
+/// This is not the variant that queues its callers: that is the `Shaper`, with the feature `wait`.
 ///
 /// # Examples
 ///

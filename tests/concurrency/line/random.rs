@@ -41,7 +41,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 1..60)
 }
 
-/// What should be: the permits of the guards that are held, and of those in line.
+/// The expected state: the guards that are held, and the permits of those in line.
 #[derive(Default)]
 struct Model<'a> {
     limit: u64,

@@ -1,0 +1,340 @@
+//! The leaky bucket as a queue: requests leave at a fixed rate, in the order in which they came.
+//!
+//! | | |
+//! |---|---|
+//! | [`queue`] | who leaves when, and how many are queued |
+//! | [`departure`] | a place in the queue |
+//! | [`error`] | the refusals |
+//!
+//! **Theorem.** In any span (s, t] of the clock at most `burst + 1 + r(s, t)` permits leave, where
+//! `r` is what the rates in force for them let through in the span.
+//!
+//! *Proof.* Without a credit, each permit leaves at least an interval of its stretch after the one
+//! before it, and the first of a stretch no earlier than an interval after the end of the stretch
+//! before: so no more than `1 + r` leave. A credit makes a stretch start earlier, by at most `burst`
+//! intervals before the present, and never before the last permit of the stretch before it left. So
+//! it lets at most `burst` permits leave before their turn. ∎
+//!
+//! Progress: each call takes a lock for a moment. Memory: a queue of any size takes the same, and
+//! some 80 bytes more for each change of the rate whose permits have not left yet.
+
+pub(crate) mod departure;
+pub(crate) mod error;
+mod queue;
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::config::rate::Rate;
+use crate::sync::Lock;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+use crate::time::units::{SKEW_NANOS, duration, nanos};
+use crate::wait::timer::Timer;
+
+use self::departure::Departure;
+use self::error::ShaperError;
+use self::queue::{DrainQueue, Place};
+
+/// A leaky bucket as a bounded queue: requests leave it at a fixed rate, first come, first served,
+/// and those for which it has no room are refused.
+///
+/// It smooths what comes in bursts, where a limiter would refuse the rest of a burst. Each permit
+/// leaves an interval (`period / permits` of the rate) after the one before it. A request that finds
+/// the queue empty leaves an interval after it came, or at once [if there is a
+/// burst](Shaper::with_burst). A request of several permits leaves with the last of them.
+///
+/// No thread drains the queue. A request is told its instant of departure when it comes, and sleeps
+/// until then by itself, as a thread or as a task; or its caller does something else.
+///
+/// | verb | does |
+/// |---|---|
+/// | [`shape`](Shaper::shape) | takes a place, and tells when it leaves |
+/// | [`acquire`](Shaper::acquire) | takes a place, and blocks the thread until it leaves |
+/// | [`acquire_async`](Shaper::acquire_async) | does so for a task |
+///
+/// # Accuracy
+///
+/// Exact: instants are kept as fractions of a nanosecond and rounded up when they are told, so the
+/// rate is neither missed nor exceeded in the long run. At a change of the rate, up to a nanosecond
+/// is added.
+///
+/// A clock that goes back by more than a second starts the shaper anew with an empty queue; that is
+/// counted in [`healed`](Shaper::healed). If it goes back by less, it stands still.
+///
+/// # Examples
+///
+/// Four places, of which one leaves every two seconds:
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, Shaper, ShaperError, rate};
+///
+/// let clock = ManualClock::new();
+/// let shaper = Shaper::with_clock(rate!(1 / 2 seconds), 4, &clock);
+/// for second in [2, 4, 6, 8] {
+///     assert_eq!(shaper.shape(1)?.ready_after(), Duration::from_secs(second));
+/// }
+/// let refused = shaper.shape(1).unwrap_err();
+/// assert_eq!(refused.wait(), Some(Duration::from_secs(10)));
+///
+/// clock.advance(Duration::from_secs(2));
+/// assert_eq!(shaper.queued(), 3);
+/// assert_eq!(shaper.shape(1)?.ready_after(), Duration::from_secs(8));
+/// # Ok::<(), ShaperError>(())
+/// ```
+#[doc(alias = "leaky bucket")]
+#[doc(alias = "traffic shaping")]
+#[doc(alias = "pacing")]
+pub struct Shaper<C = DefaultClock> {
+    state: Lock<State>,
+    clock: C,
+}
+
+struct State {
+    queue: DrainQueue,
+    /// The latest reading of the clock.
+    now_nanos: u64,
+    healed: u64,
+}
+
+impl Shaper {
+    /// Creates a shaper from which requests leave at `rate`, with a queue of `size` permits, on a
+    /// clock of its own. A size above [`MAX`](Shaper::MAX) is taken as that.
+    #[must_use]
+    pub fn new(rate: Rate, size: u64) -> Shaper {
+        Shaper::with_clock(rate, size, DefaultClock::default())
+    }
+}
+
+impl<C: Clock> Shaper<C> {
+    /// The largest size of a queue, and the largest burst.
+    pub const MAX: u64 = DrainQueue::MAX;
+
+    /// Does the same as [`new`](Shaper::new) on `clock`, which is read once.
+    #[must_use]
+    pub fn with_clock(rate: Rate, size: u64, clock: C) -> Shaper<C> {
+        let now_nanos = clock.now_nanos();
+        let queue = DrainQueue::new(rate, size, 0, now_nanos);
+        Shaper { state: Lock::new(State { queue, now_nanos, healed: 0 }), clock }
+    }
+
+    /// Lets `burst` permits leave at once at the start, and as many as there have been intervals,
+    /// at most `burst`, after a time in which the queue was empty. With a burst of 1, a request that
+    /// comes an interval or more after the last departure does not wait. Reads the clock.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{ManualClock, Shaper, rate};
+    ///
+    /// let shaper = Shaper::with_clock(rate!(2 / second), 4, ManualClock::new()).with_burst(1);
+    /// assert_eq!(shaper.shape(1)?.ready_after(), Duration::ZERO);
+    /// assert_eq!(shaper.shape(1)?.ready_after(), Duration::from_millis(500));
+    /// # Ok::<(), sluicegate::ShaperError>(())
+    /// ```
+    #[must_use]
+    pub fn with_burst(self, burst: u64) -> Shaper<C> {
+        let with = |state: &mut State| {
+            let State { now_nanos, ref queue, .. } = *state;
+            state.queue = DrainQueue::new(queue.rate(), queue.size, burst, now_nanos);
+        };
+        self.advanced(with);
+        self
+    }
+
+    /// Takes a place in the queue for `permits`, and tells when they leave.
+    ///
+    /// Takes a lock for a moment; does not allocate; reads the clock once. Asking for 0 permits is
+    /// always granted, at once, and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// * [`ShaperError::TooLarge`] for more than the size and the burst together.
+    /// * [`ShaperError::Overflow`] if the queue has no room for all of them.
+    pub fn shape(&self, permits: u64) -> Result<Departure<'_, C>, ShaperError> {
+        self.shape_within(permits, Duration::MAX)
+    }
+
+    /// Does the same as [`shape`](Shaper::shape), if the permits leave within `longest`.
+    ///
+    /// # Errors
+    ///
+    /// [`ShaperError::TooLate`] if they would not, and those of [`shape`](Shaper::shape).
+    pub fn shape_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Departure<'_, C>, ShaperError> {
+        self.advanced(|state| {
+            let State { queue, now_nanos, .. } = state;
+            if permits == 0 {
+                return Ok(Departure::new(self, 0, None, *now_nanos, Duration::ZERO));
+            }
+            let limit = queue.size.saturating_add(queue.burst);
+            if permits > limit {
+                return Err(ShaperError::TooLarge { limit });
+            }
+            let from_now = |at_nanos: u128| duration(at_nanos.saturating_sub((*now_nanos).into()));
+            let outlook = queue.outlook(permits, *now_nanos);
+            let wait = from_now(outlook.leaves_nanos);
+            if let Some(room_nanos) = outlook.room_nanos {
+                return Err(ShaperError::Overflow { wait, retry_after: from_now(room_nanos) });
+            }
+            if wait > longest {
+                return Err(ShaperError::TooLate { wait });
+            }
+            let at_nanos = now_nanos.saturating_add(nanos(wait));
+            Ok(Departure::new(self, permits, Some(queue.push(permits)), at_nanos, wait))
+        })
+    }
+
+    /// Takes a place in the queue for `permits`, and blocks the thread until they leave.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`shape`](Shaper::shape), at once.
+    pub fn acquire(&self, permits: u64) -> Result<(), ShaperError> {
+        self.shape(permits).map(Departure::wait)
+    }
+
+    /// Does the same as [`acquire`](Shaper::acquire), if the permits leave within `timeout`.
+    /// Otherwise it does not wait at all.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`shape_within`](Shaper::shape_within), at once.
+    pub fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<(), ShaperError> {
+        self.shape_within(permits, timeout).map(Departure::wait)
+    }
+
+    /// Does the same as [`acquire`](Shaper::acquire) for a task, which sleeps by `timer`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`shape`](Shaper::shape), at the first poll.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before its permits leave gives its place back, if no other request
+    /// has come since; otherwise the place passes unused.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{Shaper, ShaperError, ThreadTimer};
+    ///
+    /// async fn send(shaper: &Shaper) -> Result<(), ShaperError> {
+    ///     shaper.acquire_async(1, ThreadTimer).await?;
+    ///     Ok(()) // the request, at its turn
+    /// }
+    /// ```
+    pub async fn acquire_async<T: Timer>(&self, permits: u64, timer: T) -> Result<(), ShaperError> {
+        let mut leaving = Leaving(Some(self.shape(permits)?));
+        if let Some(departure) = &leaving.0 {
+            departure.sleep(&timer).await;
+        }
+        // It has left.
+        leaving.0 = None;
+        Ok(())
+    }
+
+    /// Changes the rate, for requests that come from now on. Those in the queue leave when they have
+    /// been told, and the others an interval apart after them. What the burst has saved up stays.
+    ///
+    /// Takes a lock for a moment, reads the clock, and may allocate.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{ManualClock, Shaper, rate};
+    ///
+    /// let shaper = Shaper::with_clock(rate!(1 / 2 seconds), 4, ManualClock::new());
+    /// let told = [shaper.shape(1)?, shaper.shape(1)?].map(|departure| departure.at_nanos());
+    /// assert_eq!(told, [2_000_000_000, 4_000_000_000]);
+    /// shaper.set_rate(rate!(10 / second));
+    /// assert_eq!(shaper.shape(1)?.ready_after(), Duration::from_millis(4_100));
+    /// # Ok::<(), sluicegate::ShaperError>(())
+    /// ```
+    pub fn set_rate(&self, rate: Rate) {
+        self.advanced(|state| state.queue.set_rate(rate, state.now_nanos));
+    }
+
+    /// Changes the size of the queue. Those that are in it stay, even if they are more.
+    pub fn set_size(&self, size: u64) {
+        self.state.lock().queue.size = size.min(Self::MAX);
+    }
+
+    /// Returns the number of permits in the queue, which have not left. Takes the lock, and reads the
+    /// clock.
+    #[must_use]
+    pub fn queued(&self) -> u64 {
+        self.advanced(|state| state.queue.queued(state.now_nanos))
+    }
+
+    /// Returns the rate in force.
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        self.state.lock().queue.rate()
+    }
+
+    /// Returns the size of the queue.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.state.lock().queue.size
+    }
+
+    /// Returns how often the shaper has started anew because its clock went back.
+    #[must_use]
+    pub fn healed(&self) -> u64 {
+        self.state.lock().healed
+    }
+
+    /// Returns the clock.
+    #[must_use]
+    pub fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    /// Calls `act` with the state as of now. Nothing is changed if the clock panics.
+    fn advanced<R>(&self, act: impl FnOnce(&mut State) -> R) -> R {
+        let mut state = self.state.lock();
+        let now_nanos = self.clock.now_nanos();
+        let State { queue, now_nanos: latest_nanos, healed } = &mut *state;
+        if now_nanos.saturating_add(SKEW_NANOS) < *latest_nanos {
+            *latest_nanos = now_nanos;
+            *healed += 1;
+            queue.clear(now_nanos);
+        }
+        *latest_nanos = now_nanos.max(*latest_nanos);
+        queue.advance(*latest_nanos);
+        act(&mut state)
+    }
+
+    fn take_back(&self, place: Place) -> bool {
+        self.state.lock().queue.take_back(place)
+    }
+}
+
+/// A departure that is given back when dropped.
+struct Leaving<'a, C: Clock>(Option<Departure<'a, C>>);
+
+impl<C: Clock> Drop for Leaving<'_, C> {
+    fn drop(&mut self) {
+        if let Some(departure) = &self.0 {
+            departure.take_back();
+        }
+    }
+}
+
+impl<C: Clock> fmt::Debug for Shaper<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rate, size) = {
+            let state = self.state.lock();
+            (state.queue.rate(), state.queue.size)
+        };
+        f.debug_struct("Shaper").field("rate", &rate).field("size", &size).finish_non_exhaustive()
+    }
+}
