@@ -13,7 +13,13 @@ use crate::vectors::{Facts, Step};
 
 /// Notes for how long a caller would sleep, and never wakes it.
 #[derive(Clone, Default)]
-struct Noted(Arc<Mutex<Duration>>);
+pub(crate) struct Noted(Arc<Mutex<Duration>>);
+
+impl Noted {
+    pub(crate) fn duration(&self) -> Duration {
+        *self.0.lock().unwrap()
+    }
+}
 
 impl Timer for Noted {
     type Sleep = Pending<()>;
@@ -50,7 +56,7 @@ pub(crate) fn acquire(
         match poll() {
             Poll::Ready(answer) => (answer.is_ok(), Duration::ZERO),
             Poll::Pending => {
-                let wait = *noted.0.lock().unwrap();
+                let wait = noted.duration();
                 if !step.gives_up {
                     clock.advance(wait - Duration::from_nanos(1));
                     assert!(poll().is_pending(), "{wait:?} is too long a wait for {permits}");
