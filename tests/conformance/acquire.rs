@@ -58,7 +58,7 @@ pub(crate) fn acquire(
             Poll::Pending => {
                 let wait = noted.duration();
                 if !step.gives_up {
-                    clock.advance(wait - Duration::from_nanos(1));
+                    clock.advance(wait.saturating_sub(Duration::from_nanos(1)));
                     assert!(poll().is_pending(), "{wait:?} is too long a wait for {permits}");
                     clock.advance_nanos(1);
                     assert!(poll().is_ready(), "{wait:?} is too short a wait for {permits}");
