@@ -12,6 +12,8 @@
 //!   suffices, to the nanosecond;
 //! * as many cases and steps were run as there should be.
 
+#[path = "conformance/acquire.rs"]
+mod acquire;
 #[path = "conformance/concurrency.rs"]
 mod concurrency;
 #[path = "support/paused.rs"]
@@ -32,6 +34,7 @@ use self::replay::{Tally, replay};
 const THROTTLED: &str = include_str!("vectors/throttled.json");
 const REDIS_CELL: &str = include_str!("vectors/redis_cell.json");
 const BUCKET4J: &str = include_str!("vectors/bucket4j.json");
+const GUAVA: &str = include_str!("vectors/guava.json");
 const UBER_RATELIMIT: &str = include_str!("vectors/uber_ratelimit.json");
 const SYMFONY: &str = include_str!("vectors/symfony.json");
 const RESILIENCE4J: &str = include_str!("vectors/resilience4j.json");
@@ -52,12 +55,17 @@ fn gcra_answers_as_redis_cell_does() {
 
 #[test]
 fn token_bucket_and_all_answer_as_bucket4j_does() {
-    assert_eq!(replay(BUCKET4J), Tally { cases: 110, steps: 378, differences: 16 });
+    assert_eq!(replay(BUCKET4J), Tally { cases: 123, steps: 413, differences: 19 });
+}
+
+#[test]
+fn callers_wait_as_long_as_those_of_guava_do() {
+    assert_eq!(replay(GUAVA), Tally { cases: 13, steps: 98, differences: 6 });
 }
 
 #[test]
 fn pacing_lets_through_as_many_as_uber_ratelimit_does() {
-    assert_eq!(race::run(UBER_RATELIMIT), Tally { cases: 13, steps: 66, differences: 4 });
+    assert_eq!(race::run(UBER_RATELIMIT), Tally { cases: 13, steps: 132, differences: 8 });
 }
 
 #[test]
@@ -89,7 +97,7 @@ fn defects_of_the_peers_are_not_ours() {
 #[test]
 fn every_difference_is_in_the_document() {
     let files = [THROTTLED, REDIS_CELL, BUCKET4J, PEER_DEFECTS, UBER_RATELIMIT];
-    let more = [SYMFONY, RESILIENCE4J, RESILIENCE4J_TIMELIMITER, NETFLIX];
+    let more = [GUAVA, SYMFONY, RESILIENCE4J, RESILIENCE4J_TIMELIMITER, NETFLIX];
     for json in files.into_iter().chain(more) {
         let file: serde_json::Value = serde_json::from_str(json).unwrap();
         for case in file["cases"].as_array().unwrap() {

@@ -48,7 +48,6 @@ pin_project! {
     /// }
     /// ```
     #[must_use = "a sink does nothing until it is polled"]
-    #[cfg_attr(docsrs, doc(cfg(feature = "futures")))]
     pub struct RateLimitedSink<S, I, L: Wait, F, T: Timer = ThreadTimer> {
         #[pin]
         sink: S,
@@ -61,7 +60,6 @@ pin_project! {
 /// A failure of a [`RateLimitedSink`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-#[cfg_attr(docsrs, doc(cfg(feature = "futures")))]
 pub enum RateLimitedSinkError<E> {
     /// The line has refused the caller. The item is kept.
     Refused(AcquireError),

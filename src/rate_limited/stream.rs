@@ -53,7 +53,6 @@ pin_project! {
     /// }
     /// ```
     #[must_use = "a stream does nothing until it is polled"]
-    #[cfg_attr(docsrs, doc(cfg(feature = "futures")))]
     pub struct RateLimitedStream<S: Stream, L: Wait, F, T: Timer = ThreadTimer> {
         #[pin]
         stream: S,

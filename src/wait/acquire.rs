@@ -87,7 +87,7 @@ impl<'a, T: Timer> Waiting<'a, T> {
     /// Gives away nothing but earliness: the permits are taken at the caller's turn, as without
     /// jitter, and nobody else waits for longer. Delays are measured by the limiter's clock, and end
     /// at the timeout at the latest. A caller that is dropped meanwhile gives its permits back if
-    /// nothing else was granted since; otherwise they are lost.
+    /// nothing else was granted since; otherwise they are lost. Allocates.
     ///
     /// # Examples
     ///

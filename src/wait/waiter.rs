@@ -1,5 +1,6 @@
 //! One caller and its place in line, from its first request to its grant.
 
+use alloc::boxed::Box;
 use core::task::Waker;
 use core::time::Duration;
 
@@ -20,12 +21,18 @@ pub(crate) struct Waiter<H: HasLine> {
     limiter: H,
     permits: u64,
     timeout: Option<Duration>,
-    jitter: Option<Jitter>,
     deadline_nanos: Option<u64>,
     /// Its place, while it stands in line.
     key: Option<Key>,
-    held: Option<Held>,
+    /// In a box, as few callers have one.
+    delay: Option<Box<Delay>>,
     answer: Option<Result<Grant, AcquireError>>,
+}
+
+/// The jitter of a caller.
+struct Delay {
+    jitter: Jitter,
+    held: Option<Held>,
 }
 
 /// The charge of a grant that its caller is to be told of later.
@@ -48,10 +55,9 @@ impl<H: HasLine> Waiter<H> {
             limiter,
             permits,
             timeout: None,
-            jitter: None,
             deadline_nanos: None,
             key: None,
-            held: None,
+            delay: None,
             answer: None,
         }
     }
@@ -63,7 +69,10 @@ impl<H: HasLine> Waiter<H> {
 
     /// Tells the caller of a grant that it had to wait for only after a further delay.
     pub(crate) fn set_jitter(&mut self, jitter: Jitter) {
-        self.jitter = Some(jitter);
+        match &mut self.delay {
+            Some(delay) => delay.jitter = jitter,
+            None => self.delay = Some(Box::new(Delay { jitter, held: None })),
+        }
     }
 
     /// Returns the limiter that it asks.
@@ -98,7 +107,9 @@ impl<H: HasLine> Waiter<H> {
         if let Some(left) = self.delay_left() {
             return Asked::Sleep(left);
         }
-        self.held = None;
+        if let Some(delay) = &mut self.delay {
+            delay.held = None;
+        }
         Asked::Told(answer)
     }
 
@@ -112,8 +123,8 @@ impl<H: HasLine> Waiter<H> {
         let answer = match self.stand_or_ask(waker) {
             Ok(Standing::Waiting { wait }) => return Err(wait),
             Ok(Standing::Told(Outcome::Granted(grant, charged))) => {
-                if has_waited && self.jitter.is_some() {
-                    self.held = Some(Held { charged, from_nanos: 0, delay_nanos: 0 });
+                if let Some(delay) = self.delay.as_mut().filter(|_| has_waited) {
+                    delay.held = Some(Held { charged, from_nanos: 0, delay_nanos: 0 });
                 }
                 Ok(grant)
             }
@@ -122,7 +133,7 @@ impl<H: HasLine> Waiter<H> {
         };
         self.answer = Some(answer);
         // After the answer is noted, as the clock may panic.
-        self.delay();
+        self.begin_delay();
         Ok(answer)
     }
 
@@ -147,13 +158,14 @@ impl<H: HasLine> Waiter<H> {
     }
 
     /// Delays the moment at which the caller is told of its grant, but not beyond its deadline.
-    fn delay(&mut self) {
-        let (Some(held), Some(jitter)) = (&mut self.held, self.jitter) else { return };
+    fn begin_delay(&mut self) {
+        let Some(delay) = &mut self.delay else { return };
+        let Some(held) = &mut delay.held else { return };
         let now_nanos = self.limiter.limiter().now_nanos();
         let until_deadline = |deadline_nanos: u64| deadline_nanos.saturating_sub(now_nanos);
         let most_nanos = self.deadline_nanos.map_or(u64::MAX, until_deadline);
         held.from_nanos = now_nanos;
-        held.delay_nanos = jitter.nanos().min(most_nanos);
+        held.delay_nanos = delay.jitter.nanos().min(most_nanos);
     }
 
     /// Leaves the line, and gives back a grant that the caller was not told of, if it can.
@@ -162,7 +174,7 @@ impl<H: HasLine> Waiter<H> {
         if let Some(key) = self.key.take() {
             line::leave(limiter, key);
         }
-        if let Some(Held { charged, .. }) = self.held.take()
+        if let Some(Held { charged, .. }) = self.delay.as_mut().and_then(|delay| delay.held.take())
             && limiter.undo(charged)
         {
             limiter.wake_first();
@@ -172,7 +184,7 @@ impl<H: HasLine> Waiter<H> {
     /// Returns the time until the caller is to be told of its grant. A clock that has gone back ends
     /// the delay.
     fn delay_left(&self) -> Option<Duration> {
-        let Held { from_nanos, delay_nanos, .. } = self.held?;
+        let Held { from_nanos, delay_nanos, .. } = self.delay.as_ref()?.held?;
         let since_nanos = self.limiter.limiter().now_nanos().checked_sub(from_nanos)?;
         let left_nanos = delay_nanos.saturating_sub(since_nanos);
         (left_nanos > 0).then(|| Duration::from_nanos(left_nanos))

@@ -2,13 +2,17 @@
 //!
 //! A thread that is denied sleeps for exactly the wait that it was told and asks
 //! again. The one that wakes first goes first; of those that wake together, the one
-//! that was started first.
+//! that was started first. Or it stands in the limiter's line, and sleeps until its turn.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use sluicegate::{Gcra, LeakyBucket, Limiter, ManualClock, Quota, Rate, TokenBucket};
+use sluicegate::{Gcra, LeakyBucket, ManualClock, Quota, Rate, TokenBucket, Wait, Waiting};
 
+use crate::acquire::Noted;
 use crate::replay::{Tally, label};
 use crate::vectors::{Count, File, Paced, Race, Threads, parse};
 
@@ -21,6 +25,13 @@ enum Pacer {
     Leaky,
     /// Only without slack, and only where the interval is whole nanoseconds.
     Gcra,
+}
+
+/// The way in which a thread waits.
+#[derive(Clone, Copy, Debug)]
+enum Waits {
+    AsksAgain,
+    InLine,
 }
 
 /// Runs every race of `json`, on every limiter that can pace it.
@@ -36,22 +47,24 @@ pub(crate) fn run(json: &str) -> Tally {
         tally.cases += 1;
         let slack: u64 = race.limiters.values().map(|paced| paced.slack).sum();
         let is_whole = race.limiters.values().all(|paced| paced.period_nanos % paced.permits == 0);
-        judge(race, Pacer::Bucket, &mut tally, &mut wrong);
-        if slack == 0 {
-            judge(race, Pacer::Leaky, &mut tally, &mut wrong);
-        }
-        if slack == 0 && is_whole {
-            judge(race, Pacer::Gcra, &mut tally, &mut wrong);
+        for waits in [Waits::AsksAgain, Waits::InLine] {
+            judge(race, Pacer::Bucket, waits, &mut tally, &mut wrong);
+            if slack == 0 {
+                judge(race, Pacer::Leaky, waits, &mut tally, &mut wrong);
+            }
+            if slack == 0 && is_whole {
+                judge(race, Pacer::Gcra, waits, &mut tally, &mut wrong);
+            }
         }
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), tally.steps, wrong.join("\n"));
     tally
 }
 
-fn judge(race: &Race, pacer: Pacer, tally: &mut Tally, wrong: &mut Vec<String>) {
-    let name = format!("{}, {pacer:?}", label(&race.name, &race.note));
+fn judge(race: &Race, pacer: Pacer, waits: Waits, tally: &mut Tally, wrong: &mut Vec<String>) {
+    let name = format!("{}, {pacer:?}, {waits:?}", label(&race.name, &race.note));
     let last_nanos = race.counts.iter().map(|count| count.at_nanos).max().unwrap();
-    let ended_nanos = turns(race, pacer, last_nanos);
+    let ended_nanos = turns(race, pacer, waits, last_nanos);
     for count in &race.counts {
         assert_eq!(count.peer.is_some(), count.why.is_some(), "{name}");
         assert_ne!(count.peer, Some(count.taken), "{name}: no difference");
@@ -72,9 +85,9 @@ fn judge(race: &Race, pacer: Pacer, tally: &mut Tally, wrong: &mut Vec<String>) 
 }
 
 /// When turns ended, up to `last_nanos`.
-fn turns(race: &Race, pacer: Pacer, last_nanos: u64) -> Vec<u64> {
+fn turns(race: &Race, pacer: Pacer, waits: Waits, last_nanos: u64) -> Vec<u64> {
     let clock = ManualClock::new();
-    let limiters: BTreeMap<&str, Box<dyn Limiter + '_>> = race
+    let limiters: BTreeMap<&str, Box<dyn Wait + '_>> = race
         .limiters
         .iter()
         .map(|(name, paced)| (name.as_str(), limiter(paced, pacer, &clock)))
@@ -85,7 +98,7 @@ fn turns(race: &Race, pacer: Pacer, last_nanos: u64) -> Vec<u64> {
     for group in &race.threads {
         for _ in 0..group.many {
             sleepers.insert((group.from_nanos, threads.len()));
-            threads.push(Thread { group, turns: 0, taken: 0 });
+            threads.push(Thread { group, turns: 0, taken: 0, in_line: None });
         }
     }
 
@@ -97,14 +110,21 @@ fn turns(race: &Race, pacer: Pacer, last_nanos: u64) -> Vec<u64> {
         clock.set_nanos(now_nanos);
         let thread = &mut threads[index];
         while !thread.is_done() {
-            match limiters[thread.group.takes[thread.taken].as_str()].try_acquire(1) {
-                Ok(_) => {
+            let limiter = &*limiters[thread.group.takes[thread.taken].as_str()];
+            let answer = match waits {
+                Waits::AsksAgain => limiter
+                    .try_acquire(1)
+                    .map(drop)
+                    .map_err(|denied| denied.retry_after().expect("one permit is never too large")),
+                Waits::InLine => thread.ask_in_line(limiter),
+            };
+            match answer {
+                Ok(()) => {
                     if thread.take() {
                         ended_nanos.push(now_nanos);
                     }
                 }
-                Err(denied) => {
-                    let wait = denied.retry_after().expect("one permit is never too large");
+                Err(wait) => {
                     sleepers.insert((now_nanos + wait.as_nanos() as u64, index));
                     break;
                 }
@@ -120,11 +140,29 @@ struct Thread<'race> {
     turns: u32,
     /// Limiters taken from in this turn.
     taken: usize,
+    /// Its place in a line, and the sleep that it was told there.
+    in_line: Option<(Pin<Box<Waiting<'race, Noted>>>, Noted)>,
 }
 
-impl Thread<'_> {
+impl<'race> Thread<'race> {
     fn is_done(&self) -> bool {
         self.group.times == Some(self.turns)
+    }
+
+    /// Takes a permit if its turn has come, or says how long to sleep.
+    fn ask_in_line(&mut self, limiter: &'race dyn Wait) -> Result<(), Duration> {
+        let (waiting, noted) = self.in_line.get_or_insert_with(|| {
+            let noted = Noted::default();
+            (Box::pin(limiter.acquire_async(1).timer(noted.clone())), noted)
+        });
+        match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Pending => Err(noted.duration()),
+            Poll::Ready(answer) => {
+                answer.expect("nobody bounds or closes the line");
+                self.in_line = None;
+                Ok(())
+            }
+        }
     }
 
     /// Counts a take; whether it was the last of the turn.
@@ -139,7 +177,7 @@ fn limiter<'clock>(
     spec: &Paced,
     pacer: Pacer,
     clock: &'clock ManualClock,
-) -> Box<dyn Limiter + 'clock> {
+) -> Box<dyn Wait + 'clock> {
     let rate = Rate::new(spec.permits, Duration::from_nanos(spec.period_nanos)).unwrap();
     match pacer {
         Pacer::Bucket => {

@@ -8,6 +8,7 @@ use sluicegate::{
     ManualClock, Quota, Rate, Refill, SlidingCounter, TokenBucket, WindowFromFirst,
 };
 
+use crate::acquire::acquire;
 use crate::vectors::{BucketSpec, CarrySpec, Facts, LimiterSpec, RateSpec, RefillSpec, Step, Verb};
 
 /// A limiter of a case.
@@ -112,6 +113,10 @@ impl<'clock> Subject<'clock> {
         clock.set_nanos(step.at_nanos * scale);
         let before = self.state();
         let decision = match step.verb {
+            Verb::Acquire => {
+                let Subject::Bucket(bucket) = self else { panic!("only buckets have a line") };
+                return acquire(bucket, step, scale, clock);
+            }
             Verb::Take => self.limiter().try_acquire(step.n),
             Verb::TakeUpTo => self.limiter().try_acquire_up_to(step.n),
             Verb::Peek => self.peek(step.n),

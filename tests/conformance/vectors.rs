@@ -121,6 +121,14 @@ pub(crate) struct Step {
     /// Number of times that the call is made; the result must be the same each time.
     #[serde(default = "once")]
     pub(crate) times: u32,
+    /// For `acquire`: the longest wait.
+    pub(crate) within_nanos: Option<u64>,
+    /// For `acquire`: the caller waits for one permit, and takes the others into debt.
+    #[serde(default)]
+    pub(crate) next_pays: bool,
+    /// For `acquire`: the caller gives up once it would have to wait.
+    #[serde(default)]
+    pub(crate) gives_up: bool,
     /// For `reconfigure`.
     pub(crate) to: Option<BucketSpec>,
     /// For `reconfigure`.
@@ -145,6 +153,8 @@ fn once() -> u32 {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Verb {
     Take,
+    /// Waits for the permits.
+    Acquire,
     TakeUpTo,
     Peek,
     Force,

@@ -11,7 +11,6 @@ use crate::wait::timer::Timer;
 
 use super::{RateLimitedReader, share};
 
-#[cfg_attr(docsrs, doc(cfg(feature = "tokio")))]
 impl<R: AsyncRead, L: Wait, T: Timer> AsyncRead for RateLimitedReader<R, L, T> {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -38,7 +37,6 @@ impl<R: AsyncRead, L: Wait, T: Timer> AsyncRead for RateLimitedReader<R, L, T> {
 }
 
 /// Passes writes through.
-#[cfg_attr(docsrs, doc(cfg(feature = "tokio")))]
 impl<R: AsyncWrite, L: Wait, T: Timer> AsyncWrite for RateLimitedReader<R, L, T> {
     fn poll_write(
         self: Pin<&mut Self>,

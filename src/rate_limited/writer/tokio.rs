@@ -11,7 +11,6 @@ use crate::wait::timer::Timer;
 
 use super::RateLimitedWriter;
 
-#[cfg_attr(docsrs, doc(cfg(feature = "tokio")))]
 impl<W: AsyncWrite, L: Wait, T: Timer> AsyncWrite for RateLimitedWriter<W, L, T> {
     fn poll_write(
         self: Pin<&mut Self>,
@@ -39,7 +38,6 @@ impl<W: AsyncWrite, L: Wait, T: Timer> AsyncWrite for RateLimitedWriter<W, L, T>
 }
 
 /// Passes reads through.
-#[cfg_attr(docsrs, doc(cfg(feature = "tokio")))]
 impl<W: AsyncRead, L: Wait, T: Timer> AsyncRead for RateLimitedWriter<W, L, T> {
     fn poll_read(
         self: Pin<&mut Self>,

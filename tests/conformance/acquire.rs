@@ -1,0 +1,81 @@
+//! A caller that waits for permits, in the line of a bucket, on a clock that the case moves.
+
+use std::future::{Future, Pending, pending};
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use serde_json::json;
+use sluicegate::{ManualClock, Timer, TokenBucket, Wait};
+
+use crate::vectors::{Facts, Step};
+
+/// Notes for how long a caller would sleep, and never wakes it.
+#[derive(Clone, Default)]
+pub(crate) struct Noted(Arc<Mutex<Duration>>);
+
+impl Noted {
+    pub(crate) fn duration(&self) -> Duration {
+        *self.0.lock().unwrap()
+    }
+}
+
+impl Timer for Noted {
+    type Sleep = Pending<()>;
+
+    fn sleep(&self, duration: Duration) -> Pending<()> {
+        *self.0.lock().unwrap() = duration;
+        pending()
+    }
+}
+
+/// Lets a caller wait until it is granted its permits, or refused, or gives up. The clock then
+/// stands at that time.
+///
+/// # Panics
+///
+/// If the caller is told a wait that is not the least, or if it changes the bucket and is refused.
+pub(crate) fn acquire(
+    bucket: &TokenBucket<&ManualClock>,
+    step: &Step,
+    scale: u64,
+    clock: &ManualClock,
+) -> Facts {
+    let permits = if step.next_pays { step.n.min(1) } else { step.n };
+    let before = format!("{:?}", bucket.snapshot());
+    let (is_granted, wait) = {
+        let noted = Noted::default();
+        let waiting = bucket.acquire_async(permits);
+        let waiting = match step.within_nanos {
+            Some(nanos) => waiting.timeout(Duration::from_nanos(nanos.saturating_mul(scale))),
+            None => waiting,
+        };
+        let mut waiting = pin!(waiting.timer(noted.clone()));
+        let mut poll = || waiting.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        match poll() {
+            Poll::Ready(answer) => (answer.is_ok(), Duration::ZERO),
+            Poll::Pending => {
+                let wait = noted.duration();
+                if !step.gives_up {
+                    clock.advance(wait.saturating_sub(Duration::from_nanos(1)));
+                    assert!(poll().is_pending(), "{wait:?} is too long a wait for {permits}");
+                    clock.advance_nanos(1);
+                    assert!(poll().is_ready(), "{wait:?} is too short a wait for {permits}");
+                }
+                (!step.gives_up, wait)
+            }
+        }
+    };
+    if is_granted {
+        bucket.force(step.n - permits).expect("the debt is deep enough");
+    } else {
+        assert_eq!(before, format!("{:?}", bucket.snapshot()), "a refusal has changed the bucket");
+    }
+    let facts = [
+        ("allowed", json!(is_granted)),
+        ("wait_nanos", json!(wait.as_nanos() as u64)),
+        ("remaining", json!(bucket.peek(0).unwrap().balance())),
+    ];
+    facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
+}
