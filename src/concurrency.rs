@@ -329,7 +329,9 @@ impl ConcurrencyLimit {
         if permits == 0 {
             return Ok(seen);
         }
-        let Some(next) = seen.admitted(permits) else { return Err(denied(permits, seen)) };
+        let Some(next) = seen.admitted(permits) else {
+            return Err(ConcurrencyDenied { permits, tally: seen });
+        };
         if self.hot.contention.is_announced() {
             return self.admit_contended(permits, false);
         }
@@ -351,7 +353,9 @@ impl ConcurrencyLimit {
                 contender.lost_race();
             }
             let seen = self.load();
-            let Some(next) = seen.admitted(permits) else { return Err(denied(permits, seen)) };
+            let Some(next) = seen.admitted(permits) else {
+                return Err(ConcurrencyDenied { permits, tally: seen });
+            };
             if contender.has_stepped_back() {
                 has_lost = false;
                 continue;
@@ -392,20 +396,10 @@ impl ConcurrencyLimit {
         // `no_end_is_lost_beside_a_change_of_the_limit`,
         // `an_end_beside_a_caller_that_comes_to_stand_wakes_it`.
         let seen = self.hot.word.fetch_sub(Tally::ended(permits), Release);
-        if Tally::from_bits(seen).is_gated() {
+        // Asked of the result, which the processor's flags tell.
+        if Tally::from_bits(seen.wrapping_sub(Tally::ended(permits))).is_gated() {
             self.settle();
         }
-    }
-}
-
-/// Returns the denial of `permits` by the word `seen`.
-#[inline]
-fn denied(permits: u64, seen: Tally) -> ConcurrencyDenied {
-    ConcurrencyDenied {
-        permits,
-        limit: seen.limit(),
-        in_flight: seen.in_flight(),
-        others_wait: seen.is_gated(),
     }
 }
 

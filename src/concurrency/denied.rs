@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use super::word::Tally;
+
 /// The answer of a concurrency limit to a request that was refused.
 ///
 /// It is not a [`Denied`](crate::Denied), because no clock says when permits in flight end: there
@@ -27,9 +29,8 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConcurrencyDenied {
     pub(super) permits: u64,
-    pub(super) limit: u64,
-    pub(super) in_flight: u64,
-    pub(super) others_wait: bool,
+    /// The word by which the request was denied.
+    pub(super) tally: Tally,
 }
 
 impl ConcurrencyDenied {
@@ -42,21 +43,21 @@ impl ConcurrencyDenied {
     /// Returns the limit by which the request was denied.
     #[must_use]
     pub fn limit(&self) -> u64 {
-        self.limit
+        self.tally.limit()
     }
 
     /// Returns the number of permits that were in flight. More than the limit, if that was lowered
     /// since they were granted.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
-        self.in_flight
+        self.tally.in_flight()
     }
 
     /// Returns the number of permits that were left: too few for the request, unless [others
     /// wait](ConcurrencyDenied::others_wait) for them.
     #[must_use]
     pub fn available(&self) -> u64 {
-        self.limit.saturating_sub(self.in_flight)
+        self.limit().saturating_sub(self.in_flight())
     }
 
     /// Returns true if callers waited in line when the request was denied. What is left, and what
@@ -64,7 +65,7 @@ impl ConcurrencyDenied {
     /// wait in line itself.
     #[must_use]
     pub fn others_wait(&self) -> bool {
-        self.others_wait
+        self.tally.is_gated()
     }
 
     /// Returns true if the request was for more permits than the limit: it is denied, whatever
@@ -72,16 +73,16 @@ impl ConcurrencyDenied {
     /// have ended.
     #[must_use]
     pub fn is_too_large(&self) -> bool {
-        self.permits > self.limit
+        self.permits > self.limit()
     }
 }
 
 impl fmt::Display for ConcurrencyDenied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ConcurrencyDenied { permits, limit, in_flight, others_wait } = self;
+        let (limit, in_flight) = (self.limit(), self.in_flight());
         if self.is_too_large() {
-            write!(f, "requested {permits}, more than the limit of {limit} in flight")
-        } else if *others_wait {
+            write!(f, "requested {}, more than the limit of {limit} in flight", self.permits)
+        } else if self.others_wait() {
             write!(f, "{in_flight} of {limit} permits are in flight, and others wait for the next")
         } else {
             write!(

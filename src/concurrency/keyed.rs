@@ -33,10 +33,10 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::SharedLock;
 
+use super::ConcurrencyLimit;
 use super::denied::ConcurrencyDenied;
 use super::in_flight::InFlight;
 use super::word::Tally;
-use super::{ConcurrencyLimit, denied};
 
 /// Number of shards, a power of two.
 const SHARDS: usize = if cfg!(sluicegate_loom) { 1 } else { 32 };
@@ -193,7 +193,7 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
             return Ok(Arc::clone(&known.limit));
         }
         if permits > *in_force {
-            return Err(denied(permits, Tally::idle(*in_force)));
+            return Err(ConcurrencyDenied { permits, tally: Tally::idle(*in_force) });
         }
         shard.sweep();
         let limit = Arc::new(ConcurrencyLimit::new(*in_force));

@@ -41,10 +41,10 @@ impl TakesTurns for ConcurrencyLimit {
         match self.admit(permits) {
             Ok(tally) => Ok(grant(permits, tally)),
             Err(denied) if denied.is_too_large() => {
-                Err(Denied::TooLarge { limit: denied.limit, which: 0 })
+                Err(Denied::TooLarge { limit: denied.limit(), which: 0 })
             }
             Err(denied) => {
-                let forecast = forecast(denied.limit, denied.in_flight);
+                let forecast = forecast(denied.limit(), denied.in_flight());
                 Err(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 }))
             }
         }

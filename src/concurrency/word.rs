@@ -73,14 +73,14 @@ impl Tally {
     /// if callers stand in line.
     #[inline]
     pub(super) const fn admitted(self, permits: u64) -> Option<Tally> {
-        if self.is_gated() {
+        // The gate is the sign: a limit behind a closed one is negative here. And a limit that was
+        // lowered may be less than what is in flight.
+        let limit = self.0 as i64 >> IN_FLIGHT.end();
+        let available = limit - self.in_flight() as i64;
+        if available < 0 || permits > available as u64 {
             return None;
         }
-        // Lowered, the limit may be less than what is in flight.
-        match self.limit().checked_sub(self.in_flight()) {
-            Some(available) if permits <= available => Some(Tally(self.0 + IN_FLIGHT.put(permits))),
-            _ => None,
-        }
+        Some(Tally(self.0 + IN_FLIGHT.put(permits)))
     }
 
     /// Returns the word with `permits` more in flight, for the first in line, and the gate closed
