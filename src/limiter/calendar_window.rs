@@ -157,6 +157,9 @@ impl<C: Clock> CalendarWindow<C> {
     /// [`ConfigError::Limit`], with the largest limit that this limiter can count
     /// to. The limiter is then unchanged.
     pub fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
-        self.core.counter().amounts().set(limit)
+        self.core.changed(|counter| counter.amounts().set(limit))
     }
 }
+
+#[cfg(feature = "wait")]
+super::wait::waits_by!(CalendarWindow<C>, core);

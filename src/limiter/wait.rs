@@ -190,16 +190,23 @@ impl fmt::Debug for Line<'_> {
     }
 }
 
+/// Implements [`Wait`] for a limiter whose `$core` takes turns.
+macro_rules! waits_by {
+    ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $($core:ident).+) => {
+        impl<C: crate::time::clock::Clock + Send + Sync $(, $more: $bound)?>
+            crate::limiter::wait::Wait for $Limiter<C $(, $more)?>
+        {
+            fn line(&self) -> crate::limiter::wait::Line<'_> {
+                crate::limiter::wait::Line::of(&self.$($core).+)
+            }
+        }
+    };
+}
+
 /// Implements both traits for a limiter whose field `core` is a bucket's.
 macro_rules! waits {
     ($Limiter:ident) => {
-        impl<C: crate::time::clock::Clock + Send + Sync> crate::limiter::wait::Wait
-            for $Limiter<C>
-        {
-            fn line(&self) -> crate::limiter::wait::Line<'_> {
-                crate::limiter::wait::Line::of(&self.core)
-            }
-        }
+        crate::limiter::wait::waits_by!($Limiter<C>, core);
 
         impl<C: crate::time::clock::Clock + Send + Sync> crate::limiter::wait::Reserve
             for $Limiter<C>
@@ -217,7 +224,7 @@ macro_rules! waits {
     };
 }
 
-pub(super) use waits;
+pub(super) use {waits, waits_by};
 
 /// Implements both traits for a pointer to a limiter.
 macro_rules! through {

@@ -233,7 +233,7 @@ macro_rules! one_limit {
             /// that the word can count, or the number of permits that a log can remember.
             ///
             /// A word that numbers windows or slots counts with the remaining bits: up to
-            /// 2^30 - 1 in a `FixedWindow` of a second, 32,767 in a `SlidingCounter` of a second, or
+            /// 2^29 - 1 in a `FixedWindow` of a second, 16,383 in a `SlidingCounter` of a second, or
             /// 4,095 in a `SlidingWindow` of a millisecond. If the initial limit needs more bits
             /// than that, it gets them. A `WindowFromFirst` and a `WeightedLog` have the bits that
             /// their limit needs, so up to one less than the next power of two; a `SlidingLog` has
@@ -276,7 +276,7 @@ macro_rules! one_limit {
             ///
             /// The limiter is then unchanged.
             pub fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
-                self.core.limit().raise(limit)
+                self.core.set_limit(limit)
             }
         }
     };

@@ -364,6 +364,11 @@ impl<L: HotLine, C: Clock> Ring<L, [WindowSlots; 1], C> {
         self.core.windows[0].limit()
     }
 
+    /// Sets the limit, as [`Limit::raise`] does.
+    pub(crate) fn set_limit(&self, permits: u64) -> Result<(), ConfigError> {
+        self.limit().raise(permits)
+    }
+
     pub(crate) fn window_nanos(&self) -> u64 {
         self.core.windows[0].window_nanos()
     }
