@@ -20,9 +20,13 @@ mod limits;
 mod order;
 #[path = "wait/random.rs"]
 mod random;
+#[path = "wait/random_windows.rs"]
+mod random_windows;
 #[path = "wait/reserve.rs"]
 mod reserve;
 #[path = "wait/storm.rs"]
 mod storm;
 #[path = "wait/threads.rs"]
 mod threads;
+#[path = "wait/windows.rs"]
+mod windows;
