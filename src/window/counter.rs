@@ -43,6 +43,7 @@ pub(crate) mod from_first;
 #[cfg(not(feature = "wait"))]
 mod no_turns;
 mod outcome;
+mod renew;
 mod show;
 pub(crate) mod sliding;
 #[cfg(feature = "wait")]
@@ -63,7 +64,7 @@ use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 
-use super::gate::{is_gated, opened, with_gate};
+use super::gate::{is_gated, opened};
 use super::limit::Limit;
 
 use self::changes::Beside;
@@ -144,13 +145,6 @@ impl<T: OneLimit, C> CounterCore<T, C> {
 }
 
 impl<T: OneLimit, C: Clock> CounterCore<T, C> {
-    /// Sets the limit, as [`Limit::raise`] does.
-    pub(crate) fn set_limit(&self, permits: u64) -> Result<(), ConfigError> {
-        self.changed(|counter| counter.limit().raise(permits))
-    }
-}
-
-impl<T: OneLimit, C: Clock> CounterCore<T, C> {
     /// Returns the same limiter with room for limits up to `max_limit`, and nothing granted.
     ///
     /// # Errors
@@ -188,12 +182,6 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         &self.clock
     }
 
-    pub(crate) fn healed(&self) -> u64 {
-        // ORDERING: Relaxed. A statistic; nothing is decided by it.
-        // MODEL: `a_window_too_far_ahead_is_moved_once`.
-        self.healed.load(Relaxed)
-    }
-
     #[inline]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.spend::<true>(|_| permits).map(|granted| granted.grant)
@@ -207,13 +195,6 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         // If nothing is available, the denial is that of one permit.
         let there = |counted: &WindowForecast| counted.limit.saturating_sub(counted.used()).max(1);
         self.spend::<true>(|counted| permits.min(there(counted))).map(|granted| granted.grant)
-    }
-
-    /// Changes a limit by `change`, and lets those in line look again.
-    pub(crate) fn changed<R>(&self, change: impl FnOnce(&T) -> R) -> R {
-        let result = change(&self.counter);
-        self.poke_after_change();
-        result
     }
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
@@ -231,12 +212,6 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     pub(crate) fn snapshot(&self) -> History {
         let (word, now) = self.look();
         self.counter.history(word, &now)
-    }
-
-    #[cfg(feature = "alloc")]
-    pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
-        let now = self.counter.now(self.clock.now_nanos());
-        self.put(self.counter.restored(history.after(away_nanos), &now));
     }
 
     /// Returns the word, brought forward to the current time, and that time.
@@ -259,42 +234,6 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         // memory.
         // MODEL: `a_window_admits_no_more_than_its_limit`.
         (opened(self.word.load(Relaxed)), now)
-    }
-
-    /// Forgets all earlier grants.
-    pub(crate) fn reset(&self) {
-        let now = self.counter.now(self.clock.now_nanos());
-        self.put(self.counter.empty(&now));
-    }
-
-    /// Replaces the state by `word`, whatever it was. The gate stays as it is.
-    fn put(&self, word: u64) {
-        if self.put_beneath_the_gate(word) {
-            self.poke();
-        }
-    }
-
-    /// Replaces all but the gate. Returns whether that is closed.
-    fn put_beneath_the_gate(&self, word: u64) -> bool {
-        let mut contender = self.word.contender();
-        let _change = self.word.companion().change();
-        // ORDERING: Relaxed. Only the expected value of the CAS.
-        // MODEL: `a_reset_forgets_and_keeps_the_order`.
-        let mut seen = self.word.load(Relaxed);
-        loop {
-            // ORDERING: as in `spend`; not a plain store, so that grants before and
-            // after it stay in order.
-            // MODEL: `a_reset_forgets_and_keeps_the_order`,
-            // `a_reset_of_a_window_is_seen_by_those_in_line`.
-            let next = with_gate(word, is_gated(seen));
-            if self.word.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok() {
-                return is_gated(seen);
-            }
-            contender.lost_race();
-            // ORDERING: Relaxed, as above.
-            // MODEL: `a_reset_forgets_and_keeps_the_order`.
-            seen = self.word.load(Relaxed);
-        }
     }
 
     #[inline(always)]
@@ -410,40 +349,6 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         match self.word.compare_exchange_weak(seen, written, AcqRel, Relaxed) {
             Ok(_) => Attempt::Answered(Ok(Granted { grant, seen, written })),
             Err(_) => Attempt::Missed(Miss::LostRace),
-        }
-    }
-
-    /// Returns the word and the time, after moving the counts to the current window if
-    /// they were too far ahead of it. The gate stays as it is.
-    #[cold]
-    #[inline(never)]
-    fn heal(&self) -> (u64, T::Now) {
-        // ORDERING: Acquire, so that the clock is read after the word: with an
-        // earlier reading, a window that began in between would look like a fault.
-        // Pairs with the Release of the CAS that began it.
-        // MODEL: `a_window_that_began_in_between_is_not_moved`.
-        let mut seen = self.word.load(Acquire);
-        loop {
-            let now = self.counter.now(self.clock.now_nanos());
-            if self.counter.at(opened(seen), &now).is_some() {
-                return (seen, now);
-            }
-            let moved = self.counter.moved(opened(seen), &now);
-            let moved = with_gate(moved, is_gated(seen));
-            let _change = self.word.companion().change();
-            // ORDERING: as in `spend` on success, so that grants stay in order
-            // across the move; Acquire on failure, as for the load.
-            // MODEL: `a_window_too_far_ahead_is_moved_once`,
-            // `a_window_that_began_while_another_was_moved_is_not`.
-            match self.word.compare_exchange(seen, moved, AcqRel, Acquire) {
-                Ok(_) => {
-                    // ORDERING: Relaxed, as in `healed`.
-                    // MODEL: `a_window_too_far_ahead_is_moved_once`.
-                    self.healed.fetch_add(1, Relaxed);
-                    return (moved, now);
-                }
-                Err(found) => seen = found,
-            }
         }
     }
 }
