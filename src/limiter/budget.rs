@@ -98,7 +98,7 @@ use self::days::Days;
 ///
 /// # Fairness
 ///
-/// None: a caller that asks when there are permits gets them.
+/// None, unless callers wait in line (`Wait`): a caller that asks when there are permits gets them.
 ///
 /// # Memory ordering
 ///

@@ -59,7 +59,8 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there are permits gets them. A
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
+/// are permits gets them. A
 /// caller that has lost several races for the limiter's word gets priority: later callers
 /// back off for it once, for a bounded time.
 ///
@@ -170,7 +171,8 @@ super::wait::waits_by!(FixedWindow<C>, core);
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there are permits gets them. A
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
+/// are permits gets them. A
 /// caller that has lost several races for the limiter's word gets priority: later callers
 /// back off for it once, for a bounded time.
 ///
