@@ -187,9 +187,13 @@ impl<C: Clock> MultiWindow<C> {
     ///   [`with_max_limit`](MultiWindow::with_max_limit) makes that more.
     /// * [`ConfigError::Limit`] if `limit` is 0.
     pub fn reconfigure(&self, which: usize, limit: u64) -> Result<(), ConfigError> {
-        let windows = self.core.windows();
-        let count = windows.len();
-        let window = windows.get(which).ok_or(ConfigError::Which { which, count })?;
-        window.limit().raise(limit)
+        self.core.changed(|windows| {
+            let count = windows.len();
+            let window = windows.get(which).ok_or(ConfigError::Which { which, count })?;
+            window.limit().raise(limit)
+        })
     }
 }
+
+#[cfg(feature = "wait")]
+super::wait::waits_by!(MultiWindow<C>, core);

@@ -63,12 +63,16 @@
 //! the hot word, and 1 CAS for each slot that has ended (all of them after an idle
 //! window), shared by the threads that help.
 
+mod ahead;
+mod at_the_gate;
 mod deny;
 pub(crate) mod plan;
 mod rotate;
 mod show;
 pub(crate) mod slots;
 mod spend;
+#[cfg(feature = "wait")]
+mod turns;
 mod words;
 
 use alloc::boxed::Box;
@@ -77,6 +81,7 @@ use alloc::vec::Vec;
 use crate::config::error::ConfigError;
 use crate::contention::Contention;
 use crate::decision::history::History;
+use crate::decision::receipt::Slot;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicWord, fence};
 use crate::time::clock::Clock;
@@ -86,7 +91,7 @@ use super::limit::{Limit, check_max};
 
 use self::plan::Plan;
 use self::slots::WindowSlots;
-use self::words::{Hot, Layout, State};
+use self::words::{Hot, Layout, State, is_gated, with_gate};
 
 /// Maximum number of slots of a window.
 const MAX_SLOTS: u32 = 1 << 16;
@@ -112,14 +117,42 @@ struct Core<W, C> {
 }
 
 /// A place for the hot word.
-#[expect(private_interfaces, reason = "public only so that `Placement` can build on it")]
+#[expect(
+    private_interfaces,
+    private_bounds,
+    reason = "public only so that `Placement` can build on it"
+)]
 pub trait HotLine {
     fn new(word: u64) -> Self;
 
     fn word(&self) -> &AtomicWord<u64>;
 
+    /// Returns the word as a receipt knows it.
+    fn slot(&self) -> &dyn Slot;
+
     /// Returns where starved callers announce themselves, if the layout has room for that.
     fn contention(&self) -> Option<&Contention>;
+
+    /// Settles for those in line; see [`line::help`](crate::wait::line::help). The gate of a word
+    /// without a line is always open.
+    fn help<W: AsRef<[WindowSlots]>, C: Clock>(_ring: &Ring<Self, W, C>, _now_nanos: u64) -> bool
+    where
+        Self: Sized,
+    {
+        true
+    }
+
+    /// Lets those in line look again.
+    fn poke<W: AsRef<[WindowSlots]>, C: Clock>(_ring: &Ring<Self, W, C>)
+    where
+        Self: Sized,
+    {
+    }
+
+    /// Returns the permits that those in line want.
+    fn waiting(&self) -> u64 {
+        0
+    }
 }
 
 /// Holds the windows of a ring.
@@ -236,9 +269,17 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             window.refill(total, history.after(away_nanos), now);
         }
         let word = self.core.layout.word(Hot { tick: now.moment.tick, count: total }, State::Open);
+        let word = with_gate(word, is_gated(self.load()));
         // ORDERING: Relaxed. `&mut self`: sharing the ring afterwards synchronizes.
         // MODEL: none; there is no other thread.
         self.hot.word().store(word, Relaxed);
+    }
+
+    /// Changes the limits by `change`, and lets those in line look again.
+    pub(crate) fn changed<R>(&self, change: impl FnOnce(&[WindowSlots]) -> R) -> R {
+        let result = change(self.windows());
+        self.poke_after_change();
+        result
     }
 
     /// Returns the value that `read` computes from the ring as it was at one moment.
@@ -247,7 +288,10 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         loop {
             match self.read_at(now, &read) {
                 Some(value) => return value,
-                None => _ = self.heal(&mut now),
+                None => {
+                    self.heal(&mut now);
+                    self.poke();
+                }
             }
         }
     }
@@ -354,7 +398,12 @@ pub(crate) struct Now {
 impl<W, C: Clock> Core<W, C> {
     #[inline]
     fn moment(&self, shift: u64) -> Now {
-        let moment = self.ticks.moment(self.clock.now_nanos());
+        self.moment_at(shift, self.clock.now_nanos())
+    }
+
+    #[inline]
+    fn moment_at(&self, shift: u64, now_nanos: u64) -> Now {
+        let moment = self.ticks.moment(now_nanos);
         Now { moment: Moment { tick: moment.tick.wrapping_add(shift), ..moment } }
     }
 }
@@ -366,7 +415,7 @@ impl<L: HotLine, C: Clock> Ring<L, [WindowSlots; 1], C> {
 
     /// Sets the limit, as [`Limit::raise`] does.
     pub(crate) fn set_limit(&self, permits: u64) -> Result<(), ConfigError> {
-        self.limit().raise(permits)
+        self.changed(|windows| windows[0].limit().raise(permits))
     }
 
     pub(crate) fn window_nanos(&self) -> u64 {

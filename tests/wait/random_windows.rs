@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate::{
-    ConfigError, FixedWindow, ManualClock, Rate, SlidingCounter, Wait, WindowFromFirst,
+    ConfigError, FixedWindow, ManualClock, MultiWindow, Rate, SlidingCounter, SlidingWindow, Wait,
+    WindowFromFirst,
 };
 
 use crate::support::Caller;
@@ -39,11 +40,37 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 1..60)
 }
 
+/// A window by definition: what it counts, and how it decides.
+trait Law: Clone {
+    type Counts: Clone + PartialEq;
+
+    fn empty(&self, now: u64) -> Self::Counts;
+
+    fn limit(&self) -> u64;
+
+    fn set_limit(&mut self, limit: u64);
+
+    /// The permits that count, rounded up.
+    fn used(&self, counts: &Self::Counts, now: u64) -> u64;
+
+    fn fits(&self, counts: &Self::Counts, now: u64, permits: u64) -> bool;
+
+    fn grant(&self, counts: &Self::Counts, now: u64, permits: u64) -> Self::Counts;
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Fixed,
     FromFirst,
     Sliding,
+}
+
+/// A window whose state is one word.
+#[derive(Clone)]
+struct OneWord {
+    kind: Kind,
+    limit: u64,
+    length: u64,
 }
 
 /// The permits of a window that begins at `start`, and of the one before.
@@ -54,23 +81,10 @@ struct Counts {
     previous: u64,
 }
 
-/// A window and its line, by definition.
-#[derive(Clone)]
-struct Ideal {
-    kind: Kind,
-    limit: u64,
-    length: u64,
-    counts: Counts,
-    line: VecDeque<(usize, u64)>,
-    /// Grants that their callers do not know of: the counts before and after, if nothing has
-    /// changed since.
-    unseen: Vec<(usize, Option<(Counts, Counts)>)>,
-}
-
-impl Ideal {
+impl OneWord {
     /// The counts at `now`.
-    fn at(&self, now: u64) -> Counts {
-        let Counts { start, current, .. } = self.counts;
+    fn at(&self, counts: Counts, now: u64) -> Counts {
+        let Counts { start, current, .. } = counts;
         let empty = |start| Counts { start, current: 0, previous: 0 };
         let aligned = now - now % self.length;
         match self.kind {
@@ -80,21 +94,124 @@ impl Ideal {
                 Counts { previous: current, ..empty(aligned) }
             }
             Kind::Sliding if aligned > start => empty(aligned),
-            _ => self.counts,
+            _ => counts,
         }
     }
+}
 
-    fn fits(&self, now: u64, permits: u64) -> bool {
-        let Counts { start, current, previous } = self.at(now);
+impl Law for OneWord {
+    type Counts = Counts;
+
+    fn empty(&self, now: u64) -> Counts {
+        let start =
+            if matches!(self.kind, Kind::FromFirst) { now } else { now - now % self.length };
+        Counts { start, current: 0, previous: 0 }
+    }
+
+    fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    fn set_limit(&mut self, limit: u64) {
+        self.limit = limit;
+    }
+
+    fn used(&self, counts: &Counts, now: u64) -> u64 {
+        let Counts { start, current, previous } = self.at(*counts, now);
+        current + (previous * (start + self.length - now)).div_ceil(self.length)
+    }
+
+    fn fits(&self, counts: &Counts, now: u64, permits: u64) -> bool {
+        let Counts { start, current, previous } = self.at(*counts, now);
         let left = start + self.length - now;
         (current + permits) * self.length + previous * left <= self.limit * self.length
     }
 
-    fn grant(&mut self, now: u64, permits: u64) -> (Counts, Counts) {
-        let before = self.counts;
-        self.counts = self.at(now);
-        self.counts.current += permits;
-        (before, self.counts)
+    fn grant(&self, counts: &Counts, now: u64, permits: u64) -> Counts {
+        let counts = self.at(*counts, now);
+        Counts { current: counts.current + permits, ..counts }
+    }
+}
+
+/// Windows of slots over the same grants.
+#[derive(Clone)]
+struct OfSlots {
+    /// Limit, length of a slot, and slots that count.
+    windows: Vec<(u64, u64, u64)>,
+}
+
+impl OfSlots {
+    fn new(limits: &[(u64, u64)], slots: u64) -> OfSlots {
+        let tick = limits.iter().map(|limit| limit.1.div_ceil(slots)).min().unwrap();
+        let window = |&(limit, length): &(u64, u64)| {
+            let asked = length.div_ceil(slots);
+            let slot = tick << (asked / tick).ilog2();
+            (limit, slot, length.div_ceil(slot) + 1)
+        };
+        OfSlots { windows: limits.iter().map(window).collect() }
+    }
+
+    fn used_of(grants: &[(u64, u64)], now: u64, slot: u64, slots: u64) -> u64 {
+        let counts = |grant: &&(u64, u64)| now / slot - grant.0 / slot < slots;
+        grants.iter().filter(counts).map(|grant| grant.1).sum()
+    }
+}
+
+impl Law for OfSlots {
+    /// The instants of grants, and the permits.
+    type Counts = Vec<(u64, u64)>;
+
+    fn empty(&self, _now: u64) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
+
+    fn limit(&self) -> u64 {
+        self.windows.iter().map(|window| window.0).min().unwrap()
+    }
+
+    fn set_limit(&mut self, limit: u64) {
+        self.windows[0].0 = limit;
+    }
+
+    fn used(&self, grants: &Vec<(u64, u64)>, now: u64) -> u64 {
+        let (_, slot, slots) = self.windows[0];
+        OfSlots::used_of(grants, now, slot, slots)
+    }
+
+    fn fits(&self, grants: &Vec<(u64, u64)>, now: u64, permits: u64) -> bool {
+        self.windows.iter().all(|&(limit, slot, slots)| {
+            OfSlots::used_of(grants, now, slot, slots) + permits <= limit
+        })
+    }
+
+    fn grant(&self, grants: &Vec<(u64, u64)>, now: u64, permits: u64) -> Vec<(u64, u64)> {
+        [grants.as_slice(), &[(now, permits)]].concat()
+    }
+}
+
+/// A window and its line, by definition.
+#[derive(Clone)]
+struct Ideal<L: Law> {
+    law: L,
+    counts: L::Counts,
+    line: VecDeque<(usize, u64)>,
+    /// Grants that their callers do not know of: the counts before and after, if nothing has
+    /// changed since.
+    unseen: Vec<(usize, Option<(L::Counts, L::Counts)>)>,
+}
+
+impl<L: Law> Ideal<L> {
+    fn new(law: L) -> Ideal<L> {
+        Ideal { counts: law.empty(0), law, line: VecDeque::new(), unseen: Vec::new() }
+    }
+
+    fn fits(&self, now: u64, permits: u64) -> bool {
+        self.law.fits(&self.counts, now, permits)
+    }
+
+    fn grant(&mut self, now: u64, permits: u64) -> (L::Counts, L::Counts) {
+        let after = self.law.grant(&self.counts, now, permits);
+        (std::mem::replace(&mut self.counts, after.clone()), after)
     }
 
     fn settle(&mut self, now: u64) {
@@ -163,16 +280,27 @@ macro_rules! windows {
     )*};
 }
 
-windows!(FixedWindow WindowFromFirst SlidingCounter);
+windows!(FixedWindow WindowFromFirst SlidingCounter SlidingWindow);
 
-fn run(window: &impl Window, mut ideal: Ideal, clock: &ManualClock, ops: Vec<Op>) {
+impl Window for MultiWindow<&ManualClock> {
+    fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
+        self.reconfigure(0, limit)
+    }
+
+    fn count(&self) -> u64 {
+        self.count(0)
+    }
+}
+
+fn run<L: Law>(window: &impl Window, law: L, clock: &ManualClock, ops: Vec<Op>) {
+    let mut ideal = Ideal::new(law);
     let mut callers: Vec<(usize, Caller<'_>)> = Vec::new();
     let mut now = 0;
     for (id, op) in ops.into_iter().enumerate() {
         match op {
             Op::Acquire(permits) => {
                 let mut caller = Caller::new(window, permits);
-                if permits > ideal.limit {
+                if permits > ideal.law.limit() {
                     assert!(caller.error().is_some());
                 } else if ideal.line.is_empty() && ideal.try_acquire(now, permits) {
                     assert!(caller.is_granted());
@@ -211,7 +339,7 @@ fn run(window: &impl Window, mut ideal: Ideal, clock: &ManualClock, ops: Vec<Op>
             Op::Poll(_) | Op::Drop(_) => {}
             Op::Try(permits) => {
                 let is_granted = window.try_acquire(permits).is_ok();
-                if permits <= ideal.limit {
+                if permits <= ideal.law.limit() {
                     assert_eq!(is_granted, ideal.try_acquire(now, permits));
                 }
             }
@@ -220,16 +348,13 @@ fn run(window: &impl Window, mut ideal: Ideal, clock: &ManualClock, ops: Vec<Op>
                 for (_, unseen) in &mut ideal.unseen {
                     *unseen = None;
                 }
-                let start = match ideal.kind {
-                    Kind::FromFirst => now,
-                    _ => now - now % ideal.length,
-                };
-                ideal.counts = Counts { start, current: 0, previous: 0 };
+                ideal.counts = ideal.law.empty(now);
                 ideal.settle(now);
             }
             Op::Limit(limit) => {
                 window.reconfigure(limit).unwrap();
-                ideal.limit = limit;
+                ideal.law.set_limit(limit);
+                let limit = ideal.law.limit();
                 let too_large: Vec<usize> = ideal
                     .line
                     .iter()
@@ -263,9 +388,7 @@ fn run(window: &impl Window, mut ideal: Ideal, clock: &ManualClock, ops: Vec<Op>
             }
         }
         clock.set_nanos(now);
-        let Counts { start, current, previous } = ideal.at(now);
-        let used = current + (previous * (start + ideal.length - now)).div_ceil(ideal.length);
-        assert_eq!(window.count(), used);
+        assert_eq!(window.count(), ideal.law.used(&ideal.counts, now));
         assert_eq!(window.line().waiters(), ideal.line.len());
     }
     assert_eq!(window.healed(), 0);
@@ -281,22 +404,41 @@ proptest! {
     ) {
         let clock = ManualClock::new();
         let rate = Rate::new(limit, Duration::from_nanos(length)).unwrap();
-        let counts = Counts { start: 0, current: 0, previous: 0 };
-        let (line, unseen) = (VecDeque::new(), Vec::new());
-        let ideal = Ideal { kind, limit, length, counts, line, unseen };
+        let law = OneWord { kind, limit, length };
         match kind {
             Kind::Fixed => {
                 let window = FixedWindow::with_clock(rate, &clock).unwrap();
-                run(&window.with_max_limit(10).unwrap(), ideal, &clock, ops);
+                run(&window.with_max_limit(10).unwrap(), law, &clock, ops);
             }
             Kind::FromFirst => {
                 let window = WindowFromFirst::with_clock(rate, &clock).unwrap();
-                run(&window.with_max_limit(10).unwrap(), ideal, &clock, ops);
+                run(&window.with_max_limit(10).unwrap(), law, &clock, ops);
             }
             Kind::Sliding => {
                 let window = SlidingCounter::with_clock(rate, &clock).unwrap();
-                run(&window.with_max_limit(10).unwrap(), ideal, &clock, ops);
+                run(&window.with_max_limit(10).unwrap(), law, &clock, ops);
             }
+        }
+    }
+
+    #[test]
+    fn every_answer_of_a_ring_is_that_of_the_line_by_definition(
+        limits in prop::collection::vec((1..=10_u64, 10..=60_u64), 1..=3),
+        slots in 1..=7_u32,
+        ops in ops(),
+    ) {
+        let clock = ManualClock::new();
+        let law = OfSlots::new(&limits, slots.into());
+        let rates: Vec<Rate> = limits
+            .iter()
+            .map(|&(limit, length)| Rate::new(limit, Duration::from_nanos(length)).unwrap())
+            .collect();
+        if let [rate] = rates[..] {
+            let window = SlidingWindow::with_clock(rate, slots, &clock).unwrap();
+            run(&window.with_max_limit(10).unwrap(), law, &clock, ops);
+        } else {
+            let windows = MultiWindow::with_clock(rates, slots, &clock).unwrap();
+            run(&windows.with_max_limit(10).unwrap(), law, &clock, ops);
         }
     }
 }
