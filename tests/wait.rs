@@ -12,6 +12,8 @@ mod changes;
 mod faults;
 #[path = "wait/gate.rs"]
 mod gate;
+#[path = "wait/laws.rs"]
+mod laws;
 #[path = "wait/leaving.rs"]
 mod leaving;
 #[path = "wait/limits.rs"]
@@ -24,6 +26,8 @@ mod random;
 mod random_windows;
 #[path = "wait/reserve.rs"]
 mod reserve;
+#[path = "wait/rings.rs"]
+mod rings;
 #[path = "wait/storm.rs"]
 mod storm;
 #[path = "wait/threads.rs"]

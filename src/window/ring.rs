@@ -66,6 +66,7 @@
 mod ahead;
 mod at_the_gate;
 mod deny;
+mod hot_line;
 pub(crate) mod plan;
 mod rotate;
 mod show;
@@ -79,15 +80,15 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::config::error::ConfigError;
-use crate::contention::Contention;
 use crate::decision::history::History;
-use crate::decision::receipt::Slot;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicWord, fence};
 use crate::time::clock::Clock;
 
 use super::intervals::{Intervals, Moment};
 use super::limit::{Limit, check_max};
+
+pub(crate) use self::hot_line::HotLine;
 
 use self::plan::Plan;
 use self::slots::WindowSlots;
@@ -114,45 +115,6 @@ struct Core<W, C> {
     /// Ticks by which the limiter's time is ahead of the clock's.
     shift: AtomicWord<u64>,
     healed: AtomicWord<u64>,
-}
-
-/// A place for the hot word.
-#[expect(
-    private_interfaces,
-    private_bounds,
-    reason = "public only so that `Placement` can build on it"
-)]
-pub trait HotLine {
-    fn new(word: u64) -> Self;
-
-    fn word(&self) -> &AtomicWord<u64>;
-
-    /// Returns the word as a receipt knows it.
-    fn slot(&self) -> &dyn Slot;
-
-    /// Returns where starved callers announce themselves, if the layout has room for that.
-    fn contention(&self) -> Option<&Contention>;
-
-    /// Settles for those in line; see [`line::help`](crate::wait::line::help). The gate of a word
-    /// without a line is always open.
-    fn help<W: AsRef<[WindowSlots]>, C: Clock>(_ring: &Ring<Self, W, C>, _now_nanos: u64) -> bool
-    where
-        Self: Sized,
-    {
-        true
-    }
-
-    /// Lets those in line look again.
-    fn poke<W: AsRef<[WindowSlots]>, C: Clock>(_ring: &Ring<Self, W, C>)
-    where
-        Self: Sized,
-    {
-    }
-
-    /// Returns the permits that those in line want.
-    fn waiting(&self) -> u64 {
-        0
-    }
 }
 
 /// Holds the windows of a ring.
