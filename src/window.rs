@@ -6,7 +6,7 @@
 //! | `counter` | counters of one window, in one word |
 //! | `ring` | sliding windows of slots |
 //! | `log` | logs of grants |
-//! | `gate` | the bit of a word that says that callers wait in line |
+//! | `gate` | the bit of a counter's word that says that callers wait in line |
 //! | `limit` | the limit of a window, which can be changed live |
 //!
 //! The bound of each in a span `W` is proved in its module: [`counter`], [`ring`], [`log`]. Those

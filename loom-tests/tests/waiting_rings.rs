@@ -39,7 +39,7 @@ struct Overtaken {
 /// One waits for the only permit of the next window; another one tries to take it.
 #[test]
 fn nobody_overtakes_a_caller_in_line_for_a_ring() {
-    check(3, || {
+    check(2, || {
         let shared = Overtaken { window: fresh(ONE, 1), stands: AtomicBool::new(false) };
         let [waited, tried] =
             race(&Arc::new(shared), [true, false], |Overtaken { window, stands }, waits| {
@@ -104,7 +104,7 @@ fn the_next_in_line_for_a_ring_is_granted_its_permit_when_the_first_gives_up() {
 
 #[test]
 fn a_window_whose_line_everybody_has_left_is_open() {
-    check(2, || {
+    check(1, || {
         let window = fresh(TWO, 1);
         race(&window, [0, 1, 2], |window, part| {
             if part < 2 {
@@ -136,7 +136,7 @@ fn a_reset_of_a_ring_is_seen_by_those_in_line() {
 
 #[test]
 fn a_caller_in_line_beside_a_reset_and_a_try_shares_the_window_with_it() {
-    check(2, || {
+    check(1, || {
         let window = fresh(ONE, 1);
         let granted = race(&window, [0, 1, 2], |window, part| match part {
             0 => stand_and_ask(window, 0),
@@ -171,7 +171,7 @@ fn a_raised_limit_of_a_ring_is_seen_by_a_caller_in_line() {
 
 #[test]
 fn a_window_that_goes_back_is_moved_beside_a_caller_in_line() {
-    check(2, || {
+    check(1, || {
         let window = fresh(ONE, 0);
         window.clock().set(100 * SECOND);
         window.try_acquire(1).unwrap();
@@ -208,7 +208,7 @@ struct Noted {
 
 #[test]
 fn a_caller_in_line_for_a_ring_is_seen_by_those_after_it() {
-    check(2, || {
+    check(1, || {
         let shared = Noted { window: fresh(TWO, 2), note: AtomicBool::new(false) };
         race(&Arc::new(shared), [0, 1, 2], |Noted { window, note }, part| match part {
             0 => {

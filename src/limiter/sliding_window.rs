@@ -39,7 +39,7 @@ type LineBeside = ();
 pub struct Padded(HotWord<u64, LineBeside>);
 
 /// Keeps the hot word beside the rest, for many limiters that are each rarely
-/// used, such as one per key.
+/// used, such as one per key. They have no line to wait in.
 #[derive(Debug)]
 pub struct Compact(AtomicWord<u64>);
 
@@ -161,7 +161,8 @@ impl HotLine for Compact {
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there are permits gets them. In a
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
+/// are permits gets them. In a
 /// [`Padded`] window, a caller that has lost several races for the hot word gets priority:
 /// later callers back off for it once, for a bounded time. In a [`Compact`] one there is no
 /// such priority.
@@ -243,7 +244,7 @@ impl<C: Clock, P: Placement> SlidingWindow<C, P> {
     /// earlier grants are forgotten.
     ///
     /// Without this, the largest limit is what the numbers of the slots of 146 years leave room
-    /// for: 4,095 for 60 slots of a millisecond, over 2,000,000 for those of a second. With more
+    /// for: 2,047 for 60 slots of a millisecond, over 1,000,000 for those of a second. With more
     /// bits for the count, the numbers repeat sooner. Allocates anew.
     ///
     /// # Errors

@@ -235,7 +235,7 @@ macro_rules! one_limit {
             ///
             /// A word that numbers windows or slots counts with the remaining bits: up to
             /// 2^29 - 1 in a `FixedWindow` of a second, 16,383 in a `SlidingCounter` of a second, or
-            /// 4,095 in a `SlidingWindow` of a millisecond. If the initial limit needs more bits
+            /// 2,047 in a `SlidingWindow` of a millisecond. If the initial limit needs more bits
             /// than that, it gets them. A `WindowFromFirst` and a `WeightedLog` have the bits that
             /// their limit needs, so up to one less than the next power of two; a `SlidingLog` has
             /// its limit. `with_max_limit` of each reserves more.

@@ -1,4 +1,4 @@
-//! The gate of a window's word: its highest bit, above the fields. While callers wait in line the
+//! The gate of a counter's word: its highest bit, above the fields. (That of a ring: `ring/words.rs`.) While callers wait in line the
 //! gate is closed, and only the holder of the line's lock grants permits. No atomics here.
 
 /// Bits of a word below its gate.
