@@ -103,13 +103,13 @@ fn the_next_in_line_for_a_ring_is_granted_its_permit_when_the_first_gives_up() {
 }
 
 #[test]
-fn a_window_whose_line_everybody_has_left_is_open() {
-    check(1, || {
+fn a_ring_whose_line_everybody_has_left_is_open() {
+    check(2, || {
         let window = fresh(TWO, 1);
-        race(&window, [0, 1, 2], |window, part| {
-            if part < 2 {
-                let mut caller = pin!(acquire(window, 2));
-                assert!(poll(&mut caller).is_pending());
+        race(&window, [true, false], |window, waits| {
+            if waits {
+                let mut callers = [pin!(acquire(window, 2)), pin!(acquire(window, 2))];
+                assert!(callers.iter_mut().all(|caller| poll(caller).is_pending()));
             } else {
                 let _denied = window.try_acquire(1);
             }
@@ -135,16 +135,15 @@ fn a_reset_of_a_ring_is_seen_by_those_in_line() {
 }
 
 #[test]
-fn a_caller_in_line_beside_a_reset_and_a_try_shares_the_window_with_it() {
-    check(1, || {
+fn a_caller_in_line_beside_a_reset_and_a_try_shares_the_ring_with_it() {
+    check(2, || {
         let window = fresh(ONE, 1);
-        let granted = race(&window, [0, 1, 2], |window, part| match part {
-            0 => stand_and_ask(window, 0),
-            1 => window.try_acquire(1).is_ok(),
-            _ => {
-                window.reset();
-                false
+        let granted = race(&window, [true, false], |window, waits| {
+            if waits {
+                return stand_and_ask(window, 0);
             }
+            window.reset();
+            window.try_acquire(1).is_ok()
         });
         let granted = granted.into_iter().filter(|granted| *granted).count();
         // Less if one that was granted did not ask again, while the reset went on.
@@ -170,15 +169,18 @@ fn a_raised_limit_of_a_ring_is_seen_by_a_caller_in_line() {
 }
 
 #[test]
-fn a_window_that_goes_back_is_moved_beside_a_caller_in_line() {
-    check(1, || {
+fn a_ring_that_goes_back_goes_on_beside_a_caller_in_line() {
+    check(2, || {
         let window = fresh(ONE, 0);
         window.clock().set(100 * SECOND);
         window.try_acquire(1).unwrap();
-        race(&window, [0, 1, 2], |window, part| match part {
-            0 => _ = stand_and_ask(window, LATER),
-            1 => window.clock().set(10 * SECOND),
-            _ => _ = window.try_acquire(1),
+        race(&window, [true, false], |window, waits| {
+            if waits {
+                stand_and_ask(window, LATER);
+            } else {
+                window.clock().set(10 * SECOND);
+                let _answer = window.try_acquire(1);
+            }
         });
         TestClock::run_ahead(0);
         window.clock().set(200 * SECOND);
@@ -208,23 +210,19 @@ struct Noted {
 
 #[test]
 fn a_caller_in_line_for_a_ring_is_seen_by_those_after_it() {
-    check(1, || {
+    check(2, || {
         let shared = Noted { window: fresh(TWO, 2), note: AtomicBool::new(false) };
-        race(&Arc::new(shared), [0, 1, 2], |Noted { window, note }, part| match part {
-            0 => {
+        race(&Arc::new(shared), [true, false], |Noted { window, note }, waits| {
+            if waits {
                 note.store(true, Ordering::Relaxed);
                 stand_and_ask(window, LATER);
+                return;
             }
-            1 => {
-                TestClock::run_ahead(LATER);
-                let _settles = window.peek(1);
-            }
-            _ => {
-                TestClock::run_ahead(LATER);
-                // None is left if the other was granted one before. (Denied if the line is locked.)
-                if let Ok(grant) = window.try_acquire(1) {
-                    assert!(grant.remaining() > 0 || note.load(Ordering::Relaxed));
-                }
+            TestClock::run_ahead(LATER);
+            let _settles = window.peek(1);
+            // None is left if the other was granted one before. (Denied if the line is locked.)
+            if let Ok(grant) = window.try_acquire(1) {
+                assert!(grant.remaining() > 0 || note.load(Ordering::Relaxed));
             }
         });
     });
