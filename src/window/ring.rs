@@ -248,13 +248,11 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     fn read<T>(&self, read: impl Fn(Hot, Now) -> T) -> T {
         let mut now = self.now();
         loop {
-            match self.read_at(now, &read) {
-                Some(value) => return value,
-                None => {
-                    self.heal(&mut now);
-                    self.poke();
-                }
+            if let Some(value) = self.read_at(now, &read) {
+                return value;
             }
+            self.heal(&mut now);
+            self.poke();
         }
     }
 

@@ -116,10 +116,10 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         }
         loop {
             if is_gated(seen) {
-                match self.ask_at_the_gate(now, &ask) {
-                    Some(answer) => return answer,
-                    None => (now, seen) = (self.now(), self.load()),
+                if let Some(answer) = self.ask_at_the_gate(now, &ask) {
+                    return answer;
                 }
+                (now, seen) = (self.now(), self.load());
                 continue;
             }
             let (hot, state) = self.core.layout.read(seen);
