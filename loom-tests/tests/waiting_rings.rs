@@ -62,7 +62,7 @@ fn nobody_overtakes_a_caller_in_line_for_a_ring() {
 
 #[test]
 fn nobody_overtakes_the_second_in_line_for_a_ring() {
-    check(2, || {
+    check(1, || {
         let shared = Overtaken { window: fresh(ONE, 1), stands: AtomicBool::new(false) };
         let [waited, tried] =
             race(&Arc::new(shared), [true, false], |Overtaken { window, stands }, waits| {
@@ -210,7 +210,7 @@ struct Noted {
 
 #[test]
 fn a_caller_in_line_for_a_ring_is_seen_by_those_after_it() {
-    check(2, || {
+    check(1, || {
         let shared = Noted { window: fresh(TWO, 2), note: AtomicBool::new(false) };
         race(&Arc::new(shared), [true, false], |Noted { window, note }, waits| {
             if waits {

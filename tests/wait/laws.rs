@@ -51,11 +51,10 @@ impl OneWord {
         let aligned = now - now % self.length;
         match self.kind {
             Kind::FromFirst if current == 0 || now >= start + self.length => empty(now),
-            Kind::Fixed if aligned > start => empty(aligned),
             Kind::Sliding if aligned == start + self.length => {
                 Counts { previous: current, ..empty(aligned) }
             }
-            Kind::Sliding if aligned > start => empty(aligned),
+            Kind::Fixed | Kind::Sliding if aligned > start => empty(aligned),
             _ => counts,
         }
     }
@@ -151,15 +150,17 @@ impl Law for OfSlots {
     }
 }
 
+/// The counts before and after a grant, if nothing has changed since.
+type Unseen<L> = Option<(<L as Law>::Counts, <L as Law>::Counts)>;
+
 /// A window and its line, by definition.
 #[derive(Clone)]
 pub(crate) struct Ideal<L: Law> {
     pub(crate) law: L,
     pub(crate) counts: L::Counts,
     pub(crate) line: VecDeque<(usize, u64)>,
-    /// Grants that their callers do not know of: the counts before and after, if nothing has
-    /// changed since.
-    pub(crate) unseen: Vec<(usize, Option<(L::Counts, L::Counts)>)>,
+    /// Grants that their callers do not know of.
+    pub(crate) unseen: Vec<(usize, Unseen<L>)>,
 }
 
 impl<L: Law> Ideal<L> {
@@ -212,7 +213,7 @@ impl<L: Law> Ideal<L> {
     /// The instant at which it is the turn of `id`, if all ahead of it stay and nothing is late.
     pub(crate) fn due(&self, now: u64, id: usize) -> u64 {
         let mut ahead = self.clone();
-        (now..)
+        (now..now + 100_000)
             .find(|&now| {
                 ahead.settle(now);
                 !ahead.line.iter().any(|(other, _)| *other == id)
