@@ -16,6 +16,8 @@ use crate::time::clock::default::DefaultClock;
 use crate::time::units;
 #[cfg(feature = "wait")]
 use crate::wait::line;
+#[cfg(feature = "wait")]
+use crate::window::ring::Lined;
 use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
 use crate::window::ring::{HotLine, Ring};
@@ -46,8 +48,8 @@ pub struct Compact(AtomicWord<u64>);
 impl Placement for Padded {}
 
 #[cfg(feature = "wait")]
-impl Padded {
-    pub(crate) fn queue(&self) -> &LineBeside {
+impl Lined for Padded {
+    fn queue(&self) -> &LineBeside {
         self.0.companion()
     }
 }

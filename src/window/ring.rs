@@ -89,6 +89,8 @@ use super::intervals::{Intervals, Moment};
 use super::limit::{Limit, check_max};
 
 pub(crate) use self::hot_line::HotLine;
+#[cfg(feature = "wait")]
+pub(crate) use self::hot_line::Lined;
 
 use self::plan::Plan;
 use self::slots::WindowSlots;

@@ -1,4 +1,4 @@
-//! What stands beside a counter's word: the line, and the changes that the word cannot tell of.
+//! The companion of a counter's word: the line, and the changes that the word cannot tell of.
 //!
 //! A reset and a healing may bring back a word that was there before. A grant that was made before
 //! one of them must not be given back after it: later grants may have left the same word. So the

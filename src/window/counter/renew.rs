@@ -52,11 +52,11 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         // MODEL: `a_reset_forgets_and_keeps_the_order`.
         let mut seen = self.word.load(Relaxed);
         loop {
+            let next = with_gate(word, is_gated(seen));
             // ORDERING: as in `spend`; not a plain store, so that grants before and
             // after it stay in order.
             // MODEL: `a_reset_forgets_and_keeps_the_order`,
             // `a_reset_of_a_window_is_seen_by_those_in_line`.
-            let next = with_gate(word, is_gated(seen));
             if self.word.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok() {
                 return is_gated(seen);
             }

@@ -4,6 +4,8 @@ use crate::contention::Contention;
 use crate::decision::receipt::Slot;
 use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
+#[cfg(feature = "wait")]
+use crate::wait::queue::WaitQueue;
 
 use super::Ring;
 use super::slots::WindowSlots;
@@ -45,4 +47,10 @@ pub trait HotLine {
     fn waiting(&self) -> u64 {
         0
     }
+}
+
+/// A place with a line before it.
+#[cfg(feature = "wait")]
+pub(crate) trait Lined: HotLine {
+    fn queue(&self) -> &WaitQueue;
 }

@@ -12,7 +12,6 @@ use crate::contention::HotWord;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Slot;
-use crate::limiter::sliding_window::Padded;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
@@ -24,9 +23,9 @@ use crate::wait::turn::{Taken, TakesTurns, Turn};
 use super::ahead::Ahead;
 use super::slots::WindowSlots;
 use super::words::{State, is_gated, with_gate};
-use super::{HotLine, Now, Ring};
+use super::{HotLine, Lined, Now, Ring};
 
-impl<W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<Padded, W, C> {
+impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
     fn queue(&self) -> &WaitQueue {
         self.hot.queue()
     }
