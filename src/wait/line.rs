@@ -350,9 +350,10 @@ impl<'a> Locked<'a> {
                 limiter.last_due_nanos(turn, &mut waiters.sizes_up_to(place))
             }
             Upto::After { left, permits } => {
-                let ahead = waiters.sizes().skip(left);
-                let sum = ahead.clone().fold(permits, u64::saturating_add);
-                limiter.last_due_nanos(turn(sum), &mut ahead.chain(once(permits)))
+                let leave = waiters.sizes().take(left).fold(0, u64::saturating_add);
+                let sum = waiters.permits().saturating_sub(leave).saturating_add(permits);
+                let mut sizes = waiters.sizes().skip(left).chain(once(permits));
+                limiter.last_due_nanos(turn(sum), &mut sizes)
             }
         }
     }

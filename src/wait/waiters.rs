@@ -134,7 +134,7 @@ impl Waiters {
     }
 
     /// Permits wanted by each in line, in order.
-    pub(crate) fn sizes(&self) -> impl Iterator<Item = u64> + Clone + '_ {
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
         successors(self.first, |key| self.nodes[key.0].after).map(|key| self.permits_of(key))
     }
 

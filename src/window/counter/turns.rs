@@ -11,11 +11,12 @@
 //!
 //! **Theorem.** A grant is given back only if no other was made or lost since.
 //!
-//! *Proof.* The holder of the lock closes the gate first. After that the word is moved only by
-//! changes and by receipts, and it is the one that the grant left. If no change has begun since the
-//! grant, the word came back only by receipts, which restore what the grant left; and a change that
-//! begins later either leaves another word, as it keeps no window that could be the grant's, or comes
-//! after. ∎
+//! *Proof.* The holder of the lock closes the gate first, on the word that the grant left; after that
+//! nobody else is granted any. If no change has begun by then since the grant, only grants and
+//! receipts have moved the word in between: a grant raises it or begins a later window, and a receipt
+//! puts back what was there before a grant, so all of these grants have been given back. A change
+//! that begins later leaves another word, so that the last CAS fails: a reset leaves a count of 0, and
+//! a healing an earlier window. ∎
 
 use core::iter::once;
 
