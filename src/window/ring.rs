@@ -375,7 +375,7 @@ impl<L: HotLine, C: Clock> Ring<L, [WindowSlots; 1], C> {
         self.core.windows[0].limit()
     }
 
-    /// Sets the limit, as [`Limit::raise`] does.
+    /// Sets the limit, as `Limit::raise` does.
     pub(crate) fn set_limit(&self, permits: u64) -> Result<(), ConfigError> {
         self.changed(|windows| windows[0].limit().raise(permits))
     }

@@ -11,7 +11,7 @@ use crate::window::gate::{is_gated, opened, with_gate};
 use super::{CounterCore, OneLimit, WindowCounter};
 
 impl<T: OneLimit, C: Clock> CounterCore<T, C> {
-    /// Sets the limit, as [`Limit::raise`] does.
+    /// Sets the limit, as `Limit::raise` does.
     pub(crate) fn set_limit(&self, permits: u64) -> Result<(), ConfigError> {
         self.changed(|counter| counter.limit().raise(permits))
     }

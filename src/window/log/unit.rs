@@ -111,7 +111,7 @@ impl<C: Clock> UnitLog<C> {
         &self.limit
     }
 
-    /// Sets the limit, as [`Limit::raise`] does.
+    /// Sets the limit, as `Limit::raise` does.
     pub(crate) fn set_limit(&self, permits: u64) -> Result<(), ConfigError> {
         self.limit().raise(permits)
     }
