@@ -134,13 +134,27 @@ impl fmt::Debug for Contention {
     }
 }
 
-/// A hot word and the count of callers that are starved of it, on a cache line of their own.
+/// A hot word and the count of callers that are starved of it, on a cache line of their own; and `B`,
+/// what else belongs to the word.
 #[derive(Debug)]
-pub(crate) struct HotWord<W: Word + fmt::Debug>(CachePadded<(AtomicWord<W>, Contention)>);
+pub(crate) struct HotWord<W: Word + fmt::Debug, B = ()>(
+    CachePadded<(AtomicWord<W>, Contention, B)>,
+);
 
 impl<W: Word + fmt::Debug> HotWord<W> {
     pub(crate) fn new(value: W) -> HotWord<W> {
-        HotWord(CachePadded::new((AtomicWord::new(value), Contention::new())))
+        HotWord::beside(value, ())
+    }
+}
+
+impl<W: Word + fmt::Debug, B> HotWord<W, B> {
+    pub(crate) fn beside(value: W, beside: B) -> HotWord<W, B> {
+        HotWord(CachePadded::new((AtomicWord::new(value), Contention::new(), beside)))
+    }
+
+    /// Returns what else belongs to the word.
+    pub(crate) fn companion(&self) -> &B {
+        &self.0.2
     }
 
     #[inline(always)]
@@ -154,7 +168,7 @@ impl<W: Word + fmt::Debug> HotWord<W> {
     }
 }
 
-impl<W: Word + fmt::Debug> Deref for HotWord<W> {
+impl<W: Word + fmt::Debug, B> Deref for HotWord<W, B> {
     type Target = AtomicWord<W>;
 
     #[inline(always)]

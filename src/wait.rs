@@ -36,15 +36,21 @@
 //! change    (of the terms) keeps the gate; then locks, and settles under the new terms
 //! ```
 //!
+//! The protocol is the same for each kind of limiter; what a turn is, is the limiter's:
+//! `bucket/turns.rs`, `window/counter/turns.rs`, `window/ring/turns.rs`.
+//!
 //! Every change of the line ends with a settling, and only a settling moves the gate. So, when the
 //! lock is free, **the gate is closed exactly if somebody stands in line**. (A clock that panics
 //! may leave it closed for nobody; the next call that tries, or arrives, opens it.)
 //!
 //! The line notes `since`: the reading from which its first has been first. That one is charged as
 //! of its own turn, and not as of the moment at which somebody came to settle: the level then is
-//! `max(level, A(since) - capacity) + cost`, and a timer that is late loses nothing.
+//! `max(level, A(since) - capacity) + cost`, and a timer that is late loses nothing. A window has no
+//! `since`: it counts a grant when somebody comes to settle.
 //!
 //! # Why the bound holds
+//!
+//! A window's bound holds because a grant to a caller in line is a CAS as any other.
 //!
 //! **Theorem.** The bound of [`bucket`](crate::bucket) holds with waiting: in any span (s, t] of the
 //! clock, where a waiter's grant counts at the instant of its turn.

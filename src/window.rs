@@ -6,6 +6,7 @@
 //! | `counter` | counters of one window, in one word |
 //! | `ring` | sliding windows of slots |
 //! | `log` | logs of grants |
+//! | `gate` | the bit of a counter's word that says that callers wait in line |
 //! | `limit` | the limit of a window, which can be changed live |
 //!
 //! The bound of each in a span `W` is proved in its module: [`counter`], [`ring`], [`log`]. Those
@@ -22,6 +23,7 @@
 //! Clocks a second apart or less heal nothing. ∎
 
 pub(crate) mod counter;
+pub(crate) mod gate;
 mod intervals;
 pub(crate) mod limit;
 #[cfg(feature = "alloc")]

@@ -14,6 +14,8 @@ mod faults;
 mod gate;
 #[path = "wait/jitter.rs"]
 mod jitter;
+#[path = "wait/laws.rs"]
+mod laws;
 #[path = "wait/leaving.rs"]
 mod leaving;
 #[path = "wait/limits.rs"]
@@ -22,11 +24,17 @@ mod limits;
 mod order;
 #[path = "wait/random.rs"]
 mod random;
+#[path = "wait/random_windows.rs"]
+mod random_windows;
 #[path = "wait/reserve.rs"]
 mod reserve;
+#[path = "wait/rings.rs"]
+mod rings;
 #[path = "wait/saturated.rs"]
 mod saturated;
 #[path = "wait/storm.rs"]
 mod storm;
 #[path = "wait/threads.rs"]
 mod threads;
+#[path = "wait/windows.rs"]
+mod windows;

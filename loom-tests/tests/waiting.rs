@@ -3,12 +3,11 @@
 //! permits have come otherwise than by time. (A sleep that nobody ends is a deadlock, which loom
 //! reports.)
 
-use std::future::{Future, Pending, pending};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use std::pin::pin;
+use std::task::Poll;
 
-use sluicegate::{AcquireError, Grant, Limiter, Quota, Reserve, Timer, Wait, Waiting, quota};
+use sluicegate::{AcquireError, Limiter, Quota, Reserve, Wait, quota};
+use sluicegate_loom_tests::line::{acquire, poll, stand_and_ask, wait};
 use sluicegate_loom_tests::{
     ANY, Arc, Bucket, SECOND, TestClock, bucket_with, check, race, thread,
 };
@@ -21,60 +20,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const ONE: Quota = quota!(1 / second, burst 1);
 const TWO: Quota = quota!(1 / second, burst 2);
 
-type Answer = Poll<Result<Grant, AcquireError>>;
-
-/// Time does not wake anybody.
-struct NoTimer;
-
-impl Timer for NoTimer {
-    type Sleep = Pending<()>;
-
-    fn sleep(&self, _: Duration) -> Pending<()> {
-        pending()
-    }
-}
-
-struct Unpark(thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: std::sync::Arc<Unpark>) {
-        self.0.unpark();
-    }
-}
-
 /// A bucket of `quota` with `tokens`. On real threads, the calling one may have run ahead in the race
 /// before.
 fn fresh(tokens: u64, quota: Quota) -> Arc<Bucket> {
     TestClock::run_ahead(0);
     bucket_with(tokens, quota)
-}
-
-fn acquire(bucket: &Bucket, permits: u64) -> Waiting<'_, NoTimer> {
-    bucket.acquire_async(permits).timer(NoTimer)
-}
-
-fn poll(caller: &mut Pin<&mut Waiting<'_, NoTimer>>) -> Answer {
-    let waker = Waker::from(std::sync::Arc::new(Unpark(thread::current())));
-    caller.as_mut().poll(&mut Context::from_waker(&waker))
-}
-
-/// Sleeps until there is an answer.
-fn wait(bucket: &Bucket, permits: u64) -> Result<Grant, AcquireError> {
-    let mut caller = pin!(acquire(bucket, permits));
-    loop {
-        match poll(&mut caller) {
-            Poll::Ready(answer) => return answer,
-            Poll::Pending => thread::park(),
-        }
-    }
-}
-
-/// Stands in line now, and asks again `later`; whether it was granted its permit.
-fn stand_and_ask(bucket: &Bucket, later: u64) -> bool {
-    let mut caller = pin!(acquire(bucket, 1));
-    let _in_line = poll(&mut caller);
-    TestClock::run_ahead(later);
-    matches!(poll(&mut caller), Poll::Ready(Ok(_)))
 }
 
 /// Returns whether a permit is left after `seconds`. None is given out if the gate has stayed closed.

@@ -54,7 +54,8 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
                     // What the line was owed beyond a full bucket is for this caller alone.
                     let left = (balance - cost).min(self.capacity(&terms) as i64);
                     let forecast = terms.forecast(left, turn.now_nanos);
-                    let charged = Charged { before: seen.to_bits(), after: next.to_bits() };
+                    let charged =
+                        Charged { before: seen.to_bits(), after: next.to_bits(), changes: 0 };
                     (next, Taken::Granted(Grant { permits, forecast }, charged))
                 }
                 Err(Refusal::TooLarge { limit }) => (seen, Taken::TooLarge { limit }),

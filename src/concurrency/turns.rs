@@ -55,7 +55,8 @@ impl TakesTurns for ConcurrencyLimit {
             let seen = self.load();
             let (next, taken) = match seen.granted(turn.permits, turn.has_others) {
                 Some(next) => {
-                    let charged = Charged { before: seen.to_bits(), after: next.to_bits() };
+                    let charged =
+                        Charged { before: seen.to_bits(), after: next.to_bits(), changes: 0 };
                     (next, Taken::Granted(grant(turn.permits, next), charged))
                 }
                 None if turn.permits > seen.limit() => {

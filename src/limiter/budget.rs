@@ -98,7 +98,7 @@ use self::days::Days;
 ///
 /// # Fairness
 ///
-/// None: a caller that asks when there are permits gets them.
+/// None, unless callers wait in line (`Wait`): a caller that asks when there are permits gets them.
 ///
 /// # Memory ordering
 ///
@@ -198,10 +198,14 @@ impl<C: Clock> Budget<C> {
     /// [`CalendarError::Amount`] if the amount is above
     /// [`MAX_AMOUNT`](Budget::MAX_AMOUNT). The budget is then unchanged.
     pub fn reconfigure(&self, weekday: Weekday, amount: u64) -> Result<(), CalendarError> {
-        self.core.schedule().set(weekday, checked(amount)?);
+        let amount = checked(amount)?;
+        self.core.set_amount(weekday, amount);
         Ok(())
     }
 }
+
+#[cfg(feature = "wait")]
+super::wait::waits_by!(Budget<C>, core.core);
 
 fn checked(amount: u64) -> Result<u64, CalendarError> {
     if amount > Budget::MAX_AMOUNT {

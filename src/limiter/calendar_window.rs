@@ -61,7 +61,8 @@ use super::window_verbs::window_verbs;
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there are permits gets them. After
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
+/// are permits gets them. After
 /// several lost races for the same word, a caller has priority over later ones, which back
 /// off for it once, for a bounded time.
 ///
@@ -157,6 +158,9 @@ impl<C: Clock> CalendarWindow<C> {
     /// [`ConfigError::Limit`], with the largest limit that this limiter can count
     /// to. The limiter is then unchanged.
     pub fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
-        self.core.counter().amounts().set(limit)
+        self.core.changed(|counter| counter.amounts().set(limit))
     }
 }
+
+#[cfg(feature = "wait")]
+super::wait::waits_by!(CalendarWindow<C>, core);

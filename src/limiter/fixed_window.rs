@@ -59,7 +59,8 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there are permits gets them. A
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
+/// are permits gets them. A
 /// caller that has lost several races for the limiter's word gets priority: later callers
 /// back off for it once, for a bounded time.
 ///
@@ -99,7 +100,7 @@ impl<C: Clock> FixedWindow<C> {
     /// [`reconfigure`](FixedWindow::reconfigure) can raise the limit later. Meant for a new limiter:
     /// earlier grants are forgotten.
     ///
-    /// Rarely needed: without this, the largest limit is 2^30 - 1 for a window of a second, more
+    /// Rarely needed: without this, the largest limit is 2^29 - 1 for a window of a second, more
     /// for a longer one, and nearly as many as may be for a shorter one.
     ///
     /// # Errors
@@ -124,6 +125,9 @@ impl<C: Clock> FixedWindow<C> {
 
 window_verbs!(FixedWindow<C>, "FixedWindow::with_clock(rate!(2 / minute), &clock)?");
 one_limit!(FixedWindow<C>);
+
+#[cfg(feature = "wait")]
+super::wait::waits_by!(FixedWindow<C>, core);
 
 /// Grants no more permits than a limit in a window that begins with the first of
 /// them: "100 in the 60 minutes after the first".
@@ -152,9 +156,9 @@ one_limit!(FixedWindow<C>);
 /// **Each of its windows admits at most the limit.** A window lasts its length, or longer by less
 /// than its [`resolution`](WindowFromFirst::resolution): a request exactly one length after
 /// the first may still count in its window. The resolution is
-/// `min(2^(b - 1) ns, length / 2^16)` for a [`max_limit`](WindowFromFirst::max_limit) of b
-/// bits, rounded down to a power of two of nanoseconds: 64 ns at 100, 16 us at
-/// 20,000, 0.5 ms at a million. Other spans of the same length may admit up to twice
+/// `min(2^b ns, length / 2^16)` for a [`max_limit`](WindowFromFirst::max_limit) of b
+/// bits, rounded down to a power of two of nanoseconds: 128 ns at 100, 33 us at
+/// 20,000, 1 ms at a million (for an hour). Other spans of the same length may admit up to twice
 /// the limit, less one: the first permit of a window is at its beginning.
 ///
 /// A permit is dated by its caller's clock, and spans are measured in these dates. If
@@ -167,7 +171,8 @@ one_limit!(FixedWindow<C>);
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there are permits gets them. A
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
+/// are permits gets them. A
 /// caller that has lost several races for the limiter's word gets priority: later callers
 /// back off for it once, for a bounded time.
 ///
@@ -242,7 +247,7 @@ impl<C: Clock> WindowFromFirst<C> {
     /// use sluicegate::{WindowFromFirst, rate};
     ///
     /// let window = WindowFromFirst::new(rate!(100 / minute))?;
-    /// assert_eq!(window.resolution(), Duration::from_nanos(64));
+    /// assert_eq!(window.resolution(), Duration::from_nanos(128));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -251,3 +256,6 @@ impl<C: Clock> WindowFromFirst<C> {
     }
 }
 one_limit!(WindowFromFirst<C>);
+
+#[cfg(feature = "wait")]
+super::wait::waits_by!(WindowFromFirst<C>, core);

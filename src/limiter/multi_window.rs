@@ -62,7 +62,8 @@ use super::window_verbs::window_verbs;
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there are permits gets them. After
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
+/// are permits gets them. After
 /// several lost races for the same word, a caller has priority over later ones, which back
 /// off for it once, for a bounded time.
 ///
@@ -187,9 +188,13 @@ impl<C: Clock> MultiWindow<C> {
     ///   [`with_max_limit`](MultiWindow::with_max_limit) makes that more.
     /// * [`ConfigError::Limit`] if `limit` is 0.
     pub fn reconfigure(&self, which: usize, limit: u64) -> Result<(), ConfigError> {
-        let windows = self.core.windows();
-        let count = windows.len();
-        let window = windows.get(which).ok_or(ConfigError::Which { which, count })?;
-        window.limit().raise(limit)
+        self.core.changed(|windows| {
+            let count = windows.len();
+            let window = windows.get(which).ok_or(ConfigError::Which { which, count })?;
+            window.limit().raise(limit)
+        })
     }
 }
+
+#[cfg(feature = "wait")]
+super::wait::waits_by!(MultiWindow<C>, core);

@@ -56,7 +56,7 @@ use super::window_verbs::{one_limit, window_verbs};
 ///   may be denied that an exact window would grant.
 ///
 /// The larger the limit, the fewer windows the word can number: at 2^24 - 1 it is
-/// 2^16 of them. After an idle time of half as many, old permits may count for some
+/// 2^15 of them. After an idle time of half as many, old permits may count for some
 /// windows more (and [`healed`](SlidingCounter::healed) counts that).
 ///
 /// Windows are measured in the time by which permits are dated: their caller's clock, or
@@ -69,7 +69,8 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there are permits gets them. After
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
+/// are permits gets them. After
 /// several lost races for the same word, a caller has priority over later ones, which back
 /// off for it once, for a bounded time.
 ///
@@ -109,7 +110,7 @@ impl<C: Clock> SlidingCounter<C> {
     /// earlier grants are forgotten.
     ///
     /// Without this, the largest limit is what the numbers of the windows of 146 years leave room
-    /// for: 32,767 for a window of a second, more for a longer one. With more bits for the counts,
+    /// for: 16,383 for a window of a second, more for a longer one. With more bits for the counts,
     /// the numbers repeat sooner.
     ///
     /// # Errors
@@ -135,3 +136,6 @@ impl<C: Clock> SlidingCounter<C> {
 
 window_verbs!(SlidingCounter<C>, "SlidingCounter::with_clock(rate!(2 / minute), &clock)?");
 one_limit!(SlidingCounter<C>);
+
+#[cfg(feature = "wait")]
+super::wait::waits_by!(SlidingCounter<C>, core);

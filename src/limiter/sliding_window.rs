@@ -9,11 +9,15 @@ use crate::contention::{Contention, HotWord};
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
-use crate::decision::receipt::Receipt;
+use crate::decision::receipt::{Receipt, Slot};
 use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units;
+#[cfg(feature = "wait")]
+use crate::wait::line;
+#[cfg(feature = "wait")]
+use crate::window::ring::Lined;
 use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
 use crate::window::ring::{HotLine, Ring};
@@ -26,23 +30,37 @@ use super::window_verbs::{one_limit, window_verbs};
 /// trait is sealed.
 pub trait Placement: HotLine + Send + Sync {}
 
+/// The line, where the feature is enabled.
+#[cfg(feature = "wait")]
+type LineBeside = crate::wait::queue::WaitQueue;
+#[cfg(not(feature = "wait"))]
+type LineBeside = ();
+
 /// Keeps the hot word on its own cache lines, for a limiter that threads share.
 #[derive(Debug)]
-pub struct Padded(HotWord<u64>);
+pub struct Padded(HotWord<u64, LineBeside>);
 
 /// Keeps the hot word beside the rest, for many limiters that are each rarely
-/// used, such as one per key.
+/// used, such as one per key. They have no line to wait in.
 #[derive(Debug)]
 pub struct Compact(AtomicWord<u64>);
 
 impl Placement for Padded {}
 
+#[cfg(feature = "wait")]
+impl Lined for Padded {
+    fn queue(&self) -> &LineBeside {
+        self.0.companion()
+    }
+}
+
 impl Placement for Compact {}
 
+#[cfg_attr(feature = "wait", expect(private_bounds, reason = "as in the trait"))]
 #[expect(private_interfaces, reason = "as in the trait")]
 impl HotLine for Padded {
     fn new(word: u64) -> Padded {
-        Padded(HotWord::new(word))
+        Padded(HotWord::beside(word, LineBeside::default()))
     }
 
     #[inline]
@@ -50,9 +68,34 @@ impl HotLine for Padded {
         &self.0
     }
 
+    #[cfg(feature = "wait")]
+    fn slot(&self) -> &dyn Slot {
+        &self.0
+    }
+
+    #[cfg(not(feature = "wait"))]
+    fn slot(&self) -> &dyn Slot {
+        &*self.0
+    }
+
     #[inline]
     fn contention(&self) -> Option<&Contention> {
         Some(self.0.contention())
+    }
+
+    #[cfg(feature = "wait")]
+    fn help<W: AsRef<[WindowSlots]>, C: Clock>(ring: &Ring<Padded, W, C>, now_nanos: u64) -> bool {
+        line::help(ring, now_nanos)
+    }
+
+    #[cfg(feature = "wait")]
+    fn poke<W: AsRef<[WindowSlots]>, C: Clock>(ring: &Ring<Padded, W, C>) {
+        line::poke(ring);
+    }
+
+    #[cfg(feature = "wait")]
+    fn waiting(&self) -> u64 {
+        self.0.companion().permits()
     }
 }
 
@@ -64,6 +107,10 @@ impl HotLine for Compact {
 
     #[inline]
     fn word(&self) -> &AtomicWord<u64> {
+        &self.0
+    }
+
+    fn slot(&self) -> &dyn Slot {
         &self.0
     }
 
@@ -116,7 +163,8 @@ impl HotLine for Compact {
 ///
 /// # Fairness
 ///
-/// Not first come, first served: a caller that asks when there are permits gets them. In a
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
+/// are permits gets them. In a
 /// [`Padded`] window, a caller that has lost several races for the hot word gets priority:
 /// later callers back off for it once, for a bounded time. In a [`Compact`] one there is no
 /// such priority.
@@ -198,7 +246,7 @@ impl<C: Clock, P: Placement> SlidingWindow<C, P> {
     /// earlier grants are forgotten.
     ///
     /// Without this, the largest limit is what the numbers of the slots of 146 years leave room
-    /// for: 4,095 for 60 slots of a millisecond, over 2,000,000 for those of a second. With more
+    /// for: 2,047 for 60 slots of a millisecond, over 1,000,000 for those of a second. With more
     /// bits for the count, the numbers repeat sooner. Allocates anew.
     ///
     /// # Errors
@@ -227,3 +275,6 @@ window_verbs!(
     "SlidingWindow::with_clock(rate!(2 / minute), 60, &clock)?"
 );
 one_limit!(SlidingWindow<C, P: Placement>);
+
+#[cfg(feature = "wait")]
+super::wait::waits_by!(SlidingWindow<C>, core);

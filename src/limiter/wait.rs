@@ -20,12 +20,14 @@ use super::Limiter;
 /// and for requests for 0 permits: a [`try_acquire`](Limiter::try_acquire) does not overtake those
 /// who wait. Its `retry_after` then is the wait until all that are in line have had their turn.
 ///
-/// The limiter's bound holds, where the grant of a caller in line counts at the instant of its turn.
-/// If it is told later, callers may receive up to one request more in a span of time than the bound
-/// says.
+/// The limiter's bound holds. For a bucket, the grant of a caller in line counts at the instant of its
+/// turn: if it is told later, callers may receive up to one request more in a span of time than the
+/// bound says. A window counts it in the window in which the line is settled: what an earlier one
+/// would have granted, had anybody come, is lost.
 ///
 /// A limiter that nobody waits for costs no more than without this trait. The first caller that
-/// waits allocates the line; a line takes about two hundred bytes for each caller in it. While
+/// waits allocates the line; a line takes about two hundred bytes for each caller in it. To stand in
+/// line for a window takes a step for each caller ahead, to find the window of its turn. While
 /// callers wait, each arrival, grant and departure takes a lock for a moment. So do changes of the
 /// limiter, receipts and leases that are given back, and any other verb when the first in line is
 /// due: it then settles for those in line, reads the clock again, and wakes those that it grants
@@ -195,16 +197,23 @@ impl fmt::Debug for Line<'_> {
     }
 }
 
+/// Implements [`Wait`] for a limiter whose `$core` takes turns.
+macro_rules! waits_by {
+    ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $($core:ident).+) => {
+        impl<C: crate::time::clock::Clock + Send + Sync $(, $more: $bound)?>
+            crate::limiter::wait::Wait for $Limiter<C $(, $more)?>
+        {
+            fn line(&self) -> crate::limiter::wait::Line<'_> {
+                crate::limiter::wait::Line::of(&self.$($core).+)
+            }
+        }
+    };
+}
+
 /// Implements both traits for a limiter whose field `core` is a bucket's.
 macro_rules! waits {
     ($Limiter:ident) => {
-        impl<C: crate::time::clock::Clock + Send + Sync> crate::limiter::wait::Wait
-            for $Limiter<C>
-        {
-            fn line(&self) -> crate::limiter::wait::Line<'_> {
-                crate::limiter::wait::Line::of(&self.core)
-            }
-        }
+        crate::limiter::wait::waits_by!($Limiter<C>, core);
 
         impl<C: crate::time::clock::Clock + Send + Sync> crate::limiter::wait::Reserve
             for $Limiter<C>
@@ -222,7 +231,7 @@ macro_rules! waits {
     };
 }
 
-pub(super) use waits;
+pub(super) use {waits, waits_by};
 
 /// Implements both traits for a pointer to a limiter.
 macro_rules! through {

@@ -13,7 +13,7 @@ macro_rules! window_verbs {
             /// Lock-free; does not allocate; reads the clock once. A request for 0
             /// permits is always granted and changes nothing. A denial writes nothing.
             /// (The exceptions are a clock that was set back, see
-            /// [`Clock`](crate::Clock); a ring that other threads are rotating to a new
+            /// [`Clock`](crate::Clock); callers in line, see `Wait`; a ring that other threads are rotating to a new
             /// slot, which every call helps with; and a budget that searches for a later
             /// day.)
             ///
@@ -112,7 +112,8 @@ macro_rules! window_verbs {
             }
 
             /// Forgets all earlier grants. (A concurrent grant may be forgotten or
-            /// kept.) Lock-free; does not allocate; reads the clock.
+            /// kept.) Lock-free, unless callers wait in line, who are then granted what there
+            /// is; does not allocate; reads the clock.
             ///
             /// # Examples
             ///
@@ -233,8 +234,8 @@ macro_rules! one_limit {
             /// that the word can count, or the number of permits that a log can remember.
             ///
             /// A word that numbers windows or slots counts with the remaining bits: up to
-            /// 2^30 - 1 in a `FixedWindow` of a second, 32,767 in a `SlidingCounter` of a second, or
-            /// 4,095 in a `SlidingWindow` of a millisecond. If the initial limit needs more bits
+            /// 2^29 - 1 in a `FixedWindow` of a second, 16,383 in a `SlidingCounter` of a second, or
+            /// 2,047 in a `SlidingWindow` of a millisecond. If the initial limit needs more bits
             /// than that, it gets them. A `WindowFromFirst` and a `WeightedLog` have the bits that
             /// their limit needs, so up to one less than the next power of two; a `SlidingLog` has
             /// its limit. `with_max_limit` of each reserves more.
@@ -264,7 +265,8 @@ macro_rules! one_limit {
             /// one of the two limits, as if it had come before the change or after it.
             /// Lock-free; does not allocate. The length of the window cannot be changed
             /// after construction: counts for one length do not translate exactly to
-            /// another.
+            /// another. Callers in line are served by the new limit; those that want more than it
+            /// are refused.
             ///
             /// # Errors
             ///
@@ -276,7 +278,7 @@ macro_rules! one_limit {
             ///
             /// The limiter is then unchanged.
             pub fn reconfigure(&self, limit: u64) -> Result<(), ConfigError> {
-                self.core.limit().raise(limit)
+                self.core.set_limit(limit)
             }
         }
     };

@@ -5,6 +5,8 @@
 pub(crate) struct Charged {
     pub(crate) before: u64,
     pub(crate) after: u64,
+    /// Changes of the limiter before the grant; 0 where no word comes back after a change.
+    pub(crate) changes: u64,
 }
 
 /// A reservation that was made.

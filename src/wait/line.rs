@@ -5,6 +5,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::iter::once;
 use core::task::Waker;
 use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -38,6 +39,15 @@ struct Locked<'a> {
     wakers: Wakers,
     /// Wakers that are no longer needed: the one that a caller left, and the one that it came with.
     retired: [Option<Waker>; 2],
+}
+
+/// A part of the line, from its front.
+#[derive(Clone, Copy)]
+enum Upto {
+    /// Up to a caller in line.
+    Place(Key),
+    /// All but the `left` oldest, and a caller behind them that wants `permits`.
+    After { left: usize, permits: u64 },
 }
 
 /// Wakes all when dropped, because a user's clock runs while they are collected, and may panic. If
@@ -209,9 +219,8 @@ impl<'a> Locked<'a> {
         if self.line().admits(permits) {
             return Ok(());
         }
-        let permits = self.line().waiters.permits().saturating_add(permits);
-        let retry_after = wait(now_nanos, self.due_nanos(permits, now_nanos));
-        Err(AcquireError::LineFull { retry_after })
+        let due_nanos = self.due_nanos(Upto::After { left: 0, permits }, now_nanos);
+        Err(AcquireError::LineFull { retry_after: wait(now_nanos, due_nanos) })
     }
 
     /// Refuses a caller that would evict others and then be too late itself.
@@ -222,8 +231,8 @@ impl<'a> Locked<'a> {
         deadline_nanos: Option<u64>,
     ) -> Result<(), AcquireError> {
         let LineState { limits, ref waiters, .. } = *self.line();
-        let ahead = waiters.permits_left_beside(limits, permits);
-        let due_nanos = self.due_nanos(ahead.saturating_add(permits), now_nanos);
+        let left = waiters.oldest_that_leave(limits, permits);
+        let due_nanos = self.due_nanos(Upto::After { left, permits }, now_nanos);
         if is_missed(deadline_nanos, due_nanos) {
             return Err(AcquireError::TimedOut { retry_after: wait(now_nanos, due_nanos) });
         }
@@ -318,8 +327,7 @@ impl<'a> Locked<'a> {
             self.retired[1] = Some(waker);
             return Standing::Told(outcome);
         }
-        let permits = self.line().waiters.permits_up_to(place);
-        let due_nanos = self.due_nanos(permits, now_nanos);
+        let due_nanos = self.due_nanos(Upto::Place(place), now_nanos);
         let wait = wait(now_nanos, due_nanos);
         if is_missed(deadline_nanos, due_nanos) {
             *key = None;
@@ -334,14 +342,26 @@ impl<'a> Locked<'a> {
         Standing::Waiting { wait }
     }
 
-    /// Returns the instant at which `permits` are there for those at the front of the line.
-    fn due_nanos(&mut self, permits: u64, now_nanos: u64) -> u64 {
-        let since_nanos = match self.line() {
-            line if line.waiters.first().is_none() => now_nanos,
-            line => line.since_nanos,
-        };
-        let turn = Turn { permits, since_nanos, now_nanos, has_others: false, may_heal: false };
-        self.limiter.due_nanos(turn)
+    /// Returns the instant of the last turn of those `upto` a place.
+    fn due_nanos(&mut self, upto: Upto, now_nanos: u64) -> u64 {
+        let limiter = self.limiter;
+        let LineState { since_nanos, ref waiters, .. } = *self.line();
+        let is_empty = waiters.first().is_none();
+        let since_nanos = if is_empty { now_nanos } else { since_nanos };
+        let turn =
+            |permits| Turn { permits, since_nanos, now_nanos, has_others: false, may_heal: false };
+        match upto {
+            Upto::Place(place) => {
+                let turn = turn(waiters.permits_up_to(place));
+                limiter.last_due_nanos(turn, &mut waiters.sizes_up_to(place))
+            }
+            Upto::After { left, permits } => {
+                let leave = waiters.sizes().take(left).fold(0, u64::saturating_add);
+                let sum = waiters.permits().saturating_sub(leave).saturating_add(permits);
+                let mut sizes = waiters.sizes().skip(left).chain(once(permits));
+                limiter.last_due_nanos(turn(sum), &mut sizes)
+            }
+        }
     }
 }
 

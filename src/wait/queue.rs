@@ -103,6 +103,12 @@ impl LineState {
     }
 }
 
+impl Default for WaitQueue {
+    fn default() -> WaitQueue {
+        WaitQueue::new()
+    }
+}
+
 impl fmt::Debug for WaitQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WaitQueue").field("permits", &self.permits()).finish_non_exhaustive()

@@ -1,5 +1,5 @@
 //! The trait by which a line calls its limiter. (`settle` in `line.rs` calls it; `bucket/turns.rs`
-//! implements it.)
+//! and the `turns.rs` of windows implement it.)
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
@@ -35,6 +35,14 @@ pub(crate) trait TakesTurns {
     /// Returns the instant at which `permits` are there for those in line, unless anything else
     /// happens. Never too early.
     fn due_nanos(&self, turn: Turn) -> u64;
+
+    /// Returns the instant at which it is the turn of the last of several callers, who want `sizes`
+    /// one after the other: the `permits` of `turn` are all that they want.
+    ///
+    /// The sum says enough where what is left of one turn goes to the next.
+    fn last_due_nanos(&self, turn: Turn, _sizes: &mut dyn Iterator<Item = u64>) -> u64 {
+        self.due_nanos(turn)
+    }
 
     /// Takes back a grant that was never used, if nothing was granted since. Returns whether it
     /// did. Whoever does not go on to settle then has to wake the first in line.

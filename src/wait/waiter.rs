@@ -145,8 +145,12 @@ impl<H: HasLine> Waiter<H> {
         if self.permits == 0 || !limiter.is_gated() {
             match limiter.try_now(self.permits) {
                 Ok(grant) => return Err(Ok(grant)),
-                Err(Denied::TooLarge { limit, .. }) => {
-                    return Err(Err(AcquireError::TooLarge { limit }));
+                Err(Denied::TooLarge { .. }) => {
+                    // Perhaps only too large for today.
+                    let limit = limiter.limit();
+                    if self.permits > limit {
+                        return Err(Err(AcquireError::TooLarge { limit }));
+                    }
                 }
                 Err(_) => {}
             }

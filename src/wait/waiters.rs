@@ -4,6 +4,7 @@
 //! is unlinked in one step, and a node is used again.
 
 use alloc::vec::Vec;
+use core::iter::{from_fn, successors};
 use core::task::Waker;
 
 use crate::decision::grant::Grant;
@@ -132,19 +133,33 @@ impl Waiters {
         None
     }
 
-    /// Permits of those that stay in line if the oldest leave until there is room for a caller with
-    /// `more`.
-    pub(crate) fn permits_left_beside(&self, limits: LineLimits, more: u64) -> u64 {
-        let (mut count, mut permits) = (self.count, self.permits);
+    /// Permits wanted by each in line, in order.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
+        successors(self.first, |key| self.nodes[key.0].after).map(|key| self.permits_of(key))
+    }
+
+    /// Permits wanted by each up to `key`, in order.
+    pub(crate) fn sizes_up_to(&self, key: Key) -> impl Iterator<Item = u64> + '_ {
         let mut next = self.first;
-        while let Some(Key(index)) = next
-            && !limits.admit(count, permits, more)
+        from_fn(move || {
+            let present = next?;
+            next = if present == key { None } else { self.nodes[present.0].after };
+            Some(self.permits_of(present))
+        })
+    }
+
+    /// Number of the oldest that have to leave until there is room for a caller with `more`.
+    pub(crate) fn oldest_that_leave(&self, limits: LineLimits, more: u64) -> usize {
+        let mut permits = self.permits;
+        let mut sizes = self.sizes();
+        let mut left = 0;
+        while !limits.admit(self.count - left, permits, more)
+            && let Some(size) = sizes.next()
         {
-            count -= 1;
-            permits -= self.nodes[index].permits;
-            next = self.nodes[index].after;
+            left += 1;
+            permits = permits.saturating_sub(size);
         }
-        permits
+        left
     }
 
     /// Returns the waker of a caller that would sleep beyond `due_nanos`.

@@ -38,10 +38,16 @@
 pub(crate) mod aligned;
 #[cfg(feature = "calendar")]
 pub(crate) mod by_calendar;
+mod changes;
 pub(crate) mod from_first;
+#[cfg(not(feature = "wait"))]
+mod no_turns;
 mod outcome;
+mod renew;
 mod show;
 pub(crate) mod sliding;
+#[cfg(feature = "wait")]
+mod turns;
 
 use core::fmt;
 
@@ -58,12 +64,14 @@ use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 
+use super::gate::{is_gated, opened};
 use super::limit::Limit;
 
+use self::changes::Beside;
 use self::from_first::FromFirst;
-use self::outcome::{Attempt, Granted, Miss, refused};
+use self::outcome::{AtTheGate, Attempt, Granted, Miss, refused};
 
-/// Reads and writes words. No atomics, except for the limit.
+/// Reads and writes words whose gate is open. No atomics, except for the limit.
 pub(crate) trait WindowCounter {
     /// A time in the counter's terms; computed once per call.
     type Now: Copy;
@@ -79,6 +87,12 @@ pub(crate) trait WindowCounter {
 
     /// Decodes `word`, brought forward.
     fn counted(&self, word: u64, now: &Self::Now) -> WindowForecast;
+
+    /// Returns the most permits that any window grants, if `limit` is what one of them grants.
+    #[cfg(feature = "wait")]
+    fn most(&self, limit: u64) -> u64 {
+        limit
+    }
 
     /// Returns `word`, brought forward, with `permits` more, which are within the limit.
     fn plus(&self, word: u64, permits: u64, now: &Self::Now) -> u64;
@@ -114,7 +128,7 @@ pub(crate) trait OneLimit: WindowCounter + Sized {
 
 /// A limiter whose state is a word of a `T`.
 pub(crate) struct CounterCore<T, C> {
-    word: HotWord<u64>,
+    word: HotWord<u64, Beside>,
     counter: T,
     clock: C,
     healed: AtomicWord<u64>,
@@ -152,7 +166,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     pub(crate) fn new(counter: T, clock: C) -> CounterCore<T, C> {
         let now = counter.now(clock.now_nanos());
         CounterCore {
-            word: HotWord::new(counter.empty(&now)),
+            word: HotWord::beside(counter.empty(&now), Beside::new()),
             counter,
             clock,
             healed: AtomicWord::new(0),
@@ -166,12 +180,6 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     pub(crate) fn clock(&self) -> &C {
         &self.clock
-    }
-
-    pub(crate) fn healed(&self) -> u64 {
-        // ORDERING: Relaxed. A statistic; nothing is decided by it.
-        // MODEL: `a_window_too_far_ahead_is_moved_once`.
-        self.healed.load(Relaxed)
     }
 
     #[inline]
@@ -191,7 +199,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let Granted { grant, seen, written } = self.spend::<true>(|_| permits)?;
-        Ok(Receipt::of_word(grant, &*self.word, (seen, written)))
+        Ok(Receipt::of_word(grant, &self.word, (seen, written)))
     }
 
     /// Returns the permits that count now.
@@ -206,51 +214,26 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         self.counter.history(word, &now)
     }
 
-    #[cfg(feature = "alloc")]
-    pub(crate) fn restore(&mut self, history: &History, away_nanos: u64) {
-        let now = self.counter.now(self.clock.now_nanos());
-        self.put(self.counter.restored(history.after(away_nanos), &now));
-    }
-
     /// Returns the word, brought forward to the current time, and that time.
     fn look(&self) -> (u64, T::Now) {
         let (seen, now) = self.glance();
-        self.counter.at(seen, &now).map_or_else(|| self.heal(), |word| (word, now))
+        if let Some(word) = self.counter.at(seen, &now) {
+            return (word, now);
+        }
+        let (word, now) = self.heal();
+        self.poke();
+        // The counts that were to be moved may have been brought forward by others instead.
+        let word = opened(word);
+        (self.counter.at(word, &now).unwrap_or(word), now)
     }
 
-    /// Returns the word as it is, and the current time.
+    /// Returns the word as it is, but for the gate, and the current time.
     fn glance(&self) -> (u64, T::Now) {
         let now = self.counter.now(self.clock.now_nanos());
         // ORDERING: Relaxed. The word is the whole state, and refers to no other
         // memory.
         // MODEL: `a_window_admits_no_more_than_its_limit`.
-        (self.word.load(Relaxed), now)
-    }
-
-    /// Forgets all earlier grants.
-    pub(crate) fn reset(&self) {
-        let now = self.counter.now(self.clock.now_nanos());
-        self.put(self.counter.empty(&now));
-    }
-
-    /// Replaces the state by `word`, whatever it was.
-    fn put(&self, word: u64) {
-        let mut contender = self.word.contender();
-        // ORDERING: Relaxed. Only the expected value of the CAS.
-        // MODEL: `a_reset_forgets_and_keeps_the_order`.
-        let mut seen = self.word.load(Relaxed);
-        loop {
-            // ORDERING: as in `spend`; not a plain store, so that grants before and
-            // after it stay in order.
-            // MODEL: `a_reset_forgets_and_keeps_the_order`.
-            if self.word.compare_exchange_weak(seen, word, AcqRel, Relaxed).is_ok() {
-                return;
-            }
-            contender.lost_race();
-            // ORDERING: Relaxed, as above.
-            // MODEL: `a_reset_forgets_and_keeps_the_order`.
-            seen = self.word.load(Relaxed);
-        }
+        (opened(self.word.load(Relaxed)), now)
     }
 
     #[inline(always)]
@@ -272,11 +255,12 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         &self,
         ask: impl Fn(&WindowForecast) -> u64,
     ) -> Result<Granted, Denied> {
-        let now = self.counter.now(self.clock.now_nanos());
+        let now_nanos = self.clock.now_nanos();
+        let now = self.counter.now(now_nanos);
         let seen = self.load();
         match self.attempt::<SPEND>(seen, &now, &ask, None) {
             Attempt::Answered(answer) => answer,
-            Attempt::Missed(missed) => self.spend_from::<SPEND>(missed, now, ask),
+            Attempt::Missed(missed) => self.spend_from::<SPEND>(missed, (now_nanos, now), ask),
         }
     }
 
@@ -285,7 +269,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     fn spend_from<const SPEND: bool>(
         &self,
         mut missed: Miss,
-        mut now: T::Now,
+        (mut now_nanos, mut now): (u64, T::Now),
         ask: impl Fn(&WindowForecast) -> u64,
     ) -> Result<Granted, Denied> {
         let mut contender = self.word.contender();
@@ -293,8 +277,17 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
             let seen = match missed {
                 Miss::TooFarAhead => {
                     let (seen, later) = self.heal();
+                    self.poke();
                     now = later;
                     seen
+                }
+                Miss::AtTheGate => {
+                    now_nanos = match self.ask_at_the_gate((now_nanos, &now), &ask) {
+                        AtTheGate::Opened { now_nanos } => now_nanos,
+                        AtTheGate::Answered(answer) => return answer,
+                    };
+                    now = self.counter.now(now_nanos);
+                    self.load()
                 }
                 // Decide again from the winner's word; the clock is not read again.
                 Miss::LostRace => {
@@ -319,6 +312,9 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         ask: &impl Fn(&WindowForecast) -> u64,
         contender: Option<&mut Contender<'_>>,
     ) -> Attempt {
+        if is_gated(seen) {
+            return Attempt::Missed(Miss::AtTheGate);
+        }
         let Some(word) = self.counter.at(seen, now) else {
             return Attempt::Missed(Miss::TooFarAhead);
         };
@@ -353,38 +349,6 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         match self.word.compare_exchange_weak(seen, written, AcqRel, Relaxed) {
             Ok(_) => Attempt::Answered(Ok(Granted { grant, seen, written })),
             Err(_) => Attempt::Missed(Miss::LostRace),
-        }
-    }
-
-    /// Returns the word and the time, after moving the counts to the current window if
-    /// they were too far ahead of it.
-    #[cold]
-    #[inline(never)]
-    fn heal(&self) -> (u64, T::Now) {
-        // ORDERING: Acquire, so that the clock is read after the word: with an
-        // earlier reading, a window that began in between would look like a fault.
-        // Pairs with the Release of the CAS that began it.
-        // MODEL: `a_window_that_began_in_between_is_not_moved`.
-        let mut seen = self.word.load(Acquire);
-        loop {
-            let now = self.counter.now(self.clock.now_nanos());
-            if let Some(word) = self.counter.at(seen, &now) {
-                return (word, now);
-            }
-            let moved = self.counter.moved(seen, &now);
-            // ORDERING: as in `spend` on success, so that grants stay in order
-            // across the move; Acquire on failure, as for the load.
-            // MODEL: `a_window_too_far_ahead_is_moved_once`,
-            // `a_window_that_began_while_another_was_moved_is_not`.
-            match self.word.compare_exchange(seen, moved, AcqRel, Acquire) {
-                Ok(_) => {
-                    // ORDERING: Relaxed, as in `healed`.
-                    // MODEL: `a_window_too_far_ahead_is_moved_once`.
-                    self.healed.fetch_add(1, Relaxed);
-                    return (moved, now);
-                }
-                Err(found) => seen = found,
-            }
         }
     }
 }

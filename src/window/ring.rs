@@ -63,19 +63,23 @@
 //! the hot word, and 1 CAS for each slot that has ended (all of them after an idle
 //! window), shared by the threads that help.
 
+mod ahead;
+mod at_the_gate;
 mod deny;
+mod hot_line;
 pub(crate) mod plan;
 mod rotate;
 mod show;
 pub(crate) mod slots;
 mod spend;
+#[cfg(feature = "wait")]
+mod turns;
 mod words;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::config::error::ConfigError;
-use crate::contention::Contention;
 use crate::decision::history::History;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicWord, fence};
@@ -84,9 +88,13 @@ use crate::time::clock::Clock;
 use super::intervals::{Intervals, Moment};
 use super::limit::{Limit, check_max};
 
+pub(crate) use self::hot_line::HotLine;
+#[cfg(feature = "wait")]
+pub(crate) use self::hot_line::Lined;
+
 use self::plan::Plan;
 use self::slots::WindowSlots;
-use self::words::{Hot, Layout, State};
+use self::words::{Hot, Layout, State, is_gated, with_gate};
 
 /// Maximum number of slots of a window.
 const MAX_SLOTS: u32 = 1 << 16;
@@ -109,17 +117,6 @@ struct Core<W, C> {
     /// Ticks by which the limiter's time is ahead of the clock's.
     shift: AtomicWord<u64>,
     healed: AtomicWord<u64>,
-}
-
-/// A place for the hot word.
-#[expect(private_interfaces, reason = "public only so that `Placement` can build on it")]
-pub trait HotLine {
-    fn new(word: u64) -> Self;
-
-    fn word(&self) -> &AtomicWord<u64>;
-
-    /// Returns where starved callers announce themselves, if the layout has room for that.
-    fn contention(&self) -> Option<&Contention>;
 }
 
 /// Holds the windows of a ring.
@@ -236,19 +233,28 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             window.refill(total, history.after(away_nanos), now);
         }
         let word = self.core.layout.word(Hot { tick: now.moment.tick, count: total }, State::Open);
+        let word = with_gate(word, is_gated(self.load()));
         // ORDERING: Relaxed. `&mut self`: sharing the ring afterwards synchronizes.
         // MODEL: none; there is no other thread.
         self.hot.word().store(word, Relaxed);
+    }
+
+    /// Changes the limits by `change`, and lets those in line look again.
+    pub(crate) fn changed<R>(&self, change: impl FnOnce(&[WindowSlots]) -> R) -> R {
+        let result = change(self.windows());
+        self.poke_after_change();
+        result
     }
 
     /// Returns the value that `read` computes from the ring as it was at one moment.
     fn read<T>(&self, read: impl Fn(Hot, Now) -> T) -> T {
         let mut now = self.now();
         loop {
-            match self.read_at(now, &read) {
-                Some(value) => return value,
-                None => _ = self.heal(&mut now),
+            if let Some(value) = self.read_at(now, &read) {
+                return value;
             }
+            self.heal(&mut now);
+            self.poke();
         }
     }
 
@@ -354,7 +360,12 @@ pub(crate) struct Now {
 impl<W, C: Clock> Core<W, C> {
     #[inline]
     fn moment(&self, shift: u64) -> Now {
-        let moment = self.ticks.moment(self.clock.now_nanos());
+        self.moment_at(shift, self.clock.now_nanos())
+    }
+
+    #[inline]
+    fn moment_at(&self, shift: u64, now_nanos: u64) -> Now {
+        let moment = self.ticks.moment(now_nanos);
         Now { moment: Moment { tick: moment.tick.wrapping_add(shift), ..moment } }
     }
 }
@@ -362,6 +373,11 @@ impl<W, C: Clock> Core<W, C> {
 impl<L: HotLine, C: Clock> Ring<L, [WindowSlots; 1], C> {
     pub(crate) fn limit(&self) -> &Limit {
         self.core.windows[0].limit()
+    }
+
+    /// Sets the limit, as `Limit::raise` does.
+    pub(crate) fn set_limit(&self, permits: u64) -> Result<(), ConfigError> {
+        self.changed(|windows| windows[0].limit().raise(permits))
     }
 
     pub(crate) fn window_nanos(&self) -> u64 {

@@ -135,7 +135,7 @@ pub(crate) const KINDS: [Kind; 9] = [
         name: "WindowFromFirst",
         make: make!(|limit, clock| WindowFromFirst::with_clock(limit, clock)),
         bound: Bound::Own,
-        tick_bits: Some(2),
+        tick_bits: Some(1),
         ..KIND
     },
     Kind {

@@ -94,12 +94,12 @@ fn a_permit_that_is_exactly_one_window_old_counts_no_more() {
 #[test]
 fn a_permit_counts_for_its_window_and_less_than_the_resolution_longer() {
     for (permits, log_nanos, first_nanos) in [
-        (1, 4, 1),
-        (3, 8, 2),
-        (100, 256, 64),
-        (127, 256, 64),
-        (128, 512, 128),
-        (20_000, 65_536, 16_384),
+        (1, 4, 2),
+        (3, 8, 4),
+        (100, 256, 128),
+        (127, 256, 128),
+        (128, 512, 256),
+        (20_000, 65_536, 32_768),
         (1_000_000, 2_097_152, 524_288),
         // A window of a minute is 2^35 ns and more: 2^-16 of it is the less.
         (10_000_000, 33_554_432, 524_288),

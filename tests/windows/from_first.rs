@@ -12,10 +12,10 @@ pub(crate) struct FromFirst {
 }
 
 impl FromFirst {
-    /// A limit of `b` bits leaves ticks of `2^(b - 1)` ns, but at most `2^-16` of the
+    /// A limit of `b` bits leaves ticks of `2^b` ns, but at most `2^-16` of the
     /// window.
     pub(crate) fn new(now: u64, length: u64, limit: u64) -> FromFirst {
-        let for_the_years = limit.ilog2();
+        let for_the_years = limit.ilog2() + 1;
         let for_the_window = length.ilog2().saturating_sub(16);
         let tick = 1 << for_the_years.min(for_the_window);
         let start = ceil(now.into(), tick);

@@ -14,6 +14,7 @@ use crate::decision::receipt::Receipt;
 use crate::time::calendar::Calendar;
 use crate::time::calendar::day_amounts::Schedule;
 use crate::time::calendar::error::CalendarError;
+use crate::time::calendar::weekday::Weekday;
 use crate::time::clock::Clock;
 use crate::time::units::NANOS_PER_SECOND;
 use crate::window::counter::CounterCore;
@@ -26,7 +27,7 @@ const MOST_TRIES: u32 = 3;
 /// only: they call a request too large that must wait for a day with a larger amount,
 /// and they ignore that the next day may have a smaller one.
 pub(super) struct Days<C> {
-    core: CounterCore<ByCalendar<Schedule>, C>,
+    pub(super) core: CounterCore<ByCalendar<Schedule>, C>,
 }
 
 impl<C: Clock> Days<C> {
@@ -37,6 +38,10 @@ impl<C: Clock> Days<C> {
 
     pub(super) fn schedule(&self) -> &Schedule {
         self.core.counter().amounts()
+    }
+
+    pub(super) fn set_amount(&self, weekday: Weekday, amount: u64) {
+        self.core.changed(|counter| counter.amounts().set(weekday, amount));
     }
 
     pub(super) fn day(&self) -> Range<Duration> {

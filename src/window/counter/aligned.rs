@@ -2,10 +2,10 @@
 //! found by [`Intervals`], in `window/intervals.rs`.
 //!
 //! ```text
-//!  bit 63                           0
-//!     +-------------------+---------+
-//!     |      WINDOW       |  COUNT  |
-//!     +-------------------+---------+
+//!  bit 63                                  0
+//!     +------+-------------------+---------+
+//!     | GATE |      WINDOW       |  COUNT  |
+//!     +------+-------------------+---------+
 //! ```
 //!
 //! `WINDOW` has the bits that number the windows of 146 years, or those that the limit
@@ -21,6 +21,7 @@ use crate::config::rate::Rate;
 use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
+use crate::window::gate::OPEN_BITS;
 use crate::window::intervals::{Intervals, Moment};
 use crate::window::limit::{Limit, check_max, per_window};
 
@@ -46,7 +47,7 @@ impl Aligned {
         let count = Field::low(count_bits(max_limit, 1, &ticks));
         Ok(Aligned {
             count,
-            window: count.then(u64::BITS - count.end()),
+            window: count.then(OPEN_BITS - count.end()),
             limit: Limit::new(limit, Rate::MAX_PERMITS.min(count.max()))?,
             ticks,
         })
@@ -57,7 +58,7 @@ impl Aligned {
 /// the windows leave, or as are needed. At most those of the largest limit.
 pub(super) fn count_bits(permits: u64, counts: u32, ticks: &Intervals) -> u32 {
     let needed = u64::BITS - permits.leading_zeros();
-    let left = (u64::BITS - ticks.bits()) / counts;
+    let left = (OPEN_BITS - ticks.bits()) / counts;
     let most = u64::BITS - Rate::MAX_PERMITS.leading_zeros();
     left.clamp(needed, most.max(needed))
 }
@@ -176,7 +177,7 @@ mod tests {
             rate!(1 / 36525 days),
         ] {
             let counter = Aligned::new(rate).unwrap();
-            assert_eq!(counter.window.end(), u64::BITS);
+            assert_eq!(counter.window.end(), OPEN_BITS);
             assert!(counter.count.max() >= rate.permits());
             let now = counter.now(1 << 61);
             let word = counter.plus(counter.empty(&now), rate.permits(), &now);
@@ -187,7 +188,7 @@ mod tests {
     #[test]
     fn a_number_of_a_window_that_wraps_begins_a_new_window() {
         let counter = Aligned::new(rate!(2 / ns)).unwrap();
-        let wrap = 1 << (64 - counter.count.end());
+        let wrap = 1 << (OPEN_BITS - counter.count.end());
         let (last, first) = (counter.now(wrap - 1), counter.now(wrap));
         let word = counter.plus(counter.empty(&last), 2, &last);
         assert_eq!(counter.at(word, &first), Some(counter.empty(&first)));
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn a_count_has_the_bits_that_the_numbers_leave_but_no_more_than_the_largest_limit() {
         let second = Intervals::new(SECOND);
-        assert_eq!([1, 2].map(|counts| count_bits(7, counts, &second)), [30, 15]);
+        assert_eq!([1, 2].map(|counts| count_bits(7, counts, &second)), [29, 14]);
         assert_eq!(count_bits(1 << 31, 2, &second), 32);
         assert_eq!(count_bits(1, 1, &Intervals::new(MAX_PERIOD_NANOS)), 33);
     }

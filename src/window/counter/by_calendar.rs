@@ -1,15 +1,15 @@
 //! Windows of a calendar.
 //!
 //! ```text
-//!  bit 63                                   0
-//!     +------------------+------------------+
-//!     |      WINDOW      |      COUNT       |
-//!     +------------------+------------------+
-//!            32                  32            minutes, hours: their first second
-//!            17                  47            days and above: their first day
+//!  bit 63                                          0
+//!     +------+------------------+------------------+
+//!     | GATE |      WINDOW      |      COUNT       |
+//!     +------+------------------+------------------+
+//!        1            31                  32            minutes, hours: their first second
+//!        1            16                  47            days and above: their first day
 //! ```
 //!
-//! The number of the window wraps after 136 years, or 358. After half of that time
+//! The number of the window wraps after 68 years, or 179. After half of that time
 //! without a grant, old counts may stand for one window more.
 //!
 //! The hot path does not consult the calendar: the present window is in a [`Memo`]. The
@@ -27,6 +27,7 @@ use crate::time::calendar::span::CalendarSpan;
 use crate::time::calendar::weekday::Weekday;
 use crate::time::calendar::{Calendar, CalendarUnit};
 use crate::time::units::NANOS_PER_SECOND;
+use crate::window::gate::OPEN_BITS;
 use crate::window::limit::Limit;
 
 use super::WindowCounter;
@@ -42,12 +43,21 @@ pub(crate) const MOST_IN_DAYS: u64 = COUNT_OF_DAYS.max();
 /// The permits that may be granted in the window with a given number.
 pub(crate) trait Amounts {
     fn in_window(&self, number: i64) -> u64;
+
+    /// Returns the most that any window has, if one of them has `amount`.
+    #[cfg(feature = "wait")]
+    fn most(&self, amount: u64) -> u64;
 }
 
 impl Amounts for Limit {
     #[inline]
     fn in_window(&self, _number: i64) -> u64 {
         self.get()
+    }
+
+    #[cfg(feature = "wait")]
+    fn most(&self, amount: u64) -> u64 {
+        amount
     }
 }
 
@@ -56,6 +66,11 @@ impl Amounts for Schedule {
     #[inline]
     fn in_window(&self, number: i64) -> u64 {
         self.on(Weekday::of(number))
+    }
+
+    #[cfg(feature = "wait")]
+    fn most(&self, _amount: u64) -> u64 {
+        Schedule::most(self)
     }
 }
 
@@ -93,7 +108,7 @@ impl<A: Amounts> ByCalendar<A> {
     /// Creates a counter. No amount may be above the range of the count.
     pub(crate) fn with(amounts: A, calendar: Calendar) -> ByCalendar<A> {
         let count = count(&calendar);
-        let window = count.then(u64::BITS - count.end());
+        let window = count.then(OPEN_BITS - count.end());
         ByCalendar { calendar, memo: Memo::new(), count, window, amounts }
     }
 
@@ -182,6 +197,11 @@ impl<A: Amounts> WindowCounter for ByCalendar<A> {
             length_nanos: (span.end - span.start) as u64 * NANOS_PER_SECOND,
             slides: false,
         }
+    }
+
+    #[cfg(feature = "wait")]
+    fn most(&self, limit: u64) -> u64 {
+        self.amounts.most(limit)
     }
 
     #[inline]

@@ -2,15 +2,15 @@
 //! after its end.
 //!
 //! ```text
-//!  bit 63                           0
-//!     +-------------------+---------+
-//!     |       START       |  COUNT  |
-//!     +-------------------+---------+
+//!  bit 63                                  0
+//!     +------+-------------------+---------+
+//!     | GATE |       START       |  COUNT  |
+//!     +------+-------------------+---------+
 //! ```
 //!
 //! `START` is in ticks of a power of two of nanoseconds, rounded up, so a window
-//! may last up to a tick too long, and never too short: at a limit of 100 by 64
-//! ns, at a million by 524 us, at most by 2^-16 of the window. Half of the range of `START`
+//! may last up to a tick too long, and never too short: at a limit of 100 by 128
+//! ns, at a million by 1 ms, at most by 2^-16 of the window. Half of the range of `START`
 //! is the past: 146 years. If the limit is so large that a tick would be longer than
 //! that part of the window, the range is shorter, and after half of it without a grant the
 //! last count may stand for one window more.
@@ -25,6 +25,7 @@ use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
 use crate::time::units::SKEW_NANOS;
+use crate::window::gate::OPEN_BITS;
 use crate::window::limit::{Limit, check_max, per_window};
 
 use super::{OneLimit, WindowCounter};
@@ -56,9 +57,9 @@ impl FromFirst {
 
     fn sized(limit: u64, max_limit: u64, length_nanos: u64) -> Result<FromFirst, ConfigError> {
         let count = Field::low(u64::BITS - max_limit.leading_zeros());
-        let start = count.then(u64::BITS - count.end());
+        let start = count.then(OPEN_BITS - count.end());
         // Enough for the 146 years, but not at the expense of the window's precision.
-        let for_the_years = TIME_BITS.saturating_sub(u64::BITS - count.end());
+        let for_the_years = TIME_BITS.saturating_sub(OPEN_BITS - count.end());
         let for_the_window = length_nanos.ilog2().saturating_sub(16);
         Ok(FromFirst {
             length_nanos,
@@ -176,11 +177,11 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     #[test]
-    fn a_window_ends_its_length_after_the_first_grant_to_the_nanosecond() {
+    fn a_window_ends_its_length_after_a_first_grant_at_a_tick_to_the_nanosecond() {
         let window = FromFirst::new(rate!(1 / minute)).unwrap();
-        assert_eq!(window.tick_nanos(), 1);
+        assert_eq!(window.tick_nanos(), 2);
         let at = |nanos| window.now(nanos);
-        let start = 17 * SECOND + 1;
+        let start = 17 * SECOND + 2;
         let word = window.plus(window.empty(&at(start)), 1, &at(start));
         let end = start + 60 * SECOND;
         assert_eq!(window.at(word, &at(end - 1)), Some(word));

@@ -19,6 +19,8 @@ pub(super) enum Miss {
     LostRace,
     /// A starved caller is announced.
     OthersFirst,
+    /// Callers wait in line.
+    AtTheGate,
 }
 
 /// A grant, with the word before and after it.
@@ -26,6 +28,14 @@ pub(super) struct Granted {
     pub(super) grant: Grant,
     pub(super) seen: u64,
     pub(super) written: u64,
+}
+
+/// The result of asking at a gate that was closed.
+pub(super) enum AtTheGate {
+    /// It is open now.
+    Opened { now_nanos: u64 },
+    #[cfg_attr(not(feature = "wait"), expect(dead_code, reason = "nobody can stand in line"))]
+    Answered(Result<Granted, Denied>),
 }
 
 /// Returns the denial of `permits`, which `counted` has no room for.

@@ -1,10 +1,10 @@
 //! The counts of two windows, the older of which counts in part.
 //!
 //! ```text
-//!  bit 63                                           0
-//!     +-------------------+------------+------------+
-//!     |      WINDOW       |  PREVIOUS  |  CURRENT   |
-//!     +-------------------+------------+------------+
+//!  bit 63                                                  0
+//!     +------+-------------------+------------+------------+
+//!     | GATE |      WINDOW       |  PREVIOUS  |  CURRENT   |
+//!     +------+-------------------+------------+------------+
 //! ```
 //!
 //! Otherwise the same as [`Aligned`](super::aligned::Aligned).
@@ -18,6 +18,7 @@ use crate::config::rate::Rate;
 use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
+use crate::window::gate::OPEN_BITS;
 use crate::window::intervals::{Intervals, Moment};
 use crate::window::limit::{Limit, check_between, check_max, per_window};
 
@@ -25,11 +26,11 @@ use super::aligned::count_bits;
 use super::{OneLimit, WindowCounter};
 
 /// Minimum number of bits for the number of a window. A limiter that was idle for half of
-/// their range, 2^15 windows, may take old counts for new ones, once.
-const WINDOW_BITS: u32 = 16;
+/// their range, 2^14 windows, may take old counts for new ones, once.
+const WINDOW_BITS: u32 = 15;
 
 /// Maximum number of bits for each count.
-const MOST_BITS: u32 = (u64::BITS - WINDOW_BITS) / 2;
+const MOST_BITS: u32 = (OPEN_BITS - WINDOW_BITS) / 2;
 
 #[derive(Debug)]
 pub(crate) struct Sliding {
@@ -54,7 +55,7 @@ impl Sliding {
         Ok(Sliding {
             current,
             previous,
-            window: previous.then(u64::BITS - previous.end()),
+            window: previous.then(OPEN_BITS - previous.end()),
             limit: Limit::new(limit, current.max())?,
             ticks,
         })

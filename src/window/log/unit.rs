@@ -111,6 +111,11 @@ impl<C: Clock> UnitLog<C> {
         &self.limit
     }
 
+    /// Sets the limit, as `Limit::raise` does.
+    pub(crate) fn set_limit(&self, permits: u64) -> Result<(), ConfigError> {
+        self.limit().raise(permits)
+    }
+
     pub(crate) fn window_nanos(&self) -> u64 {
         self.window_nanos
     }

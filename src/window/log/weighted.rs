@@ -138,6 +138,11 @@ impl<C: Clock> WeightedLog<C> {
         &self.limit
     }
 
+    /// Sets the limit, as `Limit::raise` does.
+    pub(crate) fn set_limit(&self, permits: u64) -> Result<(), ConfigError> {
+        self.limit().raise(permits)
+    }
+
     pub(crate) fn window_nanos(&self) -> u64 {
         self.window_nanos
     }

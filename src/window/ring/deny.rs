@@ -11,7 +11,7 @@ use crate::sync::Ordering::Relaxed;
 use crate::time::clock::Clock;
 
 use super::slots::WindowSlots;
-use super::words::{Hot, STATE_BITS, State};
+use super::words::{Hot, STATE_BITS, State, is_gated};
 use super::{HotLine, Now, Ring};
 
 impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
@@ -21,6 +21,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     pub(super) fn deny_at_once(&self, permits: u64, seen: u64, now: Now) -> Option<Denied> {
         let (hot, state) = self.core.layout.read(seen);
         let is_simple = state == State::Open
+            && !is_gated(seen)
             && permits > 0
             && self.core.layout.tick.ahead(now.moment.tick, hot.tick) >= 0;
         if !is_simple {

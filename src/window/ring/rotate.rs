@@ -4,7 +4,7 @@ use crate::sync::Ordering::{AcqRel, Acquire, Release};
 use crate::time::clock::Clock;
 
 use super::slots::WindowSlots;
-use super::words::{Hot, State};
+use super::words::{Hot, State, is_gated, with_gate};
 use super::{HotLine, Ring};
 
 impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
@@ -15,6 +15,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     pub(super) fn turn(&self, seen: u64, tick: u64) -> u64 {
         let (hot, _) = self.core.layout.read(seen);
         let sealed = self.core.layout.word(Hot { tick, ..hot }, State::Turning);
+        let sealed = with_gate(sealed, is_gated(seen));
         // ORDERING: AcqRel. Acquire orders the boundaries that are written next after
         // the admissions of the old tick, whose CASes are Releases; see
         // `WindowSlots::since_ended`. Release, so that a thread that sees the seal sees the
@@ -42,12 +43,13 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             }
             let hot = Hot { count: hot.count.wrapping_add(1), ..hot };
             let sealed = self.core.layout.word(hot, State::Resetting);
+            let sealed = with_gate(sealed, is_gated(seen));
             // ORDERING: as in `turn`.
             // MODEL: `a_reset_forgets_what_was_before_and_nothing_after`.
             match self.hot.word().compare_exchange(seen, sealed, AcqRel, Acquire) {
                 Ok(_) => {
                     self.help(sealed);
-                    return;
+                    return self.poke();
                 }
                 Err(found) => seen = found,
             }
@@ -65,7 +67,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             }
         }
         let (hot, _) = self.core.layout.read(sealed);
-        let open = self.core.layout.word(hot, State::Open);
+        let open = with_gate(self.core.layout.word(hot, State::Open), is_gated(sealed));
         // ORDERING: AcqRel. Release publishes the boundaries, including those of other threads:
         // they were written here or seen with Acquire. Acquire on failure, as in `spend`.
         // MODEL: `no_window_admits_more_than_its_limit`.

@@ -106,6 +106,16 @@ impl WindowSlots {
         present.wrapping_sub(self.slot_of(hot.tick)) & self.slot.max()
     }
 
+    /// Returns by how many ticks the word is ahead of now; 0 if it is not.
+    pub(super) fn ticks_ahead(&self, hot: Hot, now: Now) -> u64 {
+        u64::try_from(self.tick.ahead(hot.tick, now.moment.tick)).unwrap_or(0)
+    }
+
+    /// Returns the ticks after which no permit counts any more.
+    pub(super) fn ticks_in_view(&self) -> u64 {
+        self.slots << self.exponent
+    }
+
     /// Returns the slot of `tick`.
     #[inline]
     pub(super) fn slot_of(&self, tick: u64) -> u64 {

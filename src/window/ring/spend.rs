@@ -10,28 +10,28 @@ use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 
 use super::slots::WindowSlots;
-use super::words::{Hot, State};
+use super::words::{Hot, State, is_gated};
 use super::{HotLine, Now, Ring};
 
 /// A grant, with the word before and after it.
-struct RingGrant {
-    grant: Grant,
-    seen: u64,
-    written: u64,
+pub(super) struct RingGrant {
+    pub(super) grant: Grant,
+    pub(super) seen: u64,
+    pub(super) written: u64,
 }
 
 /// The permits available in all windows together.
 #[derive(Clone, Copy)]
-struct RingLook {
-    limit: u64,
-    used: u64,
+pub(super) struct RingLook {
+    pub(super) limit: u64,
+    pub(super) used: u64,
     /// Time until permits granted now no longer count in any window.
-    forgotten_nanos: u64,
+    pub(super) forgotten_nanos: u64,
 }
 
 impl RingLook {
     #[inline]
-    fn room(self) -> u64 {
+    pub(super) fn room(self) -> u64 {
         self.limit.saturating_sub(self.used)
     }
 
@@ -64,11 +64,11 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let RingGrant { grant, seen, written } = self.spend(permits)?;
-        Ok(Receipt::of_word(grant, self.hot.word(), (seen, written)))
+        Ok(Receipt::of_word(grant, self.hot.slot(), (seen, written)))
     }
 
     #[inline]
-    fn load(&self) -> u64 {
+    pub(super) fn load(&self) -> u64 {
         // ORDERING: Acquire. The tick names the boundaries that count; this makes
         // them visible. Pairs with the CAS that opened the word in `help`.
         // MODEL: `no_window_admits_more_than_its_limit`.
@@ -115,6 +115,13 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             seen = self.load();
         }
         loop {
+            if is_gated(seen) {
+                if let Some(answer) = self.ask_at_the_gate(now, &ask) {
+                    return answer;
+                }
+                (now, seen) = (self.now(), self.load());
+                continue;
+            }
             let (hot, state) = self.core.layout.read(seen);
             if state != State::Open {
                 seen = self.help(seen);
@@ -122,6 +129,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             }
             if self.is_behind(hot, now) {
                 seen = self.heal(&mut now);
+                self.poke();
                 continue;
             }
             let look = self.look(hot, now);
@@ -176,7 +184,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     }
 
     #[inline]
-    fn look(&self, hot: Hot, now: Now) -> RingLook {
+    pub(super) fn look(&self, hot: Hot, now: Now) -> RingLook {
         let look = |window: &WindowSlots| {
             let forgotten_nanos = window.forgotten_nanos(hot, now);
             RingLook { limit: window.limit().get(), used: window.used(hot, now), forgotten_nanos }
@@ -236,7 +244,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
 
     /// Returns the grant of `permits`, described for all windows together.
     #[inline(always)]
-    fn granted(&self, permits: u64, hot: Hot, look: RingLook, now: Now) -> Grant {
+    pub(super) fn granted(&self, permits: u64, hot: Hot, look: RingLook, now: Now) -> Grant {
         let reset_nanos =
             if permits == 0 { self.reset_nanos(hot, now) } else { look.forgotten_nanos };
         let used = look.used.saturating_add(permits);
@@ -247,7 +255,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
 
     /// Returns the time until nothing counts any more in any window.
     #[inline(never)]
-    fn reset_nanos(&self, hot: Hot, now: Now) -> u64 {
+    pub(super) fn reset_nanos(&self, hot: Hot, now: Now) -> u64 {
         let empty = |window: &WindowSlots| window.empty_nanos(hot, now);
         self.windows().iter().map(empty).max().unwrap_or(0)
     }

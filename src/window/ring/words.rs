@@ -1,14 +1,14 @@
 //! The words of the ring. No atomics here.
 //!
 //! ```text
-//!  bit 63                                     2 1      0
-//!     +-----------------+---------------------+---------+
-//! hot |      TICK       |        COUNT        |  STATE  |
-//!     +-----------------+---------------------+---------+
+//!  bit 63                                    3   2    1      0
+//!     +-----------------+---------------------+------+---------+
+//! hot |      TICK       |        COUNT        | GATE |  STATE  |
+//!     +-----------------+---------------------+------+---------+
 //!
-//!     +-----------------+---------------------+---------+
-//!     |      SLOT       |        COUNT        |    0    |  boundary
-//!     +-----------------+---------------------+---------+
+//!     +-----------------+---------------------+----------------+
+//!     |      SLOT       |        COUNT        |       0        |  boundary
+//!     +-----------------+---------------------+----------------+
 //! ```
 //!
 //! Both counts are at the same bits, so one word minus the other is the number of
@@ -26,7 +26,8 @@
 //! | `(k, C, Resetting)` |                    |                  |                       | `(k, C, Open)` |
 //!
 //! `k' > k`. So within a tick the count only grows (except for a grant given back, which
-//! restores the word before it), and no tick repeats.
+//! restores the word before it), and no tick repeats. All of them leave `GATE` as it is: it is 1 while
+//! callers wait in line.
 
 use core::time::Duration;
 
@@ -58,15 +59,32 @@ pub(crate) struct Hot {
 /// Positions of the fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    state: Field,
     pub(super) count: Field,
     pub(super) tick: Field,
     /// Bits of the count, in place.
     pub(super) count_mask: u64,
 }
 
-/// Number of bits of the state, and so the position of the count.
-pub(super) const STATE_BITS: u32 = 2;
+const STATE: Field = Field::low(2);
+
+/// 1 while callers wait in line: only the first of them may spend.
+const GATE: Field = STATE.then(1);
+
+/// Number of bits of the state and the gate, and so the position of the count.
+pub(super) const STATE_BITS: u32 = GATE.end();
+
+/// Returns whether callers wait in line for `word`.
+#[inline(always)]
+pub(super) const fn is_gated(word: u64) -> bool {
+    GATE.get(word) != 0
+}
+
+/// Returns `word` with the gate closed or open.
+#[inline(always)]
+pub(super) const fn with_gate(word: u64, is_closed: bool) -> u64 {
+    let open = word & !GATE.put(1);
+    if is_closed { open | GATE.put(1) } else { open }
+}
 
 impl Layout {
     /// # Errors
@@ -98,10 +116,9 @@ impl Layout {
         }
         let largest = u64::BITS - Rate::MAX_PERMITS.leading_zeros() + 1;
         let spare = BITS.saturating_sub(ticks.bits()).min(largest).min(most);
-        let state = Field::low(STATE_BITS);
-        let count = state.then(needed.max(spare));
+        let count = GATE.then(needed.max(spare));
         let tick = count.then(u64::BITS - count.end());
-        Ok(Layout { state, count, tick, count_mask: count.wrap(u64::MAX) })
+        Ok(Layout { count, tick, count_mask: count.wrap(u64::MAX) })
     }
 
     /// Returns the largest limit that can be counted.
@@ -111,10 +128,10 @@ impl Layout {
 
     #[inline]
     pub(super) fn word(&self, hot: Hot, state: State) -> u64 {
-        self.tick.wrap(hot.tick) | self.count.wrap(hot.count) | self.state.put(state as u64)
+        self.tick.wrap(hot.tick) | self.count.wrap(hot.count) | STATE.put(state as u64)
     }
 
-    /// Returns whether `word` is open in `tick`.
+    /// Returns whether `word` is open in `tick`, and so is its gate.
     #[inline]
     pub(super) fn is_open_at(&self, word: u64, tick: u64) -> bool {
         // The excess bits of the tick fall off the upper end.
@@ -122,7 +139,7 @@ impl Layout {
         (word ^ open) & !self.count_mask == 0
     }
 
-    /// Returns `word`, which is open, with `permits` more.
+    /// Returns `word`, which is open, with `permits` more, and the gate as it was.
     #[inline]
     pub(super) fn plus(&self, word: u64, permits: u64) -> u64 {
         let count = word.wrapping_add(permits << STATE_BITS);
@@ -131,7 +148,7 @@ impl Layout {
 
     #[inline]
     pub(super) fn read(&self, word: u64) -> (Hot, State) {
-        let state = match self.state.get(word) {
+        let state = match STATE.get(word) {
             0 => State::Open,
             1 => State::Turning,
             _ => State::Resetting,
@@ -159,7 +176,12 @@ mod tests {
                 Hot { tick: layout.tick.max(), count: layout.count.max() },
                 Hot { tick: 12_345, count: 67 },
             ] {
-                assert_eq!(layout.read(layout.word(hot, state)), (hot, state));
+                let word = layout.word(hot, state);
+                assert_eq!(layout.read(word), (hot, state));
+                let gated = with_gate(word, true);
+                assert_eq!(layout.read(gated), (hot, state));
+                assert!(is_gated(gated) && !is_gated(word) && with_gate(gated, false) == word);
+                assert!(!layout.is_open_at(gated, hot.tick));
             }
         }
     }

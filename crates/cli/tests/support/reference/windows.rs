@@ -44,10 +44,10 @@ impl Window {
 
     pub(super) fn from_first(limit: Rate) -> Window {
         let (bits, length) = (u64::BITS - limit.permits().leading_zeros(), limit.period());
-        // As is documented: 2^(b - 1) ns for a limit of b bits, at most 2^-16 of the
+        // As is documented: 2^b ns for a limit of b bits, at most 2^-16 of the
         // window.
         let of_window = (length.as_nanos() >> 16).max(1).ilog2();
-        let tick = 1 << bits.saturating_sub(1).min(of_window);
+        let tick = 1 << bits.min(of_window);
         Window::new(limit.permits(), Counts::First { length: nanos(length), tick, start: None })
     }
 

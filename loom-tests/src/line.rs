@@ -1,0 +1,67 @@
+//! Callers in line for a limiter, which no time wakes.
+
+use std::future::{Future, Pending, pending};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use sluicegate::{AcquireError, Grant, Timer, Wait, Waiting};
+
+use crate::{TestClock, thread};
+
+/// A caller in line.
+pub type Caller<'a> = Waiting<'a, NoTimer>;
+
+/// Time does not wake anybody.
+#[derive(Debug)]
+pub struct NoTimer;
+
+impl Timer for NoTimer {
+    type Sleep = Pending<()>;
+
+    fn sleep(&self, _: Duration) -> Pending<()> {
+        pending()
+    }
+}
+
+struct Unpark(thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: std::sync::Arc<Unpark>) {
+        self.0.unpark();
+    }
+}
+
+/// A caller that is about to ask for `permits`.
+pub fn acquire(limiter: &impl Wait, permits: u64) -> Caller<'_> {
+    limiter.acquire_async(permits).timer(NoTimer)
+}
+
+/// Lets a caller ask.
+pub fn poll(caller: &mut Pin<&mut Caller<'_>>) -> Poll<Result<Grant, AcquireError>> {
+    let waker = Waker::from(std::sync::Arc::new(Unpark(thread::current())));
+    caller.as_mut().poll(&mut Context::from_waker(&waker))
+}
+
+/// Sleeps until there is an answer.
+///
+/// # Errors
+///
+/// As the line has it.
+pub fn wait(limiter: &impl Wait, permits: u64) -> Result<Grant, AcquireError> {
+    let mut caller = pin!(acquire(limiter, permits));
+    loop {
+        match poll(&mut caller) {
+            Poll::Ready(answer) => return answer,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// Stands in line now, and asks again `later`; whether it was granted its permit.
+pub fn stand_and_ask(limiter: &impl Wait, later: u64) -> bool {
+    let mut caller = pin!(acquire(limiter, 1));
+    let _in_line = poll(&mut caller);
+    TestClock::run_ahead(later);
+    matches!(poll(&mut caller), Poll::Ready(Ok(_)))
+}

@@ -1,0 +1,36 @@
+//! The counter without the feature `wait`: nobody can stand in line, and the gate is always open.
+
+use crate::contention::HotWord;
+use crate::decision::forecast::window::WindowForecast;
+use crate::decision::receipt::{Slot, revert};
+use crate::time::clock::Clock;
+
+use super::changes::Beside;
+use super::outcome::AtTheGate;
+use super::{CounterCore, WindowCounter};
+
+impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
+    /// Never called: no word is gated.
+    #[cold]
+    pub(super) fn ask_at_the_gate(
+        &self,
+        _now: (u64, &T::Now),
+        _ask: &impl Fn(&WindowForecast) -> u64,
+    ) -> AtTheGate {
+        AtTheGate::Opened { now_nanos: self.clock.now_nanos() }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::unused_self, reason = "as where callers can wait")]
+    pub(super) fn poke(&self) {}
+
+    #[inline(always)]
+    #[expect(clippy::unused_self, reason = "as where callers can wait")]
+    pub(super) fn poke_after_change(&self) {}
+}
+
+impl Slot for HotWord<u64, Beside> {
+    fn replace(&self, seen: u64, next: u64) -> bool {
+        revert(self, seen, next)
+    }
+}

@@ -1,0 +1,270 @@
+//! The counter behind a line: grants to the first in line, what is given back of them, and the gate.
+//!
+//! The first in line is due at the end of the window after which it is within the limit, and is
+//! counted in the window in which somebody comes to settle. A window forgets by itself, so nothing
+//! is owed to a caller that is late: what the windows before would have granted is lost.
+//!
+//! **Theorem.** With waiting, too, no window grants more than the limit.
+//!
+//! *Proof.* A grant to a caller in line is a CAS of the word from which it was decided, as any
+//! other; the theorem of [`counter`](super) asks no more of a grant. ∎
+//!
+//! **Theorem.** A grant is given back only if no other was made or lost since.
+//!
+//! *Proof.* The holder of the lock closes the gate first, on the word that the grant left; after that
+//! nobody else is granted any. If no change has begun by then since the grant, only grants and
+//! receipts have moved the word in between: a grant raises it or begins a later window, and a receipt
+//! puts back what was there before a grant, so all of these grants have been given back. A change
+//! that begins later leaves another word, so that the last CAS fails: a reset leaves a count of 0, and
+//! a healing an earlier window. ∎
+
+use core::iter::once;
+
+use crate::contention::HotWord;
+use crate::decision::denied::{Denied, Shortfall};
+use crate::decision::forecast::Forecast;
+use crate::decision::forecast::window::WindowForecast;
+use crate::decision::grant::Grant;
+use crate::decision::receipt::Slot;
+use crate::sync::Ordering::{AcqRel, Relaxed};
+use crate::time::clock::Clock;
+use crate::time::units::SKEW_NANOS;
+use crate::wait::charged::Charged;
+use crate::wait::line;
+use crate::wait::queue::WaitQueue;
+use crate::wait::turn::{Taken, TakesTurns, Turn};
+use crate::window::gate::{is_gated, opened, with_gate};
+
+use super::changes::Beside;
+use super::outcome::{AtTheGate, Granted, refused};
+use super::{CounterCore, WindowCounter};
+
+/// Windows that are looked at for one caller: as many as weekdays, and more.
+const MOST_WINDOWS: u32 = 32;
+
+impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
+    fn queue(&self) -> &WaitQueue {
+        &self.word.companion().queue
+    }
+
+    fn now_nanos(&self) -> u64 {
+        self.clock.now_nanos()
+    }
+
+    fn is_gated(&self) -> bool {
+        is_gated(self.load())
+    }
+
+    fn limit(&self) -> u64 {
+        // At any time.
+        let now = self.counter.now(0);
+        let counted = self.counter.counted(self.counter.empty(&now), &now);
+        self.counter.most(counted.limit)
+    }
+
+    fn try_now(&self, permits: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn take_turn(&self, turn: Turn) -> Taken {
+        let now = self.counter.now(turn.now_nanos);
+        let changes = self.word.companion().changes();
+        let mut seen = self.load();
+        loop {
+            let (next, taken) = match self.counter.at(opened(seen), &now) {
+                None if turn.may_heal => {
+                    self.heal();
+                    return Taken::Healed;
+                }
+                None => (with_gate(seen, true), Taken::NotYet),
+                Some(word) => self.decide(seen, word, &now, turn, changes),
+            };
+            match self.replace(seen, next) {
+                // A limit that was changed before the gate was closed is seen from here on.
+                Ok(()) if matches!(taken, Taken::NotYet) && seen != next => seen = next,
+                Ok(()) => return taken,
+                Err(found) => seen = found,
+            }
+        }
+    }
+
+    fn open_gate(&self) {
+        let mut seen = self.load();
+        while let Err(found) = self.replace(seen, opened(seen)) {
+            seen = found;
+        }
+    }
+
+    fn due_nanos(&self, turn: Turn) -> u64 {
+        self.last_due_nanos(turn, &mut once(turn.permits))
+    }
+
+    fn last_due_nanos(&self, turn: Turn, sizes: &mut dyn Iterator<Item = u64>) -> u64 {
+        let mut at_nanos = turn.now_nanos;
+        let mut now = self.counter.now(at_nanos);
+        let Some(mut word) = self.counter.at(opened(self.load()), &now) else {
+            // It is to be healed soon.
+            return at_nanos.saturating_add(SKEW_NANOS);
+        };
+        for permits in sizes {
+            for _ in 0..MOST_WINDOWS {
+                let counted = self.counter.counted(word, &now);
+                if counted.fits(permits) {
+                    word = self.counter.plus(word, permits, &now);
+                    break;
+                }
+                let wait_nanos = if permits > counted.limit {
+                    counted.left_nanos
+                } else {
+                    counted.wait_nanos(permits)
+                };
+                at_nanos = at_nanos.saturating_add(wait_nanos);
+                if at_nanos == u64::MAX {
+                    return u64::MAX;
+                }
+                now = self.counter.now(at_nanos);
+                word = self.counter.at(word, &now).unwrap_or(word);
+            }
+        }
+        at_nanos
+    }
+
+    fn undo(&self, charged: Charged) -> bool {
+        let [before, after] = [charged.before, charged.after].map(|word| with_gate(word, true));
+        if before == after {
+            return false;
+        }
+        let was_open = self.replace(opened(after), after).is_ok();
+        let is_undone = (was_open || self.load() == after)
+            && self.word.companion().begun() == charged.changes
+            && self.replace(after, before).is_ok();
+        if was_open && !is_undone {
+            self.open_gate();
+        }
+        is_undone
+    }
+
+    fn wake_first(&self) {
+        if TakesTurns::is_gated(self) {
+            self.queue().wake_first();
+        }
+    }
+}
+
+impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
+    /// Decides on the turn of the first in line, from the word as it was `seen`, which is `word`
+    /// brought forward. Returns the next word.
+    fn decide(
+        &self,
+        seen: u64,
+        word: u64,
+        now: &T::Now,
+        turn: Turn,
+        changes: Option<u64>,
+    ) -> (u64, Taken) {
+        let counted = self.counter.counted(word, now);
+        let limit = self.counter.most(counted.limit);
+        if turn.permits > limit {
+            return (seen, Taken::TooLarge { limit });
+        }
+        if !counted.fits(turn.permits) {
+            return (with_gate(seen, true), Taken::NotYet);
+        }
+        let next = with_gate(self.counter.plus(word, turn.permits, now), turn.has_others);
+        let current = counted.current.saturating_add(turn.permits);
+        let forecast = Forecast::Window(WindowForecast { current, ..counted });
+        // While a change goes on, nothing is known of what comes back.
+        let before = if changes.is_some() { seen } else { next };
+        let charged = Charged { before, after: next, changes: changes.unwrap_or(0) };
+        (next, Taken::Granted(Grant { permits: turn.permits, forecast }, charged))
+    }
+
+    /// Moves the word from `seen` to `next`, and otherwise returns the word found.
+    fn replace(&self, seen: u64, next: u64) -> Result<(), u64> {
+        if seen == next {
+            return Ok(());
+        }
+        // ORDERING: AcqRel, as in `attempt`: grants to callers in line are among those that
+        // synchronize with each other, and the lock passes that on to the caller. The gate needs
+        // Acquire when it is closed, for a limit that was set before; pairs with the CAS in
+        // `poke_after_change`. Relaxed on failure: the word is loaded again.
+        // MODEL: `nobody_overtakes_a_caller_in_line_for_a_window`,
+        // `a_raised_limit_is_seen_by_a_caller_in_line`.
+        match self.word.compare_exchange(seen, next, AcqRel, Relaxed) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(self.load()),
+        }
+    }
+
+    /// Answers a caller that found the gate closed: settles for those in line, and lets it try again
+    /// if nobody is left.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn ask_at_the_gate(
+        &self,
+        (now_nanos, now): (u64, &T::Now),
+        ask: &impl Fn(&WindowForecast) -> u64,
+    ) -> AtTheGate {
+        let seen = opened(self.load());
+        let word = self.counter.at(seen, now).unwrap_or_else(|| self.counter.moved(seen, now));
+        let counted = self.counter.counted(word, now);
+        // What there is belongs to those in line.
+        let permits = ask(&WindowForecast { current: counted.limit, previous: 0, ..counted });
+        if permits == 0 {
+            let grant = Grant { permits, forecast: Forecast::Window(counted) };
+            return AtTheGate::Answered(Ok(Granted { grant, seen, written: seen }));
+        }
+        if permits > counted.limit {
+            return AtTheGate::Answered(Err(refused(permits, counted)));
+        }
+        if line::help(self, now_nanos) {
+            return AtTheGate::Opened { now_nanos: self.clock.now_nanos() };
+        }
+        let wanted = self.queue().permits().saturating_add(permits);
+        let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+        let forecast = Forecast::Window(counted);
+        AtTheGate::Answered(Err(Denied::Wait(Shortfall { wanted, forecast, which: 0 })))
+    }
+
+    /// Lets those in line look again, after a change.
+    pub(super) fn poke(&self) {
+        if TakesTurns::is_gated(self) {
+            line::poke(self);
+        }
+    }
+
+    /// The same after a change of the limit.
+    pub(super) fn poke_after_change(&self) {
+        // ORDERING: AcqRel, although it changes nothing: in the order of the word either the CAS
+        // that closes the gate comes after this, and the new limit is seen after that; or the gate
+        // is found closed here. Acquire, so that it passes on an earlier change.
+        // MODEL: `a_raised_limit_is_seen_by_a_caller_in_line`.
+        if is_gated(self.word.fetch_add(0, AcqRel)) {
+            line::poke(self);
+        }
+    }
+}
+
+impl Slot for HotWord<u64, Beside> {
+    /// A gate that was closed since stays closed.
+    fn replace(&self, seen: u64, next: u64) -> bool {
+        let mut is_closed = false;
+        loop {
+            let (seen, next) = (with_gate(seen, is_closed), with_gate(next, is_closed));
+            // ORDERING: Relaxed, as in `revert`. Those in line see it: if the gate is found closed,
+            // by the lock that wakes them; and a CAS that closes it later finds this word.
+            // MODEL: `a_grant_given_back_was_never_there`,
+            // `a_grant_of_a_window_given_back_while_others_wait_is_theirs`.
+            match self.compare_exchange(seen, next, Relaxed, Relaxed) {
+                Ok(_) => break,
+                // Only the gate was moved.
+                Err(found) if found == with_gate(seen, !is_closed) => is_closed = !is_closed,
+                Err(_) => return false,
+            }
+        }
+        if is_closed {
+            self.companion().queue.wake_first();
+        }
+        true
+    }
+}

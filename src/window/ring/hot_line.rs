@@ -1,0 +1,56 @@
+//! The place of the hot word, with or without a line before it.
+
+use crate::contention::Contention;
+use crate::decision::receipt::Slot;
+use crate::sync::AtomicWord;
+use crate::time::clock::Clock;
+#[cfg(feature = "wait")]
+use crate::wait::queue::WaitQueue;
+
+use super::Ring;
+use super::slots::WindowSlots;
+
+/// A place for the hot word.
+#[expect(
+    private_interfaces,
+    private_bounds,
+    reason = "public only so that `Placement` can build on it"
+)]
+pub trait HotLine {
+    fn new(word: u64) -> Self;
+
+    fn word(&self) -> &AtomicWord<u64>;
+
+    /// Returns the word as a receipt knows it.
+    fn slot(&self) -> &dyn Slot;
+
+    /// Returns where starved callers announce themselves, if the layout has room for that.
+    fn contention(&self) -> Option<&Contention>;
+
+    /// Settles for those in line; see [`line::help`](crate::wait::line::help). The gate of a word
+    /// without a line is always open.
+    fn help<W: AsRef<[WindowSlots]>, C: Clock>(_ring: &Ring<Self, W, C>, _now_nanos: u64) -> bool
+    where
+        Self: Sized,
+    {
+        true
+    }
+
+    /// Lets those in line look again.
+    fn poke<W: AsRef<[WindowSlots]>, C: Clock>(_ring: &Ring<Self, W, C>)
+    where
+        Self: Sized,
+    {
+    }
+
+    /// Returns the permits that those in line want.
+    fn waiting(&self) -> u64 {
+        0
+    }
+}
+
+/// A place with a line before it.
+#[cfg(feature = "wait")]
+pub(crate) trait Lined: HotLine {
+    fn queue(&self) -> &WaitQueue;
+}

@@ -1,0 +1,176 @@
+//! The ring behind a line: grants to the first in line, what is given back of them, and the gate.
+//!
+//! The holder of the line's lock rotates and admits as other callers do, with the gate as it has to
+//! be. It closes the gate by a CAS of an open word, which vouches for the denial as the second look
+//! does. A seal, the help and the opening leave the gate as it is. So from the CAS that closed the
+//! gate until the line is empty each value of the word has it closed, whatever else goes on.
+
+use alloc::vec::Vec;
+use core::iter::once;
+
+use crate::contention::HotWord;
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::receipt::Slot;
+use crate::sync::AtomicWord;
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::time::clock::Clock;
+use crate::time::units::SKEW_NANOS;
+use crate::wait::charged::Charged;
+use crate::wait::queue::WaitQueue;
+use crate::wait::turn::{Taken, TakesTurns, Turn};
+
+use super::ahead::Ahead;
+use super::slots::WindowSlots;
+use super::words::{State, is_gated, with_gate};
+use super::{HotLine, Lined, Now, Ring};
+
+impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
+    fn queue(&self) -> &WaitQueue {
+        self.hot.queue()
+    }
+
+    fn now_nanos(&self) -> u64 {
+        self.core.clock.now_nanos()
+    }
+
+    fn is_gated(&self) -> bool {
+        is_gated(self.load())
+    }
+
+    fn limit(&self) -> u64 {
+        self.windows().iter().map(|window| window.limit().get()).min().unwrap_or(0)
+    }
+
+    fn try_now(&self, permits: u64) -> Result<Grant, Denied> {
+        self.try_acquire(permits)
+    }
+
+    fn take_turn(&self, turn: Turn) -> Taken {
+        // Not the line's reading: it may be from before the shift.
+        let mut now = self.now();
+        let mut seen = self.load();
+        loop {
+            let (hot, state) = self.core.layout.read(seen);
+            if state != State::Open {
+                seen = self.help(seen);
+                continue;
+            }
+            if self.is_behind(hot, now) {
+                seen = self.heal(&mut now);
+                continue;
+            }
+            let look = self.look(hot, now);
+            if turn.permits > look.limit {
+                return Taken::TooLarge { limit: look.limit };
+            }
+            if turn.permits > look.room() {
+                let closed = with_gate(seen, true);
+                let moved =
+                    if closed == seen { self.still(seen) } else { self.replace(seen, closed) };
+                match moved {
+                    Ok(()) if closed == seen => return Taken::NotYet,
+                    // A limit that was changed before the gate was closed is seen from here on.
+                    Ok(()) => seen = closed,
+                    Err(found) => seen = found,
+                }
+                continue;
+            }
+            if self.core.layout.tick.ahead(now.moment.tick, hot.tick) > 0 {
+                seen = self.turn(seen, now.moment.tick);
+                continue;
+            }
+            let next = with_gate(self.core.layout.plus(seen, turn.permits), turn.has_others);
+            match self.replace(seen, next) {
+                Ok(()) => {
+                    let charged = Charged { before: seen, after: next, changes: 0 };
+                    return Taken::Granted(self.granted(turn.permits, hot, look, now), charged);
+                }
+                Err(found) => seen = found,
+            }
+        }
+    }
+
+    fn open_gate(&self) {
+        let mut seen = self.load();
+        while is_gated(seen) {
+            match self.replace(seen, with_gate(seen, false)) {
+                Ok(()) => return,
+                Err(found) => seen = found,
+            }
+        }
+    }
+
+    fn due_nanos(&self, turn: Turn) -> u64 {
+        self.last_due_nanos(turn, &mut once(turn.permits))
+    }
+
+    fn last_due_nanos(&self, _turn: Turn, sizes: &mut dyn Iterator<Item = u64>) -> u64 {
+        let sizes: Vec<u64> = sizes.collect();
+        let (now, now_nanos) = self.now_and_nanos();
+        let tick_nanos = self.core.ticks.length_nanos();
+        let ahead = |hot, now| Ahead::new(self.windows(), hot, now, tick_nanos).wait_nanos(&sizes);
+        // If the clock was set back, it is to be healed soon.
+        now_nanos.saturating_add(self.read_at(now, ahead).unwrap_or(SKEW_NANOS))
+    }
+
+    fn undo(&self, charged: Charged) -> bool {
+        revert_beneath_the_gate(self.hot.word(), charged.after, charged.before).is_some()
+    }
+
+    fn wake_first(&self) {
+        if TakesTurns::is_gated(self) {
+            self.hot.queue().wake_first();
+        }
+    }
+}
+
+impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
+    /// Returns the current time of the ring, and that of the clock.
+    fn now_and_nanos(&self) -> (Now, u64) {
+        // ORDERING: Acquire, as in `now`.
+        // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
+        let shift = self.core.shift.load(Acquire);
+        let now_nanos = self.core.clock.now_nanos();
+        (self.core.moment_at(shift, now_nanos), now_nanos)
+    }
+
+    /// Moves the word from `seen` to `next`, and otherwise returns the word found.
+    fn replace(&self, seen: u64, next: u64) -> Result<(), u64> {
+        // ORDERING: AcqRel, as in `admit`; Release also vouches for a denial, as it comes after the
+        // loads of the boundaries, and Acquire is for a limit that was changed before: pairs with
+        // `poke_after_change`. Acquire on failure, as in `load`.
+        // MODEL: `nobody_overtakes_a_caller_in_line_for_a_ring`,
+        // `a_raised_limit_of_a_ring_is_seen_by_a_caller_in_line`.
+        self.hot.word().compare_exchange(seen, next, AcqRel, Acquire).map(drop)
+    }
+}
+
+/// Puts `word` back to `before`, if but for the gate it still is what was `written`. The gate stays
+/// as it is; returns whether it is closed.
+fn revert_beneath_the_gate(word: &AtomicWord<u64>, written: u64, before: u64) -> Option<bool> {
+    let mut is_closed = false;
+    loop {
+        let (seen, next) = (with_gate(written, is_closed), with_gate(before, is_closed));
+        // ORDERING: Relaxed, as in `revert`. Those in line see it: if the gate is found closed, by
+        // the lock that wakes them; and a CAS that closes it later finds this word.
+        // MODEL: `a_grant_given_back_was_never_there`,
+        // `a_grant_of_a_ring_given_back_while_others_wait_is_theirs`.
+        match word.compare_exchange(seen, next, Relaxed, Relaxed) {
+            Ok(_) => return Some(is_closed),
+            // Only the gate was moved.
+            Err(found) if found == with_gate(seen, !is_closed) => is_closed = !is_closed,
+            Err(_) => return None,
+        }
+    }
+}
+
+impl Slot for HotWord<u64, WaitQueue> {
+    fn replace(&self, seen: u64, next: u64) -> bool {
+        let reverted = revert_beneath_the_gate(self, seen, next);
+        if reverted == Some(true) {
+            self.companion().wake_first();
+        }
+        reverted.is_some()
+    }
+}
