@@ -5,6 +5,9 @@
 //! * whoever is dropped leaves the line; what is refused is kept.
 #![cfg(feature = "wait")]
 
+#[cfg(feature = "futures")]
+#[path = "rate_limited/random.rs"]
+mod random;
 #[path = "rate_limited/read.rs"]
 mod read;
 #[cfg(feature = "futures")]

@@ -1,6 +1,7 @@
 //! Streams, polled by hand.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -193,6 +194,15 @@ fn jitter_delays_the_items_that_had_to_wait() {
     assert!(next(&mut stream).is_pending());
     clock.advance(3 * MILLI);
     assert_eq!(next(&mut stream), Poll::Ready(Some(Ok(2))));
+}
+
+#[tokio::test]
+async fn the_default_timer_wakes_the_task_of_a_stream() {
+    let bucket = TokenBucket::new(quota!(1_000 / second, burst 1));
+    let mut stream = pin!(RateLimitedStream::new(items(1..=3), &bucket));
+    for item in 1..=3 {
+        assert_eq!(poll_fn(|context| stream.as_mut().poll_next(context)).await, Some(Ok(item)));
+    }
 }
 
 #[test]
