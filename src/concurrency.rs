@@ -13,7 +13,7 @@
 //! |---|---|
 //! | [`word`] | the word and its transitions |
 //! | [`in_flight`] | guards |
-//! | [`turns`] | what the line of callers asks of the limit |
+//! | [`turns`] | what the line of callers asks of the limit; why nobody in it is forgotten |
 //! | [`queueing`] | a caller that waits, and its place in line |
 //! | [`entering`] | the futures, and the verbs that wait |
 //! | [`adaptive`] | limits that an [`algorithm`] chooses |
@@ -34,19 +34,6 @@
 //! An end is a `fetch_sub`: it does not depend on what it finds, so it need not be tried again.
 //! It cannot borrow from the limit, because a guard ends once, and was counted before.
 //!
-//! # Waiting
-//!
-//! The line is that of [`wait`](crate::wait), whose gate is a bit of the word. No clock moves it: a
-//! caller's turn comes when enough has ended. So every event that may bring a turn settles: an end,
-//! a change of the limit, and a caller that leaves.
-//!
-//! **Theorem.** When all such calls have returned, nobody in line could be granted permits.
-//!
-//! *Proof.* The gate is closed by a CAS of the whole word, so on what was in flight at that moment:
-//! an end before it has been counted, and the first in line still had to wait. An end, or a change,
-//! after it finds the gate closed, because it is a read-modify-write; so it takes the lock, after
-//! whoever closed the gate, and grants what there is. ∎
-//!
 //! Progress: an admission is lock-free, an end is wait-free, as long as nobody waits; otherwise an
 //! end takes the line's lock for a moment. Memory: a padded cache line. Cost: a
 //! denial 1 load of the shared line; an admission 1 load and 1 CAS of it (and a load of the count
@@ -60,6 +47,8 @@ pub(crate) mod entering;
 pub(crate) mod in_flight;
 #[cfg(feature = "keyed")]
 pub(crate) mod keyed;
+#[cfg(not(feature = "wait"))]
+mod no_turns;
 #[cfg(feature = "wait")]
 mod queueing;
 mod try_lock;
@@ -401,14 +390,6 @@ impl ConcurrencyLimit {
             self.settle();
         }
     }
-}
-
-/// Without the feature `wait` nobody can stand in line, and no word is gated.
-#[cfg(not(feature = "wait"))]
-impl ConcurrencyLimit {
-    fn poke(&self) {}
-
-    fn settle(&self) {}
 }
 
 impl fmt::Debug for ConcurrencyLimit {

@@ -1,8 +1,17 @@
 //! The concurrency limit behind a line: grants to the first in line, their end, and the gate.
 //!
-//! There is no clock here. Nobody knows when permits come back, so no caller in line has an instant
-//! of its own: each sleeps until it is woken, or until its time is over by the timer that it sleeps
-//! on.
+//! The line is that of [`wait`](crate::wait), whose gate is a bit of the word. There is no clock
+//! here: a caller's turn comes when enough has ended, and nobody knows when that will be. So no
+//! caller has an instant of its own; each sleeps until it is woken, or until its time is over by the
+//! timer that it sleeps on. And every event that may bring a turn settles: an end, a change of the
+//! limit, and a caller that leaves.
+//!
+//! **Theorem.** When all such calls have returned, nobody in line could be granted permits.
+//!
+//! *Proof.* The gate is closed by a CAS of the whole word, so on what was in flight at that moment:
+//! an end before it has been counted, and the first in line still had to wait. An end, or a change,
+//! after it finds the gate closed, because it is a read-modify-write; so it takes the lock, after
+//! whoever closed the gate, and grants what there is. ∎
 
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
