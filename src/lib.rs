@@ -38,6 +38,7 @@ mod window;
 #[cfg(feature = "wait")]
 pub use crate::admission::{Admission, AdmissionError, Admitted, Enter};
 pub use crate::bucket::carry::Carry;
+pub use crate::bucket::settle::estimate::{Estimate, Unpaid};
 pub use crate::concurrency::ConcurrencyLimit;
 pub use crate::concurrency::adaptive::Adaptive;
 pub use crate::concurrency::adaptive::timed::{Outcome, TimedInFlight};
