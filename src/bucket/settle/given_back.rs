@@ -6,7 +6,7 @@ use crate::bucket::level::{Level, UNIT};
 use crate::bucket::reserved::ReservedCapacity;
 use crate::bucket::terms::Terms;
 use crate::decision::receipt::TakesPieces;
-use crate::sync::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::Ordering::{Relaxed, Release};
 use crate::sync::{AtomicWord, Word};
 
 use super::lots::{Bands, LOTS, Lots, Seen};
@@ -40,11 +40,12 @@ impl GivenBack {
 
     /// Takes the youngest `units` of a lot, if it still is as it was `seen`.
     pub(super) fn claim(&self, index: usize, seen: u64, units: u64) -> Option<Piece> {
-        // ORDERING: Acquire, so that the look at the word that follows finds it no lower than the
-        // calls did that put units here: pairs with the CAS in `put`. It goes on with their
-        // release sequence, so a later claim acquires as much. Not Release: nothing is published.
-        // MODEL: `a_unit_is_not_taken_before_it_was_earned`.
-        let claimed = self.lots[index].compare_exchange(seen, seen - units, Acquire, Relaxed);
+        // ORDERING: Relaxed. The look at the word that follows has to find it no lower than the calls
+        // did that put units here: it has an Acquire fence before it, which pairs with the CAS in
+        // `put_one`; or it is a CAS, which finds the latest. All that changes a lot are
+        // read-modify-writes, so this one goes on with the release sequences of them all.
+        // MODEL: `a_unit_is_not_taken_before_it_was_earned`, `what_is_given_back_is_taken_once`.
+        let claimed = self.lots[index].compare_exchange(seen, seen - units, Relaxed, Relaxed);
         claimed.ok().map(|_| Piece { top: seen, units })
     }
 
@@ -73,7 +74,7 @@ impl GivenBack {
         let mut seen = lot.load(Relaxed);
         while let Some(next) = self.bands.with(seen, piece.top, piece.units) {
             // ORDERING: Release, so that a caller that claims these units finds the word no lower
-            // than it was when they were taken: pairs with the CAS in `claim`. No data is read
+            // than it was when they were taken: pairs with the fence in `still`. No data is read
             // through a lot, so not Acquire.
             // MODEL: `a_unit_is_not_taken_before_it_was_earned`, `what_is_given_back_is_taken_once`.
             match lot.compare_exchange_weak(seen, next, Release, Relaxed) {
