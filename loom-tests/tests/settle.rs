@@ -30,6 +30,15 @@ fn given_back(permits: u64) -> Arc<Bucket> {
     bucket
 }
 
+/// A bucket of eight, all taken but two that are in one lot.
+fn in_one_lot() -> Arc<Bucket> {
+    let bucket = bucket(quota!(1 / second, burst 8));
+    let early = estimate(&bucket, 2);
+    bucket.try_acquire(6).unwrap();
+    early.settle(0).unwrap();
+    bucket
+}
+
 fn remaining(bucket: &Bucket) -> u64 {
     bucket.peek(0).unwrap().remaining()
 }
@@ -84,6 +93,8 @@ fn what_is_given_back_is_taken_once() {
     all_is_there(3, three, [&[Take(2)], &[UpTo(3)]]);
     all_is_there(2, two, [&[Take(1)], &[Take(1)], &[UpTo(2)]]);
     all_is_there(3, two, [&[Settle(2, 1)], &[Take(1)]]);
+    all_is_there(ANY, in_one_lot, [&[Settle(1, 0)], &[Take(1)]]);
+    all_is_there(3, in_one_lot, [&[Settle(1, 0)], &[Settle(1, 0), Take(2)]]);
     all_is_there(2, three, [&[Settle(2, 0)], &[Settle(2, 1), Take(1)]]);
 }
 
@@ -145,8 +156,8 @@ fn a_unit_is_not_taken_after_its_life() {
     });
 }
 
-/// A permit is another number of units under each.
-const NEW: Quota = quota!(3 / 7 seconds, burst 5);
+/// A permit is fewer units, and they live longer.
+const NEW: Quota = quota!(10 / second, burst 100);
 
 #[test]
 fn a_change_voids_what_was_given_back() {
