@@ -128,6 +128,19 @@ fn what_was_used_beyond_the_estimate_becomes_a_debt_and_no_deeper_than_is_allowe
 }
 
 #[test]
+fn what_was_given_back_is_taken_before_a_debt() {
+    let clock = ManualClock::new();
+    let bucket = ten(&clock);
+    let early = bucket.try_acquire_settleable(4).unwrap();
+    let late = bucket.try_acquire_settleable(6).unwrap();
+    early.settle(0).unwrap();
+    late.settle(9).unwrap();
+    assert_eq!(bucket.peek(0).unwrap().balance(), 1);
+    bucket.try_acquire_settleable(1).unwrap().settle(3).unwrap();
+    assert_eq!(bucket.peek(0).unwrap().balance(), -2);
+}
+
+#[test]
 fn what_was_given_back_is_not_taken_in_debt() {
     let clock = ManualClock::new();
     let bucket = ten(&clock);

@@ -182,8 +182,13 @@ impl<C: Clock> SettleCore<C> {
         }
     }
 
-    /// Takes as many of `permits` as the debt may be deep, and returns how many.
+    /// Takes `permits`: first what there is, then as many as the debt may be deep. Returns how many.
     pub(crate) fn force_up_to(&self, permits: u64) -> u64 {
+        let there = self.try_acquire_up_to(permits).map_or(0, |grant| grant.permits());
+        let permits = permits - there;
+        if permits == 0 {
+            return there;
+        }
         let spent = self.bucket.spend::<true>(move |terms, balance| {
             let room = balance.saturating_sub(terms.deepest());
             let permits = permits.min(terms.permits_in(room));
@@ -192,7 +197,7 @@ impl<C: Clock> SettleCore<C> {
                 _ => Spend::Nothing,
             })
         });
-        spent.map_or(0, |spent| spent.grant().permits())
+        there + spent.map_or(0, |spent| spent.grant().permits())
     }
 
     pub(super) fn give_back(&self, pieces: Pieces) {

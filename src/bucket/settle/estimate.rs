@@ -87,7 +87,7 @@ impl<'a, C: Clock> Estimate<'a, C> {
     /// is lacking, if need be by going into debt, by at most the quota's `max_debt`.
     ///
     /// `settle(0)` gives back all. Lock-free; does not allocate. Reads no clock, unless more was used
-    /// than estimated: then once (or more often, if it heals the limiter).
+    /// than estimated: then once, and once more to go into debt (and again if it heals the limiter).
     ///
     /// # Errors
     ///
