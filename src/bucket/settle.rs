@@ -63,7 +63,6 @@ mod claim;
 pub(crate) mod estimate;
 mod given_back;
 mod lots;
-mod pieces;
 
 use core::cell::Cell;
 use core::fmt;
@@ -74,6 +73,7 @@ use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
 use crate::decision::lease::OwnedOrigin;
+use crate::decision::pieces::Pieces;
 use crate::decision::receipt::{Receipt, TakesPieces};
 use crate::decision::snapshot::Snapshot;
 use crate::sync::Word;
@@ -85,7 +85,6 @@ use super::spend::{Charge, NotSpent, Refusal, Spend, Spent, all_of, all_there_is
 use super::terms::Terms;
 
 use self::given_back::GivenBack;
-pub(crate) use self::pieces::Pieces;
 
 /// A bucket whose grants can be settled.
 pub(crate) struct SettleCore<C> {

@@ -2,13 +2,13 @@
 
 use core::fmt;
 
-use crate::bucket::settle::Pieces;
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicWord, Word};
 
 use super::grant::Grant;
 #[cfg(feature = "alloc")]
 use super::lease::Lease;
+use super::pieces::Pieces;
 
 /// A grant that its limiter may still take back.
 ///

@@ -151,7 +151,7 @@ impl<C: Clock> SettleableBucket<C> {
     /// burst is [`Denied::TooLarge`], also if less may be used in the end.
     #[doc(alias = "reserve", alias = "precharge")]
     pub fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_, C>, Denied> {
-        Ok(Estimate::new(&self.core, self.core.take(permits)?))
+        Ok(Estimate::new(&self.core, &self.core.take(permits)?))
     }
 }
 

@@ -34,7 +34,7 @@ fn assert_bounded(quota: Quota, debt: u64, mut kept: Vec<Kept>) {
                     let periods = |kept: &Kept| u128::from(kept.at_nanos) / period;
                     (periods(to) - periods(from)) * permits
                 }
-                _ => u128::from(to.at_nanos - from.at_nanos) * permits / period,
+                Refill::Smooth => u128::from(to.at_nanos - from.at_nanos) * permits / period,
             };
             let bound = quota.burst() + debt + earned as u64;
             assert!(all <= bound, "{all} of {bound} from {} to {}", from.at_nanos, to.at_nanos);

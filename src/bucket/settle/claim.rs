@@ -6,13 +6,13 @@ use crate::bucket::spend::{Charge, NotSpent, Refusal, Spend};
 use crate::bucket::terms::Terms;
 use crate::contention::Contender;
 use crate::decision::grant::Grant;
+use crate::decision::pieces::{Piece, Pieces};
 use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::sync::Word;
 use crate::time::clock::Clock;
 
 use super::given_back::GivenBack;
 use super::lots::Lots;
-use super::pieces::{Piece, Pieces};
 use super::{SettleCore, Taken};
 
 /// What was found in the word and the lots.
@@ -102,13 +102,11 @@ impl Found {
             if units == 0 {
                 break;
             }
-            match given_back.claim(index, word, units) {
-                Some(claimed) => *piece = claimed,
-                None => {
-                    is_whole = false;
-                    break;
-                }
-            }
+            let Some(claimed) = given_back.claim(index, word, units) else {
+                is_whole = false;
+                break;
+            };
+            *piece = claimed;
             lacking -= units;
         }
         // The word comes after the lots: what was claimed is then known to be born, and the terms

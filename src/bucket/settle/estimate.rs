@@ -4,10 +4,10 @@ use core::error::Error;
 use core::fmt;
 
 use crate::decision::grant::Grant;
+use crate::decision::pieces::Pieces;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
-use super::pieces::Pieces;
 use super::{SettleCore, Taken};
 
 /// A grant of as many permits as a caller expects to use, to be settled when it knows.
@@ -65,8 +65,8 @@ pub struct Estimate<'a, C = DefaultClock> {
 }
 
 impl<'a, C: Clock> Estimate<'a, C> {
-    pub(crate) fn new(core: &'a SettleCore<C>, taken: Taken) -> Estimate<'a, C> {
-        let Taken { grant, pieces, token } = taken;
+    pub(crate) fn new(core: &'a SettleCore<C>, taken: &Taken) -> Estimate<'a, C> {
+        let Taken { grant, pieces, token } = *taken;
         Estimate { core, grant, pieces, token, permits: grant.permits() }
     }
 

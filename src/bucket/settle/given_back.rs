@@ -5,12 +5,12 @@ use crate::bucket::carry::Holding;
 use crate::bucket::level::{Level, UNIT};
 use crate::bucket::reserved::ReservedCapacity;
 use crate::bucket::terms::Terms;
+use crate::decision::pieces::{LOTS, Piece, Pieces};
 use crate::decision::receipt::TakesPieces;
 use crate::sync::Ordering::{Relaxed, Release};
 use crate::sync::{AtomicWord, Word};
 
-use super::lots::{Bands, LOTS, Lots, Seen};
-use super::pieces::{Piece, Pieces};
+use super::lots::{Bands, Lots, Seen};
 
 /// The lots, on the line of the bucket's word.
 #[derive(Debug)]

@@ -20,10 +20,8 @@
 //! some units. A lot that nobody has touched while the axis went round once, after 68 years at the
 //! highest rate, would seem to be alive again.
 
-use super::super::level::UNIT;
-
-/// Number of lots. The more there are, the fewer units are lost because a band is reused.
-pub(super) const LOTS: usize = 4;
+use crate::bucket::level::UNIT;
+use crate::decision::pieces::LOTS;
 
 macro_rules! bands {
     ($(#[$doc:meta])* $Bands:ident, $word:ident, $signed:ident, $unit:expr) => {
@@ -85,14 +83,11 @@ macro_rules! bands {
                 dead: $word,
                 level: $word,
             ) -> $word {
-                let after = later(self.start(index, lot), dead);
+                let start = self.start(index, lot);
+                let after = if start.wrapping_sub(dead) as $signed > 0 { start } else { dead };
                 let is_before = level.wrapping_sub(lot) as $signed >= 0;
                 let alive = lot.wrapping_sub(after) as $signed;
-                return if is_before && alive > 0 { alive as $word } else { 0 };
-
-                fn later(one: $word, other: $word) -> $word {
-                    if one.wrapping_sub(other) as $signed > 0 { one } else { other }
-                }
+                if is_before && alive > 0 { alive as $word } else { 0 }
             }
         }
     };

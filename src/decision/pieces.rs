@@ -1,12 +1,15 @@
-//! The units that a grant took, by their birthdays. No atomics here.
+//! The units that a grant of a bucket took, by their birthdays: see `bucket/settle.rs`. No atomics
+//! here.
 
-use super::lots::LOTS;
+/// Number of lots that a bucket keeps what was given back in. The more there are, the fewer units are
+/// lost because several of different ages share one.
+pub(crate) const LOTS: usize = 4;
 
 /// The `units` up to `top`, in quarter-units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Piece {
-    pub(super) top: u64,
-    pub(super) units: u64,
+    pub(crate) top: u64,
+    pub(crate) units: u64,
 }
 
 impl Piece {
@@ -24,19 +27,19 @@ impl Piece {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pieces {
     /// Those that were taken from the word; the top is the level that the grant left.
-    pub(super) of_word: Piece,
+    pub(crate) of_word: Piece,
     /// Those that were taken from lots, the oldest first.
-    pub(super) of_lots: [Piece; LOTS],
+    pub(crate) of_lots: [Piece; LOTS],
 }
 
 impl Pieces {
     /// Returns the `units` up to the level `top`.
-    pub(super) fn of_word(top: u64, units: u64) -> Pieces {
+    pub(crate) fn of_word(top: u64, units: u64) -> Pieces {
         Pieces { of_word: Piece { top, units }, of_lots: [Piece::default(); LOTS] }
     }
 
     /// Cuts off the youngest `units`, or all if there are fewer.
-    pub(super) fn cut(&mut self, mut units: u64) -> Pieces {
+    pub(crate) fn cut(&mut self, mut units: u64) -> Pieces {
         let mut cut = Pieces { of_word: self.of_word.cut(&mut units), ..Pieces::default() };
         for (piece, cut) in self.of_lots.iter_mut().zip(&mut cut.of_lots).rev() {
             *cut = piece.cut(&mut units);
