@@ -63,7 +63,8 @@ use super::verbs::{show_quota, verbs};
 ///
 /// A denial tells the least wait that suffices, to the nanosecond, with what was given back; if
 /// somebody settles in the meantime, it may be less. What a grant says remains may leave out
-/// what was given back; [`peek`](SettleableBucket::peek) counts it.
+/// what was given back; [`peek`](SettleableBucket::peek) counts it. A lease takes only what nobody has
+/// given back, and so does a [`Snapshot`](crate::Snapshot).
 ///
 /// # Cost
 ///
