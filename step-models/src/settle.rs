@@ -45,16 +45,16 @@
 //! second look may also accept a word that has moved, as long as it is not ahead of the clock
 //! (`Rules::may_move`), if there are no changes.
 
-use crate::explore::Found;
-
 #[path = "settle/calls.rs"]
 mod calls;
 #[path = "settle/checks.rs"]
 mod checks;
+#[path = "settle/give.rs"]
+mod give;
 #[path = "settle/state.rs"]
 mod state;
 
-use self::state::{Bucket, Row};
+use self::state::Row;
 
 const THREADS: usize = 3;
 /// Most lots.
