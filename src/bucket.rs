@@ -69,6 +69,7 @@ mod reconfigure;
 #[cfg(feature = "wait")]
 mod reserve;
 pub(crate) mod reserved;
+pub(crate) mod settle;
 pub(crate) mod spend;
 mod term_slots;
 pub(crate) mod terms;
@@ -134,7 +135,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             line: CachePadded::new(ContendedLine {
                 word: AtomicWord::new(Level::ZERO),
                 fell_from: AtomicWord::new(Level::ZERO),
-                reserved: L::none(),
+                reserved: L::of(&terms),
                 contention: Contention::new(),
                 #[cfg(feature = "wait")]
                 queue: WaitQueue::new(),

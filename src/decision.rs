@@ -9,5 +9,6 @@ pub(crate) mod grant;
 #[cfg(feature = "alloc")]
 pub(crate) mod history;
 pub(crate) mod lease;
+pub(crate) mod pieces;
 pub(crate) mod receipt;
 pub(crate) mod snapshot;

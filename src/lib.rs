@@ -42,6 +42,7 @@ mod window;
 #[cfg(feature = "wait")]
 pub use crate::admission::{Admission, AdmissionError, Admitted, Enter};
 pub use crate::bucket::carry::Carry;
+pub use crate::bucket::settle::estimate::{Estimate, Unpaid};
 pub use crate::concurrency::ConcurrencyLimit;
 pub use crate::concurrency::adaptive::Adaptive;
 #[cfg(feature = "wait")]

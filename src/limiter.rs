@@ -3,6 +3,7 @@
 //! | limiter | state | admits at most, in any span of `t` | a denial writes |
 //! |---|---|---|---|
 //! | [`TokenBucket`] | one word | burst + what `t` earns | nothing |
+//! | [`SettleableBucket`] | one word, and four lots | burst + what `t` earns | nothing |
 //! | [`Gcra`] | one word | 1 + (tolerance + t) / interval | nothing |
 //! | [`LeakyBucket`] | one word | burst + what leaks out in `t` | nothing |
 //! | [`FixedWindow`] | one word | its limit in each window, twice that in other spans | nothing |
@@ -41,6 +42,7 @@ mod leaky_bucket;
 mod lease_verbs;
 #[cfg(feature = "alloc")]
 mod multi_window;
+mod settleable_bucket;
 mod sliding_counter;
 #[cfg(feature = "alloc")]
 mod sliding_log;
@@ -72,6 +74,7 @@ pub use self::gcra::Gcra;
 pub use self::leaky_bucket::LeakyBucket;
 #[cfg(feature = "alloc")]
 pub use self::multi_window::MultiWindow;
+pub use self::settleable_bucket::SettleableBucket;
 pub use self::sliding_counter::SlidingCounter;
 #[cfg(feature = "alloc")]
 pub use self::sliding_log::{SlidingLog, WeightedLog};

@@ -49,6 +49,24 @@ fn no_verb_allocates() {
     assert_eq!(made, 0);
 }
 
+#[test]
+fn settling_does_not_allocate() {
+    let clock = ManualClock::new();
+    let bucket = SettleableBucket::with_clock(quota!(10 / second), &clock);
+    let made = allocations(|| {
+        for used in [0, 2, 4, 7, u64::MAX] {
+            let early = bucket.try_acquire_settleable(4);
+            let late = bucket.try_acquire_settleable(6);
+            for estimate in [early, late].into_iter().flatten() {
+                let _ = estimate.settle(used);
+            }
+            let _ = (bucket.try_acquire(3), bucket.try_acquire_up_to(9), bucket.drain());
+            clock.advance(Duration::from_millis(700));
+        }
+    });
+    assert_eq!(made, 0);
+}
+
 /// Takes any text, and keeps none.
 struct Anywhere;
 

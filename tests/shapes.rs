@@ -154,6 +154,7 @@ fn limiters_are_shared_by_threads_and_take_half_a_kilobyte_at_most() {
     }
     check::<TokenBucket<ManualClock>>();
     check::<LeakyBucket<ManualClock>>();
+    check::<SettleableBucket<ManualClock>>();
     check::<Gcra<ManualClock>>();
     #[cfg(feature = "std")]
     check::<TokenBucket>();

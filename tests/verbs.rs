@@ -29,6 +29,7 @@ fn bucket(quota: Quota, clock: &ManualClock) -> TokenBucket<&ManualClock> {
 fn each_kind(clock: &ManualClock, check: impl Fn(&dyn Limiter)) {
     let tenth = Duration::from_millis(100);
     check(&bucket(quota!(10 / second), clock));
+    check(&SettleableBucket::with_clock(quota!(10 / second), clock));
     check(&LeakyBucket::meter_with_clock(quota!(10 / second), clock));
     check(&Gcra::with_clock(tenth, tenth * 9, clock).unwrap());
 }

@@ -116,6 +116,11 @@ impl Level {
         Level(self.0.wrapping_sub(cost))
     }
 
+    /// Returns the units spent alone, in quarter-units.
+    pub(super) const fn units_spent(self) -> u64 {
+        self.0 & !(UNIT - 1)
+    }
+
     /// Returns the accrued count at which this level leaves `balance`.
     pub(super) const fn accrued_at(self, balance: i64) -> u64 {
         self.with_gate(false).0.wrapping_add(balance as u64)

@@ -66,13 +66,15 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             let old = self.slots.named_by(seen);
             let open = seen.with_gate(false);
             let holding = Holding::of(open, &old, self.capacity(&old), now_nanos);
-            let (terms, holding) = next(&old, holding, now_nanos)?;
+            let (terms, next_holding) = next(&old, holding, now_nanos)?;
             // ORDERING: Relaxed. The word was loaded with Acquire after the previous change, and all
             // that changes it are read-modify-writes: so this sees what was noted before any fall
             // that came before that change.
             // MODEL: `no_word_comes_back_after_two_changes`.
             let successor = seen.successor(self.line.fell_from.load(Relaxed));
-            let terms = terms.succeeding(&old, holding, successor, now_nanos);
+            let (before, after) = ((&old, holding), (&terms, next_holding));
+            self.line.reserved.before_change(before, after, successor);
+            let terms = terms.succeeding(&old, next_holding, successor, now_nanos);
             self.slots.prepare(successor, terms);
             // ORDERING: Release publishes the slot's stores to every caller that loads the
             // successor. Acquire orders this before the stores of the next change, which go into

@@ -5,15 +5,30 @@
 //! capacity less what is reserved. So the tokens that can be spent at once, in the word and
 //! outside, never exceed the capacity.
 
+use super::carry::Holding;
+use super::level::Level;
 use super::terms::Terms;
 
 /// A count of the capacity that is reserved.
 pub(crate) trait ReservedCapacity: Sync {
-    fn none() -> Self;
+    /// Returns the count of a new limiter on `terms`.
+    fn of(terms: &Terms) -> Self;
 
     /// Returns the capacity that `terms` leave to the word. The caller's `own` permits of the
     /// reserved capacity are not counted: it has only just reserved them, and they hold no tokens.
     fn left_of(&self, terms: &Terms, own: u64) -> u64;
+
+    /// Prepares for a change of the terms and of what is held, from the first of each to the
+    /// second, which `successor` will put in force. Called by one thread at a time; the change may
+    /// yet fail, and be prepared again with a higher successor.
+    #[inline(always)]
+    fn before_change(
+        &self,
+        _before: (&Terms, Holding),
+        _after: (&Terms, Holding),
+        _successor: Level,
+    ) {
+    }
 }
 
 /// Reserves nothing: all of the capacity is the word's.
@@ -21,7 +36,7 @@ pub(crate) trait ReservedCapacity: Sync {
 pub(crate) struct NothingReserved;
 
 impl ReservedCapacity for NothingReserved {
-    fn none() -> NothingReserved {
+    fn of(_terms: &Terms) -> NothingReserved {
         NothingReserved
     }
 

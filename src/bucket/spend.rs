@@ -139,6 +139,16 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         charge: impl Fn(&Terms, i64) -> Charge,
     ) -> Result<Spent, Denied> {
         let now_nanos = self.clock.now_nanos();
+        self.spend_at::<SPEND>(now_nanos, charge).map_err(Denied::from)
+    }
+
+    /// Does the same by a reading of the clock.
+    #[inline(always)]
+    pub(super) fn spend_at<const SPEND: bool>(
+        &self,
+        now_nanos: u64,
+        charge: impl Fn(&Terms, i64) -> Charge,
+    ) -> Result<Spent, NotSpent> {
         // ORDERING: Acquire. The level names the slot of its terms; this makes the stores that
         // filled the slot visible. Pairs with the CAS in `change_locked`. A stale level is
         // harmless: the CAS in `attempt` fails on it, and a denial loads the word again.
@@ -146,14 +156,11 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         let seen = self.line.word.load(Acquire);
         match self.attempt::<SPEND>(seen, now_nanos, 0, &charge, None) {
             Attempt::Spent(granted) => Ok(granted),
-            Attempt::NotSpent(refused) => Err(refused.into()),
-            Attempt::Impossible(answer) => answer.map_err(Denied::from),
-            Attempt::Behind { .. } => {
-                self.spend_from::<SPEND>((seen, false), now_nanos, 0, charge).map_err(Denied::from)
-            }
+            Attempt::NotSpent(refused) => Err(refused),
+            Attempt::Impossible(answer) => answer,
+            Attempt::Behind { .. } => self.spend_from::<SPEND>((seen, false), now_nanos, 0, charge),
             Attempt::Missed { found, has_lost } => {
-                let missed = (found, has_lost);
-                self.spend_from::<SPEND>(missed, now_nanos, 0, charge).map_err(Denied::from)
+                self.spend_from::<SPEND>((found, has_lost), now_nanos, 0, charge)
             }
         }
     }

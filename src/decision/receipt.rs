@@ -8,6 +8,7 @@ use crate::sync::{AtomicWord, Word};
 use super::grant::Grant;
 #[cfg(feature = "alloc")]
 use super::lease::Lease;
+use super::pieces::Pieces;
 
 /// A grant that its limiter may still take back.
 ///
@@ -31,6 +32,9 @@ use super::lease::Lease;
 /// The word of a key in a `KeyTable` may also take the same value again, after the key was removed
 /// or reset. Giving back then restores the balance that the key had when the permits were granted;
 /// in a table of several tiers that may be more than the permits of the receipt.
+///
+/// A [`SettleableBucket`](crate::SettleableBucket) takes a grant back whatever has happened since,
+/// by a rule that needs more memory; see [`Estimate`](crate::Estimate).
 ///
 /// A `Sharded` limiter reserves the capacity of the permits as long as the receipt lives, so the
 /// receipt can be given back whatever has happened. That capacity is missing from the burst:
@@ -69,6 +73,8 @@ enum Undo<'a> {
     Nothing,
     /// Puts the word back to the first value, if it still has the second.
     Word(&'a dyn Slot, u64, u64),
+    /// Puts back units of a limiter that can be settled.
+    Pieces(&'a dyn TakesPieces, Pieces),
     /// Asks the store of a key. The slot held the first value before the grant, and the second
     /// after.
     #[cfg(feature = "alloc")]
@@ -89,6 +95,12 @@ pub(crate) trait TakeBack: Sync {
     /// Puts back what `slot` held `before`, or what that is worth by now, if the slot still is as
     /// it was `after` the grant. Returns whether it did.
     fn take_back(&self, slot: &dyn Slot, before: u64, after: u64) -> bool;
+}
+
+/// A limiter that takes units back whatever has happened since.
+pub(crate) trait TakesPieces: Sync {
+    /// Gives the units of `pieces` back. Returns false if some were lost at once.
+    fn take_pieces(&self, pieces: Pieces) -> bool;
 }
 
 /// A word that a grant has changed.
@@ -120,6 +132,15 @@ impl<'a> Receipt<'a> {
     ) -> Receipt<'a> {
         let undo = if before == after { Undo::Nothing } else { Undo::Word(word, before, after) };
         Receipt { grant, undo }
+    }
+
+    /// Creates a receipt for a grant of `limiter` that took `pieces`.
+    pub(crate) fn of_pieces(
+        grant: Grant,
+        limiter: &'a dyn TakesPieces,
+        pieces: Pieces,
+    ) -> Receipt<'a> {
+        Receipt { grant, undo: Undo::Pieces(limiter, pieces) }
     }
 
     /// Creates a receipt for a grant that `store` takes back, and that changed `slot` from the
@@ -173,6 +194,7 @@ impl<'a> Receipt<'a> {
         match self.undo {
             Undo::Nothing => true,
             Undo::Word(word, before, after) => word.replace(after, before),
+            Undo::Pieces(limiter, pieces) => limiter.take_pieces(pieces),
             #[cfg(feature = "alloc")]
             Undo::Store(store, slot, before, after) => store.take_back(slot, before, after),
             #[cfg(feature = "alloc")]

@@ -47,7 +47,8 @@ use super::Limiter;
 /// The bound of each limiter holds. Permits can be lost: if a request is denied
 /// *after* it has taken from some limiters, and others have changed one of these
 /// since, its permits stay spent there: at most the permits of the request in each,
-/// once for each race that was lost. A [`SlidingLog`](crate::SlidingLog) and a
+/// once for each race that was lost. (A [`SettleableBucket`](crate::SettleableBucket) takes them
+/// back whatever others have done.) A [`SlidingLog`](crate::SlidingLog) and a
 /// [`WeightedLog`](crate::WeightedLog) cannot take permits back at all. A request
 /// denied by the first look loses nothing. Two concurrent requests may both be
 /// denied where one could have been granted.

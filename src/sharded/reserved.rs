@@ -62,7 +62,7 @@ impl Reserved {
 }
 
 impl ReservedCapacity for Reserved {
-    fn none() -> Reserved {
+    fn of(_terms: &Terms) -> Reserved {
         Reserved { reserved: AtomicWord::new(0), leased: AtomicWord::new(0) }
     }
 

@@ -1,7 +1,6 @@
 //! Step models of the protocols that share memory without locks: the window limiters, shards and
-//! leases, the table of keys, and giving permits back; and of the line of waiters, beside them. A
-//! model explores every interleaving of a
-//! few short calls, one access to shared memory after another, with a clock that goes on whenever
+//! leases, the table of keys, giving permits back and settlement; and of the line of waiters,
+//! beside them. A model explores every interleaving of a few short calls, one access to shared memory after another, with a clock that goes on whenever
 //! it likes. The models use nothing of the crate: they are the protocols written out, and small.
 //! Checked:
 //!
@@ -28,6 +27,8 @@ mod leases;
 mod ledger;
 #[cfg(test)]
 mod ring;
+#[cfg(test)]
+mod settle;
 #[cfg(test)]
 mod unit_log;
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub(crate) struct Setup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Bucket,
+    Settleable,
     Meter,
     MinInterval,
     Cells,
@@ -76,6 +77,7 @@ impl Setup {
 #[derive(Debug)]
 pub(crate) enum Subject<'a> {
     Bucket(TokenBucket<&'a ManualClock>),
+    Settleable(SettleableBucket<&'a ManualClock>),
     Leaky(LeakyBucket<&'a ManualClock>),
     Cells(Gcra<&'a ManualClock>),
 }
@@ -85,6 +87,7 @@ macro_rules! each {
     ($subject:expr, $limiter:ident => $call:expr) => {
         match $subject {
             Subject::Bucket($limiter) => $call,
+            Subject::Settleable($limiter) => $call,
             Subject::Leaky($limiter) => $call,
             Subject::Cells($limiter) => $call,
         }
@@ -100,6 +103,10 @@ impl<'a> Subject<'a> {
             Shape::Bucket => {
                 let bucket = TokenBucket::with_clock(quota, clock);
                 Subject::Bucket(bucket.starting_with(setup.initial()).unwrap())
+            }
+            Shape::Settleable => {
+                let bucket = SettleableBucket::with_clock(quota, clock);
+                Subject::Settleable(bucket.starting_with(setup.initial()).unwrap())
             }
             Shape::Meter => {
                 let meter = LeakyBucket::meter_with_clock(quota, clock);
@@ -119,6 +126,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn reconfigure(&self, setup: Setup, carry: Carry) {
         match self {
             Subject::Bucket(bucket) => bucket.reconfigure(setup.quota(), carry),
+            Subject::Settleable(bucket) => bucket.reconfigure(setup.quota(), carry),
             Subject::Leaky(bucket) => bucket.reconfigure(setup.quota(), carry),
             Subject::Cells(cells) => {
                 let (interval, tolerance) = setup.cells();
@@ -133,6 +141,7 @@ impl<'a> Subject<'a> {
         let expected = setup.quota();
         let quota = match self {
             Subject::Bucket(bucket) => bucket.quota(),
+            Subject::Settleable(bucket) => bucket.quota(),
             Subject::Leaky(bucket) => {
                 assert_eq!(bucket.level(), mirror.level(now_nanos));
                 bucket.quota()

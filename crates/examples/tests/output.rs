@@ -100,24 +100,24 @@ fn the_log_throttle_lets_five_of_a_message_through_and_counts_the_others() {
 }
 
 #[test]
-fn the_gateway_takes_requests_and_tokens_together_and_gives_both_back_after_a_failure() {
+fn the_gateway_takes_estimates_of_all_limits_or_of_none_and_settles_them_with_what_was_used() {
     assert_prints(
         env!("CARGO_BIN_EXE_llm_gateway"),
         &[
-            "4000 tokens: an answer",
-            "  counted: 1 requests, 4000 tokens",
-            "4000 tokens: the provider is overloaded; given back: [true, true]",
-            "  counted: 1 requests, 4000 tokens",
-            "7000 tokens: denied by the limit of tokens, 10000 / minute (rate limited: try again in *",
-            "  counted: 1 requests, 4000 tokens",
-            "20000 tokens: denied by the limit of tokens, 10000 / minute (requested more than the limit of 10000: waiting will not help)",
-            "  counted: 1 requests, 4000 tokens",
-            "6000 tokens: another answer",
-            "  counted: 2 requests, 10000 tokens",
-            "0 tokens: an answer without tokens",
-            "  counted: 3 requests, 10000 tokens",
-            "0 tokens: denied by the limit of requests, 3 / minute (rate limited: try again in *",
-            "  counted: 3 requests, 10000 tokens",
+            "2000 + 1500 tokens: admitted",
+            "3000 + 1000 tokens: admitted",
+            "1500 + 1000 tokens: admitted",
+            "400 + 400 tokens: total, a minute: rate limited: try again in 4.8s",
+            "  left: 1500, 993500, 500, 296500, 0, 1190000",
+            "used 2000 + 300",
+            "  left: 1500, 993500, 1700, 297700, 1200, 1191200",
+            "400 + 400 tokens: admitted",
+            "used 3100 + 1050",
+            "  left: 1000, 993000, 1250, 297250, 250, 1190250",
+            "used 0 + 0",
+            "  left: 2500, 994500, 2250, 298250, 2750, 1192750",
+            "a second later",
+            "  left: 2633, 994500, 2250, 298250, 2916, 1192750",
         ],
     );
 }
