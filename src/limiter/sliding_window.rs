@@ -35,7 +35,7 @@ pub trait Placement: HotLine + Send + Sync {}
 type LineBeside = crate::wait::queue::WaitQueue;
 #[cfg(not(feature = "wait"))]
 #[derive(Debug, Default)]
-struct LineBeside;
+struct LineBeside {}
 
 /// Keeps the hot word on its own cache lines, for a limiter that threads share.
 #[derive(Debug)]
