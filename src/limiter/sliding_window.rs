@@ -34,7 +34,8 @@ pub trait Placement: HotLine + Send + Sync {}
 #[cfg(feature = "wait")]
 type LineBeside = crate::wait::queue::WaitQueue;
 #[cfg(not(feature = "wait"))]
-type LineBeside = ();
+#[derive(Debug, Default)]
+struct LineBeside {}
 
 /// Keeps the hot word on its own cache lines, for a limiter that threads share.
 #[derive(Debug)]
