@@ -287,45 +287,55 @@ fn a_reset_bucket_is_full_and_no_fuller() {
     assert_eq!(bucket.drain().permits(), 1);
 }
 
-/// It ages it, as if as much had been earned.
+/// Whatever it changes, and if it is nothing.
 #[test]
-fn a_credit_leaves_what_was_given_back_and_what_can_be() {
+fn every_change_ends_what_was_given_back_and_what_can_be() {
+    let changes: [(fn(&SettleableBucket<&ManualClock>), u64); 4] = [
+        (|bucket| bucket.credit(1), 4),
+        (|bucket| bucket.reconfigure(quota!(10 / second), Carry::Keep), 3),
+        (|bucket| bucket.restore(&half(), Duration::ZERO), 5),
+        (|bucket| bucket.reset(), 10),
+    ];
+    for (change, left) in changes {
+        let clock = ManualClock::new();
+        let bucket = ten(&clock);
+        let early = bucket.try_acquire_settleable(4).unwrap();
+        let open = bucket.try_acquire_settleable(3).unwrap();
+        let late = bucket.try_acquire_settleable(3).unwrap();
+        early.settle(0).unwrap();
+        // The word falls, from a level that no later one may repeat.
+        late.settle(0).unwrap();
+        assert_eq!(remaining(&bucket), 7);
+        change(&bucket);
+        assert_eq!(remaining(&bucket), left);
+        open.settle(0).unwrap();
+        assert_eq!(bucket.drain().permits(), left);
+        assert!(bucket.try_acquire(1).is_err());
+    }
+}
+
+/// Returns a snapshot of a bucket of ten with five left.
+fn half() -> Snapshot {
     let clock = ManualClock::new();
     let bucket = ten(&clock);
-    let early = bucket.try_acquire_settleable(4).unwrap();
-    let late = bucket.try_acquire_settleable(6).unwrap();
-    clock.advance(SECOND / 10);
-    bucket.try_acquire(1).unwrap();
-    late.settle(3).unwrap();
-    bucket.credit(2);
-    assert_eq!(remaining(&bucket), 5);
-    assert!(bucket.try_acquire(5).is_ok());
-    clock.advance(SECOND / 10);
-    let young = bucket.try_acquire_settleable(1).unwrap();
-    bucket.force(1).unwrap();
-    young.settle(0).unwrap();
-    bucket.credit(1);
-    assert_eq!(remaining(&bucket), 1);
-    // What the first has left is dead by now.
-    early.settle(0).unwrap();
-    assert_eq!(remaining(&bucket), 1);
-    // Too many: it is full, and nothing is added to that.
-    bucket.credit(100);
-    assert_eq!(bucket.drain().permits(), 10);
-    assert!(bucket.try_acquire(1).is_err());
+    bucket.try_acquire(5).unwrap();
+    bucket.snapshot()
 }
 
 #[test]
-fn a_reconfiguration_to_the_same_quota_leaves_what_was_given_back() {
+fn what_was_given_back_is_not_alive_again_after_the_axis_went_round() {
     let clock = ManualClock::new();
-    let bucket = ten(&clock);
-    let early = bucket.try_acquire_settleable(4).unwrap();
-    let late = bucket.try_acquire_settleable(6).unwrap();
+    let bucket = SettleableBucket::with_clock(quota!(1 / day, burst 5_000), &clock);
+    let early = bucket.try_acquire_settleable(1_000).unwrap();
+    bucket.drain();
     early.settle(0).unwrap();
-    bucket.reconfigure(quota!(10 / second), Carry::Keep);
-    assert_eq!(remaining(&bucket), 4);
-    late.settle(3).unwrap();
-    assert_eq!(bucket.drain().permits(), 7);
+    assert_eq!(remaining(&bucket), 1_000);
+    // Each moves the level by a burst; 2^64 is 10.7 bursts.
+    for _ in 0..24 {
+        bucket.credit(4_999);
+        assert!(bucket.drain().permits() <= 4_999);
+        assert_eq!(remaining(&bucket), 0);
+    }
 }
 
 #[test]

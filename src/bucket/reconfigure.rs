@@ -72,8 +72,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
             // that came before that change.
             // MODEL: `no_word_comes_back_after_two_changes`.
             let successor = seen.successor(self.line.fell_from.load(Relaxed));
-            let (before, after) = ((&old, holding), (&terms, next_holding));
-            self.line.reserved.before_change(before, after, successor);
+            self.line.reserved.before_change(successor);
             let terms = terms.succeeding(&old, next_holding, successor, now_nanos);
             self.slots.prepare(successor, terms);
             // ORDERING: Release publishes the slot's stores to every caller that loads the

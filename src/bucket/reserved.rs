@@ -5,7 +5,6 @@
 //! capacity less what is reserved. So the tokens that can be spent at once, in the word and
 //! outside, never exceed the capacity.
 
-use super::carry::Holding;
 use super::level::Level;
 use super::terms::Terms;
 
@@ -18,17 +17,10 @@ pub(crate) trait ReservedCapacity: Sync {
     /// reserved capacity are not counted: it has only just reserved them, and they hold no tokens.
     fn left_of(&self, terms: &Terms, own: u64) -> u64;
 
-    /// Prepares for a change of the terms and of what is held, from the first of each to the
-    /// second, which `successor` will put in force. Called by one thread at a time; the change may
-    /// yet fail, and be prepared again with a higher successor.
+    /// Prepares for a change, which `successor` will put in force. Called by one thread at a time;
+    /// the change may yet fail, and be prepared again with a higher successor.
     #[inline(always)]
-    fn before_change(
-        &self,
-        _before: (&Terms, Holding),
-        _after: (&Terms, Holding),
-        _successor: Level,
-    ) {
-    }
+    fn before_change(&self, _successor: Level) {}
 }
 
 /// Reserves nothing: all of the capacity is the word's.

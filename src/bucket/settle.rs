@@ -47,17 +47,24 @@
 //!
 //! A change moves the word, so that the last step of every admission under the old terms fails, also
 //! of one that took from lots alone. It makes all units up to the new level void (`before_change`):
-//! what is in lots, or in receipts, is lost. Only a change that leaves a unit what it was, and more of them, such
-//! as a credit, keeps them: that is as if the bucket had earned more. A bucket that is healed is
-//! full, so that its level is a capacity behind what is earned, and all that was given back is dead.
+//! what is in lots, or in receipts, is lost. That goes for every change: of the quota, of the balance
+//! (also by a credit, which moves the level past every level from which it fell), and for a change
+//! that is given up at its last step. A bucket that is healed is full, so that its level is a
+//! capacity behind what is earned, and all that was given back is dead.
 //!
 //! # What is lost
 //!
 //! Units given back are honoured until their band begins to die, and from then on one is lost for
 //! each one earned. A band is a quarter of the capacity. So what was taken when the bucket was
 //! nearly empty is good for three quarters of the time in which the bucket fills, less the time in
-//! which as much is earned as was given back. An older band is lost where a younger one needs the
-//! lot: it is dying, unless the terms have changed since the limiter was made.
+//! which as much is earned as was given back. What was taken while the bucket was more than three
+//! quarters full may be dead when it is given back. An older band is lost where a younger one needs
+//! the lot: it is dying.
+//!
+//! The bands are those of the first terms. Under terms of another capacity (in units, which is to say
+//! in the time in which the bucket fills) they are not quarters any more. If it fills in less time
+//! than a band takes, most of what is given back is dead at once; if it fills in more, the lots hold
+//! no more units than the first capacity had.
 
 mod claim;
 pub(crate) mod estimate;

@@ -59,19 +59,24 @@ use super::verbs::{show_quota, verbs};
 ///
 /// What is given back can be taken by others for at least three quarters of the time in which the
 /// bucket fills, less the time in which as much is earned: see [`Estimate`] for what is lost
-/// when. A reconfiguration to another burst does not change that time.
+/// when. The limiter is laid out for the time in which its first quota fills. After a reconfiguration
+/// to a quota that fills in a quarter of that time or less, most of what is given back is lost; with one
+/// that takes longer, no more is kept than is earned in the first time. For a quota that is so different
+/// make a new limiter.
 ///
 /// A denial tells the least wait that suffices, to the nanosecond, with what was given back; if
 /// somebody settles in the meantime, it may be less. What a grant says remains may leave out
-/// what was given back; [`peek`](SettleableBucket::peek) counts it. A lease takes only what nobody has
-/// given back, and so does a [`Snapshot`](crate::Snapshot).
+/// what was given back, and so does `Debug`; [`peek`](SettleableBucket::peek) counts it. A lease takes only
+/// what nobody has given back, and so do `force` and a [`Snapshot`](crate::Snapshot). While another
+/// caller is in the middle of taking what was given back, a denial may come too early, and its wait be
+/// too long.
 ///
 /// # Cost
 ///
 /// A grant costs what that of a `TokenBucket` does, with or without an estimate to settle,
-/// as long as the bucket itself has the permits. If it has too few, four more words of the same cache
-/// line are read. To give permits back is one or two compare-and-swaps, and one more for each quarter
-/// of the burst.
+/// as long as the bucket itself has the permits. If it has too few, what was given back is looked at,
+/// and taken by up to four more compare-and-swaps. To give permits back is one or two compare-and-swaps,
+/// and one more for each quarter of the burst.
 ///
 /// # Fairness
 ///

@@ -29,13 +29,12 @@ use super::{SettleCore, Taken};
 /// the time in which as much is earned as is given back; both count from the grant, if the bucket
 /// was empty after it. It is lost bit by bit after that, as fast as the bucket earns. If the bucket
 /// had permits left, these times are shorter by the time in which it earns as many: of a grant from a
-/// bucket that was nearly full, a part may be lost at once. If nobody has taken anything since,
+/// bucket that was more than three quarters full, all may be lost at once. If nobody has taken anything since,
 /// nothing is lost at all: it is as if it had never been taken. What was itself taken from what
 /// others gave back keeps its age.
 ///
-/// A change of the limiter (`reconfigure` to another quota, `reset`, `restore`, healing) ends all
-/// that: what was taken before it is not given back, and what was given back before it is lost. A
-/// `credit` leaves both, only older by what was credited, unless it makes the bucket full.
+/// A change of the limiter (`reconfigure`, `reset`, `restore`, `credit`, healing) ends all that: what
+/// was taken before it is not given back, and what was given back before it is lost.
 ///
 /// # Examples
 ///

@@ -1,7 +1,6 @@
 //! The lots of a bucket: where units are put that were given back, and from where they are claimed.
 
 use crate::bucket::ContendedLine;
-use crate::bucket::carry::Holding;
 use crate::bucket::level::{Level, UNIT};
 use crate::bucket::reserved::ReservedCapacity;
 use crate::bucket::terms::Terms;
@@ -15,7 +14,7 @@ use super::lots::{Bands, Lots, Seen};
 /// The lots, on the line of the bucket's word.
 #[derive(Debug)]
 pub(crate) struct GivenBack {
-    /// Those of the terms at first, for good: a word means another band if they change.
+    /// Those of the first terms, for good: with others, a word would mean another band.
     bands: Bands,
     /// Units up to this were earned under terms that are no longer in force.
     void: AtomicWord<u64>,
@@ -42,8 +41,9 @@ impl GivenBack {
     pub(super) fn claim(&self, index: usize, seen: u64, units: u64) -> Option<Piece> {
         // ORDERING: Relaxed. The look at the word that follows has to find it no lower than the calls
         // did that put units here: it has an Acquire fence before it, which pairs with the CAS in
-        // `put_one`; or it is a CAS, which finds the latest. All that changes a lot are
-        // read-modify-writes, so this one goes on with the release sequences of them all.
+        // `put_one`; or it is a CAS, which finds the latest. All that changes a lot, but
+        // for what empties it, are read-modify-writes, so this one goes on with the release sequences
+        // of them all.
         // MODEL: `a_unit_is_not_taken_before_it_was_earned`, `what_is_given_back_is_taken_once`.
         let claimed = self.lots[index].compare_exchange(seen, seen - units, Relaxed, Relaxed);
         claimed.ok().map(|_| Piece { top: seen, units })
@@ -98,21 +98,18 @@ impl ReservedCapacity for GivenBack {
         terms.capacity
     }
 
-    /// Makes void what was taken before the change, unless a unit stays what it was and the balance
-    /// only grows: then it is as if the bucket had earned more.
-    fn before_change(
-        &self,
-        (old, before): (&Terms, Holding),
-        (new, after): (&Terms, Holding),
-        successor: Level,
-    ) {
-        let is_same = (old.token, old.capacity) == (new.token, new.capacity);
-        let is_more = before.balance <= after.balance && after.balance < new.capacity as i64;
-        if !(is_same && is_more) {
-            // ORDERING: Relaxed. The CAS that puts `successor` in force is a Release. Until then this
-            // only makes void what the change will.
+    /// Makes void what was taken before the change, and empties the lots: their words would mean
+    /// something again after the axis went round once.
+    fn before_change(&self, successor: Level) {
+        let level = successor.units_spent();
+        // ORDERING: Relaxed. The CAS that puts `successor` in force is a Release. Until then this
+        // only makes void what the change will.
+        // MODEL: `a_change_voids_what_was_given_back`.
+        self.void.store(level, Relaxed);
+        for (lot, empty) in self.lots.iter().zip(self.bands.empty_at(level)) {
+            // ORDERING: Relaxed. All that this takes away is void, or lost to a change that fails.
             // MODEL: `a_change_voids_what_was_given_back`.
-            self.void.store(successor.units_spent(), Relaxed);
+            lot.store(empty, Relaxed);
         }
     }
 }

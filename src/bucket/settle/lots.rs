@@ -17,8 +17,9 @@
 //!
 //! Amounts are in quarter-units without the lowest two bits (see [`level`](super::super::level)), and
 //! differences are taken modulo 2^64. Where the axis wraps, a band is cut short; all that costs is
-//! some units. A lot that nobody has touched while the axis went round once, after 68 years at the
-//! highest rate, would seem to be alive again.
+//! some units. A lot that nobody has touched while the axis went halfway round, in 34 years at the
+//! highest rate, keeps nothing for as long; after 68 years it would seem to be alive again. (Changes
+//! move the axis, too, and empty the lots.)
 
 use crate::bucket::level::UNIT;
 use crate::decision::pieces::LOTS;
@@ -108,6 +109,15 @@ impl Bands {
     /// Returns the word of a lot that nobody has put anything into: that of its first band.
     pub(super) fn empty(self, index: usize) -> u64 {
         index as u64 * self.width
+    }
+
+    /// Returns the words of empty lots whose bands are the last up to `level`.
+    pub(super) fn empty_at(self, level: u64) -> [u64; LOTS] {
+        let last = level / self.width;
+        core::array::from_fn(|index| {
+            let back = (last % LOTS as u64 + LOTS as u64 - index as u64) % LOTS as u64;
+            last.checked_sub(back).map_or(self.empty(index), |band| band * self.width)
+        })
     }
 }
 
