@@ -183,7 +183,7 @@ fn a_change_voids_what_was_given_back() {
 
 #[test]
 fn what_was_taken_before_a_change_is_not_given_back_after_it() {
-    check(3, || {
+    check(2, || {
         let bucket = bucket(FOUR);
         race(&bucket, [true, false], |bucket, is_change| {
             if is_change {
