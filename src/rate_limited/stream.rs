@@ -134,8 +134,10 @@ where
         if self.is_closed {
             return (0, Some(0));
         }
-        // Refusals are items too, and nobody knows how many there will be.
-        (self.stream.size_hint().0.saturating_add(usize::from(self.item.is_some())), None)
+        // One at least, if only the refusal by a closed line, which is the last. Other refusals are
+        // items too, and nobody knows how many there will be.
+        let has_more = self.item.is_some() || self.stream.size_hint().0 > 0;
+        (usize::from(has_more), None)
     }
 }
 
