@@ -14,10 +14,8 @@ use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
 
 use self::ahead::Ahead;
+use super::CHUNK;
 use super::payment::{Account, Payment};
-
-/// The longest read, unless it is set.
-const CHUNK: usize = 16 << 10;
 
 pin_project! {
     /// A reader at the pace of a limiter, one permit for each byte: std's [`Read`], and with the
