@@ -19,6 +19,8 @@ use crate::wait::waiter::Waiter;
 pub(crate) struct Kept<L>(L);
 
 impl<L: Wait> HasLine for Kept<L> {
+    const MAY_CHANGE: bool = true;
+
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
         self.0.line().limiter()
     }

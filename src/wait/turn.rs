@@ -81,13 +81,16 @@ pub(crate) enum Taken {
 
 /// A way to a limiter that callers can stand in line for: a reference to it, or a handle that the
 /// caller keeps.
-///
-/// Leads to the same line every time.
 pub(crate) trait HasLine {
+    /// True if it may lead to another line than before, as a user's code finds it.
+    const MAY_CHANGE: bool;
+
     fn limiter(&self) -> &(dyn TakesTurns + Sync);
 }
 
 impl HasLine for &(dyn TakesTurns + Sync) {
+    const MAY_CHANGE: bool = false;
+
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
         *self
     }

@@ -24,6 +24,8 @@ pub(crate) struct Waiter<H: HasLine> {
     deadline_nanos: Option<u64>,
     /// Its place, while it stands in line.
     key: Option<Key>,
+    /// Address of the line that the place and the charge are of, if the limiter's may change.
+    home: usize,
     /// In a box, as few callers have one.
     delay: Option<Box<Delay>>,
     answer: Option<Result<Grant, AcquireError>>,
@@ -57,6 +59,7 @@ impl<H: HasLine> Waiter<H> {
             timeout: None,
             deadline_nanos: None,
             key: None,
+            home: 0,
             delay: None,
             answer: None,
         }
@@ -140,7 +143,11 @@ impl<H: HasLine> Waiter<H> {
     fn stand_or_ask(&mut self, waker: &Waker) -> Result<Standing, Result<Grant, AcquireError>> {
         let limiter = self.limiter.limiter();
         if self.key.is_some() {
-            return Ok(line::ask(limiter, &mut self.key, self.deadline_nanos, waker.clone()));
+            if self.is_at_home(limiter) {
+                return Ok(line::ask(limiter, &mut self.key, self.deadline_nanos, waker.clone()));
+            }
+            // It would be somebody else's place in this line, or none.
+            self.key = None;
         }
         if self.permits == 0 || !limiter.is_gated() {
             match limiter.try_now(self.permits) {
@@ -157,6 +164,9 @@ impl<H: HasLine> Waiter<H> {
         }
         let after = |timeout| limiter.now_nanos().saturating_add(units::nanos(timeout));
         self.deadline_nanos = self.timeout.map(after);
+        if H::MAY_CHANGE {
+            self.home = limiter.queue().address();
+        }
         line::stand(limiter, self.permits, &mut self.key, self.deadline_nanos, waker.clone())
             .map_err(Err)
     }
@@ -174,15 +184,28 @@ impl<H: HasLine> Waiter<H> {
 
     /// Leaves the line, and gives back a grant that the caller was not told of, if it can.
     fn give_up(&mut self) {
+        let key = self.key.take();
+        let held = self.delay.as_mut().and_then(|delay| delay.held.take());
+        if key.is_none() && held.is_none() {
+            return;
+        }
         let limiter = self.limiter.limiter();
-        if let Some(key) = self.key.take() {
+        if !self.is_at_home(limiter) {
+            return;
+        }
+        if let Some(key) = key {
             line::leave(limiter, key);
         }
-        if let Some(Held { charged, .. }) = self.delay.as_mut().and_then(|delay| delay.held.take())
+        if let Some(Held { charged, .. }) = held
             && limiter.undo(charged)
         {
             limiter.wake_first();
         }
+    }
+
+    /// Returns whether `limiter` has the line that the caller stands in, or was granted its permits in.
+    fn is_at_home(&self, limiter: &dyn TakesTurns) -> bool {
+        !H::MAY_CHANGE || self.home == limiter.queue().address()
     }
 
     /// Returns the time until the caller is to be told of its grant. A clock that has gone back ends
