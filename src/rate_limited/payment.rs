@@ -75,6 +75,7 @@ impl<L: Wait> Account<L> {
 
     fn ask_for(&mut self, permits: u64) {
         self.waiter.restart(permits);
+        self.waiter.set_delayed(permits >= self.owed);
         self.asked = permits;
     }
 

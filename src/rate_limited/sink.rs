@@ -120,7 +120,11 @@ impl<S, I, L: Wait, F, T: Timer> RateLimitedSink<S, I, L, F, T> {
         RateLimitedSink { sink, payment: payment.with_timer(timer), cost, item, is_unflushed }
     }
 
-    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does.
+    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does: once, after
+    /// the last part of their permits, if that had to wait.
+    ///
+    /// The next item stands in line after the delay. So delays that are longer than the time in which
+    /// a burst is earned lower the pace.
     pub fn jitter(self, jitter: impl Into<Jitter>) -> RateLimitedSink<S, I, L, F, T> {
         RateLimitedSink { payment: self.payment.with_jitter(jitter.into()), ..self }
     }

@@ -84,7 +84,11 @@ impl<S: Stream, L: Wait, F, T: Timer> RateLimitedStream<S, L, F, T> {
         RateLimitedStream { stream, payment: payment.with_timer(timer), cost, item, is_closed }
     }
 
-    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does.
+    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does: once, after
+    /// the last part of their permits, if that had to wait.
+    ///
+    /// The next item stands in line after the delay. So delays that are longer than the time in which
+    /// a burst is earned lower the pace.
     pub fn jitter(self, jitter: impl Into<Jitter>) -> RateLimitedStream<S, L, F, T> {
         RateLimitedStream { payment: self.payment.with_jitter(jitter.into()), ..self }
     }

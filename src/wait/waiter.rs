@@ -34,6 +34,8 @@ pub(crate) struct Waiter<H: HasLine> {
 /// The jitter of a caller.
 struct Delay {
     jitter: Jitter,
+    /// False while the caller asks for a part of what it wants, and not for the last one.
+    is_on: bool,
     held: Option<Held>,
 }
 
@@ -74,7 +76,14 @@ impl<H: HasLine> Waiter<H> {
     pub(crate) fn set_jitter(&mut self, jitter: Jitter) {
         match &mut self.delay {
             Some(delay) => delay.jitter = jitter,
-            None => self.delay = Some(Box::new(Delay { jitter, held: None })),
+            None => self.delay = Some(Box::new(Delay { jitter, is_on: true, held: None })),
+        }
+    }
+
+    /// Chooses whether its next grants are told with the delay.
+    pub(crate) fn set_delayed(&mut self, is_delayed: bool) {
+        if let Some(delay) = &mut self.delay {
+            delay.is_on = is_delayed;
         }
     }
 
@@ -126,7 +135,7 @@ impl<H: HasLine> Waiter<H> {
         let answer = match self.stand_or_ask(waker) {
             Ok(Standing::Waiting { wait }) => return Err(wait),
             Ok(Standing::Told(Outcome::Granted(grant, charged))) => {
-                if let Some(delay) = self.delay.as_mut().filter(|_| has_waited) {
+                if let Some(delay) = self.delay.as_mut().filter(|delay| delay.is_on && has_waited) {
                     delay.held = Some(Held { charged, from_nanos: 0, delay_nanos: 0 });
                 }
                 Ok(grant)

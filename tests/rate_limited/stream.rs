@@ -214,6 +214,21 @@ fn jitter_delays_the_items_that_had_to_wait() {
     assert_eq!(next(&mut stream), Poll::Ready(Some(Ok(2))));
 }
 
+#[test]
+fn jitter_delays_an_item_that_is_paid_for_in_parts_once_and_at_its_end() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 4), &clock);
+    let jitter = Jitter::between(10 * MILLI, 10 * MILLI);
+    let stream = RateLimitedStream::new(items([16]), &bucket).cost(|item: &u64| *item);
+    let mut stream = pin!(stream.jitter(jitter).timer(NoTimer));
+    // Twelve milliseconds for what is beyond the burst, and the delay.
+    for milli in 0..22 {
+        assert!(next(&mut stream).is_pending(), "{milli}");
+        clock.advance(MILLI);
+    }
+    assert_eq!(next(&mut stream), Poll::Ready(Some(Ok(16))));
+}
+
 #[tokio::test]
 async fn the_default_timer_wakes_the_task_of_a_stream() {
     let bucket = TokenBucket::new(quota!(1_000 / second, burst 1));
