@@ -19,7 +19,14 @@
 //! * **More than the burst is taken in parts**, each of which stands in line anew: so no item and no
 //!   transfer is too large, and nobody else waits for longer than for one burst.
 //! * **Nothing is lost by a refusal**: what could not be paid for is kept, and the next call asks
-//!   again.
+//!   again. A refusal by a full line comes at once, and to each call: whoever goes on has to let the
+//!   `retry_after` of the error pass first.
+//!
+//! # Cost
+//!
+//! Clocks are read by the limiter, as [`Wait`](crate::Wait) says, and by the timer. A call that is
+//! granted its permits at once does not lock the line. The first sleep of a task allocates a box, which
+//! later ones use again; the timer may allocate for each.
 
 /// The longest read, and the longest write, unless it is set.
 const CHUNK: usize = 16 << 10;

@@ -38,7 +38,14 @@ pin_project! {
     ///
     /// Those of the inner reader, and those of the line: an [`AcquireError`](crate::AcquireError) in
     /// an [`io::Error`] of kind [`Other`](io::ErrorKind::Other). What has been read is kept then, and
-    /// the next read asks for its permits again. A line that nobody bounds or closes refuses nobody.
+    /// the next read asks for its permits again, at once: after
+    /// [`LineFull`](crate::AcquireError::LineFull) let its `retry_after` pass first. A line that
+    /// nobody bounds or closes refuses nobody.
+    ///
+    /// # Cost
+    ///
+    /// Clocks are read by the limiter, as [`Wait`] says, and by the timer. A task's first sleep
+    /// allocates, and later ones use its memory again; the timer may allocate for each.
     ///
     /// # Cancel safety
     ///

@@ -30,12 +30,18 @@ pin_project! {
     /// # Errors
     ///
     /// [`RateLimitedSinkError::Refused`] if the line has refused the caller; the item is kept, and the
-    /// next poll asks for its permits again. A line that nobody bounds or closes refuses nobody. After
+    /// next poll asks for its permits again, at once: after [`LineFull`](AcquireError::LineFull) let its
+    /// `retry_after` pass first. A line that nobody bounds or closes refuses nobody. After
     /// [`AcquireError::Closed`] each poll is refused, also a close: what was passed on is flushed, and
     /// [`into_inner`](RateLimitedSink::into_inner) has the inner sink, to be closed, and the item.
     ///
     /// The errors of the inner sink are [`RateLimitedSinkError::Inner`]. An item that it was not ready
     /// for is kept; one that it refuses is lost, with its permits.
+    ///
+    /// # Cost
+    ///
+    /// Clocks are read by the limiter, as [`Wait`] says, and by the timer. A task's first sleep
+    /// allocates, and later ones use its memory again; the timer may allocate for each.
     ///
     /// # Cancel safety
     ///

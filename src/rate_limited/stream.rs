@@ -28,9 +28,15 @@ pin_project! {
     /// # Errors
     ///
     /// An item is an [`AcquireError`] if the line has refused the caller. The inner item is kept, and
-    /// the next poll asks for its permits again, except after [`AcquireError::Closed`], which ends
-    /// the stream: [`into_inner`](RateLimitedStream::into_inner) has the item. A line that nobody
-    /// bounds or closes refuses nobody.
+    /// the next poll asks for its permits again, at once: after
+    /// [`LineFull`](AcquireError::LineFull) let its `retry_after` pass first.
+    /// [`Closed`](AcquireError::Closed) ends the stream: [`into_inner`](RateLimitedStream::into_inner)
+    /// has the item. A line that nobody bounds or closes refuses nobody.
+    ///
+    /// # Cost
+    ///
+    /// Clocks are read by the limiter, as [`Wait`] says, and by the timer. A task's first sleep
+    /// allocates, and later ones use its memory again; the timer may allocate for each.
     ///
     /// # Cancel safety
     ///

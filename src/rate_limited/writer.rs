@@ -34,8 +34,14 @@ pin_project! {
     /// # Errors
     ///
     /// Those of the inner writer, and those of the line: an [`AcquireError`](crate::AcquireError) in
-    /// an [`io::Error`] of kind [`Other`](io::ErrorKind::Other). A line that nobody bounds or closes
-    /// refuses nobody.
+    /// an [`io::Error`] of kind [`Other`](io::ErrorKind::Other). The next write asks again, at once:
+    /// after [`LineFull`](crate::AcquireError::LineFull) let its `retry_after` pass first. A line that
+    /// nobody bounds or closes refuses nobody.
+    ///
+    /// # Cost
+    ///
+    /// Clocks are read by the limiter, as [`Wait`] says, and by the timer. A task's first sleep
+    /// allocates, and later ones use its memory again; the timer may allocate for each.
     ///
     /// # Cancel safety
     ///
