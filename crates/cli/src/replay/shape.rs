@@ -19,6 +19,10 @@ use sluicegate::{Clock, Denied, Limiter, ManualClock};
 pub use self::waits::Waits;
 use crate::policy::{BoxedLimiter, Kind};
 
+/// Waits after which a request is refused that was told another one each time. One is nearly always
+/// enough; a limiter of several parts may name the time of one of them, at which another has nothing.
+const MOST_WAITS: u32 = 1_000;
+
 /// The lines of all keys of one limiter, and how long was waited in them.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
@@ -43,7 +47,7 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// The limiter's denial if waiting does not help.
+    /// The limiter's denial if no wait helps that it tells of.
     pub(super) fn arrive(
         &mut self,
         kind: &Kind,
@@ -80,8 +84,21 @@ impl Line {
         if permits == 0 {
             return Ok(0);
         }
-        self.clock.set_nanos(now_nanos.max(self.clock.now_nanos()));
-        while let Err(denied) = self.limiter.try_acquire(permits) {
+        let first_nanos = now_nanos.max(self.clock.now_nanos());
+        self.clock.set_nanos(first_nanos);
+        let departs = self.depart(permits);
+        if departs.is_err() {
+            // It holds up nobody.
+            self.clock.set_nanos(first_nanos);
+        }
+        departs?;
+        Ok(self.clock.now_nanos() - now_nanos)
+    }
+
+    /// Moves the clock to the departure of a request, or somewhere if it has none.
+    fn depart(&mut self, permits: u64) -> Result<(), Denied> {
+        for _ in 0..MOST_WAITS {
+            let Err(denied) = self.limiter.try_acquire(permits) else { return Ok(()) };
             let before_nanos = self.clock.now_nanos();
             self.clock.advance(denied.retry_after().ok_or(denied)?);
             if self.clock.now_nanos() == before_nanos {
@@ -89,7 +106,7 @@ impl Line {
                 return Err(denied);
             }
         }
-        Ok(self.clock.now_nanos() - now_nanos)
+        self.limiter.try_acquire(permits).map(|_| ())
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 use std::future::{Future, Pending, pending};
 use std::pin::Pin;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Waker};
 
-use sluicegate::{Timer, TokenBucket, Wait, Waiting, quota, rate};
+use sluicegate::{Grant, Timer, TokenBucket, Wait, Waiting, quota, rate};
 
 use super::*;
 use crate::policy::Kind;
@@ -55,6 +57,54 @@ fn a_request_that_no_time_would_grant_is_refused_and_holds_up_nobody() {
     );
     let end = u64::MAX - SECOND / 2;
     assert_eq!(shape(&kind, &[(end, 3), (end, 1)]), [Some(0), None]);
+}
+
+#[test]
+fn a_request_beyond_the_end_of_the_clock_leaves_the_time_of_its_key_as_it_was() {
+    let kind = Kind::TokenBucket { quota: quota!(1 / second, burst 3), initial: 3 };
+    let end = u64::MAX - 3 * SECOND / 2;
+    assert_eq!(
+        shape(&kind, &[(end, 3), (end, 3), (end, 1), (end, 1)]),
+        [Some(0), None, Some(SECOND), None]
+    );
+}
+
+/// Counts how often it is asked.
+struct Counting(BoxedLimiter, Arc<AtomicU64>);
+
+impl Limiter for Counting {
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.1.fetch_add(1, Relaxed);
+        self.0.try_acquire(permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.0.try_acquire_up_to(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.0.peek(permits)
+    }
+
+    fn reset(&self) {
+        self.0.reset();
+    }
+}
+
+#[test]
+fn a_request_that_each_day_puts_off_to_another_is_refused_after_a_while() {
+    let zone = "UTC".to_owned();
+    let mondays = Kind::Budget { amounts: [5, 0, 0, 0, 0, 0, 0], zone: zone.clone() };
+    let tuesdays = Kind::Budget { amounts: [0, 5, 0, 0, 0, 0, 0], zone };
+    let kind = Kind::All(vec![mondays, tuesdays]);
+    let clock = Arc::new(ManualClock::at(SECOND));
+    let asked = Arc::new(AtomicU64::new(0));
+    let limiter = kind.limiter(Arc::clone(&clock)).unwrap();
+    let limiter = Box::new(Counting(limiter, Arc::clone(&asked)));
+    let mut line = Line { limiter, clock };
+    assert!(line.wait_nanos(1, SECOND).is_err());
+    assert!(asked.load(Relaxed) <= 1_001, "{asked:?}");
+    assert_eq!(line.clock.now_nanos(), SECOND);
 }
 
 /// Notes for how long a caller would sleep.
