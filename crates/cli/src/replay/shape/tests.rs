@@ -1,4 +1,4 @@
-//! Tests of lines: the waits are those of the engine's own line.
+//! Tests of queues: the waits are those of the engine's own line.
 
 use std::collections::VecDeque;
 use std::future::{Future, Pending, pending};
@@ -34,7 +34,7 @@ fn requests_leave_in_the_order_of_their_arrival_as_soon_as_they_may() {
 }
 
 #[test]
-fn limiters_of_every_kind_have_lines() {
+fn limiters_of_every_kind_have_queues() {
     let (each, limit) = (rate!(1 / second), rate!(2 / 10 seconds));
     let three = |kind| shape(&kind, &[(0, 1), (0, 1), (0, 1)]);
     let waits = |seconds: [u64; 3]| seconds.map(|seconds| Some(seconds * SECOND)).to_vec();
@@ -101,10 +101,10 @@ fn a_request_that_each_day_puts_off_to_another_is_refused_after_a_while() {
     let asked = Arc::new(AtomicU64::new(0));
     let limiter = kind.limiter(Arc::clone(&clock)).unwrap();
     let limiter = Box::new(Counting(limiter, Arc::clone(&asked)));
-    let mut line = Line { limiter, clock };
-    assert!(line.wait_nanos(1, SECOND).is_err());
+    let mut queue = Queue { limiter, clock };
+    assert!(queue.wait_nanos(1, SECOND).is_err());
     assert!(asked.load(Relaxed) <= 1_001, "{asked:?}");
-    assert_eq!(line.clock.now_nanos(), SECOND);
+    assert_eq!(queue.clock.now_nanos(), SECOND);
 }
 
 /// Notes for how long a caller would sleep.
