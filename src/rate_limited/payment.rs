@@ -19,7 +19,12 @@ use crate::wait::waiter::Waiter;
 pub(crate) struct Kept<L>(L);
 
 impl<L: Wait> HasLine for Kept<L> {
-    const MAY_CHANGE: bool = true;
+    /// The line's address: the limiter is found by a user's code, which may find another one.
+    type Home = usize;
+
+    fn home(limiter: &dyn TakesTurns) -> usize {
+        limiter.queue().address()
+    }
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
         self.0.line().limiter()

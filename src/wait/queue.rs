@@ -86,7 +86,7 @@ impl WaitQueue {
 
     /// Returns the address of what the lock guards, by which two lines can be told apart. It stays
     /// the same when the limiter is moved. Allocates the line.
-    pub(super) fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         ptr::from_ref::<LineState>(self.line.lock().get_or_insert_default()).addr()
     }
 

@@ -82,14 +82,19 @@ pub(crate) enum Taken {
 /// A way to a limiter that callers can stand in line for: a reference to it, or a handle that the
 /// caller keeps.
 pub(crate) trait HasLine {
-    /// True if it may lead to another line than before, as a user's code finds it.
-    const MAY_CHANGE: bool;
+    /// A mark by which a line is known again: nothing, where it is always the same one.
+    type Home: Copy + Default + PartialEq;
+
+    /// Returns the mark of the line of `limiter`.
+    fn home(limiter: &dyn TakesTurns) -> Self::Home;
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync);
 }
 
 impl HasLine for &(dyn TakesTurns + Sync) {
-    const MAY_CHANGE: bool = false;
+    type Home = ();
+
+    fn home(_: &dyn TakesTurns) {}
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
         *self

@@ -24,8 +24,8 @@ pub(crate) struct Waiter<H: HasLine> {
     deadline_nanos: Option<u64>,
     /// Its place, while it stands in line.
     key: Option<Key>,
-    /// Address of the line that the place and the charge are of, if the limiter's may change.
-    home: usize,
+    /// The line that the place and the charge are of.
+    home: H::Home,
     /// In a box, as few callers have one.
     delay: Option<Box<Delay>>,
     answer: Option<Result<Grant, AcquireError>>,
@@ -61,7 +61,7 @@ impl<H: HasLine> Waiter<H> {
             timeout: None,
             deadline_nanos: None,
             key: None,
-            home: 0,
+            home: H::Home::default(),
             delay: None,
             answer: None,
         }
@@ -173,9 +173,7 @@ impl<H: HasLine> Waiter<H> {
         }
         let after = |timeout| limiter.now_nanos().saturating_add(units::nanos(timeout));
         self.deadline_nanos = self.timeout.map(after);
-        if H::MAY_CHANGE {
-            self.home = limiter.queue().address();
-        }
+        self.home = H::home(limiter);
         line::stand(limiter, self.permits, &mut self.key, self.deadline_nanos, waker.clone())
             .map_err(Err)
     }
@@ -214,7 +212,7 @@ impl<H: HasLine> Waiter<H> {
 
     /// Returns whether `limiter` has the line that the caller stands in, or was granted its permits in.
     fn is_at_home(&self, limiter: &dyn TakesTurns) -> bool {
-        !H::MAY_CHANGE || self.home == limiter.queue().address()
+        self.home == H::home(limiter)
     }
 
     /// Returns the time until the caller is to be told of its grant. A clock that has gone back ends
