@@ -2,10 +2,9 @@
 //! that it replaces. The limiters are a `TokenBucket` (governor's `direct`) and a `Keyed` (its
 //! `keyed`), which decide as governor's GCRA does: a burst, and then the rate.
 
-use std::thread;
 use std::time::Duration;
 
-use sluicegate::{Denied, Keyed, ManualClock, TokenBucket, quota};
+use sluicegate::{Denied, Keyed, ManualClock, TokenBucket, Wait, quota};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // let clock = FakeRelativeClock::default();
@@ -55,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // pages.until_ready().await
     let pages = TokenBucket::new(quota!(100 / second, burst 1));
     for page in 1..=3 {
-        thread::sleep(pages.force(1)?.ready_after()); // Or your runtime's sleep, and `await`.
+        pages.acquire(1)?; // In a task: pages.acquire_async(1).await?
         println!("page {page}");
     }
     Ok(())

@@ -1,16 +1,17 @@
 //! The problem: somebody else's API allows 20 requests a second, and our own callers would rather
-//! be refused at once than wait for more than 200 ms. A `TokenBucket` takes the permit of a request
-//! on credit (`force`) and says how long to wait before sending it (`ready_after`), so requests
-//! leave in turn. The deepest debt is the longest wait: 4 permits at 20 a second are 200 ms.
+//! be refused at once than wait for more than 200 ms. Callers stand in the line of a `TokenBucket`
+//! (`acquire_async`), so requests leave in turn. A caller whose turn would come after its `timeout`
+//! does not wait at all.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::{Clock, Denied, TokenBucket, quota};
+use sluicegate::{AcquireError, Clock, TokenBucket, TokioTimer, Wait, quota};
 use tokio::time::{Instant, sleep};
 
-/// The clock that `sleep` uses. In tests it can be paused, as it is here: then no sleep takes any
-/// time. (Where time is never paused, `TokenBucket::new` has a faster clock.)
+/// The clock of tokio's timers. In tests it can be paused, as it is here: then no wait takes any
+/// time. (Where time is never paused, `TokenBucket::new` has a faster clock, and the timer need not
+/// be chosen.)
 struct TokioClock {
     start: Instant,
 }
@@ -27,16 +28,17 @@ struct Client {
 
 impl Client {
     fn new() -> Client {
-        let quota = quota!(20 / second, burst 2, max_debt 4);
+        let quota = quota!(20 / second, burst 2);
         Client { limiter: TokenBucket::with_clock(quota, TokioClock { start: Instant::now() }) }
     }
 
-    /// Sends a request when it is due. Returns how long it had to wait.
-    async fn send(&self) -> Result<Duration, Denied> {
-        let wait = self.limiter.force(1)?.ready_after();
-        sleep(wait).await;
+    /// Sends a request when it is its turn. Returns how long it had to wait.
+    async fn send(&self) -> Result<Duration, AcquireError> {
+        let came = Instant::now();
+        let longest = Duration::from_millis(200);
+        self.limiter.acquire_async(1).timeout(longest).timer(TokioTimer).await?;
         // The request is sent here.
-        Ok(wait)
+        Ok(came.elapsed())
     }
 }
 
@@ -55,11 +57,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         match caller.await? {
             Ok(Duration::ZERO) => println!("request {number}: sent at once"),
             Ok(wait) => println!("request {number}: sent after {wait:?}"),
-            Err(denied) => println!("request {number}: given up ({denied})"),
+            Err(refused) => println!("request {number}: given up ({refused})"),
         }
     }
 
-    // A second later the debt is repaid, and the burst is there again.
+    // A second later the burst is there again.
     sleep(Duration::from_secs(1)).await;
     println!("a second later: sent after {:?}", client.send().await?);
     Ok(())

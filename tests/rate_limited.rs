@@ -18,6 +18,9 @@ mod sink;
 mod stream;
 #[path = "rate_limited/support.rs"]
 mod support;
+#[cfg(feature = "futures")]
+#[path = "rate_limited/switched.rs"]
+mod switched;
 #[cfg(feature = "tokio")]
 #[path = "rate_limited/tasks.rs"]
 mod tasks;

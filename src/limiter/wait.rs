@@ -52,6 +52,9 @@ use super::Limiter;
 pub trait Wait: Limiter {
     /// Returns the line before this limiter, to ask about it, to bound it or to close it. It is the
     /// same one every time.
+    ///
+    /// Where a limiter of your own returns another one than before, a `RateLimited` type that waits
+    /// stands there anew, and its turn in the line before passes unused.
     fn line(&self) -> Line<'_>;
 
     /// Takes all of `permits`, and blocks the thread until they are there.

@@ -19,6 +19,13 @@ use crate::wait::waiter::Waiter;
 pub(crate) struct Kept<L>(L);
 
 impl<L: Wait> HasLine for Kept<L> {
+    /// The line's address: the limiter is found by a user's code, which may find another one.
+    type Home = usize;
+
+    fn home(limiter: &dyn TakesTurns) -> usize {
+        limiter.queue().address()
+    }
+
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
         self.0.line().limiter()
     }
@@ -73,6 +80,7 @@ impl<L: Wait> Account<L> {
 
     fn ask_for(&mut self, permits: u64) {
         self.waiter.restart(permits);
+        self.waiter.set_delayed(permits >= self.owed);
         self.asked = permits;
     }
 

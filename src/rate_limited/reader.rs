@@ -14,10 +14,8 @@ use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
 
 use self::ahead::Ahead;
+use super::CHUNK;
 use super::payment::{Account, Payment};
-
-/// The longest read, unless it is set.
-const CHUNK: usize = 16 << 10;
 
 pin_project! {
     /// A reader at the pace of a limiter, one permit for each byte: std's [`Read`], and with the
@@ -40,7 +38,14 @@ pin_project! {
     ///
     /// Those of the inner reader, and those of the line: an [`AcquireError`](crate::AcquireError) in
     /// an [`io::Error`] of kind [`Other`](io::ErrorKind::Other). What has been read is kept then, and
-    /// the next read asks for its permits again. A line that nobody bounds or closes refuses nobody.
+    /// the next read asks for its permits again, at once: after
+    /// [`LineFull`](crate::AcquireError::LineFull) let its `retry_after` pass first. A line that
+    /// nobody bounds or closes refuses nobody.
+    ///
+    /// # Cost
+    ///
+    /// Clocks are read by the limiter, as [`Wait`] says, and by the timer. A task's first sleep
+    /// allocates, and later ones use its memory again; the timer may allocate for each.
     ///
     /// # Cancel safety
     ///
@@ -137,7 +142,9 @@ impl<R: Read, L: Wait, T: Timer> Read for RateLimitedReader<R, L, T> {
             account.owe(self.ahead.note_read(read) as u64);
         }
         account.pay().map_err(io::Error::other)?;
-        Ok(self.ahead.pass_on(into))
+        let passed = self.ahead.take(into.len());
+        into[..passed.len()].copy_from_slice(passed);
+        Ok(passed.len())
     }
 }
 

@@ -18,23 +18,35 @@ use super::payment::Payment;
 pin_project! {
     /// A sink that passes on each item to another once it has taken the item's permits.
     ///
-    /// Keeps one item, until its permits are there and the inner sink is ready: so it is ready for the
-    /// next one, is flushed, and is closed, once that one has been passed on. An item that costs more
-    /// than the burst takes its permits in parts, each of them first come, first served.
+    /// Keeps one item, until the inner sink is ready and the permits are there: so it is ready for the
+    /// next one, is flushed, and is closed, once that one has been passed on. Permits are taken only
+    /// where the inner sink is ready. An item that costs more than the burst takes its permits in
+    /// parts, each of them first come, first served.
+    ///
+    /// What was passed on before is flushed while an item waits, so that it does not wait as well.
     ///
     /// The limiter is kept by value: pass a reference or an `Arc` to share it.
     ///
     /// # Errors
     ///
     /// [`RateLimitedSinkError::Refused`] if the line has refused the caller; the item is kept, and the
-    /// next poll asks for its permits again. A line that nobody bounds or closes refuses nobody. The
-    /// errors of the inner sink are [`RateLimitedSinkError::Inner`]: an item that it has not taken is
-    /// kept, and stays paid.
+    /// next poll asks for its permits again, at once: after [`LineFull`](AcquireError::LineFull) let its
+    /// `retry_after` pass first. A line that nobody bounds or closes refuses nobody. After
+    /// [`AcquireError::Closed`] each poll is refused, also a close: what was passed on is flushed, and
+    /// [`into_inner`](RateLimitedSink::into_inner) has the inner sink, to be closed, and the item.
+    ///
+    /// The errors of the inner sink are [`RateLimitedSinkError::Inner`]. An item that it was not ready
+    /// for is kept; one that it refuses is lost, with its permits.
+    ///
+    /// # Cost
+    ///
+    /// Clocks are read by the limiter, as [`Wait`] says, and by the timer. A task's first sleep
+    /// allocates, and later ones use its memory again; the timer may allocate for each.
     ///
     /// # Cancel safety
     ///
     /// May be dropped at any time, and leaves the line then. Its item is dropped with it, as it is
-    /// where a sink is not flushed.
+    /// where a sink is not flushed; so are the parts of its permits that were taken.
     ///
     /// # Examples
     ///
@@ -54,6 +66,8 @@ pin_project! {
         payment: Payment<L, T>,
         cost: F,
         item: Option<I>,
+        // True if an item was passed on and not flushed since.
+        is_unflushed: bool,
     }
 }
 
@@ -94,24 +108,29 @@ impl<E: core::error::Error + 'static> core::error::Error for RateLimitedSinkErro
 impl<S, I, L: Wait> RateLimitedSink<S, I, L, fn(&I) -> u64> {
     /// Passes on items to `sink` at the pace of `limiter`. Each costs one permit.
     pub fn new(sink: S, limiter: L) -> Self {
-        RateLimitedSink { sink, payment: Payment::new(limiter), cost: |_| 1, item: None }
+        let payment = Payment::new(limiter);
+        RateLimitedSink { sink, payment, cost: |_| 1, item: None, is_unflushed: false }
     }
 }
 
 impl<S, I, L: Wait, F, T: Timer> RateLimitedSink<S, I, L, F, T> {
     /// Asks `cost` for the permits of each item. One that costs 0 is passed on at once.
     pub fn cost<G: FnMut(&I) -> u64>(self, cost: G) -> RateLimitedSink<S, I, L, G, T> {
-        let RateLimitedSink { sink, payment, item, .. } = self;
-        RateLimitedSink { sink, payment, cost, item }
+        let RateLimitedSink { sink, payment, item, is_unflushed, .. } = self;
+        RateLimitedSink { sink, payment, cost, item, is_unflushed }
     }
 
     /// Sleeps by `timer` instead of [`ThreadTimer`].
     pub fn timer<U: Timer>(self, timer: U) -> RateLimitedSink<S, I, L, F, U> {
-        let RateLimitedSink { sink, payment, cost, item } = self;
-        RateLimitedSink { sink, payment: payment.with_timer(timer), cost, item }
+        let RateLimitedSink { sink, payment, cost, item, is_unflushed } = self;
+        RateLimitedSink { sink, payment: payment.with_timer(timer), cost, item, is_unflushed }
     }
 
-    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does.
+    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does: once, after
+    /// the last part of their permits, if that had to wait.
+    ///
+    /// The next item stands in line after the delay. So delays that are longer than the time in which
+    /// a burst is earned lower the pace.
     pub fn jitter(self, jitter: impl Into<Jitter>) -> RateLimitedSink<S, I, L, F, T> {
         RateLimitedSink { payment: self.payment.with_jitter(jitter.into()), ..self }
     }
@@ -133,20 +152,48 @@ where
     L: Wait,
     T: Timer,
 {
-    /// Passes on the item that is kept, if there is one.
+    /// Passes on the item that is kept, if there is one. If it has to stay, flushes those before it.
     fn poll_pass_on(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), RateLimitedSinkError<S::Error>>> {
+        let answer = self.as_mut().poll_pay_and_send(context);
+        let has_to_stay =
+            matches!(answer, Poll::Pending | Poll::Ready(Err(RateLimitedSinkError::Refused(_))));
+        if has_to_stay
+            && self.is_unflushed
+            && let Poll::Ready(Err(error)) = self.poll_flush_inner(context)
+        {
+            return Poll::Ready(Err(error));
+        }
+        answer
+    }
+
+    fn poll_pay_and_send(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), RateLimitedSinkError<S::Error>>> {
         let mut this = self.project();
         if this.item.is_some() {
-            ready!(this.payment.poll_pay(context)).map_err(RateLimitedSinkError::Refused)?;
+            // Asked before each item anew, also if it was ready while the permits were not there.
             let is_ready = ready!(this.sink.as_mut().poll_ready(context));
             is_ready.map_err(RateLimitedSinkError::Inner)?;
+            ready!(this.payment.poll_pay(context)).map_err(RateLimitedSinkError::Refused)?;
             if let Some(item) = this.item.take() {
                 this.sink.start_send(item).map_err(RateLimitedSinkError::Inner)?;
+                *this.is_unflushed = true;
             }
         }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_flush_inner(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), RateLimitedSinkError<S::Error>>> {
+        let this = self.project();
+        ready!(this.sink.poll_flush(context)).map_err(RateLimitedSinkError::Inner)?;
+        *this.is_unflushed = false;
         Poll::Ready(Ok(()))
     }
 }
@@ -182,7 +229,7 @@ where
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Self::Error>> {
         ready!(self.as_mut().poll_pass_on(context))?;
-        self.project().sink.poll_flush(context).map_err(RateLimitedSinkError::Inner)
+        self.poll_flush_inner(context)
     }
 
     fn poll_close(

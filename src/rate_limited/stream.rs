@@ -28,9 +28,15 @@ pin_project! {
     /// # Errors
     ///
     /// An item is an [`AcquireError`] if the line has refused the caller. The inner item is kept, and
-    /// the next poll asks for its permits again, except after [`AcquireError::Closed`], which ends
-    /// the stream: [`into_inner`](RateLimitedStream::into_inner) has the item. A line that nobody
-    /// bounds or closes refuses nobody.
+    /// the next poll asks for its permits again, at once: after
+    /// [`LineFull`](AcquireError::LineFull) let its `retry_after` pass first.
+    /// [`Closed`](AcquireError::Closed) ends the stream: [`into_inner`](RateLimitedStream::into_inner)
+    /// has the item. A line that nobody bounds or closes refuses nobody.
+    ///
+    /// # Cost
+    ///
+    /// Clocks are read by the limiter, as [`Wait`] says, and by the timer. A task's first sleep
+    /// allocates, and later ones use its memory again; the timer may allocate for each.
     ///
     /// # Cancel safety
     ///
@@ -84,7 +90,11 @@ impl<S: Stream, L: Wait, F, T: Timer> RateLimitedStream<S, L, F, T> {
         RateLimitedStream { stream, payment: payment.with_timer(timer), cost, item, is_closed }
     }
 
-    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does.
+    /// Delays items that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter) does: once, after
+    /// the last part of their permits, if that had to wait.
+    ///
+    /// The next item stands in line after the delay. So delays that are longer than the time in which
+    /// a burst is earned lower the pace.
     pub fn jitter(self, jitter: impl Into<Jitter>) -> RateLimitedStream<S, L, F, T> {
         RateLimitedStream { payment: self.payment.with_jitter(jitter.into()), ..self }
     }
@@ -134,8 +144,10 @@ where
         if self.is_closed {
             return (0, Some(0));
         }
-        // Refusals are items too, and nobody knows how many there will be.
-        (self.stream.size_hint().0.saturating_add(usize::from(self.item.is_some())), None)
+        // One at least, if only the refusal by a closed line, which is the last. Other refusals are
+        // items too, and nobody knows how many there will be.
+        let has_more = self.item.is_some() || self.stream.size_hint().0 > 0;
+        (usize::from(has_more), None)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::limiter::Wait;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
 
+use super::CHUNK;
 use super::payment::{Account, Payment};
 use super::reader::share;
 
@@ -23,17 +24,24 @@ pin_project! {
     /// fails, the other permits stay paid for the next write, so that all in all the permits taken are
     /// those of the bytes written, and at most a chunk more. These are lost if the writer is dropped.
     ///
-    /// A chunk is what is to be written, at most the burst, and at most what
-    /// [`chunk`](RateLimitedWriter::chunk) sets. Nothing is buffered: a flush and a shutdown go to the
-    /// inner writer at once, and cost nothing.
+    /// A chunk is what is to be written, at most the burst, and at most 16 KiB or what
+    /// [`chunk`](RateLimitedWriter::chunk) sets: no more than that is kept from others by a peer that
+    /// is slow or gone. Nothing is buffered: a flush and a shutdown go to the inner writer at once, and
+    /// cost nothing.
     ///
     /// Passes reads through without a limit; see [`RateLimitedReader`](crate::RateLimitedReader).
     ///
     /// # Errors
     ///
     /// Those of the inner writer, and those of the line: an [`AcquireError`](crate::AcquireError) in
-    /// an [`io::Error`] of kind [`Other`](io::ErrorKind::Other). A line that nobody bounds or closes
-    /// refuses nobody.
+    /// an [`io::Error`] of kind [`Other`](io::ErrorKind::Other). The next write asks again, at once:
+    /// after [`LineFull`](crate::AcquireError::LineFull) let its `retry_after` pass first. A line that
+    /// nobody bounds or closes refuses nobody.
+    ///
+    /// # Cost
+    ///
+    /// Clocks are read by the limiter, as [`Wait`] says, and by the timer. A task's first sleep
+    /// allocates, and later ones use its memory again; the timer may allocate for each.
     ///
     /// # Cancel safety
     ///
@@ -99,12 +107,13 @@ impl<W, L: Wait> RateLimitedWriter<W, L> {
     /// share it.
     pub fn new(writer: W, limiter: L) -> RateLimitedWriter<W, L> {
         let payment = Payment::new(limiter);
-        RateLimitedWriter { writer, payment, paid: Paid::default(), chunk: usize::MAX }
+        RateLimitedWriter { writer, payment, paid: Paid::default(), chunk: CHUNK }
     }
 }
 
 impl<W, L: Wait, T: Timer> RateLimitedWriter<W, L, T> {
-    /// Writes at most `bytes` at a time: a smaller chunk makes the pace smoother. 0 is taken as 1.
+    /// Writes at most `bytes` at a time. A smaller chunk makes the pace smoother, and less stays paid
+    /// where the inner writer takes no more; a larger one costs less. 0 is taken as 1.
     #[must_use]
     pub fn chunk(self, bytes: usize) -> RateLimitedWriter<W, L, T> {
         RateLimitedWriter { chunk: bytes.max(1), ..self }

@@ -5,6 +5,7 @@
 
 use alloc::boxed::Box;
 use core::fmt;
+use core::ptr;
 use core::task::Waker;
 
 use crate::sync::Ordering::Relaxed;
@@ -81,6 +82,12 @@ impl WaitQueue {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.line.lock().as_deref().is_some_and(|line| line.is_closed)
+    }
+
+    /// Returns the address of what the lock guards, by which two lines can be told apart. It stays
+    /// the same when the limiter is moved. Allocates the line.
+    pub(crate) fn address(&self) -> usize {
+        ptr::from_ref::<LineState>(self.line.lock().get_or_insert_default()).addr()
     }
 
     pub(crate) fn set_limits(&self, limits: LineLimits) {

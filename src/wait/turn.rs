@@ -81,13 +81,21 @@ pub(crate) enum Taken {
 
 /// A way to a limiter that callers can stand in line for: a reference to it, or a handle that the
 /// caller keeps.
-///
-/// Leads to the same line every time.
 pub(crate) trait HasLine {
+    /// A mark by which a line is known again: nothing, where it is always the same one.
+    type Home: Copy + Default + PartialEq;
+
+    /// Returns the mark of the line of `limiter`.
+    fn home(limiter: &dyn TakesTurns) -> Self::Home;
+
     fn limiter(&self) -> &(dyn TakesTurns + Sync);
 }
 
 impl HasLine for &(dyn TakesTurns + Sync) {
+    type Home = ();
+
+    fn home(_: &dyn TakesTurns) {}
+
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
         *self
     }

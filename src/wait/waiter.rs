@@ -24,6 +24,8 @@ pub(crate) struct Waiter<H: HasLine> {
     deadline_nanos: Option<u64>,
     /// Its place, while it stands in line.
     key: Option<Key>,
+    /// The line that the place and the charge are of.
+    home: H::Home,
     /// In a box, as few callers have one.
     delay: Option<Box<Delay>>,
     answer: Option<Result<Grant, AcquireError>>,
@@ -32,6 +34,8 @@ pub(crate) struct Waiter<H: HasLine> {
 /// The jitter of a caller.
 struct Delay {
     jitter: Jitter,
+    /// False while the caller asks for a part of what it wants, and not for the last one.
+    is_on: bool,
     held: Option<Held>,
 }
 
@@ -57,6 +61,7 @@ impl<H: HasLine> Waiter<H> {
             timeout: None,
             deadline_nanos: None,
             key: None,
+            home: H::Home::default(),
             delay: None,
             answer: None,
         }
@@ -71,7 +76,14 @@ impl<H: HasLine> Waiter<H> {
     pub(crate) fn set_jitter(&mut self, jitter: Jitter) {
         match &mut self.delay {
             Some(delay) => delay.jitter = jitter,
-            None => self.delay = Some(Box::new(Delay { jitter, held: None })),
+            None => self.delay = Some(Box::new(Delay { jitter, is_on: true, held: None })),
+        }
+    }
+
+    /// Chooses whether its next grants are told with the delay.
+    pub(crate) fn set_delayed(&mut self, is_delayed: bool) {
+        if let Some(delay) = &mut self.delay {
+            delay.is_on = is_delayed;
         }
     }
 
@@ -123,7 +135,7 @@ impl<H: HasLine> Waiter<H> {
         let answer = match self.stand_or_ask(waker) {
             Ok(Standing::Waiting { wait }) => return Err(wait),
             Ok(Standing::Told(Outcome::Granted(grant, charged))) => {
-                if let Some(delay) = self.delay.as_mut().filter(|_| has_waited) {
+                if let Some(delay) = self.delay.as_mut().filter(|delay| delay.is_on && has_waited) {
                     delay.held = Some(Held { charged, from_nanos: 0, delay_nanos: 0 });
                 }
                 Ok(grant)
@@ -140,7 +152,11 @@ impl<H: HasLine> Waiter<H> {
     fn stand_or_ask(&mut self, waker: &Waker) -> Result<Standing, Result<Grant, AcquireError>> {
         let limiter = self.limiter.limiter();
         if self.key.is_some() {
-            return Ok(line::ask(limiter, &mut self.key, self.deadline_nanos, waker.clone()));
+            if self.is_at_home(limiter) {
+                return Ok(line::ask(limiter, &mut self.key, self.deadline_nanos, waker.clone()));
+            }
+            // It would be somebody else's place in this line, or none.
+            self.key = None;
         }
         if self.permits == 0 || !limiter.is_gated() {
             match limiter.try_now(self.permits) {
@@ -157,6 +173,7 @@ impl<H: HasLine> Waiter<H> {
         }
         let after = |timeout| limiter.now_nanos().saturating_add(units::nanos(timeout));
         self.deadline_nanos = self.timeout.map(after);
+        self.home = H::home(limiter);
         line::stand(limiter, self.permits, &mut self.key, self.deadline_nanos, waker.clone())
             .map_err(Err)
     }
@@ -174,15 +191,28 @@ impl<H: HasLine> Waiter<H> {
 
     /// Leaves the line, and gives back a grant that the caller was not told of, if it can.
     fn give_up(&mut self) {
+        let key = self.key.take();
+        let held = self.delay.as_mut().and_then(|delay| delay.held.take());
+        if key.is_none() && held.is_none() {
+            return;
+        }
         let limiter = self.limiter.limiter();
-        if let Some(key) = self.key.take() {
+        if !self.is_at_home(limiter) {
+            return;
+        }
+        if let Some(key) = key {
             line::leave(limiter, key);
         }
-        if let Some(Held { charged, .. }) = self.delay.as_mut().and_then(|delay| delay.held.take())
+        if let Some(Held { charged, .. }) = held
             && limiter.undo(charged)
         {
             limiter.wake_first();
         }
+    }
+
+    /// Returns whether `limiter` has the line that the caller stands in, or was granted its permits in.
+    fn is_at_home(&self, limiter: &dyn TakesTurns) -> bool {
+        self.home == H::home(limiter)
     }
 
     /// Returns the time until the caller is to be told of its grant. A clock that has gone back ends

@@ -1,6 +1,8 @@
 //! Sinks, polled by hand.
 
+use std::cell::Cell;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
 use futures_sink::Sink;
@@ -15,9 +17,11 @@ use crate::support::{Bucket, MILLI, NoTimer, left};
 #[derive(Debug, Default, PartialEq)]
 struct Kept {
     items: Vec<u64>,
-    is_busy: bool,
+    /// Polls at which it is not ready.
+    busy: u32,
     fails: bool,
-    flushed: u32,
+    /// Shared with the test, which cannot look into a sink that is in use.
+    flushed: Rc<Cell<usize>>,
     closed: u32,
 }
 
@@ -25,11 +29,12 @@ impl Sink<u64> for Kept {
     type Error = &'static str;
 
     fn poll_ready(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), &'static str>> {
-        match (std::mem::take(&mut self.fails), self.is_busy) {
-            (true, _) => Poll::Ready(Err("failed")),
-            (false, true) => Poll::Pending,
-            (false, false) => Poll::Ready(Ok(())),
+        if std::mem::take(&mut self.fails) {
+            return Poll::Ready(Err("failed"));
         }
+        let is_busy = self.busy > 0;
+        self.busy = self.busy.saturating_sub(1);
+        if is_busy { Poll::Pending } else { Poll::Ready(Ok(())) }
     }
 
     fn start_send(mut self: Pin<&mut Self>, item: u64) -> Result<(), &'static str> {
@@ -37,8 +42,8 @@ impl Sink<u64> for Kept {
         Ok(())
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), &'static str>> {
-        self.flushed += 1;
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), &'static str>> {
+        self.flushed.set(self.items.len());
         Poll::Ready(Ok(()))
     }
 
@@ -82,7 +87,7 @@ fn items_are_passed_on_once_their_permits_are_there() {
     clock.advance(2 * MILLI);
     assert_eq!(sink.as_mut().poll_flush(&mut context()), Poll::Ready(Ok(())));
     let (kept, item) = inner(sink);
-    assert_eq!((kept.items, kept.flushed, item, left(&bucket)), (vec![3, 4], 1, None, 0));
+    assert_eq!((kept.items, kept.flushed.get(), item, left(&bucket)), (vec![3, 4], 2, None, 0));
 }
 
 #[test]
@@ -114,19 +119,52 @@ fn a_close_passes_on_the_last_item_first() {
 }
 
 #[test]
-fn an_item_that_the_inner_sink_does_not_take_yet_is_paid_for_once() {
+fn an_item_is_paid_for_once_the_inner_sink_is_ready_for_it() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 5), &clock);
-    let busy = Kept { is_busy: true, fails: true, ..Kept::default() };
+    let busy = Kept { busy: 2, fails: true, ..Kept::default() };
     let mut sink = Box::pin(RateLimitedSink::new(busy, &bucket).timer(NoTimer));
     sink.as_mut().start_send(9).unwrap();
     let failed = RateLimitedSinkError::Inner("failed");
     assert_eq!(sink.as_mut().poll_flush(&mut context()), Poll::Ready(Err(failed)));
     assert_eq!(sink.as_mut().poll_flush(&mut context()), Poll::Pending);
     assert_eq!(sink.as_mut().poll_flush(&mut context()), Poll::Pending);
+    assert_eq!(left(&bucket), 5);
+    assert_eq!(sink.as_mut().poll_flush(&mut context()), Poll::Ready(Ok(())));
     assert_eq!(left(&bucket), 4);
     let (kept, item) = Pin::into_inner(sink).into_inner();
-    assert_eq!((kept.items, item), (Vec::new(), Some(9)));
+    assert_eq!((kept.items, item), (vec![9], None));
+}
+
+type Polling = fn(&mut Paced<'_>) -> Poll<Result<(), RateLimitedSinkError<&'static str>>>;
+
+#[test]
+fn what_was_passed_on_is_flushed_while_the_next_item_waits_or_is_refused() {
+    let polls: [Polling; 3] = [
+        |sink| sink.as_mut().poll_ready(&mut context()),
+        |sink| sink.as_mut().poll_flush(&mut context()),
+        |sink| sink.as_mut().poll_close(&mut context()),
+    ];
+    for (poll, is_closed) in polls.into_iter().flat_map(|poll| [(poll, false), (poll, true)]) {
+        let clock = ManualClock::new();
+        let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 5), &clock);
+        let flushed = Rc::new(Cell::new(0));
+        let kept = Kept { flushed: Rc::clone(&flushed), ..Kept::default() };
+        let cost: fn(&u64) -> u64 = |item| *item;
+        let mut sink: Paced<'_> =
+            Box::pin(RateLimitedSink::new(kept, &bucket).cost(cost).timer(NoTimer));
+        assert_eq!(send(&mut sink, 4), Poll::Ready(Ok(())));
+        assert_eq!(send(&mut sink, 3), Poll::Ready(Ok(())));
+        let refused = RateLimitedSinkError::Refused(AcquireError::Closed);
+        if is_closed {
+            bucket.line().close();
+        }
+        let answer = if is_closed { Poll::Ready(Err(refused)) } else { Poll::Pending };
+        assert_eq!(poll(&mut sink), answer);
+        assert_eq!(flushed.get(), 1, "{is_closed}");
+        let (kept, item) = inner(sink);
+        assert_eq!((kept.items, kept.closed, item), (vec![4], 0, Some(3)));
+    }
 }
 
 #[test]

@@ -170,15 +170,33 @@ fn a_closed_line_ends_the_stream_and_its_item_can_be_had() {
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 1), &clock);
     bucket.try_acquire(1).unwrap();
     let mut stream = Box::pin(RateLimitedStream::new(items([1, 2]), &bucket).timer(NoTimer));
-    assert_eq!(stream.size_hint(), (2, None));
     assert!(next(&mut stream.as_mut()).is_pending());
-    assert_eq!(stream.size_hint(), (2, None));
     bucket.line().close();
     assert_eq!(next(&mut stream.as_mut()), Poll::Ready(Some(Err(AcquireError::Closed))));
     assert_eq!(next(&mut stream.as_mut()), Poll::Ready(None));
     assert_eq!(stream.size_hint(), (0, Some(0)));
     let (inner, item) = Pin::into_inner(stream).into_inner();
     assert_eq!((inner.0.len(), item), (1, Some(1)));
+}
+
+#[test]
+fn a_stream_promises_no_more_items_than_come_if_the_line_is_closed() {
+    let clock = ManualClock::new();
+    for (count, is_ahead) in [(0, false), (1, false), (2, false), (1, true), (2, true)] {
+        let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 1), &clock);
+        bucket.try_acquire(1).unwrap();
+        let mut stream = pin!(RateLimitedStream::new(items(0..count), &bucket).timer(NoTimer));
+        if is_ahead {
+            assert!(next(&mut stream).is_pending());
+        }
+        let promised = stream.size_hint().0;
+        bucket.line().close();
+        let mut came = 0;
+        while next(&mut stream) != Poll::Ready(None) {
+            came += 1;
+        }
+        assert_eq!(promised, came, "{count}, {is_ahead}");
+    }
 }
 
 #[test]
@@ -194,6 +212,21 @@ fn jitter_delays_the_items_that_had_to_wait() {
     assert!(next(&mut stream).is_pending());
     clock.advance(3 * MILLI);
     assert_eq!(next(&mut stream), Poll::Ready(Some(Ok(2))));
+}
+
+#[test]
+fn jitter_delays_an_item_that_is_paid_for_in_parts_once_and_at_its_end() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 4), &clock);
+    let jitter = Jitter::between(10 * MILLI, 10 * MILLI);
+    let stream = RateLimitedStream::new(items([16]), &bucket).cost(|item: &u64| *item);
+    let mut stream = pin!(stream.jitter(jitter).timer(NoTimer));
+    // Twelve milliseconds for what is beyond the burst, and the delay.
+    for milli in 0..22 {
+        assert!(next(&mut stream).is_pending(), "{milli}");
+        clock.advance(MILLI);
+    }
+    assert_eq!(next(&mut stream), Poll::Ready(Some(Ok(16))));
 }
 
 #[tokio::test]

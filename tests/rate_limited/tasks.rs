@@ -1,6 +1,8 @@
 //! Readers and writers of tasks, in time that does not pass by itself.
 
+use std::future::poll_fn;
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -207,4 +209,20 @@ async fn an_error_of_the_inner_end_keeps_the_accounts() {
     assert_eq!((writer.paid(), limiter.peek(0).unwrap().remaining()), (10, 86));
     assert_eq!(writer.write(&[7; 10]).await.unwrap(), 10);
     assert_eq!((writer.paid(), limiter.peek(0).unwrap().remaining()), (0, 86));
+}
+
+/// Reads into space of which nothing is initialized. Returns how much is afterwards.
+async fn initialized_by_a_read(reader: impl AsyncRead) -> (Vec<u8>, usize) {
+    let mut reader = pin!(reader);
+    let mut space = [MaybeUninit::uninit(); 1_000];
+    let mut into = ReadBuf::uninit(&mut space);
+    poll_fn(|context| reader.as_mut().poll_read(context, &mut into)).await.unwrap();
+    (into.filled().to_vec(), into.initialized().len())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_touches_no_more_space_than_it_fills() {
+    let limiter = bucket();
+    let reader = RateLimitedReader::new(&[7; 5][..], &limiter).timer(TokioTimer);
+    assert_eq!(initialized_by_a_read(reader).await, (vec![7; 5], 5));
 }

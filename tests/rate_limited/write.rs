@@ -94,3 +94,16 @@ fn reads_pass_through_without_a_limit() {
     assert_eq!(writer.read(&mut [0; 400]).unwrap(), 400);
     assert_eq!(left(&bucket), 1);
 }
+
+#[test]
+fn a_writer_whose_peer_is_slow_holds_back_a_chunk_and_leaves_the_rest_to_others() {
+    const CHUNK: u64 = 16 << 10;
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(1_000_000 / second, burst 10_000_000), &clock);
+    let inner = Scripted::new([Ok(1_000), Err(ErrorKind::TimedOut.into())]);
+    let mut writer = RateLimitedWriter::new(inner, &bucket);
+    let error = writer.write_all(&vec![7; 10_000_000]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert_eq!(left(&bucket), 10_000_000 - CHUNK);
+    assert_eq!(writer.paid() as u64, CHUNK - 1_000);
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluicegate::{Jitter, ManualClock, TokenBucket, Wait, quota};
+use sluicegate::{Clock, Jitter, ManualClock, TokenBucket, Wait, quota};
 
 use crate::support::{Caller, MILLI};
 
@@ -104,20 +104,27 @@ fn a_thread_waits_out_its_jitter() {
     bucket.try_acquire(1).unwrap();
     let jitter = Jitter::between(MILLI, MILLI);
     std::thread::scope(|scope| {
-        let waits = scope.spawn(|| bucket.acquire_async(1).jitter(jitter).wait().unwrap());
+        let waits = scope.spawn(|| {
+            let grant = bucket.acquire_async(1).jitter(jitter).wait().unwrap();
+            (grant.permits(), clock.now_nanos())
+        });
         while bucket.line().waiters() == 0 {
             std::thread::yield_now();
         }
         clock.advance(MILLI);
-        // Its turn has come; it cannot have been told before its delay is over.
+        // Its turn has come, and no time passes for a while: a thread without a delay ends in it.
         while bucket.line().waiters() == 1 {
             std::thread::yield_now();
         }
-        assert!(!waits.is_finished());
+        for _ in 0..1_000 {
+            std::thread::yield_now();
+        }
         while !waits.is_finished() {
             clock.advance(MILLI);
             std::thread::yield_now();
         }
-        assert_eq!(waits.join().unwrap().permits(), 1);
+        let (permits, ended_nanos) = waits.join().unwrap();
+        assert_eq!(permits, 1);
+        assert!(ended_nanos >= 2_000_000, "{ended_nanos}");
     });
 }

@@ -25,7 +25,7 @@ Examples:
   zcat *.gz | sluicegate replay --policy policy.toml --json --top 0
       Every key that was ever denied, as JSON.
   sluicegate replay --policy policy.toml --shape --shape-within 2s access.log
-      The waits of lines that are delayed instead of being denied.";
+      The waits of requests that are delayed instead of being denied.";
 
 const FORMATS: &str = "\
 Logs are in common or combined log format, plain or gzip. Lines in no such format are skipped, \
@@ -46,13 +46,15 @@ and those of store \"table\"
     \"store\":\"table\",\"memory_bytes\":N,\"occupancy\":{\"places\":N,\"live\":N,\"expired\":N},\"full\":N
 where \"known\" is the most keys that were kept at a time, \"live\" are those not full at the end, \
 and \"full\" are the lines whose key found no room, of which `when_full` decided.
-With --shape, a line waits until its limiter grants it, behind the earlier lines of its key. \
-\"allowed\" then are the lines that got through, at once or later, and \"denied\" those that asked for \
-more than their limiter ever grants. Each key is kept: `store`, `max_keys` and `when_full` do not \
-apply. Limiters have, instead of a store,
+With --shape, a request waits until its limiter grants it, in a queue behind the earlier ones of its \
+key. \"allowed\" then are the requests that got through, at once or later, and \"denied\" those for which \
+no wait was found: those for more than their limiter ever grants, those that would leave after the \
+year 2554, and those of limiters in parts that put each other off a thousand times. Each key is kept: \
+`store`, `max_keys` and `when_full` do not apply. A key takes about 800 bytes, more with a log or a \
+large window, so 10 million of them take 8 GB. Limiters have, instead of a store,
     \"waits\":{\"delayed\":N,\"p50_nanos\":N,\"p90_nanos\":N,\"p99_nanos\":N,\"max_nanos\":N,\"longer\":N},
     \"top_delayed\":[{\"key\":S,\"delayed\":N,\"allowed\":N,\"max_nanos\":N}]
-where percentiles are of all \"allowed\" lines, and at most 0.8 % too long; \"longer\" are those that \
+where percentiles are of all \"allowed\" requests, and at most 0.8 % too long; \"longer\" are those that \
 waited for longer than --shape-within, if that is given.
 \"lines\" are the lines judged, late ones among them, skipped ones not. Of each limiter, \"allowed\" \
 and \"denied\" add up to the lines that its `match` lets through.
@@ -92,16 +94,17 @@ struct ReplayArgs {
     /// Print one JSON object instead of the report
     #[arg(long)]
     json: bool,
-    /// Number of the most denied keys to list per limiter; 0 is all
+    /// Number of the most denied keys to list per limiter, and with --shape of the most delayed
+    /// ones; 0 is all
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// Let lines wait instead of denying them, and report how long they do
+    /// Let requests wait instead of denying them, and report how long they do
     ///
-    /// Each key has a line, first come, first served. A line of the log leaves it at the
-    /// earliest time at which the limiter grants it.
+    /// Each key has a queue, first come, first served. A request leaves it at the earliest
+    /// time at which the limiter grants it.
     #[arg(long)]
     shape: bool,
-    /// Count the lines that wait for longer than this, such as `2s` or `500ms`
+    /// Count the requests that wait for longer than this, such as `2s` or `500ms`
     #[arg(long, value_name = "TIME", requires = "shape", value_parser = humantime::parse_duration)]
     shape_within: Option<Duration>,
     /// Replay the bundled log

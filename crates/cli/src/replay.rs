@@ -61,7 +61,7 @@ impl Replay {
         Replay::of(policy, Judge::new)
     }
 
-    /// Starts a replay in which lines of the log wait instead of being refused: those of a key one
+    /// Starts a replay in which requests wait instead of being refused: those of a key one
     /// after the other, each until its limiter grants it. Counts those that wait for longer than
     /// `within`.
     ///

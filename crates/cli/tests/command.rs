@@ -195,7 +195,7 @@ fn the_report_for_people_shows_the_waits() {
     let folder = Folder::new();
     let report = stdout(&folder.replay(&["--shape", "access.log"], "").success());
     for text in [
-        "\nwaits, each key has a line\n",
+        "\nwaits, each key has a queue\n",
         "  limiter       delayed  delayed %  p50  p90  p99  longest",
         "  two each            2       33.3  0ns   2h   2h       2h\n",
         "\nmost delayed\n",

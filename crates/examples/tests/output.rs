@@ -55,8 +55,8 @@ fn the_outgoing_client_spaces_its_requests_and_gives_up_those_that_would_be_late
             "request 4: sent after 100ms",
             "request 5: sent after 150ms",
             "request 6: sent after 200ms",
-            "request 7: given up (rate limited: try again in 50ms)",
-            "request 8: given up (rate limited: try again in 50ms)",
+            "request 7: given up (no permits before the deadline: try again in 250ms)",
+            "request 8: given up (no permits before the deadline: try again in 250ms)",
             "a second later: sent after 0ns",
         ],
     );

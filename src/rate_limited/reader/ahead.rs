@@ -30,12 +30,10 @@ impl Ahead {
         self.to
     }
 
-    /// Moves as many bytes as there is space for. Returns their number.
-    pub(super) fn pass_on(&mut self, into: &mut [u8]) -> usize {
-        let left = self.left();
-        let count = left.len().min(into.len());
-        into[..count].copy_from_slice(&left[..count]);
-        self.from += count;
-        count
+    /// Returns the next bytes that are to be passed on, at most `space`, which count as passed on.
+    pub(super) fn take(&mut self, space: usize) -> &[u8] {
+        let from = self.from;
+        self.from += self.left().len().min(space);
+        &self.bytes[from..self.from]
     }
 }

@@ -30,8 +30,7 @@ impl<R: AsyncRead, L: Wait, T: Timer> AsyncRead for RateLimitedReader<R, L, T> {
             account.owe(this.ahead.note_read(read) as u64);
         }
         ready!(this.payment.poll_pay(context)).map_err(io::Error::other)?;
-        let passed = this.ahead.pass_on(into.initialize_unfilled());
-        into.advance(passed);
+        into.put_slice(this.ahead.take(into.remaining()));
         Poll::Ready(Ok(()))
     }
 }

@@ -1,6 +1,6 @@
-//! Lines of a log that wait instead of being refused: each key has a line, first come, first served.
+//! Requests that wait instead of being refused: each key has a queue, first come, first served.
 //!
-//! A request leaves its line at the earliest time at which the key's limiter grants it, and no
+//! A request leaves its queue at the earliest time at which the key's limiter grants it, and no
 //! earlier than the one before it. So the clock of a key is the departure of its newest request: each
 //! departure is known at the arrival, and nothing has to be simulated in between. The waits of token
 //! buckets are those of the engine's own line, but that a request for the whole burst may leave a
@@ -19,31 +19,35 @@ use sluicegate::{Clock, Denied, Limiter, ManualClock};
 pub use self::waits::Waits;
 use crate::policy::{BoxedLimiter, Kind};
 
-/// The lines of all keys of one limiter, and how long was waited in them.
+/// Waits after which a request is refused that was told another one each time. One is nearly always
+/// enough; a limiter of several parts may name the time of one of them, at which another has nothing.
+const MOST_WAITS: u32 = 1_000;
+
+/// The queues of all keys of one limiter, and how long was waited in them.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
-    lines: HashMap<BString, Line>,
+    queues: HashMap<BString, Queue>,
     waits: Waits,
 }
 
-/// The line before the limiter of one key.
-struct Line {
+/// The queue before the limiter of one key.
+struct Queue {
     limiter: BoxedLimiter,
     /// Reads the departure of the newest request.
     clock: Arc<ManualClock>,
 }
 
 impl Shape {
-    /// Returns the lines of no keys yet. Counts waits that are longer than `within`.
+    /// Returns the queues of no keys yet. Counts waits that are longer than `within`.
     pub(super) fn new(within: Option<Duration>) -> Shape {
-        Shape { lines: HashMap::new(), waits: Waits::new(within) }
+        Shape { queues: HashMap::new(), waits: Waits::new(within) }
     }
 
     /// Lets a request arrive at `now_nanos`, and returns how long it waits for its permits.
     ///
     /// # Errors
     ///
-    /// The limiter's denial if waiting does not help.
+    /// The limiter's denial if no wait helps that it tells of.
     pub(super) fn arrive(
         &mut self,
         kind: &Kind,
@@ -51,16 +55,16 @@ impl Shape {
         permits: u64,
         now_nanos: u64,
     ) -> Result<u64, Denied> {
-        let line =
-            self.lines.entry_ref(BStr::new(key)).or_insert_with(|| Line::new(kind, now_nanos));
-        let wait_nanos = line.wait_nanos(permits, now_nanos)?;
+        let queue =
+            self.queues.entry_ref(BStr::new(key)).or_insert_with(|| Queue::new(kind, now_nanos));
+        let wait_nanos = queue.wait_nanos(permits, now_nanos)?;
         self.waits.record(wait_nanos);
         Ok(wait_nanos)
     }
 
-    /// Returns the number of keys that have a line.
+    /// Returns the number of keys that have a queue.
     pub(super) fn keys(&self) -> usize {
-        self.lines.len()
+        self.queues.len()
     }
 
     pub(super) fn waits(&self) -> &Waits {
@@ -68,11 +72,11 @@ impl Shape {
     }
 }
 
-impl Line {
-    fn new(kind: &Kind, now_nanos: u64) -> Line {
+impl Queue {
+    fn new(kind: &Kind, now_nanos: u64) -> Queue {
         let clock = Arc::new(ManualClock::at(now_nanos));
         let limiter = kind.limiter(Arc::clone(&clock));
-        Line { limiter: limiter.expect("the policy built one with these numbers"), clock }
+        Queue { limiter: limiter.expect("the policy built one with these numbers"), clock }
     }
 
     fn wait_nanos(&mut self, permits: u64, now_nanos: u64) -> Result<u64, Denied> {
@@ -80,8 +84,21 @@ impl Line {
         if permits == 0 {
             return Ok(0);
         }
-        self.clock.set_nanos(now_nanos.max(self.clock.now_nanos()));
-        while let Err(denied) = self.limiter.try_acquire(permits) {
+        let first_nanos = now_nanos.max(self.clock.now_nanos());
+        self.clock.set_nanos(first_nanos);
+        let departs = self.depart(permits);
+        if departs.is_err() {
+            // It holds up nobody.
+            self.clock.set_nanos(first_nanos);
+        }
+        departs?;
+        Ok(self.clock.now_nanos() - now_nanos)
+    }
+
+    /// Moves the clock to the departure of a request, or somewhere if it has none.
+    fn depart(&mut self, permits: u64) -> Result<(), Denied> {
+        for _ in 0..MOST_WAITS {
+            let Err(denied) = self.limiter.try_acquire(permits) else { return Ok(()) };
             let before_nanos = self.clock.now_nanos();
             self.clock.advance(denied.retry_after().ok_or(denied)?);
             if self.clock.now_nanos() == before_nanos {
@@ -89,13 +106,13 @@ impl Line {
                 return Err(denied);
             }
         }
-        Ok(self.clock.now_nanos() - now_nanos)
+        self.limiter.try_acquire(permits).map(|_| ())
     }
 }
 
-impl fmt::Debug for Line {
+impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Line").field("clock", &self.clock).finish_non_exhaustive()
+        f.debug_struct("Queue").field("clock", &self.clock).finish_non_exhaustive()
     }
 }
 

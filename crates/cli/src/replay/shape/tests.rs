@@ -1,12 +1,14 @@
-//! Tests of lines: the waits are those of the engine's own line.
+//! Tests of queues: the waits are those of the engine's own line.
 
 use std::collections::VecDeque;
 use std::future::{Future, Pending, pending};
 use std::pin::Pin;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Waker};
 
-use sluicegate::{Timer, TokenBucket, Wait, Waiting, quota, rate};
+use sluicegate::{Grant, Timer, TokenBucket, Wait, Waiting, quota, rate};
 
 use super::*;
 use crate::policy::Kind;
@@ -32,7 +34,7 @@ fn requests_leave_in_the_order_of_their_arrival_as_soon_as_they_may() {
 }
 
 #[test]
-fn limiters_of_every_kind_have_lines() {
+fn limiters_of_every_kind_have_queues() {
     let (each, limit) = (rate!(1 / second), rate!(2 / 10 seconds));
     let three = |kind| shape(&kind, &[(0, 1), (0, 1), (0, 1)]);
     let waits = |seconds: [u64; 3]| seconds.map(|seconds| Some(seconds * SECOND)).to_vec();
@@ -55,6 +57,54 @@ fn a_request_that_no_time_would_grant_is_refused_and_holds_up_nobody() {
     );
     let end = u64::MAX - SECOND / 2;
     assert_eq!(shape(&kind, &[(end, 3), (end, 1)]), [Some(0), None]);
+}
+
+#[test]
+fn a_request_beyond_the_end_of_the_clock_leaves_the_time_of_its_key_as_it_was() {
+    let kind = Kind::TokenBucket { quota: quota!(1 / second, burst 3), initial: 3 };
+    let end = u64::MAX - 3 * SECOND / 2;
+    assert_eq!(
+        shape(&kind, &[(end, 3), (end, 3), (end, 1), (end, 1)]),
+        [Some(0), None, Some(SECOND), None]
+    );
+}
+
+/// Counts how often it is asked.
+struct Counting(BoxedLimiter, Arc<AtomicU64>);
+
+impl Limiter for Counting {
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.1.fetch_add(1, Relaxed);
+        self.0.try_acquire(permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.0.try_acquire_up_to(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.0.peek(permits)
+    }
+
+    fn reset(&self) {
+        self.0.reset();
+    }
+}
+
+#[test]
+fn a_request_that_each_day_puts_off_to_another_is_refused_after_a_while() {
+    let zone = "UTC".to_owned();
+    let mondays = Kind::Budget { amounts: [5, 0, 0, 0, 0, 0, 0], zone: zone.clone() };
+    let tuesdays = Kind::Budget { amounts: [0, 5, 0, 0, 0, 0, 0], zone };
+    let kind = Kind::All(vec![mondays, tuesdays]);
+    let clock = Arc::new(ManualClock::at(SECOND));
+    let asked = Arc::new(AtomicU64::new(0));
+    let limiter = kind.limiter(Arc::clone(&clock)).unwrap();
+    let limiter = Box::new(Counting(limiter, Arc::clone(&asked)));
+    let mut queue = Queue { limiter, clock };
+    assert!(queue.wait_nanos(1, SECOND).is_err());
+    assert!(asked.load(Relaxed) <= 1_001, "{asked:?}");
+    assert_eq!(queue.clock.now_nanos(), SECOND);
 }
 
 /// Notes for how long a caller would sleep.

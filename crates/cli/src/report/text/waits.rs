@@ -1,4 +1,4 @@
-//! The part of the report for people on lines that waited.
+//! The part of the report for people on requests that waited.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::replay::Replay;
 use crate::report::json::Summary;
 
 impl Summary {
-    /// Writes how long lines waited, if they did instead of being refused.
+    /// Writes how long requests waited, if they did instead of being refused.
     pub(super) fn write_waits(
         &self,
         replay: &Replay,
@@ -39,11 +39,11 @@ impl Summary {
             table.add_row(row);
         }
         align_right(&mut table, 1..8);
-        section(out, "waits", ", each key has a line")?;
+        section(out, "waits", ", each key has a queue")?;
         write_table(out, table, width)
     }
 
-    /// Writes the keys that were delayed the most, if lines waited.
+    /// Writes the keys that were delayed the most, if requests waited.
     pub(super) fn write_delayed(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
         let mut table = Table::new();
         table.set_header(["limiter", "key", "delayed", "of", "delayed %", "longest"].map(header));
