@@ -114,3 +114,20 @@ fn permits_come_back_if_the_timer_panics_after_their_grant() {
     assert!(panics(|| caller.as_mut().poll(context).is_ready()));
     assert_eq!(limit.in_flight(), 0);
 }
+
+#[cfg(feature = "keyed")]
+#[test]
+fn a_change_for_all_keys_is_seen_by_each_line_if_a_waker_of_one_panics() {
+    let keyed = sluicegate::KeyedConcurrency::<u64>::new(1);
+    let keys = 0..200;
+    let _held: Vec<_> = keys.clone().map(|key| keyed.try_acquire(&key, 1).unwrap()).collect();
+    let mut fragile = pin!(keyed.acquire_async(&100, 1).unwrap());
+    stand(fragile.as_mut());
+    let others = keys.filter(|key| *key != 100);
+    let mut callers: Vec<_> =
+        others.map(|key| Caller::new(keyed.acquire_async(&key, 1).unwrap())).collect();
+    assert!(panics(|| keyed.set_limit(2)));
+    assert!(callers.iter().all(|caller| caller.woken() == 1));
+    assert!(callers.iter_mut().all(Caller::is_granted));
+    assert_eq!(keyed.waiters(&100), 0);
+}
