@@ -155,6 +155,9 @@ impl ConcurrencyLimit {
     ///
     /// Asking for 0 permits is always granted, at once.
     ///
+    /// A thread that holds permits and acquires more may wait for itself for ever, or two for each
+    /// other: take all at once, and [split](InFlight::split) them.
+    ///
     /// # Errors
     ///
     /// [`InFlightError::TooLarge`] at once for more than the limit;
