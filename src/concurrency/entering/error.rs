@@ -30,8 +30,8 @@ pub enum InFlightError {
         /// The limit.
         limit: u64,
     },
-    /// The permits had not come back when the caller's time was over, or not all that those ahead of
-    /// it wait for.
+    /// When the caller's time was over, too much was still in flight, or others still waited ahead of
+    /// it.
     TimedOut,
     /// The line has no room for another caller, or for as many permits.
     LineFull,
