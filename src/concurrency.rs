@@ -12,6 +12,7 @@
 //! | | |
 //! |---|---|
 //! | [`word`] | the word and its transitions |
+//! | [`steps`] | the atomic operations: admissions, ends and changes |
 //! | [`in_flight`] | guards |
 //! | [`turns`] | what the line of callers asks of the limit; why nobody in it is forgotten |
 //! | [`queueing`] | a caller that waits, and its place in line |
@@ -51,6 +52,7 @@ pub(crate) mod keyed;
 mod no_turns;
 #[cfg(feature = "wait")]
 mod queueing;
+mod steps;
 mod try_lock;
 #[cfg(feature = "wait")]
 mod turns;
@@ -62,8 +64,7 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use crate::contention::{Contender, Contention};
-use crate::sync::Ordering::{AcqRel, Relaxed, Release};
+use crate::contention::Contention;
 use crate::sync::{AtomicWord, Word};
 #[cfg(feature = "wait")]
 use crate::wait::queue::WaitQueue;
@@ -253,30 +254,6 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// Changes the limit. Returns whether callers stand in line, so that it has to be followed by a
-    /// [`poke`](ConcurrencyLimit::poke).
-    fn change_limit(&self, limit: u64) -> bool {
-        let mut contender = self.contender();
-        loop {
-            let seen = self.load();
-            if contender.has_stepped_back() {
-                continue;
-            }
-            let next = seen.with_limit(limit);
-            let (from, to) = (seen.to_bits(), next.to_bits());
-            // ORDERING: Release on success, so that what was done before the change is seen by
-            // those that are admitted under the new limit; pairs with the CAS in `exchange`. Not
-            // Acquire: what was done before is not looked at here, and the ends before it stay in
-            // the release sequence. Relaxed on failure: the word is loaded again.
-            // MODEL: `a_raised_limit_is_found_with_what_was_done_before_it`,
-            // `no_end_is_lost_beside_a_change_of_the_limit`.
-            match self.hot.word.compare_exchange_weak(from, to, Release, Relaxed) {
-                Ok(_) => return seen.is_gated(),
-                Err(_) => contender.lost_race(),
-            }
-        }
-    }
-
     /// Returns the limit in force.
     #[must_use]
     pub fn limit(&self) -> u64 {
@@ -295,100 +272,6 @@ impl ConcurrencyLimit {
     pub fn available(&self) -> u64 {
         let tally = self.load();
         tally.limit().saturating_sub(tally.in_flight())
-    }
-
-    #[inline]
-    fn load(&self) -> Tally {
-        // ORDERING: Relaxed. An admission from a stale word fails in its CAS, a denial is the
-        // answer of a moment at which the limit was reached, and both the limit and the count are
-        // in the word. What else an admitted caller is to see, its CAS acquires.
-        // MODEL: `no_more_are_in_flight_than_the_limit`.
-        Tally::from_bits(self.hot.word.load(Relaxed))
-    }
-
-    fn contender(&self) -> Contender<'_> {
-        Contender::new(Some(&self.hot.contention))
-    }
-
-    /// Counts `permits` as in flight and returns the word with them, to be followed by one
-    /// [`end`](ConcurrencyLimit::end) of as many.
-    #[inline]
-    fn admit(&self, permits: u64) -> Result<Tally, ConcurrencyDenied> {
-        let seen = self.load();
-        if permits == 0 {
-            return Ok(seen);
-        }
-        let Some(next) = seen.admitted(permits) else {
-            return Err(ConcurrencyDenied { permits, tally: seen });
-        };
-        if self.hot.contention.is_announced() {
-            return self.admit_contended(permits, false);
-        }
-        if self.exchange(seen, next) { Ok(next) } else { self.admit_contended(permits, true) }
-    }
-
-    /// Goes on with an admission whose first attempt failed, because it `has_lost` a race or
-    /// because another caller is starved.
-    #[cold]
-    #[inline(never)]
-    fn admit_contended(
-        &self,
-        permits: u64,
-        mut has_lost: bool,
-    ) -> Result<Tally, ConcurrencyDenied> {
-        let mut contender = self.contender();
-        loop {
-            if has_lost {
-                contender.lost_race();
-            }
-            let seen = self.load();
-            let Some(next) = seen.admitted(permits) else {
-                return Err(ConcurrencyDenied { permits, tally: seen });
-            };
-            if contender.has_stepped_back() {
-                has_lost = false;
-                continue;
-            }
-            if self.exchange(seen, next) {
-                return Ok(next);
-            }
-            has_lost = true;
-        }
-    }
-
-    /// Replaces `seen` by `next`, which admits permits. Returns false if the word is another.
-    #[inline]
-    fn exchange(&self, seen: Tally, next: Tally) -> bool {
-        // ORDERING: AcqRel on success. Acquire, so that what was done before the ends that made
-        // room is seen; pairs with the `fetch_sub` in `end` and the CAS in `set_limit`. Release, so
-        // that what was done before one admission is seen after the next; pairs with itself. The
-        // bound needs neither: all changes of one word have one order. Relaxed on failure: the word
-        // is loaded again.
-        // MODEL: `no_more_are_in_flight_than_the_limit`,
-        // `what_was_done_before_an_end_is_seen_after_the_next_admission`,
-        // `what_was_done_before_an_admission_is_seen_after_the_next`,
-        // `a_raised_limit_is_found_with_what_was_done_before_it`.
-        self.hot.word.compare_exchange_weak(seen.to_bits(), next.to_bits(), AcqRel, Relaxed).is_ok()
-    }
-
-    /// Ends `permits` that were admitted and have not ended.
-    #[inline]
-    fn end(&self, permits: u64) {
-        if permits == 0 {
-            return;
-        }
-        // ORDERING: Release, so that what a holder did is seen by those that take its permits;
-        // pairs with the CAS in `exchange`. Not Acquire: a holder that ends looks at nothing of
-        // others; and the line that it settles, if it finds the gate closed, has a lock of its own,
-        // which it takes after whoever closed the gate.
-        // MODEL: `what_was_done_before_an_end_is_seen_after_the_next_admission`,
-        // `no_end_is_lost_beside_a_change_of_the_limit`,
-        // `an_end_beside_a_caller_that_comes_to_stand_wakes_it`.
-        let seen = self.hot.word.fetch_sub(Tally::ended(permits), Release);
-        // Asked of the result, which the processor's flags tell.
-        if Tally::from_bits(seen.wrapping_sub(Tally::ended(permits))).is_gated() {
-            self.settle();
-        }
     }
 }
 

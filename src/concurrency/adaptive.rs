@@ -111,7 +111,8 @@ impl<A: LimitAlgorithm, C: Clock> Adaptive<A, C> {
     ///
     /// # Errors
     ///
-    /// [`ConcurrencyDenied`] if fewer than `permits` are left.
+    /// [`ConcurrencyDenied`] if fewer than `permits` are left, or if others [wait in
+    /// line](ConcurrencyDenied::others_wait).
     #[inline]
     pub fn try_acquire(&self, permits: u64) -> Result<TimedInFlight<'_, A, C>, ConcurrencyDenied> {
         let in_flight = self.limit.admit(permits)?.in_flight();
@@ -223,7 +224,8 @@ impl<A, C> Adaptive<A, C> {
         self.limit.in_flight()
     }
 
-    /// Returns the number of permits that are left: the largest request that would be granted now.
+    /// Returns the number of permits that are left: the largest request that would be granted now,
+    /// if nobody waits in line.
     #[must_use]
     pub fn available(&self) -> u64 {
         self.limit.available()

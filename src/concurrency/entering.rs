@@ -19,7 +19,7 @@ use crate::wait::timer::thread::ThreadTimer;
 use self::error::InFlightError;
 use super::ConcurrencyLimit;
 use super::in_flight::{Home, InFlight};
-use super::queueing::{Entered, Queueing};
+use super::queueing::Queueing;
 
 pin_project! {
     /// A caller that waits for permits of a [`ConcurrencyLimit`], first come, first served: a future
@@ -76,8 +76,12 @@ impl<'a> Entering<'a> {
 
 impl<'a, T: Timer> Entering<'a, T> {
     /// Waits for no longer than `timeout`, counted from when the caller comes to stand in line: by
-    /// the timer, or for threads by the system's monotonic clock. With a timeout of zero it does not
-    /// wait at all.
+    /// the timer, or for threads by the system's monotonic clock. If it waits already, the time is
+    /// counted anew.
+    ///
+    /// With a timeout of zero it tries once and does not stand in line. Any other timeout, however
+    /// short, lets it stand: a line that [evicts](crate::WhenLineFull::EvictOldest) makes room for it
+    /// then, even if it gives up a moment later.
     pub fn timeout(self, timeout: Duration) -> Entering<'a, T> {
         Entering { queueing: self.queueing.timeout(timeout) }
     }
@@ -94,7 +98,12 @@ impl<'a, T: Timer> Entering<'a, T> {
     ///
     /// All of [`InFlightError`].
     pub fn wait(self) -> Result<InFlight<'a>, InFlightError> {
-        self.queueing.wait().map(guard)
+        self.queueing.wait()
+    }
+
+    /// Blocks the thread until there is an answer, or until `deadline`.
+    pub(super) fn wait_until(self, deadline: Instant) -> Result<InFlight<'a>, InFlightError> {
+        self.queueing.wait_until(deadline)
     }
 }
 
@@ -102,12 +111,8 @@ impl<'a, T: Timer> Future for Entering<'a, T> {
     type Output = Result<InFlight<'a>, InFlightError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.project().queueing.poll(context).map(|answer| answer.map(guard))
+        self.project().queueing.poll(context)
     }
-}
-
-fn guard(entered: Entered<'_, ConcurrencyLimit>) -> InFlight<'_> {
-    InFlight::new(entered.home, entered.permits)
 }
 
 impl<T: Timer> fmt::Debug for Entering<'_, T> {
@@ -150,6 +155,9 @@ impl ConcurrencyLimit {
     ///
     /// Asking for 0 permits is always granted, at once.
     ///
+    /// A thread that holds permits and acquires more may wait for itself for ever, or two for each
+    /// other: take all at once, and [split](InFlight::split) them.
+    ///
     /// # Errors
     ///
     /// [`InFlightError::TooLarge`] at once for more than the limit;
@@ -178,7 +186,9 @@ impl ConcurrencyLimit {
     }
 
     /// Does the same as [`acquire`](ConcurrencyLimit::acquire), for no longer than `timeout` by the
-    /// system's monotonic clock. With a timeout of zero it does not wait at all.
+    /// system's monotonic clock. With a timeout of zero it tries once and does not stand in line.
+    /// Permits that come back in time are granted, even if the thread runs later; so may be those
+    /// that come back after the time and before the thread runs.
     ///
     /// # Errors
     ///
@@ -192,7 +202,7 @@ impl ConcurrencyLimit {
     }
 
     /// Does the same as [`acquire_timeout`](ConcurrencyLimit::acquire_timeout) with the time until
-    /// `deadline`. After the deadline, takes nothing.
+    /// `deadline`. A call that begins at the deadline or after it takes nothing.
     ///
     /// # Errors
     ///
@@ -202,7 +212,7 @@ impl ConcurrencyLimit {
         permits: u64,
         deadline: Instant,
     ) -> Result<InFlight<'_>, InFlightError> {
-        self.acquire_async(permits).queueing.wait_until(deadline).map(guard)
+        self.acquire_async(permits).wait_until(deadline)
     }
 
     /// Returns a future of a guard of `permits`: [`acquire`](ConcurrencyLimit::acquire) for tasks.

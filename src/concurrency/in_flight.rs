@@ -39,9 +39,11 @@ impl<T> Clone for Home<'_, T> {
 
 /// Permits of a [`ConcurrencyLimit`] that are in flight until this is dropped.
 ///
-/// Dropping it is wait-free: one read-modify-write, which cannot fail. (If callers wait in line, it
-/// then takes the line's lock for a moment, and wakes those that are granted what has come back.)
-/// It also happens while a panic unwinds. Permits of a guard that is forgotten (`core::mem::forget`) never come back.
+/// Dropping it is wait-free: one read-modify-write, which cannot fail. It also happens while a
+/// panic unwinds. If callers wait in line, it then also takes the line's lock for a moment, and wakes
+/// those that have been granted the permits; it may allocate for that, and a panic of a waker goes
+/// on from here. The permits have come back by then. Permits of a guard that is forgotten
+/// (`core::mem::forget`) never come back.
 ///
 /// A guard borrows its limit; one from `try_acquire_owned` is an `InFlight<'static>`, which keeps
 /// the limit alive instead.

@@ -13,10 +13,11 @@
 //! lock, or from another reference, so none can be got then: the first limit had no guard any more,
 //! and will have none. ∎
 //!
-//! Progress: a call takes a lock, shared for a key that is known; an end takes none. Memory: about
-//! 256 bytes and the key, for each that is known. Cost of an admission to a known key: two
+//! Progress: a call takes a lock, shared for a key that is known; an end takes none, unless callers
+//! wait for its key. Memory: about 256 bytes and the key, for each that is known. Cost of an admission to a known key: two
 //! hashes, the lock, the count of references, and that of a [`ConcurrencyLimit`].
 
+mod for_each;
 #[cfg(feature = "wait")]
 mod waiting;
 
@@ -38,6 +39,10 @@ use super::denied::ConcurrencyDenied;
 use super::in_flight::InFlight;
 use super::word::Tally;
 
+use self::for_each::ForEach;
+#[cfg(feature = "wait")]
+use self::waiting::LineTerms;
+
 /// Number of shards, a power of two.
 const SHARDS: usize = if cfg!(sluicegate_loom) { 1 } else { 32 };
 
@@ -53,9 +58,8 @@ const FEW: usize = if cfg!(sluicegate_loom) { 1 } else { 16 };
 ///
 /// A call may wait for another one that inserts a key of the same shard. It allocates for a key
 /// that is not known. The end of a guard takes no lock and allocates nothing, unless callers wait
-/// for its key. No call reads a
-/// clock. The `Hash`, `Eq`, `ToOwned` and `Drop` of a key are called under a lock, so they must not
-/// use this.
+/// for its key. No call reads a clock. The `Hash`, `Eq`, `ToOwned` and `Drop` of a key are called
+/// under a lock, so they must not use this.
 ///
 /// # Accuracy
 ///
@@ -88,10 +92,18 @@ const FEW: usize = if cfg!(sluicegate_loom) { 1 } else { 16 };
 #[doc(alias = "semaphore")]
 pub struct KeyedConcurrency<K, S = RandomState> {
     shards: [CachePadded<SharedLock<Shard<K, S>>>; SHARDS],
-    /// The limit of keys that have none of their own. Locked before any shard, and throughout a
-    /// change of it, so that all shards get the same.
-    limit: SharedLock<u64>,
+    /// Locked before any shard, and throughout a change of it, so that all shards get the same.
+    terms: SharedLock<Terms>,
     hasher: S,
+}
+
+/// The terms of all keys.
+#[derive(Clone, Copy)]
+struct Terms {
+    /// The limit of keys that have none of their own.
+    limit: u64,
+    #[cfg(feature = "wait")]
+    line: LineTerms,
 }
 
 /// The keys of which some bits of the hash are the same.
@@ -121,6 +133,16 @@ impl KeyLimit {
     }
 }
 
+impl Terms {
+    /// Creates the limit of a key that is new.
+    fn new_limit(&self, limit: u64) -> Arc<ConcurrencyLimit> {
+        let limit = ConcurrencyLimit::new(limit);
+        #[cfg(feature = "wait")]
+        self.line.apply_to(&limit);
+        Arc::new(limit)
+    }
+}
+
 impl<K: Hash + Eq> KeyedConcurrency<K> {
     /// Creates a limit of `limit` permits in flight for each key. More than
     /// [`ConcurrencyLimit::MAX`] is taken as that.
@@ -140,8 +162,12 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
             CachePadded::new(SharedLock::new(Shard { keys, sweep_at: FEW }))
         };
         let shards = core::array::from_fn(shard);
-        let limit = SharedLock::new(limit.min(ConcurrencyLimit::MAX));
-        KeyedConcurrency { shards, limit, hasher }
+        let terms = Terms {
+            limit: limit.min(ConcurrencyLimit::MAX),
+            #[cfg(feature = "wait")]
+            line: LineTerms::default(),
+        };
+        KeyedConcurrency { shards, terms: SharedLock::new(terms), hasher }
     }
 
     /// Takes all of `permits` of `key` or none, until the guard is dropped. The guard keeps the key
@@ -151,7 +177,8 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     ///
     /// # Errors
     ///
-    /// [`ConcurrencyDenied`] if fewer than `permits` of the key are left.
+    /// [`ConcurrencyDenied`] if fewer than `permits` of the key are left, or if others [wait in
+    /// line](ConcurrencyDenied::others_wait) for it.
     pub fn try_acquire<Q>(
         &self,
         key: &Q,
@@ -187,23 +214,24 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        let in_force = self.limit.read();
+        let terms = self.terms.read();
         let mut shard = self.shard(key).write();
         if let Some(known) = shard.keys.get(key) {
             return Ok(Arc::clone(&known.limit));
         }
-        if permits > *in_force {
-            return Err(ConcurrencyDenied { permits, tally: Tally::idle(*in_force) });
+        if permits > terms.limit {
+            return Err(ConcurrencyDenied { permits, tally: Tally::idle(terms.limit) });
         }
         shard.sweep();
-        let limit = Arc::new(ConcurrencyLimit::new(*in_force));
+        let limit = terms.new_limit(terms.limit);
         let known = KeyLimit { limit: Arc::clone(&limit), is_own: false };
         shard.keys.insert(key.to_owned(), known);
         Ok(limit)
     }
 
     /// Changes the limit of all keys that have none of their own, live; see
-    /// [`ConcurrencyLimit::set_limit`]. Takes time for each key that is known.
+    /// [`ConcurrencyLimit::set_limit`]. Takes time for each key that is known, and wakes those that
+    /// wait for one and have been granted permits, or refused.
     ///
     /// A call that begins when this has returned is decided by the new limit.
     ///
@@ -219,23 +247,21 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     /// # Ok::<(), sluicegate::ConcurrencyDenied>(())
     /// ```
     pub fn set_limit(&self, limit: u64) {
-        let mut in_force = self.limit.write();
-        *in_force = limit.min(ConcurrencyLimit::MAX);
+        let mut terms = self.terms.write();
+        terms.limit = limit.min(ConcurrencyLimit::MAX);
         let mut waited_for = Vec::new();
         for shard in &self.shards {
             let shard = shard.read();
             let known = shard.keys.values().filter(|known| !known.is_own);
             waited_for.extend(known.filter_map(|known| known.changed(limit)));
         }
-        drop(in_force);
-        // Without the locks: those that are woken may run here.
-        for limit in waited_for {
-            limit.poke();
-        }
+        drop(terms);
+        ForEach::new(waited_for, ConcurrencyLimit::poke).run();
     }
 
     /// Gives `key` a limit of its own, live. It takes memory until it is
-    /// [forgotten](KeyedConcurrency::forget_limit_of).
+    /// [forgotten](KeyedConcurrency::forget_limit_of). Wakes those that wait for the key and have
+    /// been granted permits, or refused.
     ///
     /// # Examples
     ///
@@ -255,34 +281,37 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
+        let terms = self.terms.read();
         let mut shard = self.shard(key).write();
         let waited_for = if let Some(known) = shard.keys.get_mut(key) {
             known.is_own = true;
             known.changed(limit)
         } else {
             shard.sweep();
-            let limit = Arc::new(ConcurrencyLimit::new(limit));
+            let limit = terms.new_limit(limit);
             shard.keys.insert(key.to_owned(), KeyLimit { limit, is_own: true });
             None
         };
         drop(shard);
+        drop(terms);
         if let Some(limit) = waited_for {
             limit.poke();
         }
     }
 
-    /// Takes the limit of its own from `key`, live: that of all keys holds for it from now on.
+    /// Takes the limit of its own from `key`, live: that of all keys holds for it from now on. Wakes
+    /// those that wait for the key and have been granted permits, or refused.
     pub fn forget_limit_of<Q>(&self, key: &Q)
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let in_force = self.limit.read();
+        let terms = self.terms.read();
         let waited_for = self.shard(key).write().keys.get_mut(key).and_then(|known| {
             known.is_own = false;
-            known.changed(*in_force)
+            known.changed(terms.limit)
         });
-        drop(in_force);
+        drop(terms);
         if let Some(limit) = waited_for {
             limit.poke();
         }
@@ -295,9 +324,9 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let in_force = self.limit.read();
+        let terms = self.terms.read();
         let shard = self.shard(key).read();
-        shard.keys.get(key).map_or(*in_force, |known| known.limit.limit())
+        shard.keys.get(key).map_or(terms.limit, |known| known.limit.limit())
     }
 
     /// Returns the number of permits of `key` that are in flight.
@@ -321,7 +350,7 @@ impl<K, S> KeyedConcurrency<K, S> {
     /// Returns the limit of keys that have none of their own.
     #[must_use]
     pub fn limit(&self) -> u64 {
-        *self.limit.read()
+        self.terms.read().limit
     }
 
     /// Returns the number of keys that take memory: those of which something is in flight, those

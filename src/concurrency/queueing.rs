@@ -24,28 +24,35 @@ use crate::wait::waiters::{Key, Outcome};
 
 use super::ConcurrencyLimit;
 use super::entering::error::InFlightError;
-use super::in_flight::Home;
+use super::in_flight::{Home, InFlight};
 
 /// A concurrency limit, or what is built on one.
-pub(super) trait Limited {
+pub(super) trait Limited: Sized {
+    /// What ends the permits when it is dropped.
+    type Guard<'a>
+    where
+        Self: 'a;
+
     fn limit_in_flight(&self) -> &ConcurrencyLimit;
+
+    /// Returns the guard of `permits` that have been granted. Called before any code of users runs,
+    /// so that the permits come back if that panics. `in_flight` are those right after the grant.
+    fn guard(home: Home<'_, Self>, permits: u64, in_flight: u64) -> Self::Guard<'_>;
 }
 
 impl Limited for ConcurrencyLimit {
+    type Guard<'a> = InFlight<'a>;
+
     fn limit_in_flight(&self) -> &ConcurrencyLimit {
         self
     }
+
+    fn guard(home: Home<'_, ConcurrencyLimit>, permits: u64, _: u64) -> InFlight<'_> {
+        InFlight::new(home, permits)
+    }
 }
 
-/// Permits that were granted, to be followed by one end of as many.
-pub(super) struct Entered<'a, H> {
-    pub(super) home: Home<'a, H>,
-    pub(super) permits: u64,
-    /// The permits in flight right after the admission.
-    pub(super) in_flight: u64,
-}
-
-type Answer<'a, H> = Result<Entered<'a, H>, InFlightError>;
+type Answer<'a, H> = Result<<H as Limited>::Guard<'a>, InFlightError>;
 
 /// A caller that wants permits. Leaves the line when it is dropped.
 struct Caller<'a, H: Limited> {
@@ -70,7 +77,7 @@ pin_project! {
 impl<'a, H: Limited> Caller<'a, H> {
     /// Asks for the permits, and stands in line if need be. Returns `None` if they are to be waited
     /// for; `waker` is called when there is an answer. A caller whose time `is_over` is always told
-    /// one. A caller that has been told its answer asks anew.
+    /// one, and does not come to stand. A caller that has been told its answer asks anew.
     fn ask(&mut self, waker: &Waker, is_over: bool) -> Option<Answer<'a, H>> {
         // Any instant is before the turn of a caller that has to wait.
         let deadline_nanos = is_over.then_some(0);
@@ -79,27 +86,29 @@ impl<'a, H: Limited> Caller<'a, H> {
             Ok(line::ask(limit, &mut self.key, deadline_nanos, waker.clone()))
         } else {
             match limit.try_now(self.permits) {
-                Ok(grant) => return Some(Ok(self.entered(grant))),
+                Ok(grant) => return Some(Ok(self.guard(grant))),
                 Err(Denied::TooLarge { limit, .. }) => {
                     return Some(Err(InFlightError::TooLarge { limit }));
                 }
+                // It would close the gate for a moment, and evict others.
+                Err(_) if is_over => return Some(Err(InFlightError::TimedOut)),
                 Err(_) => {}
             }
             line::stand(limit, self.permits, &mut self.key, deadline_nanos, waker.clone())
         };
         match standing {
             Ok(Standing::Waiting { .. }) => None,
-            Ok(Standing::Told(Outcome::Granted(grant, _))) => Some(Ok(self.entered(grant))),
+            Ok(Standing::Told(Outcome::Granted(grant, _))) => Some(Ok(self.guard(grant))),
             Ok(Standing::Told(Outcome::Refused(error))) | Err(error) => Some(Err(error.into())),
         }
     }
 
-    fn entered(&self, grant: Grant) -> Entered<'a, H> {
+    fn guard(&self, grant: Grant) -> H::Guard<'a> {
         let in_flight = match grant.forecast {
             Forecast::Known(known) => known.used,
             _ => self.permits,
         };
-        Entered { home: self.home.clone(), permits: self.permits, in_flight }
+        H::guard(self.home.clone(), self.permits, in_flight)
     }
 }
 
@@ -122,7 +131,8 @@ impl<'a, H: Limited, T: Timer> Queueing<'a, H, T> {
     }
 
     pub(super) fn timeout(self, timeout: Duration) -> Queueing<'a, H, T> {
-        Queueing { timeout: Some(timeout), ..self }
+        // One that sleeps already sleeps for as long as this says, from now on.
+        Queueing { timeout: Some(timeout), sleep: None, ..self }
     }
 
     pub(super) fn timer<U: Timer>(self, timer: U) -> Queueing<'a, H, U> {
@@ -130,34 +140,43 @@ impl<'a, H: Limited, T: Timer> Queueing<'a, H, T> {
     }
 
     /// Blocks the thread until there is an answer.
-    pub(super) fn wait(mut self) -> Answer<'a, H> {
-        let waker = thread_waker();
-        let mut end = None;
-        let mut is_over = has_no_time(self.timeout);
-        loop {
-            if let Some(answer) = self.caller.ask(&waker, is_over) {
-                return answer;
-            }
-            let Some(timeout) = self.timeout else {
-                thread::park();
-                continue;
-            };
-            let now = Instant::now();
-            // `None` is beyond the end of the clock.
-            match *end.get_or_insert_with(|| now.checked_add(timeout)) {
-                None => thread::park(),
-                Some(end) if end <= now => is_over = true,
-                Some(end) => thread::park_timeout(end - now),
-            }
-        }
+    pub(super) fn wait(self) -> Answer<'a, H> {
+        let timeout = self.timeout;
+        // `None` is for ever, or beyond the end of the clock.
+        let end = move || timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        self.block(has_no_time(timeout), end)
     }
 
-    /// Blocks the thread until there is an answer, or until `deadline`. After it, asks for nothing.
+    /// Blocks the thread until there is an answer, or until `deadline`. From then on, asks for
+    /// nothing.
     pub(super) fn wait_until(self, deadline: Instant) -> Answer<'a, H> {
-        match deadline.checked_duration_since(Instant::now()) {
-            Some(timeout) => self.timeout(timeout).wait(),
-            None => Err(InFlightError::TimedOut),
+        let is_over = deadline <= Instant::now();
+        if is_over && self.permits() > 0 {
+            return Err(InFlightError::TimedOut);
         }
+        self.block(is_over, || Some(deadline))
+    }
+
+    /// Blocks the thread until there is an answer, or until its `end`, which is asked for if it has
+    /// to wait.
+    fn block(mut self, mut is_over: bool, end: impl FnOnce() -> Option<Instant>) -> Answer<'a, H> {
+        let waker = thread_waker();
+        let mut told = self.caller.ask(&waker, is_over);
+        let end = if told.is_none() { end() } else { None };
+        let answer = loop {
+            if let Some(answer) = told {
+                break answer;
+            }
+            match end.map(|end| end.saturating_duration_since(Instant::now())) {
+                None => thread::park(),
+                Some(Duration::ZERO) => is_over = true,
+                Some(left) => thread::park_timeout(left),
+            }
+            told = self.caller.ask(&waker, is_over);
+        };
+        // The timer is a user's, and may panic when it is dropped: while the guard can still be.
+        drop(self);
+        answer
     }
 }
 

@@ -29,7 +29,8 @@ pub enum WhenLineFull {
     RefuseNewest,
     /// Those that have waited for longest, with
     /// [`AcquireError::Evicted`](crate::AcquireError::Evicted), until there is room. A caller whose
-    /// permits alone are more than the line takes is refused itself.
+    /// permits alone are more than the line takes is refused itself. For permits in flight nobody
+    /// knows whether the new one will have its turn in its time: others leave for it all the same.
     EvictOldest,
 }
 

@@ -71,6 +71,37 @@ impl Drop for Wakers {
     }
 }
 
+/// An answer on its way to its caller. Made before the line is locked, so that wakers, which are a
+/// user's code, run while it is kept: if one panics, a grant is taken back.
+struct Untold<'a> {
+    limiter: &'a dyn TakesTurns,
+    standing: Option<Standing>,
+}
+
+impl<'a> Untold<'a> {
+    fn new(limiter: &'a dyn TakesTurns) -> Untold<'a> {
+        Untold { limiter, standing: None }
+    }
+
+    /// Unlocks the line, and lets go of the answer.
+    fn told(&mut self, line: Locked<'_>, standing: Standing) -> Standing {
+        self.standing = Some(standing);
+        drop(line);
+        self.standing.take().unwrap_or(Standing::Waiting { wait: Duration::ZERO })
+    }
+}
+
+impl Drop for Untold<'_> {
+    fn drop(&mut self) {
+        if let Some(Standing::Told(Outcome::Granted(_, charged))) = self.standing {
+            let mut line = Locked::of(self.limiter);
+            if self.limiter.undo(charged) {
+                line.settle_for_the_others();
+            }
+        }
+    }
+}
+
 /// Lets a caller try at the gate at `now_nanos`: settles for those in line if the first is due and
 /// the lock is free. Returns whether the gate is open now.
 pub(crate) fn help(limiter: &dyn TakesTurns, now_nanos: u64) -> bool {
@@ -95,6 +126,7 @@ pub(crate) fn stand(
     deadline_nanos: Option<u64>,
     waker: Waker,
 ) -> Result<Standing, AcquireError> {
+    let mut untold = Untold::new(limiter);
     let mut line = Locked::of(limiter);
     if line.line().is_closed {
         return Err(AcquireError::Closed);
@@ -108,7 +140,8 @@ pub(crate) fn stand(
     // Noted before user code runs again, so that the caller leaves the line if that panics.
     let place = *key.insert(line.push(permits, now_nanos));
     let now_nanos = line.settle(now_nanos);
-    Ok(line.answer(place, key, now_nanos, deadline_nanos, waker))
+    let standing = line.answer(place, key, now_nanos, deadline_nanos, waker);
+    Ok(untold.told(line, standing))
 }
 
 /// Grants those in line what they are due, and returns the answer to the caller at `key`.
@@ -119,6 +152,7 @@ pub(crate) fn ask(
     waker: Waker,
 ) -> Standing {
     let Some(place) = *key else { return Standing::Waiting { wait: Duration::ZERO } };
+    let mut untold = Untold::new(limiter);
     let mut line = Locked::of(limiter);
     let told = line.line().waiters.take_outcome(place);
     if let Some(outcome) = told {
@@ -129,7 +163,8 @@ pub(crate) fn ask(
     line.retired[0] = line.line().waiters.disarm(place);
     let now_nanos = limiter.now_nanos();
     let now_nanos = line.settle(now_nanos);
-    line.answer(place, key, now_nanos, deadline_nanos, waker)
+    let standing = line.answer(place, key, now_nanos, deadline_nanos, waker);
+    untold.told(line, standing)
 }
 
 /// Lets a caller give up. A grant that it has not been told of is taken back, if nothing was granted
@@ -145,12 +180,7 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
         }
         None => line.retired[0] = line.line().waiters.leave(key),
     }
-    line.note_permits();
-    if line.line().waiters.first().is_none() {
-        // Without the clock, which may panic.
-        return limiter.open_gate();
-    }
-    line.settle(limiter.now_nanos());
+    line.settle_for_the_others();
 }
 
 /// Refuses all that stand in line and all that would, from now on.
@@ -298,6 +328,16 @@ impl<'a> Locked<'a> {
                 }
             }
         }
+    }
+
+    /// Settles after a caller has left, or permits that it was not told of have come back.
+    fn settle_for_the_others(&mut self) {
+        self.note_permits();
+        if self.line().waiters.first().is_none() {
+            // Without the clock, which may panic.
+            return self.limiter.open_gate();
+        }
+        self.settle(self.limiter.now_nanos());
     }
 
     /// Notes for callers that try when it is the first one's turn.

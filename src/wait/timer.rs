@@ -12,8 +12,9 @@ pub(crate) mod tokio;
 /// [`ThreadTimer`](crate::ThreadTimer) works with every executor; `TokioTimer` is tokio's, whose
 /// time can be paused in tests. Implement the trait for the timer of another runtime.
 ///
-/// A sleep may end late. If it ends early, a caller that waits for permits finds that they are not
-/// there yet, and sleeps again.
+/// A sleep may end late. If it ends early, a caller that waits for permits of a rate finds that they
+/// are not there yet, and sleeps again. For permits in flight a sleep is the caller's timeout: if it
+/// ends early, so does the timeout.
 ///
 /// # Examples
 ///

@@ -10,7 +10,7 @@ use super::queue::WaitQueue;
 /// A limiter that callers can stand in line for.
 ///
 /// Its methods are called under the line's lock, except for `try_now` and `wake_first`: so none of
-/// the others may lock the line.
+/// the others may lock the line. `undo` and what only reads are called without it too.
 pub(crate) trait TakesTurns {
     fn queue(&self) -> &WaitQueue;
 
@@ -45,7 +45,8 @@ pub(crate) trait TakesTurns {
     }
 
     /// Takes back a grant that was never used, if nothing was granted since. Returns whether it
-    /// did. Whoever does not go on to settle then has to wake the first in line.
+    /// did. Called with the line's lock or without; whoever does not go on to settle then has to wake
+    /// the first in line.
     fn undo(&self, charged: Charged) -> bool;
 
     /// Wakes the first in line, if anybody is. Not for the holder of the line's lock.

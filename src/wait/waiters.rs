@@ -202,16 +202,27 @@ impl Waiters {
         node.waker.take()
     }
 
-    /// Takes out of the line whoever wants more than `limit`. Returns what wakes them.
+    /// Takes out of the line whoever wants more than `limit`, in one pass. Returns what wakes them.
     pub(crate) fn refuse_above(&mut self, limit: u64) -> Vec<Waker> {
         let mut wakers = Vec::new();
+        // Permits that were wanted behind the first and ahead of the present one.
+        let mut gone = 0_u64;
         let mut next = self.first;
         while let Some(key) = next {
-            next = self.nodes[key.0].after;
-            if self.permits_of(key) > limit {
-                wakers.extend(self.refuse(key, AcquireError::TooLarge { limit }));
+            let node = &mut self.nodes[key.0];
+            node.end = node.end.wrapping_sub(gone);
+            next = node.after;
+            if node.permits > limit {
+                wakers.extend(node.waker.take());
+                node.outcome = Some(Outcome::Refused(AcquireError::TooLarge { limit }));
+                // The line begins with its first, so one that was the first leaves no gap.
+                if node.before.is_some() {
+                    gone = gone.wrapping_add(node.permits);
+                }
+                self.unlink(key);
             }
         }
+        self.end = self.end.wrapping_sub(gone);
         wakers
     }
 
@@ -309,6 +320,30 @@ mod tests {
         assert_eq!(waiters.permits(), 41);
         assert!(waiters.refuse_above(12).is_empty());
         assert_eq!(in_line(&waiters), [11]);
+    }
+
+    #[test]
+    fn refusing_all_above_a_limit_leaves_the_line_as_refusing_one_after_the_other_does() {
+        let sizes = [9, 1, 9, 9, 2, 3, 9, 1, 9];
+        for limit in [0, 1, 2, 3, 8, 9] {
+            let [mut at_once, mut one_by_one] = [(); 2].map(|()| Waiters::default());
+            for permits in sizes {
+                at_once.push(permits);
+                one_by_one.push(permits);
+            }
+            at_once.refuse_above(limit);
+            for (index, permits) in sizes.into_iter().enumerate() {
+                if permits > limit {
+                    one_by_one.refuse(Key(index), AcquireError::TooLarge { limit });
+                }
+            }
+            let newest = (at_once.push(4), one_by_one.push(4));
+            assert_eq!(in_line(&at_once), in_line(&one_by_one));
+            let here = (0..sizes.len()).filter(|index| at_once.nodes[*index].outcome.is_none());
+            for key in here.map(Key).chain([newest.0]) {
+                assert_eq!(at_once.permits_up_to(key), one_by_one.permits_up_to(key));
+            }
+        }
     }
 
     #[test]

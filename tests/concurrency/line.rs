@@ -8,6 +8,8 @@ mod leaving;
 mod order;
 #[path = "line/others.rs"]
 mod others;
+#[path = "line/panics.rs"]
+mod panics;
 #[path = "line/random.rs"]
 mod random;
 #[path = "line/storm.rs"]
@@ -52,6 +54,15 @@ impl Future for UntilItRings {
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
         if self.0.0.load(Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+/// Ends what other threads go on with until then, even if this one panics.
+pub(crate) struct Over<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::concurrency::ConcurrencyLimit;
 use crate::concurrency::algorithm::LimitAlgorithm;
 use crate::concurrency::entering::error::InFlightError;
 use crate::concurrency::in_flight::Home;
-use crate::concurrency::queueing::{Entered, Limited, Queueing};
+use crate::concurrency::queueing::{Limited, Queueing};
 use crate::limiter::Line;
 use crate::time::clock::Clock;
 use crate::wait::timer::Timer;
@@ -22,9 +22,18 @@ use crate::wait::timer::thread::ThreadTimer;
 use super::Adaptive;
 use super::timed::TimedInFlight;
 
-impl<A, C> Limited for Adaptive<A, C> {
+impl<A: LimitAlgorithm, C: Clock> Limited for Adaptive<A, C> {
+    type Guard<'a>
+        = TimedInFlight<'a, A, C>
+    where
+        Self: 'a;
+
     fn limit_in_flight(&self) -> &ConcurrencyLimit {
         &self.limit
+    }
+
+    fn guard(home: Home<'_, Self>, permits: u64, in_flight: u64) -> TimedInFlight<'_, A, C> {
+        TimedInFlight::begin(home, permits, in_flight)
     }
 }
 
@@ -85,7 +94,7 @@ impl<'a, A: LimitAlgorithm, C: Clock, T: Timer> TimedEntering<'a, A, C, T> {
     ///
     /// All of [`InFlightError`].
     pub fn wait(self) -> Result<TimedInFlight<'a, A, C>, InFlightError> {
-        self.queueing.wait().map(guard)
+        self.queueing.wait()
     }
 }
 
@@ -93,16 +102,8 @@ impl<'a, A: LimitAlgorithm, C: Clock, T: Timer> Future for TimedEntering<'a, A, 
     type Output = Result<TimedInFlight<'a, A, C>, InFlightError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.project().queueing.poll(context).map(|answer| answer.map(guard))
+        self.project().queueing.poll(context)
     }
-}
-
-fn guard<A, C>(entered: Entered<'_, Adaptive<A, C>>) -> TimedInFlight<'_, A, C>
-where
-    A: LimitAlgorithm,
-    C: Clock,
-{
-    TimedInFlight::begin(entered.home, entered.permits, entered.in_flight)
 }
 
 impl<A: LimitAlgorithm, C: Clock, T: Timer> fmt::Debug for TimedEntering<'_, A, C, T> {

@@ -84,7 +84,8 @@ impl<'a, A: LimitAlgorithm, C: Clock> TimedInFlight<'a, A, C> {
     /// Ends the call: gives the permits back and, unless the outcome is
     /// [`Ignored`](Outcome::Ignored), lets the algorithm know.
     ///
-    /// Never blocks or allocates. Reads the clock once, unless ignored.
+    /// Never blocks or allocates, unless callers wait in line: see [`InFlight`](crate::InFlight). Reads
+    /// the clock once, unless ignored. If a waker panics, the algorithm does not learn of this call.
     pub fn end(mut self, outcome: Outcome) {
         self.outcome = outcome;
     }

@@ -30,7 +30,8 @@ pub enum InFlightError {
         /// The limit.
         limit: u64,
     },
-    /// The permits had not come back when the caller's time was over.
+    /// When the caller's time was over, too much was still in flight, or others still waited ahead of
+    /// it.
     TimedOut,
     /// The line has no room for another caller, or for as many permits.
     LineFull,
@@ -61,7 +62,9 @@ impl fmt::Display for InFlightError {
                     "requested more than the limit of {limit} in flight: waiting will not help"
                 );
             }
-            InFlightError::TimedOut => "too much was in flight for all of the time allowed",
+            InFlightError::TimedOut => {
+                "no permits in the time allowed: try again later, or wait for longer"
+            }
             InFlightError::LineFull => "too many are waiting: try again when some have ended",
             InFlightError::Evicted => "gave way to a newer caller, as the line was full",
             InFlightError::Closed => "the limit grants nothing more to callers that wait",
@@ -82,7 +85,10 @@ mod tests {
                 InFlightError::TooLarge { limit: 5 },
                 "requested more than the limit of 5 in flight: waiting will not help",
             ),
-            (InFlightError::TimedOut, "too much was in flight for all of the time allowed"),
+            (
+                InFlightError::TimedOut,
+                "no permits in the time allowed: try again later, or wait for longer",
+            ),
             (InFlightError::LineFull, "too many are waiting: try again when some have ended"),
         ];
         for (error, text) in texts {

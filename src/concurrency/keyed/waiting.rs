@@ -1,19 +1,142 @@
 //! Waiting for permits of a key.
 
 use alloc::borrow::ToOwned;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
+use core::time::Duration;
+use std::time::Instant;
 
+use crate::concurrency::ConcurrencyLimit;
 use crate::concurrency::entering::Entering;
 use crate::concurrency::entering::error::InFlightError;
+use crate::concurrency::in_flight::InFlight;
+use crate::wait::limits::LineLimits;
 
 use super::KeyedConcurrency;
+use super::for_each::ForEach;
 
-/// Waiting, with the feature `wait`.
+/// The terms of the lines of all keys.
+#[derive(Clone, Copy, Default)]
+pub(super) struct LineTerms {
+    limits: LineLimits,
+    is_closed: bool,
+}
+
+impl LineTerms {
+    /// Bounds or closes the line of a new limit, which nobody waits for. Allocates the line only if
+    /// there is something to be noted.
+    pub(super) fn apply_to(self, limit: &ConcurrencyLimit) {
+        if self.limits != LineLimits::new() {
+            limit.line().set_limits(self.limits);
+        }
+        if self.is_closed {
+            limit.line().close();
+        }
+    }
+}
+
+/// Waiting, with the feature `wait`. Each key has a line of its own, for threads and tasks, first
+/// come, first served.
 impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
+    /// Bounds the line of each key, live: of all that are known, and of all to come. A new store has
+    /// no bounds, so that one tenant may wait as often as it likes.
+    ///
+    /// Takes time for each key that is known. Callers that stand in line already stay. With bounds,
+    /// a key that is inserted allocates its line, whether anybody waits for it or not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{InFlightError, KeyedConcurrency, LineLimits};
+    ///
+    /// let uploads = KeyedConcurrency::<String>::new(2);
+    /// uploads.set_line_limits(LineLimits::new().max_waiters(0));
+    /// let _both = uploads.acquire("ada", 2)?;
+    /// assert_eq!(uploads.acquire("ada", 1).unwrap_err(), InFlightError::LineFull);
+    /// assert!(uploads.acquire("bob", 1).is_ok());
+    /// # Ok::<(), InFlightError>(())
+    /// ```
+    pub fn set_line_limits(&self, limits: LineLimits) {
+        let mut terms = self.terms.write();
+        terms.line.limits = limits;
+        for shard in &self.shards {
+            shard.read().keys.values().for_each(|known| known.limit.line().set_limits(limits));
+        }
+    }
+
+    /// Closes the line of each key, of all that are known and of all to come: refuses all that wait,
+    /// and all that would, with [`InFlightError::Closed`]. What is left can still be taken.
+    ///
+    /// Takes time and memory for each key that is known.
+    pub fn close_lines(&self) {
+        let mut terms = self.terms.write();
+        terms.line.is_closed = true;
+        let mut limits = Vec::new();
+        for shard in &self.shards {
+            let shard = shard.read();
+            limits.extend(shard.keys.values().map(|known| Arc::clone(&known.limit)));
+        }
+        drop(terms);
+        ForEach::new(limits, |limit| limit.line().close()).run();
+    }
+
+    /// Takes all of `permits` of `key`, until the guard is dropped, and blocks the thread until they
+    /// are there. The guard keeps the key known, and does not borrow this.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ConcurrencyLimit::acquire`].
+    pub fn acquire<Q>(&self, key: &Q, permits: u64) -> Result<InFlight<'static>, InFlightError>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        self.acquire_async(key, permits)?.wait()
+    }
+
+    /// Does the same as [`acquire`](KeyedConcurrency::acquire), for no longer than `timeout`; see
+    /// [`ConcurrencyLimit::acquire_timeout`].
+    ///
+    /// # Errors
+    ///
+    /// [`InFlightError::TimedOut`], and those of [`acquire`](KeyedConcurrency::acquire).
+    pub fn acquire_timeout<Q>(
+        &self,
+        key: &Q,
+        permits: u64,
+        timeout: Duration,
+    ) -> Result<InFlight<'static>, InFlightError>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        self.acquire_async(key, permits)?.timeout(timeout).wait()
+    }
+
+    /// Does the same as [`acquire`](KeyedConcurrency::acquire), until `deadline` at the latest; see
+    /// [`ConcurrencyLimit::acquire_until`].
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire_timeout`](KeyedConcurrency::acquire_timeout).
+    pub fn acquire_until<Q>(
+        &self,
+        key: &Q,
+        permits: u64,
+        deadline: Instant,
+    ) -> Result<InFlight<'static>, InFlightError>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        self.acquire_async(key, permits)?.wait_until(deadline)
+    }
+
     /// Returns a future of a guard of `permits` of `key`, first come, first served: for tasks, and
-    /// with its [`wait`](Entering::wait) for threads. Each key has a line of its own. The future
-    /// keeps the key known, and does not borrow this.
+    /// with its [`wait`](Entering::wait) for threads. The future keeps the key known, and does not
+    /// borrow this.
     ///
     /// # Errors
     ///
@@ -27,7 +150,7 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
     /// use sluicegate::{InFlightError, KeyedConcurrency};
     ///
     /// let uploads = KeyedConcurrency::<String>::new(2);
-    /// let _both = uploads.acquire_async("ada", 2)?.wait()?;
+    /// let _both = uploads.acquire("ada", 2)?;
     /// let soon = Duration::from_millis(1);
     /// let refused = uploads.acquire_async("ada", 1)?.timeout(soon).wait().unwrap_err();
     /// assert_eq!(refused, InFlightError::TimedOut);

@@ -14,7 +14,9 @@ fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
 
 #[cfg(feature = "keyed")]
 mod keyed {
-    use sluicegate::{InFlightError, KeyedConcurrency};
+    use std::time::{Duration, Instant};
+
+    use sluicegate::{InFlightError, KeyedConcurrency, LineLimits};
 
     use crate::line::Caller;
 
@@ -53,15 +55,76 @@ mod keyed {
     }
 
     #[test]
+    fn the_line_of_each_key_has_the_bounds_of_all() {
+        let keyed = KeyedConcurrency::<u64>::new(1);
+        let mut held: Vec<_> = [1, 2].map(|key| keyed.acquire(&key, 1).unwrap()).into();
+        keyed.set_limit_of(&2, 1);
+        keyed.set_line_limits(LineLimits::new().max_waiters(1));
+        keyed.set_limit_of(&4, 1);
+        held.extend([3, 4].map(|key| keyed.acquire(&key, 1).unwrap()));
+        for key in 1..=4 {
+            let mut first = Caller::new(keyed.acquire_async(&key, 1).unwrap());
+            assert!(first.is_waiting());
+            assert_eq!(keyed.acquire(&key, 1).unwrap_err(), InFlightError::LineFull);
+        }
+        keyed.set_line_limits(LineLimits::new());
+        let mut callers: Vec<_> = (1..=8)
+            .map(|key| Caller::new(keyed.acquire_async(&(key % 4 + 1), 1).unwrap()))
+            .collect();
+        assert!(callers.iter_mut().all(Caller::is_waiting));
+    }
+
+    #[test]
+    fn all_lines_that_are_closed_refuse_and_stay_closed() {
+        let keyed = KeyedConcurrency::<u64>::new(1);
+        let held = [1, 2].map(|key| keyed.acquire(&key, 1).unwrap());
+        let mut callers = [1, 2].map(|key| Caller::new(keyed.acquire_async(&key, 1).unwrap()));
+        keyed.close_lines();
+        let closed = Some(InFlightError::Closed);
+        assert_eq!(callers.each_ref().map(Caller::woken), [1, 1]);
+        assert_eq!(callers.each_mut().map(Caller::error), [closed, closed]);
+        let _new = keyed.acquire(&3, 1).unwrap();
+        for key in 1..=3 {
+            assert_eq!(keyed.acquire(&key, 1).err(), closed);
+        }
+        drop(held);
+        assert!(keyed.acquire(&1, 1).is_ok());
+    }
+
+    #[test]
+    fn a_thread_waits_for_a_key_no_longer_than_it_says() {
+        let keyed = KeyedConcurrency::<u64>::new(1);
+        let held = keyed.acquire(&1, 1).unwrap();
+        let soon = Duration::from_millis(1);
+        let timed_out = Some(InFlightError::TimedOut);
+        assert_eq!(keyed.acquire_timeout(&1, 1, soon).err(), timed_out);
+        assert_eq!(keyed.acquire_until(&1, 1, Instant::now() + soon).err(), timed_out);
+        let too_large = Some(InFlightError::TooLarge { limit: 1 });
+        assert_eq!(keyed.acquire(&7, 2).err(), too_large);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| keyed.acquire(&1, 1).map(drop));
+            while keyed.waiters(&1) == 0 {
+                std::thread::yield_now();
+            }
+            drop(held);
+            assert_eq!(waiting.join().unwrap(), Ok(()));
+        });
+        let later = Instant::now() + Duration::from_secs(60);
+        assert!(keyed.acquire_until(&1, 1, later).is_ok());
+    }
+
+    #[test]
     fn a_key_that_is_waited_for_is_kept_and_one_that_cannot_be_granted_is_not_inserted() {
         let keyed = KeyedConcurrency::<u64>::new(1);
         let held = keyed.try_acquire(&0, 1).unwrap();
         let mut caller = Caller::new(keyed.acquire_async(&0, 1).unwrap());
+        // Grants the caller what it waits for. From now on nothing else holds the key.
+        drop(held);
         // Others are dropped meanwhile, as nothing of them is in flight.
         for key in 1..10_000 {
             assert!(keyed.try_acquire(&key, 1).is_ok());
         }
-        drop(held);
+        assert_eq!(keyed.in_flight(&0), 1);
         assert!(caller.is_granted() && keyed.try_acquire(&0, 1).is_err());
         let keys = keyed.len();
         let error = keyed.acquire_async(&10_000, 2).unwrap_err();

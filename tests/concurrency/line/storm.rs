@@ -12,10 +12,14 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use sluicegate::{ConcurrencyLimit, InFlight, LineLimits, WhenLineFull};
 
+use super::Over;
+
 const THREADS: u64 = 5;
 const TASKS: u64 = 5;
 const STEPS: u64 = if cfg!(miri) { 20 } else { 4_000 };
 const LIMIT: u64 = 7;
+/// Looks in a row that find a line in which nobody can go on, before it counts as stuck.
+const PATIENCE: u32 = 3_000_000;
 
 /// Permits that are held, as the test counts them: less than what the limit counts, never more.
 #[derive(Default)]
@@ -78,6 +82,7 @@ fn a_storm_of_threads_and_tasks_keeps_the_limit_and_leaves_nothing() {
         let held = Arc::new(Held::default());
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
+            let over = Over(&is_over);
             let threads: Vec<_> = (0..THREADS)
                 .map(|seed| {
                     let (limit, held) = (&*limit, &*held);
@@ -126,7 +131,7 @@ fn a_storm_of_threads_and_tasks_keeps_the_limit_and_leaves_nothing() {
             for task in tasks {
                 runtime.block_on(task).unwrap();
             }
-            is_over.store(true, SeqCst);
+            drop(over);
             changer.join().unwrap();
         });
         let most = held.most.load(SeqCst);
@@ -135,6 +140,43 @@ fn a_storm_of_threads_and_tasks_keeps_the_limit_and_leaves_nothing() {
         assert_eq!((limit.in_flight(), limit.limit()), (0, LIMIT));
         assert!(limit.try_acquire(LIMIT).is_ok(), "the gate is open");
     }
+}
+
+/// Nothing happens here but ends, and nobody gives up: an end that wakes nobody is made good by no
+/// other. It then hangs, unless the main thread sees that nothing is in flight and callers still
+/// wait, which no caller's own steps can bring about: each of them has settled when it returns.
+#[test]
+fn each_caller_is_woken_by_the_ends_of_others_alone() {
+    let limit = ConcurrencyLimit::new(LIMIT);
+    let held = Held::default();
+    let left = AtomicU64::new(THREADS);
+    thread::scope(|scope| {
+        for seed in 0..THREADS {
+            let (limit, held, left) = (&limit, &held, &left);
+            scope.spawn(move || {
+                let mut random = SmallRng::seed_from_u64(seed);
+                for _ in 0..STEPS {
+                    // A closed line ends the test after a failure.
+                    let Ok(guard) = limit.acquire(random.random_range(3..=LIMIT)) else { break };
+                    held.during(guard, thread::yield_now);
+                }
+                left.fetch_sub(1, SeqCst);
+            });
+        }
+        let mut idle = 0;
+        while left.load(SeqCst) > 0 {
+            let is_stuck = limit.in_flight() == 0 && limit.line().waiters() > 0;
+            idle = if is_stuck { idle + 1 } else { 0 };
+            if idle == PATIENCE {
+                limit.line().close();
+                panic!("callers wait, and nothing is in flight");
+            }
+            thread::yield_now();
+        }
+    });
+    assert_eq!((limit.in_flight(), limit.line().waiters()), (0, 0));
+    assert!(held.most.load(SeqCst) <= LIMIT);
+    assert!(limit.try_acquire(LIMIT).is_ok(), "the gate is open");
 }
 
 #[test]

@@ -1,10 +1,16 @@
 //! Callers that do not wait for ever. No test asserts a time.
 
+use std::future::{Future, Pending, pending};
+use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use sluicegate::{ConcurrencyLimit, InFlightError};
+use sluicegate::{ConcurrencyLimit, InFlightError, Timer};
 
-use super::Caller;
+use super::{Caller, Over};
 
 const SOME: Duration = Duration::from_millis(1);
 
@@ -57,6 +63,75 @@ fn a_thread_does_not_wait_beyond_its_time() {
     assert!(limit.acquire_until(1, Instant::now() + Duration::from_secs(60)).is_ok());
     assert!(limit.acquire_timeout(2, Duration::MAX).is_ok());
     assert_eq!((limit.in_flight(), limit.line().waiters()), (0, 0));
+}
+
+#[test]
+fn a_caller_without_time_does_not_stand_in_line() {
+    let limit = ConcurrencyLimit::new(4);
+    let held = limit.try_acquire(3).unwrap();
+    limit.line().set_limits(sluicegate::LineLimits::new().max_waiters(0));
+    // The line would say that it is full.
+    assert_eq!(limit.acquire_timeout(2, Duration::ZERO).unwrap_err(), InFlightError::TimedOut);
+    assert_eq!(limit.acquire_timeout(2, SOME).unwrap_err(), InFlightError::LineFull);
+    let too_large = InFlightError::TooLarge { limit: 4 };
+    assert_eq!(limit.acquire_timeout(5, Duration::ZERO).unwrap_err(), too_large);
+    drop(held);
+    assert!(limit.acquire_timeout(4, Duration::ZERO).is_ok());
+}
+
+#[test]
+fn a_caller_without_time_never_closes_the_gate_for_others_that_fit() {
+    let limit = ConcurrencyLimit::new(4);
+    let _held = limit.try_acquire(3).unwrap();
+    let is_over = AtomicBool::new(false);
+    let denied = std::thread::scope(|scope| {
+        let _over = Over(&is_over);
+        scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                assert!(limit.acquire_timeout(2, Duration::ZERO).is_err());
+            }
+        });
+        let tries = if cfg!(miri) { 100 } else { 200_000 };
+        (0..tries).filter(|_| limit.try_acquire(1).is_err()).count()
+    });
+    assert_eq!(denied, 0);
+}
+
+#[test]
+fn nothing_takes_time_and_is_granted_after_the_deadline_too() {
+    let limit = ConcurrencyLimit::new(1);
+    let _held = limit.try_acquire(1).unwrap();
+    let past = Instant::now().checked_sub(SOME).unwrap();
+    assert_eq!(limit.acquire_until(0, past).unwrap().permits(), 0);
+    assert_eq!(limit.acquire_until(1, past).unwrap_err(), InFlightError::TimedOut);
+}
+
+/// A timer that lists what it was asked for, and never rings.
+#[derive(Clone, Default)]
+struct Asked(Arc<Mutex<Vec<Duration>>>);
+
+impl Timer for Asked {
+    type Sleep = Pending<()>;
+
+    fn sleep(&self, duration: Duration) -> Pending<()> {
+        self.0.lock().unwrap().push(duration);
+        pending()
+    }
+}
+
+#[test]
+fn a_timeout_that_is_set_again_is_slept_for() {
+    let limit = ConcurrencyLimit::new(1);
+    let _held = limit.try_acquire(1).unwrap();
+    let asked = Asked::default();
+    let context = &mut Context::from_waker(Waker::noop());
+    let mut caller = limit.acquire_async(1).timer(asked.clone());
+    for timeout in [SOME, 2 * SOME] {
+        caller = caller.timeout(timeout);
+        assert!(Pin::new(&mut caller).poll(context).is_pending());
+        assert!(Pin::new(&mut caller).poll(context).is_pending());
+    }
+    assert_eq!(*asked.0.lock().unwrap(), [SOME, 2 * SOME]);
 }
 
 #[test]
