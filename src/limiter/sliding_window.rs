@@ -94,8 +94,8 @@ impl HotLine for Padded {
     }
 
     #[cfg(feature = "wait")]
-    fn waiting(&self) -> u64 {
-        self.0.companion().permits()
+    fn wait_nanos(&self, now_nanos: u64) -> u64 {
+        self.0.companion().wait_nanos(now_nanos)
     }
 }
 

@@ -18,7 +18,10 @@ use super::Limiter;
 ///
 /// As long as somebody stands in line, the limiter's other verbs grant nothing, except for a `force`
 /// and for requests for 0 permits: a [`try_acquire`](Limiter::try_acquire) does not overtake those
-/// who wait. Its `retry_after` then is the wait until all that are in line have had their turn.
+/// who wait. Its `retry_after` then is the wait until all that are in line have had their turn: for a
+/// bucket exact, and with the caller's own permits. For a window an estimate, of when the last in
+/// line is due, as that one was told; a caller that comes back then may find that they have left it
+/// nothing.
 ///
 /// The limiter's bound holds. For a bucket, the grant of a caller in line counts at the instant of its
 /// turn: if it is told later, callers may receive up to one request more in a span of time than the

@@ -294,6 +294,9 @@ impl<'a> Locked<'a> {
                     let waker = self.line().waiters.wake_if_later(first, due_nanos);
                     self.wakers.0.extend(waker);
                     self.note_due(now_nanos, due_nanos);
+                    if !turn.has_others {
+                        self.limiter.queue().note_end(due_nanos);
+                    }
                     return now_nanos;
                 }
             }
@@ -339,6 +342,9 @@ impl<'a> Locked<'a> {
             return Standing::Told(Outcome::Refused(AcquireError::TimedOut { retry_after: wait }));
         }
         self.line().waiters.arm(place, due_nanos, waker);
+        if self.line().waiters.last() == Some(place) {
+            self.limiter.queue().note_end(due_nanos);
+        }
         Standing::Waiting { wait }
     }
 

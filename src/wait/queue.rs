@@ -24,6 +24,10 @@ pub(crate) struct WaitQueue {
     /// that try, so that most of them need not lock the line.
     due_nanos: AtomicWord<u64>,
     settled_nanos: AtomicWord<u64>,
+    /// The turn of the last in line, as it was told when it came or asked last, or as of the last
+    /// settling if it is the only one. An estimate: too late if it has left since or those ahead of
+    /// it have, too early if nobody came to settle. Means nothing while nobody stands in line.
+    end_nanos: AtomicWord<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +46,7 @@ impl WaitQueue {
             waiting: AtomicWord::new(0),
             due_nanos: AtomicWord::new(0),
             settled_nanos: AtomicWord::new(0),
+            end_nanos: AtomicWord::new(0),
         }
     }
 
@@ -65,6 +70,28 @@ impl WaitQueue {
         // ORDERING: Relaxed, as in `may_be_due`.
         // MODEL: `nobody_overtakes_a_caller_in_line`.
         self.settled_nanos.store(now_nanos, Relaxed);
+    }
+
+    /// Notes the turn of the last in line.
+    pub(super) fn note_end(&self, end_nanos: u64) {
+        // ORDERING: Relaxed. Only a forecast is made of it.
+        // MODEL: none; no decision depends on it.
+        self.end_nanos.store(end_nanos, Relaxed);
+    }
+
+    /// Estimates the wait at `now_nanos` until all in line have had their turns. At least 1: a caller
+    /// at the gate is not to come back at once.
+    pub(crate) fn wait_nanos(&self, now_nanos: u64) -> u64 {
+        // ORDERING: Relaxed, as in `note_end`.
+        // MODEL: none; no decision depends on it.
+        let end_nanos = self.end_nanos.load(Relaxed);
+        // ORDERING: Relaxed, as in `may_be_due`.
+        // MODEL: none; no decision depends on it.
+        let due_nanos = self.due_nanos.load(Relaxed);
+        match end_nanos.max(due_nanos) {
+            u64::MAX => u64::MAX,
+            end_nanos => end_nanos.saturating_sub(now_nanos).max(1),
+        }
     }
 
     /// Permits wanted by those in line, as of a moment ago.

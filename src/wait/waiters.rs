@@ -67,6 +67,10 @@ impl Waiters {
         self.first
     }
 
+    pub(crate) fn last(&self) -> Option<Key> {
+        self.last
+    }
+
     pub(crate) fn permits_of(&self, key: Key) -> u64 {
         self.nodes[key.0].permits
     }

@@ -63,6 +63,7 @@
 //! the hot word, and 1 CAS for each slot that has ended (all of them after an idle
 //! window), shared by the threads that help.
 
+#[cfg(feature = "wait")]
 mod ahead;
 mod at_the_gate;
 mod deny;

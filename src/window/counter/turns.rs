@@ -23,6 +23,7 @@ use core::iter::once;
 use crate::contention::HotWord;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::known::KnownForecast;
 use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Slot;
@@ -205,25 +206,37 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         (now_nanos, now): (u64, &T::Now),
         ask: &impl Fn(&WindowForecast) -> u64,
     ) -> AtTheGate {
-        let seen = opened(self.load());
-        let word = self.counter.at(seen, now).unwrap_or_else(|| self.counter.moved(seen, now));
-        let counted = self.counter.counted(word, now);
+        let (seen, counted) = self.counted_at_the_gate(now);
         // What there is belongs to those in line.
         let permits = ask(&WindowForecast { current: counted.limit, previous: 0, ..counted });
         if permits == 0 {
             let grant = Grant { permits, forecast: Forecast::Window(counted) };
             return AtTheGate::Answered(Ok(Granted { grant, seen, written: seen }));
         }
-        if permits > counted.limit {
+        if permits > self.counter.most(counted.limit) {
             return AtTheGate::Answered(Err(refused(permits, counted)));
         }
         if line::help(self, now_nanos) {
             return AtTheGate::Opened { now_nanos: self.clock.now_nanos() };
         }
-        let wanted = self.queue().permits().saturating_add(permits);
-        let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
-        let forecast = Forecast::Window(counted);
+        // The help may have granted those in line some of what there was.
+        let (_, counted) = self.counted_at_the_gate(now);
+        let retry_nanos = self.queue().wait_nanos(now_nanos);
+        let forecast = Forecast::Known(KnownForecast {
+            limit: counted.limit,
+            used: counted.used(),
+            reset_nanos: counted.wait_nanos(counted.limit).max(retry_nanos),
+            retry_nanos,
+        });
+        let wanted = permits as i64;
         AtTheGate::Answered(Err(Denied::Wait(Shortfall { wanted, forecast, which: 0 })))
+    }
+
+    /// Returns the word as it is, but for the gate, and its counts.
+    fn counted_at_the_gate(&self, now: &T::Now) -> (u64, WindowForecast) {
+        let seen = opened(self.load());
+        let word = self.counter.at(seen, now).unwrap_or_else(|| self.counter.moved(seen, now));
+        (seen, self.counter.counted(word, now))
     }
 
     /// Lets those in line look again, after a change.

@@ -23,7 +23,7 @@ use crate::wait::turn::{Taken, TakesTurns, Turn};
 use super::ahead::Ahead;
 use super::slots::WindowSlots;
 use super::words::{State, is_gated, with_gate};
-use super::{HotLine, Lined, Now, Ring};
+use super::{HotLine, Lined, Ring};
 
 impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
     fn queue(&self) -> &WaitQueue {
@@ -126,15 +126,6 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
 }
 
 impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
-    /// Returns the current time of the ring, and that of the clock.
-    fn now_and_nanos(&self) -> (Now, u64) {
-        // ORDERING: Acquire, as in `now`.
-        // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
-        let shift = self.core.shift.load(Acquire);
-        let now_nanos = self.core.clock.now_nanos();
-        (self.core.moment_at(shift, now_nanos), now_nanos)
-    }
-
     /// Moves the word from `seen` to `next`, and otherwise returns the word found.
     fn replace(&self, seen: u64, next: u64) -> Result<(), u64> {
         // ORDERING: AcqRel, as in `admit`; Release also vouches for a denial, as it comes after the
