@@ -75,7 +75,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     }
 
     /// Returns the current time of the ring, and that of the clock.
-    pub(super) fn now_and_nanos(&self) -> (Now, u64) {
+    fn now_and_nanos(&self) -> (Now, u64) {
         // ORDERING: Acquire, as in `now`.
         // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
         let shift = self.core.shift.load(Acquire);

@@ -105,9 +105,14 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
         self.last_due_nanos(turn, &mut once(turn.permits))
     }
 
-    fn last_due_nanos(&self, _turn: Turn, sizes: &mut dyn Iterator<Item = u64>) -> u64 {
+    fn last_due_nanos(&self, turn: Turn, sizes: &mut dyn Iterator<Item = u64>) -> u64 {
         let sizes: Vec<u64> = sizes.collect();
-        let (now, now_nanos) = self.now_and_nanos();
+        // ORDERING: Acquire, as in `now`, and before a reading of the clock.
+        // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
+        let shift = self.core.shift.load(Acquire);
+        // With the shift, the line's reading would be in the future if the clock went back since.
+        let now_nanos = turn.now_nanos.min(self.core.clock.now_nanos());
+        let now = self.core.moment_at(shift, now_nanos);
         let tick_nanos = self.core.ticks.length_nanos();
         let ahead = |hot, now| Ahead::new(self.windows(), hot, now, tick_nanos).wait_nanos(&sizes);
         // If the clock was set back, it is to be healed soon.
@@ -165,3 +170,6 @@ impl Slot for HotWord<u64, WaitQueue> {
         reverted.is_some()
     }
 }
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests;
