@@ -1,6 +1,6 @@
 //! The counter behind a line: grants to the first in line, what is given back of them, and the gate.
 //!
-//! The first in line is due at the end of the window after which it is within the limit, and is
+//! The first in line is due at the first instant at which its permits are within the limit, and is
 //! counted in the window in which somebody comes to settle. A window forgets by itself, so nothing
 //! is owed to a caller that is late: what the windows before would have granted is lost.
 //!
