@@ -30,7 +30,7 @@ use super::Limiter;
 ///
 /// A limiter that nobody waits for costs no more than without this trait. The first caller that
 /// waits allocates the line; a line takes about two hundred bytes for each caller in it. To stand in
-/// line for a window takes a step for each caller ahead, to find the window of its turn. While
+/// line for a window may take a step for each caller ahead, to find the window of its turn. While
 /// callers wait, each arrival, grant and departure takes a lock for a moment. So do changes of the
 /// limiter, receipts and leases that are given back, and any other verb when the first in line is
 /// due: it then settles for those in line, reads the clock again, and wakes those that it grants

@@ -13,7 +13,8 @@ use crate::sync::{AtomicWord, Lock};
 use crate::time::units::SKEW_NANOS;
 
 use super::limits::LineLimits;
-use super::waiters::Waiters;
+use super::turn::End;
+use super::waiters::{Key, Waiters};
 
 /// The line of a limiter. Allocates when it is needed for the first time.
 pub(crate) struct WaitQueue {
@@ -37,6 +38,9 @@ pub(super) struct LineState {
     /// Reading of the clock since which the first in line has been the first.
     pub(super) since_nanos: u64,
     pub(super) waiters: Waiters,
+    /// The last in line, and its turn, if the limiter tells it for those behind; and if nothing has
+    /// happened since but that others came.
+    pub(super) end: Option<(Key, End)>,
 }
 
 impl WaitQueue {
@@ -118,7 +122,10 @@ impl WaitQueue {
     pub(crate) fn wake_first(&self) {
         self.note_due(0, 0);
         let mut line = self.line.lock();
-        let waker = line.as_deref_mut().and_then(|line| line.waiters.disarm_first());
+        let waker = line.as_deref_mut().and_then(|line| {
+            line.end = None;
+            line.waiters.disarm_first()
+        });
         drop(line);
         waker.into_iter().for_each(Waker::wake);
     }
@@ -127,6 +134,11 @@ impl WaitQueue {
 impl LineState {
     pub(super) fn admits(&self, permits: u64) -> bool {
         self.limits.admit(self.waiters.len(), self.waiters.permits(), permits)
+    }
+
+    /// Returns the end of the line ahead of the last caller, which has just come to `place`.
+    pub(super) fn end_ahead_of(&self, place: Key) -> Option<(Key, End)> {
+        self.end.filter(|&(last, _)| self.waiters.before(place) == Some(last))
     }
 }
 

@@ -71,6 +71,11 @@ impl Waiters {
         self.last
     }
 
+    /// Returns the one ahead of `key` in line.
+    pub(crate) fn before(&self, key: Key) -> Option<Key> {
+        self.nodes[key.0].before
+    }
+
     pub(crate) fn permits_of(&self, key: Key) -> u64 {
         self.nodes[key.0].permits
     }

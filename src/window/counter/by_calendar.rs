@@ -316,7 +316,7 @@ mod tests {
         assert!(memo().is_some(), "after a look at the limit");
         let turn =
             Turn { permits: 10, since_nanos: 0, now_nanos, has_others: false, may_heal: false };
-        assert_eq!(core.last_due_nanos(turn, &mut [5, 5].into_iter()), 20_002 * DAY);
+        assert_eq!(core.last_due(turn, None, &mut [5, 5].into_iter()).due_nanos, 20_002 * DAY);
         assert!(memo().is_some(), "after a look at two days to come");
     }
 }

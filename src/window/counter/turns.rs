@@ -33,7 +33,7 @@ use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::Charged;
 use crate::wait::line;
 use crate::wait::queue::WaitQueue;
-use crate::wait::turn::{Taken, TakesTurns, Turn};
+use crate::wait::turn::{End, Taken, TakesTurns, Turn};
 use crate::window::gate::{is_gated, opened, with_gate};
 
 use super::changes::Beside;
@@ -94,15 +94,18 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
     }
 
     fn due_nanos(&self, turn: Turn) -> u64 {
-        self.last_due_nanos(turn, &mut once(turn.permits))
+        self.last_due(turn, None, &mut once(turn.permits)).due_nanos
     }
 
-    fn last_due_nanos(&self, turn: Turn, sizes: &mut dyn Iterator<Item = u64>) -> u64 {
-        let mut at_nanos = turn.now_nanos;
-        let mut now = self.counter.now(at_nanos);
-        let Some(mut word) = self.counter.at(opened(self.load()), &now) else {
+    fn last_due(&self, turn: Turn, from: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
+        let (seen, mut at_nanos) = match from {
+            Some(End { due_nanos, word: Some(word) }) => (word, due_nanos.max(turn.now_nanos)),
+            _ => (opened(self.load()), turn.now_nanos),
+        };
+        let mut now = self.counter.at_another_time(at_nanos);
+        let Some(mut word) = self.counter.at(seen, &now) else {
             // It is to be healed soon.
-            return at_nanos.saturating_add(SKEW_NANOS);
+            return End { due_nanos: at_nanos.saturating_add(SKEW_NANOS), word: None };
         };
         let most = self.counter.most();
         for permits in sizes {
@@ -123,13 +126,13 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
                 };
                 at_nanos = at_nanos.saturating_add(wait_nanos);
                 if at_nanos == u64::MAX {
-                    return u64::MAX;
+                    return End { due_nanos: u64::MAX, word: None };
                 }
                 now = self.counter.at_another_time(at_nanos);
                 word = self.counter.at(word, &now).unwrap_or(word);
             }
         }
-        at_nanos
+        End { due_nanos: at_nanos, word: Some(word) }
     }
 
     fn undo(&self, charged: Charged) -> bool {

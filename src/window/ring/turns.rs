@@ -18,7 +18,7 @@ use crate::time::clock::Clock;
 use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::Charged;
 use crate::wait::queue::WaitQueue;
-use crate::wait::turn::{Taken, TakesTurns, Turn};
+use crate::wait::turn::{End, Taken, TakesTurns, Turn};
 
 use super::ahead::Ahead;
 use super::slots::WindowSlots;
@@ -102,10 +102,10 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
     }
 
     fn due_nanos(&self, turn: Turn) -> u64 {
-        self.last_due_nanos(turn, &mut once(turn.permits))
+        self.last_due(turn, None, &mut once(turn.permits)).due_nanos
     }
 
-    fn last_due_nanos(&self, turn: Turn, sizes: &mut dyn Iterator<Item = u64>) -> u64 {
+    fn last_due(&self, turn: Turn, _: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
         let sizes: Vec<u64> = sizes.collect();
         // ORDERING: Acquire, as in `now`, and before a reading of the clock.
         // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
@@ -116,7 +116,8 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
         let tick_nanos = self.core.ticks.length_nanos();
         let ahead = |hot, now| Ahead::new(self.windows(), hot, now, tick_nanos).wait_nanos(&sizes);
         // If the clock was set back, it is to be healed soon.
-        now_nanos.saturating_add(self.read_at(now, ahead).unwrap_or(SKEW_NANOS))
+        let wait_nanos = self.read_at(now, ahead).unwrap_or(SKEW_NANOS);
+        End { due_nanos: now_nanos.saturating_add(wait_nanos), word: None }
     }
 
     fn undo(&self, charged: Charged) -> bool {
