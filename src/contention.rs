@@ -141,12 +141,6 @@ pub(crate) struct HotWord<W: Word + fmt::Debug, B = ()>(
     CachePadded<(AtomicWord<W>, Contention, B)>,
 );
 
-impl<W: Word + fmt::Debug> HotWord<W> {
-    pub(crate) fn new(value: W) -> HotWord<W> {
-        HotWord::beside(value, ())
-    }
-}
-
 impl<W: Word + fmt::Debug, B> HotWord<W, B> {
     pub(crate) fn beside(value: W, beside: B) -> HotWord<W, B> {
         HotWord(CachePadded::new((AtomicWord::new(value), Contention::new(), beside)))

@@ -10,6 +10,7 @@
 //! | [`waiters`] | the line itself: callers in the order of their arrival, no atomics |
 //! | [`queue`] | the lock around it, in the limiter |
 //! | [`line`] | what happens under the lock: settle, stand, leave, close |
+//! | [`wakers`] | those to be woken when the lock is free |
 //! | [`turn`] | what a line asks of the limiter behind it |
 //! | [`waiter`] | one caller's place in line, from its first request to its grant |
 //! | [`acquire`] | the future, and the waiting thread |
@@ -83,3 +84,4 @@ pub(crate) mod timer;
 pub(crate) mod turn;
 pub(crate) mod waiter;
 pub(crate) mod waiters;
+pub(crate) mod wakers;

@@ -216,6 +216,66 @@ fn no_verb_of_a_window_allocates() {
     every_verb_of_a_window!(clock, MultiWindow::with_clock(rates, 10, &clock), 0);
 }
 
+/// Returns what the denials of a limiter allocate while 20 callers stand in line for all of `limit`.
+#[cfg(feature = "wait")]
+fn allocated_at_the_gate(limiter: &impl Wait, limit: u64) -> u64 {
+    use std::future::Future;
+    use std::task::{Context, Waker};
+
+    limiter.try_acquire(limit).unwrap();
+    let mut callers: Vec<_> = (0..20).map(|_| Box::pin(limiter.acquire_async(limit))).collect();
+    let mut context = Context::from_waker(Waker::noop());
+    for caller in &mut callers {
+        assert!(caller.as_mut().poll(&mut context).is_pending());
+    }
+    assert_eq!(limiter.line().waiters(), 20);
+    allocations(|| {
+        every_denial(limiter);
+        assert_eq!(limiter.line().waiters(), 20);
+    })
+}
+
+#[cfg(feature = "wait")]
+fn every_denial(limiter: &dyn Limiter) {
+    for permits in [1, 2, 3] {
+        for answer in [
+            limiter.try_acquire(permits),
+            limiter.try_acquire_up_to(permits),
+            limiter.peek(permits),
+        ] {
+            assert!(answer.unwrap_err().retry_after().is_some());
+        }
+    }
+}
+
+#[cfg(feature = "wait")]
+#[test]
+fn a_denial_at_the_gate_of_a_line_does_not_allocate() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let rate = rate!(3 / second);
+    let made = [
+        allocated_at_the_gate(&TokenBucket::with_clock(quota!(3 / second), &clock), 3),
+        allocated_at_the_gate(&FixedWindow::with_clock(rate, &clock).unwrap(), 3),
+        allocated_at_the_gate(&WindowFromFirst::with_clock(rate, &clock).unwrap(), 3),
+        allocated_at_the_gate(&SlidingCounter::with_clock(rate, &clock).unwrap(), 3),
+        allocated_at_the_gate(&SlidingWindow::with_clock(rate, 10, &clock).unwrap(), 3),
+        allocated_at_the_gate(
+            &MultiWindow::with_clock([rate, rate!(99 / day)], 10, &clock).unwrap(),
+            3,
+        ),
+    ];
+    assert_eq!(made, [0; 6]);
+    #[cfg(feature = "calendar")]
+    {
+        let days = Calendar::days("UTC").unwrap();
+        let made = [
+            allocated_at_the_gate(&Budget::with_clock(3, "UTC", &clock).unwrap(), 3),
+            allocated_at_the_gate(&CalendarWindow::with_clock(3, days, &clock).unwrap(), 3),
+        ];
+        assert_eq!(made, [0; 2]);
+    }
+}
+
 #[test]
 fn a_known_key_given_by_its_parts_is_not_copied() {
     let clock = ManualClock::at(86_400_000_000_000);

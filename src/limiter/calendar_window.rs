@@ -61,10 +61,9 @@ use super::window_verbs::window_verbs;
 ///
 /// # Fairness
 ///
-/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
-/// are permits gets them. After
-/// several lost races for the same word, a caller has priority over later ones, which back
-/// off for it once, for a bounded time.
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
+/// there are permits gets them. After several lost races for the same word, a caller has priority
+/// over later ones, which back off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///

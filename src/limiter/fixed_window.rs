@@ -59,10 +59,9 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// # Fairness
 ///
-/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
-/// are permits gets them. A
-/// caller that has lost several races for the limiter's word gets priority: later callers
-/// back off for it once, for a bounded time.
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
+/// there are permits gets them. A caller that has lost several races for the limiter's word gets
+/// priority: later callers back off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
@@ -98,7 +97,7 @@ impl<C: Clock> FixedWindow<C> {
 
     /// Reserves bits for limits up to `max_limit`, so that
     /// [`reconfigure`](FixedWindow::reconfigure) can raise the limit later. Meant for a new limiter:
-    /// earlier grants are forgotten.
+    /// earlier grants are forgotten, and so are the bounds of its line.
     ///
     /// Rarely needed: without this, the largest limit is 2^29 - 1 for a window of a second, more
     /// for a longer one, and nearly as many as may be for a shorter one.
@@ -171,10 +170,9 @@ super::wait::waits_by!(FixedWindow<C>, core);
 ///
 /// # Fairness
 ///
-/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
-/// are permits gets them. A
-/// caller that has lost several races for the limiter's word gets priority: later callers
-/// back off for it once, for a bounded time.
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
+/// there are permits gets them. A caller that has lost several races for the limiter's word gets
+/// priority: later callers back off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
@@ -209,7 +207,7 @@ impl<C: Clock> WindowFromFirst<C> {
 
     /// Reserves bits for limits up to `max_limit`, so that
     /// [`reconfigure`](WindowFromFirst::reconfigure) can raise the limit later. Meant for a new
-    /// limiter: earlier grants are forgotten.
+    /// limiter: earlier grants are forgotten, and so are the bounds of its line.
     ///
     /// Without this, the largest limit is one less than the next power of two. A larger one makes
     /// the [`resolution`](WindowFromFirst::resolution) coarser.

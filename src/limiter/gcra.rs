@@ -59,8 +59,8 @@ use super::wait::waits;
 /// # Fairness
 ///
 /// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when a
-/// cell conforms passes. After several lost races for the same word, a caller has priority over later ones, which back
-/// off for it once, for a bounded time.
+/// cell conforms passes. After several lost races for the same word, a caller has priority over
+/// later ones, which back off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///

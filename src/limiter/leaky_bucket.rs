@@ -62,9 +62,9 @@ use super::wait::waits;
 ///
 /// # Fairness
 ///
-/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
-/// is room gets it. After several lost races for the same word, a caller has priority over later ones, which back
-/// off for it once, for a bounded time.
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
+/// there is room gets it. After several lost races for the same word, a caller has priority over
+/// later ones, which back off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///

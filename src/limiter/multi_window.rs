@@ -62,10 +62,9 @@ use super::window_verbs::window_verbs;
 ///
 /// # Fairness
 ///
-/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
-/// are permits gets them. After
-/// several lost races for the same word, a caller has priority over later ones, which back
-/// off for it once, for a bounded time.
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
+/// there are permits gets them. After several lost races for the same word, a caller has priority
+/// over later ones, which back off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
@@ -117,7 +116,7 @@ impl<C: Clock> MultiWindow<C> {
 
     /// Reserves bits for limits up to `max_limit`, so that
     /// [`reconfigure`](MultiWindow::reconfigure) can raise the limit later. Meant for a new limiter:
-    /// earlier grants are forgotten.
+    /// earlier grants are forgotten, and so are the bounds of its line.
     ///
     /// It is for each of the windows. Without this, the largest limit is what the numbers of the
     /// slots of 146 years leave room for. With more bits for the count, the numbers repeat sooner.

@@ -69,10 +69,9 @@ use super::window_verbs::{one_limit, window_verbs};
 ///
 /// # Fairness
 ///
-/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
-/// are permits gets them. After
-/// several lost races for the same word, a caller has priority over later ones, which back
-/// off for it once, for a bounded time.
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
+/// there are permits gets them. After several lost races for the same word, a caller has priority
+/// over later ones, which back off for it once, for a bounded time.
 ///
 /// # Memory ordering
 ///
@@ -107,7 +106,7 @@ impl<C: Clock> SlidingCounter<C> {
 
     /// Reserves bits for limits up to `max_limit`, so that
     /// [`reconfigure`](SlidingCounter::reconfigure) can raise the limit later. Meant for a new limiter:
-    /// earlier grants are forgotten.
+    /// earlier grants are forgotten, and so are the bounds of its line.
     ///
     /// Without this, the largest limit is what the numbers of the windows of 146 years leave room
     /// for: 16,383 for a window of a second, more for a longer one. With more bits for the counts,

@@ -95,8 +95,8 @@ impl HotLine for Padded {
     }
 
     #[cfg(feature = "wait")]
-    fn waiting(&self) -> u64 {
-        self.0.companion().permits()
+    fn wait_nanos(&self, now_nanos: u64) -> u64 {
+        self.0.companion().wait_nanos(now_nanos)
     }
 }
 
@@ -164,11 +164,10 @@ impl HotLine for Compact {
 ///
 /// # Fairness
 ///
-/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
-/// are permits gets them. In a
-/// [`Padded`] window, a caller that has lost several races for the hot word gets priority:
-/// later callers back off for it once, for a bounded time. In a [`Compact`] one there is no
-/// such priority.
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
+/// there are permits gets them. In a [`Padded`] window, a caller that has lost several races for
+/// the hot word gets priority: later callers back off for it once, for a bounded time. In a
+/// [`Compact`] one there is no such priority.
 ///
 /// # Memory ordering
 ///
@@ -244,7 +243,7 @@ impl<C: Clock, P: Placement> SlidingWindow<C, P> {
 
     /// Reserves bits for limits up to `max_limit`, so that
     /// [`reconfigure`](SlidingWindow::reconfigure) can raise the limit later. Meant for a new limiter:
-    /// earlier grants are forgotten.
+    /// earlier grants are forgotten, and so are the bounds of its line.
     ///
     /// Without this, the largest limit is what the numbers of the slots of 146 years leave room
     /// for: 2,047 for 60 slots of a millisecond, over 1,000,000 for those of a second. With more

@@ -60,10 +60,10 @@ use super::wait::waits;
 ///
 /// # Fairness
 ///
-/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when there
-/// are tokens gets them. Small requests can keep overtaking a large one for ever. A caller that has lost several races
-/// for the bucket's word gets priority: later callers back off for it once, for a bounded
-/// time.
+/// Not first come, first served, unless callers wait in line (`Wait`): a caller that asks when
+/// there are tokens gets them. Small requests can keep overtaking a large one for ever. A caller
+/// that has lost several races for the bucket's word gets priority: later callers back off for it
+/// once, for a bounded time.
 ///
 /// # Memory ordering
 ///

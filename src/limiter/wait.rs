@@ -18,7 +18,10 @@ use super::Limiter;
 ///
 /// As long as somebody stands in line, the limiter's other verbs grant nothing, except for a `force`
 /// and for requests for 0 permits: a [`try_acquire`](Limiter::try_acquire) does not overtake those
-/// who wait. Its `retry_after` then is the wait until all that are in line have had their turn.
+/// who wait. Its `retry_after` then is the wait until all that are in line have had their turn: for a
+/// bucket exact, and with the caller's own permits. For a window an estimate, of when the last in
+/// line is due, as that one was told; a caller that comes back then may find that they have left it
+/// nothing.
 ///
 /// The limiter's bound holds. For a bucket, the grant of a caller in line counts at the instant of its
 /// turn: if it is told later, callers may receive up to one request more in a span of time than the
@@ -27,7 +30,7 @@ use super::Limiter;
 ///
 /// A limiter that nobody waits for costs no more than without this trait. The first caller that
 /// waits allocates the line; a line takes about two hundred bytes for each caller in it. To stand in
-/// line for a window takes a step for each caller ahead, to find the window of its turn. While
+/// line for a window may take a step for each caller ahead, to find the window of its turn. While
 /// callers wait, each arrival, grant and departure takes a lock for a moment. So do changes of the
 /// limiter, receipts and leases that are given back, and any other verb when the first in line is
 /// due: it then settles for those in line, reads the clock again, and wakes those that it grants

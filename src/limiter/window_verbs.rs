@@ -13,14 +13,15 @@ macro_rules! window_verbs {
             /// Lock-free; does not allocate; reads the clock once. A request for 0
             /// permits is always granted and changes nothing. A denial writes nothing.
             /// (The exceptions are a clock that was set back, see
-            /// [`Clock`](crate::Clock); callers in line, see `Wait`; a ring that other threads are rotating to a new
-            /// slot, which every call helps with; and a budget that searches for a later
-            /// day.)
+            /// [`Clock`](crate::Clock); callers in line, see `Wait`; a ring that other
+            /// threads are rotating to a new slot, which every call helps with; and a
+            /// budget that searches for a later day.)
             ///
             /// # Errors
             ///
             /// * [`Denied::Wait`](crate::Denied::Wait) if there are too few now. It
-            ///   carries the shortest wait that suffices.
+            ///   carries the shortest wait that suffices; with callers in line, when
+            ///   they have had their turns.
             /// * [`Denied::TooLarge`](crate::Denied::TooLarge) if the limiter can never
             ///   grant that many.
             ///

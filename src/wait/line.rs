@@ -4,12 +4,9 @@
 //! is a user's code, and may drop another waiting caller, which takes the lock.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::iter::once;
 use core::task::Waker;
 use core::time::Duration;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::thread;
 
 use crate::sync::LockGuard;
 use crate::sync::Ordering::Relaxed;
@@ -19,6 +16,7 @@ use super::limits::WhenLineFull;
 use super::queue::LineState;
 use super::turn::{Taken, TakesTurns, Turn};
 use super::waiters::{Key, Outcome};
+use super::wakers::Wakers;
 
 /// The answer to a caller that stands in line.
 #[derive(Debug)]
@@ -48,27 +46,6 @@ enum Upto {
     Place(Key),
     /// All but the `left` oldest, and a caller behind them that wants `permits`.
     After { left: usize, permits: u64 },
-}
-
-/// Wakes all when dropped, because a user's clock runs while they are collected, and may panic. If
-/// a waker panics, the others are called all the same.
-#[derive(Default)]
-struct Wakers(Vec<Waker>);
-
-impl Drop for Wakers {
-    fn drop(&mut self) {
-        let mut panic = None;
-        for waker in self.0.drain(..) {
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                panic.get_or_insert(payload);
-            }
-        }
-        if let Some(payload) = panic
-            && !thread::panicking()
-        {
-            resume_unwind(payload);
-        }
-    }
 }
 
 /// An answer on its way to its caller. Made before the line is locked, so that wakers, which are a
@@ -274,8 +251,11 @@ impl<'a> Locked<'a> {
         if line.waiters.first().is_none() {
             line.since_nanos = now_nanos;
         }
+        let end = line.end;
         let key = line.waiters.push(permits);
         self.note_permits();
+        // Those ahead have their turns as before.
+        self.line().end = end;
         key
     }
 
@@ -285,7 +265,9 @@ impl<'a> Locked<'a> {
         self.note_permits();
     }
 
+    /// Notes a change of the line for others.
     fn note_permits(&mut self) {
+        self.line().end = None;
         let permits = self.line().waiters.permits();
         // ORDERING: Relaxed, as in `permits`.
         // MODEL: none; no decision depends on it.
@@ -317,6 +299,7 @@ impl<'a> Locked<'a> {
                     may_heal = false;
                     now_nanos = self.limiter.now_nanos();
                     self.line().since_nanos = now_nanos;
+                    self.line().end = None;
                 }
                 Taken::NotYet => {
                     // The first may have come to the front earlier than it had thought.
@@ -324,6 +307,9 @@ impl<'a> Locked<'a> {
                     let waker = self.line().waiters.wake_if_later(first, due_nanos);
                     self.wakers.0.extend(waker);
                     self.note_due(now_nanos, due_nanos);
+                    if !turn.has_others {
+                        self.limiter.queue().note_end(due_nanos);
+                    }
                     return now_nanos;
                 }
             }
@@ -367,6 +353,7 @@ impl<'a> Locked<'a> {
             self.retired[1] = Some(waker);
             return Standing::Told(outcome);
         }
+        let ahead = self.line().end_ahead_of(place);
         let due_nanos = self.due_nanos(Upto::Place(place), now_nanos);
         let wait = wait(now_nanos, due_nanos);
         if is_missed(deadline_nanos, due_nanos) {
@@ -375,17 +362,23 @@ impl<'a> Locked<'a> {
             drop(self.line().waiters.leave(place));
             self.retired[1] = Some(waker);
             self.note_permits();
+            // If it was the last, those ahead have their turns as before.
+            self.line().end = ahead;
             self.settle(now_nanos);
             return Standing::Told(Outcome::Refused(AcquireError::TimedOut { retry_after: wait }));
         }
         self.line().waiters.arm(place, due_nanos, waker);
+        if self.line().waiters.last() == Some(place) {
+            self.limiter.queue().note_end(due_nanos);
+        }
         Standing::Waiting { wait }
     }
 
     /// Returns the instant of the last turn of those `upto` a place.
     fn due_nanos(&mut self, upto: Upto, now_nanos: u64) -> u64 {
         let limiter = self.limiter;
-        let LineState { since_nanos, ref waiters, .. } = *self.line();
+        let line = self.line();
+        let LineState { since_nanos, ref waiters, .. } = *line;
         let is_empty = waiters.first().is_none();
         let since_nanos = if is_empty { now_nanos } else { since_nanos };
         let turn =
@@ -393,13 +386,21 @@ impl<'a> Locked<'a> {
         match upto {
             Upto::Place(place) => {
                 let turn = turn(waiters.permits_up_to(place));
-                limiter.last_due_nanos(turn, &mut waiters.sizes_up_to(place))
+                let due = if let Some((_, end)) = line.end_ahead_of(place) {
+                    limiter.last_due(turn, Some(end), &mut once(waiters.permits_of(place)))
+                } else {
+                    limiter.last_due(turn, None, &mut waiters.sizes_up_to(place))
+                };
+                if waiters.last() == Some(place) {
+                    self.line().end = due.word.map(|_| (place, due));
+                }
+                due.due_nanos
             }
             Upto::After { left, permits } => {
                 let leave = waiters.sizes().take(left).fold(0, u64::saturating_add);
                 let sum = waiters.permits().saturating_sub(leave).saturating_add(permits);
                 let mut sizes = waiters.sizes().skip(left).chain(once(permits));
-                limiter.last_due_nanos(turn(sum), &mut sizes)
+                limiter.last_due(turn(sum), None, &mut sizes).due_nanos
             }
         }
     }

@@ -14,7 +14,8 @@ use crate::sync::{AtomicWord, Lock};
 use crate::time::units::SKEW_NANOS;
 
 use super::limits::LineLimits;
-use super::waiters::Waiters;
+use super::turn::End;
+use super::waiters::{Key, Waiters};
 
 /// The line of a limiter. Allocates when it is needed for the first time.
 pub(crate) struct WaitQueue {
@@ -25,6 +26,10 @@ pub(crate) struct WaitQueue {
     /// that try, so that most of them need not lock the line.
     due_nanos: AtomicWord<u64>,
     settled_nanos: AtomicWord<u64>,
+    /// The turn of the last in line, as it was told when it came or asked last, or as of the last
+    /// settling if it is the only one. An estimate: too late if it has left since or those ahead of
+    /// it have, too early if nobody came to settle. Means nothing while nobody stands in line.
+    end_nanos: AtomicWord<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -34,6 +39,9 @@ pub(super) struct LineState {
     /// Reading of the clock since which the first in line has been the first.
     pub(super) since_nanos: u64,
     pub(super) waiters: Waiters,
+    /// The last in line, and its turn, if the limiter tells it for those behind; and if nothing has
+    /// happened since but that others came.
+    pub(super) end: Option<(Key, End)>,
 }
 
 impl WaitQueue {
@@ -43,6 +51,7 @@ impl WaitQueue {
             waiting: AtomicWord::new(0),
             due_nanos: AtomicWord::new(0),
             settled_nanos: AtomicWord::new(0),
+            end_nanos: AtomicWord::new(0),
         }
     }
 
@@ -66,6 +75,28 @@ impl WaitQueue {
         // ORDERING: Relaxed, as in `may_be_due`.
         // MODEL: `nobody_overtakes_a_caller_in_line`.
         self.settled_nanos.store(now_nanos, Relaxed);
+    }
+
+    /// Notes the turn of the last in line.
+    pub(super) fn note_end(&self, end_nanos: u64) {
+        // ORDERING: Relaxed. Only a forecast is made of it.
+        // MODEL: none; no decision depends on it.
+        self.end_nanos.store(end_nanos, Relaxed);
+    }
+
+    /// Estimates the wait at `now_nanos` until all in line have had their turns. At least 1: a caller
+    /// at the gate is not to come back at once.
+    pub(crate) fn wait_nanos(&self, now_nanos: u64) -> u64 {
+        // ORDERING: Relaxed, as in `note_end`.
+        // MODEL: none; no decision depends on it.
+        let end_nanos = self.end_nanos.load(Relaxed);
+        // ORDERING: Relaxed, as in `may_be_due`.
+        // MODEL: none; no decision depends on it.
+        let due_nanos = self.due_nanos.load(Relaxed);
+        match end_nanos.max(due_nanos) {
+            u64::MAX => u64::MAX,
+            end_nanos => end_nanos.saturating_sub(now_nanos).max(1),
+        }
     }
 
     /// Permits wanted by those in line, as of a moment ago.
@@ -98,7 +129,10 @@ impl WaitQueue {
     pub(crate) fn wake_first(&self) {
         self.note_due(0, 0);
         let mut line = self.line.lock();
-        let waker = line.as_deref_mut().and_then(|line| line.waiters.disarm_first());
+        let waker = line.as_deref_mut().and_then(|line| {
+            line.end = None;
+            line.waiters.disarm_first()
+        });
         drop(line);
         waker.into_iter().for_each(Waker::wake);
     }
@@ -107,6 +141,11 @@ impl WaitQueue {
 impl LineState {
     pub(super) fn admits(&self, permits: u64) -> bool {
         self.limits.admit(self.waiters.len(), self.waiters.permits(), permits)
+    }
+
+    /// Returns the end of the line ahead of the last caller, which has just come to `place`.
+    pub(super) fn end_ahead_of(&self, place: Key) -> Option<(Key, End)> {
+        self.end.filter(|&(last, _)| self.waiters.before(place) == Some(last))
     }
 }
 

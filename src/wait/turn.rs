@@ -36,12 +36,18 @@ pub(crate) trait TakesTurns {
     /// happens. Never too early.
     fn due_nanos(&self, turn: Turn) -> u64;
 
-    /// Returns the instant at which it is the turn of the last of several callers, who want `sizes`
-    /// one after the other: the `permits` of `turn` are all that they want.
+    /// Returns the turn of the last of several callers, who want `sizes` one after the other: the
+    /// `permits` of `turn` are all that they want. Those of `sizes` come behind the line that ends
+    /// `from` there, if any.
     ///
     /// The sum says enough where what is left of one turn goes to the next.
-    fn last_due_nanos(&self, turn: Turn, _sizes: &mut dyn Iterator<Item = u64>) -> u64 {
-        self.due_nanos(turn)
+    fn last_due(
+        &self,
+        turn: Turn,
+        _from: Option<End>,
+        _sizes: &mut dyn Iterator<Item = u64>,
+    ) -> End {
+        End { due_nanos: self.due_nanos(turn), word: None }
     }
 
     /// Takes back a grant that was never used, if nothing was granted since. Returns whether it
@@ -64,6 +70,15 @@ pub(crate) struct Turn {
     pub(crate) has_others: bool,
     /// True if an impossible level may be healed.
     pub(crate) may_heal: bool,
+}
+
+/// The last turn of a line, and what the limiter's word will be after it, if nothing happens but
+/// that those in line are granted what they want.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    pub(crate) due_nanos: u64,
+    /// `None` if the limiter does not tell.
+    pub(crate) word: Option<u64>,
 }
 
 /// The result of a turn.

@@ -67,6 +67,15 @@ impl Waiters {
         self.first
     }
 
+    pub(crate) fn last(&self) -> Option<Key> {
+        self.last
+    }
+
+    /// Returns the one ahead of `key` in line.
+    pub(crate) fn before(&self, key: Key) -> Option<Key> {
+        self.nodes[key.0].before
+    }
+
     pub(crate) fn permits_of(&self, key: Key) -> u64 {
         self.nodes[key.0].permits
     }

@@ -88,11 +88,15 @@ pub(crate) trait WindowCounter {
     /// Decodes `word`, brought forward.
     fn counted(&self, word: u64, now: &Self::Now) -> WindowForecast;
 
-    /// Returns the most permits that any window grants, if `limit` is what one of them grants.
+    /// Returns a time to come, or long past, without a note of it for the calls of the present.
     #[cfg(feature = "wait")]
-    fn most(&self, limit: u64) -> u64 {
-        limit
+    fn at_another_time(&self, now_nanos: u64) -> Self::Now {
+        self.now(now_nanos)
     }
+
+    /// Returns the most permits that any window grants.
+    #[cfg(feature = "wait")]
+    fn most(&self) -> u64;
 
     /// Returns `word`, brought forward, with `permits` more, which are within the limit.
     fn plus(&self, word: u64, permits: u64, now: &Self::Now) -> u64;

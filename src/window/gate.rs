@@ -1,5 +1,6 @@
-//! The gate of a counter's word: its highest bit, above the fields. (That of a ring: `ring/words.rs`.) While callers wait in line the
-//! gate is closed, and only the holder of the line's lock grants permits. No atomics here.
+//! The gate of a counter's word: its highest bit, above the fields. (That of a ring is in
+//! `ring/words.rs`.) While callers wait in line the gate is closed, and only the holder of the
+//! line's lock grants permits. No atomics here.
 
 /// Bits of a word below its gate.
 pub(crate) const OPEN_BITS: u32 = u64::BITS - 1;

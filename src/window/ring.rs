@@ -63,6 +63,7 @@
 //! the hot word, and 1 CAS for each slot that has ended (all of them after an idle
 //! window), shared by the threads that help.
 
+#[cfg(feature = "wait")]
 mod ahead;
 mod at_the_gate;
 mod deny;
@@ -237,6 +238,8 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         // ORDERING: Relaxed. `&mut self`: sharing the ring afterwards synchronizes.
         // MODEL: none; there is no other thread.
         self.hot.word().store(word, Relaxed);
+        // One that was forgotten while it stood in line.
+        self.poke();
     }
 
     /// Changes the limits by `change`, and lets those in line look again.

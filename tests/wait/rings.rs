@@ -64,6 +64,18 @@ fn no_verb_overtakes_a_caller_in_line_for_a_ring() {
 }
 
 #[test]
+fn a_denial_by_a_ring_tells_no_longer_wait_than_the_last_in_line_was_told() {
+    let clock = ManualClock::new();
+    let window = full(&clock);
+    // Two limits' worth in all, and each fits beside what is left of the one before.
+    let callers = [4, 4, 2].map(|permits| Caller::new(&window, permits));
+    assert_eq!(callers[2].sleeps_for(), 110 * MILLI);
+    assert_eq!(window.try_acquire(10).unwrap_err().retry_after(), Some(110 * MILLI));
+    clock.advance(109 * MILLI);
+    assert_eq!(window.try_acquire(1).unwrap_err().retry_after(), Some(MILLI));
+}
+
+#[test]
 fn a_denial_by_a_ring_tells_a_wait_until_the_line_has_passed() {
     let clock = ManualClock::new();
     let window = full(&clock);

@@ -66,8 +66,43 @@ fn a_denial_by_a_window_tells_the_wait_until_the_line_has_passed() {
     let _callers = [6, 4].map(|permits| Caller::new(&window, permits));
     clock.advance(20 * MILLI);
     let denied = window.try_acquire(1).unwrap_err();
-    assert_eq!((denied.retry_after(), denied.remaining()), (Some(180 * MILLI), Some(0)));
+    assert_eq!((denied.retry_after(), denied.remaining()), (Some(80 * MILLI), Some(0)));
     assert_eq!(window.try_acquire(11), Err(Denied::TooLarge { limit: 10, which: 0 }));
+    // They have had all of that window then.
+    clock.advance(80 * MILLI);
+    assert_eq!(window.try_acquire(1).unwrap_err().retry_after(), Some(100 * MILLI));
+}
+
+#[test]
+fn a_try_that_settles_for_a_window_is_answered_from_what_that_has_left() {
+    let clock = ManualClock::new();
+    let window = with_all_taken(&clock);
+    let _callers = [6, 6].map(|permits| Caller::new(&window, permits));
+    clock.advance(100 * MILLI);
+    let denied = window.try_acquire(1).unwrap_err();
+    assert_eq!((denied.retry_after(), denied.remaining()), (Some(100 * MILLI), Some(4)));
+}
+
+#[test]
+fn a_denial_never_tells_to_come_back_at_once_although_the_line_is_late() {
+    let clock = ManualClock::new();
+    let window = with_all_taken(&clock);
+    let callers = [6, 6, 6].map(|permits| Caller::new(&window, permits));
+    // They were due at 100, 200 and 300 ms.
+    clock.advance(350 * MILLI);
+    let denied = window.try_acquire(1).unwrap_err();
+    assert_eq!((callers[0].woken(), denied.remaining()), (1, Some(4)));
+    // It is the second one's turn then.
+    assert_eq!(denied.retry_after(), Some(50 * MILLI));
+}
+
+#[test]
+fn a_line_that_has_passed_tells_nothing_to_the_one_after_it() {
+    let clock = ManualClock::new();
+    let window = with_all_taken(&clock);
+    drop([6, 6, 6].map(|permits| Caller::new(&window, permits)));
+    let _caller = Caller::new(&window, 6);
+    assert_eq!(window.try_acquire(1).unwrap_err().retry_after(), Some(100 * MILLI));
 }
 
 #[test]
@@ -364,5 +399,46 @@ mod calendars {
         budget.reconfigure(Weekday::Saturday, 5).unwrap();
         assert!(callers[1].is_granted() && callers[2].is_waiting());
         assert_eq!(callers[2].sleeps_for(), DAY * 2);
+    }
+
+    /// Nothing is left today, a Friday; tomorrow has 1, and the other days a thousand.
+    fn uneven(clock: &ManualClock) -> Budget<&ManualClock> {
+        clock.set_nanos(DAY.as_nanos() as u64);
+        let budget = Budget::with_clock(1000, "UTC", clock).unwrap();
+        let budget = budget.on(Weekday::Saturday, 1).unwrap();
+        budget.try_acquire(1000).unwrap();
+        budget
+    }
+
+    #[test]
+    fn a_denial_by_a_budget_tells_the_day_on_which_the_line_has_passed() {
+        let clock = ManualClock::new();
+        let budget = uneven(&clock);
+        let caller = Caller::new(&budget, 500);
+        assert_eq!(caller.sleeps_for(), DAY * 2);
+        for permits in [1, 1000] {
+            let denied = budget.try_acquire(permits).unwrap_err();
+            assert_eq!(denied.retry_after(), Some(DAY * 2), "{permits}");
+        }
+        clock.advance(DAY);
+        // There is 1 on Saturday, and it is not enough for the one in line.
+        for permits in [1, 2, 1000] {
+            let denied = budget.try_acquire(permits).unwrap_err();
+            assert_eq!(denied.retry_after(), Some(DAY), "{permits}");
+        }
+        let too_large = Denied::TooLarge { limit: 1000, which: 0 };
+        assert_eq!(budget.try_acquire(1001), Err(too_large));
+    }
+
+    #[test]
+    fn a_denial_by_a_window_of_months_tells_the_month_in_which_the_line_has_passed() {
+        // 1970-01-02.
+        let clock = ManualClock::at(DAY.as_nanos() as u64);
+        let months = Calendar::months("UTC").unwrap();
+        let window = CalendarWindow::with_clock(5, months, &clock).unwrap();
+        window.try_acquire(5).unwrap();
+        let _callers = [5, 5].map(|permits| Caller::new(&window, permits));
+        // February has 28 days.
+        assert_eq!(window.try_acquire(1).unwrap_err().retry_after(), Some(DAY * 58));
     }
 }

@@ -56,18 +56,10 @@ impl WindowForecast {
         }
     }
 
-    /// Returns the least wait after which `permits` are within the limit. For more than the limit, a
-    /// wait before which they cannot all have been granted one after the other.
+    /// Returns the least wait after which `permits`, at most the limit, are within the limit.
     pub(crate) fn wait_nanos(&self, permits: u64) -> u64 {
         if self.fits(permits) {
             return 0;
-        }
-        if permits > self.limit {
-            let Some(windows) = (permits - 1).checked_div(self.limit) else {
-                return u64::MAX;
-            };
-            let last = permits - windows * self.limit;
-            return self.wait_nanos(last).saturating_add(windows.saturating_mul(self.length_nanos));
         }
         if let Some(room) = self.room(permits) {
             return self.left_nanos.saturating_sub(self.worth_at_most(self.previous, room));

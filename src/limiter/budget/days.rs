@@ -122,6 +122,8 @@ impl<C: Clock> Days<C> {
         let counted = match denied {
             // Every day has enough.
             Denied::Wait(_) if permits <= self.schedule().least() => return Some(denied),
+            // Others stand in line: the wait is for them.
+            Denied::Wait(Shortfall { forecast: Forecast::Known(_), .. }) => return Some(denied),
             Denied::Wait(Shortfall { forecast: Forecast::Window(counted), .. }) => counted,
             _ => {
                 let most = self.schedule().most();

@@ -44,9 +44,9 @@ pub(crate) const MOST_IN_DAYS: u64 = COUNT_OF_DAYS.max();
 pub(crate) trait Amounts {
     fn in_window(&self, number: i64) -> u64;
 
-    /// Returns the most that any window has, if one of them has `amount`.
+    /// Returns the most that any window has.
     #[cfg(feature = "wait")]
-    fn most(&self, amount: u64) -> u64;
+    fn most(&self) -> u64;
 }
 
 impl Amounts for Limit {
@@ -56,8 +56,8 @@ impl Amounts for Limit {
     }
 
     #[cfg(feature = "wait")]
-    fn most(&self, amount: u64) -> u64 {
-        amount
+    fn most(&self) -> u64 {
+        self.get()
     }
 }
 
@@ -69,7 +69,7 @@ impl Amounts for Schedule {
     }
 
     #[cfg(feature = "wait")]
-    fn most(&self, _amount: u64) -> u64 {
+    fn most(&self) -> u64 {
         Schedule::most(self)
     }
 }
@@ -200,8 +200,15 @@ impl<A: Amounts> WindowCounter for ByCalendar<A> {
     }
 
     #[cfg(feature = "wait")]
-    fn most(&self, limit: u64) -> u64 {
-        self.amounts.most(limit)
+    fn at_another_time(&self, now_nanos: u64) -> Now {
+        let second = (now_nanos / NANOS_PER_SECOND) as i64;
+        let known = self.memo.recall(second, self.calendar.is_of_days());
+        Now { nanos: now_nanos, span: known.unwrap_or_else(|| self.calendar.span(second)) }
+    }
+
+    #[cfg(feature = "wait")]
+    fn most(&self) -> u64 {
+        self.amounts.most()
     }
 
     #[inline]
@@ -290,5 +297,26 @@ mod tests {
         let word = counter.plus(counter.empty(&first), 2, &first);
         assert_eq!(counter.at(word, &last), Some(word));
         assert_eq!(counter.counted(word, &last).left_nanos, 2 * DAY);
+    }
+
+    #[cfg(all(feature = "wait", not(sluicegate_loom)))]
+    #[test]
+    fn a_look_at_the_limit_and_at_days_to_come_leaves_the_present_day_in_the_memo() {
+        use crate::time::clock::manual::ManualClock;
+        use crate::wait::turn::{TakesTurns, Turn};
+        use crate::window::counter::CounterCore;
+
+        let now_nanos = 20_000 * DAY;
+        let clock = ManualClock::at(now_nanos);
+        let core = CounterCore::new(days(5), &clock);
+        core.try_acquire(5).unwrap();
+        let memo = || core.counter().memo.recall((now_nanos / NANOS_PER_SECOND) as i64, true);
+        assert!(memo().is_some());
+        assert_eq!(TakesTurns::limit(&core), 5);
+        assert!(memo().is_some(), "after a look at the limit");
+        let turn =
+            Turn { permits: 10, since_nanos: 0, now_nanos, has_others: false, may_heal: false };
+        assert_eq!(core.last_due(turn, None, &mut [5, 5].into_iter()).due_nanos, 20_002 * DAY);
+        assert!(memo().is_some(), "after a look at two days to come");
     }
 }

@@ -112,6 +112,11 @@ impl WindowCounter for FromFirst {
         self.start.wrap(now.0.div_ceil(self.tick_nanos()))
     }
 
+    #[cfg(feature = "wait")]
+    fn most(&self) -> u64 {
+        self.limit.get()
+    }
+
     #[inline]
     fn at(&self, word: u64, now: &Now) -> Option<u64> {
         let age_nanos = self.age_nanos(word, *now);

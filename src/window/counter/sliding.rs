@@ -91,6 +91,11 @@ impl WindowCounter for Sliding {
         self.window.wrap(now.tick)
     }
 
+    #[cfg(feature = "wait")]
+    fn most(&self) -> u64 {
+        self.limit.get()
+    }
+
     #[inline]
     fn at(&self, word: u64, now: &Moment) -> Option<u64> {
         match self.window.ahead(self.window.get(word), now.tick) {

@@ -1,6 +1,6 @@
 //! The counter behind a line: grants to the first in line, what is given back of them, and the gate.
 //!
-//! The first in line is due at the end of the window after which it is within the limit, and is
+//! The first in line is due at the first instant at which its permits are within the limit, and is
 //! counted in the window in which somebody comes to settle. A window forgets by itself, so nothing
 //! is owed to a caller that is late: what the windows before would have granted is lost.
 //!
@@ -23,6 +23,7 @@ use core::iter::once;
 use crate::contention::HotWord;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
+use crate::decision::forecast::known::KnownForecast;
 use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Slot;
@@ -32,7 +33,7 @@ use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::Charged;
 use crate::wait::line;
 use crate::wait::queue::WaitQueue;
-use crate::wait::turn::{Taken, TakesTurns, Turn};
+use crate::wait::turn::{End, Taken, TakesTurns, Turn};
 use crate::window::gate::{is_gated, opened, with_gate};
 
 use super::changes::Beside;
@@ -56,10 +57,7 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
     }
 
     fn limit(&self) -> u64 {
-        // At any time.
-        let now = self.counter.now(0);
-        let counted = self.counter.counted(self.counter.empty(&now), &now);
-        self.counter.most(counted.limit)
+        self.counter.most()
     }
 
     fn try_now(&self, permits: u64) -> Result<Grant, Denied> {
@@ -96,17 +94,25 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
     }
 
     fn due_nanos(&self, turn: Turn) -> u64 {
-        self.last_due_nanos(turn, &mut once(turn.permits))
+        self.last_due(turn, None, &mut once(turn.permits)).due_nanos
     }
 
-    fn last_due_nanos(&self, turn: Turn, sizes: &mut dyn Iterator<Item = u64>) -> u64 {
-        let mut at_nanos = turn.now_nanos;
-        let mut now = self.counter.now(at_nanos);
-        let Some(mut word) = self.counter.at(opened(self.load()), &now) else {
-            // It is to be healed soon.
-            return at_nanos.saturating_add(SKEW_NANOS);
+    fn last_due(&self, turn: Turn, from: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
+        let (seen, mut at_nanos) = match from {
+            Some(End { due_nanos, word: Some(word) }) => (word, due_nanos.max(turn.now_nanos)),
+            _ => (opened(self.load()), turn.now_nanos),
         };
+        let mut now = self.counter.at_another_time(at_nanos);
+        let Some(mut word) = self.counter.at(seen, &now) else {
+            // It is to be healed soon.
+            return End { due_nanos: at_nanos.saturating_add(SKEW_NANOS), word: None };
+        };
+        let most = self.counter.most();
         for permits in sizes {
+            // It will be refused, and holds nobody up.
+            if permits > most {
+                continue;
+            }
             for _ in 0..MOST_WINDOWS {
                 let counted = self.counter.counted(word, &now);
                 if counted.fits(permits) {
@@ -120,13 +126,13 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
                 };
                 at_nanos = at_nanos.saturating_add(wait_nanos);
                 if at_nanos == u64::MAX {
-                    return u64::MAX;
+                    return End { due_nanos: u64::MAX, word: None };
                 }
-                now = self.counter.now(at_nanos);
+                now = self.counter.at_another_time(at_nanos);
                 word = self.counter.at(word, &now).unwrap_or(word);
             }
         }
-        at_nanos
+        End { due_nanos: at_nanos, word: Some(word) }
     }
 
     fn undo(&self, charged: Charged) -> bool {
@@ -163,7 +169,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         changes: Option<u64>,
     ) -> (u64, Taken) {
         let counted = self.counter.counted(word, now);
-        let limit = self.counter.most(counted.limit);
+        let limit = self.counter.most();
         if turn.permits > limit {
             return (seen, Taken::TooLarge { limit });
         }
@@ -205,25 +211,37 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         (now_nanos, now): (u64, &T::Now),
         ask: &impl Fn(&WindowForecast) -> u64,
     ) -> AtTheGate {
-        let seen = opened(self.load());
-        let word = self.counter.at(seen, now).unwrap_or_else(|| self.counter.moved(seen, now));
-        let counted = self.counter.counted(word, now);
+        let (seen, counted) = self.counted_at_the_gate(now);
         // What there is belongs to those in line.
         let permits = ask(&WindowForecast { current: counted.limit, previous: 0, ..counted });
         if permits == 0 {
             let grant = Grant { permits, forecast: Forecast::Window(counted) };
             return AtTheGate::Answered(Ok(Granted { grant, seen, written: seen }));
         }
-        if permits > counted.limit {
+        if permits > self.counter.most() {
             return AtTheGate::Answered(Err(refused(permits, counted)));
         }
         if line::help(self, now_nanos) {
             return AtTheGate::Opened { now_nanos: self.clock.now_nanos() };
         }
-        let wanted = self.queue().permits().saturating_add(permits);
-        let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
-        let forecast = Forecast::Window(counted);
+        // The help may have granted those in line some of what there was.
+        let (_, counted) = self.counted_at_the_gate(now);
+        let retry_nanos = self.queue().wait_nanos(now_nanos);
+        let forecast = Forecast::Known(KnownForecast {
+            limit: counted.limit,
+            used: counted.used(),
+            reset_nanos: counted.wait_nanos(counted.limit).max(retry_nanos),
+            retry_nanos,
+        });
+        let wanted = permits as i64;
         AtTheGate::Answered(Err(Denied::Wait(Shortfall { wanted, forecast, which: 0 })))
+    }
+
+    /// Returns the word as it is, but for the gate, and its counts.
+    fn counted_at_the_gate(&self, now: &T::Now) -> (u64, WindowForecast) {
+        let seen = opened(self.load());
+        let word = self.counter.at(seen, now).unwrap_or_else(|| self.counter.moved(seen, now));
+        (seen, self.counter.counted(word, now))
     }
 
     /// Lets those in line look again, after a change.
@@ -268,3 +286,6 @@ impl Slot for HotWord<u64, Beside> {
         true
     }
 }
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests;

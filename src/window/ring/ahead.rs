@@ -15,7 +15,7 @@ pub(super) struct Ahead<'a> {
     hot: Hot,
     now: Now,
     tick_nanos: u64,
-    /// Ticks by which the word is ahead of now, in which permits are counted in its slot.
+    /// Ticks by which the word is ahead of now. A grant before that is counted in the word's slot.
     skew: u64,
     /// Ticks from now to the last turn.
     last: u64,
@@ -35,8 +35,8 @@ impl<'a> Ahead<'a> {
         Ahead { windows, hot, now, tick_nanos, skew, last: 0, granted: Vec::new() }
     }
 
-    /// Returns the time until the last of several callers has its turn, who want `sizes` one after
-    /// the other. Those that want more than a limit are refused, and hold nobody up.
+    /// Returns the time until the last of several callers has its turn. They want `sizes`, one
+    /// after the other. Those that want more than a limit are refused, and hold nobody up.
     pub(super) fn wait_nanos(mut self, sizes: &[u64]) -> u64 {
         for &permits in sizes {
             if self.windows.iter().any(|window| permits > window.limit().get()) {
@@ -55,8 +55,8 @@ impl<'a> Ahead<'a> {
         }
     }
 
-    /// Returns the first tick, from the last turn on, in which there is room for `permits`. If nobody
-    /// is granted any, what counts only gets less.
+    /// Returns the first tick, from the last turn on, in which there is room for `permits`. It can be
+    /// searched for: as long as nobody is granted any, what counts only gets less.
     fn turn_of(&self, permits: u64) -> Option<u64> {
         if self.has_room(self.last, permits) {
             return Some(self.last);

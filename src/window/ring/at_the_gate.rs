@@ -3,23 +3,16 @@
 //! A caller that finds the gate closed does not admit and does not rotate: the holder of the line's
 //! lock does. Without a line no gate is ever closed.
 
-use alloc::vec::Vec;
-use core::iter::repeat_n;
-
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
-use crate::sync::Ordering::AcqRel;
+use crate::sync::Ordering::{AcqRel, Acquire};
 use crate::time::clock::Clock;
 
-use super::ahead::Ahead;
 use super::slots::WindowSlots;
 use super::spend::{RingGrant, RingLook};
 use super::words::{Hot, is_gated};
 use super::{HotLine, Now, Ring};
-
-/// Callers in line that a denial looks at, at most, as if each wanted as much as ever is granted.
-const MOST_AHEAD: u64 = 64;
 
 impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     /// Answers a caller that found the gate closed: settles for those in line. Returns `None` if it
@@ -30,6 +23,26 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         &self,
         mut now: Now,
         ask: &impl Fn(RingLook) -> u64,
+    ) -> Option<Result<RingGrant, Denied>> {
+        let answered = self.answer_at_the_gate(&mut now, ask, 0)?;
+        if !matches!(answered, Err(Denied::Wait(_))) {
+            return Some(answered);
+        }
+        let now_nanos;
+        (now, now_nanos) = self.now_and_nanos();
+        if L::help(self, now_nanos) {
+            return None;
+        }
+        // The help may have granted those in line some of what there was.
+        self.answer_at_the_gate(&mut now, ask, self.hot.wait_nanos(now_nanos))
+    }
+
+    /// Returns the answer at the gate: a denial tells `retry_nanos`. `None` if the clock was set back.
+    fn answer_at_the_gate(
+        &self,
+        now: &mut Now,
+        ask: &impl Fn(RingLook) -> u64,
+        retry_nanos: u64,
     ) -> Option<Result<RingGrant, Denied>> {
         let seen = self.load();
         let answer = |hot: Hot, now: Now| {
@@ -48,29 +61,26 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             let forecast = Forecast::Known(KnownForecast {
                 limit: look.limit,
                 used: look.used,
-                reset_nanos: self.reset_nanos(hot, now),
-                retry_nanos: self.wait_behind_the_line(permits, limit, hot, now),
+                reset_nanos: self.reset_nanos(hot, now).max(retry_nanos),
+                retry_nanos,
             });
             Err(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which }))
         };
-        let Some(answered) = self.read_at(now, answer) else {
-            self.heal(&mut now);
+        let answered = self.read_at(*now, answer);
+        if answered.is_none() {
+            self.heal(now);
             self.poke();
-            return None;
-        };
-        if matches!(answered, Err(Denied::Wait(_))) && L::help(self, self.core.clock.now_nanos()) {
-            return None;
         }
-        Some(answered)
+        answered
     }
 
-    /// Returns a time until all in line can have had their turns, and `permits` are there.
-    fn wait_behind_the_line(&self, permits: u64, limit: u64, hot: Hot, now: Now) -> u64 {
-        let waiting = self.hot.waiting();
-        let whole = waiting.checked_div(limit).unwrap_or(0).min(MOST_AHEAD);
-        let rest = waiting.saturating_sub(whole.saturating_mul(limit)).min(limit);
-        let sizes: Vec<u64> = repeat_n(limit, whole as usize).chain([rest, permits]).collect();
-        Ahead::new(self.windows(), hot, now, self.core.ticks.length_nanos()).wait_nanos(&sizes)
+    /// Returns the current time of the ring, and that of the clock.
+    fn now_and_nanos(&self) -> (Now, u64) {
+        // ORDERING: Acquire, as in `now`.
+        // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
+        let shift = self.core.shift.load(Acquire);
+        let now_nanos = self.core.clock.now_nanos();
+        (self.core.moment_at(shift, now_nanos), now_nanos)
     }
 
     /// Lets those in line look again, after a change.

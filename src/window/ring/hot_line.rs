@@ -43,9 +43,9 @@ pub trait HotLine {
     {
     }
 
-    /// Returns the permits that those in line want.
-    fn waiting(&self) -> u64 {
-        0
+    /// Estimates the wait at `now_nanos` until all in line have had their turns; at least 1.
+    fn wait_nanos(&self, _now_nanos: u64) -> u64 {
+        1
     }
 }
 

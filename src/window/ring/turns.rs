@@ -18,12 +18,12 @@ use crate::time::clock::Clock;
 use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::Charged;
 use crate::wait::queue::WaitQueue;
-use crate::wait::turn::{Taken, TakesTurns, Turn};
+use crate::wait::turn::{End, Taken, TakesTurns, Turn};
 
 use super::ahead::Ahead;
 use super::slots::WindowSlots;
 use super::words::{State, is_gated, with_gate};
-use super::{HotLine, Lined, Now, Ring};
+use super::{HotLine, Lined, Ring};
 
 impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
     fn queue(&self) -> &WaitQueue {
@@ -102,16 +102,22 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
     }
 
     fn due_nanos(&self, turn: Turn) -> u64 {
-        self.last_due_nanos(turn, &mut once(turn.permits))
+        self.last_due(turn, None, &mut once(turn.permits)).due_nanos
     }
 
-    fn last_due_nanos(&self, _turn: Turn, sizes: &mut dyn Iterator<Item = u64>) -> u64 {
+    fn last_due(&self, turn: Turn, _: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
         let sizes: Vec<u64> = sizes.collect();
-        let (now, now_nanos) = self.now_and_nanos();
+        // ORDERING: Acquire, as in `now`, and before a reading of the clock.
+        // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
+        let shift = self.core.shift.load(Acquire);
+        // With the shift, the line's reading would be in the future if the clock went back since.
+        let now_nanos = turn.now_nanos.min(self.core.clock.now_nanos());
+        let now = self.core.moment_at(shift, now_nanos);
         let tick_nanos = self.core.ticks.length_nanos();
         let ahead = |hot, now| Ahead::new(self.windows(), hot, now, tick_nanos).wait_nanos(&sizes);
         // If the clock was set back, it is to be healed soon.
-        now_nanos.saturating_add(self.read_at(now, ahead).unwrap_or(SKEW_NANOS))
+        let wait_nanos = self.read_at(now, ahead).unwrap_or(SKEW_NANOS);
+        End { due_nanos: now_nanos.saturating_add(wait_nanos), word: None }
     }
 
     fn undo(&self, charged: Charged) -> bool {
@@ -126,15 +132,6 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
 }
 
 impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
-    /// Returns the current time of the ring, and that of the clock.
-    fn now_and_nanos(&self) -> (Now, u64) {
-        // ORDERING: Acquire, as in `now`.
-        // MODEL: `a_ring_adds_its_shift_to_no_earlier_reading`.
-        let shift = self.core.shift.load(Acquire);
-        let now_nanos = self.core.clock.now_nanos();
-        (self.core.moment_at(shift, now_nanos), now_nanos)
-    }
-
     /// Moves the word from `seen` to `next`, and otherwise returns the word found.
     fn replace(&self, seen: u64, next: u64) -> Result<(), u64> {
         // ORDERING: AcqRel, as in `admit`; Release also vouches for a denial, as it comes after the
@@ -174,3 +171,6 @@ impl Slot for HotWord<u64, WaitQueue> {
         reverted.is_some()
     }
 }
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests;

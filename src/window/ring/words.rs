@@ -26,8 +26,8 @@
 //! | `(k, C, Resetting)` |                    |                  |                       | `(k, C, Open)` |
 //!
 //! `k' > k`. So within a tick the count only grows (except for a grant given back, which
-//! restores the word before it), and no tick repeats. All of them leave `GATE` as it is: it is 1 while
-//! callers wait in line.
+//! restores the word before it), and no tick repeats. All of them leave `GATE` as it is: it is
+//! 1 while callers wait in line.
 
 use core::time::Duration;
 
