@@ -28,7 +28,7 @@ use super::in_flight::{Home, InFlight};
 
 /// A concurrency limit, or what is built on one.
 pub(super) trait Limited: Sized {
-    /// What ends the permits when it is dropped.
+    /// Guard that ends the permits when it is dropped.
     type Guard<'a>
     where
         Self: 'a;

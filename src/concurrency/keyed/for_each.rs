@@ -1,4 +1,4 @@
-//! What is done to the limits of several keys.
+//! One step for the limits of several keys.
 
 use alloc::sync::Arc;
 use alloc::vec::{IntoIter, Vec};
