@@ -3,6 +3,8 @@
 //! Wakers are cloned before the lock is taken, and called and dropped after it is released: a waker
 //! is a user's code, and may drop another waiting caller, which takes the lock.
 
+mod untold;
+
 use alloc::boxed::Box;
 use core::iter::once;
 use core::task::Waker;
@@ -11,6 +13,7 @@ use core::time::Duration;
 use crate::sync::LockGuard;
 use crate::sync::Ordering::Relaxed;
 
+use self::untold::Untold;
 use super::error::AcquireError;
 use super::limits::WhenLineFull;
 use super::queue::LineState;
@@ -46,37 +49,6 @@ enum Upto {
     Place(Key),
     /// All but the `left` oldest, and a caller behind them that wants `permits`.
     After { left: usize, permits: u64 },
-}
-
-/// An answer on its way to its caller. Made before the line is locked, so that wakers, which are a
-/// user's code, run while it is kept: if one panics, a grant is taken back.
-struct Untold<'a> {
-    limiter: &'a dyn TakesTurns,
-    standing: Option<Standing>,
-}
-
-impl<'a> Untold<'a> {
-    fn new(limiter: &'a dyn TakesTurns) -> Untold<'a> {
-        Untold { limiter, standing: None }
-    }
-
-    /// Unlocks the line, and lets go of the answer.
-    fn told(&mut self, line: Locked<'_>, standing: Standing) -> Standing {
-        self.standing = Some(standing);
-        drop(line);
-        self.standing.take().unwrap_or(Standing::Waiting { wait: Duration::ZERO })
-    }
-}
-
-impl Drop for Untold<'_> {
-    fn drop(&mut self) {
-        if let Some(Standing::Told(Outcome::Granted(_, charged))) = self.standing {
-            let mut line = Locked::of(self.limiter);
-            if self.limiter.undo(charged) {
-                line.settle_for_the_others();
-            }
-        }
-    }
 }
 
 /// Lets a caller try at the gate at `now_nanos`: settles for those in line if the first is due and

@@ -1,0 +1,39 @@
+//! An answer that its caller has not got yet.
+
+use core::time::Duration;
+
+use crate::wait::turn::TakesTurns;
+use crate::wait::waiters::Outcome;
+
+use super::{Locked, Standing};
+
+/// An answer on its way to its caller. Made before the line is locked, so that wakers, which are a
+/// user's code, run while it is kept: if one panics, a grant is taken back.
+pub(super) struct Untold<'a> {
+    limiter: &'a dyn TakesTurns,
+    standing: Option<Standing>,
+}
+
+impl<'a> Untold<'a> {
+    pub(super) fn new(limiter: &'a dyn TakesTurns) -> Untold<'a> {
+        Untold { limiter, standing: None }
+    }
+
+    /// Unlocks the line, and lets go of the answer.
+    pub(super) fn told(&mut self, line: Locked<'_>, standing: Standing) -> Standing {
+        self.standing = Some(standing);
+        drop(line);
+        self.standing.take().unwrap_or(Standing::Waiting { wait: Duration::ZERO })
+    }
+}
+
+impl Drop for Untold<'_> {
+    fn drop(&mut self) {
+        if let Some(Standing::Told(Outcome::Granted(_, charged))) = self.standing {
+            let mut line = Locked::of(self.limiter);
+            if self.limiter.undo(charged) {
+                line.settle_for_the_others();
+            }
+        }
+    }
+}
