@@ -12,6 +12,7 @@
 //! | [`line`] | what happens under the lock: settle, stand, leave, close |
 //! | [`wakers`] | those to be woken when the lock is free |
 //! | [`turn`] | what a line asks of the limiter behind it |
+//! | [`end`] | the turn of the last in line, as far as it can be foreseen |
 //! | [`waiter`] | one caller's place in line, from its first request to its grant |
 //! | [`acquire`] | the future, and the waiting thread |
 //! | [`reservation`] | permits taken for a later instant, without a line |
@@ -74,6 +75,7 @@
 pub(crate) mod acquire;
 pub(crate) mod block_on;
 pub(crate) mod charged;
+pub(crate) mod end;
 pub(crate) mod error;
 pub(crate) mod jitter;
 pub(crate) mod limits;

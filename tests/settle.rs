@@ -290,7 +290,8 @@ fn a_reset_bucket_is_full_and_no_fuller() {
 /// Whatever it changes, and if it is nothing.
 #[test]
 fn every_change_ends_what_was_given_back_and_what_can_be() {
-    let changes: [(fn(&SettleableBucket<&ManualClock>), u64); 4] = [
+    type Change = fn(&SettleableBucket<&ManualClock>);
+    let changes: [(Change, u64); 4] = [
         (|bucket| bucket.credit(1), 4),
         (|bucket| bucket.reconfigure(quota!(10 / second), Carry::Keep), 3),
         (|bucket| bucket.restore(&half(), Duration::ZERO), 5),

@@ -12,7 +12,7 @@
 //! * [`orders`] compares a race with the same calls one after the other, on any
 //!   [`Subject`].
 //! * [`faults`] sets the clock back while others ask.
-//! * [`line`] stands in line for a limiter.
+//! * [`mod@line`] stands in line for a limiter.
 //! * `tables` plays calls on a table of keys, and `hot` on keys with seats, and know what must
 //!   hold of them.
 

@@ -83,7 +83,7 @@ impl Crowd {
             Intent::Try(permits, times) => (0..times)
                 .filter(|_| {
                     thread::yield_now();
-                    self.limit.try_acquire(permits).map(|guard| self.hold(guard)).is_ok()
+                    self.limit.try_acquire(permits).map(|guard| self.hold(&guard)).is_ok()
                 })
                 .count()
                 .gt(&0),
@@ -116,13 +116,13 @@ impl Crowd {
             answer = look(entering.as_mut());
         }
         match answer {
-            Poll::Ready(answer) => answer.map(|guard| self.hold(guard)).is_ok(),
+            Poll::Ready(answer) => answer.map(|guard| self.hold(&guard)).is_ok(),
             Poll::Pending => false,
         }
     }
 
-    /// Ends the guard after a while.
-    fn hold(&self, guard: InFlight<'_>) {
+    /// Waits for a while before the guard ends.
+    fn hold(&self, guard: &InFlight<'_>) {
         self.count(|held| held + guard.permits());
         for _ in 0..guard.permits() {
             thread::yield_now();

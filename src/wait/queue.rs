@@ -13,8 +13,8 @@ use crate::sync::{AtomicWord, Lock};
 
 use crate::time::units::SKEW_NANOS;
 
+use super::end::End;
 use super::limits::LineLimits;
-use super::turn::End;
 use super::waiters::{Key, Waiters};
 
 /// The line of a limiter. Allocates when it is needed for the first time.

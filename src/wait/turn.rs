@@ -5,6 +5,7 @@ use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 
 use super::charged::Charged;
+use super::end::End;
 use super::queue::WaitQueue;
 
 /// A limiter that callers can stand in line for.
@@ -70,15 +71,6 @@ pub(crate) struct Turn {
     pub(crate) has_others: bool,
     /// True if an impossible level may be healed.
     pub(crate) may_heal: bool,
-}
-
-/// The last turn of a line, and what the limiter's word will be after it, if nothing happens but
-/// that those in line are granted what they want.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
-    pub(crate) due_nanos: u64,
-    /// `None` if the limiter does not tell.
-    pub(crate) word: Option<u64>,
 }
 
 /// The result of a turn.

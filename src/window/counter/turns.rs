@@ -31,9 +31,10 @@ use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::time::clock::Clock;
 use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::Charged;
+use crate::wait::end::End;
 use crate::wait::line;
 use crate::wait::queue::WaitQueue;
-use crate::wait::turn::{End, Taken, TakesTurns, Turn};
+use crate::wait::turn::{Taken, TakesTurns, Turn};
 use crate::window::gate::{is_gated, opened, with_gate};
 
 use super::changes::Beside;

@@ -11,11 +11,7 @@ use super::Ring;
 use super::slots::WindowSlots;
 
 /// A place for the hot word.
-#[expect(
-    private_interfaces,
-    private_bounds,
-    reason = "public only so that `Placement` can build on it"
-)]
+#[expect(private_interfaces, private_bounds, reason = "public only for `Placement`")]
 pub trait HotLine {
     fn new(word: u64) -> Self;
 

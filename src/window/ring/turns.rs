@@ -17,8 +17,9 @@ use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::Charged;
+use crate::wait::end::End;
 use crate::wait::queue::WaitQueue;
-use crate::wait::turn::{End, Taken, TakesTurns, Turn};
+use crate::wait::turn::{Taken, TakesTurns, Turn};
 
 use super::ahead::Ahead;
 use super::slots::WindowSlots;
