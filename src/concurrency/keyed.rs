@@ -134,9 +134,9 @@ impl KeyLimit {
 }
 
 impl Terms {
-    /// Creates the limit of a key that is new.
-    fn new_limit(&self, limit: u64) -> Arc<ConcurrencyLimit> {
-        let limit = ConcurrencyLimit::new(limit);
+    /// Creates the limit of a key that is new, which may have its `own`.
+    fn new_limit(self, own: Option<u64>) -> Arc<ConcurrencyLimit> {
+        let limit = ConcurrencyLimit::new(own.unwrap_or(self.limit));
         #[cfg(feature = "wait")]
         self.line.apply_to(&limit);
         Arc::new(limit)
@@ -223,7 +223,7 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
             return Err(ConcurrencyDenied { permits, tally: Tally::idle(terms.limit) });
         }
         shard.sweep();
-        let limit = terms.new_limit(terms.limit);
+        let limit = terms.new_limit(None);
         let known = KeyLimit { limit: Arc::clone(&limit), is_own: false };
         shard.keys.insert(key.to_owned(), known);
         Ok(limit)
@@ -288,7 +288,7 @@ impl<K: Hash + Eq, S: BuildHasher + Clone> KeyedConcurrency<K, S> {
             known.changed(limit)
         } else {
             shard.sweep();
-            let limit = terms.new_limit(limit);
+            let limit = terms.new_limit(Some(limit));
             shard.keys.insert(key.to_owned(), KeyLimit { limit, is_own: true });
             None
         };
