@@ -36,7 +36,7 @@ pub struct Plan {
     pub warm_up: Duration,
 }
 
-/// What the tasks note.
+/// Notes of the tasks.
 #[derive(Default)]
 struct Notes {
     /// The instant of each grant.

@@ -43,7 +43,7 @@ fn remaining(bucket: &Bucket) -> u64 {
     bucket.peek(0).unwrap().remaining()
 }
 
-/// What a thread does; the permits that it keeps.
+/// Does the part of one thread. Returns the permits that it keeps.
 #[derive(Clone, Copy)]
 enum Act {
     Take(u64),
@@ -137,7 +137,7 @@ fn a_unit_is_not_taken_before_it_was_earned() {
     });
 }
 
-/// What was given back dies, also if a caller looks late at what it has seen.
+/// Units given back die, also for a caller that looks late at what it has seen.
 #[test]
 fn a_unit_is_not_taken_after_its_life() {
     check(3, || {

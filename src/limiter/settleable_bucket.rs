@@ -57,7 +57,7 @@ use super::verbs::{show_quota, verbs};
 /// are any, and no longer for those that gave them back. The tokens are earned as exactly as by a
 /// [`TokenBucket`](crate::TokenBucket).
 ///
-/// What is given back can be taken by others for at least three quarters of the time in which the
+/// Permits given back can be taken by others for at least three quarters of the time in which the
 /// bucket fills, less the time in which as much is earned: see [`Estimate`] for what is lost
 /// when. The limiter is laid out for the time in which its first quota fills. After a reconfiguration
 /// to a quota that fills in a quarter of that time or less, most of what is given back is lost; with one

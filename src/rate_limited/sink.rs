@@ -23,7 +23,7 @@ pin_project! {
     /// where the inner sink is ready. An item that costs more than the burst takes its permits in
     /// parts, each of them first come, first served.
     ///
-    /// What was passed on before is flushed while an item waits, so that it does not wait as well.
+    /// Items passed on before are flushed while one waits, so that they do not wait as well.
     ///
     /// The limiter is kept by value: pass a reference or an `Arc` to share it.
     ///

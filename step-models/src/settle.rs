@@ -109,7 +109,7 @@ struct Settle {
     mutant: Option<Mutant>,
 }
 
-/// What a thread is about to do. `n` is what it takes in all; `got` what it has claimed.
+/// The next step of a thread. `n` are the units that it takes in all, `got` those claimed so far.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum At {
     Absent,

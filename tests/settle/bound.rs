@@ -11,7 +11,7 @@ use sluicegate::*;
 use super::cases::cases;
 use super::remaining;
 
-/// What was kept: the reading of the clock, and permits.
+/// A reading of the clock, and the permits that were kept at it.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     at_nanos: u64,

@@ -15,7 +15,7 @@ use super::given_back::GivenBack;
 use super::lots::Lots;
 use super::{SettleCore, Taken};
 
-/// What was found in the word and the lots.
+/// The word and the lots, as they were found.
 struct Found {
     seen: Level,
     accrued: u64,

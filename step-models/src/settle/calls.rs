@@ -94,7 +94,7 @@ impl Call<'_> {
         self.add(found, what, self.at(at));
     }
 
-    /// What the clock has earned, by each reading that there can be.
+    /// Units earned, by each reading that there can be of the clock.
     pub(super) fn readings(&self) -> impl Iterator<Item = i8> {
         let latest = self.state.clock + self.state.shift;
         (latest - self.model.lag).max(self.state.shift)..=latest

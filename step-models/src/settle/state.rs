@@ -60,7 +60,7 @@ pub(super) struct Receipt {
     pub(super) time: i8,
     /// Top and units of each.
     pub(super) pieces: Row,
-    /// Whether the last piece was taken from the word.
+    /// True if the last piece was taken from the word.
     pub(super) is_of_word: bool,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Bucket {
     /// False until it is chosen how much has been spent.
     pub(super) is_made: bool,
     pub(super) clock: i8,
-    /// What changes have added to what the clock has earned.
+    /// Units that changes have added to those that the clock has earned.
     pub(super) shift: i8,
     pub(super) word: i8,
     /// The highest that the word has been, while changes are to come.
@@ -84,7 +84,7 @@ pub(super) struct Bucket {
     pub(super) settles: u8,
     pub(super) forces: u8,
     pub(super) changes: u8,
-    /// Whether a thread is changing the terms.
+    /// True while a thread changes the terms.
     pub(super) is_changing: bool,
 }
 
