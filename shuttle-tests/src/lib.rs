@@ -5,10 +5,12 @@
 //! failure can be repeated. Without the cfg the same closure runs on real threads. `ci/shuttle.sh`
 //! runs them.
 
+mod crowd;
 mod schedule;
 mod time;
 
-pub use self::schedule::{check, seed};
+pub use self::crowd::{intents, look};
+pub use self::schedule::{check, random};
 pub use self::time::{Alarm, Alarms, SimulatedTime};
 
 #[cfg(sluicegate_shuttle)]

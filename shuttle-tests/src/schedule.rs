@@ -1,5 +1,8 @@
 //! The schedules that a crowd runs under.
 
+use rand::SeedableRng as _;
+use rand::rngs::SmallRng;
+
 /// Runs of each crowd, unless the environment variable `SCHEDULES` has another number.
 const SCHEDULES: usize = 400;
 
@@ -36,18 +39,20 @@ pub fn check(crowd: impl Fn() + Copy + Send + Sync + 'static) {
     }
 }
 
-/// Returns a number to choose what a crowd does by: another one in each run.
-#[cfg(sluicegate_shuttle)]
+/// Returns random numbers to choose what a crowd does by: others in each run.
 #[must_use]
-pub fn seed() -> u64 {
+pub fn random() -> SmallRng {
+    SmallRng::seed_from_u64(seed())
+}
+
+#[cfg(sluicegate_shuttle)]
+fn seed() -> u64 {
     use shuttle::rand::RngCore as _;
 
     shuttle::rand::thread_rng().next_u64()
 }
 
-/// Returns a number to choose what a crowd does by: another one in each run.
 #[cfg(not(sluicegate_shuttle))]
-#[must_use]
-pub fn seed() -> u64 {
+fn seed() -> u64 {
     rand::random()
 }

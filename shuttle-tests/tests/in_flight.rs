@@ -2,27 +2,17 @@
 //! each goes on by what others do. In every run: all come to an end; never is more in flight than
 //! the limit; and the line is empty in the end, with its gate open.
 
-use std::future::Future as _;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Poll;
 
+use rand::Rng as _;
 use rand::rngs::SmallRng;
-use rand::{Rng as _, SeedableRng as _};
-use sluicegate::{ConcurrencyLimit, Entering, InFlight, InFlightError, LineLimits, WhenLineFull};
+use sluicegate::{ConcurrencyLimit, InFlight, LineLimits, WhenLineFull};
 use sluicegate_shuttle_tests::sync::Mutex;
-use sluicegate_shuttle_tests::thread::{self, Thread};
-use sluicegate_shuttle_tests::{check, seed};
+use sluicegate_shuttle_tests::thread;
+use sluicegate_shuttle_tests::{check, intents, look, random};
 
 const LIMIT: u64 = 4;
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Unpark>) {
-        self.0.unpark();
-    }
-}
 
 /// A caller's intention.
 #[derive(Clone, Copy, Debug)]
@@ -148,22 +138,6 @@ impl Crowd {
     }
 }
 
-fn look<'a>(entering: Pin<&mut Entering<'a>>) -> Poll<Result<InFlight<'a>, InFlightError>> {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    entering.poll(&mut Context::from_waker(&waker))
-}
-
-/// Returns the intentions of 5 to 20 callers, among which those of `more` are anywhere.
-fn intents(more: &[Intent], of_one: impl Fn(&mut SmallRng) -> Intent) -> Vec<Intent> {
-    let random = &mut SmallRng::seed_from_u64(seed());
-    let mut intents: Vec<Intent> =
-        (0..random.random_range(5..=20 - more.len())).map(|_| of_one(random)).collect();
-    for intent in more {
-        intents.insert(random.random_range(0..=intents.len()), *intent);
-    }
-    intents
-}
-
 #[test]
 fn all_of_a_crowd_that_waits_have_their_turns_by_the_ends_of_others() {
     check(|| {
@@ -234,7 +208,7 @@ fn those_behind_a_caller_that_gives_up_have_their_turns() {
 fn nobody_is_left_behind_when_the_oldest_are_evicted() {
     check(|| {
         let crowd = Crowd::new(LIMIT, intents(&[], Intent::of_crowd));
-        let waiters = SmallRng::seed_from_u64(seed()).random_range(1..=4);
+        let waiters = random().random_range(1..=4);
         let limits = LineLimits::new().max_waiters(waiters);
         crowd.limit.line().set_limits(limits.when_full(WhenLineFull::EvictOldest));
         crowd.act();

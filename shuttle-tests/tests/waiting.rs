@@ -2,21 +2,19 @@
 //! becomes of the others; they are served in the order in which they came; no more is granted than
 //! was earned; and the line is empty in the end, with its gate open.
 
-use std::future::Future as _;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
+use rand::Rng as _;
 use rand::rngs::SmallRng;
-use rand::{Rng as _, SeedableRng as _};
 use sluicegate::{
     AcquireError, Carry, Clock as _, Grant, LineLimits, Quota, TokenBucket, Wait as _, Waiting,
     WhenLineFull, quota,
 };
 use sluicegate_shuttle_tests::sync::Mutex;
-use sluicegate_shuttle_tests::thread::{self, Thread};
-use sluicegate_shuttle_tests::{Alarms, SimulatedTime, check, seed};
+use sluicegate_shuttle_tests::thread;
+use sluicegate_shuttle_tests::{Alarms, SimulatedTime, check, intents, look, random};
 
 const BURST: u64 = 4;
 const QUOTA: Quota = quota!(1 / second, burst 4);
@@ -25,14 +23,6 @@ const OTHER: Quota = quota!(3 / second, burst 2);
 const SLOW: Quota = quota!(1 / day, burst 4);
 
 type Bucket = TokenBucket<Arc<SimulatedTime>>;
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Unpark>) {
-        self.0.unpark();
-    }
-}
 
 /// A caller's intention.
 #[derive(Clone, Copy, Debug)]
@@ -180,22 +170,6 @@ impl Crowd {
     }
 }
 
-fn look(waiting: Pin<&mut Waiting<'_, Alarms<'_>>>) -> Poll<Result<Grant, AcquireError>> {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    waiting.poll(&mut Context::from_waker(&waker))
-}
-
-/// Returns the intentions of 5 to 20 callers, among which those of `more` are anywhere.
-fn intents(more: &[Intent], of_one: impl Fn(&mut SmallRng) -> Intent) -> Vec<Intent> {
-    let random = &mut SmallRng::seed_from_u64(seed());
-    let mut intents: Vec<Intent> =
-        (0..random.random_range(5..=20 - more.len())).map(|_| of_one(random)).collect();
-    for intent in more {
-        intents.insert(random.random_range(0..=intents.len()), *intent);
-    }
-    intents
-}
-
 #[test]
 fn a_crowd_is_served_in_order_and_with_no_more_than_was_earned() {
     check(|| {
@@ -264,8 +238,7 @@ fn those_behind_a_caller_that_gives_up_are_woken() {
 fn nobody_is_left_behind_when_the_oldest_are_evicted() {
     check(|| {
         let crowd = Crowd::new(QUOTA, intents(&[], Intent::of_crowd));
-        let limits =
-            LineLimits::new().max_waiters(SmallRng::seed_from_u64(seed()).random_range(1..=4));
+        let limits = LineLimits::new().max_waiters(random().random_range(1..=4));
         crowd.bucket.line().set_limits(limits.when_full(WhenLineFull::EvictOldest));
         crowd.act();
         crowd.assert_is_over();
