@@ -22,6 +22,7 @@
 //! | [`charged`] | the charge of a grant, and of a reservation |
 //! | [`block_on`] | a future on a thread |
 //! | [`timer`] | what wakes a task at its time |
+//! | [`until`] | a sleep until an instant that is fixed |
 //!
 //! # Protocol
 //!
@@ -84,6 +85,7 @@ pub(crate) mod queue;
 pub(crate) mod reservation;
 pub(crate) mod timer;
 pub(crate) mod turn;
+pub(crate) mod until;
 pub(crate) mod waiter;
 pub(crate) mod waiters;
 pub(crate) mod wakers;

@@ -7,6 +7,7 @@
 //! | `ring` | sliding windows of slots |
 //! | `log` | logs of grants |
 //! | `gate` | the bit of a counter's word that says that callers wait in line |
+//! | `revert` | a grant given back, whether or not the gate has moved |
 //! | `limit` | the limit of a window, which can be changed live |
 //!
 //! The bound of each in a span `W` is proved in its module: [`counter`], [`ring`], [`log`]. Those
@@ -28,5 +29,7 @@ mod intervals;
 pub(crate) mod limit;
 #[cfg(feature = "alloc")]
 pub(crate) mod log;
+#[cfg(feature = "wait")]
+mod revert;
 #[cfg(feature = "alloc")]
 pub(crate) mod ring;

@@ -2,10 +2,10 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::thread;
 
 use crate::time::clock::Clock;
 use crate::wait::timer::Timer;
+use crate::wait::until::{block_until, sleep_until};
 
 use super::Shaper;
 use super::queue::Place;
@@ -78,12 +78,7 @@ impl<C: Clock> Departure<'_, C> {
 
     /// Blocks the thread until it leaves.
     pub fn wait(self) {
-        loop {
-            match self.wait_left() {
-                Duration::ZERO => return,
-                left => thread::sleep(left),
-            }
-        }
+        block_until(|| self.wait_left());
     }
 
     /// Sleeps by `timer` until it leaves. To drop the future is to keep the place.
@@ -92,12 +87,7 @@ impl<C: Clock> Departure<'_, C> {
     }
 
     pub(super) async fn sleep<T: Timer>(&self, timer: &T) {
-        loop {
-            match self.wait_left() {
-                Duration::ZERO => return,
-                left => timer.sleep(left).await,
-            }
-        }
+        sleep_until(timer, || self.wait_left()).await;
     }
 
     /// Gives the place back, if no other request has come since, and the rate was not changed.

@@ -2,11 +2,11 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::thread;
 
 use super::charged::Booked;
 use super::timer::Timer;
 use super::turn::TakesTurns;
+use super::until::{block_until, sleep_until};
 
 /// Permits that are the caller's, to be used from an instant on.
 ///
@@ -74,22 +74,12 @@ impl Reservation<'_> {
 
     /// Blocks the thread until the permits may be used.
     pub fn wait(self) {
-        loop {
-            match self.wait_left() {
-                Duration::ZERO => return,
-                left => thread::sleep(left),
-            }
-        }
+        block_until(|| self.wait_left());
     }
 
     /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
     pub async fn wait_async<T: Timer>(self, timer: T) {
-        loop {
-            match self.wait_left() {
-                Duration::ZERO => return,
-                left => timer.sleep(left).await,
-            }
-        }
+        sleep_until(&timer, || self.wait_left()).await;
     }
 
     /// Gives the permits back, if nothing else was taken or changed since they were reserved.

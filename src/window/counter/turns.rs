@@ -36,6 +36,7 @@ use crate::wait::line;
 use crate::wait::queue::WaitQueue;
 use crate::wait::turn::{Taken, TakesTurns, Turn};
 use crate::window::gate::{is_gated, opened, with_gate};
+use crate::window::revert::revert_beneath_the_gate;
 
 use super::changes::Beside;
 use super::outcome::{AtTheGate, Granted, refused};
@@ -265,26 +266,12 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 }
 
 impl Slot for HotWord<u64, Beside> {
-    /// A gate that was closed since stays closed.
     fn replace(&self, seen: u64, next: u64) -> bool {
-        let mut is_closed = false;
-        loop {
-            let (seen, next) = (with_gate(seen, is_closed), with_gate(next, is_closed));
-            // ORDERING: Relaxed, as in `revert`. Those in line see it: if the gate is found closed,
-            // by the lock that wakes them; and a CAS that closes it later finds this word.
-            // MODEL: `a_grant_given_back_was_never_there`,
-            // `a_grant_of_a_window_given_back_while_others_wait_is_theirs`.
-            match self.compare_exchange(seen, next, Relaxed, Relaxed) {
-                Ok(_) => break,
-                // Only the gate was moved.
-                Err(found) if found == with_gate(seen, !is_closed) => is_closed = !is_closed,
-                Err(_) => return false,
-            }
-        }
-        if is_closed {
+        let reverted = revert_beneath_the_gate(self, with_gate, seen, next);
+        if reverted == Some(true) {
             self.companion().queue.wake_first();
         }
-        true
+        reverted.is_some()
     }
 }
 

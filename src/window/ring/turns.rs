@@ -12,14 +12,14 @@ use crate::contention::HotWord;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Slot;
-use crate::sync::AtomicWord;
-use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::sync::Ordering::{AcqRel, Acquire};
 use crate::time::clock::Clock;
 use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::Charged;
 use crate::wait::end::End;
 use crate::wait::queue::WaitQueue;
 use crate::wait::turn::{Taken, TakesTurns, Turn};
+use crate::window::revert::revert_beneath_the_gate;
 
 use super::ahead::Ahead;
 use super::slots::WindowSlots;
@@ -122,7 +122,7 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
     }
 
     fn undo(&self, charged: Charged) -> bool {
-        revert_beneath_the_gate(self.hot.word(), charged.after, charged.before).is_some()
+        revert_beneath_the_gate(self.hot.word(), with_gate, charged.after, charged.before).is_some()
     }
 
     fn wake_first(&self) {
@@ -144,28 +144,9 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     }
 }
 
-/// Puts `word` back to `before`, if but for the gate it still is what was `written`. The gate stays
-/// as it is; returns whether it is closed.
-fn revert_beneath_the_gate(word: &AtomicWord<u64>, written: u64, before: u64) -> Option<bool> {
-    let mut is_closed = false;
-    loop {
-        let (seen, next) = (with_gate(written, is_closed), with_gate(before, is_closed));
-        // ORDERING: Relaxed, as in `revert`. Those in line see it: if the gate is found closed, by
-        // the lock that wakes them; and a CAS that closes it later finds this word.
-        // MODEL: `a_grant_given_back_was_never_there`,
-        // `a_grant_of_a_ring_given_back_while_others_wait_is_theirs`.
-        match word.compare_exchange(seen, next, Relaxed, Relaxed) {
-            Ok(_) => return Some(is_closed),
-            // Only the gate was moved.
-            Err(found) if found == with_gate(seen, !is_closed) => is_closed = !is_closed,
-            Err(_) => return None,
-        }
-    }
-}
-
 impl Slot for HotWord<u64, WaitQueue> {
     fn replace(&self, seen: u64, next: u64) -> bool {
-        let reverted = revert_beneath_the_gate(self, seen, next);
+        let reverted = revert_beneath_the_gate(self, with_gate, seen, next);
         if reverted == Some(true) {
             self.companion().wake_first();
         }
