@@ -12,7 +12,7 @@
 //! * [`orders`] compares a race with the same calls one after the other, on any
 //!   [`Subject`].
 //! * [`faults`] sets the clock back while others ask.
-//! * [`mod@line`] stands in line for a limiter.
+//! * [`mod@line`] stands in line for a limiter, and [`in_line`] has models of callers that do.
 //! * `tables` plays calls on a table of keys, and `hot` on keys with seats, and know what must
 //!   hold of them.
 
@@ -22,6 +22,7 @@ mod explore;
 pub mod faults;
 #[cfg(sluicegate_loom)]
 pub mod hot;
+pub mod in_line;
 mod ledger;
 pub mod line;
 pub mod orders;

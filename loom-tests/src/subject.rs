@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sluicegate::{
-    FixedWindow, Limiter, MultiWindow, Rate, SlidingCounter, SlidingLog, SlidingWindow,
+    Compact, FixedWindow, Limiter, MultiWindow, Rate, SlidingCounter, SlidingLog, SlidingWindow,
     WeightedLog, WindowFromFirst,
 };
 
@@ -77,9 +77,9 @@ fn counts(clock: &TestClock, window: Duration, count: impl Fn() -> u64) -> Vec<A
 /// `$state` is what it has to be that was made at a time, for a limit and the length of its
 /// window, with so many places. `$settle` is how to come to the caller's time, if that is a step of its own.
 macro_rules! subjects {
-    ($($Limiter:ident is $state:expr $(, settles $settle:expr)?;)*) => {
+    ($($Limiter:ty => $state:expr $(, settles $settle:expr)?;)*) => {
         $(
-            impl Subject for $Limiter<TestClock> {
+            impl Subject for $Limiter {
                 fn clock(&self) -> &TestClock {
                     self.clock()
                 }
@@ -134,15 +134,17 @@ fn turn(ring: &impl Limiter, permits: u64) {
 }
 
 subjects! {
-    FixedWindow is |now, _, length, _| State::Fixed(Fixed::new(now, length, false)),
+    FixedWindow<TestClock> => |now, _, length, _| State::Fixed(Fixed::new(now, length, false)),
         settles |window, _| _ = window.peek(0);
-    SlidingCounter is |now, _, length, _| State::Fixed(Fixed::new(now, length, true));
-    WindowFromFirst is |now, limit, length, _| State::FromFirst(FromFirst::new(now, length, limit));
-    SlidingWindow is |now, _, length, _| ring(now, &[length]),
+    SlidingCounter<TestClock> => |now, _, length, _| State::Fixed(Fixed::new(now, length, true));
+    WindowFromFirst<TestClock> => |now, limit, length, _| State::FromFirst(FromFirst::new(now, length, limit));
+    SlidingWindow<TestClock> => |now, _, length, _| ring(now, &[length]),
         settles |window, permits| turn(window, permits);
-    SlidingLog is |now, _, length, places| State::Log(Log::unit(now, length, places)),
+    SlidingWindow<TestClock, Compact> => |now, _, length, _| ring(now, &[length]),
+        settles |window, permits| turn(window, permits);
+    SlidingLog<TestClock> => |now, _, length, places| State::Log(Log::unit(now, length, places)),
         settles |log, _| _ = log.peek(0);
-    WeightedLog is |now, limit, length, places| State::Log(Log::weighted(now, length, places, limit));
+    WeightedLog<TestClock> => |now, limit, length, places| State::Log(Log::weighted(now, length, places, limit));
 }
 
 /// Windows as the models have them: of one slot.

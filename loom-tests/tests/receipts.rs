@@ -2,7 +2,7 @@
 //! a grant that was given back leaves the limiter as if it had never been, and one
 //! that was not stays spent, whatever others do with the limiter meanwhile.
 
-use sluicegate::{Carry, FixedWindow, Quota, SlidingWindow, quota, rate};
+use sluicegate::{Carry, Compact, FixedWindow, Quota, SlidingWindow, quota, rate};
 use sluicegate_loom_tests::calls::Op;
 use sluicegate_loom_tests::orders::{Scene, Stage, Windows, assert_one_after_the_other};
 use sluicegate_loom_tests::{ANY, SECOND, TestClock};
@@ -28,10 +28,19 @@ fn tally() -> Windows<FixedWindow<TestClock>> {
     Windows { new, capacity: None, now_nanos: NOW, before: vec![ONE] }
 }
 
+fn one_in_each_slot() -> Vec<Op> {
+    vec![Op::SetClock(NOW - SECOND), ONE, Op::SetClock(NOW), ONE]
+}
+
 fn ring() -> Windows<SlidingWindow<TestClock>> {
     let new = |clock| SlidingWindow::with_clock(rate!(3 / second), 1, clock).unwrap();
-    let before = vec![Op::SetClock(NOW - SECOND), ONE, Op::SetClock(NOW), ONE];
-    Windows { new, capacity: None, now_nanos: NOW, before }
+    Windows { new, capacity: None, now_nanos: NOW, before: one_in_each_slot() }
+}
+
+/// Without a line before it. Two more than are taken.
+fn compact() -> Windows<SlidingWindow<TestClock, Compact>> {
+    let new = |clock| SlidingWindow::compact(rate!(4 / second), 1, clock).unwrap();
+    Windows { new, capacity: None, now_nanos: NOW, before: one_in_each_slot() }
 }
 
 /// Checks `scene` beside other callers that take, and give back too.
@@ -48,6 +57,11 @@ fn a_grant_given_back_was_never_there() {
     among_others(ANY, &bucket());
     among_others(ANY, &tally());
     among_others(2, &ring());
+}
+
+#[test]
+fn a_grant_of_a_compact_ring_given_back_was_never_there() {
+    among_others(2, &compact());
 }
 
 /// A count from before a change is carried over, and is no longer the receipt's.
