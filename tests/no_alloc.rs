@@ -11,6 +11,11 @@ use self::allocator::allocations;
 
 #[path = "support/allocator.rs"]
 mod allocator;
+#[path = "no_alloc/concurrency.rs"]
+mod concurrency;
+#[cfg(feature = "wait")]
+#[path = "no_alloc/waiting.rs"]
+mod waiting;
 
 fn every_verb(limiter: &TokenBucket<&ManualClock>) {
     for permits in [0, 1, 3, 10, u64::MAX] {
@@ -112,48 +117,6 @@ fn a_limiter_is_shown_without_an_allocation() {
     }
 }
 
-/// A timer whose sleeps are over at once.
-#[cfg(feature = "wait")]
-#[derive(Clone)]
-struct NoTime;
-
-#[cfg(feature = "wait")]
-impl Timer for NoTime {
-    type Sleep = std::future::Ready<()>;
-
-    fn sleep(&self, _: Duration) -> Self::Sleep {
-        std::future::ready(())
-    }
-}
-
-#[cfg(feature = "wait")]
-#[test]
-fn a_time_limit_allocates_a_place_for_a_future_that_is_let_finish_and_nothing_else() {
-    use std::future::{Future, pending, ready};
-    use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
-
-    let limit = TimeLimit::default();
-    let cancelling = TimeLimiter::builder("cancelling").timer(NoTime).build();
-    let finishing = limit.with_on_timeout(OnTimeout::LetFinish);
-    let finishing = TimeLimiter::builder("finishing").limit(finishing).timer(NoTime).build();
-    let mut context = Context::from_waker(Waker::noop());
-    let made = allocations(|| {
-        let call = pin!(cancelling.execute(ready(7)));
-        assert!(matches!(call.poll(&mut context), Poll::Ready(Ok(7))));
-        let call = pin!(cancelling.execute(pending::<()>()));
-        assert!(matches!(call.poll(&mut context), Poll::Ready(Err(_))));
-        assert_eq!(cancelling.counts().timed_out, 1);
-    });
-    assert_eq!(made, 0);
-    let made = allocations(|| {
-        let call = pin!(finishing.execute(ready(7)));
-        assert!(matches!(call.poll(&mut context), Poll::Ready(Ok(7))));
-    });
-    // A future without content takes no memory, but `Ready<i32>` has some.
-    assert_eq!(made, 1);
-}
-
 /// The verbs of every limiter, and what its answers can be asked.
 fn every_common_verb(limiter: &dyn Limiter) {
     for permits in [0, 1, 2, 3, 10, u64::MAX] {
@@ -214,66 +177,6 @@ fn no_verb_of_a_window_allocates() {
     every_verb_of_a_window!(clock, WeightedLog::with_clock(rate, &clock),);
     let rates = [rate, rate!(9 / minute)];
     every_verb_of_a_window!(clock, MultiWindow::with_clock(rates, 10, &clock), 0);
-}
-
-/// Returns what the denials of a limiter allocate while 20 callers stand in line for all of `limit`.
-#[cfg(feature = "wait")]
-fn allocated_at_the_gate(limiter: &impl Wait, limit: u64) -> u64 {
-    use std::future::Future;
-    use std::task::{Context, Waker};
-
-    limiter.try_acquire(limit).unwrap();
-    let mut callers: Vec<_> = (0..20).map(|_| Box::pin(limiter.acquire_async(limit))).collect();
-    let mut context = Context::from_waker(Waker::noop());
-    for caller in &mut callers {
-        assert!(caller.as_mut().poll(&mut context).is_pending());
-    }
-    assert_eq!(limiter.line().waiters(), 20);
-    allocations(|| {
-        every_denial(limiter);
-        assert_eq!(limiter.line().waiters(), 20);
-    })
-}
-
-#[cfg(feature = "wait")]
-fn every_denial(limiter: &dyn Limiter) {
-    for permits in [1, 2, 3] {
-        for answer in [
-            limiter.try_acquire(permits),
-            limiter.try_acquire_up_to(permits),
-            limiter.peek(permits),
-        ] {
-            assert!(answer.unwrap_err().retry_after().is_some());
-        }
-    }
-}
-
-#[cfg(feature = "wait")]
-#[test]
-fn a_denial_at_the_gate_of_a_line_does_not_allocate() {
-    let clock = ManualClock::at(86_400_000_000_000);
-    let rate = rate!(3 / second);
-    let made = [
-        allocated_at_the_gate(&TokenBucket::with_clock(quota!(3 / second), &clock), 3),
-        allocated_at_the_gate(&FixedWindow::with_clock(rate, &clock).unwrap(), 3),
-        allocated_at_the_gate(&WindowFromFirst::with_clock(rate, &clock).unwrap(), 3),
-        allocated_at_the_gate(&SlidingCounter::with_clock(rate, &clock).unwrap(), 3),
-        allocated_at_the_gate(&SlidingWindow::with_clock(rate, 10, &clock).unwrap(), 3),
-        allocated_at_the_gate(
-            &MultiWindow::with_clock([rate, rate!(99 / day)], 10, &clock).unwrap(),
-            3,
-        ),
-    ];
-    assert_eq!(made, [0; 6]);
-    #[cfg(feature = "calendar")]
-    {
-        let days = Calendar::days("UTC").unwrap();
-        let made = [
-            allocated_at_the_gate(&Budget::with_clock(3, "UTC", &clock).unwrap(), 3),
-            allocated_at_the_gate(&CalendarWindow::with_clock(3, days, &clock).unwrap(), 3),
-        ];
-        assert_eq!(made, [0; 2]);
-    }
 }
 
 #[test]
@@ -366,74 +269,6 @@ fn no_lease_of_one_word_allocates() {
             let _ = bucket.lease(5).map(|mut lease| lease.spend(3));
             drop(bucket.lease(u64::MAX));
         }
-    });
-    assert_eq!(made, 0);
-}
-
-#[test]
-fn no_verb_of_a_concurrency_limit_allocates() {
-    use std::fmt::Write;
-
-    let clock = ManualClock::at(86_400_000_000_000);
-    let limit = std::sync::Arc::new(ConcurrencyLimit::new(10));
-    let made = allocations(|| {
-        let adaptive = [
-            Adaptive::with_clock(Algorithm::Aimd(Aimd::new()), &clock),
-            Adaptive::with_clock(Algorithm::Vegas(Windowed::new(Vegas::new())), &clock),
-            Adaptive::with_clock(Algorithm::Gradient2(Gradient2::new()), &clock),
-        ];
-        for permits in [0, 1, 10, 11, u64::MAX].into_iter().cycle().take(50) {
-            let _ = black_box(limit.try_acquire(permits).map(|mut guard| drop(guard.split(1))));
-            let _ = black_box(limit.try_acquire_owned(permits).is_ok());
-            limit.set_limit(permits);
-            for adaptive in &adaptive {
-                let call = adaptive.try_acquire(permits);
-                clock.advance(Duration::from_millis(30));
-                let _ = call.map(|call| call.end(Outcome::Success));
-                let _ = adaptive.try_acquire(1).map(|call| call.end(Outcome::Dropped));
-            }
-        }
-        write!(Anywhere, "{limit:?} {adaptive:?} {:?}", limit.try_acquire(99)).unwrap();
-    });
-    assert_eq!(made, 0);
-}
-
-#[derive(Debug)]
-enum Algorithm {
-    Aimd(Aimd),
-    Vegas(Windowed<Vegas>),
-    Gradient2(Gradient2),
-}
-
-impl LimitAlgorithm for Algorithm {
-    fn limit(&self) -> u64 {
-        match self {
-            Algorithm::Aimd(aimd) => aimd.limit(),
-            Algorithm::Vegas(vegas) => vegas.limit(),
-            Algorithm::Gradient2(gradient) => gradient.limit(),
-        }
-    }
-
-    fn sample(&mut self, sample: &Sample) {
-        match self {
-            Algorithm::Aimd(aimd) => aimd.sample(sample),
-            Algorithm::Vegas(vegas) => vegas.sample(sample),
-            Algorithm::Gradient2(gradient) => gradient.sample(sample),
-        }
-    }
-}
-
-#[test]
-#[cfg(feature = "keyed")]
-fn a_known_key_of_a_keyed_concurrency_limit_allocates_nothing() {
-    let keyed = KeyedConcurrency::<String>::new(3);
-    let _held = keyed.try_acquire("a tenant with a long name", 1).unwrap();
-    let made = allocations(|| {
-        for permits in [0, 1, 2, 3, u64::MAX] {
-            let _ = black_box(keyed.try_acquire("a tenant with a long name", permits).is_ok());
-        }
-        keyed.set_limit(2);
-        let _ = black_box(keyed.in_flight("another"));
     });
     assert_eq!(made, 0);
 }

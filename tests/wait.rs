@@ -6,6 +6,9 @@ mod reference;
 #[path = "wait/support.rs"]
 mod support;
 
+#[cfg(feature = "calendar")]
+#[path = "wait/calendars.rs"]
+mod calendars;
 #[path = "wait/changes.rs"]
 mod changes;
 #[path = "wait/faults.rs"]

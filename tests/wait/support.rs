@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use sluicegate::{AcquireError, Grant, Timer, Wait, Waiting};
+use sluicegate::{AcquireError, Grant, Limiter, Timer, Wait, Waiting};
 
 pub(crate) const MILLI: Duration = Duration::from_millis(1);
 
@@ -110,4 +110,14 @@ impl<'a> Caller<'a> {
     pub(crate) fn woken(&self) -> usize {
         self.woken.0.load(Relaxed)
     }
+}
+
+/// Asserts that no verb grants a permit beside those in line, and that all grant none.
+pub(crate) fn assert_every_verb_denied(limiter: &impl Limiter) {
+    assert!(limiter.try_acquire(1).is_err());
+    assert!(limiter.try_acquire_up_to(1).is_err());
+    assert!(limiter.peek(1).is_err());
+    assert!(limiter.try_acquire_revocable(1).is_err());
+    assert!(limiter.try_acquire(0).is_ok() && limiter.peek(0).is_ok());
+    assert!(limiter.try_acquire_up_to(0).is_ok());
 }

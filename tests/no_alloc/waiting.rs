@@ -1,0 +1,103 @@
+//! Callers in line, and time limits.
+
+use std::time::Duration;
+
+use sluicegate::*;
+
+use crate::allocator::allocations;
+
+/// A timer whose sleeps are over at once.
+#[derive(Clone)]
+struct NoTime;
+
+impl Timer for NoTime {
+    type Sleep = std::future::Ready<()>;
+
+    fn sleep(&self, _: Duration) -> Self::Sleep {
+        std::future::ready(())
+    }
+}
+
+#[test]
+fn a_time_limit_allocates_a_place_for_a_future_that_is_let_finish_and_nothing_else() {
+    use std::future::{Future, pending, ready};
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    let limit = TimeLimit::default();
+    let cancelling = TimeLimiter::builder("cancelling").timer(NoTime).build();
+    let finishing = limit.with_on_timeout(OnTimeout::LetFinish);
+    let finishing = TimeLimiter::builder("finishing").limit(finishing).timer(NoTime).build();
+    let mut context = Context::from_waker(Waker::noop());
+    let made = allocations(|| {
+        let call = pin!(cancelling.execute(ready(7)));
+        assert!(matches!(call.poll(&mut context), Poll::Ready(Ok(7))));
+        let call = pin!(cancelling.execute(pending::<()>()));
+        assert!(matches!(call.poll(&mut context), Poll::Ready(Err(_))));
+        assert_eq!(cancelling.counts().timed_out, 1);
+    });
+    assert_eq!(made, 0);
+    let made = allocations(|| {
+        let call = pin!(finishing.execute(ready(7)));
+        assert!(matches!(call.poll(&mut context), Poll::Ready(Ok(7))));
+    });
+    // A future without content takes no memory, but `Ready<i32>` has some.
+    assert_eq!(made, 1);
+}
+
+/// Returns what the denials of a limiter allocate while 20 callers stand in line for all of `limit`.
+fn allocated_at_the_gate(limiter: &impl Wait, limit: u64) -> u64 {
+    use std::future::Future;
+    use std::task::{Context, Waker};
+
+    limiter.try_acquire(limit).unwrap();
+    let mut callers: Vec<_> = (0..20).map(|_| Box::pin(limiter.acquire_async(limit))).collect();
+    let mut context = Context::from_waker(Waker::noop());
+    for caller in &mut callers {
+        assert!(caller.as_mut().poll(&mut context).is_pending());
+    }
+    assert_eq!(limiter.line().waiters(), 20);
+    allocations(|| {
+        every_denial(limiter);
+        assert_eq!(limiter.line().waiters(), 20);
+    })
+}
+
+fn every_denial(limiter: &dyn Limiter) {
+    for permits in [1, 2, 3] {
+        for answer in [
+            limiter.try_acquire(permits),
+            limiter.try_acquire_up_to(permits),
+            limiter.peek(permits),
+        ] {
+            assert!(answer.unwrap_err().retry_after().is_some());
+        }
+    }
+}
+
+#[test]
+fn a_denial_at_the_gate_of_a_line_does_not_allocate() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let rate = rate!(3 / second);
+    let made = [
+        allocated_at_the_gate(&TokenBucket::with_clock(quota!(3 / second), &clock), 3),
+        allocated_at_the_gate(&FixedWindow::with_clock(rate, &clock).unwrap(), 3),
+        allocated_at_the_gate(&WindowFromFirst::with_clock(rate, &clock).unwrap(), 3),
+        allocated_at_the_gate(&SlidingCounter::with_clock(rate, &clock).unwrap(), 3),
+        allocated_at_the_gate(&SlidingWindow::with_clock(rate, 10, &clock).unwrap(), 3),
+        allocated_at_the_gate(
+            &MultiWindow::with_clock([rate, rate!(99 / day)], 10, &clock).unwrap(),
+            3,
+        ),
+    ];
+    assert_eq!(made, [0; 6]);
+    #[cfg(feature = "calendar")]
+    {
+        let days = Calendar::days("UTC").unwrap();
+        let made = [
+            allocated_at_the_gate(&Budget::with_clock(3, "UTC", &clock).unwrap(), 3),
+            allocated_at_the_gate(&CalendarWindow::with_clock(3, days, &clock).unwrap(), 3),
+        ];
+        assert_eq!(made, [0; 2]);
+    }
+}
