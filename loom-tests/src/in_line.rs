@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sluicegate::{FixedWindow, Limiter, Rate, SlidingCounter, SlidingWindow, Wait};
 
-use crate::line::{acquire, poll, stand_and_ask, wait};
+use crate::line::{acquire, poll, stand_and_ask, stand_and_then, wait};
 use crate::{Arc, SECOND, TestClock, check, race};
 
 #[cfg(sluicegate_loom)]
@@ -111,11 +111,11 @@ pub fn nobody_overtakes<L: Lined>(preemptions: usize) {
             if !waits {
                 return shared.try_acquire(L::LATER);
             }
-            let mut caller = pin!(acquire(&*shared.limiter, 1));
-            let _in_line = poll(&mut caller);
-            shared.stands.store(true, Ordering::Release);
-            TestClock::run_ahead(L::LATER);
-            (true, matches!(poll(&mut caller), Poll::Ready(Ok(_))))
+            let is_granted = stand_and_then(&*shared.limiter, || {
+                shared.stands.store(true, Ordering::Release);
+                TestClock::run_ahead(L::LATER);
+            });
+            (true, is_granted)
         });
         assert_ne!(waited.1, tried.1, "there is one permit");
         assert!(!tried.0 || waited.1, "overtaken");

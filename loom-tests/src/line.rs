@@ -58,10 +58,17 @@ pub fn wait(limiter: &impl Wait, permits: u64) -> Result<Grant, AcquireError> {
     }
 }
 
-/// Stands in line now, and asks again `later`; whether it was granted its permit.
+/// Asks for a permit now, and again `later` if it is not granted; whether it was.
 pub fn stand_and_ask(limiter: &impl Wait, later: u64) -> bool {
+    stand_and_then(limiter, || TestClock::run_ahead(later))
+}
+
+/// Asks for a permit, and again after `between` if it is not granted; whether it was. (A caller that
+/// has its answer would ask anew.)
+pub fn stand_and_then(limiter: &impl Wait, between: impl FnOnce()) -> bool {
     let mut caller = pin!(acquire(limiter, 1));
-    let _in_line = poll(&mut caller);
-    TestClock::run_ahead(later);
-    matches!(poll(&mut caller), Poll::Ready(Ok(_)))
+    let first = poll(&mut caller);
+    between();
+    let answer = if first.is_pending() { poll(&mut caller) } else { first };
+    matches!(answer, Poll::Ready(Ok(_)))
 }

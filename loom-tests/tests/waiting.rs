@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 use sluicegate::{AcquireError, Limiter, Quota, Reserve, Wait, quota};
-use sluicegate_loom_tests::line::{acquire, poll, stand_and_ask, wait};
+use sluicegate_loom_tests::line::{acquire, poll, stand_and_ask, stand_and_then, wait};
 use sluicegate_loom_tests::{
     ANY, Arc, Bucket, SECOND, TestClock, bucket_with, check, race, thread,
 };
@@ -48,11 +48,11 @@ fn nobody_overtakes_a_caller_in_line() {
         let [waited, tried] =
             race(&Arc::new(shared), [true, false], |Overtaken { bucket, stands }, waits| {
                 if waits {
-                    let mut caller = pin!(acquire(bucket, 1));
-                    let _in_line = poll(&mut caller);
-                    stands.store(true, Ordering::Release);
-                    TestClock::run_ahead(SECOND);
-                    (true, matches!(poll(&mut caller), Poll::Ready(Ok(_))))
+                    let is_granted = stand_and_then(&**bucket, || {
+                        stands.store(true, Ordering::Release);
+                        TestClock::run_ahead(SECOND);
+                    });
+                    (true, is_granted)
                 } else {
                     let stands = stands.load(Ordering::Acquire);
                     TestClock::run_ahead(SECOND);
@@ -122,11 +122,11 @@ fn nobody_overtakes_a_caller_beside_a_force() {
         let [waited, tried, _] =
             race(&Arc::new(shared), [0, 1, 2], |Overtaken { bucket, stands }, part| match part {
                 0 => {
-                    let mut caller = pin!(acquire(bucket, 1));
-                    let _in_line = poll(&mut caller);
-                    stands.store(true, Ordering::Release);
-                    TestClock::run_ahead(2 * SECOND);
-                    (true, matches!(poll(&mut caller), Poll::Ready(Ok(_))))
+                    let is_granted = stand_and_then(&**bucket, || {
+                        stands.store(true, Ordering::Release);
+                        TestClock::run_ahead(2 * SECOND);
+                    });
+                    (true, is_granted)
                 }
                 1 => {
                     let stands = stands.load(Ordering::Acquire);

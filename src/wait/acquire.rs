@@ -24,7 +24,8 @@ pin_project! {
     /// A caller that waits for permits, first come, first served: a future for tasks, and
     /// [`wait`](Waiting::wait) for threads. Both stand in the same line.
     ///
-    /// Does nothing until it is polled. The caller's place in line is that of its first poll.
+    /// Does nothing until it is polled. The caller's place in line is that of its first poll. One that
+    /// is polled again after its answer asks anew.
     ///
     /// # Errors
     ///

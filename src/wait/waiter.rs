@@ -28,7 +28,6 @@ pub(crate) struct Waiter<H: HasLine> {
     home: H::Home,
     /// In a box, as few callers have one.
     delay: Option<Box<Delay>>,
-    answer: Option<Result<Grant, AcquireError>>,
 }
 
 /// The jitter of a caller.
@@ -39,9 +38,10 @@ struct Delay {
     held: Option<Held>,
 }
 
-/// The charge of a grant that its caller is to be told of later.
+/// A grant that its caller is to be told of later.
 #[derive(Clone, Copy)]
 struct Held {
+    grant: Grant,
     charged: Charged,
     from_nanos: u64,
     delay_nanos: u64,
@@ -63,7 +63,6 @@ impl<H: HasLine> Waiter<H> {
             key: None,
             home: H::Home::default(),
             delay: None,
-            answer: None,
         }
     }
 
@@ -101,7 +100,6 @@ impl<H: HasLine> Waiter<H> {
         self.give_up();
         self.permits = permits;
         self.deadline_nanos = None;
-        self.answer = None;
     }
 
     pub(crate) fn permits(&self) -> u64 {
@@ -109,44 +107,24 @@ impl<H: HasLine> Waiter<H> {
     }
 
     /// Asks for the permits, and stands in line if need be. `waker` is called when there is an
-    /// answer, or when the caller would sleep for too long. A caller that was told its answer is
-    /// told the same again.
+    /// answer, or when the caller would sleep for too long. A caller that was told its answer asks
+    /// anew.
     pub(crate) fn ask(&mut self, waker: &Waker) -> Asked {
-        let answer = match self.answer.map_or_else(|| self.decide(waker), Ok) {
-            Ok(answer) => answer,
-            Err(wait) => return Asked::Sleep(wait),
-        };
-        if let Some(left) = self.delay_left() {
-            return Asked::Sleep(left);
+        if let Some(Held { grant, .. }) = self.held() {
+            return self.tell_in_time(grant);
         }
-        if let Some(delay) = &mut self.delay {
-            delay.held = None;
-        }
-        Asked::Told(answer)
-    }
-
-    /// Asks for the permits, and notes the answer.
-    ///
-    /// # Errors
-    ///
-    /// The time to sleep, if there is no answer yet.
-    fn decide(&mut self, waker: &Waker) -> Result<Result<Grant, AcquireError>, Duration> {
         let has_waited = self.key.is_some();
-        let answer = match self.stand_or_ask(waker) {
-            Ok(Standing::Waiting { wait }) => return Err(wait),
+        match self.stand_or_ask(waker) {
+            Ok(Standing::Waiting { wait }) => Asked::Sleep(wait),
             Ok(Standing::Told(Outcome::Granted(grant, charged))) => {
-                if let Some(delay) = self.delay.as_mut().filter(|delay| delay.is_on && has_waited) {
-                    delay.held = Some(Held { charged, from_nanos: 0, delay_nanos: 0 });
+                if has_waited {
+                    self.hold(grant, charged);
                 }
-                Ok(grant)
+                self.tell_in_time(grant)
             }
-            Ok(Standing::Told(Outcome::Refused(error))) => Err(error),
-            Err(answer) => answer,
-        };
-        self.answer = Some(answer);
-        // After the answer is noted, as the clock may panic.
-        self.begin_delay();
-        Ok(answer)
+            Ok(Standing::Told(Outcome::Refused(error))) => Asked::Told(Err(error)),
+            Err(answer) => Asked::Told(answer),
+        }
     }
 
     fn stand_or_ask(&mut self, waker: &Waker) -> Result<Standing, Result<Grant, AcquireError>> {
@@ -179,14 +157,30 @@ impl<H: HasLine> Waiter<H> {
     }
 
     /// Delays the moment at which the caller is told of its grant, but not beyond its deadline.
-    fn begin_delay(&mut self) {
-        let Some(delay) = &mut self.delay else { return };
-        let Some(held) = &mut delay.held else { return };
+    fn hold(&mut self, grant: Grant, charged: Charged) {
+        let Some(delay) = self.delay.as_mut().filter(|delay| delay.is_on) else { return };
+        // The grant is noted first, as the clock may panic.
+        let held = delay.held.insert(Held { grant, charged, from_nanos: 0, delay_nanos: 0 });
         let now_nanos = self.limiter.limiter().now_nanos();
         let until_deadline = |deadline_nanos: u64| deadline_nanos.saturating_sub(now_nanos);
         let most_nanos = self.deadline_nanos.map_or(u64::MAX, until_deadline);
         held.from_nanos = now_nanos;
         held.delay_nanos = delay.jitter.nanos().min(most_nanos);
+    }
+
+    fn held(&self) -> Option<Held> {
+        self.delay.as_ref()?.held
+    }
+
+    /// Tells the caller of its grant, if its delay is over.
+    fn tell_in_time(&mut self, grant: Grant) -> Asked {
+        if let Some(left) = self.delay_left() {
+            return Asked::Sleep(left);
+        }
+        if let Some(delay) = &mut self.delay {
+            delay.held = None;
+        }
+        Asked::Told(Ok(grant))
     }
 
     /// Leaves the line, and gives back a grant that the caller was not told of, if it can.
@@ -218,7 +212,7 @@ impl<H: HasLine> Waiter<H> {
     /// Returns the time until the caller is to be told of its grant. A clock that has gone back ends
     /// the delay.
     fn delay_left(&self) -> Option<Duration> {
-        let Held { from_nanos, delay_nanos, .. } = self.delay.as_ref()?.held?;
+        let Held { from_nanos, delay_nanos, .. } = self.held()?;
         let since_nanos = self.limiter.limiter().now_nanos().checked_sub(from_nanos)?;
         let left_nanos = delay_nanos.saturating_sub(since_nanos);
         (left_nanos > 0).then(|| Duration::from_nanos(left_nanos))

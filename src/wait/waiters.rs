@@ -1,11 +1,15 @@
 //! The callers in line, in the order of their arrival. No atomics here, and no clock.
 //!
-//! The nodes lie in one vector and name each other by their index, so that a caller that gives up
-//! is unlinked in one step, and a node is used again.
+//! The nodes lie in a slab and name each other by their places, so that a caller that gives up is
+//! unlinked in one step, and a node is used again. The outcomes of callers that were not told yet are
+//! in a slab of their own: they are larger than a node, and few at a time.
 
 use alloc::vec::Vec;
 use core::iter::{from_fn, successors};
+use core::num::NonZeroUsize;
 use core::task::Waker;
+
+use slab::Slab;
 
 use crate::decision::grant::Grant;
 
@@ -13,9 +17,19 @@ use super::charged::Charged;
 use super::error::AcquireError;
 use super::limits::LineLimits;
 
-/// The place of a caller in the vector, until it is told its outcome.
+/// The place of a caller in the slab, plus 1; valid until it is told its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key(usize);
+pub(crate) struct Key(NonZeroUsize);
+
+impl Key {
+    fn new(place: usize) -> Key {
+        Key(NonZeroUsize::MIN.saturating_add(place))
+    }
+
+    fn place(self) -> usize {
+        self.0.get() - 1
+    }
+}
 
 /// The end of a caller's wait.
 #[derive(Debug)]
@@ -34,15 +48,15 @@ struct Node {
     waker: Option<Waker>,
     before: Option<Key>,
     after: Option<Key>,
-    /// `None` while it stands in line.
-    outcome: Option<Outcome>,
+    /// The place of its outcome; `None` while it stands in line.
+    outcome: Option<Key>,
 }
 
 /// A line of callers, first come, first served.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
-    nodes: Vec<Node>,
-    free: Vec<Key>,
+    nodes: Slab<Node>,
+    outcomes: Slab<Outcome>,
     first: Option<Key>,
     last: Option<Key>,
     count: usize,
@@ -50,7 +64,7 @@ pub(crate) struct Waiters {
     end: u64,
 }
 
-/// Nodes that are kept for later when nobody stands in line.
+/// Nodes for which memory is kept when the last caller has left.
 const KEPT: usize = 64;
 
 impl Waiters {
@@ -73,20 +87,20 @@ impl Waiters {
 
     /// Returns the one ahead of `key` in line.
     pub(crate) fn before(&self, key: Key) -> Option<Key> {
-        self.nodes[key.0].before
+        self.nodes[key.place()].before
     }
 
     pub(crate) fn permits_of(&self, key: Key) -> u64 {
-        self.nodes[key.0].permits
+        self.nodes[key.place()].permits
     }
 
     /// Permits wanted by all up to `key`.
     pub(crate) fn permits_up_to(&self, key: Key) -> u64 {
         let start = self.first.map_or(self.end, |first| {
-            let first = &self.nodes[first.0];
+            let first = &self.nodes[first.place()];
             first.end.wrapping_sub(first.permits)
         });
-        self.nodes[key.0].end.wrapping_sub(start)
+        self.nodes[key.place()].end.wrapping_sub(start)
     }
 
     /// Puts a caller at the end of the line.
@@ -101,15 +115,9 @@ impl Waiters {
             after: None,
             outcome: None,
         };
-        let key = if let Some(key) = self.free.pop() {
-            self.nodes[key.0] = node;
-            key
-        } else {
-            self.nodes.push(node);
-            Key(self.nodes.len() - 1)
-        };
+        let key = Key::new(self.nodes.insert(node));
         match self.last {
-            Some(last) => self.nodes[last.0].after = Some(key),
+            Some(last) => self.nodes[last.place()].after = Some(key),
             None => self.first = Some(key),
         }
         self.last = Some(key);
@@ -120,31 +128,32 @@ impl Waiters {
 
     /// Notes when a caller's timer wakes it, and what else does.
     pub(crate) fn arm(&mut self, key: Key, at_nanos: u64, waker: Waker) {
-        let node = &mut self.nodes[key.0];
+        let node = self.node(key);
         node.armed_nanos = at_nanos;
         node.waker = Some(waker);
     }
 
     /// Returns the waker of a caller, and forgets it.
     pub(crate) fn disarm(&mut self, key: Key) -> Option<Waker> {
-        self.nodes[key.0].waker.take()
+        self.nodes[key.place()].waker.take()
     }
 
     /// Returns the waker of the first caller that has one, and forgets it.
     pub(crate) fn disarm_first(&mut self) -> Option<Waker> {
         let mut next = self.first;
-        while let Some(Key(index)) = next {
-            if let Some(waker) = self.nodes[index].waker.take() {
+        while let Some(key) = next {
+            let node = self.node(key);
+            if let Some(waker) = node.waker.take() {
                 return Some(waker);
             }
-            next = self.nodes[index].after;
+            next = node.after;
         }
         None
     }
 
     /// Permits wanted by each in line, in order.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
-        successors(self.first, |key| self.nodes[key.0].after).map(|key| self.permits_of(key))
+        successors(self.first, |key| self.nodes[key.place()].after).map(|key| self.permits_of(key))
     }
 
     /// Permits wanted by each up to `key`, in order.
@@ -152,7 +161,7 @@ impl Waiters {
         let mut next = self.first;
         from_fn(move || {
             let present = next?;
-            next = if present == key { None } else { self.nodes[present.0].after };
+            next = if present == key { None } else { self.nodes[present.place()].after };
             Some(self.permits_of(present))
         })
     }
@@ -173,7 +182,7 @@ impl Waiters {
 
     /// Returns the waker of a caller that would sleep beyond `due_nanos`.
     pub(crate) fn wake_if_later(&mut self, key: Key, due_nanos: u64) -> Option<Waker> {
-        let node = &mut self.nodes[key.0];
+        let node = self.node(key);
         if node.armed_nanos > due_nanos { node.waker.take() } else { None }
     }
 
@@ -182,15 +191,17 @@ impl Waiters {
     pub(crate) fn grant(&mut self, first: Key, grant: Grant, charged: Charged) -> Option<Waker> {
         debug_assert_eq!(self.first, Some(first));
         self.unlink(first);
-        let node = &mut self.nodes[first.0];
-        node.outcome = Some(Outcome::Granted(grant, charged));
-        node.waker.take()
+        self.note(first, Outcome::Granted(grant, charged))
     }
 
     /// Returns the outcome of a caller and forgets the caller; `None` if it still stands in line.
     pub(crate) fn take_outcome(&mut self, key: Key) -> Option<Outcome> {
-        let outcome = self.nodes[key.0].outcome.take()?;
+        let outcome = self.node(key).outcome?;
         self.forget(key);
+        let outcome = self.outcomes.remove(outcome.place());
+        if self.outcomes.is_empty() && self.outcomes.capacity() > KEPT {
+            self.outcomes = Slab::new();
+        }
         Some(outcome)
     }
 
@@ -198,7 +209,7 @@ impl Waiters {
     /// behind it, unless it is the first. Returns what would have woken it.
     pub(crate) fn leave(&mut self, key: Key) -> Option<Waker> {
         self.withdraw(key);
-        let waker = self.nodes[key.0].waker.take();
+        let waker = self.nodes[key.place()].waker.take();
         self.forget(key);
         waker
     }
@@ -206,9 +217,7 @@ impl Waiters {
     /// Takes a caller out of the line that is refused, as in `leave`. Returns what wakes it.
     pub(crate) fn refuse(&mut self, key: Key, error: AcquireError) -> Option<Waker> {
         self.withdraw(key);
-        let node = &mut self.nodes[key.0];
-        node.outcome = Some(Outcome::Refused(error));
-        node.waker.take()
+        self.note(key, Outcome::Refused(error))
     }
 
     /// Takes out of the line whoever wants more than `limit`, in one pass. Returns what wakes them.
@@ -218,17 +227,16 @@ impl Waiters {
         let mut gone = 0_u64;
         let mut next = self.first;
         while let Some(key) = next {
-            let node = &mut self.nodes[key.0];
+            let node = self.node(key);
             node.end = node.end.wrapping_sub(gone);
             next = node.after;
             if node.permits > limit {
-                wakers.extend(node.waker.take());
-                node.outcome = Some(Outcome::Refused(AcquireError::TooLarge { limit }));
                 // The line begins with its first, so one that was the first leaves no gap.
                 if node.before.is_some() {
                     gone = gone.wrapping_add(node.permits);
                 }
                 self.unlink(key);
+                wakers.extend(self.note(key, Outcome::Refused(AcquireError::TooLarge { limit })));
             }
         }
         self.end = self.end.wrapping_sub(gone);
@@ -237,38 +245,50 @@ impl Waiters {
 
     /// Unlinks a caller whose permits were not granted: those behind it are due earlier.
     fn withdraw(&mut self, key: Key) {
-        let Node { permits, before, after, .. } = self.nodes[key.0];
+        let Node { permits, before, after, .. } = self.nodes[key.place()];
         self.unlink(key);
         if before.is_some() {
             let mut next = after;
-            while let Some(Key(index)) = next {
-                self.nodes[index].end = self.nodes[index].end.wrapping_sub(permits);
-                next = self.nodes[index].after;
+            while let Some(key) = next {
+                let node = self.node(key);
+                node.end = node.end.wrapping_sub(permits);
+                next = node.after;
             }
             self.end = self.end.wrapping_sub(permits);
         }
     }
 
     fn unlink(&mut self, key: Key) {
-        let Node { permits, before, after, .. } = self.nodes[key.0];
+        let Node { permits, before, after, .. } = self.nodes[key.place()];
         match before {
-            Some(before) => self.nodes[before.0].after = after,
+            Some(before) => self.nodes[before.place()].after = after,
             None => self.first = after,
         }
         match after {
-            Some(after) => self.nodes[after.0].before = before,
+            Some(after) => self.nodes[after.place()].before = before,
             None => self.last = before,
         }
         self.count -= 1;
         self.permits -= permits;
     }
 
+    /// Notes the outcome of a caller that has left the line. Returns what wakes it.
+    fn note(&mut self, key: Key, outcome: Outcome) -> Option<Waker> {
+        let outcome = Key::new(self.outcomes.insert(outcome));
+        let node = self.node(key);
+        node.outcome = Some(outcome);
+        node.waker.take()
+    }
+
     fn forget(&mut self, key: Key) {
-        self.free.push(key);
-        if self.free.len() == self.nodes.len() && self.nodes.len() > KEPT {
-            self.nodes = Vec::new();
-            self.free = Vec::new();
+        self.nodes.remove(key.place());
+        if self.nodes.is_empty() && self.nodes.capacity() > KEPT {
+            self.nodes = Slab::new();
         }
+    }
+
+    fn node(&mut self, key: Key) -> &mut Node {
+        &mut self.nodes[key.place()]
     }
 }
 
@@ -281,7 +301,7 @@ mod tests {
         let mut next = waiters.first();
         while let Some(key) = next {
             permits.push(waiters.permits_of(key));
-            next = waiters.nodes[key.0].after;
+            next = waiters.nodes[key.place()].after;
         }
         assert_eq!((permits.len(), permits.iter().sum()), (waiters.len(), waiters.permits()));
         permits
@@ -343,13 +363,13 @@ mod tests {
             at_once.refuse_above(limit);
             for (index, permits) in sizes.into_iter().enumerate() {
                 if permits > limit {
-                    one_by_one.refuse(Key(index), AcquireError::TooLarge { limit });
+                    one_by_one.refuse(Key::new(index), AcquireError::TooLarge { limit });
                 }
             }
             let newest = (at_once.push(4), one_by_one.push(4));
             assert_eq!(in_line(&at_once), in_line(&one_by_one));
             let here = (0..sizes.len()).filter(|index| at_once.nodes[*index].outcome.is_none());
-            for key in here.map(Key).chain([newest.0]) {
+            for key in here.map(Key::new).chain([newest.0]) {
                 assert_eq!(at_once.permits_up_to(key), one_by_one.permits_up_to(key));
             }
         }

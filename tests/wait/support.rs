@@ -52,6 +52,8 @@ pub(crate) struct Caller<'a> {
     noted: Noted,
     woken: Arc<Woken>,
     was_told: bool,
+    /// A caller that is polled again after its answer asks anew.
+    answer: Option<Result<Grant, AcquireError>>,
 }
 
 impl<'a> Caller<'a> {
@@ -71,14 +73,19 @@ impl<'a> Caller<'a> {
     pub(crate) fn of(future: Waiting<'a>) -> Caller<'a> {
         let noted = Noted::default();
         let future = Box::pin(future.timer(noted.clone()));
-        let mut caller = Caller { future, noted, woken: Arc::default(), was_told: false };
+        let mut caller =
+            Caller { future, noted, woken: Arc::default(), was_told: false, answer: None };
         caller.was_told = caller.poll().is_ready();
         caller
     }
 
     pub(crate) fn poll(&mut self) -> Poll<Result<Grant, AcquireError>> {
-        let waker = Waker::from(Arc::clone(&self.woken));
-        self.future.as_mut().poll(&mut Context::from_waker(&waker))
+        if self.answer.is_none() {
+            let waker = Waker::from(Arc::clone(&self.woken));
+            let polled = self.future.as_mut().poll(&mut Context::from_waker(&waker));
+            self.answer = if let Poll::Ready(answer) = polled { Some(answer) } else { None };
+        }
+        self.answer.map_or(Poll::Pending, Poll::Ready)
     }
 
     pub(crate) fn is_waiting(&mut self) -> bool {
