@@ -276,6 +276,6 @@ impl<L: fmt::Debug, C> fmt::Debug for Queued<L, C> {
         f.debug_struct("Queued")
             .field("limiter", &self.limiter)
             .field("waiting", &self.line.queue().permits())
-            .finish_non_exhaustive()
+            .finish()
     }
 }

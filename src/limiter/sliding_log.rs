@@ -134,8 +134,8 @@ impl<C: Clock> SlidingLog<C> {
 }
 
 window_verbs!(
-    SlidingLog<C>, "SlidingLog::with_clock(rate!(2 / minute), &clock)?",
-
+    SlidingLog<C>,
+    "SlidingLog::with_clock(rate!(2 / minute), &clock)?",
     fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
         self.core.peek_ahead(permits)
     }

@@ -366,9 +366,8 @@ fn threads_that_wait_for_a_log_are_all_granted_their_permits() {
     let granted: u64 = std::thread::scope(|scope| {
         let threads = [1, 2, 3, 1].map(|permits| {
             let log = &log;
-            scope.spawn(move || {
-                (0..5).map(|_| log.acquire(permits).unwrap().permits()).sum::<u64>()
-            })
+            scope
+                .spawn(move || (0..5).map(|_| log.acquire(permits).unwrap().permits()).sum::<u64>())
         });
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });

@@ -167,9 +167,8 @@ impl<C: Clock> UnitLog<C> {
             }
             // None of them is in the log yet, so those that have to leave it are.
             let leaves = view.head.number - view.limit + permits;
-            let counts = |number| {
-                number >= view.start && !self.dates.is_gone(self.at(number), view.judged)
-            };
+            let counts =
+                |number| number >= view.start && !self.dates.is_gone(self.at(number), view.judged);
             match leaves.checked_sub(1).filter(|number| permits > 0 && counts(*number)) {
                 Some(number) => Err(self.denied_until(number, permits, view)),
                 None => Ok(self.granted(permits, view)),
