@@ -138,7 +138,7 @@ pub trait Limiter: Send + Sync {
     /// other, for `permits` in all, if no other permits are taken. Takes nothing.
     ///
     /// The default is [`peek`](Limiter::peek): so it is for limiters that grant as much at once as they
-    /// ever hold. A [`SlidingLog`](crate::SlidingLog) grants one permit at a time.
+    /// ever hold. A `SlidingLog` grants one permit at a time.
     ///
     /// # Errors
     ///

@@ -465,3 +465,31 @@ fn callers_of_many_sizes_for_a_sharded_bucket_wake_at_most_twice() {
     let callers = sizes.map(|permits| Caller::new(&bucket, permits)).collect();
     assert!(wakes(&clock, callers, &mut 0) <= 2 * CROWD);
 }
+
+#[test]
+fn a_log_of_single_permits_knows_when_each_of_several_requests_can_go() {
+    let used = || {
+        let log = SlidingLog::with_clock(rate!(5 / 100 ms), ManualClock::new()).unwrap();
+        for millis in [0, 3, 4, 4] {
+            log.clock().set_nanos(millis * 1_000_000);
+            log.try_acquire(1).unwrap();
+        }
+        log
+    };
+    for (permits, at) in [(2, 100), (3, 103), (4, 104)] {
+        let log = used();
+        let wait = log.peek_ahead(permits).unwrap_err().retry_after();
+        assert_eq!(wait, Some((at - 4) * MILLI), "{permits}");
+        log.clock().advance((at - 4) * MILLI - Duration::from_nanos(1));
+        assert_eq!(log.peek_ahead(permits - 1).map(|grant| grant.remaining()), Ok(0));
+        assert!(log.peek_ahead(permits).is_err());
+        log.clock().advance(Duration::from_nanos(1));
+        assert_eq!(log.try_acquire_up_to(permits).map(|grant| grant.permits()), Ok(permits));
+    }
+    let log = used();
+    assert_eq!(log.peek_ahead(0).map(|grant| grant.remaining()), Ok(1));
+    assert_eq!(log.peek_ahead(5).unwrap_err().retry_after(), Some(100 * MILLI));
+    assert_eq!(log.peek_ahead(6), Err(Denied::TooLarge { limit: 5, which: 0 }));
+    log.reset();
+    assert_eq!(log.peek_ahead(5).map(|grant| grant.remaining()), Ok(0));
+}
