@@ -19,6 +19,7 @@
 //! | [`Gate`] | a limiter, and a word for the mode | what the limiter admits, everything, or nothing | nothing |
 //! | [`Unlimited`] | none | everything | - |
 //! | [`Counted`] | a limiter, and counts for each thread | what the limiter admits | the count of denials |
+//! | `Queued` | a limiter, a gate, and a line of callers that wait | what the limiter admits | nothing |
 //! | [`All`] | several limiters | what each of them admits | nothing |
 //!
 //! A permit is dated by its caller's clock, or by the latest date that another caller has left, if
@@ -42,6 +43,8 @@ mod leaky_bucket;
 mod lease_verbs;
 #[cfg(feature = "alloc")]
 mod multi_window;
+#[cfg(feature = "wait")]
+mod queued;
 mod settleable_bucket;
 mod sliding_counter;
 #[cfg(feature = "alloc")]
@@ -74,6 +77,8 @@ pub use self::gcra::Gcra;
 pub use self::leaky_bucket::LeakyBucket;
 #[cfg(feature = "alloc")]
 pub use self::multi_window::MultiWindow;
+#[cfg(feature = "wait")]
+pub use self::queued::Queued;
 pub use self::settleable_bucket::SettleableBucket;
 pub use self::sliding_counter::SlidingCounter;
 #[cfg(feature = "alloc")]
@@ -129,6 +134,19 @@ pub trait Limiter: Send + Sync {
     /// The same as for [`try_acquire`](Limiter::try_acquire).
     fn peek(&self, permits: u64) -> Result<Grant, Denied>;
 
+    /// Returns the answer that would be given to the last of several requests, made one after the
+    /// other, for `permits` in all, if no other permits are taken. Takes nothing.
+    ///
+    /// The default is [`peek`](Limiter::peek): so it is for limiters that grant as much at once as they
+    /// ever hold. A `SlidingLog` grants one permit at a time.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`]; [`Denied::TooLarge`] for more than the limiter can foresee.
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.peek(permits)
+    }
+
     /// Does the same as [`try_acquire`](Limiter::try_acquire), and returns a [`Receipt`] that
     /// can give the permits back as long as nothing else has happened to the limiter.
     ///
@@ -180,6 +198,10 @@ macro_rules! through {
 
             fn peek(&self, permits: u64) -> Result<Grant, Denied> {
                 (**self).peek(permits)
+            }
+
+            fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+                (**self).peek_ahead(permits)
             }
 
             fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {

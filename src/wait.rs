@@ -12,6 +12,7 @@
 //! | [`line`] | what happens under the lock: settle, stand, leave, close |
 //! | [`wakers`] | those to be woken when the lock is free |
 //! | [`turn`] | what a line asks of the limiter behind it |
+//! | [`outside`] | a line with a gate of its own, for limiters without one in their words |
 //! | [`end`] | the turn of the last in line, as far as it can be foreseen |
 //! | [`waiter`] | one caller's place in line, from its first request to its grant |
 //! | [`acquire`] | the future, and the waiting thread |
@@ -40,7 +41,8 @@
 //! ```
 //!
 //! The protocol is the same for each kind of limiter; what a turn is, is the limiter's:
-//! `bucket/turns.rs`, `window/counter/turns.rs`, `window/ring/turns.rs`.
+//! `bucket/turns.rs`, `window/counter/turns.rs`, `window/ring/turns.rs`; and for limiters whose words
+//! have no gate, `wait/outside.rs`.
 //!
 //! Every change of the line ends with a settling, and only a settling moves the gate. So, when the
 //! lock is free, **the gate is closed exactly if somebody stands in line**. (A clock that panics
@@ -81,6 +83,7 @@ pub(crate) mod error;
 pub(crate) mod jitter;
 pub(crate) mod limits;
 pub(crate) mod line;
+pub(crate) mod outside;
 pub(crate) mod queue;
 pub(crate) mod reservation;
 pub(crate) mod timer;

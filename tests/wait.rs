@@ -25,8 +25,12 @@ mod leaving;
 mod limits;
 #[path = "wait/order.rs"]
 mod order;
+#[path = "wait/queued.rs"]
+mod queued;
 #[path = "wait/random.rs"]
 mod random;
+#[path = "wait/random_queued.rs"]
+mod random_queued;
 #[path = "wait/random_windows.rs"]
 mod random_windows;
 #[path = "wait/reserve.rs"]

@@ -100,7 +100,7 @@ impl<L: Limiter> All<L> {
     /// The error of the limiter that denies; [`Denied::which`](crate::Denied::which) says
     /// which one.
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        let scarcity = self.look(permits)?;
+        let scarcity = self.look(|limiter| limiter.peek(permits))?;
         self.take(permits, scarcity.order(), scarcity.grant)
     }
 
@@ -113,7 +113,7 @@ impl<L: Limiter> All<L> {
         let mut wanted = permits;
         let mut refused = None;
         loop {
-            let there = match self.look(permits.min(1)) {
+            let there = match self.look(|limiter| limiter.peek(permits.min(1))) {
                 // The permits that would remain after one, and that one.
                 Ok(scarcity) => scarcity.grant.remaining().saturating_add(permits.min(1)),
                 Err(denied) => return Err(denied),
@@ -146,7 +146,7 @@ impl<L: Limiter> All<L> {
     ///
     /// The same as for [`try_acquire`](All::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.look(permits).map(|scarcity| scarcity.grant)
+        self.look(|limiter| limiter.peek(permits)).map(|scarcity| scarcity.grant)
     }
 
     /// Does the same as [`try_acquire`](All::try_acquire), and returns a [`Receipt`] for all
@@ -156,7 +156,7 @@ impl<L: Limiter> All<L> {
     ///
     /// The same as for [`try_acquire`](All::try_acquire).
     pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        let scarcity = self.look(permits)?;
+        let scarcity = self.look(|limiter| limiter.peek(permits))?;
         let mut receipts = Vec::with_capacity(self.limiters.len());
         for which in scarcity.order() {
             match self.limiters[usize::from(which)].try_acquire_revocable(permits) {
@@ -184,11 +184,11 @@ impl<L: Limiter> All<L> {
         &self.limiters
     }
 
-    /// Returns the grants that the limiters would make, or the denial with the longest
+    /// Returns the grants that the limiters would make by `peek`, or the denial with the longest
     /// wait.
-    fn look(&self, permits: u64) -> Result<Scarcity, Denied> {
+    fn look(&self, peek: impl Fn(&L) -> Result<Grant, Denied>) -> Result<Scarcity, Denied> {
         let mut looks =
-            self.limiters.iter().zip(0..).map(|(limiter, which)| (limiter.peek(permits), which));
+            self.limiters.iter().zip(0..).map(|(limiter, which)| (peek(limiter), which));
         // There is at least one limiter.
         let mut answer = Err(Denied::TooLarge { limit: 0, which: 0 });
         if let Some((look, which)) = looks.next() {
@@ -296,6 +296,10 @@ impl<L: Limiter> Limiter for All<L> {
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         All::peek(self, permits)
+    }
+
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.look(|limiter| limiter.peek_ahead(permits)).map(|scarcity| scarcity.grant)
     }
 
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {

@@ -177,6 +177,10 @@ impl<L: Limiter> Limiter for Counted<L> {
         self.limiter.peek(permits)
     }
 
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.peek_ahead(permits)
+    }
+
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let answer = self.limiter.try_acquire_revocable(permits);
         let counted = answer.as_ref().map(|receipt| receipt.grant().permits());

@@ -241,6 +241,14 @@ impl<L: Limiter> Limiter for Gate<L> {
         }
     }
 
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.peek_ahead(permits),
+            GateMode::Open => Unlimited.peek(permits),
+            GateMode::Closed => closed(permits),
+        }
+    }
+
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         match self.mode() {
             GateMode::Limiting => self.limiter.try_acquire_revocable(permits),

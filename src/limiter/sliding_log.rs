@@ -133,7 +133,13 @@ impl<C: Clock> SlidingLog<C> {
     }
 }
 
-window_verbs!(SlidingLog<C>, "SlidingLog::with_clock(rate!(2 / minute), &clock)?");
+window_verbs!(
+    SlidingLog<C>,
+    "SlidingLog::with_clock(rate!(2 / minute), &clock)?",
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.core.peek_ahead(permits)
+    }
+);
 one_limit!(SlidingLog<C>);
 
 /// Grants requests of any size, at most a limit of permits in any window of a given

@@ -235,6 +235,10 @@ impl<L: Limiter, C: Clock + Send + Sync> Limiter for Sticky<L, C> {
         self.peek(permits)
     }
 
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.peek_ahead(permits)
+    }
+
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.try_acquire_revocable(permits)
     }

@@ -3,10 +3,10 @@
 //! A macro writes them once for all, so that the limiters cannot diverge.
 
 /// Implements the methods for `$Limiter`, whose field `core` holds its core. In examples,
-/// `$two` constructs one that grants two permits a minute. The file of the limiter imports the types
-/// that the methods name.
+/// `$two` constructs one that grants two permits a minute; `$also` are further methods of the trait.
+/// The file of the limiter imports the types that the methods name.
 macro_rules! window_verbs {
-    ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $two:literal) => {
+    ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $two:literal $(, $($also:tt)+)?) => {
         impl<C: Clock $(, $more: $bound)?> $Limiter<C $(, $more)?> {
             /// Takes all of `permits`, or none if too few are available.
             ///
@@ -217,6 +217,8 @@ macro_rules! window_verbs {
             fn healed(&self) -> u64 {
                 self.core.healed()
             }
+
+            $($($also)+)?
         }
     };
 }

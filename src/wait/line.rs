@@ -198,7 +198,7 @@ impl<'a> Locked<'a> {
         if self.line().admits(permits) {
             return Ok(());
         }
-        let due_nanos = self.due_nanos(Upto::After { left: 0, permits }, now_nanos);
+        let (_, due_nanos) = self.last_due(Upto::After { left: 0, permits }, now_nanos);
         Err(AcquireError::LineFull { retry_after: wait(now_nanos, due_nanos) })
     }
 
@@ -211,8 +211,8 @@ impl<'a> Locked<'a> {
     ) -> Result<(), AcquireError> {
         let LineState { limits, ref waiters, .. } = *self.line();
         let left = waiters.oldest_that_leave(limits, permits);
-        let due_nanos = self.due_nanos(Upto::After { left, permits }, now_nanos);
-        if is_missed(deadline_nanos, due_nanos) {
+        let (turn, due_nanos) = self.last_due(Upto::After { left, permits }, now_nanos);
+        if self.is_missed(turn, due_nanos, deadline_nanos) {
             return Err(AcquireError::TimedOut { retry_after: wait(now_nanos, due_nanos) });
         }
         Ok(())
@@ -326,9 +326,9 @@ impl<'a> Locked<'a> {
             return Standing::Told(outcome);
         }
         let ahead = self.line().end_ahead_of(place);
-        let due_nanos = self.due_nanos(Upto::Place(place), now_nanos);
-        let wait = wait(now_nanos, due_nanos);
-        if is_missed(deadline_nanos, due_nanos) {
+        let (turn, due_nanos) = self.last_due(Upto::Place(place), now_nanos);
+        if self.is_missed(turn, due_nanos, deadline_nanos) {
+            let retry_after = wait(now_nanos, due_nanos);
             *key = None;
             // It has left no waker here, or none since it is awake.
             drop(self.line().waiters.leave(place));
@@ -337,17 +337,24 @@ impl<'a> Locked<'a> {
             // If it was the last, those ahead have their turns as before.
             self.line().end = ahead;
             self.settle(now_nanos);
-            return Standing::Told(Outcome::Refused(AcquireError::TimedOut { retry_after: wait }));
+            return Standing::Told(Outcome::Refused(AcquireError::TimedOut { retry_after }));
         }
-        self.line().waiters.arm(place, due_nanos, waker);
         if self.line().waiters.last() == Some(place) {
             self.limiter.queue().note_end(due_nanos);
         }
-        Standing::Waiting { wait }
+        let wake_nanos = deadline_nanos.map_or(due_nanos, |deadline| deadline.min(due_nanos));
+        self.line().waiters.arm(place, wake_nanos, waker);
+        Standing::Waiting { wait: wait(now_nanos, wake_nanos) }
     }
 
-    /// Returns the instant of the last turn of those `upto` a place.
-    fn due_nanos(&mut self, upto: Upto, now_nanos: u64) -> u64 {
+    /// Returns whether a turn comes after the deadline of its caller.
+    fn is_missed(&self, turn: Turn, due_nanos: u64, deadline_nanos: Option<u64>) -> bool {
+        deadline_nanos.is_some_and(|deadline| self.limiter.is_missed(turn, due_nanos, deadline))
+    }
+
+    /// Returns the last turn of those `upto` a place, which is that of all their permits, and the
+    /// instant of it.
+    fn last_due(&mut self, upto: Upto, now_nanos: u64) -> (Turn, u64) {
         let limiter = self.limiter;
         let line = self.line();
         let LineState { since_nanos, ref waiters, .. } = *line;
@@ -366,13 +373,14 @@ impl<'a> Locked<'a> {
                 if waiters.last() == Some(place) {
                     self.line().end = due.word.map(|_| (place, due));
                 }
-                due.due_nanos
+                (turn, due.due_nanos)
             }
             Upto::After { left, permits } => {
                 let leave = waiters.sizes().take(left).fold(0, u64::saturating_add);
                 let sum = waiters.permits().saturating_sub(leave).saturating_add(permits);
                 let mut sizes = waiters.sizes().skip(left).chain(once(permits));
-                limiter.last_due(turn(sum), None, &mut sizes).due_nanos
+                let turn = turn(sum);
+                (turn, limiter.last_due(turn, None, &mut sizes).due_nanos)
             }
         }
     }
@@ -384,9 +392,4 @@ fn wait(now_nanos: u64, due_nanos: u64) -> Duration {
         u64::MAX => Duration::MAX,
         _ => Duration::from_nanos(due_nanos.saturating_sub(now_nanos)),
     }
-}
-
-/// Returns whether a turn comes after the deadline.
-fn is_missed(deadline_nanos: Option<u64>, due_nanos: u64) -> bool {
-    deadline_nanos.is_some_and(|deadline_nanos| deadline_nanos < due_nanos || due_nanos == u64::MAX)
 }

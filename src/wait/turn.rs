@@ -1,5 +1,5 @@
-//! The trait by which a line calls its limiter. (`settle` in `line.rs` calls it; `bucket/turns.rs`
-//! and the `turns.rs` of windows implement it.)
+//! The trait by which a line calls its limiter. (`settle` in `line.rs` calls it; `bucket/turns.rs`,
+//! the `turns.rs` of windows and `outside.rs` implement it.)
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
@@ -49,6 +49,12 @@ pub(crate) trait TakesTurns {
         _sizes: &mut dyn Iterator<Item = u64>,
     ) -> End {
         End { due_nanos: self.due_nanos(turn), word: None }
+    }
+
+    /// Returns whether `turn`, which is foreseen at `due_nanos`, comes after the deadline. If not, it is
+    /// asked again at the deadline, if that is before `due_nanos`.
+    fn is_missed(&self, _turn: Turn, due_nanos: u64, deadline_nanos: u64) -> bool {
+        deadline_nanos < due_nanos || due_nanos == u64::MAX
     }
 
     /// Takes back a grant that was never used, if nothing was granted since. Returns whether it

@@ -5,6 +5,7 @@ use std::time::Duration;
 use sluicegate::*;
 
 use crate::allocator::allocations;
+use crate::every_common_verb;
 
 /// A timer whose sleeps are over at once.
 #[derive(Clone)]
@@ -89,8 +90,12 @@ fn a_denial_at_the_gate_of_a_line_does_not_allocate() {
             &MultiWindow::with_clock([rate, rate!(99 / day)], 10, &clock).unwrap(),
             3,
         ),
+        allocated_at_the_gate(
+            &Queued::with_clock(WeightedLog::with_clock(rate, &clock).unwrap(), &clock),
+            3,
+        ),
     ];
-    assert_eq!(made, [0; 6]);
+    assert_eq!(made, [0; 7]);
     #[cfg(feature = "calendar")]
     {
         let days = Calendar::days("UTC").unwrap();
@@ -100,4 +105,14 @@ fn a_denial_at_the_gate_of_a_line_does_not_allocate() {
         ];
         assert_eq!(made, [0; 2]);
     }
+}
+
+#[test]
+fn a_queued_limiter_that_nobody_waits_for_allocates_nothing() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let made = allocations(|| {
+        let queued = TokenBucket::with_clock(quota!(10 / second), &clock);
+        every_common_verb(&Queued::with_clock(queued, &clock));
+    });
+    assert_eq!(made, 0);
 }

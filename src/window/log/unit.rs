@@ -159,6 +159,23 @@ impl<C: Clock> UnitLog<C> {
         })
     }
 
+    /// Returns the answer to the last of so many requests for one permit each.
+    pub(crate) fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.read(|view| {
+            if permits > view.limit {
+                return Err(Denied::TooLarge { limit: view.limit, which: 0 });
+            }
+            // None of them is in the log yet, so those that have to leave it are.
+            let leaves = view.head.number - view.limit + permits;
+            let counts =
+                |number| number >= view.start && !self.dates.is_gone(self.at(number), view.judged);
+            match leaves.checked_sub(1).filter(|number| permits > 0 && counts(*number)) {
+                Some(number) => Err(self.denied_until(number, permits, view)),
+                None => Ok(self.granted(permits, view)),
+            }
+        })
+    }
+
     pub(crate) fn count(&self) -> u64 {
         self.read(View::used)
     }
@@ -314,6 +331,13 @@ impl<C: Clock> UnitLog<C> {
         let retry_nanos = Self::oldest(view).map_or(0, left);
         let forecast = self.forecast(view.used(), view.last, retry_nanos, view);
         Denied::Wait(Shortfall { wanted: 1, forecast, which: 0 })
+    }
+
+    /// Returns the denial of `permits` until the entry `number` has left the window.
+    fn denied_until(&self, number: u64, permits: u64, view: &View) -> Denied {
+        let retry_nanos = self.dates.left_nanos(self.at(number), view.now_nanos);
+        let forecast = self.forecast(view.used(), view.last, retry_nanos, view);
+        Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 })
     }
 
     fn forecast(&self, used: u64, last: u64, retry_nanos: u64, view: &View) -> Forecast {

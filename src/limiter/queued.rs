@@ -1,0 +1,281 @@
+//! Any limiter, with a line of callers that wait.
+
+use core::fmt;
+
+use crossbeam_utils::CachePadded;
+
+use crate::decision::denied::{Denied, Shortfall};
+use crate::decision::forecast::Forecast;
+use crate::decision::forecast::known::KnownForecast;
+use crate::decision::grant::Grant;
+use crate::decision::receipt::Receipt;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+use crate::time::units;
+use crate::wait::line;
+use crate::wait::outside::{HasOutsideLine, OutsideLine};
+
+use super::Limiter;
+use super::wait::{Line, Wait};
+
+/// Wraps a limiter so that callers can wait for it, in one fair line.
+///
+/// For limiters that do not implement [`Wait`] themselves: [`SlidingLog`](crate::SlidingLog),
+/// [`WeightedLog`](crate::WeightedLog), a compact [`SlidingWindow`](crate::SlidingWindow),
+/// [`Sharded`](crate::Sharded), [`All`](crate::All), a limiter behind a [`Gate`](crate::Gate) or a
+/// [`Counted`](crate::Counted), an `Arc<dyn Limiter>`, or one of your own.
+///
+/// All callers have to go through the `Queued`. The limiter itself knows nothing of the line: a call of
+/// it by [`limiter`](Queued::limiter), or by another reference, may take permits before those who
+/// wait, and they are not told of permits that such a call brings back. Make changes by
+/// [`update`](Queued::update), which tells them.
+///
+/// As long as nobody waits, a call costs one load of a word that nobody writes, on a cache line of
+/// its own, besides what the limiter does. The limiter must not call the `Queued` back: it is asked
+/// under the line's lock.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{AcquireError, Queued, SlidingLog, Wait, rate};
+///
+/// let log = Queued::new(SlidingLog::new(rate!(5 / 10 ms))?);
+/// log.acquire(5)?;
+/// // Blocks for ten milliseconds, until the first five no longer count.
+/// log.acquire(2)?;
+/// // Blocks for no time at all: the permits would come too late.
+/// let refused = log.acquire_timeout(4, Duration::from_micros(100)).unwrap_err();
+/// assert!(matches!(refused, AcquireError::TimedOut { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Several limiters, of which all have to grant:
+///
+/// ```
+/// use sluicegate::{All, Limiter, Queued, Sharded, SlidingLog, Wait, quota, rate};
+///
+/// let site = Sharded::new(quota!(1_000 / second));
+/// let user = SlidingLog::new(rate!(100 / second))?;
+/// let both: All<&dyn Limiter> = All::new([&site as &dyn Limiter, &user])?;
+/// let both = Queued::new(both);
+/// both.acquire(10)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Accuracy
+///
+/// The bound is the limiter's: each permit is granted by it, when the first in line, or another call
+/// for it, comes at its turn. What comes later than that is later: a log counts it from then.
+///
+/// The first in line is due when the limiter says, by the wait of its denial. The turns of those behind
+/// it are foreseen: exactly, for a limiter that tells exact waits, as long as they and those ahead of
+/// them want no more than its limit together. Beyond that it is an estimate: as if the limiter granted
+/// its limit anew in the time in which it was last seen to become full. For a log, a window or callers
+/// that want a permit each from a bucket, that is exact, once one of those in line has been granted its
+/// permits; before, it may be too early, and a caller wakes once for nothing. Otherwise it may be too
+/// late, or too early. A caller whose turn comes earlier than it thought is woken when it is the first.
+///
+/// A caller with a deadline is refused at once if the limiter itself tells that it would be too late;
+/// never by an estimate. One that has more than the limit's permits ahead of it may so stand in line
+/// until its deadline has passed.
+///
+/// If the limiter denies without a wait ([`Denied::Leased`]), the first in line asks again every 10 ms.
+/// What it denies as too large is refused, also if it is only too large for now (a closed
+/// [`Gate`](crate::Gate), a day of a `Budget`).
+///
+/// A caller that is dropped after its grant, before it was polled again, has spent its permits: the
+/// limiter does not take them back.
+///
+/// # Fairness
+///
+/// First come, first served, whatever the sizes, among the callers of the `Queued`. No call that
+/// starts after a caller stands in line is granted permits before it.
+///
+/// # Memory ordering
+///
+/// That of the limiter. Besides, an [`update`](Queued::update) happens before the grants of those who
+/// were in line when it returned.
+pub struct Queued<L, C = DefaultClock> {
+    line: CachePadded<OutsideLine>,
+    limiter: L,
+    clock: C,
+}
+
+impl<L: Limiter> Queued<L> {
+    /// Wraps `limiter`, with a line on a clock of its own. The limiter's clock must advance as that
+    /// one does.
+    #[must_use]
+    pub fn new(limiter: L) -> Queued<L> {
+        Queued::with_clock(limiter, DefaultClock::default())
+    }
+}
+
+impl<L: Limiter, C: Clock> Queued<L, C> {
+    /// Wraps `limiter`, with a line on `clock`, which should be the limiter's. It is read only while
+    /// callers wait.
+    #[must_use]
+    pub fn with_clock(limiter: L, clock: C) -> Queued<L, C> {
+        Queued { line: CachePadded::new(OutsideLine::new()), limiter, clock }
+    }
+
+    /// Runs `change` on the limiter, and then lets those in line look again, as they may be due
+    /// earlier, later or never.
+    ///
+    /// For a change of the limit, a [`Receipt`] that is given back, a lease that is dropped: anything
+    /// that brings permits otherwise than by time. Locks the line for a moment; those in it ask
+    /// the limiter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{Limiter, Queued, SlidingLog, rate};
+    ///
+    /// let log = Queued::new(SlidingLog::new(rate!(5 / minute))?.with_max_limit(10)?);
+    /// assert!(log.try_acquire(6).is_err());
+    /// log.update(|log| log.reconfigure(10))?;
+    /// assert!(log.try_acquire(6).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn update<R>(&self, change: impl FnOnce(&L) -> R) -> R {
+        let result = change(&self.limiter);
+        self.line.poke(self);
+        result
+    }
+
+    /// Returns the wrapped limiter. Calls of it do not wait for those in line, and do not tell them
+    /// anything.
+    #[must_use]
+    pub fn limiter(&self) -> &L {
+        &self.limiter
+    }
+
+    /// Returns the wrapped limiter.
+    #[must_use]
+    pub fn into_inner(self) -> L {
+        self.limiter
+    }
+
+    /// Returns the limiter for a request for `permits`, unless others wait in line.
+    #[inline]
+    fn unless_gated(&self, permits: u64) -> Result<&L, Denied> {
+        if permits > 0 && self.line.is_gated() {
+            self.denied_at_the_gate(permits)?;
+        }
+        Ok(&self.limiter)
+    }
+
+    /// Settles for those in line.
+    ///
+    /// # Errors
+    ///
+    /// The denial of `permits`, if somebody still stands there.
+    #[cold]
+    #[inline(never)]
+    fn denied_at_the_gate(&self, permits: u64) -> Result<(), Denied> {
+        let now_nanos = self.clock.now_nanos();
+        if line::help(self, now_nanos) {
+            return Ok(());
+        }
+        // What there is belongs to those in line.
+        let (limit, remaining, reset_after) = match self.limiter.peek(permits) {
+            Ok(grant) => (grant.limit(), grant.remaining(), grant.reset_after()),
+            Err(Denied::Wait(wait)) => (wait.limit(), wait.remaining(), wait.reset_after()),
+            Err(denied) => return Err(denied),
+        };
+        let retry_nanos = self.line.queue().wait_nanos(now_nanos);
+        let forecast = Forecast::Known(KnownForecast {
+            limit,
+            used: limit.saturating_sub(remaining),
+            reset_nanos: units::nanos(reset_after).max(retry_nanos),
+            retry_nanos,
+        });
+        Err(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 }))
+    }
+}
+
+impl<L: Limiter, C: Clock> HasOutsideLine for Queued<L, C> {
+    fn outside(&self) -> &OutsideLine {
+        &self.line
+    }
+
+    fn line_nanos(&self) -> u64 {
+        self.clock.now_nanos()
+    }
+
+    fn ask(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.try_acquire(permits)
+    }
+
+    fn look(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.peek(permits)
+    }
+
+    fn look_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.peek_ahead(permits)
+    }
+
+    fn ask_at_the_gate(&self, permits: u64) -> Result<Grant, Denied> {
+        self.unless_gated(permits)?.try_acquire(permits)
+    }
+}
+
+/// Each call is the limiter's, as long as nobody stands in line. A call that finds somebody there
+/// settles for those who are due, if the line's lock is free, and is denied if anybody is left; its
+/// `retry_after` is then an estimate of when the last one has had its turn.
+///
+/// [`peek`](Limiter::peek) does the same. Requests for 0 permits are the limiter's in any case.
+impl<L: Limiter, C: Clock + Send + Sync> Limiter for Queued<L, C> {
+    #[inline]
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.ask_at_the_gate(permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        // Denied as one permit would be.
+        self.unless_gated(permits.min(1))?.try_acquire_up_to(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.unless_gated(permits)?.peek(permits)
+    }
+
+    /// Looks ahead from what the limiter has, as if nobody stood in line.
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.peek_ahead(permits)
+    }
+
+    /// Does as the limiter does. A receipt that is given back while others wait is to be given back in
+    /// an [`update`](Queued::update), or they do not learn of it before they look again.
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.unless_gated(permits)?.try_acquire_revocable(permits)
+    }
+
+    /// Makes the limiter full again, and grants those in line what they wait for.
+    fn reset(&self) {
+        self.update(Limiter::reset);
+    }
+
+    fn is_idle(&self) -> bool {
+        !self.line.is_gated() && self.limiter.is_idle()
+    }
+
+    fn healed(&self) -> u64 {
+        self.limiter.healed()
+    }
+}
+
+impl<L: Limiter, C: Clock + Send + Sync> Wait for Queued<L, C> {
+    fn line(&self) -> Line<'_> {
+        Line::of(self)
+    }
+}
+
+impl<L: fmt::Debug, C> fmt::Debug for Queued<L, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queued")
+            .field("limiter", &self.limiter)
+            .field("waiting", &self.line.queue().permits())
+            .finish()
+    }
+}

@@ -1,0 +1,242 @@
+//! A line outside of its limiter's word, for limiters whose words have no gate: it has a gate of its
+//! own, and asks the limiter as any caller does.
+//!
+//! ```text
+//! try       loads the gate: if it is open, asks the limiter
+//! settle    (of `line.rs`, under the lock) closes the gate, then asks the limiter for the first;
+//!             granted            opens the gate if nobody stands behind it
+//!             denied             the first is due once the wait that the limiter tells has passed
+//! update    changes the limiter, then locks the line and settles
+//! ```
+//!
+//! **Theorem.** No caller of this line that starts after another one stands in it is granted permits
+//! before that one.
+//!
+//! *Proof.* A caller stands in line when its `stand` returns. That has settled: so it closed the gate,
+//! or found it closed, and did not open it. Only the holder of the lock moves the gate, and opens it
+//! when nobody is left, the other one included. A call that starts afterwards loads the gate after
+//! that store, so it finds it closed until then, and does not reach the limiter; a caller that comes
+//! to stand is further behind, and a settling asks only for the first. ∎
+//!
+//! A call that had found the gate open may be granted permits after it was closed: it started before.
+//! This is what a bit of the limiter's own word would prevent, and all that it would.
+//!
+//! **Theorem.** When an `update` has returned, nobody in line could be granted permits that it has
+//! brought.
+//!
+//! *Proof.* It locks the line after the change, whatever the gate is. Whoever stood in line by then is
+//! settled for. Whoever comes later locks the line after that, and asks the limiter under the lock. ∎
+//!
+//! A look at the gate instead of the lock would not do: the gate is stored before the limiter is
+//! loaded, and the limiter before the gate, so both sides could find what was there before.
+//!
+//! The bound is the limiter's, as every permit is granted by the limiter.
+
+mod periods;
+
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::sync::AtomicWord;
+use crate::sync::Ordering::Relaxed;
+use crate::time::units;
+
+use self::periods::periods_ahead;
+use super::charged::Charged;
+use super::end::End;
+use super::line;
+use super::queue::WaitQueue;
+use super::turn::{Taken, TakesTurns, Turn};
+
+/// Time after which the first in line asks again, if the limiter does not know how long it has to
+/// wait, or has changed its mind.
+const LOOK_AGAIN_NANOS: u64 = 10_000_000;
+
+const OPEN: u64 = 0;
+const CLOSED: u64 = 1;
+
+/// A line with a gate of its own.
+pub(crate) struct OutsideLine {
+    /// Closed while callers wait in line. Only the holder of the line's lock moves it.
+    gate: AtomicWord<u64>,
+    /// The longest time until the limiter would have been full again, as its answers to those in line
+    /// told: that in which it grants as much as its limit.
+    period_nanos: AtomicWord<u64>,
+    queue: WaitQueue,
+}
+
+/// A limiter behind a line that is outside of its word.
+pub(crate) trait HasOutsideLine {
+    fn outside(&self) -> &OutsideLine;
+
+    /// Returns a reading of the line's clock.
+    fn line_nanos(&self) -> u64;
+
+    /// Asks the limiter for `permits`, whatever the gate is.
+    fn ask(&self, permits: u64) -> Result<Grant, Denied>;
+
+    /// Returns the answer that `ask` would give.
+    fn look(&self, permits: u64) -> Result<Grant, Denied>;
+
+    /// Returns the answer to the last of several requests for `permits` in all.
+    fn look_ahead(&self, permits: u64) -> Result<Grant, Denied>;
+
+    /// Takes `permits` at once, or not, as the gate has it.
+    fn ask_at_the_gate(&self, permits: u64) -> Result<Grant, Denied>;
+}
+
+impl OutsideLine {
+    pub(crate) fn new() -> OutsideLine {
+        OutsideLine {
+            gate: AtomicWord::new(OPEN),
+            period_nanos: AtomicWord::new(0),
+            queue: WaitQueue::new(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_gated(&self) -> bool {
+        // ORDERING: Relaxed. A call that starts after the gate was closed finds it so by coherence;
+        // permits, and all that goes with them, are synchronized by the limiter.
+        // MODEL: `nobody_overtakes_a_caller_in_line_for_a_queued_limiter`.
+        self.gate.load(Relaxed) != OPEN
+    }
+
+    /// Moves the gate. Only for the holder of the line's lock.
+    fn move_gate(&self, to: u64) {
+        if self.is_gated() != (to == CLOSED) {
+            // ORDERING: Relaxed, as in `is_gated`. No other thread stores it now.
+            // MODEL: `nobody_overtakes_a_caller_in_line_for_a_queued_limiter`,
+            // `a_queued_limiter_whose_line_everybody_has_left_is_open`.
+            self.gate.store(to, Relaxed);
+        }
+    }
+
+    pub(crate) fn queue(&self) -> &WaitQueue {
+        &self.queue
+    }
+
+    /// Lets those in line look again, after a change of the limiter.
+    pub(crate) fn poke(&self, limiter: &dyn TakesTurns) {
+        self.note_period(0, true);
+        // Takes the lock, whatever the gate is.
+        if self.queue.waiters() > 0 {
+            line::poke(limiter);
+        }
+    }
+
+    fn period_nanos(&self) -> u64 {
+        // ORDERING: Relaxed. Only a forecast is made of it.
+        // MODEL: none; no decision depends on it.
+        self.period_nanos.load(Relaxed)
+    }
+
+    /// Notes the time until the limiter is full, if it is the longest or `is_new`.
+    fn note_period(&self, nanos: u64, is_new: bool) {
+        if is_new || nanos > self.period_nanos() {
+            // ORDERING: Relaxed, as in `period_nanos`.
+            // MODEL: none; no decision depends on it.
+            self.period_nanos.store(nanos, Relaxed);
+        }
+    }
+}
+
+impl<T: HasOutsideLine> TakesTurns for T {
+    fn queue(&self) -> &WaitQueue {
+        &self.outside().queue
+    }
+
+    fn now_nanos(&self) -> u64 {
+        self.line_nanos()
+    }
+
+    fn is_gated(&self) -> bool {
+        self.outside().is_gated()
+    }
+
+    /// No limit, if the limiter would grant any number some time.
+    fn limit(&self) -> u64 {
+        match self.look(u64::MAX) {
+            Err(Denied::TooLarge { limit, .. }) => limit,
+            _ => u64::MAX,
+        }
+    }
+
+    fn try_now(&self, permits: u64) -> Result<Grant, Denied> {
+        self.ask_at_the_gate(permits)
+    }
+
+    fn take_turn(&self, turn: Turn) -> Taken {
+        let line = self.outside();
+        line.move_gate(CLOSED);
+        match self.ask(turn.permits) {
+            Ok(grant) => {
+                if !turn.has_others {
+                    line.move_gate(OPEN);
+                }
+                line.note_period(units::nanos(grant.reset_after()), false);
+                Taken::Granted(grant, Charged { before: 0, after: 0, changes: 0 })
+            }
+            Err(Denied::TooLarge { limit, .. }) => Taken::TooLarge { limit },
+            Err(denied) => {
+                line.note_period(denied.reset_after().map_or(0, units::nanos), false);
+                Taken::NotYet
+            }
+        }
+    }
+
+    fn open_gate(&self) {
+        self.outside().move_gate(OPEN);
+    }
+
+    fn due_nanos(&self, turn: Turn) -> u64 {
+        self.last_due(turn, None, &mut core::iter::once(turn.permits)).due_nanos
+    }
+
+    /// For no more permits than the limit, as the limiter tells it for the sum. Beyond it, an
+    /// estimate: as if the limiter granted its limit anew a period after each grant.
+    fn last_due(&self, turn: Turn, _: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
+        let mut answer = self.look_ahead(turn.permits);
+        let mut periods = 0;
+        if let Err(Denied::TooLarge { limit, .. }) = answer {
+            let permits;
+            (permits, periods) = periods_ahead(limit, sizes);
+            answer = self.look_ahead(permits);
+        }
+        // After the limiter's reading, so that the turn is not before that of the limiter's clock.
+        let now_nanos = self.line_nanos().max(turn.now_nanos);
+        let wait_nanos = match answer.map_err(|denied| denied.retry_after()) {
+            Err(Some(wait)) => units::nanos(wait).max(1),
+            // Nobody knows; those behind the first are woken when they are the first.
+            Err(None) if periods > 0 || sizes.nth(1).is_some() => u64::MAX,
+            _ => LOOK_AGAIN_NANOS,
+        };
+        let ahead_nanos = self.outside().period_nanos().saturating_mul(periods);
+        let due_nanos = now_nanos.saturating_add(wait_nanos).saturating_add(ahead_nanos);
+        End { due_nanos, word: None }
+    }
+
+    /// An estimate refuses nobody: before the deadline, only what the limiter itself tells does.
+    fn is_missed(&self, turn: Turn, due_nanos: u64, deadline_nanos: u64) -> bool {
+        if deadline_nanos >= due_nanos || deadline_nanos <= turn.now_nanos {
+            return deadline_nanos < due_nanos;
+        }
+        let answer = match self.look_ahead(turn.permits) {
+            Err(Denied::TooLarge { limit, .. }) => self.look_ahead(limit),
+            answer => answer,
+        };
+        let Err(Denied::Wait(shortfall)) = answer else { return false };
+        let wait_nanos = units::nanos(shortfall.retry_after());
+        deadline_nanos < turn.now_nanos.saturating_add(wait_nanos)
+    }
+
+    /// Never: the limiter keeps what it has granted.
+    fn undo(&self, _: Charged) -> bool {
+        false
+    }
+
+    fn wake_first(&self) {
+        if self.outside().is_gated() {
+            self.outside().queue.wake_first();
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! Callers in line for limiters whose words have no gate.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate::{
+    AcquireError, All, Counted, Denied, FixedWindow, Gate, GateMode, Limiter, LineLimits,
+    ManualClock, Queued, Sharded, SlidingLog, SlidingWindow, TokenBucket, Unlimited, Wait,
+    WeightedLog, WhenLineFull, quota, rate,
+};
+
+use crate::support::{Caller, MILLI};
+
+type Line<'a, L> = Queued<L, &'a ManualClock>;
+
+/// Ten in any 100 ms.
+fn log(clock: &ManualClock) -> Line<'_, WeightedLog<&ManualClock>> {
+    Queued::with_clock(WeightedLog::with_clock(rate!(10 / 100 ms), clock).unwrap(), clock)
+}
+
+/// The same, with five taken now, and five 20 ms later.
+fn used(clock: &ManualClock) -> Line<'_, WeightedLog<&ManualClock>> {
+    let log = log(clock);
+    log.try_acquire(5).unwrap();
+    clock.advance(20 * MILLI);
+    log.try_acquire(5).unwrap();
+    log
+}
+
+/// Polls four callers with 6, 6, 3 and 9 permits a millisecond before each instant at which one is
+/// due, and then at it.
+fn in_turn(limiter: &impl Wait, clock: &ManualClock, at_millis: [u64; 4]) {
+    let mut callers = [6, 6, 3, 9].map(|permits| Caller::new(limiter, permits));
+    let mut instants: Vec<u64> = at_millis.iter().flat_map(|at| [at - 1, *at]).collect();
+    instants.sort_unstable();
+    for at in instants {
+        clock.set_nanos(at * 1_000_000);
+        let granted = callers.each_mut().map(Caller::is_granted);
+        assert_eq!(granted, at_millis.map(|due| due <= at), "at {at} ms");
+    }
+    assert_eq!(limiter.line().waiters(), 0);
+}
+
+#[test]
+fn callers_for_a_log_are_granted_in_order_whatever_their_sizes() {
+    let clock = ManualClock::new();
+    in_turn(&used(&clock), &clock, [120, 220, 220, 320]);
+}
+
+#[test]
+fn callers_for_a_weighted_log_are_granted_in_order() {
+    let clock = ManualClock::new();
+    let log = WeightedLog::with_clock(rate!(10 / 100 ms), &clock).unwrap();
+    let log = Queued::with_clock(log, &clock);
+    log.try_acquire(10).unwrap();
+    in_turn(&log, &clock, [100, 200, 200, 300]);
+}
+
+#[test]
+fn callers_for_a_sharded_bucket_are_granted_in_order() {
+    let clock = ManualClock::new();
+    let quota = quota!(100 / second, burst 10);
+    let bucket = Sharded::builder(quota).shards(4).clock(&clock).build().unwrap();
+    let bucket = Queued::with_clock(bucket, &clock);
+    bucket.try_acquire(10).unwrap();
+    in_turn(&bucket, &clock, [60, 120, 150, 240]);
+}
+
+#[test]
+fn callers_for_a_compact_sliding_window_are_granted_in_order() {
+    let clock = ManualClock::new();
+    let window = SlidingWindow::compact(rate!(10 / 100 ms), 10, &clock).unwrap();
+    let window = Queued::with_clock(window, &clock);
+    window.try_acquire(10).unwrap();
+    // A slot longer than the window.
+    in_turn(&window, &clock, [110, 220, 220, 330]);
+}
+
+#[test]
+fn callers_for_several_limiters_wait_until_all_of_them_grant_at_once() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(100 / second, burst 10), &clock);
+    let window = FixedWindow::with_clock(rate!(10 / 100 ms), &clock).unwrap();
+    let both: All<&dyn Limiter> = All::new([&bucket as &dyn Limiter, &window]).unwrap();
+    let both = Queued::with_clock(both, &clock);
+    both.try_acquire(8).unwrap();
+    let mut callers = [6, 5].map(|permits| Caller::new(&both, permits));
+    clock.set_nanos(40_000_000);
+    // The bucket has six, and the window two.
+    assert!(callers[0].is_waiting());
+    assert_eq!((bucket.peek(6).is_ok(), window.count()), (true, 8));
+    assert_eq!(callers[0].sleeps_for(), 60 * MILLI);
+    clock.set_nanos(100_000_000);
+    assert_eq!(callers.each_mut().map(Caller::is_granted), [true, false]);
+    assert_eq!((bucket.peek(0).unwrap().remaining(), window.count()), (4, 6));
+    clock.set_nanos(200_000_000);
+    assert!(callers[1].is_granted());
+    assert_eq!(window.count(), 5);
+}
+
+#[test]
+fn waiting_callers_of_several_limiters_cost_the_others_nothing() {
+    let clock = ManualClock::new();
+    let scarce = SlidingLog::with_clock(rate!(1 / second), &clock).unwrap();
+    let shared = SlidingLog::with_clock(rate!(1000 / second), &clock).unwrap();
+    let both: All<&dyn Limiter> = All::new([&shared as &dyn Limiter, &scarce]).unwrap();
+    let both = Queued::with_clock(both, &clock);
+    let mut callers: Vec<_> = (0..50).map(|_| Caller::new(&both, 1)).collect();
+    for millis in 0..3000 {
+        clock.set_nanos(millis * 1_000_000);
+        for caller in &mut callers {
+            let _ = caller.poll();
+        }
+        assert!(both.try_acquire(1).is_err());
+    }
+    // One at the start, and one after each of two seconds; a log takes nothing back.
+    assert_eq!((shared.count(), both.line().waiters()), (1, 47));
+    assert_eq!(shared.try_acquire_up_to(2000).unwrap().permits(), 999);
+}
+
+#[test]
+fn any_limiter_can_be_waited_for() {
+    let clock = Arc::new(ManualClock::new());
+    let ten = FixedWindow::with_clock(rate!(10 / 100 ms), Arc::clone(&clock)).unwrap();
+    let any: Arc<dyn Limiter> = Arc::new(Counted::new(Gate::new(ten)));
+    let any = Queued::with_clock(any, &*clock);
+    any.try_acquire(10).unwrap();
+    let mut caller = Caller::new(&any, 4);
+    assert_eq!(caller.sleeps_for(), 100 * MILLI);
+    clock.advance(100 * MILLI);
+    assert!(caller.is_granted());
+
+    assert!(Queued::new(Unlimited).acquire(u64::MAX).is_ok());
+    drop(caller);
+    assert!(Queued::new(any).acquire_timeout(1, Duration::MAX).is_ok());
+}
+
+#[test]
+fn no_verb_overtakes_a_caller_in_line_for_a_queued_limiter() {
+    let clock = ManualClock::new();
+    let log = log(&clock);
+    log.try_acquire(5).unwrap();
+    let mut caller = Caller::new(&log, 6);
+    assert!(log.try_acquire(1).is_err() && log.try_acquire_up_to(1).is_err());
+    assert!(log.peek(1).is_err() && log.try_acquire_revocable(1).is_err());
+    assert!(log.try_acquire(0).is_ok() && log.peek(0).is_ok());
+    assert!(log.try_acquire_up_to(0).is_ok() && !log.is_idle());
+    assert_eq!((log.limiter().count(), log.line().waiters()), (5, 1));
+    clock.advance(100 * MILLI);
+    assert!(caller.is_granted());
+    assert!(log.try_acquire(4).is_ok(), "the gate is open");
+}
+
+#[test]
+fn a_denial_at_the_gate_tells_the_wait_until_the_line_has_passed() {
+    let clock = ManualClock::new();
+    let log = used(&clock);
+    let _callers = [5, 4].map(|permits| Caller::new(&log, permits));
+    let denied = log.try_acquire(1).unwrap_err();
+    assert_eq!((denied.retry_after(), denied.remaining()), (Some(100 * MILLI), Some(0)));
+    assert_eq!(denied.limit(), Some(10));
+    assert_eq!(log.try_acquire(11), Err(Denied::TooLarge { limit: 10, which: 0 }));
+    // Settles for the first, who is due now.
+    clock.set_nanos(100_000_000);
+    assert_eq!(log.try_acquire(1).unwrap_err().retry_after(), Some(20 * MILLI));
+    assert_eq!(log.line().waiters(), 1);
+    clock.set_nanos(120_000_000);
+    assert_eq!(log.try_acquire(1).unwrap().remaining(), 0);
+    assert_eq!(log.line().waiters(), 0);
+}
+
+#[test]
+fn a_deadline_is_missed_at_once_only_for_certain() {
+    let clock = ManualClock::new();
+    let log = used(&clock);
+    let timed_out = |millis| Some(AcquireError::TimedOut { retry_after: millis * MILLI });
+    assert_eq!(Caller::with_timeout(&log, 4, 79 * MILLI).error(), timed_out(80));
+    let mut first = Caller::with_timeout(&log, 5, 80 * MILLI);
+    assert!(first.is_waiting());
+    assert_eq!(Caller::with_timeout(&log, 5, 99 * MILLI).error(), timed_out(100));
+    let mut second = Caller::with_timeout(&log, 5, 100 * MILLI);
+    assert!(second.is_waiting());
+    // More than the log ever holds: that its turn is late is only foreseen.
+    let mut third = Caller::with_timeout(&log, 5, 150 * MILLI);
+    assert_eq!((third.is_waiting(), third.sleeps_for()), (true, 150 * MILLI));
+    assert_eq!(Caller::with_timeout(&log, 1, 99 * MILLI).error(), timed_out(200));
+    clock.advance(80 * MILLI);
+    assert!(first.is_granted());
+    clock.advance(20 * MILLI);
+    assert!(second.is_granted());
+    assert_eq!((third.woken(), log.line().waiters()), (0, 1));
+    clock.advance(50 * MILLI);
+    assert_eq!(third.error(), timed_out(30));
+    assert_eq!(log.line().waiters(), 0);
+}
+
+#[test]
+fn a_caller_that_is_granted_before_its_deadline_was_not_refused_by_an_estimate() {
+    let clock = ManualClock::new();
+    let log = used(&clock);
+    let leaving = Caller::new(&log, 10);
+    let mut caller = Caller::with_timeout(&log, 10, 110 * MILLI);
+    assert!(caller.is_waiting());
+    drop(leaving);
+    assert_eq!((caller.woken(), caller.is_waiting(), caller.sleeps_for()), (1, true, 100 * MILLI));
+    clock.advance(100 * MILLI);
+    assert!(caller.is_granted());
+}
+
+#[test]
+fn a_caller_that_leaves_the_line_of_a_queued_limiter_has_taken_nothing() {
+    for (leaving, at_millis) in [(0, [120, 220]), (1, [120, 120]), (2, [120, 220])] {
+        let clock = ManualClock::new();
+        let log = used(&clock);
+        let mut callers: Vec<_> = [6, 7, 4].map(|permits| Caller::new(&log, permits)).into();
+        drop(callers.remove(leaving));
+        for at in [119, 120, 219, 220] {
+            clock.set_nanos(at * 1_000_000);
+            let granted: Vec<bool> = callers.iter_mut().map(Caller::is_granted).collect();
+            assert_eq!(granted, at_millis.map(|due| due <= at), "{leaving} at {at} ms");
+        }
+    }
+}
+
+#[test]
+fn a_queued_limiter_that_everybody_has_stopped_waiting_for_is_open() {
+    let clock = ManualClock::new();
+    let log = used(&clock);
+    drop([2, 3].map(|permits| Caller::new(&log, permits)));
+    clock.advance(80 * MILLI);
+    assert_eq!(log.try_acquire(1).unwrap().remaining(), 4);
+}
+
+#[test]
+fn a_grant_that_was_not_seen_stays_spent() {
+    let clock = ManualClock::new();
+    let log = used(&clock);
+    let unseen = Caller::new(&log, 4);
+    clock.advance(80 * MILLI);
+    assert!(log.try_acquire(1).is_ok());
+    assert_eq!(unseen.woken(), 1);
+    drop(unseen);
+    assert_eq!((log.limiter().count(), log.line().waiters()), (10, 0));
+}
+
+#[test]
+fn an_update_lets_those_in_line_look_again() {
+    let clock = ManualClock::new();
+    let ten = WeightedLog::with_clock(rate!(10 / 100 ms), &clock).unwrap();
+    let log = Queued::with_clock(ten.with_max_limit(20).unwrap(), &clock);
+    log.try_acquire(10).unwrap();
+    let mut callers = [2, 8, 9].map(|permits| Caller::new(&log, permits));
+    log.update(|log| log.reconfigure(20)).unwrap();
+    assert_eq!(callers.each_mut().map(Caller::is_granted), [true, true, false]);
+    assert_eq!(callers[2].sleeps_for(), 100 * MILLI);
+    log.update(|log| log.reconfigure(5)).unwrap();
+    assert_eq!(callers[2].error(), Some(AcquireError::TooLarge { limit: 5 }));
+    let mut caller = Caller::new(&log, 5);
+    log.reset();
+    assert!(caller.woken() == 1 && caller.is_granted());
+}
+
+#[test]
+fn a_receipt_that_is_given_back_in_an_update_is_for_those_in_line() {
+    let clock = ManualClock::new();
+    let bucket = Sharded::with_clock(quota!(10 / second), &clock);
+    let bucket = Queued::with_clock(bucket, &clock);
+    let receipt = bucket.try_acquire_revocable(10).unwrap();
+    let mut caller = Caller::new(&bucket, 5);
+    assert!(caller.is_waiting());
+    assert!(bucket.update(|_| receipt.give_back()));
+    assert!(caller.is_granted());
+}
+
+#[test]
+fn what_a_limiter_denies_without_a_wait_is_asked_for_again() {
+    let clock = ManualClock::new();
+    let bucket = Sharded::builder(quota!(10 / second)).shards(2).clock(&clock).build().unwrap();
+    let lease = bucket.lease(8).unwrap();
+    let bucket = Queued::with_clock(&bucket, &clock);
+    let mut callers = [6, 2].map(|permits| Caller::new(&bucket, permits));
+    assert_eq!(callers.each_ref().map(Caller::sleeps_for), [10 * MILLI, Duration::MAX]);
+    assert!(matches!(bucket.try_acquire(7), Err(Denied::Leased { .. })));
+    drop(lease);
+    clock.advance(10 * MILLI);
+    assert!(callers[0].is_granted() && callers[1].woken() == 1 && callers[1].is_granted());
+}
+
+#[test]
+fn a_closed_gate_refuses_those_in_line_behind_it() {
+    let clock = ManualClock::new();
+    let ten = WeightedLog::with_clock(rate!(10 / 100 ms), &clock).unwrap();
+    let gate = Queued::with_clock(Gate::new(ten), &clock);
+    gate.try_acquire(10).unwrap();
+    let mut callers = [1, 2].map(|permits| Caller::new(&gate, permits));
+    gate.update(|gate| gate.set(GateMode::Closed));
+    let too_large = Some(AcquireError::TooLarge { limit: 0 });
+    assert_eq!(callers.each_mut().map(Caller::error), [too_large, too_large]);
+    gate.update(|gate| gate.set(GateMode::Open));
+    assert!(gate.acquire(100).is_ok());
+}
+
+#[test]
+fn a_line_for_a_queued_limiter_can_be_bounded_and_closed() {
+    let clock = ManualClock::new();
+    let log = used(&clock);
+    log.line().set_limits(LineLimits::new().max_waiters(2));
+    let mut callers = [5, 5].map(|permits| Caller::new(&log, permits));
+    let full = AcquireError::LineFull { retry_after: 180 * MILLI };
+    assert_eq!(Caller::new(&log, 5).error(), Some(full));
+    let evicting = LineLimits::new().max_waiters(2).when_full(WhenLineFull::EvictOldest);
+    log.line().set_limits(evicting);
+    let late = AcquireError::TimedOut { retry_after: 100 * MILLI };
+    assert_eq!(Caller::with_timeout(&log, 5, 99 * MILLI).error(), Some(late));
+    let mut third = Caller::with_timeout(&log, 5, 100 * MILLI);
+    assert_eq!(callers[0].error(), Some(AcquireError::Evicted));
+    log.line().close();
+    assert_eq!(callers[1].error(), Some(AcquireError::Closed));
+    assert_eq!(third.error(), Some(AcquireError::Closed));
+    assert_eq!(Caller::new(&log, 1).error(), Some(AcquireError::Closed));
+    clock.advance(80 * MILLI);
+    assert!(log.acquire(5).is_ok(), "what is there can still be taken");
+}
+
+#[test]
+fn more_than_the_limit_is_an_error_at_once() {
+    let clock = ManualClock::new();
+    let log = used(&clock);
+    assert_eq!(Caller::new(&log, 11).error(), Some(AcquireError::TooLarge { limit: 10 }));
+    let _caller = Caller::new(&log, 1);
+    assert_eq!(Caller::new(&log, 11).error(), Some(AcquireError::TooLarge { limit: 10 }));
+}
+
+#[test]
+fn a_clock_that_jumps_holds_nobody_up_for_ever() {
+    let clock = ManualClock::at(3_600_000_000_000);
+    let log = used(&clock);
+    let mut callers = [5, 5].map(|permits| Caller::new(&log, permits));
+    clock.set_nanos(0);
+    assert!(callers[0].is_waiting());
+    for _ in 0..10 {
+        clock.advance(200 * MILLI);
+        let _ = callers.each_mut().map(|caller| caller.poll().is_ready());
+    }
+    assert_eq!(log.line().waiters(), 0);
+    let mut caller = Caller::new(&log, 7);
+    clock.set_nanos(u64::MAX / 2);
+    assert!(caller.is_granted());
+}
+
+#[test]
+fn nobody_sleeps_for_no_time_at_the_end_of_the_clock() {
+    let clock = ManualClock::at(u64::MAX - 1_000);
+    let log = log(&clock);
+    log.try_acquire(10).unwrap();
+    let mut caller = Caller::new(&log, 4);
+    clock.set_nanos(u64::MAX);
+    assert!(caller.is_waiting() && caller.sleeps_for() > Duration::ZERO);
+    let mut late = Caller::with_timeout(&log, 1, MILLI);
+    assert!(late.is_waiting() && late.sleeps_for() > Duration::ZERO);
+}
+
+#[test]
+fn threads_that_wait_for_a_log_are_all_granted_their_permits() {
+    let log = Queued::new(WeightedLog::new(rate!(3 / 5 ms)).unwrap());
+    let granted: u64 = std::thread::scope(|scope| {
+        let threads = [1, 2, 3, 1].map(|permits| {
+            let log = &log;
+            scope
+                .spawn(move || (0..5).map(|_| log.acquire(permits).unwrap().permits()).sum::<u64>())
+        });
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!((granted, log.line().waiters()), (35, 0));
+}
+
+/// Lets each of `callers` sleep for as long as it said, or until it is woken; the number of times
+/// that they woke until all were granted their permits.
+fn wakes(clock: &ManualClock, callers: Vec<Caller<'_>>, now: &mut u64) -> usize {
+    let nanos = |caller: &Caller<'_>| u64::try_from(caller.sleeps_for().as_nanos()).unwrap();
+    let mut asleep: Vec<_> = callers
+        .into_iter()
+        .map(|caller| (now.saturating_add(nanos(&caller)), caller.woken(), caller))
+        .collect();
+    let mut wakes = 0;
+    while !asleep.is_empty() {
+        let awake = asleep.iter().position(|(_, woken, caller)| caller.woken() > *woken);
+        let awake = awake.unwrap_or_else(|| {
+            let next = asleep.iter().enumerate().min_by_key(|(_, (at, ..))| *at).unwrap();
+            *now = next.1.0.max(*now);
+            next.0
+        });
+        clock.set_nanos(*now);
+        wakes += 1;
+        let (at, woken, caller) = &mut asleep[awake];
+        if caller.is_granted() {
+            asleep.remove(awake);
+        } else {
+            (*at, *woken) = (*now + nanos(caller), caller.woken());
+        }
+    }
+    wakes
+}
+
+const CROWD: usize = if cfg!(miri) { 30 } else { 1_000 };
+
+#[test]
+fn each_of_a_thousand_callers_for_a_log_wakes_once() {
+    for sizes in [[1, 1, 1, 1], [6, 3, 2, 9]] {
+        let clock = ManualClock::new();
+        let log = log(&clock);
+        log.try_acquire(10).unwrap();
+        let mut now = 0;
+        let callers = |count: usize| -> Vec<Caller<'_>> {
+            let sizes = sizes.into_iter().cycle().take(count);
+            sizes.map(|permits| Caller::new(&log, permits)).collect()
+        };
+        assert_eq!(wakes(&clock, callers(CROWD), &mut now), CROWD);
+        clock.advance(100 * MILLI);
+        // Nothing has been granted in line yet, and what counts is old.
+        let log = used(&clock);
+        clock.advance(70 * MILLI);
+        now += 190_000_000;
+        let sizes = sizes.into_iter().cycle().take(CROWD);
+        let callers = sizes.map(|permits| Caller::new(&log, permits)).collect();
+        assert!(wakes(&clock, callers, &mut now) <= 2 * CROWD);
+    }
+}
+
+#[test]
+fn each_of_a_thousand_callers_for_a_log_of_single_permits_wakes_once() {
+    let clock = ManualClock::new();
+    let log = SlidingLog::with_clock(rate!(10 / 100 ms), &clock).unwrap();
+    let log = Queued::with_clock(log, &clock);
+    for _ in 0..10 {
+        clock.advance(3 * MILLI);
+        log.try_acquire(1).unwrap();
+    }
+    let callers: Vec<_> = (0..CROWD).map(|_| Caller::new(&log, 1)).collect();
+    // Ten of them go in the gaps of the ten before, and so on.
+    assert_eq!(callers[9].sleeps_for(), 100 * MILLI);
+    assert_eq!(callers[19].sleeps_for(), 200 * MILLI);
+    assert_eq!(wakes(&clock, callers, &mut 30_000_000), CROWD);
+}
+
+#[test]
+fn each_of_a_thousand_callers_for_a_sharded_bucket_wakes_once() {
+    let clock = ManualClock::new();
+    let quota = quota!(100 / second, burst 10);
+    let bucket = Sharded::builder(quota).shards(4).clock(&clock).build().unwrap();
+    let bucket = Queued::with_clock(bucket, &clock);
+    bucket.try_acquire(10).unwrap();
+    let callers = (0..CROWD).map(|_| Caller::new(&bucket, 1)).collect();
+    assert_eq!(wakes(&clock, callers, &mut 0), CROWD);
+}
+
+#[test]
+fn callers_of_many_sizes_for_a_sharded_bucket_wake_at_most_twice() {
+    let clock = ManualClock::new();
+    let quota = quota!(100 / second, burst 10);
+    let bucket = Sharded::builder(quota).shards(4).clock(&clock).build().unwrap();
+    let bucket = Queued::with_clock(bucket, &clock);
+    bucket.try_acquire(10).unwrap();
+    let sizes = [6, 3, 2, 9].into_iter().cycle().take(CROWD);
+    let callers = sizes.map(|permits| Caller::new(&bucket, permits)).collect();
+    assert!(wakes(&clock, callers, &mut 0) <= 2 * CROWD);
+}
+
+#[test]
+fn a_log_of_single_permits_knows_when_each_of_several_requests_can_go() {
+    let used = || {
+        let log = SlidingLog::with_clock(rate!(5 / 100 ms), ManualClock::new()).unwrap();
+        for millis in [0, 3, 4, 4] {
+            log.clock().set_nanos(millis * 1_000_000);
+            log.try_acquire(1).unwrap();
+        }
+        log
+    };
+    for (permits, at) in [(2, 100), (3, 103), (4, 104)] {
+        let log = used();
+        let wait = log.peek_ahead(permits).unwrap_err().retry_after();
+        assert_eq!(wait, Some((at - 4) * MILLI), "{permits}");
+        log.clock().advance(((at - 4) * MILLI).saturating_sub(Duration::from_nanos(1)));
+        assert_eq!(log.peek_ahead(permits - 1).map(|grant| grant.remaining()), Ok(0));
+        assert!(log.peek_ahead(permits).is_err());
+        log.clock().advance(Duration::from_nanos(1));
+        assert_eq!(log.try_acquire_up_to(permits).map(|grant| grant.permits()), Ok(permits));
+    }
+    let log = used();
+    assert_eq!(log.peek_ahead(0).map(|grant| grant.remaining()), Ok(1));
+    assert_eq!(log.peek_ahead(5).unwrap_err().retry_after(), Some(100 * MILLI));
+    assert_eq!(log.peek_ahead(6), Err(Denied::TooLarge { limit: 5, which: 0 }));
+    log.reset();
+    assert_eq!(log.peek_ahead(5).map(|grant| grant.remaining()), Ok(0));
+}
