@@ -6,6 +6,8 @@ mod reference;
 #[path = "wait/support.rs"]
 mod support;
 
+#[path = "wait/anew.rs"]
+mod anew;
 #[cfg(feature = "calendar")]
 #[path = "wait/calendars.rs"]
 mod calendars;

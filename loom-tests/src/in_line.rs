@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A limiter of a few permits, before which callers stand in line.
 pub trait Lined: Wait + 'static {
-    /// After this, the permits that were taken at 0 are there again.
-    const LATER: u64;
+    /// Nanoseconds after which permits that were taken at 0 are there again.
+    const LATER_NANOS: u64;
 
     /// Creates one of `limit` permits, of which `taken` are taken.
     fn of(limit: u64, taken: u64) -> Self;
@@ -27,7 +27,7 @@ pub trait Lined: Wait + 'static {
 }
 
 impl Lined for FixedWindow<TestClock> {
-    const LATER: u64 = SECOND;
+    const LATER_NANOS: u64 = SECOND;
 
     fn of(limit: u64, taken: u64) -> Self {
         with_taken(FixedWindow::with_clock(rate(limit), TestClock::new()).unwrap(), taken)
@@ -40,7 +40,7 @@ impl Lined for FixedWindow<TestClock> {
 
 impl Lined for SlidingCounter<TestClock> {
     /// The window before has faded.
-    const LATER: u64 = 2 * SECOND;
+    const LATER_NANOS: u64 = 2 * SECOND;
 
     fn of(limit: u64, taken: u64) -> Self {
         with_taken(SlidingCounter::with_clock(rate(limit), TestClock::new()).unwrap(), taken)
@@ -53,7 +53,7 @@ impl Lined for SlidingCounter<TestClock> {
 
 impl Lined for SlidingWindow<TestClock> {
     /// The two slots have ended.
-    const LATER: u64 = 2 * SECOND;
+    const LATER_NANOS: u64 = 2 * SECOND;
 
     fn of(limit: u64, taken: u64) -> Self {
         with_taken(SlidingWindow::with_clock(rate(limit), 1, TestClock::new()).unwrap(), taken)
@@ -86,12 +86,12 @@ struct Overtaken<L> {
 }
 
 impl<L: Lined> Overtaken<L> {
-    /// Nobody stands in line for the only permit yet, which is taken.
+    /// Creates a limiter of one permit, which is taken, with nobody in line.
     fn fresh() -> Arc<Overtaken<L>> {
         Arc::new(Overtaken { limiter: fresh(1, 1), stands: AtomicBool::new(false) })
     }
 
-    /// Tries `later`; whether somebody stood in line before, and whether it was granted a permit.
+    /// Tries `later`. Returns whether somebody stood in line before, and whether the try was granted.
     fn try_acquire(&self, later: u64) -> (bool, bool) {
         let stands = self.stands.load(Ordering::Acquire);
         TestClock::run_ahead(later);
@@ -109,11 +109,11 @@ pub fn nobody_overtakes<L: Lined>(preemptions: usize) {
         let shared = Overtaken::<L>::fresh();
         let [waited, tried] = race(&shared, [true, false], |shared, waits| {
             if !waits {
-                return shared.try_acquire(L::LATER);
+                return shared.try_acquire(L::LATER_NANOS);
             }
             let is_granted = stand_and_then(&*shared.limiter, || {
                 shared.stands.store(true, Ordering::Release);
-                TestClock::run_ahead(L::LATER);
+                TestClock::run_ahead(L::LATER_NANOS);
             });
             (true, is_granted)
         });
@@ -132,15 +132,15 @@ pub fn nobody_overtakes_the_second<L: Lined>(preemptions: usize) {
         let shared = Overtaken::<L>::fresh();
         let [waited, tried] = race(&shared, [true, false], |shared, waits| {
             if !waits {
-                return shared.try_acquire(2 * L::LATER);
+                return shared.try_acquire(2 * L::LATER_NANOS);
             }
             let mut first = pin!(acquire(&*shared.limiter, 1));
             let mut second = pin!(acquire(&*shared.limiter, 1));
-            let _in_line = (poll(&mut first), poll(&mut second));
+            assert!(poll(&mut first).is_pending() && poll(&mut second).is_pending());
             shared.stands.store(true, Ordering::Release);
-            TestClock::run_ahead(L::LATER);
+            TestClock::run_ahead(L::LATER_NANOS);
             let _granted = poll(&mut first);
-            TestClock::run_ahead(2 * L::LATER);
+            TestClock::run_ahead(2 * L::LATER_NANOS);
             (true, matches!(poll(&mut second), Poll::Ready(Ok(_))))
         });
         // The second is not granted its permit if the first one was settled late.
@@ -216,6 +216,8 @@ pub enum Part {
     Settles,
     /// Looks for the note of a caller that was granted a permit before it.
     Looks,
+    /// Both.
+    SettlesAndLooks,
 }
 
 /// Checks that a caller that is granted a permit sees what one in line did before it was granted its
@@ -233,13 +235,15 @@ pub fn a_caller_is_seen_by_those_after_it<L: Lined, const N: usize>(
         race(&shared, parts, |(limiter, note), part| {
             if matches!(part, Part::Waits) {
                 note.store(true, Ordering::Relaxed);
-                stand_and_ask(&**limiter, L::LATER);
+                stand_and_ask(&**limiter, L::LATER_NANOS);
                 return;
             }
-            TestClock::run_ahead(L::LATER);
-            let _settles = limiter.peek(1);
+            TestClock::run_ahead(L::LATER_NANOS);
+            if !matches!(part, Part::Looks) {
+                let _settles = limiter.peek(1);
+            }
             // None is left if the other was granted one before. (Denied if the line is locked.)
-            if matches!(part, Part::Looks)
+            if !matches!(part, Part::Settles)
                 && let Ok(grant) = limiter.try_acquire(1)
             {
                 assert!(grant.remaining() > 0 || note.load(Ordering::Relaxed));

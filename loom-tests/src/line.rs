@@ -58,13 +58,13 @@ pub fn wait(limiter: &impl Wait, permits: u64) -> Result<Grant, AcquireError> {
     }
 }
 
-/// Asks for a permit now, and again `later` if it is not granted; whether it was.
+/// Asks for a permit now, and again `later` if it is not granted. Returns whether it was.
 pub fn stand_and_ask(limiter: &impl Wait, later: u64) -> bool {
     stand_and_then(limiter, || TestClock::run_ahead(later))
 }
 
-/// Asks for a permit, and again after `between` if it is not granted; whether it was. (A caller that
-/// has its answer would ask anew.)
+/// Asks for a permit, and again after `between` if it is not granted. Returns whether it was. (A
+/// caller that has its answer would ask anew.)
 pub fn stand_and_then(limiter: &impl Wait, between: impl FnOnce()) -> bool {
     let mut caller = pin!(acquire(limiter, 1));
     let first = poll(&mut caller);

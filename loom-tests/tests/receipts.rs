@@ -37,7 +37,7 @@ fn ring() -> Windows<SlidingWindow<TestClock>> {
     Windows { new, capacity: None, now_nanos: NOW, before: one_in_each_slot() }
 }
 
-/// Without a line before it. Two more than are taken.
+/// A ring without a line. Its limit is two more than what is taken.
 fn compact() -> Windows<SlidingWindow<TestClock, Compact>> {
     let new = |clock| SlidingWindow::compact(rate!(4 / second), 1, clock).unwrap();
     Windows { new, capacity: None, now_nanos: NOW, before: one_in_each_slot() }

@@ -63,7 +63,7 @@ fn a_caller_in_line_beside_a_reset_and_a_try_shares_the_ring_with_it() {
         let granted = granted.into_iter().filter(|granted| *granted).count();
         // Less if one that was granted did not ask again, while the reset went on.
         assert!(granted + usize::from(window.try_acquire(1).is_ok()) <= 1);
-        TestClock::run_ahead(Window::LATER);
+        TestClock::run_ahead(Window::LATER_NANOS);
         assert!(window.try_acquire(1).is_ok(), "the gate is open");
     });
 }
@@ -81,7 +81,7 @@ fn a_ring_that_goes_back_goes_on_beside_a_caller_in_line() {
         window.try_acquire(1).unwrap();
         race(&window, [true, false], |window, waits| {
             if waits {
-                stand_and_ask(window, Window::LATER);
+                stand_and_ask(window, Window::LATER_NANOS);
             } else {
                 window.clock().set(10 * SECOND);
                 let _answer = window.try_acquire(1);
@@ -100,5 +100,8 @@ fn a_grant_of_a_ring_given_back_while_others_wait_is_theirs() {
 
 #[test]
 fn a_caller_in_line_for_a_ring_is_seen_by_those_after_it() {
-    in_line::a_caller_is_seen_by_those_after_it::<Window, _>(1, [Part::Waits, Part::Looks]);
+    in_line::a_caller_is_seen_by_those_after_it::<Window, _>(
+        1,
+        [Part::Waits, Part::SettlesAndLooks],
+    );
 }

@@ -19,13 +19,13 @@ impl Wake for Unpark {
     }
 }
 
-/// Polls a caller once, whose wake-ups unpark the calling thread.
+/// Polls a caller once. Its wake-ups unpark the calling thread.
 pub fn look<F: Future>(caller: Pin<&mut F>) -> Poll<F::Output> {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     caller.poll(&mut Context::from_waker(&waker))
 }
 
-/// Returns the intentions of 5 to 20 callers, others in each run, among which those of `more` are
+/// Returns the intentions of 5 to 20 callers, different in each run, among which those of `more` are
 /// anywhere.
 ///
 /// # Panics

@@ -39,7 +39,7 @@ pub fn check(crowd: impl Fn() + Copy + Send + Sync + 'static) {
     }
 }
 
-/// Returns random numbers to choose what a crowd does by: others in each run.
+/// Returns a random generator for what a crowd does, seeded differently in each run.
 #[must_use]
 pub fn random() -> SmallRng {
     SmallRng::seed_from_u64(seed())

@@ -24,8 +24,8 @@ pin_project! {
     /// A caller that waits for permits, first come, first served: a future for tasks, and
     /// [`wait`](Waiting::wait) for threads. Both stand in the same line.
     ///
-    /// Does nothing until it is polled. The caller's place in line is that of its first poll. One that
-    /// is polled again after its answer asks anew.
+    /// Does nothing until it is polled. The caller's place in line is that of its first poll. If it
+    /// is polled again after its answer, it asks anew.
     ///
     /// # Errors
     ///
@@ -75,7 +75,8 @@ impl<'a> Waiting<'a> {
 
 impl<'a, T: Timer> Waiting<'a, T> {
     /// Waits for no longer than `timeout`, counted from the first poll by the limiter's clock. If
-    /// the permits are not due by then, the caller is refused at once.
+    /// the permits are not due by then, the caller is refused at once. If it asks anew, it has the
+    /// whole timeout again.
     pub fn timeout(mut self, timeout: Duration) -> Waiting<'a, T> {
         self.waiter.set_timeout(timeout);
         self
@@ -135,11 +136,10 @@ impl<T: Timer> Future for Waiting<'_, T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
+        // A user's, which may panic when it is dropped: before there is an answer to be lost.
+        this.sleep.set(None);
         match this.waiter.ask(context.waker()) {
-            Asked::Told(answer) => {
-                this.sleep.set(None);
-                Poll::Ready(answer)
-            }
+            Asked::Told(answer) => Poll::Ready(answer),
             Asked::Sleep(longest) => {
                 sleep(this.sleep, this.timer, longest, context);
                 Poll::Pending

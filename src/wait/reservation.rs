@@ -79,7 +79,7 @@ impl Reservation<'_> {
 
     /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
     pub async fn wait_async<T: Timer>(self, timer: T) {
-        sleep_until(&timer, || self.wait_left()).await;
+        sleep_until(timer, || self.wait_left()).await;
     }
 
     /// Gives the permits back, if nothing else was taken or changed since they were reserved.

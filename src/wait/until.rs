@@ -1,4 +1,4 @@
-//! A sleep until an instant of the limiter's clock, for permits that are the caller's already.
+//! A sleep until an instant of a clock, for permits that are the caller's already.
 //!
 //! The clock is asked again after each sleep: a timer may be early, and a clock may be set.
 
@@ -18,7 +18,7 @@ pub(crate) fn block_until(wait_left: impl Fn() -> Duration) {
 }
 
 /// Sleeps by `timer` until `wait_left` is zero.
-pub(crate) async fn sleep_until<T: Timer>(timer: &T, wait_left: impl Fn() -> Duration) {
+pub(crate) async fn sleep_until<T: Timer>(timer: T, wait_left: impl Fn() -> Duration) {
     loop {
         match wait_left() {
             Duration::ZERO => return,

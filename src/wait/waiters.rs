@@ -2,7 +2,7 @@
 //!
 //! The nodes lie in a slab and name each other by their places, so that a caller that gives up is
 //! unlinked in one step, and a node is used again. The outcomes of callers that were not told yet are
-//! in a slab of their own: they are larger than a node, and few at a time.
+//! in a slab of their own: they are larger than a node, and usually few.
 
 use alloc::vec::Vec;
 use core::iter::{from_fn, successors};
@@ -23,13 +23,21 @@ pub(crate) struct Key(NonZeroUsize);
 
 impl Key {
     fn new(place: usize) -> Key {
-        Key(NonZeroUsize::MIN.saturating_add(place))
+        Key(plus_one(place))
     }
 
     fn place(self) -> usize {
         self.0.get() - 1
     }
 }
+
+fn plus_one(place: usize) -> NonZeroUsize {
+    NonZeroUsize::MIN.saturating_add(place)
+}
+
+/// The place of an outcome in its slab, plus 1.
+#[derive(Clone, Copy, Debug)]
+struct OutcomeKey(NonZeroUsize);
 
 /// The end of a caller's wait.
 #[derive(Debug)]
@@ -48,8 +56,8 @@ struct Node {
     waker: Option<Waker>,
     before: Option<Key>,
     after: Option<Key>,
-    /// The place of its outcome; `None` while it stands in line.
-    outcome: Option<Key>,
+    /// `None` while it stands in line.
+    outcome: Option<OutcomeKey>,
 }
 
 /// A line of callers, first come, first served.
@@ -64,7 +72,7 @@ pub(crate) struct Waiters {
     end: u64,
 }
 
-/// Nodes for which memory is kept when the last caller has left.
+/// Nodes, and outcomes, for which memory is kept when the last one has gone.
 const KEPT: usize = 64;
 
 impl Waiters {
@@ -198,7 +206,7 @@ impl Waiters {
     pub(crate) fn take_outcome(&mut self, key: Key) -> Option<Outcome> {
         let outcome = self.node(key).outcome?;
         self.forget(key);
-        let outcome = self.outcomes.remove(outcome.place());
+        let outcome = self.outcomes.remove(outcome.0.get() - 1);
         if self.outcomes.is_empty() && self.outcomes.capacity() > KEPT {
             self.outcomes = Slab::new();
         }
@@ -274,7 +282,7 @@ impl Waiters {
 
     /// Notes the outcome of a caller that has left the line. Returns what wakes it.
     fn note(&mut self, key: Key, outcome: Outcome) -> Option<Waker> {
-        let outcome = Key::new(self.outcomes.insert(outcome));
+        let outcome = OutcomeKey(plus_one(self.outcomes.insert(outcome)));
         let node = self.node(key);
         node.outcome = Some(outcome);
         node.waker.take()
@@ -329,6 +337,7 @@ mod tests {
         assert!(waiters.refuse(first, AcquireError::Closed).is_none());
         assert_eq!(waiters.first(), Some(second));
         assert!(matches!(waiters.take_outcome(first), Some(Outcome::Refused(_))));
+        assert!(waiters.outcomes.is_empty());
         assert_eq!(waiters.push(3), first);
     }
 
@@ -383,6 +392,12 @@ mod tests {
             waiters.leave(key);
         }
         assert_eq!((waiters.nodes.capacity(), waiters.len(), waiters.permits()), (0, 0, 0));
+        let keys: Vec<Key> = (0..=KEPT as u64).map(|permits| waiters.push(permits)).collect();
+        for key in &keys {
+            waiters.refuse(*key, AcquireError::Closed);
+        }
+        assert!(keys.into_iter().all(|key| waiters.take_outcome(key).is_some()));
+        assert_eq!((waiters.nodes.capacity(), waiters.outcomes.capacity()), (0, 0));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
 
-/// Puts `word` back to `before`, if but for the gate it still is what was `written`. Returns whether
-/// the gate is closed, or `None` if something else has happened since. `with_gate` moves the gate of
+/// Puts `word` back to `before`, if nothing but its gate has changed since it was `written`. Returns
+/// whether the gate is closed, or `None` if the word was left as it is. `with_gate` moves the gate of
 /// such a word.
 pub(super) fn revert_beneath_the_gate(
     word: &AtomicWord<u64>,

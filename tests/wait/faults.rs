@@ -211,3 +211,21 @@ fn what_is_given_back_wakes_the_first_that_sleeps() {
         assert_eq!([never_polled_again.woken(), second.woken()], woken);
     }
 }
+
+#[test]
+fn a_grant_is_kept_when_the_clock_panics_as_its_jitter_begins() {
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), Glitch::default());
+    bucket.try_acquire(10).unwrap();
+    let [mut told, mut dropped] =
+        [4, 2].map(|permits| Caller::of(bucket.acquire_async(permits).jitter(3 * MILLI)));
+    for caller in [&mut told, &mut dropped] {
+        bucket.clock().nanos.fetch_add(4_000_000, Relaxed);
+        // One reading settles the line.
+        bucket.clock().next(1, u64::MAX);
+        assert!(catch_unwind(AssertUnwindSafe(|| caller.poll())).is_err());
+    }
+    assert!(told.is_granted());
+    assert_eq!(bucket.peek(0).unwrap().remaining(), 2);
+    drop(dropped);
+    assert_eq!((bucket.peek(0).unwrap().remaining(), bucket.line().waiters()), (4, 0));
+}

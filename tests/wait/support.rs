@@ -52,7 +52,7 @@ pub(crate) struct Caller<'a> {
     noted: Noted,
     woken: Arc<Woken>,
     was_told: bool,
-    /// A caller that is polled again after its answer asks anew.
+    /// Kept, because a caller that is polled again after its answer asks anew.
     answer: Option<Result<Grant, AcquireError>>,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// Asserts that no verb grants a permit beside those in line, and that all grant none.
+/// Asserts that every verb, beside callers in line, denies one permit and grants zero.
 pub(crate) fn assert_every_verb_denied(limiter: &impl Limiter) {
     assert!(limiter.try_acquire(1).is_err());
     assert!(limiter.try_acquire_up_to(1).is_err());

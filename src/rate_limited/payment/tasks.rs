@@ -22,13 +22,12 @@ impl<L: Wait, T: Timer> Payment<L, T> {
     pub(crate) fn poll_pay(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
         while self.account.owed > 0 {
             self.account.begin();
+            // A user's, which may panic when it is dropped: before there is an answer to be lost.
+            if let Some(sleep) = &mut self.sleep {
+                sleep.as_mut().set(None);
+            }
             match self.account.waiter.ask(context.waker()) {
-                Asked::Told(answer) => {
-                    if let Some(sleep) = &mut self.sleep {
-                        sleep.as_mut().set(None);
-                    }
-                    self.account.note(answer)?;
-                }
+                Asked::Told(answer) => self.account.note(answer)?,
                 Asked::Sleep(longest) => {
                     let sleep = self.sleep.get_or_insert_with(|| Box::pin(None));
                     acquire::sleep(sleep.as_mut(), &self.timer, longest, context);
