@@ -100,6 +100,8 @@ fn a_limiter_is_shown_without_an_allocation() {
         &WeightedLog::with_clock(limit, &clock).unwrap(),
         &Sharded::builder(quota!(10 / second)).shards(4).clock(&clock).build().unwrap(),
         &Counted::new(TokenBucket::with_clock(quota!(10 / second), &clock)),
+        #[cfg(feature = "wait")]
+        &WarmUp::with_clock(limit, tenth, &clock).unwrap(),
         #[cfg(feature = "keyed")]
         &keyed,
         &HotKeys::with_places(table, 2).unwrap(),
@@ -110,6 +112,25 @@ fn a_limiter_is_shown_without_an_allocation() {
         });
         assert_eq!(made, 0, "{limiter:?}");
     }
+}
+
+#[cfg(feature = "wait")]
+#[test]
+fn warming_up_does_not_allocate() {
+    let clock = ManualClock::new();
+    let limiter = WarmUp::with_clock(rate!(7 / second), Duration::from_secs(2), &clock).unwrap();
+    let made = allocations(|| {
+        for permits in [0, 1, 3, 1_000, u64::MAX] {
+            let newest = limiter.reserve(permits).map(WarmUpReservation::cancel);
+            let _ = (newest, limiter.reserve(permits), limiter.try_acquire(permits));
+            let _ = (limiter.ready_after(), limiter.stored());
+            limiter.set_rate(rate!(3 / second));
+            clock.advance(Duration::from_millis(700));
+        }
+        clock.rewind(Duration::from_secs(3));
+        let _ = limiter.try_acquire(1);
+    });
+    assert_eq!((made, limiter.healed()), (0, 1));
 }
 
 /// A timer whose sleeps are over at once.

@@ -140,7 +140,10 @@ fn the_newest_permits_can_be_given_back_and_then_those_before_them() {
     clock.advance(20 * SECOND);
     assert!(another.cancel());
     assert_eq!((limiter.ready_after(), limiter.stored()), (before, 8));
+    let over = limiter.reserve(1).unwrap();
+    clock.advance(20 * SECOND);
     let last = limiter.reserve(1).unwrap();
+    assert!(!over.cancel(), "it is paid for");
     limiter.set_rate(rate!(1 / second));
     assert!(!last.cancel(), "the rate was changed");
 }
@@ -237,10 +240,33 @@ fn every_limit_of_the_terms_is_allowed_and_one_beyond_it_is_named() {
 #[test]
 fn a_limiter_is_shown_for_people() {
     let limiter = WarmUp::with_clock(rate!(2 / second), 4 * SECOND, ManualClock::new()).unwrap();
-    let shown = "WarmUp { rate: \"2 / second\", warm_up: 4s, cold_factor: 3, .. }";
-    assert_eq!(format!("{limiter:?}"), shown);
+    let shown = |stored, ready_after| {
+        let terms = r#"rate: "2 / second", warm_up: 4s, cold_factor: 3"#;
+        format!("WarmUp {{ {terms}, stored: {stored}, ready_after: {ready_after} }}")
+    };
+    limiter.clock().advance(7 * SECOND);
+    assert_eq!(format!("{limiter:?}"), shown(8, "0ns"));
     let _first = limiter.reserve(1).unwrap();
+    assert_eq!(format!("{limiter:?}"), shown(7, "1.375s"));
+    limiter.clock().rewind(4 * SECOND);
+    assert_eq!((format!("{limiter:?}"), limiter.healed()), (shown(7, "1.375s"), 0));
+    limiter.clock().advance(4 * SECOND);
     let turn = limiter.reserve(2).unwrap();
-    let shown = "WarmUpReservation { permits: 2, at_nanos: 1375000000, .. }";
+    let shown = "WarmUpReservation { permits: 2, at_nanos: 8375000000, .. }";
     assert_eq!(format!("{turn:?}"), shown);
+}
+
+#[test]
+fn requests_that_keep_to_what_they_are_told_miss_nothing_of_the_rate() {
+    // Two in a nanosecond, and three a second.
+    for (rate, nanos) in [(rate!(2 / ns), 5_000), (rate!(3 / second), 3_333_333_333_334)] {
+        let clock = ManualClock::new();
+        let limiter = WarmUp::with_clock(rate, Duration::ZERO, &clock).unwrap();
+        for _ in 0..10_000 {
+            clock.advance(limiter.ready_after());
+            assert_eq!(limiter.try_acquire(1), Ok(()));
+        }
+        clock.advance(limiter.ready_after());
+        assert_eq!(clock.now_nanos(), nanos);
+    }
 }

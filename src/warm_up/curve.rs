@@ -121,7 +121,7 @@ impl Curve {
     fn extra(&self, from: u128, to: u128) -> (u128, u128, u128) {
         let above = self.above_threshold(from);
         let above_after = self.above_threshold(to);
-        if above == above_after || self.cold_factor == 1 {
+        if above == above_after {
             return (0, 0, self.permits);
         }
         // Something is above the threshold, so `warm_up_nanos` is not 0.
@@ -141,7 +141,7 @@ impl Curve {
     /// Returns the units of this curve for `stored` units of `other`, which are the same part of
     /// what is stored once it is cold. Rounded up. Only the rates may differ.
     pub(super) fn same_part(&self, stored: u128, other: &Curve) -> u128 {
-        (stored * self.permits).div_ceil(other.permits).min(self.full())
+        (stored * self.permits).div_ceil(other.permits)
     }
 }
 
@@ -151,4 +151,84 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
         (a, b) = (b, a % b);
     }
     a
+}
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+    use crate::rate;
+    use crate::time::units::{MAX_PERIOD_NANOS, NANOS_PER_DAY, NANOS_PER_SECOND};
+
+    const SECONDS: u64 = NANOS_PER_SECOND;
+
+    #[test]
+    fn it_takes_the_warm_up_to_the_threshold_and_half_of_it_from_there() {
+        // Two a second in four seconds: 4 permits below the threshold, and 4 above it.
+        let curve = Curve::new(rate!(2 / second), 4 * SECONDS, 3);
+        let full = curve.full();
+        assert_eq!(curve.whole_permits(full), 8);
+        let nanos = |permits| curve.cost(full, permits).ceil;
+        let millis = [1, 2, 3, 4, 8, 9].map(|permits| nanos(permits) / 1_000_000);
+        assert_eq!(millis, [1_375, 2_500, 3_375, 4_000, 6_000, 6_500]);
+        let half_cooled = curve.cooled(0, u128::from(2 * SECONDS));
+        assert_eq!(curve.whole_permits(half_cooled), 4);
+        assert_eq!(curve.cooled(half_cooled, u128::from(3 * SECONDS)), full);
+    }
+
+    #[test]
+    fn a_cost_is_as_many_nanoseconds_and_a_fraction() {
+        let curve = Curve::new(rate!(3 / second), SECONDS, 3);
+        let third = Nanos { floor: 333_333_333, ceil: 333_333_334 };
+        assert_eq!(curve.cost(0, 1), third);
+        assert_eq!(curve.cost(0, 3), Nanos { floor: 1_000_000_000, ceil: 1_000_000_000 });
+        assert_eq!(third.after(5), Nanos { floor: 333_333_338, ceil: 333_333_339 });
+        // Two fractions that are one together: 4/3 permits above the threshold cost a second more.
+        let whole = curve.cost(curve.full(), 3).floor;
+        assert_eq!(curve.cost(curve.full(), 3).ceil, whole);
+        assert_eq!(whole, 1_500_000_000);
+    }
+
+    #[test]
+    fn the_same_rate_in_other_numbers_is_the_same_curve() {
+        let [one, other] =
+            [rate!(2 / second), rate!(120 / minute)].map(|rate| Curve::new(rate, 4 * SECONDS, 3));
+        assert_eq!(one.full(), other.full());
+        assert_eq!(one.cost(one.full(), 5), other.cost(one.full(), 5));
+        assert_eq!(one.same_part(12_345, &other), 12_345);
+    }
+
+    #[test]
+    fn the_same_part_of_another_rate_is_rounded_up() {
+        let [slow, fast] =
+            [rate!(3 / second), rate!(7 / second)].map(|rate| Curve::new(rate, 4 * SECONDS, 3));
+        assert_eq!(fast.same_part(slow.full(), &slow), fast.full());
+        assert_eq!([0, 1, 3, 4].map(|stored| fast.same_part(stored, &slow)), [0, 3, 7, 10]);
+    }
+
+    #[test]
+    fn the_largest_numbers_overflow_nothing() {
+        // The largest prime below 2^32, so that nothing can be reduced.
+        const PRIME: u64 = 4_294_967_291;
+        let rates =
+            [(PRIME, 2 * SECONDS + 11), (PRIME, MAX_PERIOD_NANOS - 1), (1, MAX_PERIOD_NANOS)];
+        for (permits, period) in rates {
+            let rate = Rate::new(permits, Duration::from_nanos(period)).unwrap();
+            let curve = Curve::new(rate, NANOS_PER_DAY, 1_000);
+            let full = curve.full();
+            assert_eq!(curve.cooled(full, u64::MAX.into()), full);
+            for permits in [1, 1 << 32, 1 << 35] {
+                let cost = curve.cost(full, permits);
+                // From 1 to `cold_factor` intervals for each, and one nanosecond of rounding.
+                let stable = permits * curve.period / curve.permits;
+                assert!(cost.floor >= stable && cost.ceil <= 1_000 * stable + 1_001);
+                assert!(cost.ceil - cost.floor <= 1);
+            }
+            // All that is stored costs so much more than at the stable rate.
+            let (whole, rest, divisor) = curve.extra(full, 0);
+            let exact = u128::from(NANOS_PER_DAY) * 999;
+            assert_eq!((whole, rest), (exact / 1_001, exact % 1_001 * (divisor / 1_001)));
+        }
+    }
 }

@@ -66,7 +66,8 @@ impl Model {
     /// Counts the time since it was free as idle.
     pub(crate) fn sync(&mut self) {
         let now = ratio(self.now_nanos);
-        if now < self.free {
+        // Who comes at the nanosecond that was told comes at the exact instant.
+        if now <= self.free.ceil() {
             return;
         }
         let since = match self.rounds {
