@@ -44,9 +44,9 @@ proptest! {
         (permits, seconds) in prop::sample::select(vec![(4, 1), (2, 1), (1, 1), (1, 2), (1, 10)]),
         ends in prop::collection::btree_set(1..10_u64, 0..9),
     ) {
-        let rate = Rate::new(permits, seconds * SECOND).unwrap();
+        let rate = Rate::new(permits.into(), seconds * SECOND).unwrap();
         // (1 + cold factor) * 10 / 2 intervals.
-        let warm_up = seconds as u32 * SECOND * (1 + cold_factor) * 5 / permits as u32;
+        let warm_up = seconds * SECOND * (1 + cold_factor) * 5 / permits;
         let clock = ManualClock::new();
         let limiter =
             WarmUp::with_clock(rate, warm_up, &clock).unwrap().with_cold_factor(cold_factor).unwrap();
@@ -86,10 +86,11 @@ fn the_next_one_pays_whatever_the_first_took() {
     let owed = 100 * SECOND + 500 * MILLI;
     assert_eq!((limiter.ready_after(), limiter.stored()), (owed, 0));
     let refused = AcquireError::TimedOut { retry_after: owed };
+    let shorter = owed.checked_sub(NANO).unwrap();
     assert_eq!(limiter.try_acquire(1), Err(refused));
-    assert_eq!(limiter.acquire_timeout(1, owed - NANO), Err(refused));
-    assert_eq!(limiter.reserve_within(1, owed - NANO).map(drop), Err(refused));
-    limiter.clock().advance(owed - NANO);
+    assert_eq!(limiter.acquire_timeout(1, shorter), Err(refused));
+    assert_eq!(limiter.reserve_within(1, shorter).map(drop), Err(refused));
+    limiter.clock().advance(shorter);
     assert!(limiter.try_acquire(1).is_err());
     limiter.clock().advance(NANO);
     assert_eq!(limiter.try_acquire(1), Ok(()));
@@ -184,7 +185,8 @@ fn a_rate_that_changes_all_the_time_adds_no_time_of_its_own() {
 fn the_largest_of_everything_overflows_nothing() {
     let slowest = Rate::new(1, Rate::MAX_PERIOD).unwrap();
     let fastest = Rate::per_second(Rate::MAX_PER_SECOND).unwrap();
-    let odd = Rate::new(Rate::MAX_PERMITS - 5, Rate::MAX_PERIOD - NANO).unwrap();
+    let odd =
+        Rate::new(Rate::MAX_PERMITS - 5, Rate::MAX_PERIOD.checked_sub(NANO).unwrap()).unwrap();
     let coprime = Rate::new(Rate::MAX_PERMITS - 5, Duration::from_nanos(2_000_000_011)).unwrap();
     for now_nanos in [0, 1, u64::MAX - 1, u64::MAX] {
         for rates in [[slowest, fastest], [odd, coprime], [coprime, odd], [coprime, slowest]] {

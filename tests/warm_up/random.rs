@@ -79,7 +79,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 1..60)
 }
 
-fn limiter<'clock>(terms: Terms, clock: &'clock ManualClock) -> WarmUp<&'clock ManualClock> {
+fn limiter(terms: Terms, clock: &ManualClock) -> WarmUp<&ManualClock> {
     let Terms { rate, warm_up_nanos, cold_factor } = terms;
     let warm_up = Duration::from_nanos(warm_up_nanos);
     WarmUp::with_clock(rate, warm_up, clock).unwrap().with_cold_factor(cold_factor).unwrap()
