@@ -2,17 +2,19 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`schedule`] | who goes when, and how many permits are stored |
+//! | [`schedule`] | the instants of requests, and the stored permits |
 //! | [`curve`] | the cost of permits, by how many are stored |
 //! | [`wide`] | the quotient of a product of more than 128 bits |
 //! | [`reservation`] | the turn of a request |
+//! | [`acquire`] | the verbs that sleep until it |
+//! | [`show`] | a limiter as text |
 //!
 //! The state is two numbers that do not fit into a word: the instant from which on the next request
 //! may go, and the stored permits, both as exact fractions. So it is behind a lock.
 //!
-//! **Theorem.** In any span (s, t] of a clock that does not go back, at most `last + r(s, t)` permits may be used, where
-//! `last` are those of the last request of the span, and `r` is what the rates in force let through
-//! in it.
+//! **Theorem.** In any span (s, t] of a clock that does not go back, at most `last + r(s, t)` permits
+//! may be used, where `last` are those of the last request of the span, and `r` is what the rates in
+//! force let through in it.
 //!
 //! *Proof.* A permit never costs less than the stable interval of its rate. So if a request of `n`
 //! permits goes at the exact instant `a`, the next one goes no earlier than `n` intervals after `a`.
@@ -31,12 +33,13 @@
 //!
 //! Progress: each call takes a lock for a moment. Memory: the same for any number of reservations.
 
+mod acquire;
 mod curve;
 pub(crate) mod reservation;
 mod schedule;
+mod show;
 mod wide;
 
-use core::fmt;
 use core::time::Duration;
 
 use crate::config::error::ConfigError;
@@ -46,7 +49,6 @@ use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units::{NANOS_PER_DAY, SKEW_NANOS, duration, nanos};
 use crate::wait::error::AcquireError;
-use crate::wait::timer::Timer;
 
 use self::curve::Curve;
 use self::reservation::WarmUpReservation;
@@ -65,8 +67,7 @@ use self::schedule::{Schedule, Taken};
 /// new limiter is cold.
 ///
 /// **The next one pays.** A request of any size goes as soon as those before it are paid for, and the
-/// request after it waits for what it costs. So the first request after idle time goes at once, and
-/// nobody waits for a permit to be earned that is stored.
+/// request after it waits for what it costs. So the first request after idle time goes at once.
 ///
 /// No line of callers is kept. A request is told its instant when it comes, and its caller sleeps
 /// until then by itself, as a thread or as a task; or does something else.
@@ -82,11 +83,12 @@ use self::schedule::{Schedule, Taken};
 /// # Accuracy
 ///
 /// Instants are computed as exact fractions of a nanosecond, and rounded up when they are told. Errors
-/// do not accumulate: a request's instant is computed from the end of the last idle time, and is never
-/// earlier than the exact one, and less than a nanosecond later. Less than a nanosecond is added to
-/// each idle time, which leaves the limiter a trace colder, and to what is owed at a change of the rate.
-/// (The curve may magnify that for later requests, as it does if a request comes a nanosecond
-/// later.)
+/// do not accumulate: an instant is computed from the end of the last idle time, is never earlier than
+/// the exact one, and is less than a nanosecond later. A request that comes at the nanosecond that it
+/// was told counts as one at the exact instant, so the rate is not missed by rounding. Less than a
+/// nanosecond is added to each idle time, which makes the limiter colder by so much, and to what is
+/// owed at a change of the rate. The curve may magnify that for later requests, as it does if a request
+/// comes a nanosecond later.
 ///
 /// In any span of the clock at most what the rate lets through in it may be used, and the last request
 /// of the span.
@@ -277,60 +279,6 @@ impl<C: Clock> WarmUp<C> {
         })
     }
 
-    /// Takes `permits`, and blocks the thread until they may be used.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`reserve`](WarmUp::reserve), at once.
-    pub fn acquire(&self, permits: u64) -> Result<(), AcquireError> {
-        self.reserve(permits).map(WarmUpReservation::wait)
-    }
-
-    /// Does the same as [`acquire`](WarmUp::acquire), if the permits may be used within `timeout`.
-    /// Otherwise it does not wait at all.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`reserve_within`](WarmUp::reserve_within), at once.
-    pub fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<(), AcquireError> {
-        self.reserve_within(permits, timeout).map(WarmUpReservation::wait)
-    }
-
-    /// Does the same as [`acquire`](WarmUp::acquire) for a task, which sleeps by `timer`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`reserve`](WarmUp::reserve), at the first poll.
-    ///
-    /// # Cancel safety
-    ///
-    /// A future that is dropped before its permits may be used gives them back, if no other request
-    /// was granted since; otherwise they are lost, as if they had been used.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use sluicegate::{AcquireError, ThreadTimer, WarmUp};
-    ///
-    /// async fn query(pool: &WarmUp) -> Result<(), AcquireError> {
-    ///     pool.acquire_async(1, ThreadTimer).await?;
-    ///     Ok(()) // the query, at its turn
-    /// }
-    /// ```
-    pub async fn acquire_async<T: Timer>(
-        &self,
-        permits: u64,
-        timer: T,
-    ) -> Result<(), AcquireError> {
-        let mut unused = Unused(Some(self.reserve(permits)?));
-        if let Some(reservation) = &unused.0 {
-            reservation.sleep(&timer).await;
-        }
-        // Its turn has come.
-        unused.0 = None;
-        Ok(())
-    }
-
     /// Changes the rate, for requests that come from now on. Those that were told an instant keep
     /// it, and what is owed stays owed. The limiter stays as cold as it is: the same part of the
     /// permits that it can store stays stored, and it takes as long as before to warm up.
@@ -449,38 +397,4 @@ impl State {
 /// Returns `stored` units in whole permits.
 fn permits_of(curve: &Curve, stored: u128) -> u64 {
     u64::try_from(curve.whole_permits(stored)).unwrap_or(u64::MAX)
-}
-
-/// Permits that are given back when dropped.
-struct Unused<'a, C: Clock>(Option<WarmUpReservation<'a, C>>);
-
-impl<C: Clock> Drop for Unused<'_, C> {
-    fn drop(&mut self) {
-        if let Some(reservation) = &self.0 {
-            reservation.take_back();
-        }
-    }
-}
-
-/// Shows the terms, and what is stored and owed now:
-/// `WarmUp { rate: "2 / second", warm_up: 4s, cold_factor: 3, stored: 8, ready_after: 0ns }`. Heals
-/// nothing.
-impl<C: Clock> fmt::Debug for WarmUp<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let now_nanos = self.clock.now_nanos();
-        let (schedule, wait) = {
-            let state = self.state.lock();
-            let now_nanos = now_nanos.max(state.now_nanos);
-            let state = State { schedule: state.schedule.at(now_nanos), now_nanos, healed: 0 };
-            (state.schedule, state.wait())
-        };
-        let curve = schedule.curve();
-        f.debug_struct("WarmUp")
-            .field("rate", &curve.rate)
-            .field("warm_up", &Duration::from_nanos(curve.warm_up_nanos))
-            .field("cold_factor", &curve.cold_factor)
-            .field("stored", &permits_of(curve, schedule.stored()))
-            .field("ready_after", &wait)
-            .finish()
-    }
 }

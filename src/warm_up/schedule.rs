@@ -1,5 +1,5 @@
-//! The schedule of a [`WarmUp`](super::WarmUp): who goes when, and how many permits are stored. No
-//! lock here, and no clock.
+//! The schedule of a [`WarmUp`](super::WarmUp): the instants at which requests go, and the stored
+//! permits. No lock here, and no clock.
 //!
 //! A **stretch** begins at a whole nanosecond, when nothing is owed: with the first request after
 //! idle time, or at a change of the rate. Of the permits that are taken from then on only the number is
@@ -10,8 +10,8 @@
 //!
 //! What is rounded, and stays:
 //!
-//! * Idle time is counted from the nanosecond in which it begins: less than 1 ns too much, so that a
-//!   limiter is never warmer than it should be.
+//! * Idle time is counted from the nanosecond in which it begins: less than 1 ns too much, so that it
+//!   never leaves the limiter warmer than it should be.
 //! * At a change of the rate, what is owed is rounded up to the nanosecond, and what is stored up to a
 //!   unit of the new rate, which is less than 1 ns of idle time.
 

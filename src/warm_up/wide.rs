@@ -51,7 +51,11 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 2_000 }))]
+        #![proptest_config(ProptestConfig {
+            cases: if cfg!(miri) { 8 } else { 2_000 },
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
 
         #[test]
         fn a_quotient_is_that_of_numbers_of_any_length(

@@ -66,7 +66,7 @@ impl Model {
     /// Counts the time since it was free as idle.
     pub(crate) fn sync(&mut self) {
         let now = ratio(self.now_nanos);
-        // Who comes at the nanosecond that was told comes at the exact instant.
+        // A request at the nanosecond that was told counts as one at the exact instant.
         if now <= self.free.ceil() {
             return;
         }
