@@ -37,6 +37,8 @@ mod time;
 mod time_limit;
 #[cfg(feature = "wait")]
 mod wait;
+#[cfg(feature = "wait")]
+mod warm_up;
 mod window;
 
 #[cfg(feature = "wait")]
@@ -165,6 +167,10 @@ pub use crate::wait::timer::Timer;
 pub use crate::wait::timer::thread::{ThreadSleep, ThreadTimer};
 #[cfg(feature = "tokio")]
 pub use crate::wait::timer::tokio::TokioTimer;
+#[cfg(feature = "wait")]
+pub use crate::warm_up::WarmUp;
+#[cfg(feature = "wait")]
+pub use crate::warm_up::reservation::WarmUpReservation;
 
 /// The atomics that this build uses; only for `loom-tests`.
 #[cfg(sluicegate_loom)]

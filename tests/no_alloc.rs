@@ -105,6 +105,8 @@ fn a_limiter_is_shown_without_an_allocation() {
         &WeightedLog::with_clock(limit, &clock).unwrap(),
         &Sharded::builder(quota!(10 / second)).shards(4).clock(&clock).build().unwrap(),
         &Counted::new(TokenBucket::with_clock(quota!(10 / second), &clock)),
+        #[cfg(feature = "wait")]
+        &WarmUp::with_clock(limit, tenth, &clock).unwrap(),
         #[cfg(feature = "keyed")]
         &keyed,
         &HotKeys::with_places(table, 2).unwrap(),

@@ -208,6 +208,16 @@ pub enum ConfigError {
         /// The largest skew allowed with these quotas.
         most: Duration,
     },
+    /// The time that a `WarmUp` takes to warm up is above a day.
+    WarmUp {
+        /// The given time.
+        warm_up: Duration,
+    },
+    /// The cold factor of a `WarmUp` is not from 1 to 1,000.
+    ColdFactor {
+        /// The given factor.
+        cold_factor: u32,
+    },
 }
 
 impl ConfigError {
@@ -242,6 +252,8 @@ impl ConfigError {
             ConfigError::Keys { .. } => "keys",
             ConfigError::Timeout { .. } => "timeout",
             ConfigError::Skew { .. } => "skew",
+            ConfigError::WarmUp { .. } => "warm_up",
+            ConfigError::ColdFactor { .. } => "cold_factor",
         }
     }
 
@@ -298,6 +310,8 @@ impl ConfigError {
             ConfigError::Memory { .. } => "must be from 64 bytes to what can be had",
             ConfigError::Keys { .. } => "must be from 1 to what memory can be had for",
             ConfigError::Skew { .. } => "must leave the bits of a level to the burst",
+            ConfigError::WarmUp { .. } => "must be from 0 to 24 hours",
+            ConfigError::ColdFactor { .. } => "must be from 1 to 1000",
         }
     }
 }
@@ -312,7 +326,9 @@ impl fmt::Display for ConfigError {
             | ConfigError::MaxDebt { max_debt: value } => write!(f, "{value}")?,
             ConfigError::Period { period: value }
             | ConfigError::EmissionInterval { interval: value }
-            | ConfigError::Timeout { timeout: value } => write!(f, "{value:?}")?,
+            | ConfigError::Timeout { timeout: value }
+            | ConfigError::WarmUp { warm_up: value } => write!(f, "{value:?}")?,
+            ConfigError::ColdFactor { cold_factor: value } => write!(f, "{value}")?,
             ConfigError::TooFast { permits, period }
             | ConfigError::KeyRate { permits, period }
             | ConfigError::KeyTick { permits, period } => {

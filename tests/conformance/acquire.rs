@@ -1,4 +1,5 @@
-//! A caller that waits for permits, in the line of a bucket, on a clock that the case moves.
+//! A caller that waits for permits, in the line of a bucket or for its turn at a limiter that warms
+//! up, on a clock that the case moves.
 
 use std::future::{Future, Pending, pending};
 use std::pin::pin;
@@ -7,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use serde_json::json;
-use sluicegate::{ManualClock, Timer, TokenBucket, Wait};
+use sluicegate::{AcquireError, ManualClock, Timer, TokenBucket, Wait, WarmUp};
 
 use crate::vectors::{Facts, Step};
 
@@ -77,5 +78,27 @@ pub(crate) fn acquire(
         ("wait_nanos", json!(wait.as_nanos() as u64)),
         ("remaining", json!(bucket.peek(0).unwrap().balance())),
     ];
+    facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
+}
+
+/// Lets a caller wait for its turn. The clock then stands at that time.
+///
+/// # Panics
+///
+/// If the caller is told a wait that is not the least, or if a refusal changes the limiter.
+pub(crate) fn acquire_warming_up(
+    limiter: &WarmUp<&ManualClock>,
+    step: &Step,
+    clock: &ManualClock,
+) -> Facts {
+    let wait = limiter.ready_after();
+    if let Some(shorter) = wait.checked_sub(Duration::from_nanos(1)) {
+        let refused = limiter.reserve_within(step.n, shorter).map(drop);
+        assert_eq!(refused, Err(AcquireError::TimedOut { retry_after: wait }));
+        assert_eq!(limiter.ready_after(), wait, "a refusal has changed the limiter");
+    }
+    let is_granted = limiter.reserve_within(step.n, wait).is_ok();
+    clock.advance(wait);
+    let facts = [("allowed", json!(is_granted)), ("wait_nanos", json!(wait.as_nanos() as u64))];
     facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sluicegate::{
     All, Carry, Clock, ConfigError, Denied, FixedWindow, Gcra, Grant, LeakyBucket, Limiter,
-    ManualClock, Quota, Rate, Refill, SlidingCounter, TokenBucket, WindowFromFirst,
+    ManualClock, Quota, Rate, Refill, SlidingCounter, TokenBucket, WarmUp, WindowFromFirst,
 };
 
-use crate::acquire::acquire;
+use crate::acquire::{acquire, acquire_warming_up};
 use crate::vectors::{BucketSpec, CarrySpec, Facts, LimiterSpec, RateSpec, RefillSpec, Step, Verb};
 
 /// A limiter of a case.
@@ -21,6 +21,7 @@ pub(crate) enum Subject<'clock> {
     Counter(SlidingCounter<&'clock ManualClock>),
     Buckets(All<TokenBucket<&'clock ManualClock>>),
     Windows(All<WindowFromFirst<&'clock ManualClock>>),
+    WarmUp(WarmUp<&'clock ManualClock>),
 }
 
 impl<'clock> Subject<'clock> {
@@ -62,6 +63,12 @@ impl<'clock> Subject<'clock> {
                 let windows: Result<Vec<_>, _> = specs.iter().map(window).collect();
                 Subject::Windows(All::new(windows?)?)
             }
+            LimiterSpec::WarmUp(spec) => {
+                let period = Duration::from_nanos(spec.period_nanos * scale);
+                let warm_up = Duration::from_nanos(spec.warm_up_nanos * scale);
+                let limiter = WarmUp::with_clock(Rate::new(spec.permits, period)?, warm_up, clock)?;
+                Subject::WarmUp(limiter.with_cold_factor(spec.cold_factor)?)
+            }
         })
     }
 
@@ -75,6 +82,7 @@ impl<'clock> Subject<'clock> {
             Subject::Counter(limiter) => limiter,
             Subject::Buckets(limiter) => limiter,
             Subject::Windows(limiter) => limiter,
+            Subject::WarmUp(_) => panic!("it decides nothing without taking"),
         }
     }
 
@@ -95,6 +103,7 @@ impl<'clock> Subject<'clock> {
                 let snapshots = all.limiters().iter().map(WindowFromFirst::snapshot);
                 format!("{:?}", snapshots.collect::<Vec<_>>())
             }
+            Subject::WarmUp(limiter) => format!("{limiter:?}"),
         }
     }
 
@@ -113,9 +122,15 @@ impl<'clock> Subject<'clock> {
         clock.set_nanos(step.at_nanos * scale);
         let before = self.state();
         let decision = match step.verb {
-            Verb::Acquire => {
-                let Subject::Bucket(bucket) = self else { panic!("only buckets have a line") };
-                return acquire(bucket, step, scale, clock);
+            Verb::Acquire => match self {
+                Subject::Bucket(bucket) => return acquire(bucket, step, scale, clock),
+                Subject::WarmUp(limiter) => return acquire_warming_up(limiter, step, clock),
+                _ => panic!("only buckets have a line"),
+            },
+            Verb::SetRate => {
+                let Subject::WarmUp(limiter) = self else { panic!("the others are reconfigured") };
+                limiter.set_rate(rate(step.rate.as_ref().unwrap(), scale).unwrap());
+                return Facts::new();
             }
             Verb::Take => self.limiter().try_acquire(step.n),
             Verb::TakeUpTo => self.limiter().try_acquire_up_to(step.n),

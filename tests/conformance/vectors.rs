@@ -71,6 +71,7 @@ pub(crate) enum LimiterSpec {
     AllBuckets(Vec<BucketSpec>),
     /// Several windows from the first request, all or nothing.
     AllWindows(Vec<RateSpec>),
+    WarmUp(WarmUpSpec),
 }
 
 #[derive(Debug, Deserialize)]
@@ -98,6 +99,15 @@ pub(crate) struct BucketSpec {
     pub(crate) refill: RefillSpec,
     pub(crate) initial: Option<u64>,
     pub(crate) max_debt: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WarmUpSpec {
+    pub(crate) permits: u64,
+    pub(crate) period_nanos: u64,
+    pub(crate) warm_up_nanos: u64,
+    pub(crate) cold_factor: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -133,6 +143,8 @@ pub(crate) struct Step {
     pub(crate) to: Option<BucketSpec>,
     /// For `reconfigure`.
     pub(crate) carry: Option<CarrySpec>,
+    /// For `set_rate`.
+    pub(crate) rate: Option<RateSpec>,
     #[serde(default)]
     pub(crate) expect: Facts,
     /// The peer's results, where they differ.
@@ -161,6 +173,7 @@ pub(crate) enum Verb {
     Look,
     Reset,
     Reconfigure,
+    SetRate,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -1,0 +1,77 @@
+//! The verbs that sleep until a turn.
+
+use core::time::Duration;
+
+use crate::time::clock::Clock;
+use crate::wait::error::AcquireError;
+use crate::wait::timer::Timer;
+
+use super::WarmUp;
+use super::reservation::WarmUpReservation;
+
+impl<C: Clock> WarmUp<C> {
+    /// Takes `permits`, and blocks the thread until they may be used.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reserve`](WarmUp::reserve), at once.
+    pub fn acquire(&self, permits: u64) -> Result<(), AcquireError> {
+        self.reserve(permits).map(WarmUpReservation::wait)
+    }
+
+    /// Does the same as [`acquire`](WarmUp::acquire), if the permits may be used within `timeout`.
+    /// Otherwise it does not wait at all.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reserve_within`](WarmUp::reserve_within), at once.
+    pub fn acquire_timeout(&self, permits: u64, timeout: Duration) -> Result<(), AcquireError> {
+        self.reserve_within(permits, timeout).map(WarmUpReservation::wait)
+    }
+
+    /// Does the same as [`acquire`](WarmUp::acquire) for a task, which sleeps by `timer`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reserve`](WarmUp::reserve), at the first poll.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before its permits may be used gives them back, if no other request
+    /// was granted since; otherwise they are lost, as if they had been used.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{AcquireError, ThreadTimer, WarmUp};
+    ///
+    /// async fn query(pool: &WarmUp) -> Result<(), AcquireError> {
+    ///     pool.acquire_async(1, ThreadTimer).await?;
+    ///     Ok(()) // the query, at its turn
+    /// }
+    /// ```
+    pub async fn acquire_async<T: Timer>(
+        &self,
+        permits: u64,
+        timer: T,
+    ) -> Result<(), AcquireError> {
+        let mut unused = Unused(Some(self.reserve(permits)?));
+        if let Some(reservation) = &unused.0 {
+            reservation.sleep(&timer).await;
+        }
+        // Its turn has come.
+        unused.0 = None;
+        Ok(())
+    }
+}
+
+/// Permits that are given back when dropped.
+struct Unused<'a, C: Clock>(Option<WarmUpReservation<'a, C>>);
+
+impl<C: Clock> Drop for Unused<'_, C> {
+    fn drop(&mut self) {
+        if let Some(reservation) = &self.0 {
+            reservation.take_back();
+        }
+    }
+}

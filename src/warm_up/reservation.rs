@@ -1,0 +1,130 @@
+//! The turn of a request for permits of a limiter that warms up.
+
+use core::fmt;
+use core::time::Duration;
+use std::thread;
+
+use crate::time::clock::Clock;
+use crate::wait::timer::Timer;
+
+use super::WarmUp;
+use super::schedule::Taken;
+
+/// Permits of a [`WarmUp`] that are the caller's, to be used from an instant on.
+///
+/// The instant is fixed, and is by the limiter's clock: no later request and no change of the rate
+/// moves it. To drop a reservation is to keep the permits.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{ManualClock, WarmUp, rate};
+///
+/// let pool = WarmUp::with_clock(rate!(2 / second), Duration::from_secs(4), ManualClock::new())?;
+/// let first = pool.reserve(1)?;
+/// let second = pool.reserve(1)?;
+/// assert_eq!(first.ready_after(), Duration::ZERO);
+/// assert_eq!(second.ready_after(), Duration::from_millis(1_375));
+/// assert!(second.cancel() && first.cancel());
+/// assert_eq!(pool.ready_after(), Duration::ZERO);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "to drop a reservation is to keep its permits"]
+pub struct WarmUpReservation<'a, C: Clock> {
+    limiter: &'a WarmUp<C>,
+    permits: u64,
+    /// `None` for no permits.
+    taken: Option<Taken>,
+    at_nanos: u64,
+    wait: Duration,
+}
+
+impl<'a, C: Clock> WarmUpReservation<'a, C> {
+    pub(super) fn new(
+        limiter: &'a WarmUp<C>,
+        permits: u64,
+        taken: Option<Taken>,
+        at_nanos: u64,
+        wait: Duration,
+    ) -> WarmUpReservation<'a, C> {
+        WarmUpReservation { limiter, permits, taken, at_nanos, wait }
+    }
+}
+
+impl<C: Clock> WarmUpReservation<'_, C> {
+    /// Returns the number of permits.
+    #[must_use]
+    pub fn permits(&self) -> u64 {
+        self.permits
+    }
+
+    /// Returns the instant from which the permits may be used, by the limiter's clock: the least
+    /// nanosecond.
+    #[must_use]
+    pub fn at_nanos(&self) -> u64 {
+        self.at_nanos
+    }
+
+    /// Returns the wait that there was when the reservation was made. Reads no clock.
+    #[must_use]
+    pub fn ready_after(&self) -> Duration {
+        self.wait
+    }
+
+    /// Returns the wait that is left. Reads the limiter's clock.
+    #[must_use]
+    pub fn wait_left(&self) -> Duration {
+        Duration::from_nanos(self.at_nanos.saturating_sub(self.limiter.clock().now_nanos()))
+    }
+
+    /// Blocks the thread until the permits may be used.
+    pub fn wait(self) {
+        loop {
+            match self.wait_left() {
+                Duration::ZERO => return,
+                left => thread::sleep(left),
+            }
+        }
+    }
+
+    /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
+    pub async fn wait_async<T: Timer>(self, timer: T) {
+        self.sleep(&timer).await;
+    }
+
+    pub(super) async fn sleep<T: Timer>(&self, timer: &T) {
+        loop {
+            match self.wait_left() {
+                Duration::ZERO => return,
+                left => timer.sleep(left).await,
+            }
+        }
+    }
+
+    /// Gives the permits back, if no other request was granted since, and the rate was not changed.
+    /// Returns whether it did; otherwise they stay taken, as the others were told instants after
+    /// them.
+    ///
+    /// So of several reservations of one stretch without idle time the newest can be given back, then
+    /// the one before it. What is given back is exact: the limiter is as if the request had never
+    /// come. Takes the limiter's lock for a moment; reads no clock.
+    #[doc(alias = "refund")]
+    #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
+    pub fn cancel(self) -> bool {
+        self.take_back()
+    }
+
+    pub(super) fn take_back(&self) -> bool {
+        self.taken.is_none_or(|taken| self.limiter.take_back(taken))
+    }
+}
+
+impl<C: Clock> fmt::Debug for WarmUpReservation<'_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WarmUpReservation")
+            .field("permits", &self.permits)
+            .field("at_nanos", &self.at_nanos)
+            .finish_non_exhaustive()
+    }
+}
