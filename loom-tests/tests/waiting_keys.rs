@@ -122,24 +122,28 @@ struct Overtaken {
 fn nobody_overtakes(preemptions: usize, leaves: bool) {
     check(preemptions, move || {
         let shared = Overtaken { keys: fresh(ONE, 1), stands: AtomicBool::new(false) };
-        let [waited, tried] = race(&Arc::new(shared), [true, false], move |shared, waits| {
-            let Overtaken { keys, stands } = shared;
-            if waits {
-                let mut caller = pin!(acquire(keys, 1));
-                let _in_line = poll(&mut caller);
-                stands.store(true, Ordering::Release);
-                TestClock::run_ahead(SECOND);
-                (true, matches!(poll(&mut caller), Poll::Ready(Ok(_))))
-            } else {
-                if leaves {
+        let [waited, tried] = race(
+            &Arc::new(shared),
+            [(true, leaves), (false, leaves)],
+            |shared, (waits, leaves)| {
+                let Overtaken { keys, stands } = shared;
+                if waits {
                     let mut caller = pin!(acquire(keys, 1));
-                    assert!(poll(&mut caller).is_pending());
+                    let _in_line = poll(&mut caller);
+                    stands.store(true, Ordering::Release);
+                    TestClock::run_ahead(SECOND);
+                    (true, matches!(poll(&mut caller), Poll::Ready(Ok(_))))
+                } else {
+                    if leaves {
+                        let mut caller = pin!(acquire(keys, 1));
+                        assert!(poll(&mut caller).is_pending());
+                    }
+                    let stands = stands.load(Ordering::Acquire);
+                    TestClock::run_ahead(SECOND);
+                    (stands, keys.try_acquire(KEY, 1).is_ok())
                 }
-                let stands = stands.load(Ordering::Acquire);
-                TestClock::run_ahead(SECOND);
-                (stands, keys.try_acquire(KEY, 1).is_ok())
-            }
-        });
+            },
+        );
         assert!(!(waited.1 && tried.1), "there is one permit");
         assert!(!(tried.0 && tried.1) || waited.1, "overtaken");
     });

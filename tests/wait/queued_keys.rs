@@ -88,6 +88,14 @@ fn callers_for_a_key_are_granted_in_order_and_those_of_others_are_not_held_up() 
 }
 
 #[test]
+fn a_caller_for_a_key_can_wait_on_another_thread() {
+    fn assert_send<T: Send>(_: &T) {}
+    let clock = ManualClock::new();
+    let users = table(&clock);
+    assert_send(&users.acquire_async("ada", 1));
+}
+
+#[test]
 fn no_verb_overtakes_a_caller_in_line_for_a_key() {
     let clock = ManualClock::new();
     let users = table(&clock);
