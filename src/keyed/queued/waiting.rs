@@ -47,8 +47,9 @@ pin_project! {
     /// Callers of a key are granted permits in the order of their first polls, whatever they ask
     /// for. Those of other keys do not matter.
     #[must_use = "a future does nothing until it is polled"]
-    pub struct WaitingForKey<'a, K: ?Sized, T: Timer = ThreadTimer>
+    pub struct WaitingForKey<'a, K, T: Timer = ThreadTimer>
     where
+        K: ?Sized,
         K: Sync,
     {
         caller: Caller<'a, K>,
@@ -68,36 +69,31 @@ struct Caller<'a, K: Sync + ?Sized> {
     answer: Option<Result<Grant, AcquireError>>,
 }
 
-impl<'a, K: Sync + ?Sized> Caller<'a, K> {
-    /// Asks for the permits for the first time.
-    ///
-    /// # Errors
-    ///
-    /// One that is to wait, with its place before the line.
-    fn begin(&mut self) -> Result<Result<Grant, AcquireError>, Waiter<AtKey<'a, K>>> {
+impl<K: Sync + ?Sized> Caller<'_, K> {
+    /// Asks for the permits for the first time. Gets a place before the line if there is no answer.
+    fn begin(&mut self) {
         if let Some(grant) = self.keys.try_now(self.key, self.permits) {
-            return Ok(Ok(grant));
+            self.answer = Some(Ok(grant));
+            return;
         }
-        let mut waiter = match self.keys.at_key(self.key) {
-            Ok(at_key) => Waiter::new(at_key, self.permits),
-            Err(error) => return Ok(Err(error)),
-        };
-        if let Some(timeout) = self.timeout {
-            waiter.set_timeout(timeout);
+        match self.keys.at_key(self.key) {
+            Ok(at_key) => {
+                let waiter = self.waiter.insert(Waiter::new(at_key, self.permits));
+                if let Some(timeout) = self.timeout {
+                    waiter.set_timeout(timeout);
+                }
+            }
+            Err(error) => self.answer = Some(Err(error)),
         }
-        Err(waiter)
     }
 
     /// Asks for the permits, and stands in line if need be.
     fn ask(&mut self, context: &mut Context<'_>) -> Asked {
+        if self.answer.is_none() && self.waiter.is_none() {
+            self.begin();
+        }
         if let Some(answer) = self.answer {
             return Asked::Told(answer);
-        }
-        if self.waiter.is_none() {
-            match self.begin() {
-                Ok(answer) => return Asked::Told(*self.answer.insert(answer)),
-                Err(waiter) => self.waiter = Some(waiter),
-            }
         }
         let asked = self.waiter.as_mut().map(|waiter| waiter.ask(context.waker()));
         match asked {
@@ -142,12 +138,13 @@ impl<'a, K: Sync + ?Sized, T: Timer> WaitingForKey<'a, K, T> {
     ///
     /// All of [`AcquireError`].
     pub fn wait(mut self) -> Result<Grant, AcquireError> {
-        if let Some(answer) = self.caller.answer {
-            return answer;
+        let caller = &mut self.caller;
+        if caller.answer.is_none() && caller.waiter.is_none() {
+            caller.begin();
         }
-        match self.caller.waiter.take() {
-            Some(mut waiter) => block(&mut waiter),
-            None => self.caller.begin().unwrap_or_else(|mut waiter| block(&mut waiter)),
+        match (caller.answer, &mut caller.waiter) {
+            (None, Some(waiter)) => block(waiter),
+            (answer, _) => answer.unwrap_or(Err(AcquireError::Closed)),
         }
     }
 
