@@ -8,6 +8,7 @@
 //! | [`keyed_limiter`] | the trait that all of them share |
 //! | [`prepay`] | the permits that a seat takes from a store in advance |
 //! | [`when_full`] | the answer for a key that a store has no space for |
+//! | [`queued`] | `QueuedKeys`: a line of waiting callers for each key of any of them |
 //! | [`observe`], [`top_keys`] | observers of decisions; the keys that take the most |
 
 #[cfg(feature = "keyed")]
@@ -19,6 +20,8 @@ pub(crate) mod keyed_limiter;
 pub(crate) mod observe;
 #[cfg(feature = "alloc")]
 pub(crate) mod prepay;
+#[cfg(feature = "wait")]
+pub(crate) mod queued;
 #[cfg(feature = "alloc")]
 pub(crate) mod table;
 #[cfg(feature = "std")]

@@ -101,6 +101,10 @@ pub use crate::keyed::keyed_limiter::KeyedLimiter;
 pub use crate::keyed::observe::Observe;
 #[cfg(feature = "alloc")]
 pub use crate::keyed::prepay::KeyStore;
+#[cfg(feature = "wait")]
+pub use crate::keyed::queued::QueuedKeys;
+#[cfg(feature = "wait")]
+pub use crate::keyed::queued::waiting::WaitingForKey;
 #[cfg(feature = "alloc")]
 pub use crate::keyed::table::KeyTable;
 #[cfg(feature = "alloc")]

@@ -29,6 +29,9 @@ mod limits;
 mod order;
 #[path = "wait/queued.rs"]
 mod queued;
+#[cfg(feature = "keyed")]
+#[path = "wait/queued_keys.rs"]
+mod queued_keys;
 #[path = "wait/random.rs"]
 mod random;
 #[path = "wait/random_queued.rs"]

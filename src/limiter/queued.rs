@@ -4,16 +4,12 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use crate::decision::denied::{Denied, Shortfall};
-use crate::decision::forecast::Forecast;
-use crate::decision::forecast::known::KnownForecast;
+use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
-use crate::time::units;
-use crate::wait::line;
-use crate::wait::outside::{HasOutsideLine, OutsideLine};
+use crate::wait::outside::{self, HasOutsideLine, OutsideLine};
 
 use super::Limiter;
 use super::wait::{Line, Wait};
@@ -160,37 +156,9 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
     #[inline]
     fn unless_gated(&self, permits: u64) -> Result<&L, Denied> {
         if permits > 0 && self.line.is_gated() {
-            self.denied_at_the_gate(permits)?;
+            outside::settle_at_the_gate(self, permits)?;
         }
         Ok(&self.limiter)
-    }
-
-    /// Settles for those in line.
-    ///
-    /// # Errors
-    ///
-    /// The denial of `permits`, if somebody still stands there.
-    #[cold]
-    #[inline(never)]
-    fn denied_at_the_gate(&self, permits: u64) -> Result<(), Denied> {
-        let now_nanos = self.clock.now_nanos();
-        if line::help(self, now_nanos) {
-            return Ok(());
-        }
-        // What there is belongs to those in line.
-        let (limit, remaining, reset_after) = match self.limiter.peek(permits) {
-            Ok(grant) => (grant.limit(), grant.remaining(), grant.reset_after()),
-            Err(Denied::Wait(wait)) => (wait.limit(), wait.remaining(), wait.reset_after()),
-            Err(denied) => return Err(denied),
-        };
-        let retry_nanos = self.line.queue().wait_nanos(now_nanos);
-        let forecast = Forecast::Known(KnownForecast {
-            limit,
-            used: limit.saturating_sub(remaining),
-            reset_nanos: units::nanos(reset_after).max(retry_nanos),
-            retry_nanos,
-        });
-        Err(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 }))
     }
 }
 

@@ -34,7 +34,9 @@
 
 mod periods;
 
-use crate::decision::denied::Denied;
+use crate::decision::denied::{Denied, Shortfall};
+use crate::decision::forecast::Forecast;
+use crate::decision::forecast::known::KnownForecast;
 use crate::decision::grant::Grant;
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::Relaxed;
@@ -140,6 +142,37 @@ impl OutsideLine {
     }
 }
 
+/// Settles for those in line, for a caller that has found the gate closed.
+///
+/// # Errors
+///
+/// The denial of `permits`, if somebody still stands there.
+#[cold]
+#[inline(never)]
+pub(crate) fn settle_at_the_gate(
+    limiter: &impl HasOutsideLine,
+    permits: u64,
+) -> Result<(), Denied> {
+    let now_nanos = limiter.line_nanos();
+    if line::help(limiter, now_nanos) {
+        return Ok(());
+    }
+    // What there is belongs to those in line.
+    let (limit, remaining, reset_after) = match limiter.look(permits) {
+        Ok(grant) => (grant.limit(), grant.remaining(), grant.reset_after()),
+        Err(Denied::Wait(wait)) => (wait.limit(), wait.remaining(), wait.reset_after()),
+        Err(denied) => return Err(denied),
+    };
+    let retry_nanos = limiter.outside().queue.wait_nanos(now_nanos);
+    let forecast = Forecast::Known(KnownForecast {
+        limit,
+        used: limit.saturating_sub(remaining),
+        reset_nanos: units::nanos(reset_after).max(retry_nanos),
+        retry_nanos,
+    });
+    Err(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 }))
+}
+
 impl<T: HasOutsideLine> TakesTurns for T {
     fn queue(&self) -> &WaitQueue {
         &self.outside().queue
@@ -207,7 +240,7 @@ impl<T: HasOutsideLine> TakesTurns for T {
         let wait_nanos = match answer.map_err(|denied| denied.retry_after()) {
             Err(Some(wait)) => units::nanos(wait).max(1),
             // Nobody knows; those behind the first are woken when they are the first.
-            Err(None) if periods > 0 || sizes.nth(1).is_some() => u64::MAX,
+            _ if periods > 0 || sizes.nth(1).is_some() => u64::MAX,
             _ => LOOK_AGAIN_NANOS,
         };
         let ahead_nanos = self.outside().period_nanos().saturating_mul(periods);

@@ -27,6 +27,13 @@ impl Timer for NoTimer {
 #[derive(Clone, Default)]
 pub(crate) struct Noted(Arc<Mutex<Duration>>);
 
+impl Noted {
+    /// Returns how long a caller would have slept, as of its last request.
+    pub(crate) fn longest(&self) -> Duration {
+        *self.0.lock().unwrap()
+    }
+}
+
 impl Timer for Noted {
     type Sleep = std::future::Pending<()>;
 
@@ -38,7 +45,13 @@ impl Timer for Noted {
 
 /// Counts how often a caller is woken.
 #[derive(Default)]
-struct Woken(AtomicUsize);
+pub(crate) struct Woken(AtomicUsize);
+
+impl Woken {
+    pub(crate) fn woken(&self) -> usize {
+        self.0.load(Relaxed)
+    }
+}
 
 impl Wake for Woken {
     fn wake(self: Arc<Woken>) {
@@ -110,12 +123,12 @@ impl<'a> Caller<'a> {
 
     /// Returns how long the caller would sleep, as of its last request.
     pub(crate) fn sleeps_for(&self) -> Duration {
-        *self.noted.0.lock().unwrap()
+        self.noted.longest()
     }
 
     /// Number of times that the caller was woken.
     pub(crate) fn woken(&self) -> usize {
-        self.woken.0.load(Relaxed)
+        self.woken.woken()
     }
 }
 

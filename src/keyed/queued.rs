@@ -1,0 +1,387 @@
+//! Any store of keys, with a line of callers that wait for each key.
+
+mod at_key;
+mod lines;
+pub(crate) mod waiting;
+
+use alloc::borrow::ToOwned;
+use alloc::sync::Arc;
+use core::fmt;
+use core::hash::Hash;
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::decision::receipt::Receipt;
+use crate::time::clock::Clock;
+use crate::time::clock::default::DefaultClock;
+use crate::wait::error::AcquireError;
+use crate::wait::limits::LineLimits;
+use crate::wait::line;
+use crate::wait::outside::{HasOutsideLine, OutsideLine};
+
+use super::keyed_limiter::KeyedLimiter;
+
+use self::at_key::{AtKey, HasKeyLines};
+use self::lines::KeyLines;
+use self::waiting::{WaitingForKey, WaitsForKeys};
+
+/// Wraps a store of keys so that callers can wait for permits of a key, in one fair line for each key.
+///
+/// For a [`Keyed`](crate::Keyed), a [`KeyTable`](crate::KeyTable) and its
+/// [tiers](crate::TableTier), [`HotKeys`](crate::HotKeys), a `Box<dyn KeyedLimiter<str>>`, or a store of
+/// your own. `K` is the form of the key in which calls name it, as in
+/// [`KeyedLimiter`]; its owned form is what a line is kept by (`String` for `str`).
+///
+/// A key has a line, and takes memory here, only while somebody waits for it. Keys do not hold each
+/// other up. As long as nobody waits for any key, a call costs one load of a word that nobody writes,
+/// besides what the store does; otherwise, a lock for a moment, and a look for the key's line.
+///
+/// All callers have to go through this, and changes of the store through
+/// [`update`](QueuedKeys::update): see [`Queued`](crate::Queued), which is the same for a limiter
+/// without keys. `Hash`, `Eq` and `ToOwned` of a key are called under a lock, and the store under a
+/// key's, so none of them may use this.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{AcquireError, KeyTable, QueuedKeys, quota};
+///
+/// let users = KeyTable::<str>::with_keys(quota!(1_000 / second, burst 5), 10_000)?;
+/// let users = QueuedKeys::<_, str>::new(users);
+/// users.acquire("ada", 5)?;
+/// // Blocks for a millisecond.
+/// users.acquire("ada", 1)?;
+/// // Blocks for no time at all: the permits would come too late.
+/// let refused = users.acquire_timeout("ada", 5, Duration::from_micros(10)).unwrap_err();
+/// assert!(matches!(refused, AcquireError::TimedOut { .. }));
+/// assert!(users.acquire("bob", 5).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Accuracy
+///
+/// That of the store, which grants every permit. The turns of those in line are foreseen, and deadlines
+/// kept, as by a [`Queued`](crate::Queued). A caller of a key that the store has no space for waits until
+/// there is some: it asks again every 10 ms. A key that the store forgets, as it was removed or
+/// evicted, is full for those in line as for any caller.
+///
+/// A caller that is dropped after its grant, before it was polled again, has spent its permits.
+///
+/// # Fairness
+///
+/// First come, first served among the callers of a key, whatever the sizes. No call that starts after a
+/// caller stands in line for a key is granted permits of this key before it. Between keys there is no
+/// order.
+///
+/// # Memory ordering
+///
+/// That of the store.
+pub struct QueuedKeys<S, K: ToOwned + ?Sized, C = DefaultClock> {
+    lines: KeyLines<K::Owned>,
+    store: S,
+    clock: C,
+}
+
+impl<S: KeyedLimiter<K>, K: ToOwned<Owned: Hash + Eq> + ?Sized> QueuedKeys<S, K> {
+    /// Wraps `store`, with lines on a clock of their own. The store's clock must advance as that one
+    /// does.
+    #[must_use]
+    pub fn new(store: S) -> QueuedKeys<S, K> {
+        QueuedKeys::with_clock(store, DefaultClock::default())
+    }
+}
+
+impl<S: KeyedLimiter<K>, K: ToOwned<Owned: Hash + Eq> + ?Sized, C: Clock> QueuedKeys<S, K, C> {
+    /// Wraps `store`, with lines on `clock`, which should be the store's. It is read only while callers
+    /// wait.
+    #[must_use]
+    pub fn with_clock(store: S, clock: C) -> QueuedKeys<S, K, C> {
+        QueuedKeys { lines: KeyLines::new(), store, clock }
+    }
+}
+
+impl<S, K: ToOwned + ?Sized, C> QueuedKeys<S, K, C> {
+    /// Returns the wrapped store. Calls of it do not wait for those in line, and do not tell them
+    /// anything.
+    #[must_use]
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Returns the wrapped store.
+    #[must_use]
+    pub fn into_inner(self) -> S {
+        self.store
+    }
+}
+
+/// The verbs of callers that wait. Those of [`KeyedLimiter`] are denied for a key while others wait for
+/// it.
+impl<S, K, C> QueuedKeys<S, K, C>
+where
+    S: KeyedLimiter<K>,
+    K: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
+    C: Clock + Send + Sync,
+{
+    /// Takes all of `permits` of `key`, and blocks the thread until they are there.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TooLarge`] at once for more than a key can ever hold;
+    /// [`AcquireError::LineFull`], [`AcquireError::Evicted`] and [`AcquireError::Closed`] as the
+    /// lines have it.
+    pub fn acquire(&self, key: &K, permits: u64) -> Result<Grant, AcquireError> {
+        self.acquire_async(key, permits).wait()
+    }
+
+    /// Does the same as [`acquire`](QueuedKeys::acquire), for no longer than `timeout`. If the
+    /// permits cannot be there by then, it does not wait at all.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TimedOut`], and those of [`acquire`](QueuedKeys::acquire).
+    pub fn acquire_timeout(
+        &self,
+        key: &K,
+        permits: u64,
+        timeout: Duration,
+    ) -> Result<Grant, AcquireError> {
+        self.acquire_async(key, permits).timeout(timeout).wait()
+    }
+
+    /// Does the same as [`acquire_timeout`](QueuedKeys::acquire_timeout) with the time until
+    /// `deadline`. After the deadline, takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire_timeout`](QueuedKeys::acquire_timeout).
+    pub fn acquire_until(
+        &self,
+        key: &K,
+        permits: u64,
+        deadline: Instant,
+    ) -> Result<Grant, AcquireError> {
+        self.acquire_async(key, permits).wait_until(deadline)
+    }
+
+    /// Returns a future that takes all of `permits` of `key` once they are there:
+    /// [`acquire`](QueuedKeys::acquire) for tasks. Copies the key only if the caller has to wait.
+    pub fn acquire_async<'a>(&'a self, key: &'a K, permits: u64) -> WaitingForKey<'a, K> {
+        WaitingForKey::new(self, key, permits)
+    }
+
+    /// Runs `change` on the store, and then lets those in line for any key look again.
+    ///
+    /// For a change of quotas, receipts that are given back, keys that are removed to make space. Takes
+    /// time and memory for each key that somebody waits for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{Buckets, Carry, Keyed, QueuedKeys, quota};
+    ///
+    /// let users = Keyed::<u64, _>::with(Buckets::new(quota!(5 / minute)));
+    /// let users = QueuedKeys::<_, u64>::new(users);
+    /// users.update(|users| users.reconfigure(quota!(10 / minute), Carry::Reset));
+    /// assert!(users.acquire(&7, 10).is_ok());
+    /// # Ok::<(), sluicegate::AcquireError>(())
+    /// ```
+    pub fn update<R>(&self, change: impl FnOnce(&S) -> R) -> R {
+        let result = change(&self.store);
+        self.for_each_line(|at_key| at_key.outside().poke(at_key));
+        result
+    }
+
+    /// Returns the number of callers that wait for permits of `key`.
+    #[must_use]
+    pub fn waiters(&self, key: &K) -> usize {
+        self.at_known(key).map_or(0, |at_key| at_key.outside().queue().waiters())
+    }
+
+    /// Returns the number of keys that have a line: for which somebody waits, or a call is under way.
+    /// Lock-free; may be out of date.
+    #[must_use]
+    pub fn lines(&self) -> usize {
+        usize::try_from(self.lines.count()).unwrap_or(usize::MAX)
+    }
+
+    /// Bounds the line of each key, live: of all that are there, and of all to come. Callers that
+    /// already stand in line stay.
+    pub fn set_line_limits(&self, limits: LineLimits) {
+        self.lines.set_limits(limits);
+    }
+
+    /// Closes the line of each key for good: refuses all that wait, and all that would, with
+    /// [`AcquireError::Closed`]. Permits that are there can still be taken.
+    pub fn close_lines(&self) {
+        self.lines.close();
+        self.for_each_line(|at_key| line::close(at_key));
+    }
+
+    /// Returns the line of `key`, if it has one.
+    fn at_known<'a>(&'a self, key: &'a K) -> Option<AtKey<'a, K>> {
+        let line = self.lines.enter_known(key)?;
+        Some(AtKey::new(self, key, line))
+    }
+
+    fn for_each_line(&self, act: impl Fn(&AtKey<'_, K>)) {
+        let lines = self.lines.enter_all();
+        // All leave, even if a waker panics.
+        let lines: alloc::vec::Vec<_> = lines
+            .iter()
+            .map(|(key, line)| {
+                AtKey::new(self, core::borrow::Borrow::borrow(key), Arc::clone(line))
+            })
+            .collect();
+        lines.iter().for_each(act);
+    }
+
+    /// Returns the store for a request for `permits` of `key`, unless others wait for it.
+    #[inline]
+    fn unless_gated(&self, key: &K, permits: u64) -> Result<&S, Denied> {
+        if permits > 0 && self.lines.count() > 0 {
+            self.settle_at_the_gate(key, permits)?;
+        }
+        Ok(&self.store)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_at_the_gate(&self, key: &K, permits: u64) -> Result<(), Denied> {
+        match self.at_known(key) {
+            Some(at_key) => at_key.settle_at_the_gate(permits),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets those in line for `key` look again, after a change of it.
+    fn poke(&self, key: &K) {
+        // Under the lock of its shard, whatever the count is.
+        if let Some(at_key) = self.at_known(key) {
+            at_key.outside().poke(&at_key);
+        }
+    }
+}
+
+impl<S, K, C> HasKeyLines<K> for QueuedKeys<S, K, C>
+where
+    S: KeyedLimiter<K>,
+    K: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
+    C: Clock + Send + Sync,
+{
+    fn store(&self) -> &dyn KeyedLimiter<K> {
+        &self.store
+    }
+
+    fn now_nanos(&self) -> u64 {
+        self.clock.now_nanos()
+    }
+
+    fn leave(&self, key: &K) {
+        self.lines.leave(key);
+    }
+}
+
+impl<S, K, C> WaitsForKeys<K> for QueuedKeys<S, K, C>
+where
+    S: KeyedLimiter<K>,
+    K: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
+    C: Clock + Send + Sync,
+{
+    fn try_now(&self, key: &K, permits: u64) -> Option<Grant> {
+        self.try_acquire(key, permits).ok()
+    }
+
+    fn at_key<'a>(&'a self, key: &'a K) -> Result<AtKey<'a, K>, AcquireError> {
+        let line: Arc<OutsideLine> = self.lines.enter(key)?;
+        Ok(AtKey::new(self, key, line))
+    }
+}
+
+/// Each call is the store's, unless somebody waits for its key. Then it settles for those who are due, if
+/// the lock of the line is free, and is denied if anybody is left.
+impl<S, K, C> KeyedLimiter<K> for QueuedKeys<S, K, C>
+where
+    S: KeyedLimiter<K>,
+    K: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
+    C: Clock + Send + Sync,
+{
+    #[inline]
+    fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.unless_gated(key, permits)?.try_acquire(key, permits)
+    }
+
+    fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        // Denied as one permit would be.
+        self.unless_gated(key, permits.min(1))?.try_acquire_up_to(key, permits)
+    }
+
+    /// Does as the store does. A receipt that is given back while others wait is to be given back in an
+    /// [`update`](QueuedKeys::update), or they do not learn of it before they look again.
+    fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.unless_gated(key, permits)?.try_acquire_revocable(key, permits)
+    }
+
+    /// The store's, as long as nobody waits for any key; otherwise one key after the other.
+    fn try_acquire_batch_with(
+        &self,
+        keys: &mut dyn Iterator<Item = &K>,
+        permits: u64,
+        answer: &mut dyn FnMut(usize, Result<Grant, Denied>),
+    ) {
+        if self.lines.count() == 0 {
+            return self.store.try_acquire_batch_with(keys, permits, answer);
+        }
+        for (index, key) in keys.enumerate() {
+            answer(index, self.try_acquire(key, permits));
+        }
+    }
+
+    fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.unless_gated(key, permits)?.peek(key, permits)
+    }
+
+    fn reset(&self, key: &K) {
+        self.store.reset(key);
+        self.poke(key);
+    }
+
+    fn remove(&self, key: &K) -> bool {
+        let is_removed = self.store.remove(key);
+        self.poke(key);
+        is_removed
+    }
+
+    fn len(&self) -> usize {
+        self.store.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.store.is_empty()
+    }
+
+    fn sweep(&self) -> usize {
+        self.store.sweep()
+    }
+
+    /// That of the store: lines are not included.
+    fn memory_bytes(&self) -> usize {
+        self.store.memory_bytes()
+    }
+
+    fn healed(&self) -> u64 {
+        self.store.healed()
+    }
+}
+
+impl<S: fmt::Debug, K: ToOwned<Owned: Hash + Eq> + ?Sized, C> fmt::Debug for QueuedKeys<S, K, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueuedKeys")
+            .field("store", &self.store)
+            .field("lines", &self.lines.count())
+            .finish()
+    }
+}

@@ -1,0 +1,90 @@
+//! A key of a store, as the limiter behind its line.
+
+use alloc::sync::Arc;
+
+use crate::decision::denied::Denied;
+use crate::decision::grant::Grant;
+use crate::keyed::keyed_limiter::KeyedLimiter;
+use crate::wait::outside::{self, HasOutsideLine, OutsideLine};
+use crate::wait::turn::{HasLine, TakesTurns};
+
+/// A store whose keys have lines.
+pub(super) trait HasKeyLines<K: ?Sized>: Send + Sync {
+    fn store(&self) -> &dyn KeyedLimiter<K>;
+
+    fn now_nanos(&self) -> u64;
+
+    fn leave(&self, key: &K);
+}
+
+/// A use of the line of a key.
+pub(super) struct AtKey<'a, K: ?Sized> {
+    home: &'a dyn HasKeyLines<K>,
+    key: &'a K,
+    line: Arc<OutsideLine>,
+}
+
+impl<'a, K: ?Sized> AtKey<'a, K> {
+    /// Makes a line that its user has entered end with this.
+    pub(super) fn new(
+        home: &'a dyn HasKeyLines<K>,
+        key: &'a K,
+        line: Arc<OutsideLine>,
+    ) -> AtKey<'a, K> {
+        AtKey { home, key, line }
+    }
+
+    /// Settles for those in line, if the gate is closed.
+    ///
+    /// # Errors
+    ///
+    /// The denial of `permits`, if somebody still stands there.
+    pub(super) fn settle_at_the_gate(&self, permits: u64) -> Result<(), Denied> {
+        if self.line.is_gated() { outside::settle_at_the_gate(self, permits) } else { Ok(()) }
+    }
+}
+
+impl<K: ?Sized> Drop for AtKey<'_, K> {
+    fn drop(&mut self) {
+        self.home.leave(self.key);
+    }
+}
+
+impl<K: ?Sized> HasOutsideLine for AtKey<'_, K> {
+    fn outside(&self) -> &OutsideLine {
+        &self.line
+    }
+
+    fn line_nanos(&self) -> u64 {
+        self.home.now_nanos()
+    }
+
+    fn ask(&self, permits: u64) -> Result<Grant, Denied> {
+        self.home.store().try_acquire(self.key, permits)
+    }
+
+    fn look(&self, permits: u64) -> Result<Grant, Denied> {
+        self.home.store().peek(self.key, permits)
+    }
+
+    fn look_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.look(permits)
+    }
+
+    fn ask_at_the_gate(&self, permits: u64) -> Result<Grant, Denied> {
+        if permits > 0 {
+            self.settle_at_the_gate(permits)?;
+        }
+        self.ask(permits)
+    }
+}
+
+impl<K: Sync + ?Sized> HasLine for AtKey<'_, K> {
+    type Home = ();
+
+    fn home(_: &dyn TakesTurns) {}
+
+    fn limiter(&self) -> &(dyn TakesTurns + Sync) {
+        self
+    }
+}

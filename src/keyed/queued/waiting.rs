@@ -1,0 +1,184 @@
+//! Waiting for permits of a key: the future for tasks, and the call for threads.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::time::Instant;
+
+use pin_project_lite::pin_project;
+
+use crate::decision::grant::Grant;
+use crate::wait::acquire::{block, sleep};
+use crate::wait::error::AcquireError;
+use crate::wait::timer::Timer;
+use crate::wait::timer::thread::ThreadTimer;
+use crate::wait::waiter::{Asked, Waiter};
+
+use super::at_key::AtKey;
+
+/// A store whose keys can be waited for.
+pub(super) trait WaitsForKeys<K: ?Sized>: Send + Sync {
+    /// Takes `permits` of `key` at once, or not.
+    fn try_now(&self, key: &K, permits: u64) -> Option<Grant>;
+
+    /// Returns a place before the line of `key`.
+    fn at_key<'a>(&'a self, key: &'a K) -> Result<AtKey<'a, K>, AcquireError>;
+}
+
+pin_project! {
+    /// A caller that waits for permits of a key, first come, first served: a future for tasks, and
+    /// [`wait`](WaitingForKey::wait) for threads. Both stand in the same line.
+    ///
+    /// Does nothing until it is polled. The caller's place in line is that of its first poll.
+    ///
+    /// # Errors
+    ///
+    /// All of [`AcquireError`]. A caller that is refused has taken nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// May be dropped at any time. A caller that still stands in line leaves it, and has taken
+    /// nothing. If its permits had been granted but it had not been polled since, they are spent.
+    ///
+    /// # Fairness
+    ///
+    /// Callers of a key are granted permits in the order of their first polls, whatever they ask
+    /// for. Those of other keys do not matter.
+    #[must_use = "a future does nothing until it is polled"]
+    pub struct WaitingForKey<'a, K, T: Timer = ThreadTimer>
+    where
+        K: ?Sized,
+        K: Sync,
+    {
+        caller: Caller<'a, K>,
+        timer: T,
+        #[pin]
+        sleep: Option<T::Sleep>,
+    }
+}
+
+struct Caller<'a, K: Sync + ?Sized> {
+    keys: &'a dyn WaitsForKeys<K>,
+    key: &'a K,
+    permits: u64,
+    timeout: Option<Duration>,
+    /// `None` before its first request, and from its answer on.
+    waiter: Option<Waiter<AtKey<'a, K>>>,
+    answer: Option<Result<Grant, AcquireError>>,
+}
+
+impl<K: Sync + ?Sized> Caller<'_, K> {
+    /// Asks for the permits for the first time. Gets a place before the line if there is no answer.
+    fn begin(&mut self) {
+        if let Some(grant) = self.keys.try_now(self.key, self.permits) {
+            self.answer = Some(Ok(grant));
+            return;
+        }
+        match self.keys.at_key(self.key) {
+            Ok(at_key) => {
+                let waiter = self.waiter.insert(Waiter::new(at_key, self.permits));
+                if let Some(timeout) = self.timeout {
+                    waiter.set_timeout(timeout);
+                }
+            }
+            Err(error) => self.answer = Some(Err(error)),
+        }
+    }
+
+    /// Asks for the permits, and stands in line if need be.
+    fn ask(&mut self, context: &mut Context<'_>) -> Asked {
+        if self.answer.is_none() && self.waiter.is_none() {
+            self.begin();
+        }
+        if let Some(answer) = self.answer {
+            return Asked::Told(answer);
+        }
+        let asked = self.waiter.as_mut().map(|waiter| waiter.ask(context.waker()));
+        match asked {
+            Some(Asked::Told(answer)) => {
+                // The line may have no other user.
+                self.waiter = None;
+                Asked::Told(*self.answer.insert(answer))
+            }
+            Some(asleep) => asleep,
+            None => Asked::Sleep(Duration::ZERO),
+        }
+    }
+}
+
+impl<'a, K: Sync + ?Sized> WaitingForKey<'a, K> {
+    pub(super) fn new(
+        keys: &'a dyn WaitsForKeys<K>,
+        key: &'a K,
+        permits: u64,
+    ) -> WaitingForKey<'a, K> {
+        let caller = Caller { keys, key, permits, timeout: None, waiter: None, answer: None };
+        WaitingForKey { caller, timer: ThreadTimer, sleep: None }
+    }
+}
+
+impl<'a, K: Sync + ?Sized, T: Timer> WaitingForKey<'a, K, T> {
+    /// Waits for no longer than `timeout`, counted from the first poll by the clock of the lines. If the
+    /// permits cannot be there by then, the caller is refused at once.
+    pub fn timeout(mut self, timeout: Duration) -> WaitingForKey<'a, K, T> {
+        self.caller.timeout = Some(timeout);
+        self
+    }
+
+    /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.
+    pub fn timer<U: Timer>(self, timer: U) -> WaitingForKey<'a, K, U> {
+        WaitingForKey { caller: self.caller, timer, sleep: None }
+    }
+
+    /// Blocks the thread until there is an answer.
+    ///
+    /// # Errors
+    ///
+    /// All of [`AcquireError`].
+    pub fn wait(mut self) -> Result<Grant, AcquireError> {
+        let caller = &mut self.caller;
+        if caller.answer.is_none() && caller.waiter.is_none() {
+            caller.begin();
+        }
+        match (caller.answer, &mut caller.waiter) {
+            (None, Some(waiter)) => block(waiter),
+            (answer, _) => answer.unwrap_or(Err(AcquireError::Closed)),
+        }
+    }
+
+    /// Blocks the thread until there is an answer, or until `deadline`. After it, asks for nothing.
+    pub(super) fn wait_until(self, deadline: Instant) -> Result<Grant, AcquireError> {
+        match deadline.checked_duration_since(Instant::now()) {
+            Some(timeout) => self.timeout(timeout).wait(),
+            None => Err(AcquireError::TimedOut { retry_after: Duration::ZERO }),
+        }
+    }
+}
+
+impl<K: Sync + ?Sized, T: Timer> Future for WaitingForKey<'_, K, T> {
+    type Output = Result<Grant, AcquireError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        match this.caller.ask(context) {
+            Asked::Told(answer) => {
+                this.sleep.set(None);
+                Poll::Ready(answer)
+            }
+            Asked::Sleep(longest) => {
+                sleep(this.sleep, this.timer, longest, context);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<K: Sync + ?Sized, T: Timer> fmt::Debug for WaitingForKey<'_, K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitingForKey")
+            .field("permits", &self.caller.permits)
+            .finish_non_exhaustive()
+    }
+}

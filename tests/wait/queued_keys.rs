@@ -1,0 +1,258 @@
+//! Callers in line for the keys of a store.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use sluicegate::{
+    AcquireError, Buckets, Carry, Denied, Each, HotKeys, KeyTable, Keyed, KeyedLimiter, LineLimits,
+    ManualClock, QueuedKeys, WaitingForKey, WeightedLog, WhenFull, WhenLineFull, quota, rate,
+};
+
+use crate::support::{MILLI, Noted, Woken};
+
+/// A caller that stands in line for a key, or did.
+struct Caller<'a, K: Sync + ?Sized> {
+    future: Pin<Box<WaitingForKey<'a, K, Noted>>>,
+    noted: Noted,
+    woken: std::sync::Arc<Woken>,
+}
+
+impl<'a, K: Sync + ?Sized> Caller<'a, K> {
+    /// A caller that has asked once.
+    fn of(future: WaitingForKey<'a, K>) -> Caller<'a, K> {
+        let noted = Noted::default();
+        let future = Box::pin(future.timer(noted.clone()));
+        let mut caller = Caller { future, noted, woken: std::sync::Arc::default() };
+        let _ = caller.poll();
+        caller
+    }
+
+    fn poll(&mut self) -> Poll<Result<sluicegate::Grant, AcquireError>> {
+        let waker = std::sync::Arc::clone(&self.woken).into();
+        self.future.as_mut().poll(&mut Context::from_waker(&waker))
+    }
+
+    fn is_waiting(&mut self) -> bool {
+        self.poll().is_pending()
+    }
+
+    fn is_granted(&mut self) -> bool {
+        matches!(self.poll(), Poll::Ready(Ok(_)))
+    }
+
+    fn error(&mut self) -> Option<AcquireError> {
+        match self.poll() {
+            Poll::Ready(answer) => answer.err(),
+            Poll::Pending => None,
+        }
+    }
+}
+
+type Store<'a> = Box<dyn KeyedLimiter<str> + 'a>;
+
+/// Ten at once, and one each 10 ms.
+fn table(clock: &ManualClock) -> QueuedKeys<Store<'_>, str, &ManualClock> {
+    QueuedKeys::with_clock(store(clock), clock)
+}
+
+fn store(clock: &ManualClock) -> Store<'_> {
+    let table = KeyTable::<str>::builder(quota!(100 / second, burst 10)).clock(clock);
+    Box::new(table.keys(1_000).unwrap())
+}
+
+#[test]
+fn callers_for_a_key_are_granted_in_order_and_those_of_others_are_not_held_up() {
+    let clock = ManualClock::new();
+    let users = table(&clock);
+    assert!(users.acquire("ada", 10).is_ok() && users.lines() == 0);
+    users.acquire("bob", 8).unwrap();
+    let mut ada = [6, 2, 3].map(|permits| Caller::of(users.acquire_async("ada", permits)));
+    let mut bob = [5, 1].map(|permits| Caller::of(users.acquire_async("bob", permits)));
+    assert_eq!((users.lines(), users.waiters("ada"), users.waiters("bob")), (2, 3, 2));
+    assert!(users.try_acquire("cyd", 10).is_ok(), "nobody waits for it");
+    for (at, of_ada, of_bob) in [
+        (29, [false; 3], [false; 2]),
+        (31, [false; 3], [true, false]),
+        (61, [true, false, false], [true; 2]),
+        (81, [true, true, false], [true; 2]),
+        (111, [true; 3], [true; 2]),
+    ] {
+        clock.set_nanos(at * 1_000_000);
+        assert_eq!(ada.each_mut().map(Caller::is_granted), of_ada, "at {at} ms");
+        assert_eq!(bob.each_mut().map(Caller::is_granted), of_bob, "at {at} ms");
+    }
+    // Those who know their answers use no line.
+    assert_eq!(users.lines(), 0);
+}
+
+#[test]
+fn a_caller_for_a_key_can_wait_on_another_thread() {
+    fn assert_send<T: Send>(_: &T) {}
+    let clock = ManualClock::new();
+    let users = table(&clock);
+    assert_send(&users.acquire_async("ada", 1));
+}
+
+#[test]
+fn no_verb_overtakes_a_caller_in_line_for_a_key() {
+    let clock = ManualClock::new();
+    let users = table(&clock);
+    users.try_acquire("ada", 8).unwrap();
+    let mut caller = Caller::of(users.acquire_async("ada", 5));
+    assert!(users.try_acquire("ada", 1).is_err() && users.peek("ada", 1).is_err());
+    assert!(users.try_acquire_up_to("ada", 1).is_err());
+    assert!(users.try_acquire_revocable("ada", 1).is_err());
+    assert!(users.try_acquire("ada", 0).is_ok());
+    let answers = users.try_acquire_batch(&mut ["ada", "bob"].into_iter(), 1);
+    assert!(answers[0].is_err() && answers[1].is_ok());
+    assert!(matches!(users.try_acquire("ada", 11), Err(Denied::TooLarge { limit: 10, .. })));
+    clock.advance(31 * MILLI);
+    // Settles for it.
+    assert!(users.try_acquire("ada", 1).is_err());
+    assert_eq!((caller.woken.woken(), users.waiters("ada")), (1, 0));
+    assert!(caller.is_granted() && users.lines() == 0);
+}
+
+#[test]
+fn every_store_of_keys_can_be_waited_for() {
+    let clock = ManualClock::new();
+    let quota = quota!(100 / second, burst 10);
+    let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota, &clock));
+    let hot = KeyTable::<str>::builder(quota).clock(&clock).keys(100).unwrap();
+    let hot = HotKeys::with_places(hot, 2).unwrap();
+    let logs = Each::new(|_: &String| WeightedLog::with_clock(rate!(10 / 100 ms), &clock).unwrap());
+    let logs = Keyed::<String, _>::with(logs);
+    let stores: [Store<'_>; 4] = [Box::new(keyed), store(&clock), Box::new(hot), Box::new(logs)];
+    for store in stores {
+        let store = QueuedKeys::<_, str, _>::with_clock(store, &clock);
+        store.acquire("ada", 10).unwrap();
+        let mut callers = [7, 1].map(|permits| Caller::of(store.acquire_async("ada", permits)));
+        assert_eq!(callers.each_mut().map(Caller::is_waiting), [true; 2]);
+        for _ in 0..12 {
+            clock.advance(10 * MILLI);
+            assert!(!callers[1].is_granted() || callers[0].is_granted());
+        }
+        assert_eq!(callers.each_mut().map(Caller::is_granted), [true; 2]);
+        assert_eq!(store.lines(), 0);
+        clock.advance(Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn a_caller_that_leaves_takes_nothing_and_the_last_one_takes_the_line_with_it() {
+    let clock = ManualClock::new();
+    let users = table(&clock);
+    users.acquire("ada", 10).unwrap();
+    let mut callers: Vec<_> =
+        [9, 5, 5].map(|permits| Caller::of(users.acquire_async("ada", permits))).into();
+    drop(callers.remove(0));
+    assert_eq!((callers[0].woken.woken(), users.waiters("ada")), (1, 2));
+    clock.advance(51 * MILLI);
+    assert!(callers[0].is_granted() && callers[1].is_waiting());
+    drop(callers);
+    assert_eq!(users.lines(), 0);
+    clock.advance(50 * MILLI);
+    assert!(users.try_acquire("ada", 5).is_ok());
+}
+
+#[test]
+fn the_lines_of_many_keys_leave_no_memory() {
+    let clock = ManualClock::new();
+    let keyed = Keyed::<u64, _>::with(Buckets::with_clock(quota!(1 / second), &clock));
+    let keys = QueuedKeys::<_, u64, _>::with_clock(keyed, &clock);
+    let count = if cfg!(miri) { 40 } else { 4_000 };
+    let names: Vec<u64> = (0..count).collect();
+    for key in &names {
+        keys.try_acquire(key, 1).unwrap();
+    }
+    let mut callers: Vec<_> =
+        names.iter().map(|key| Caller::of(keys.acquire_async(key, 1))).collect();
+    assert_eq!(keys.lines() as u64, count);
+    clock.advance(Duration::from_secs(1));
+    assert!(callers.iter_mut().all(Caller::is_granted));
+    assert_eq!(keys.lines(), 0);
+}
+
+#[test]
+fn deadlines_bounds_and_closing_are_those_of_each_line() {
+    let clock = ManualClock::new();
+    let users = table(&clock);
+    users.acquire("ada", 10).unwrap();
+    users.set_line_limits(LineLimits::new().max_waiters(1));
+    let soon = 10 * MILLI;
+    let late = Caller::of(users.acquire_async("ada", 5).timeout(soon)).error();
+    assert!(matches!(late, Some(AcquireError::TimedOut { .. })));
+    let too_large = Caller::of(users.acquire_async("ada", 11)).error();
+    assert_eq!(too_large, Some(AcquireError::TooLarge { limit: 10 }));
+    assert_eq!(users.lines(), 0);
+    let mut ada = Caller::of(users.acquire_async("ada", 1));
+    let full = Caller::of(users.acquire_async("ada", 1)).error();
+    assert!(matches!(full, Some(AcquireError::LineFull { .. })));
+    let evicting = LineLimits::new().max_waiters(1).when_full(WhenLineFull::EvictOldest);
+    users.set_line_limits(evicting);
+    let mut newer = Caller::of(users.acquire_async("ada", 1));
+    assert_eq!((ada.error(), newer.is_waiting()), (Some(AcquireError::Evicted), true));
+    users.acquire("bob", 10).unwrap();
+    let mut bob = Caller::of(users.acquire_async("bob", 1));
+    users.close_lines();
+    for caller in [&mut newer, &mut bob] {
+        assert_eq!(caller.error(), Some(AcquireError::Closed));
+    }
+    assert_eq!(users.acquire("bob", 1), Err(AcquireError::Closed));
+    assert!(users.acquire("cyd", 1).is_ok() && users.lines() == 0);
+    assert!(users.acquire_until("cyd", 1, Instant::now()).is_err());
+}
+
+#[test]
+fn a_reset_and_an_update_let_those_in_line_look_again() {
+    let clock = ManualClock::new();
+    let quota = quota!(10 / second);
+    let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota, &clock));
+    let users = QueuedKeys::<_, str, _>::with_clock(keyed, &clock);
+    for key in ["ada", "bob", "cyd"] {
+        users.acquire(key, 10).unwrap();
+    }
+    let mut callers = ["ada", "bob", "cyd"].map(|key| Caller::of(users.acquire_async(key, 5)));
+    users.reset("ada");
+    assert_eq!(callers.each_mut().map(Caller::is_granted), [true, false, false]);
+    assert!(users.remove("bob"), "those in line find it full");
+    assert_eq!(callers.each_mut().map(Caller::is_granted), [true, true, false]);
+    users.update(|users| users.reconfigure(quota!(4 / second), Carry::Keep));
+    assert_eq!(callers[2].error(), Some(AcquireError::TooLarge { limit: 4 }));
+    assert_eq!(users.lines(), 0);
+}
+
+#[test]
+fn a_caller_of_a_full_store_waits_for_space() {
+    let clock = ManualClock::new();
+    let keyed = Keyed::<u64, _>::builder(Buckets::with_clock(quota!(1 / second), &clock));
+    let keyed = keyed.max_keys(1).when_full(WhenFull::Deny).build().unwrap();
+    let keys = QueuedKeys::<_, u64, _>::with_clock(keyed, &clock);
+    let mut taken = 0;
+    while keys.try_acquire(&taken, 1).is_ok() {
+        taken += 1;
+    }
+    assert!(matches!(keys.try_acquire(&taken, 1), Err(Denied::Full { .. })));
+    let mut caller = Caller::of(keys.acquire_async(&taken, 1));
+    assert!(caller.is_waiting() && caller.noted.longest() > Duration::ZERO);
+    clock.advance(Duration::from_secs(2));
+    assert!(caller.is_granted());
+}
+
+#[test]
+fn threads_that_wait_for_keys_are_all_granted_their_permits() {
+    let keyed = Keyed::<u64, _>::with(Buckets::new(quota!(2_000 / second, burst 3)));
+    let keys = QueuedKeys::<_, u64>::new(keyed);
+    let granted: u64 = std::thread::scope(|scope| {
+        let threads = [(1, 3), (1, 2), (2, 1), (2, 3)].map(|(key, permits)| {
+            let keys = &keys;
+            scope.spawn(move || {
+                (0..5).map(|_| keys.acquire(&key, permits).unwrap().permits()).sum::<u64>()
+            })
+        });
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!((granted, keys.lines()), (45, 0));
+}
