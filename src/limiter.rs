@@ -135,7 +135,8 @@ pub trait Limiter: Send + Sync {
     fn peek(&self, permits: u64) -> Result<Grant, Denied>;
 
     /// Returns the answer that would be given to the last of several requests, made one after the
-    /// other, for `permits` in all, if no other permits are taken. Takes nothing.
+    /// other, for `permits` in all, if no other permits are taken: no later wait than that. Takes
+    /// nothing.
     ///
     /// The default is [`peek`](Limiter::peek): so it is for limiters that grant as much at once as they
     /// ever hold. A `SlidingLog` grants one permit at a time.

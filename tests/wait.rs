@@ -30,6 +30,8 @@ mod order;
 #[path = "wait/queued.rs"]
 mod queued;
 #[cfg(feature = "keyed")]
+#[path = "wait/queued_faults.rs"]
+mod queued_faults;
 #[path = "wait/queued_keys.rs"]
 mod queued_keys;
 #[path = "wait/random.rs"]

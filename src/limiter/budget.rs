@@ -156,7 +156,14 @@ impl<C: Clock> Budget<C> {
     }
 }
 
-window_verbs!(Budget<C>, "Budget::with_clock(2, \"UTC\", &clock)?");
+window_verbs!(
+    Budget<C>,
+    "Budget::with_clock(2, \"UTC\", &clock)?",
+    /// No later than that: as of the day with the least amount.
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.peek(permits.min(self.core.schedule().least()))
+    }
+);
 
 impl<C: Clock> Budget<C> {
     /// Returns the amount of each `weekday`.

@@ -10,6 +10,7 @@ use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::wait::outside::{self, HasOutsideLine, OutsideLine};
+use crate::wait::turn::TakesTurns;
 
 use super::Limiter;
 use super::wait::{Line, Wait};
@@ -23,20 +24,24 @@ use super::wait::{Line, Wait};
 ///
 /// All callers have to go through the `Queued`. The limiter itself knows nothing of the line: a call of
 /// it by [`limiter`](Queued::limiter), or by another reference, may take permits before those who
-/// wait, and they are not told of permits that such a call brings back. Make changes by
-/// [`update`](Queued::update), which tells them.
+/// wait, so that they may wait for ever, and they are not told of permits that such a call brings
+/// back. Make changes by [`update`](Queued::update), which tells them.
 ///
 /// As long as nobody waits, a call costs one load of a word that nobody writes, on a cache line of
-/// its own, besides what the limiter does. The limiter must not call the `Queued` back: it is asked
-/// under the line's lock.
+/// its own, besides what the limiter does.
+///
+/// The limiter is asked under the line's lock, for any number of permits up to `u64::MAX`. It must not
+/// call the `Queued` back. One that has a line of its own wakes those in it under that lock too: their
+/// wakers must not touch the `Queued`. One that panics denies nobody else: the next caller asks again.
+/// A [`Counted`](crate::Counted) inside counts each time that the line asks, so put it outside.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{AcquireError, Queued, SlidingLog, Wait, rate};
+/// use sluicegate::{AcquireError, Queued, Wait, WeightedLog, rate};
 ///
-/// let log = Queued::new(SlidingLog::new(rate!(5 / 10 ms))?);
+/// let log = Queued::new(WeightedLog::new(rate!(5 / 10 ms))?);
 /// log.acquire(5)?;
 /// // Blocks for ten milliseconds, until the first five no longer count.
 /// log.acquire(2)?;
@@ -49,11 +54,11 @@ use super::wait::{Line, Wait};
 /// Several limiters, of which all have to grant:
 ///
 /// ```
-/// use sluicegate::{All, Limiter, Queued, Sharded, SlidingLog, Wait, quota, rate};
+/// use sluicegate::{All, Limiter, Queued, Sharded, Wait, WeightedLog, quota, rate};
 ///
-/// let site = Sharded::new(quota!(1_000 / second));
-/// let user = SlidingLog::new(rate!(100 / second))?;
-/// let both: All<&dyn Limiter> = All::new([&site as &dyn Limiter, &user])?;
+/// let smooth = Sharded::new(quota!(1_000 / second));
+/// let exact = WeightedLog::new(rate!(100 / second))?;
+/// let both: All<&dyn Limiter> = All::new([&smooth as &dyn Limiter, &exact])?;
 /// let both = Queued::new(both);
 /// both.acquire(10)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -62,23 +67,28 @@ use super::wait::{Line, Wait};
 /// # Accuracy
 ///
 /// The bound is the limiter's: each permit is granted by it, when the first in line, or another call
-/// for it, comes at its turn. What comes later than that is later: a log counts it from then.
+/// for it, comes at its turn. If nobody comes until later, a log counts the permits from then on:
+/// nothing is owed for a timer that is late.
 ///
-/// The first in line is due when the limiter says, by the wait of its denial. The turns of those behind
+/// The first in line is due after the wait that the limiter's denial told. The turns of those behind
 /// it are foreseen: exactly, for a limiter that tells exact waits, as long as they and those ahead of
 /// them want no more than its limit together. Beyond that it is an estimate: as if the limiter granted
-/// its limit anew in the time in which it was last seen to become full. For a log, a window or callers
-/// that want a permit each from a bucket, that is exact, once one of those in line has been granted its
-/// permits; before, it may be too early, and a caller wakes once for nothing. Otherwise it may be too
-/// late, or too early. A caller whose turn comes earlier than it thought is woken when it is the first.
+/// its limit anew in the time in which it was last seen to become full. For a log, a fixed window or
+/// callers that want a permit each from a bucket, that is exact, once one of those in line has been
+/// granted its permits; before, it may be too early, and a caller wakes once for nothing. Otherwise it
+/// may be too early or too late: by far for an [`All`](crate::All) whose smallest limit and longest
+/// time are not of the same limiter. A caller whose turn comes earlier than it thought is woken when it
+/// is the first.
 ///
-/// A caller with a deadline is refused at once if the limiter itself tells that it would be too late;
-/// never by an estimate. One that has more than the limit's permits ahead of it may so stand in line
-/// until its deadline has passed.
+/// A caller with a deadline is refused at once if the limiter itself tells that it would be too late,
+/// were nobody ahead to leave; never by an estimate. So one that has more than the limit's permits ahead
+/// of it may stand in line until its deadline has passed, also as the first; and if another call
+/// settles for it after that, before it wakes, it is granted its permits late. Where nobody knows how
+/// long it would have to wait, its error says `Duration::MAX`.
 ///
 /// If the limiter denies without a wait ([`Denied::Leased`]), the first in line asks again every 10 ms.
-/// What it denies as too large is refused, also if it is only too large for now (a closed
-/// [`Gate`](crate::Gate), a day of a `Budget`).
+/// What it denies as too large is refused, even if it is only too large for now (a closed
+/// [`Gate`](crate::Gate)).
 ///
 /// A caller that is dropped after its grant, before it was polled again, has spent its permits: the
 /// limiter does not take them back.
@@ -86,7 +96,7 @@ use super::wait::{Line, Wait};
 /// # Fairness
 ///
 /// First come, first served, whatever the sizes, among the callers of the `Queued`. No call that
-/// starts after a caller stands in line is granted permits before it.
+/// happens after a caller has come to stand in line is granted permits before it.
 ///
 /// # Memory ordering
 ///
@@ -120,21 +130,23 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
     ///
     /// For a change of the limit, a [`Receipt`] that is given back, a lease that is dropped: anything
     /// that brings permits otherwise than by time. Locks the line for a moment; those in it ask
-    /// the limiter.
+    /// the limiter. If `change` panics, the first in line is woken, and looks again.
     ///
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{Limiter, Queued, SlidingLog, rate};
+    /// use sluicegate::{Limiter, Queued, WeightedLog, rate};
     ///
-    /// let log = Queued::new(SlidingLog::new(rate!(5 / minute))?.with_max_limit(10)?);
+    /// let log = Queued::new(WeightedLog::new(rate!(5 / minute))?.with_max_limit(10)?);
     /// assert!(log.try_acquire(6).is_err());
     /// log.update(|log| log.reconfigure(10))?;
     /// assert!(log.try_acquire(6).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update<R>(&self, change: impl FnOnce(&L) -> R) -> R {
+        let wakes = WakesIfItPanics(self);
         let result = change(&self.limiter);
+        core::mem::forget(wakes);
         self.line.poke(self);
         result
     }
@@ -159,6 +171,16 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
             outside::settle_at_the_gate(self, permits)?;
         }
         Ok(&self.limiter)
+    }
+}
+
+/// Wakes the first in line when it is dropped. (Not more: a limiter that panics once more would abort
+/// the process.)
+struct WakesIfItPanics<'a, L: Limiter, C: Clock>(&'a Queued<L, C>);
+
+impl<L: Limiter, C: Clock> Drop for WakesIfItPanics<'_, L, C> {
+    fn drop(&mut self) {
+        self.0.wake_first();
     }
 }
 
@@ -208,9 +230,8 @@ impl<L: Limiter, C: Clock + Send + Sync> Limiter for Queued<L, C> {
         self.unless_gated(permits)?.peek(permits)
     }
 
-    /// Looks ahead from what the limiter has, as if nobody stood in line.
     fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.peek_ahead(permits)
+        self.unless_gated(permits)?.peek_ahead(permits)
     }
 
     /// Does as the limiter does. A receipt that is given back while others wait is to be given back in

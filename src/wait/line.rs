@@ -1,7 +1,8 @@
 //! The line of a limiter: the lock around its callers, and all that happens under the lock.
 //!
 //! Wakers are cloned before the lock is taken, and called and dropped after it is released: a waker
-//! is a user's code, and may drop another waiting caller, which takes the lock.
+//! is a user's code, and may drop another waiting caller, which takes the lock. (What is behind a
+//! [line outside](super::outside) is asked under the lock, and may have a line of its own to wake.)
 
 mod untold;
 
@@ -294,6 +295,12 @@ impl<'a> Locked<'a> {
         if self.line().waiters.first().is_none() {
             // Without the clock, which may panic.
             return self.limiter.open_gate();
+        }
+        if std::thread::panicking() {
+            // The caller leaves as it unwinds. A clock, or a limiter of the user, that panics once more
+            // would abort the process: so somebody else settles.
+            let waker = self.line().waiters.disarm_first();
+            return self.wakers.0.extend(waker);
         }
         self.settle(self.limiter.now_nanos());
     }

@@ -10,13 +10,15 @@
 //! ```
 //!
 //! **Theorem.** No caller of this line that starts after another one stands in it is granted permits
-//! before that one.
+//! before that one. (*After* is in the sense of the memory model: another thread learns of the caller
+//! in line by something that synchronizes with it.)
 //!
 //! *Proof.* A caller stands in line when its `stand` returns. That has settled: so it closed the gate,
 //! or found it closed, and did not open it. Only the holder of the lock moves the gate, and opens it
-//! when nobody is left, the other one included. A call that starts afterwards loads the gate after
-//! that store, so it finds it closed until then, and does not reach the limiter; a caller that comes
-//! to stand is further behind, and a settling asks only for the first. ∎
+//! when nobody is left, the other one included. The load of a call that happens after the `stand`
+//! reads that store or a later one, so it finds the gate closed until then, and the call does not
+//! reach the limiter; a caller that comes to stand is further behind, and a settling asks only for the
+//! first. ∎
 //!
 //! A call that had found the gate open may be granted permits after it was closed: it started before.
 //! This is what a bit of the limiter's own word would prevent, and all that it would.
@@ -60,9 +62,11 @@ const CLOSED: u64 = 1;
 pub(crate) struct OutsideLine {
     /// Closed while callers wait in line. Only the holder of the line's lock moves it.
     gate: AtomicWord<u64>,
-    /// The longest time until the limiter would have been full again, as its answers to those in line
-    /// told: that in which it grants as much as its limit.
+    /// The longest time until the limiter would have been full again, of those that it has told those
+    /// in line. Taken for the time in which it grants its limit anew.
     period_nanos: AtomicWord<u64>,
+    /// The wait that the last denial of the first in line told, or the time after which it asks again.
+    first_wait_nanos: AtomicWord<u64>,
     queue: WaitQueue,
 }
 
@@ -91,6 +95,7 @@ impl OutsideLine {
         OutsideLine {
             gate: AtomicWord::new(OPEN),
             period_nanos: AtomicWord::new(0),
+            first_wait_nanos: AtomicWord::new(LOOK_AGAIN_NANOS),
             queue: WaitQueue::new(),
         }
     }
@@ -126,6 +131,20 @@ impl OutsideLine {
         }
     }
 
+    fn first_wait_nanos(&self) -> u64 {
+        // ORDERING: Relaxed. Only the holder of the line's lock stores it, and needs it.
+        // MODEL: none; no decision depends on it.
+        self.first_wait_nanos.load(Relaxed)
+    }
+
+    /// Notes the wait of the first in line.
+    fn note_denial(&self, denied: Denied) {
+        self.note_period(denied.reset_after().map_or(0, units::nanos), false);
+        // ORDERING: Relaxed, as in `first_wait_nanos`.
+        // MODEL: none; no decision depends on it.
+        self.first_wait_nanos.store(known_wait(denied).unwrap_or(LOOK_AGAIN_NANOS), Relaxed);
+    }
+
     fn period_nanos(&self) -> u64 {
         // ORDERING: Relaxed. Only a forecast is made of it.
         // MODEL: none; no decision depends on it.
@@ -140,6 +159,12 @@ impl OutsideLine {
             self.period_nanos.store(nanos, Relaxed);
         }
     }
+}
+
+/// Returns the wait that `denied` tells, if it tells one. No wait is no answer: whoever has been denied
+/// has to let some time pass.
+fn known_wait(denied: Denied) -> Option<u64> {
+    denied.retry_after().map(units::nanos).filter(|nanos| *nanos > 0)
 }
 
 /// Settles for those in line, for a caller that has found the gate closed.
@@ -159,11 +184,18 @@ pub(crate) fn settle_at_the_gate(
     }
     // What there is belongs to those in line.
     let (limit, remaining, reset_after) = match limiter.look(permits) {
-        Ok(grant) => (grant.limit(), grant.remaining(), grant.reset_after()),
+        // As it stands, and not as it would be after the grant.
+        Ok(grant) => {
+            (grant.limit(), grant.remaining().saturating_add(permits), grant.reset_after())
+        }
         Err(Denied::Wait(wait)) => (wait.limit(), wait.remaining(), wait.reset_after()),
         Err(denied) => return Err(denied),
     };
-    let retry_nanos = limiter.outside().queue.wait_nanos(now_nanos);
+    let retry_nanos = match limiter.outside().queue.wait_nanos(now_nanos) {
+        // Nobody knows, but it is not for ever.
+        u64::MAX => LOOK_AGAIN_NANOS,
+        wait_nanos => wait_nanos,
+    };
     let forecast = Forecast::Known(KnownForecast {
         limit,
         used: limit.saturating_sub(remaining),
@@ -211,7 +243,7 @@ impl<T: HasOutsideLine> TakesTurns for T {
             }
             Err(Denied::TooLarge { limit, .. }) => Taken::TooLarge { limit },
             Err(denied) => {
-                line.note_period(denied.reset_after().map_or(0, units::nanos), false);
+                line.note_denial(denied);
                 Taken::NotYet
             }
         }
@@ -221,12 +253,14 @@ impl<T: HasOutsideLine> TakesTurns for T {
         self.outside().move_gate(OPEN);
     }
 
+    /// As the denial of the turn has told. To ask again would be to ask later.
     fn due_nanos(&self, turn: Turn) -> u64 {
-        self.last_due(turn, None, &mut core::iter::once(turn.permits)).due_nanos
+        let now_nanos = self.line_nanos().max(turn.now_nanos);
+        now_nanos.saturating_add(self.outside().first_wait_nanos())
     }
 
-    /// For no more permits than the limit, as the limiter tells it for the sum. Beyond it, an
-    /// estimate: as if the limiter granted its limit anew a period after each grant.
+    /// Returns the turn as the limiter tells it for the sum, if that is no more than its limit. Beyond
+    /// it, returns an estimate: as if the limiter granted its limit anew a period after each grant.
     fn last_due(&self, turn: Turn, _: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
         let mut answer = self.look_ahead(turn.permits);
         let mut periods = 0;
@@ -237,11 +271,13 @@ impl<T: HasOutsideLine> TakesTurns for T {
         }
         // After the limiter's reading, so that the turn is not before that of the limiter's clock.
         let now_nanos = self.line_nanos().max(turn.now_nanos);
-        let wait_nanos = match answer.map_err(|denied| denied.retry_after()) {
-            Err(Some(wait)) => units::nanos(wait).max(1),
+        let wait_nanos = match answer.map_err(known_wait) {
+            Err(Some(wait_nanos)) => wait_nanos,
             // Nobody knows; those behind the first are woken when they are the first.
             _ if periods > 0 || sizes.nth(1).is_some() => u64::MAX,
-            _ => LOOK_AGAIN_NANOS,
+            // The wait of the first is just over.
+            Ok(_) => self.outside().first_wait_nanos().min(LOOK_AGAIN_NANOS),
+            Err(None) => LOOK_AGAIN_NANOS,
         };
         let ahead_nanos = self.outside().period_nanos().saturating_mul(periods);
         let due_nanos = now_nanos.saturating_add(wait_nanos).saturating_add(ahead_nanos);
