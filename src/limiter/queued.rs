@@ -34,9 +34,9 @@ use super::wait::{Line, Wait};
 ///
 /// ```
 /// use std::time::Duration;
-/// use sluicegate::{AcquireError, Queued, SlidingLog, Wait, rate};
+/// use sluicegate::{AcquireError, Queued, Wait, WeightedLog, rate};
 ///
-/// let log = Queued::new(SlidingLog::new(rate!(5 / 10 ms))?);
+/// let log = Queued::new(WeightedLog::new(rate!(5 / 10 ms))?);
 /// log.acquire(5)?;
 /// // Blocks for ten milliseconds, until the first five no longer count.
 /// log.acquire(2)?;
@@ -49,10 +49,10 @@ use super::wait::{Line, Wait};
 /// Several limiters, of which all have to grant:
 ///
 /// ```
-/// use sluicegate::{All, Limiter, Queued, Sharded, SlidingLog, Wait, quota, rate};
+/// use sluicegate::{All, Limiter, Queued, Sharded, Wait, WeightedLog, quota, rate};
 ///
 /// let site = Sharded::new(quota!(1_000 / second));
-/// let user = SlidingLog::new(rate!(100 / second))?;
+/// let user = WeightedLog::new(rate!(100 / second))?;
 /// let both: All<&dyn Limiter> = All::new([&site as &dyn Limiter, &user])?;
 /// let both = Queued::new(both);
 /// both.acquire(10)?;
@@ -125,9 +125,9 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
     /// # Examples
     ///
     /// ```
-    /// use sluicegate::{Limiter, Queued, SlidingLog, rate};
+    /// use sluicegate::{Limiter, Queued, WeightedLog, rate};
     ///
-    /// let log = Queued::new(SlidingLog::new(rate!(5 / minute))?.with_max_limit(10)?);
+    /// let log = Queued::new(WeightedLog::new(rate!(5 / minute))?.with_max_limit(10)?);
     /// assert!(log.try_acquire(6).is_err());
     /// log.update(|log| log.reconfigure(10))?;
     /// assert!(log.try_acquire(6).is_ok());
