@@ -23,6 +23,9 @@ use super::Limiter;
 /// line is due, as that one was told; a caller that comes back then may find that they have left it
 /// nothing.
 ///
+/// A [`Queued`](crate::Queued) implements it for any limiter, with a line that is not part of the
+/// limiter's word; it says what differs.
+///
 /// The limiter's bound holds. For a bucket, the grant of a caller in line counts at the instant of its
 /// turn: if it is told later, callers may receive up to one request more in a span of time than the
 /// bound says. A window counts it in the window in which the line is settled: what an earlier one
