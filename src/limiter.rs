@@ -42,6 +42,7 @@ mod leaky_bucket;
 mod lease_verbs;
 #[cfg(feature = "alloc")]
 mod multi_window;
+mod settle;
 mod settleable_bucket;
 mod sliding_counter;
 #[cfg(feature = "alloc")]
@@ -74,6 +75,7 @@ pub use self::gcra::Gcra;
 pub use self::leaky_bucket::LeakyBucket;
 #[cfg(feature = "alloc")]
 pub use self::multi_window::MultiWindow;
+pub use self::settle::Settle;
 pub use self::settleable_bucket::SettleableBucket;
 pub use self::sliding_counter::SlidingCounter;
 #[cfg(feature = "alloc")]
