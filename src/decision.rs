@@ -4,6 +4,7 @@
 #[cfg(feature = "alloc")]
 pub(crate) mod denial_cache;
 pub(crate) mod denied;
+pub(crate) mod estimate;
 pub(crate) mod forecast;
 pub(crate) mod grant;
 #[cfg(feature = "alloc")]
@@ -11,4 +12,5 @@ pub(crate) mod history;
 pub(crate) mod lease;
 pub(crate) mod pieces;
 pub(crate) mod receipt;
+pub(crate) mod settled;
 pub(crate) mod snapshot;

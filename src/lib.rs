@@ -44,7 +44,6 @@ mod window;
 #[cfg(feature = "wait")]
 pub use crate::admission::{Admission, AdmissionError, Admitted, Enter};
 pub use crate::bucket::carry::Carry;
-pub use crate::bucket::settle::estimate::{Estimate, Unpaid};
 pub use crate::concurrency::ConcurrencyLimit;
 pub use crate::concurrency::adaptive::Adaptive;
 #[cfg(feature = "wait")]
@@ -72,11 +71,13 @@ pub use crate::config::refill::Refill;
 #[cfg(feature = "alloc")]
 pub use crate::config::text::parse_error::ParseError;
 pub use crate::decision::denied::{Denied, Shortfall};
+pub use crate::decision::estimate::Estimate;
 pub use crate::decision::grant::Grant;
 #[cfg(feature = "alloc")]
 pub use crate::decision::history::History;
 pub use crate::decision::lease::Lease;
 pub use crate::decision::receipt::Receipt;
+pub use crate::decision::settled::{Settled, Unpaid};
 pub use crate::decision::snapshot::{Snapshot, SnapshotError};
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::as_key::{AsKey, Parts};

@@ -45,6 +45,7 @@ mod lease_verbs;
 mod multi_window;
 #[cfg(feature = "wait")]
 mod queued;
+mod settle;
 mod settleable_bucket;
 mod sliding_counter;
 #[cfg(feature = "alloc")]
@@ -79,6 +80,7 @@ pub use self::leaky_bucket::LeakyBucket;
 pub use self::multi_window::MultiWindow;
 #[cfg(feature = "wait")]
 pub use self::queued::Queued;
+pub use self::settle::Settle;
 pub use self::settleable_bucket::SettleableBucket;
 pub use self::sliding_counter::SlidingCounter;
 #[cfg(feature = "alloc")]

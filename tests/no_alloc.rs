@@ -70,6 +70,25 @@ fn settling_does_not_allocate() {
         }
     });
     assert_eq!(made, 0);
+
+    let windows: [Box<dyn Settle + '_>; 3] = [
+        Box::new(FixedWindow::with_clock(rate!(10 / second), &clock).unwrap()),
+        Box::new(WindowFromFirst::with_clock(rate!(10 / second), &clock).unwrap()),
+        Box::new(SlidingCounter::with_clock(rate!(10 / second), &clock).unwrap()),
+    ];
+    let made = allocations(|| {
+        for used in [0, 2, 4, 7, u64::MAX] {
+            for window in &windows {
+                let early = window.try_acquire_settleable(4);
+                clock.advance(Duration::from_millis(700));
+                let late = window.try_acquire_settleable(6);
+                for estimate in [early, late].into_iter().flatten() {
+                    let _ = estimate.settle(used);
+                }
+            }
+        }
+    });
+    assert_eq!(made, 0);
 }
 
 /// Takes any text, and keeps none.

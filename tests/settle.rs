@@ -1,5 +1,5 @@
 //! A bucket whose grants are settled: what comes back, what is lost when, what is taken beyond an
-//! estimate, and that no more is kept than the bound says.
+//! estimate, and that no more is kept than the bound says. The same of windows of one word.
 
 use std::time::Duration;
 
@@ -11,6 +11,11 @@ mod bound;
 mod cases;
 #[path = "settle/composites.rs"]
 mod composites;
+#[path = "settle/histories.rs"]
+mod histories;
+#[cfg(feature = "wait")]
+#[path = "settle/windows.rs"]
+mod windows;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -121,7 +126,7 @@ fn what_was_used_beyond_the_estimate_becomes_a_debt_and_no_deeper_than_is_allowe
     assert_eq!(bucket.try_acquire(1).unwrap_err().balance(), Some(-5));
     assert_eq!(
         Unpaid::to_string(&bucket.try_acquire_settleable(0).unwrap().settle(7).unwrap_err()),
-        "settled, except for 7 permits beyond the limiter's debt",
+        "settled, except for 7 permits beyond what the limiter can charge",
     );
     clock.advance(SECOND / 2);
     assert_eq!(bucket.try_acquire(1).unwrap_err().balance(), Some(0));

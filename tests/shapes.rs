@@ -170,6 +170,16 @@ fn decisions_are_small_copies() {
     check::<Quota>(64);
     check::<Snapshot>(32);
     check::<ConfigError>(40);
+    check::<Settled>(24);
+    check::<Unpaid>(32);
+}
+
+#[test]
+fn an_estimate_may_be_settled_by_another_thread() {
+    fn check<E: Send + Sync + Unpin + Debug>(most: usize) {
+        assert!(size_of::<E>() <= most, "{} bytes", size_of::<E>());
+    }
+    check::<Estimate<'_>>(256);
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn bucket(quota: Quota) -> Arc<Bucket> {
     Arc::new(Bucket::with_clock(quota, TestClock::new()))
 }
 
-fn estimate(bucket: &Bucket, permits: u64) -> Estimate<'_, TestClock> {
+fn estimate(bucket: &Bucket, permits: u64) -> Estimate<'_> {
     bucket.try_acquire_settleable(permits).unwrap()
 }
 

@@ -67,7 +67,6 @@
 //! no more units than the first capacity had.
 
 mod claim;
-pub(crate) mod estimate;
 mod given_back;
 mod lots;
 
@@ -76,6 +75,7 @@ use core::fmt;
 
 use crate::config::error::ConfigError;
 use crate::decision::denied::Denied;
+use crate::decision::estimate::{Estimate, Hold, Settles};
 use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
@@ -106,6 +106,28 @@ pub(crate) struct Taken {
     token: u64,
 }
 
+impl<C: Clock + Sync> SettleCore<C> {
+    pub(crate) fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+        let Taken { grant, pieces, token } = self.take(permits)?;
+        Ok(Estimate::new(grant, self, Hold::Units { pieces, token }))
+    }
+}
+
+impl<C: Clock + Sync> Settles for SettleCore<C> {
+    fn give_back(&self, hold: &mut Hold, permits: u64) -> u64 {
+        let Hold::Units { pieces, token } = hold else { return 0 };
+        // They were granted at this price, so the product does not overflow.
+        let cut = pieces.cut(permits.wrapping_mul(*token));
+        let lost = self.bucket.line.take_pieces(cut);
+        // A permit of which a part is lost is lost.
+        permits.saturating_sub(lost.div_ceil((*token).max(1)))
+    }
+
+    fn take_beyond(&self, permits: u64) -> u64 {
+        self.force_up_to(permits)
+    }
+}
+
 impl<C: Clock> SettleCore<C> {
     pub(crate) fn new(terms: Terms, clock: C) -> SettleCore<C> {
         SettleCore { bucket: BucketCore::new(terms, clock) }
@@ -125,7 +147,7 @@ impl<C: Clock> SettleCore<C> {
         }
     }
 
-    pub(crate) fn take(&self, permits: u64) -> Result<Taken, Denied> {
+    fn take(&self, permits: u64) -> Result<Taken, Denied> {
         let charge = move |terms: &Terms, balance| all_of(permits, terms, balance);
         let now_nanos = self.bucket.clock.now_nanos();
         let token = Cell::new(0);
@@ -189,7 +211,7 @@ impl<C: Clock> SettleCore<C> {
     }
 
     /// Takes `permits`: first what there is, then as many as the debt may be deep. Returns how many.
-    pub(crate) fn force_up_to(&self, permits: u64) -> u64 {
+    fn force_up_to(&self, permits: u64) -> u64 {
         let there = self.try_acquire_up_to(permits).map_or(0, |grant| grant.permits());
         let permits = permits - there;
         if permits == 0 {
@@ -204,10 +226,6 @@ impl<C: Clock> SettleCore<C> {
             })
         });
         there + spent.map_or(0, |spent| spent.grant().permits())
-    }
-
-    pub(super) fn give_back(&self, pieces: Pieces) {
-        self.bucket.line.take_pieces(pieces);
     }
 
     pub(crate) fn force(&self, permits: u64) -> Result<Grant, Denied> {

@@ -34,7 +34,8 @@ use super::pieces::Pieces;
 /// in a table of several tiers that may be more than the permits of the receipt.
 ///
 /// A [`SettleableBucket`](crate::SettleableBucket) takes a grant back whatever has happened since,
-/// by a rule that needs more memory; see [`Estimate`](crate::Estimate).
+/// by a rule that needs more memory; see [`Estimate`](crate::Estimate). One-word windows do so for
+/// estimates, which note more than a receipt has room for.
 ///
 /// A `Sharded` limiter reserves the capacity of the permits as long as the receipt lives, so the
 /// receipt can be given back whatever has happened. That capacity is missing from the burst:
@@ -99,8 +100,8 @@ pub(crate) trait TakeBack: Sync {
 
 /// A limiter that takes units back whatever has happened since.
 pub(crate) trait TakesPieces: Sync {
-    /// Gives the units of `pieces` back. Returns false if some were lost at once.
-    fn take_pieces(&self, pieces: Pieces) -> bool;
+    /// Gives the units of `pieces` back. Returns how many were lost at once.
+    fn take_pieces(&self, pieces: Pieces) -> u64;
 }
 
 /// A word that a grant has changed.
@@ -194,7 +195,7 @@ impl<'a> Receipt<'a> {
         match self.undo {
             Undo::Nothing => true,
             Undo::Word(word, before, after) => word.replace(after, before),
-            Undo::Pieces(limiter, pieces) => limiter.take_pieces(pieces),
+            Undo::Pieces(limiter, pieces) => limiter.take_pieces(pieces) == 0,
             #[cfg(feature = "alloc")]
             Undo::Store(store, slot, before, after) => store.take_back(slot, before, after),
             #[cfg(feature = "alloc")]

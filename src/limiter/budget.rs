@@ -7,6 +7,7 @@ use core::ops::Range;
 use core::time::Duration;
 
 use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
 use crate::decision::receipt::Receipt;
@@ -18,6 +19,7 @@ use crate::time::units;
 use crate::window::counter::by_calendar::MOST_IN_DAYS;
 
 use super::Limiter;
+use super::settle::settles;
 use super::window_verbs::window_verbs;
 
 use self::days::Days;
@@ -164,6 +166,8 @@ window_verbs!(
         self.peek(permits.min(self.core.schedule().least()))
     }
 );
+
+settles!(Budget<C>, core, "Budget::with_clock(10, \"UTC\", ManualClock::new())?");
 
 impl<C: Clock> Budget<C> {
     /// Returns the amount of each `weekday`.

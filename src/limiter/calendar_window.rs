@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use crate::config::error::ConfigError;
 use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
 use crate::decision::receipt::Receipt;
@@ -18,6 +19,7 @@ use crate::window::counter::by_calendar::ByCalendar;
 use crate::window::limit::Limit;
 
 use super::Limiter;
+use super::settle::settles;
 use super::window_verbs::window_verbs;
 
 /// Grants at most a limit of permits in each minute, hour, day, week or month of a
@@ -107,6 +109,12 @@ impl<C: Clock> CalendarWindow<C> {
 window_verbs!(
     CalendarWindow<C>,
     "CalendarWindow::with_clock(2, Calendar::minutes(\"UTC\")?, &clock)?"
+);
+
+settles!(
+    CalendarWindow<C>,
+    core,
+    "CalendarWindow::with_clock(10, Calendar::days(\"UTC\")?, ManualClock::new())?"
 );
 
 impl<C: Clock> CalendarWindow<C> {

@@ -6,6 +6,7 @@ use core::time::Duration;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
 use crate::decision::grant::Grant;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
@@ -19,6 +20,7 @@ use crate::window::counter::aligned::Aligned;
 use crate::window::counter::from_first::FromFirst;
 
 use super::Limiter;
+use super::settle::settles;
 use super::window_verbs::{one_limit, window_verbs};
 
 /// Grants no more permits than a limit in each window. Windows follow one another
@@ -123,6 +125,7 @@ impl<C: Clock> FixedWindow<C> {
 }
 
 window_verbs!(FixedWindow<C>, "FixedWindow::with_clock(rate!(2 / minute), &clock)?");
+settles!(FixedWindow<C>, core, "FixedWindow::with_clock(rate!(10 / minute), ManualClock::new())?");
 one_limit!(FixedWindow<C>);
 
 #[cfg(feature = "wait")]
@@ -253,6 +256,11 @@ impl<C: Clock> WindowFromFirst<C> {
         Duration::from_nanos(self.core.resolution_nanos())
     }
 }
+settles!(
+    WindowFromFirst<C>,
+    core,
+    "WindowFromFirst::with_clock(rate!(10 / minute), ManualClock::new())?"
+);
 one_limit!(WindowFromFirst<C>);
 
 #[cfg(feature = "wait")]

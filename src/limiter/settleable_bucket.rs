@@ -5,11 +5,11 @@ use core::time::Duration;
 
 use crate::bucket::carry::Carry;
 use crate::bucket::settle::SettleCore;
-use crate::bucket::settle::estimate::Estimate;
 use crate::bucket::terms::Terms;
 use crate::config::error::ConfigError;
 use crate::config::quota::Quota;
 use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
 use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
@@ -21,6 +21,7 @@ use crate::time::clock::default::DefaultClock;
 use crate::time::units;
 
 use super::Limiter;
+use super::settle::settles;
 use super::verbs::{show_quota, verbs};
 
 /// A [`TokenBucket`](crate::TokenBucket) for callers that know only afterwards how much they have
@@ -145,21 +146,13 @@ impl<C: Clock> SettleableBucket<C> {
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
         self.core.try_acquire(permits)
     }
-
-    /// Does the same as [`try_acquire`](SettleableBucket::try_acquire), for a caller that knows
-    /// afterwards how much it has used: see [`Estimate`].
-    ///
-    /// Costs no more. An estimate of 0 permits is always granted, and can be settled for more.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`try_acquire`](SettleableBucket::try_acquire). An estimate of more than the
-    /// burst is [`Denied::TooLarge`], also if less may be used in the end.
-    #[doc(alias = "reserve", alias = "precharge")]
-    pub fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_, C>, Denied> {
-        Ok(Estimate::new(&self.core, &self.core.take(permits)?))
-    }
 }
+
+settles!(
+    SettleableBucket<C>,
+    core,
+    "SettleableBucket::with_clock(quota!(10 / minute), ManualClock::new())"
+);
 
 verbs!(
     SettleableBucket,

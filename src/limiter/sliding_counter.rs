@@ -6,6 +6,7 @@ use core::time::Duration;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
 use crate::decision::grant::Grant;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
@@ -18,6 +19,7 @@ use crate::window::counter::CounterCore;
 use crate::window::counter::sliding::Sliding;
 
 use super::Limiter;
+use super::settle::settles;
 use super::window_verbs::{one_limit, window_verbs};
 
 /// Grants at most a limit of permits, counting the present window in full and the
@@ -134,6 +136,11 @@ impl<C: Clock> SlidingCounter<C> {
 }
 
 window_verbs!(SlidingCounter<C>, "SlidingCounter::with_clock(rate!(2 / minute), &clock)?");
+settles!(
+    SlidingCounter<C>,
+    core,
+    "SlidingCounter::with_clock(rate!(10 / minute), ManualClock::new())?"
+);
 one_limit!(SlidingCounter<C>);
 
 #[cfg(feature = "wait")]

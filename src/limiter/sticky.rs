@@ -10,6 +10,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::decision::denial_cache::{CachedDenial, DenialCache};
 use crate::decision::denied::Denied;
+use crate::decision::estimate::{Estimate, ForgetsDenials};
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::sync::AtomicWord;
@@ -21,6 +22,7 @@ use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 
 use super::Limiter;
+use super::settle::Settle;
 
 use self::builder::StickyBuilder;
 
@@ -60,7 +62,8 @@ use self::builder::StickyBuilder;
 /// That of the limiter, which is asked for each permit that is granted. A denial is repeated
 /// only before the instant at which the limiter said that time alone could change it.
 /// Anything that changes it sooner has to be reported. [`reset`](Sticky::reset) called on the
-/// `Sticky` reports itself. A receipt or a reservation that is given back, a limit that was raised,
+/// `Sticky` reports itself, and so does an estimate that was taken from it when it gives permits back. A
+/// receipt or a reservation that is given back, a limit that was raised,
 /// a restored history, or a level that was healed does not: call [`forget`](Sticky::forget). While
 /// callers wait in line for the limiter, a repeated denial tells the wait without them.
 ///
@@ -197,6 +200,37 @@ impl<L: Limiter, C: Clock> Sticky<L, C> {
         self.ask(permits, || self.limiter.try_acquire_revocable(permits))
     }
 
+    /// Does the same as [`try_acquire`](Sticky::try_acquire), and returns an [`Estimate`] to be settled.
+    /// All cached denials are forgotten when it gives permits back.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire`](Sticky::try_acquire).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{FixedWindow, ManualClock, Sticky, rate};
+    ///
+    /// let clock = ManualClock::new();
+    /// let window = FixedWindow::with_clock(rate!(10 / minute), &clock)?;
+    /// let limiter = Sticky::builder(window).places(4).clock(&clock).build()?;
+    ///
+    /// let estimate = limiter.try_acquire_settleable(10)?;
+    /// assert!(limiter.try_acquire(1).is_err());
+    /// estimate.settle(9)?;
+    /// assert!(limiter.try_acquire(1).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied>
+    where
+        L: Settle,
+        C: Sync,
+    {
+        let estimate = self.ask(permits, || self.limiter.try_acquire_settleable(permits))?;
+        Ok(estimate.behind(self))
+    }
+
     /// Makes the limiter full again, and forgets all cached denials.
     pub fn reset(&self) {
         self.limiter.reset();
@@ -253,6 +287,18 @@ impl<L: Limiter, C: Clock + Send + Sync> Limiter for Sticky<L, C> {
 
     fn healed(&self) -> u64 {
         self.limiter.healed()
+    }
+}
+
+impl<L: Settle, C: Clock + Send + Sync> Settle for Sticky<L, C> {
+    fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+        self.try_acquire_settleable(permits)
+    }
+}
+
+impl<L: Limiter, C: Clock + Sync> ForgetsDenials for Sticky<L, C> {
+    fn forget_denials(&self) {
+        self.forget();
     }
 }
 

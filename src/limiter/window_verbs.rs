@@ -13,7 +13,8 @@ macro_rules! window_verbs {
             /// Lock-free; does not allocate; reads the clock once. A request for 0
             /// permits is always granted and changes nothing. A denial writes nothing.
             /// (The exceptions are a clock that was set back, see
-            /// [`Clock`](crate::Clock); callers in line, see `Wait`; a ring that other
+            /// [`Clock`](crate::Clock), which a thread that settles an estimate may hold up for
+            /// a moment; callers in line, see `Wait`; a ring that other
             /// threads are rotating to a new slot, which every call helps with; and a
             /// budget that searches for a later day.)
             ///
@@ -114,7 +115,8 @@ macro_rules! window_verbs {
 
             /// Forgets all earlier grants. (A concurrent grant may be forgotten or
             /// kept.) Lock-free, unless callers wait in line, who are then granted what there
-            /// is; does not allocate; reads the clock.
+            /// is, or another thread is in the middle of settling an estimate, which it waits
+            /// for; does not allocate; reads the clock.
             ///
             /// # Examples
             ///

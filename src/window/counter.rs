@@ -20,7 +20,8 @@
 //!
 //! A decision is right even if an earlier word recurs (after a
 //! grant was given back, or a reset): the word means again what it meant then. A
-//! receipt, however, must not accept such a word; see [`Receipt`].
+//! receipt, however, must not accept such a word; see [`Receipt`]. A settlement keeps resets away
+//! meanwhile; see [`settle`].
 //!
 //! # A clock that goes back
 //!
@@ -32,7 +33,7 @@
 //! comes forward again, that is a jump forward, and a window that it was in before
 //! begins anew. `healed()` counts such events.
 //!
-//! Progress: lock-free. Memory: 256 bytes, the clock included. Cost: a denial 1
+//! Progress: lock-free, but that a reset or a healing waits for settlements in progress. Memory: 256 bytes, the clock included. Cost: a denial 1
 //! load of the shared word and no write; an admission 1 load and 1 CAS of it.
 
 pub(crate) mod aligned;
@@ -44,6 +45,7 @@ pub(crate) mod from_first;
 mod no_turns;
 mod outcome;
 mod renew;
+mod settle;
 mod show;
 pub(crate) mod sliding;
 #[cfg(feature = "wait")]
@@ -70,6 +72,7 @@ use super::limit::Limit;
 use self::changes::Beside;
 use self::from_first::FromFirst;
 use self::outcome::{AtTheGate, Attempt, Granted, Miss, refused};
+use self::settle::CountFields;
 
 /// Reads and writes words whose gate is open. No atomics, except for the limit.
 pub(crate) trait WindowCounter {
@@ -100,6 +103,12 @@ pub(crate) trait WindowCounter {
 
     /// Returns `word`, brought forward, with `permits` more, which are within the limit.
     fn plus(&self, word: u64, permits: u64, now: &Self::Now) -> u64;
+
+    /// Returns the fields in which a settlement finds and moves counts.
+    fn fields(&self) -> CountFields;
+
+    /// Returns the time after which a number of a window means another one.
+    fn range_nanos(&self) -> u64;
 
     /// Moves the counts of `word` to the window of now.
     fn moved(&self, word: u64, now: &Self::Now) -> u64;
@@ -252,14 +261,22 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         self.word.load(Acquire)
     }
 
-    /// Spends the permits that `ask` chooses from the counts, if `SPEND`. Inlined as far as
-    /// the first attempt.
+    /// Spends the permits that `ask` chooses from the counts, if `SPEND`.
     #[inline(always)]
     fn spend<const SPEND: bool>(
         &self,
         ask: impl Fn(&WindowForecast) -> u64,
     ) -> Result<Granted, Denied> {
-        let now_nanos = self.clock.now_nanos();
+        self.spend_at::<SPEND>(self.clock.now_nanos(), ask)
+    }
+
+    /// Does the same at `now_nanos`. Inlined as far as the first attempt.
+    #[inline(always)]
+    fn spend_at<const SPEND: bool>(
+        &self,
+        now_nanos: u64,
+        ask: impl Fn(&WindowForecast) -> u64,
+    ) -> Result<Granted, Denied> {
         let now = self.counter.now(now_nanos);
         let seen = self.load();
         match self.attempt::<SPEND>(seen, &now, &ask, None) {

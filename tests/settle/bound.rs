@@ -122,7 +122,7 @@ proptest! {
                 Op::Settle(which, actual) if !open.is_empty() => {
                     let (place, estimate) = open.swap_remove(which % open.len());
                     let held = estimate.permits();
-                    let unpaid = estimate.settle(actual).map_or_else(|unpaid| unpaid.permits(), |()| 0);
+                    let unpaid = estimate.settle(actual).map_or_else(|unpaid| unpaid.permits(), |_| 0);
                     if actual <= held {
                         kept[place].permits = actual;
                         prop_assert_eq!(unpaid, 0);
@@ -178,7 +178,7 @@ fn no_span_keeps_more_than_the_bound_whatever_threads_do() {
                 state ^= state << 17;
                 state
             };
-            let (mut kept, mut open): (Vec<Kept>, Vec<(usize, Estimate<'_, &Ticks>)>) =
+            let (mut kept, mut open): (Vec<Kept>, Vec<(usize, Estimate<'_>)>) =
                 (Vec::new(), Vec::new());
             barrier.wait();
             for _ in 0..rounds {

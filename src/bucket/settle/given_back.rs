@@ -115,7 +115,7 @@ impl ReservedCapacity for GivenBack {
 }
 
 impl TakesPieces for ContendedLine<GivenBack> {
-    fn take_pieces(&self, pieces: Pieces) -> bool {
+    fn take_pieces(&self, pieces: Pieces) -> u64 {
         let Pieces { of_word, of_lots } = pieces;
         let mut lost = 0;
         if of_word.units > 0 {
@@ -129,6 +129,6 @@ impl TakesPieces for ContendedLine<GivenBack> {
         for &piece in of_lots.iter().rev() {
             lost += self.reserved.put(piece);
         }
-        lost == 0
+        lost
     }
 }

@@ -5,6 +5,7 @@ use core::ops::Range;
 use core::time::Duration;
 
 use crate::decision::denied::{Denied, Shortfall};
+use crate::decision::estimate::Estimate;
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
 use crate::decision::forecast::window::WindowForecast;
@@ -68,6 +69,13 @@ impl<C: Clock> Days<C> {
 
     pub(super) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.ask(permits, || self.core.try_acquire_revocable(permits))
+    }
+
+    pub(super) fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied>
+    where
+        C: Sync,
+    {
+        self.ask(permits, || self.core.try_acquire_settleable(permits))
     }
 
     pub(super) fn count(&self) -> u64 {

@@ -25,6 +25,7 @@ use crate::window::gate::OPEN_BITS;
 use crate::window::intervals::{Intervals, Moment};
 use crate::window::limit::{Limit, check_max, per_window};
 
+use super::settle::CountFields;
 use super::{OneLimit, WindowCounter};
 
 #[derive(Debug)]
@@ -123,6 +124,14 @@ impl WindowCounter for Aligned {
     #[inline]
     fn plus(&self, word: u64, permits: u64, _now: &Moment) -> u64 {
         word + self.count.put(permits)
+    }
+
+    fn fields(&self) -> CountFields {
+        CountFields { window: self.window, current: self.count, previous: None }
+    }
+
+    fn range_nanos(&self) -> u64 {
+        self.window.max().saturating_mul(self.ticks.length_nanos())
     }
 
     fn moved(&self, word: u64, now: &Moment) -> u64 {

@@ -23,7 +23,7 @@ use crate::decision::forecast::window::WindowForecast;
 use crate::decision::history::History;
 use crate::time::calendar::day_amounts::Schedule;
 use crate::time::calendar::memo::Memo;
-use crate::time::calendar::span::CalendarSpan;
+use crate::time::calendar::span::{CalendarSpan, SECONDS_PER_DAY};
 use crate::time::calendar::weekday::Weekday;
 use crate::time::calendar::{Calendar, CalendarUnit};
 use crate::time::units::NANOS_PER_SECOND;
@@ -32,6 +32,7 @@ use crate::window::limit::Limit;
 
 use super::WindowCounter;
 use super::aligned::total;
+use super::settle::CountFields;
 
 /// Counts up to 39 hours in nanoseconds.
 const COUNT_OF_DAYS: Field = Field::low(47);
@@ -214,6 +215,15 @@ impl<A: Amounts> WindowCounter for ByCalendar<A> {
     #[inline]
     fn plus(&self, word: u64, permits: u64, _now: &Now) -> u64 {
         word + self.count.put(permits)
+    }
+
+    fn fields(&self) -> CountFields {
+        CountFields { window: self.window, current: self.count, previous: None }
+    }
+
+    fn range_nanos(&self) -> u64 {
+        let step = if self.calendar.is_of_days() { SECONDS_PER_DAY as u64 } else { 1 };
+        self.window.max().saturating_mul(step * NANOS_PER_SECOND)
     }
 
     fn moved(&self, word: u64, now: &Now) -> u64 {

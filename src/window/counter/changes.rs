@@ -2,44 +2,94 @@
 //!
 //! A reset and a healing may bring back a word that was there before. A grant that was made before
 //! one of them must not be given back after it: later grants may have left the same word. So the
-//! changes are counted, before and after each.
+//! changes are counted, before and after each. A settlement, which moves the count whatever others
+//! have done, keeps them away meanwhile:
+//!
+//! ```text
+//! settle  add 1 to SETTLEMENTS; if CHANGES is that of the grant, move the word; subtract 1
+//! change  add 1 to CHANGES; wait until SETTLEMENTS was 0; replace the word; add 1 to `done`
+//! ```
+//!
+//! ```text
+//!  bit 63                                  0
+//!     +-------------------+----------------+
+//!     |      CHANGES      |  SETTLEMENTS   |
+//!     +-------------------+----------------+
+//!              40                 24
+//! ```
+//!
+//! **Theorem.** Between a grant that was noted with the number of [`changes`](Beside::changes), and
+//! the end of a [`Settlement`] by this number, no change replaces the word.
+//!
+//! *Proof.* Both fields are one word, so its read-modify-writes have one order. A change that comes
+//! before the settlement's in that order is one of those that the grant was noted with: these had
+//! all ended, and so replaced the word before the grant. One that comes later finds the settlement,
+//! and waits for its end; or finds it ended. ∎
+//!
+//! A settlement does not wait. A change waits for the settlements in progress, each of which is a
+//! loop of one CAS; those that begin meanwhile end at once. `CHANGES` wraps after 2^40 changes.
 
 use core::fmt;
 
-#[cfg(feature = "wait")]
-use crate::sync::AtomicWord;
-#[cfg(feature = "wait")]
+use crate::bits::Field;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::{AtomicWord, Backoff};
 #[cfg(feature = "wait")]
 use crate::wait::queue::WaitQueue;
+
+/// More than there can be threads.
+const SETTLEMENTS: Field = Field::low(24);
+const CHANGES: Field = SETTLEMENTS.then(40);
 
 /// The line before a counter, and its changes. On the line of the word, because a receipt only has
 /// that part of the limiter.
 pub(crate) struct Beside {
     #[cfg(feature = "wait")]
     pub(super) queue: WaitQueue,
-    #[cfg(feature = "wait")]
+    /// Changes that have begun, and settlements in progress.
     begun: AtomicWord<u64>,
-    #[cfg(feature = "wait")]
     done: AtomicWord<u64>,
 }
 
 /// A change that goes on until this is dropped.
-pub(super) struct Change<'a>(#[cfg_attr(not(feature = "wait"), expect(dead_code))] &'a Beside);
+pub(super) struct Change<'a>(&'a Beside);
 
-#[cfg(feature = "wait")]
+/// A settlement that goes on until this is dropped. No user code may run in it: it might begin a
+/// change, which would wait for ever.
+pub(super) struct Settlement<'a>(&'a Beside);
+
 impl Beside {
     pub(super) fn new() -> Beside {
-        Beside { queue: WaitQueue::new(), begun: AtomicWord::new(0), done: AtomicWord::new(0) }
+        Beside {
+            #[cfg(feature = "wait")]
+            queue: WaitQueue::new(),
+            begun: AtomicWord::new(0),
+            done: AtomicWord::new(0),
+        }
     }
 
-    /// Begins a change, before its CAS of the word.
+    /// Begins a change, before its CAS of the word. Waits for the settlements in progress.
     pub(super) fn change(&self) -> Change<'_> {
-        // ORDERING: Relaxed. The CAS that follows is a Release: whoever finds its word, or a later
-        // one, sees this.
-        // MODEL: `a_grant_of_a_window_that_was_not_seen_is_not_given_back_over_a_reset`.
-        self.begun.fetch_add(1, Relaxed);
+        // ORDERING: Acquire, so that the change comes after the settlements that have ended, also in
+        // the order of the word: pairs with the Release in the `drop` of `Settlement`. Not Release:
+        // the CAS that follows is one, and whoever finds its word, or a later one, sees this.
+        // MODEL: `a_grant_of_a_window_that_was_not_seen_is_not_given_back_over_a_reset`,
+        // `a_settlement_of_a_window_beside_a_reset_mints_nothing`.
+        let seen = self.begun.fetch_add(CHANGES.put(1), Acquire);
+        if SETTLEMENTS.get(seen) > 0 {
+            self.wait_for_settlements();
+        }
         Change(self)
+    }
+
+    #[cold]
+    fn wait_for_settlements(&self) {
+        let backoff = Backoff::new();
+        // ORDERING: Acquire, as in `change`.
+        // MODEL: `a_settlement_of_a_window_beside_a_reset_mints_nothing`.
+        while SETTLEMENTS.get(self.begun.load(Acquire)) > 0 {
+            backoff.snooze();
+        }
     }
 
     /// Returns the number of changes so far, if none is going on.
@@ -47,7 +97,7 @@ impl Beside {
         // ORDERING: Acquire. The changes that are done are before all that the caller does next: in
         // the order of the word, its next CAS comes after theirs. Pairs with the Release in `drop`.
         // MODEL: `a_grant_of_a_window_that_was_not_seen_is_not_given_back_over_a_reset`.
-        let done = self.done.load(Acquire);
+        let done = self.done.load(Acquire) & CHANGES.max();
         (done == self.begun()).then_some(done)
     }
 
@@ -56,11 +106,21 @@ impl Beside {
         // ORDERING: Relaxed. The caller has acquired the word. A change that it does not see yet
         // has its CAS after that word.
         // MODEL: `a_grant_of_a_window_that_was_not_seen_is_not_given_back_over_a_reset`.
-        self.begun.load(Relaxed)
+        CHANGES.get(self.begun.load(Relaxed))
+    }
+
+    /// Begins a settlement of a grant that was noted with so many `changes`. Returns `None` if there
+    /// was another one since.
+    pub(super) fn settlement(&self, changes: u64) -> Option<Settlement<'_>> {
+        // ORDERING: Relaxed. The changes that the grant was noted with were acquired then, and later
+        // ones find this, as all read-modify-writes of the word do.
+        // MODEL: `a_settlement_of_a_window_beside_a_reset_mints_nothing`.
+        let seen = self.begun.fetch_add(SETTLEMENTS.put(1), Relaxed);
+        let settlement = Settlement(self);
+        (CHANGES.get(seen) == changes).then_some(settlement)
     }
 }
 
-#[cfg(feature = "wait")]
 impl Drop for Change<'_> {
     fn drop(&mut self) {
         // ORDERING: Release, after the CAS of the change; see `changes`.
@@ -69,15 +129,11 @@ impl Drop for Change<'_> {
     }
 }
 
-#[cfg(not(feature = "wait"))]
-impl Beside {
-    pub(super) fn new() -> Beside {
-        Beside {}
-    }
-
-    #[inline(always)]
-    pub(super) fn change(&self) -> Change<'_> {
-        Change(self)
+impl Drop for Settlement<'_> {
+    fn drop(&mut self) {
+        // ORDERING: Release, after the CAS of the settlement; see `change`.
+        // MODEL: `a_settlement_of_a_window_beside_a_reset_mints_nothing`.
+        self.0.begun.fetch_sub(SETTLEMENTS.put(1), Release);
     }
 }
 
@@ -87,5 +143,39 @@ impl fmt::Debug for Beside {
         #[cfg(feature = "wait")]
         shown.field("queue", &self.queue);
         shown.finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(sluicegate_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_settlement_is_of_the_changes_that_it_was_noted_with() {
+        let beside = Beside::new();
+        assert_eq!(beside.changes(), Some(0));
+        let change = beside.change();
+        assert_eq!((beside.changes(), beside.begun()), (None, 1));
+        assert!(beside.settlement(0).is_none());
+        drop(change);
+        assert_eq!(beside.changes(), Some(1));
+        let (one, other) = (beside.settlement(1), beside.settlement(1));
+        assert!(one.is_some() && other.is_some() && beside.settlement(0).is_none());
+        assert_eq!((beside.changes(), beside.begun()), (Some(1), 1));
+        drop((one, other));
+        // Waits for nobody.
+        drop(beside.change());
+        assert_eq!(beside.changes(), Some(2));
+    }
+
+    #[test]
+    fn the_number_of_changes_wraps() {
+        let begun = AtomicWord::new(CHANGES.put(CHANGES.max()));
+        let done = AtomicWord::new(CHANGES.max());
+        let beside = Beside { begun, done, ..Beside::new() };
+        assert_eq!(beside.changes(), Some(CHANGES.max()));
+        drop(beside.change());
+        assert_eq!(beside.changes(), Some(0));
+        assert!(beside.settlement(0).is_some());
     }
 }

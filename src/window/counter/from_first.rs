@@ -28,6 +28,7 @@ use crate::time::units::SKEW_NANOS;
 use crate::window::gate::OPEN_BITS;
 use crate::window::limit::{Limit, check_max, per_window};
 
+use super::settle::CountFields;
 use super::{OneLimit, WindowCounter};
 
 /// Bits of a time in nanoseconds. Half of the values are the past: 146 years.
@@ -145,6 +146,14 @@ impl WindowCounter for FromFirst {
     #[inline]
     fn plus(&self, word: u64, permits: u64, _now: &Now) -> u64 {
         word + self.count.put(permits)
+    }
+
+    fn fields(&self) -> CountFields {
+        CountFields { window: self.start, current: self.count, previous: None }
+    }
+
+    fn range_nanos(&self) -> u64 {
+        self.start.max().saturating_mul(self.tick_nanos())
     }
 
     fn moved(&self, word: u64, now: &Now) -> u64 {

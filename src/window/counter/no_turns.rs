@@ -22,6 +22,10 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     #[inline(always)]
     #[expect(clippy::unused_self, reason = "as where callers can wait")]
+    pub(super) fn wake(&self) {}
+
+    #[inline(always)]
+    #[expect(clippy::unused_self, reason = "as where callers can wait")]
     pub(super) fn poke(&self) {}
 
     #[inline(always)]

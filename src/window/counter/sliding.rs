@@ -23,6 +23,7 @@ use crate::window::intervals::{Intervals, Moment};
 use crate::window::limit::{Limit, check_between, check_max, per_window};
 
 use super::aligned::count_bits;
+use super::settle::CountFields;
 use super::{OneLimit, WindowCounter};
 
 /// Minimum number of bits for the number of a window. A limiter that was idle for half of
@@ -123,6 +124,15 @@ impl WindowCounter for Sliding {
     #[inline]
     fn plus(&self, word: u64, permits: u64, _now: &Moment) -> u64 {
         word + self.current.put(permits)
+    }
+
+    fn fields(&self) -> CountFields {
+        let previous = Some(self.previous);
+        CountFields { window: self.window, current: self.current, previous }
+    }
+
+    fn range_nanos(&self) -> u64 {
+        self.window.max().saturating_mul(self.ticks.length_nanos())
     }
 
     fn moved(&self, word: u64, now: &Moment) -> u64 {

@@ -9,14 +9,16 @@
 //! *Proof.* A grant to a caller in line is a CAS of the word from which it was decided, as any
 //! other; the theorem of [`counter`](super) asks no more of a grant. ∎
 //!
-//! **Theorem.** A grant is given back only if no other was made or lost since.
+//! **Theorem.** A grant is given back only if the counts are what they were after it; so they become
+//! what they would be without it.
 //!
 //! *Proof.* The holder of the lock closes the gate first, on the word that the grant left; after that
-//! nobody else is granted any. If no change has begun by then since the grant, only grants and
-//! receipts have moved the word in between: a grant raises it or begins a later window, and a receipt
-//! puts back what was there before a grant, so all of these grants have been given back. A change
-//! that begins later leaves another word, so that the last CAS fails: a reset leaves a count of 0, and
-//! a healing an earlier window. ∎
+//! nobody else is granted any. If no change has begun by then since the grant, the count of a window is
+//! what is kept of its grants, by the theorem of [`settle`](super::settle). So as much as was granted
+//! and taken since has been given back, and the last CAS takes off this grant; if that ends a window,
+//! nothing else is kept in it. A change that begins later leaves another word, so that the last CAS
+//! fails: a reset leaves a count of 0, and a healing an earlier window. A settlement leaves another
+//! count, if it comes in between. ∎
 
 use core::iter::once;
 
@@ -244,6 +246,11 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         let seen = opened(self.load());
         let word = self.counter.at(seen, now).unwrap_or_else(|| self.counter.moved(seen, now));
         (seen, self.counter.counted(word, now))
+    }
+
+    /// Wakes the first in line, after permits have come back.
+    pub(super) fn wake(&self) {
+        self.queue().wake_first();
     }
 
     /// Lets those in line look again, after a change.

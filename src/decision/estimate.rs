@@ -1,0 +1,222 @@
+//! Grants of an estimate, which are settled when it is known what was used.
+
+use core::fmt;
+
+use super::grant::Grant;
+use super::pieces::Pieces;
+use super::settled::{Settled, Unpaid};
+
+/// A grant of as many permits as a caller expects to use, to be settled when it knows.
+///
+/// [`settle`](Estimate::settle) gives back what was not used, or takes what was used beyond it.
+/// **Dropping an estimate keeps it charged as it is**: a caller that is cancelled, or that fails
+/// without a word about what it used, has paid for all of it.
+///
+/// Other callers can take what was given back at once, whatever the limiter has granted in the
+/// meantime, and the limiter's bound holds with what is kept: what was given back counts for those that
+/// take it then, and no longer for the estimate. It is never more than was taken, however often, in
+/// whatever order and by whichever thread.
+///
+/// # A bucket
+///
+/// Permits do not keep for ever: a bucket that is full loses what it earns, so permits that were
+/// given back too late would be lost to a full bucket too. What is given back to a
+/// [`SettleableBucket`](crate::SettleableBucket) is good for at least
+/// **three quarters of the time in which the bucket fills** (the burst over the rate), less
+/// the time in which as much is earned as is given back; both count from the grant, if the bucket
+/// was empty after it. It is lost bit by bit after that, as fast as the bucket earns. If the bucket
+/// had permits left, these times are shorter by the time in which it earns as many: of a grant from a
+/// bucket that was more than three quarters full, all may be lost at once. If nobody has taken anything since,
+/// nothing is lost at all: it is as if it had never been taken. What was itself taken from what
+/// others gave back keeps its age.
+///
+/// What was used beyond the estimate becomes a debt, of at most the quota's `max_debt`.
+///
+/// A change of the limiter (`reconfigure`, `reset`, `restore`, `credit`, healing) ends all that: what
+/// was taken before it is not given back, and what was given back before it is lost.
+///
+/// # A window
+///
+/// What is given back to a window of one word is **good until the window ends that was charged**. If
+/// it has ended, nothing is given back: the next one has a limit of its own, and nobody
+/// could take what was left of this one. (A [`SlidingCounter`](crate::SlidingCounter) takes
+/// back what it still counts of the window before, too. It weighs as much as it would have.)
+///
+/// What was used beyond the estimate counts **in the present window**, also if that is a later one than
+/// was charged, so that no use is lost. It may exceed the limit. Then nothing is granted until the
+/// window has ended (or enough is given back), and callers in line wait for longer. It is taken as far as
+/// the limiter can count (its `max_limit`).
+///
+/// After a `reset` or a healing nothing is given back that was taken before: the counts are no
+/// longer those that were charged. A `reconfigure` keeps the counts, and with them all estimates.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{ManualClock, SettleableBucket, quota};
+///
+/// let clock = ManualClock::new();
+/// let tokens = SettleableBucket::with_clock(quota!(10_000 / minute), &clock);
+///
+/// let first = tokens.try_acquire_settleable(4_000)?;
+/// let second = tokens.try_acquire_settleable(6_000)?;
+/// assert!(tokens.try_acquire(1).is_err());
+///
+/// // The first has used less than expected, the second as much.
+/// first.settle(1_500)?;
+/// second.settle(6_000)?;
+/// assert!(tokens.try_acquire(2_400).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "to drop an estimate is to keep all of it charged"]
+pub struct Estimate<'a> {
+    limiter: &'a dyn Settles,
+    /// Caches denials, which may be out of date once permits come back.
+    cache: Option<&'a dyn ForgetsDenials>,
+    grant: Grant,
+    hold: Hold,
+    permits: u64,
+}
+
+/// A limiter that takes back permits of an estimate, and can be charged with more.
+pub(crate) trait Settles: Sync {
+    /// Gives `permits` back, of those that `hold` has. Returns how many others can take; the others are
+    /// lost.
+    fn give_back(&self, hold: &mut Hold, permits: u64) -> u64;
+
+    /// Takes `permits`, whatever there is. Returns how many it took.
+    fn take_beyond(&self, permits: u64) -> u64;
+}
+
+/// A cache of denials in front of a limiter.
+pub(crate) trait ForgetsDenials: Sync {
+    fn forget_denials(&self);
+}
+
+/// The part of a limiter's state that an estimate was charged to.
+#[derive(Clone, Copy)]
+pub(crate) enum Hold {
+    /// Units of a bucket, and how many a permit is.
+    Units { pieces: Pieces, token: u64 },
+    /// The count of a window.
+    Count {
+        number: u64,
+        /// Changes of the counter before the grant; `None` if one was in progress.
+        changes: Option<u64>,
+        /// Reading of the clock before the grant.
+        since_nanos: u64,
+    },
+}
+
+impl<'a> Estimate<'a> {
+    pub(crate) fn new(grant: Grant, limiter: &'a dyn Settles, hold: Hold) -> Estimate<'a> {
+        Estimate { limiter, cache: None, grant, hold, permits: grant.permits() }
+    }
+
+    /// Returns the same estimate, which lets `cache` know of permits that come back.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn behind(self, cache: &'a dyn ForgetsDenials) -> Estimate<'a> {
+        Estimate { cache: Some(cache), ..self }
+    }
+
+    /// Returns the grant. That of a bucket counts permits that were given back as remaining only if it
+    /// took some of these; `peek` always does.
+    #[must_use]
+    pub fn grant(&self) -> Grant {
+        self.grant
+    }
+
+    /// Returns the permits that are charged: those of the grant, less those given back.
+    #[must_use]
+    pub fn permits(&self) -> u64 {
+        self.permits
+    }
+
+    /// Settles with what was used in fact: gives back the rest of the estimate, or takes what
+    /// is lacking. Tells how many permits that were.
+    ///
+    /// `settle(0)` gives back all. Does not allocate, and does not block, but that callers who wait in
+    /// line for a window are woken under their line's lock. A bucket reads no clock to give back; to take
+    /// what is lacking it does so once, and once more to go into debt. A window reads the clock once.
+    /// (A limiter that is healed thereby reads it again.)
+    ///
+    /// # Errors
+    ///
+    /// [`Unpaid`] if more was used than the limiter can be charged with. The estimate is settled all
+    /// the same: as much was taken as could be, and the error says how many permits were not.
+    ///
+    /// * A bucket's debt is at most the quota's `max_debt`, which is the burst if the quota does not
+    ///   say otherwise. If it is 0, what the bucket holds is taken, and no more.
+    /// * A window counts no further than its `max_limit`. A calendar window and a budget of days
+    ///   count to 2^47 - 1, a calendar window of minutes or hours to 2^32 - 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{ManualClock, SettleableBucket, quota};
+    ///
+    /// let clock = ManualClock::new();
+    /// let tokens = SettleableBucket::with_clock(quota!(100 / second, max_debt 50), &clock);
+    ///
+    /// // 30 more than estimated: callers wait until the bucket has earned them.
+    /// tokens.try_acquire_settleable(100)?.settle(130)?;
+    /// let denied = tokens.try_acquire(1).unwrap_err();
+    /// assert_eq!(denied.retry_after(), Some(Duration::from_millis(310)));
+    ///
+    /// let unpaid = tokens.try_acquire_settleable(0)?.settle(1_000).unwrap_err();
+    /// assert_eq!(unpaid.permits(), 980);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn settle(mut self, actual: u64) -> Result<Settled, Unpaid> {
+        let Some(more) = actual.checked_sub(self.permits) else {
+            let rest = self.permits - actual;
+            let given_back = self.give_back(rest);
+            return Ok(Settled { given_back, lost: rest - given_back, taken_beyond: 0 });
+        };
+        let taken_beyond = if more > 0 { self.limiter.take_beyond(more) } else { 0 };
+        let settled = Settled { taken_beyond, ..Settled::default() };
+        match more - taken_beyond {
+            0 => Ok(settled),
+            permits => Err(Unpaid { permits, settled }),
+        }
+    }
+
+    /// Gives back `permits` of those that are charged, or all if there are fewer. The estimate
+    /// keeps the others, and can be settled later. Returns how many others can take; the rest are lost.
+    ///
+    /// Does what [`settle`](Estimate::settle) does to give back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{ManualClock, SettleableBucket, quota};
+    ///
+    /// let tokens = SettleableBucket::with_clock(quota!(10 / second), ManualClock::new());
+    /// let mut estimate = tokens.try_acquire_settleable(8)?;
+    /// assert_eq!(estimate.give_back(5), 5);
+    /// assert_eq!((estimate.permits(), tokens.peek(0)?.remaining()), (3, 7));
+    /// // No more than there are.
+    /// assert_eq!(estimate.give_back(5), 3);
+    /// assert_eq!((estimate.permits(), tokens.peek(0)?.remaining()), (0, 10));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "refund")]
+    pub fn give_back(&mut self, permits: u64) -> u64 {
+        let permits = permits.min(self.permits);
+        // Cut off first, so that they are given back once, also if the clock panics.
+        self.permits -= permits;
+        let given_back = self.limiter.give_back(&mut self.hold, permits);
+        if let (Some(cache), 1..) = (self.cache, given_back) {
+            cache.forget_denials();
+        }
+        given_back
+    }
+}
+
+impl fmt::Debug for Estimate<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Estimate");
+        shown.field("permits", &self.permits).field("grant", &self.grant).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,93 @@
+//! Answers of a settlement.
+
+use core::error::Error;
+use core::fmt;
+
+/// Permits that a settlement of an [`Estimate`](crate::Estimate) has moved.
+///
+/// | used | `given_back` + `lost` | `taken_beyond` |
+/// |---|---|---|
+/// | less than estimated | the rest of the estimate | 0 |
+/// | as estimated | 0 | 0 |
+/// | more | 0 | what is lacking |
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{FixedWindow, ManualClock, rate};
+///
+/// let clock = ManualClock::new();
+/// let window = FixedWindow::with_clock(rate!(100 / minute), &clock)?;
+/// let [one, two, three] = [20, 30, 40].map(|permits| window.try_acquire_settleable(permits));
+///
+/// let settled = one?.settle(5)?;
+/// assert_eq!((settled.given_back(), settled.lost(), settled.taken_beyond()), (15, 0, 0));
+/// let settled = two?.settle(37)?;
+/// assert_eq!((settled.given_back(), settled.lost(), settled.taken_beyond()), (0, 0, 7));
+/// // Too late for the minute that was charged.
+/// clock.advance(Duration::from_secs(60));
+/// let settled = three?.settle(25)?;
+/// assert_eq!((settled.given_back(), settled.lost(), settled.taken_beyond()), (0, 15, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    pub(super) given_back: u64,
+    pub(super) lost: u64,
+    pub(super) taken_beyond: u64,
+}
+
+impl Settled {
+    /// Returns the permits of the estimate that others can take.
+    #[must_use]
+    pub fn given_back(&self) -> u64 {
+        self.given_back
+    }
+
+    /// Returns the permits of the estimate that were not used, and can be taken by nobody: it was too
+    /// late for them.
+    ///
+    /// Those that are lost later do not count here, such as what nobody takes before a window ends.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Returns the permits that were taken beyond the estimate.
+    #[must_use]
+    pub fn taken_beyond(&self) -> u64 {
+        self.taken_beyond
+    }
+}
+
+/// Permits that were used, and could not be charged when an [`Estimate`](crate::Estimate) was settled:
+/// the debt of a bucket would have become too deep, or the count of a window too large for its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unpaid {
+    pub(super) permits: u64,
+    pub(super) settled: Settled,
+}
+
+impl Unpaid {
+    /// Returns how many permits were not charged.
+    #[must_use]
+    pub fn permits(&self) -> u64 {
+        self.permits
+    }
+
+    /// Returns what became of the others.
+    #[must_use]
+    pub fn settled(&self) -> Settled {
+        self.settled
+    }
+}
+
+impl fmt::Display for Unpaid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let permits = self.permits;
+        write!(f, "settled, except for {permits} permits beyond what the limiter can charge")
+    }
+}
+
+impl Error for Unpaid {}

@@ -1,0 +1,122 @@
+//! The verb of limiters whose grants can be settled.
+
+use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
+
+use super::Limiter;
+
+/// Limiters for callers that know only afterwards how much they have used: they take an estimate now,
+/// and settle it with what was used.
+///
+/// A [`SettleableBucket`](crate::SettleableBucket) does it, and so do windows of one word:
+/// [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::WindowFromFirst),
+/// [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` and `Budget`. [`Estimate`] says
+/// what is given back when, and what becomes of what was used beyond an estimate. A `Sticky` around one of
+/// them forgets its cached denials when permits come back.
+///
+/// The trait is dyn-compatible. It costs no limiter anything that is never settled.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate::{Denied, Estimate, FixedWindow, Settle, SettleableBucket, quota, rate};
+///
+/// /// Takes the estimate from each limiter, or nothing from any.
+/// fn admit<'a>(limits: &'a [Box<dyn Settle>], tokens: u64) -> Result<Vec<Estimate<'a>>, Denied> {
+///     // If one is denied, those before it are settled with nothing.
+///     let mut estimates: Vec<Estimate<'a>> = Vec::new();
+///     for limit in limits {
+///         match limit.try_acquire_settleable(tokens) {
+///             Ok(estimate) => estimates.push(estimate),
+///             Err(denied) => {
+///                 estimates.iter_mut().for_each(|estimate| _ = estimate.give_back(tokens));
+///                 return Err(denied);
+///             }
+///         }
+///     }
+///     Ok(estimates)
+/// }
+///
+/// let limits: [Box<dyn Settle>; 2] = [
+///     Box::new(SettleableBucket::new(quota!(10_000 / minute))),
+///     Box::new(FixedWindow::new(rate!(100_000 / day))?),
+/// ];
+/// for estimate in admit(&limits, 4_000)? {
+///     estimate.settle(2_600)?;
+/// }
+/// assert_eq!(limits[1].peek(0)?.remaining(), 97_400);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Settle: Limiter {
+    /// Does the same as [`try_acquire`](Limiter::try_acquire), for a caller that knows
+    /// afterwards how much it has used: see [`Estimate`]. Never blocks.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire`](Limiter::try_acquire). An estimate of more than the limiter can
+    /// ever grant is [`Denied::TooLarge`], also if less may be used in the end.
+    #[doc(alias = "reserve", alias = "precharge")]
+    fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied>;
+}
+
+/// Implements the verb for a limiter, whose field `core` does it. In the example, `$ten` constructs one
+/// that grants ten permits.
+macro_rules! settles {
+    ($Limiter:ident<C>, $core:ident, $ten:literal) => {
+        impl<C: Clock + Sync> $Limiter<C> {
+            /// Does the same as [`try_acquire`](Self::try_acquire), for a caller that knows
+            /// afterwards how much it has used: see [`Estimate`](crate::Estimate).
+            ///
+            /// A bucket's costs no more; a window's, two loads. An estimate of 0 permits is always
+            /// granted, and can be settled for more.
+            ///
+            /// # Errors
+            ///
+            /// The same as for [`try_acquire`](Self::try_acquire). An estimate of more than the limiter
+            /// can ever grant is [`Denied::TooLarge`](crate::Denied::TooLarge), also if less may be
+            /// used in the end.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use sluicegate::*;
+            ///
+            #[doc = concat!("let limiter = ", $ten, ";")]
+            /// let estimate = limiter.try_acquire_settleable(6)?;
+            /// limiter.try_acquire(2)?;
+            /// let settled = estimate.settle(1)?;
+            /// assert_eq!(settled.given_back(), 5);
+            /// assert_eq!(limiter.peek(0)?.remaining(), 7);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            #[doc(alias = "reserve", alias = "precharge")]
+            pub fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+                self.$core.try_acquire_settleable(permits)
+            }
+        }
+
+        impl<C: Clock + Send + Sync> crate::limiter::settle::Settle for $Limiter<C> {
+            fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+                self.$core.try_acquire_settleable(permits)
+            }
+        }
+    };
+}
+
+pub(super) use settles;
+
+/// Forwards the verb to the limiter behind a pointer.
+macro_rules! through {
+    ($(#[$attribute:meta])* $Pointer:ty) => {
+        $(#[$attribute])*
+        impl<L: Settle + ?Sized> Settle for $Pointer {
+            fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+                (**self).try_acquire_settleable(permits)
+            }
+        }
+    };
+}
+
+through!(&L);
+through!(#[cfg(feature = "alloc")] alloc::boxed::Box<L>);
+through!(#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))] alloc::sync::Arc<L>);
