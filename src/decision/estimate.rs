@@ -45,7 +45,7 @@ use super::settled::{Settled, Unpaid};
 /// What was used beyond the estimate counts **in the present window**, also if that is a later one than
 /// was charged, so that no use is lost. It may exceed the limit. Then nothing is granted until the
 /// window has ended (or enough is given back), and callers in line wait for longer. It is taken as far as
-/// the limiter can count (its `max_limit`).
+/// the limiter can count (at least to its `max_limit`).
 ///
 /// After a `reset` or a healing nothing is given back that was taken before: the counts are no
 /// longer those that were charged. A `reconfigure` keeps the counts, and with them all estimates.
@@ -93,6 +93,17 @@ pub(crate) trait ForgetsDenials: Sync {
     fn forget_denials(&self);
 }
 
+/// Tells a cache when it is dropped.
+struct ForgetsIfItPanics<'a>(Option<&'a dyn ForgetsDenials>);
+
+impl Drop for ForgetsIfItPanics<'_> {
+    fn drop(&mut self) {
+        if let Some(cache) = self.0 {
+            cache.forget_denials();
+        }
+    }
+}
+
 /// The part of a limiter's state that an estimate was charged to.
 #[derive(Clone, Copy)]
 pub(crate) enum Hold {
@@ -135,8 +146,8 @@ impl<'a> Estimate<'a> {
     /// Settles with what was used in fact: gives back the rest of the estimate, or takes what
     /// is lacking. Tells how many permits that were.
     ///
-    /// `settle(0)` gives back all. Does not allocate, and does not block, but that callers who wait in
-    /// line for a window are woken under their line's lock. A bucket reads no clock to give back; to take
+    /// `settle(0)` gives back all. Does not allocate, and does not block, except that it takes the lock of
+    /// the line for a moment if callers wait for the window. A bucket reads no clock to give back; to take
     /// what is lacking it does so once, and once more to go into debt. A window reads the clock once.
     /// (A limiter that is healed thereby reads it again.)
     ///
@@ -147,8 +158,8 @@ impl<'a> Estimate<'a> {
     ///
     /// * A bucket's debt is at most the quota's `max_debt`, which is the burst if the quota does not
     ///   say otherwise. If it is 0, what the bucket holds is taken, and no more.
-    /// * A window counts no further than its `max_limit`. A calendar window and a budget of days
-    ///   count to 2^47 - 1, a calendar window of minutes or hours to 2^32 - 1.
+    /// * A window counts as far as its word can: at least to its `max_limit`. A calendar window and a
+    ///   budget of days count to 2^47 - 1, a calendar window of minutes or hours to 2^32 - 1.
     ///
     /// # Examples
     ///
@@ -183,7 +194,9 @@ impl<'a> Estimate<'a> {
     }
 
     /// Gives back `permits` of those that are charged, or all if there are fewer. The estimate
-    /// keeps the others, and can be settled later. Returns how many others can take; the rest are lost.
+    /// keeps the others, and can be settled later. Returns how many were taken off what the limiter has
+    /// charged; the rest are lost. (Others can take them, unless a window is over its limit, or a bucket in
+    /// debt.)
     ///
     /// Does what [`settle`](Estimate::settle) does to give back.
     ///
@@ -206,7 +219,10 @@ impl<'a> Estimate<'a> {
         let permits = permits.min(self.permits);
         // Cut off first, so that they are given back once, also if the clock panics.
         self.permits -= permits;
+        // Wakes callers in line, whose wakers may panic when all is given back.
+        let forgets = ForgetsIfItPanics(self.cache);
         let given_back = self.limiter.give_back(&mut self.hold, permits);
+        core::mem::forget(forgets);
         if let (Some(cache), 1..) = (self.cache, given_back) {
             cache.forget_denials();
         }

@@ -6,9 +6,11 @@ pub(crate) mod waiting;
 
 use alloc::borrow::ToOwned;
 use alloc::sync::Arc;
+use core::borrow::Borrow;
 use core::fmt;
 use core::hash::Hash;
 use core::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
 use crate::decision::denied::Denied;
@@ -34,13 +36,16 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 /// your own. `K` is the form of the key in which calls name it, as in
 /// [`KeyedLimiter`]; its owned form is what a line is kept by (`String` for `str`).
 ///
-/// A key has a line, and takes memory here, only while somebody waits for it. Keys do not hold each
-/// other up. As long as nobody waits for any key, a call costs one load of a word that nobody writes,
-/// besides what the store does; otherwise, a lock for a moment, and a look for the key's line.
+/// A key has a line only while somebody waits for it. Keys do not hold each other up. As long as nobody
+/// waits for any key, a request for permits costs one load of a word that nobody writes, besides what
+/// the store does; otherwise, a lock for a moment, and a look for the key's line. (A `reset` and a
+/// `remove` take that lock in any case, and [`update`](QueuedKeys::update) each of the 16 there are, and
+/// settles for all that wait.)
 ///
 /// All callers have to go through this, and changes of the store through
 /// [`update`](QueuedKeys::update): see [`Queued`](crate::Queued), which is the same for a limiter
-/// without keys. `Hash`, `Eq` and `ToOwned` of a key are called under a lock, and the store under a
+/// without keys. So the tiers of one table, which share its keys, need a line each, and different keys.
+/// `Hash`, `Eq` and `ToOwned` of a key are called under a lock, and the store and the clock under a
 /// key's, so none of them may use this.
 ///
 /// # Examples
@@ -228,15 +233,18 @@ where
     }
 
     fn for_each_line(&self, act: impl Fn(&AtKey<'_, K>)) {
-        let lines = self.lines.enter_all();
-        // All leave, even if a waker panics.
-        let lines: alloc::vec::Vec<_> = lines
-            .iter()
-            .map(|(key, line)| {
-                AtKey::new(self, core::borrow::Borrow::borrow(key), Arc::clone(line))
-            })
-            .collect();
-        lines.iter().for_each(act);
+        let mut panic = None;
+        for key in self.lines.keys() {
+            // A line that has ended by now has nobody in it, and one that is new came later.
+            let Some(at_key) = self.at_known(key.borrow()) else { continue };
+            // A waker that panics keeps nothing from the other keys.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| act(&at_key))) {
+                panic.get_or_insert(payload);
+            }
+        }
+        if let Some(payload) = panic {
+            resume_unwind(payload);
+        }
     }
 
     /// Returns the store for a request for `permits` of `key`, unless others wait for it.
@@ -280,8 +288,8 @@ where
         self.clock.now_nanos()
     }
 
-    fn leave(&self, key: &K) {
-        self.lines.leave(key);
+    fn leave(&self, key: &K, line: &Arc<OutsideLine>) {
+        self.lines.leave(key, line);
     }
 }
 

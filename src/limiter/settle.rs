@@ -14,7 +14,7 @@ use super::Limiter;
 /// what is given back when, and what becomes of what was used beyond an estimate. A `Sticky` around one of
 /// them forgets its cached denials when permits come back.
 ///
-/// The trait is dyn-compatible. It costs no limiter anything that is never settled.
+/// The trait is dyn-compatible. A limiter that is never settled grants and denies as fast as without.
 ///
 /// # Examples
 ///
@@ -49,7 +49,7 @@ use super::Limiter;
 /// ```
 pub trait Settle: Limiter {
     /// Does the same as [`try_acquire`](Limiter::try_acquire), for a caller that knows
-    /// afterwards how much it has used: see [`Estimate`]. Never blocks.
+    /// afterwards how much it has used: see [`Estimate`]. Blocks no more than that.
     ///
     /// # Errors
     ///
@@ -57,6 +57,10 @@ pub trait Settle: Limiter {
     /// ever grant is [`Denied::TooLarge`], also if less may be used in the end.
     #[doc(alias = "reserve", alias = "precharge")]
     fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied>;
+
+    /// Forgets the denials that it has cached, if it is a `Sticky` or has one inside. Called when
+    /// permits of an estimate have come back.
+    fn forget_denials(&self) {}
 }
 
 /// Implements the verb for a limiter, whose field `core` does it. In the example, `$ten` constructs one
@@ -112,6 +116,10 @@ macro_rules! through {
         impl<L: Settle + ?Sized> Settle for $Pointer {
             fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
                 (**self).try_acquire_settleable(permits)
+            }
+
+            fn forget_denials(&self) {
+                (**self).forget_denials();
             }
         }
     };

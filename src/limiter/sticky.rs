@@ -294,11 +294,16 @@ impl<L: Settle, C: Clock + Send + Sync> Settle for Sticky<L, C> {
     fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
         self.try_acquire_settleable(permits)
     }
+
+    fn forget_denials(&self) {
+        ForgetsDenials::forget_denials(self);
+    }
 }
 
-impl<L: Limiter, C: Clock + Sync> ForgetsDenials for Sticky<L, C> {
+impl<L: Settle, C: Clock + Sync> ForgetsDenials for Sticky<L, C> {
     fn forget_denials(&self) {
         self.forget();
+        self.limiter.forget_denials();
     }
 }
 

@@ -12,9 +12,9 @@ macro_rules! window_verbs {
             ///
             /// Lock-free; does not allocate; reads the clock once. A request for 0
             /// permits is always granted and changes nothing. A denial writes nothing.
-            /// (The exceptions are a clock that was set back, see
-            /// [`Clock`](crate::Clock), which a thread that settles an estimate may hold up for
-            /// a moment; callers in line, see `Wait`; a ring that other
+            /// (The exceptions are healing after a clock was set back, see
+            /// [`Clock`](crate::Clock), which waits for settlements in progress; callers in
+            /// line, see `Wait`; a ring that other
             /// threads are rotating to a new slot, which every call helps with; and a
             /// budget that searches for a later day.)
             ///

@@ -140,9 +140,15 @@ impl OutsideLine {
     /// Notes the wait of the first in line.
     fn note_denial(&self, denied: Denied) {
         self.note_period(denied.reset_after().map_or(0, units::nanos), false);
+        let wait_nanos = match known_wait(denied) {
+            // Space for a key may come at any time, and nobody tells.
+            Some(nanos) if matches!(denied, Denied::Full { .. }) => nanos.min(LOOK_AGAIN_NANOS),
+            Some(nanos) => nanos,
+            None => LOOK_AGAIN_NANOS,
+        };
         // ORDERING: Relaxed, as in `first_wait_nanos`.
         // MODEL: none; no decision depends on it.
-        self.first_wait_nanos.store(known_wait(denied).unwrap_or(LOOK_AGAIN_NANOS), Relaxed);
+        self.first_wait_nanos.store(wait_nanos, Relaxed);
     }
 
     fn period_nanos(&self) -> u64 {
@@ -273,10 +279,10 @@ impl<T: HasOutsideLine> TakesTurns for T {
         let now_nanos = self.line_nanos().max(turn.now_nanos);
         let wait_nanos = match answer.map_err(known_wait) {
             Err(Some(wait_nanos)) => wait_nanos,
-            // Nobody knows; those behind the first are woken when they are the first.
-            _ if periods > 0 || sizes.nth(1).is_some() => u64::MAX,
-            // The wait of the first is just over.
+            // The wait is just over, or that of the first is for something else.
             Ok(_) => self.outside().first_wait_nanos().min(LOOK_AGAIN_NANOS),
+            // Nobody knows; those behind the first are woken when they are the first.
+            Err(None) if periods > 0 || sizes.nth(1).is_some() => u64::MAX,
             Err(None) => LOOK_AGAIN_NANOS,
         };
         let ahead_nanos = self.outside().period_nanos().saturating_mul(periods);

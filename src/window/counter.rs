@@ -33,7 +33,7 @@
 //! comes forward again, that is a jump forward, and a window that it was in before
 //! begins anew. `healed()` counts such events.
 //!
-//! Progress: lock-free, but that a reset or a healing waits for settlements in progress. Memory: 256 bytes, the clock included. Cost: a denial 1
+//! Progress: lock-free, except that a reset or a healing waits for settlements in progress. Memory: 256 bytes, the clock included. Cost: a denial 1
 //! load of the shared word and no write; an admission 1 load and 1 CAS of it.
 
 pub(crate) mod aligned;

@@ -325,3 +325,29 @@ fn a_caller_in_line_is_granted_what_comes_back() {
     estimate.settle(1).unwrap();
     assert_eq!(window.count(), 7);
 }
+
+#[test]
+fn a_window_from_the_first_grant_does_not_begin_again_where_one_was_charged() {
+    let clock = ManualClock::at(1_000_000_000_000);
+    let window = WindowFromFirst::with_clock(rate!(10 / minute), &clock).unwrap();
+    let early = window.try_acquire_settleable(4).unwrap();
+    clock.advance(2 * MINUTE);
+    window.try_acquire_settleable(3).unwrap().settle(0).unwrap();
+    // Nothing is counted. The clock goes back to where the first one was charged.
+    clock.rewind(2 * MINUTE);
+    window.try_acquire(5).unwrap();
+    assert!(early.settle(0).is_ok_and(settled(0, 4, 0)));
+    assert_eq!((remaining(&window), window.healed()), (5, 1));
+}
+
+#[test]
+fn each_of_several_caches_forgets_its_denials() {
+    let clock = ManualClock::new();
+    let window = FixedWindow::with_clock(rate!(10 / minute), &clock).unwrap();
+    let inner = Sticky::builder(window).places(4).clock(&clock).build().unwrap();
+    let outer = Sticky::builder(&inner).places(4).clock(&clock).build().unwrap();
+    let estimate = outer.try_acquire_settleable(10).unwrap();
+    assert!(outer.try_acquire(1).is_err() && inner.try_acquire(1).is_err());
+    estimate.settle(8).unwrap();
+    assert!(inner.try_acquire(1).is_ok() && outer.try_acquire(1).is_ok());
+}

@@ -27,7 +27,9 @@ impl FromFirst {
     }
 
     fn is_running(&self, now: i128) -> bool {
-        !self.grants.is_empty() && now < self.end()
+        // It does not begin earlier than was noted, even if nothing was granted since.
+        let has_begun = !self.grants.is_empty() || self.start * self.tick > now;
+        has_begun && now < self.end()
     }
 
     pub(super) fn used(&self, _: usize, now: i128) -> u64 {

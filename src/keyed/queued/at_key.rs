@@ -14,7 +14,8 @@ pub(super) trait HasKeyLines<K: ?Sized>: Send + Sync {
 
     fn now_nanos(&self) -> u64;
 
-    fn leave(&self, key: &K);
+    /// Ends a use of `line`, which is that of `key`.
+    fn leave(&self, key: &K, line: &Arc<OutsideLine>);
 }
 
 /// A use of the line of a key.
@@ -25,7 +26,7 @@ pub(super) struct AtKey<'a, K: ?Sized> {
 }
 
 impl<'a, K: ?Sized> AtKey<'a, K> {
-    /// Makes a line that its user has entered end with this.
+    /// Takes over a use of `line`: ends it when this is dropped.
     pub(super) fn new(
         home: &'a dyn HasKeyLines<K>,
         key: &'a K,
@@ -46,7 +47,7 @@ impl<'a, K: ?Sized> AtKey<'a, K> {
 
 impl<K: ?Sized> Drop for AtKey<'_, K> {
     fn drop(&mut self) {
-        self.home.leave(self.key);
+        self.home.leave(self.key, &self.line);
     }
 }
 

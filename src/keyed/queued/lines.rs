@@ -29,7 +29,7 @@ use crate::wait::outside::OutsideLine;
 /// Number of shards, a power of two.
 const SHARDS: usize = if cfg!(sluicegate_loom) { 1 } else { 16 };
 
-/// Places of an empty map that are kept.
+/// Keys for which an empty map keeps memory.
 const KEPT: usize = 64;
 
 pub(super) struct KeyLines<O> {
@@ -109,14 +109,18 @@ impl<O: Hash + Eq> KeyLines<O> {
         self.shard(key).lock().get_mut(key).map(KeyLine::enter)
     }
 
-    /// Ends a use of the line of `key`, and removes the line if it was the last one.
-    pub(super) fn leave<K>(&self, key: &K)
+    /// Ends a use of `line`, which is that of `key`, and removes it if that was the last one.
+    pub(super) fn leave<K>(&self, key: &K, line: &Arc<OutsideLine>)
     where
         O: Borrow<K>,
         K: Hash + Eq + ?Sized,
     {
         let mut shard = self.shard(key).lock();
         let Some(known) = shard.get_mut(key) else { return };
+        // A key whose hash panics may have lost its line, and have another one.
+        if !Arc::ptr_eq(&known.line, line) {
+            return;
+        }
         known.users -= 1;
         if known.users > 0 {
             return;
@@ -133,22 +137,19 @@ impl<O: Hash + Eq> KeyLines<O> {
         drop(removed);
     }
 
-    /// Returns the lines of all keys, each for one more user.
-    pub(super) fn enter_all<K>(&self) -> Vec<(O, Arc<OutsideLine>)>
+    /// Returns the keys that have a line.
+    pub(super) fn keys<K>(&self) -> Vec<O>
     where
         O: Borrow<K>,
         K: ToOwned<Owned = O> + ?Sized,
     {
-        let mut lines = Vec::new();
+        let mut keys = Vec::new();
         for shard in &self.shards {
-            let mut shard = shard.lock();
-            lines.reserve(shard.len());
-            lines.extend(shard.iter_mut().map(|(key, known)| {
-                let key: &K = key.borrow();
-                (key.to_owned(), known.enter())
-            }));
+            let shard = shard.lock();
+            keys.reserve(shard.len());
+            keys.extend(shard.keys().map(|key| key.borrow().to_owned()));
         }
-        lines
+        keys
     }
 
     /// Bounds the lines of all keys, of those that are there and of those to come.
@@ -156,11 +157,16 @@ impl<O: Hash + Eq> KeyLines<O> {
         let mut terms = self.terms.write();
         terms.limits = limits;
         for shard in &self.shards {
-            shard.lock().values().for_each(|known| known.line.queue().set_limits(limits));
+            // A line may be locked for longer than a shard should be.
+            let lines: Vec<_> =
+                shard.lock().values().map(|known| Arc::clone(&known.line)).collect();
+            for line in lines {
+                line.queue().set_limits(limits);
+            }
         }
     }
 
-    /// Lets nobody enter any more. Those that are there are to be closed.
+    /// Lets nobody enter any more. Does not close the lines that are there.
     pub(super) fn close(&self) {
         self.terms.write().is_closed = true;
     }

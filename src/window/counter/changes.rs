@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! settle  add 1 to SETTLEMENTS; if CHANGES is that of the grant, move the word; subtract 1
-//! change  add 1 to CHANGES; wait until SETTLEMENTS was 0; replace the word; add 1 to `done`
+//! change  add 1 to CHANGES; wait until SETTLEMENTS is 0; replace the word; add 1 to `done`
 //! ```
 //!
 //! ```text
@@ -112,6 +112,10 @@ impl Beside {
     /// Begins a settlement of a grant that was noted with so many `changes`. Returns `None` if there
     /// was another one since.
     pub(super) fn settlement(&self, changes: u64) -> Option<Settlement<'_>> {
+        // A change that waits need not wait for this one too.
+        if self.begun() != changes {
+            return None;
+        }
         // ORDERING: Relaxed. The changes that the grant was noted with were acquired then, and later
         // ones find this, as all read-modify-writes of the word do.
         // MODEL: `a_settlement_of_a_window_beside_a_reset_mints_nothing`.

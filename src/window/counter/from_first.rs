@@ -121,8 +121,10 @@ impl WindowCounter for FromFirst {
     #[inline]
     fn at(&self, word: u64, now: &Now) -> Option<u64> {
         let age_nanos = self.age_nanos(word, *now);
-        // A window without grants has not begun.
-        if self.count.get(word) == 0 || age_nanos >= self.length_nanos as i64 {
+        // A window without grants has not begun. (But it does not begin earlier than was noted: a start
+        // that came back could be taken for a window of which all was given back.)
+        let has_begun = self.count.get(word) > 0 || age_nanos < 0;
+        if !has_begun || age_nanos >= self.length_nanos as i64 {
             return Some(self.empty(now));
         }
         let most = (SKEW_NANOS + self.tick_nanos()) as i64;

@@ -15,10 +15,11 @@
 //! limit plus what was taken in the window beyond estimates, as long as the limiter is not reset or
 //! healed; and no permit is given back twice.
 //!
-//! *Proof.* An estimate is one value, which its caller cuts what it gives back off first; so in all it
-//! gives back no more than it was granted. From its grant to the end of its settlement no change
-//! replaces the word (see [`changes`](super::changes)), so the number of the window does not go back,
-//! and counts move by grants, settlements and receipts only. So, by induction over the CASes of the
+//! *Proof.* An estimate is one value, and what it gives back is cut off it first; so in all it gives
+//! back no more than it was granted. From its grant to the end of its settlement no change replaces the
+//! word (see [`changes`](super::changes)), so the number of the window does not go back (only a healing
+//! moves it back, also that of a window that begins with a grant and has none), and counts move by
+//! grants, settlements and receipts only. So, by induction over the CASes of the
 //! word, its count of a window is that window's charge: a grant adds what it grants, and what is taken
 //! beyond an estimate is added as well; what is given back is taken off the count of the window that was
 //! charged with it; and a receipt that puts back the word from before a grant takes off that grant. (If
@@ -27,22 +28,22 @@
 //! the limit; only what is taken beyond an estimate may not. ∎
 //!
 //! What is given back is at once there for others: a word means what it says, whatever it was before,
-//! so a CAS that finds an earlier word again does the right thing. No caller counts on a count that
-//! only rises, but a receipt and a caller that leaves the line: see `turns.rs`.
+//! so a CAS that finds an earlier word again does the right thing. For receipts and callers that leave
+//! the line, which need more than that, see `turns.rs`.
 //!
 //! # What is lost
 //!
 //! * What is given back after the window has ended, by the clock of the caller that settles. Nobody
 //!   could take it, and the next window has its own limit. In a sliding counter it is given back in
 //!   the previous window, too, as long as that counts; it weighs as much as it would have.
-//! * What is given back after a reset, a restored history or a healing: the counts are others. Also
-//!   if one was in progress at the grant, or the grant healed the limiter itself. A change of the
+//! * What is given back after a reset or a healing: the counts are others. Also if one was in progress
+//!   at the grant, or the grant healed the limiter itself. A change of the
 //!   limit leaves the counts as they are, and loses nothing.
 //! * What is taken beyond the largest count that the word holds.
 //!
-//! Progress: lock-free; a reset or a healing waits for the settlements in progress. Memory: no more.
-//! Cost: an estimate 2 loads more than a grant; to give back 3 read-modify-writes and one reading of
-//! the clock; to take beyond it, a load, a CAS and a reading of the clock.
+//! Progress: lock-free; a reset or a healing waits for the settlements in progress. Memory: two
+//! words. Cost: an estimate 2 loads more than a grant; to give back a load, 3 read-modify-writes and one
+//! reading of the clock; to take beyond it, a load, a CAS and a reading of the clock.
 
 use crate::bits::Field;
 use crate::decision::denied::Denied;
@@ -106,8 +107,11 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> CounterCore<T, C> {
 impl<T: WindowCounter + Sync, C: Clock + Sync> Settles for CounterCore<T, C> {
     fn give_back(&self, hold: &mut Hold, permits: u64) -> u64 {
         let Hold::Count { number, changes: Some(changes), since_nanos } = *hold else { return 0 };
+        if permits == 0 {
+            return 0;
+        }
         let now_nanos = self.clock.now_nanos();
-        if permits == 0 || now_nanos.saturating_sub(since_nanos) >= self.counter.range_nanos() / 2 {
+        if now_nanos.saturating_sub(since_nanos) >= self.counter.range_nanos() / 2 {
             return 0;
         }
         let now = self.counter.now(now_nanos);
