@@ -31,7 +31,7 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 
 /// Wraps a store of keys so that callers can wait for permits of a key, in one fair line for each key.
 ///
-/// For a [`Keyed`](crate::Keyed), a [`KeyTable`](crate::KeyTable) and its
+/// For a `Keyed`, a [`KeyTable`](crate::KeyTable) and its
 /// [tiers](crate::TableTier), [`HotKeys`](crate::HotKeys), a `Box<dyn KeyedLimiter<str>>`, or a store of
 /// your own. `K` is the form of the key in which calls name it, as in
 /// [`KeyedLimiter`]; its owned form is what a line is kept by (`String` for `str`).
