@@ -100,7 +100,7 @@ fn a_grant_of_a_ring_given_back_while_others_wait_is_theirs() {
 
 #[test]
 fn a_caller_in_line_for_a_ring_is_seen_by_those_after_it() {
-    in_line::a_caller_is_seen_by_those_after_it::<Window, _>(
+    in_line::a_caller_is_seen_by_those_after_it::<Window, 2>(
         1,
         [Part::Waits, Part::SettlesAndLooks],
     );

@@ -126,7 +126,7 @@ fn a_grant_of_a_window_that_was_not_seen_is_not_given_back_over_a_reset() {
 
 #[test]
 fn a_caller_in_line_for_a_window_is_seen_by_those_after_it() {
-    in_line::a_caller_is_seen_by_those_after_it::<Fixed, _>(
+    in_line::a_caller_is_seen_by_those_after_it::<Fixed, 3>(
         2,
         [Part::Waits, Part::Settles, Part::Looks],
     );
