@@ -12,6 +12,9 @@ use crate::{TestClock, thread};
 /// A caller in line.
 pub type Caller<'a> = Waiting<'a, NoTimer>;
 
+/// What a caller is told.
+pub type Polled = Poll<Result<Grant, AcquireError>>;
+
 /// Time does not wake anybody.
 #[derive(Debug)]
 pub struct NoTimer;
@@ -38,7 +41,7 @@ pub fn acquire(limiter: &impl Wait, permits: u64) -> Caller<'_> {
 }
 
 /// Lets a caller ask.
-pub fn poll(caller: &mut Pin<&mut Caller<'_>>) -> Poll<Result<Grant, AcquireError>> {
+pub fn poll(caller: &mut Pin<&mut Caller<'_>>) -> Polled {
     let waker = Waker::from(std::sync::Arc::new(Unpark(thread::current())));
     caller.as_mut().poll(&mut Context::from_waker(&waker))
 }
@@ -69,6 +72,10 @@ pub fn stand_and_then(limiter: &impl Wait, between: impl FnOnce()) -> bool {
     let mut caller = pin!(acquire(limiter, 1));
     let first = poll(&mut caller);
     between();
-    let answer = if first.is_pending() { poll(&mut caller) } else { first };
-    matches!(answer, Poll::Ready(Ok(_)))
+    matches!(poll_again(&mut caller, first), Poll::Ready(Ok(_)))
+}
+
+/// Lets a caller ask again, if it has no answer yet.
+pub fn poll_again(caller: &mut Pin<&mut Caller<'_>>, polled: Polled) -> Polled {
+    if polled.is_pending() { poll(caller) } else { polled }
 }
