@@ -32,6 +32,7 @@ mod queued;
 #[cfg(feature = "keyed")]
 #[path = "wait/queued_faults.rs"]
 mod queued_faults;
+#[cfg(feature = "keyed")]
 #[path = "wait/queued_keys.rs"]
 mod queued_keys;
 #[path = "wait/random.rs"]
