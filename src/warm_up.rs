@@ -13,8 +13,8 @@
 //! may go, and the stored permits, both as exact fractions. So it is behind a lock.
 //!
 //! **Theorem.** In any span (s, t] of a clock that does not go back, at most `last + r(s, t)` permits
-//! may be used, where `last` are those of the last request of the span, and `r` is what the rates in
-//! force let through in it.
+//! may be used that are not given back, where `last` are those of the last request of the span, and `r`
+//! is what the rate lets through in it: the fastest at which those requests were granted, if it changed.
 //!
 //! *Proof.* A permit never costs less than the stable interval of its rate. So if a request of `n`
 //! permits goes at the exact instant `a`, the next one goes no earlier than `n` intervals after `a`.
@@ -57,8 +57,8 @@ use self::schedule::{Schedule, Taken};
 /// A limiter that warms up: after idle time it grants permits slowly at first, and reaches its rate
 /// little by little.
 ///
-/// For what is slow when it is cold: a cache that has to be filled, a pool of connections, code that is
-/// compiled while it runs. It is the `SmoothWarmingUp` of Guava's `RateLimiter`.
+/// Protects what is slow while it is cold: a cache that has to be filled, a pool of connections, code
+/// that is compiled while it runs. It is the `SmoothWarmingUp` of Guava's `RateLimiter`.
 ///
 /// A limiter **stores** permits while it is idle, and the more it has stored, the colder it is. A
 /// permit costs an interval: `period / permits` of the rate if it is warm, and `cold factor` times that
@@ -82,25 +82,28 @@ use self::schedule::{Schedule, Taken};
 ///
 /// # Accuracy
 ///
-/// Instants are computed as exact fractions of a nanosecond, and rounded up when they are told. Errors
-/// do not accumulate: an instant is computed from the end of the last idle time, is never earlier than
-/// the exact one, and is less than a nanosecond later. A request that comes at the nanosecond that it
-/// was told counts as one at the exact instant, so the rate is not missed by rounding. Less than a
-/// nanosecond is added to each idle time, which makes the limiter colder by so much, and to what is
-/// owed at a change of the rate. The curve may magnify that for later requests, as it does if a request
-/// comes a nanosecond later.
+/// Instants are computed as exact fractions of a nanosecond, and rounded up when they are told. From one
+/// idle time, or change of the rate, to the next, errors do not accumulate: an instant is never earlier
+/// than the exact one, and less than a nanosecond later. A request that comes at the nanosecond that it
+/// was told counts as one at the exact instant, so the rate is not missed by rounding.
 ///
-/// In any span of the clock at most what the rate lets through in it may be used, and the last request
-/// of the span.
+/// Each idle time is rounded up to the nanosecond, which makes the limiter colder by so much, and so is
+/// what is owed at a change of the rate. The curve magnifies that: with a cold factor of `c` a
+/// nanosecond of idle time may cost later requests `(c - 1)(c + 5) / (2 (c + 1))`: two nanoseconds for
+/// 3, and 501 for 1,000.
+///
+/// In any span of a clock that does not go back at most what the rate lets through in it may be used,
+/// and the last request of the span. What was granted at an earlier, faster rate counts at that one.
 ///
 /// A clock that goes back by more than a second starts the limiter anew, cold, and with nothing owed;
-/// that is counted in [`healed`](WarmUp::healed). If it goes back by less, it stands still. A jump
-/// forward is idle time.
+/// that is counted in [`healed`](WarmUp::healed). Callers that sleep until their instants sleep on, and
+/// newcomers may go before them. If it goes back by less, the limiter takes it to stand still, and a
+/// caller may sleep until the clock is where it was. A jump forward is idle time.
 ///
 /// # Fairness
 ///
 /// Requests go in the order in which they took the lock, whatever they ask for. A small one never
-/// overtakes a large one.
+/// overtakes a large one, unless the clock goes back by more than a second.
 ///
 /// # Memory ordering
 ///
@@ -190,8 +193,9 @@ impl<C: Clock> WarmUp<C> {
         Ok(WarmUp { state: Lock::new(State { schedule, now_nanos, healed: 0 }), clock })
     }
 
-    /// Lets a permit cost `cold_factor` times as much if the limiter is cold as if it is warm. With
-    /// a factor of 1 there is no difference. The limiter is cold afterwards. Reads the clock.
+    /// Sets the cold factor: a permit costs `cold_factor` times as much while the limiter is cold as
+    /// when it is warm. With a factor of 1 there is no difference. The limiter is as new afterwards: cold,
+    /// and with nothing owed. Reads the clock.
     ///
     /// # Errors
     ///
@@ -228,7 +232,8 @@ impl<C: Clock> WarmUp<C> {
     /// Takes `permits` that may be used now, if nothing is owed for those before them. Never sleeps.
     ///
     /// Takes a lock for a moment; does not allocate; reads the clock once. Asking for 0 permits is
-    /// always granted and changes nothing.
+    /// always granted and changes nothing. A single request may owe for a long time: bound `permits` if
+    /// users choose it.
     ///
     /// # Errors
     ///
@@ -318,7 +323,7 @@ impl<C: Clock> WarmUp<C> {
         self.advanced(|state| state.wait())
     }
 
-    /// Returns the whole permits that are stored, apart from those that are owed for: the more, the
+    /// Returns the whole permits that are stored, less those that have been taken already: the more, the
     /// colder. Takes the lock, and reads the clock.
     #[must_use]
     pub fn stored(&self) -> u64 {

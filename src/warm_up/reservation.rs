@@ -106,9 +106,9 @@ impl<C: Clock> WarmUpReservation<'_, C> {
     /// Returns whether it did; otherwise they stay taken, as the others were told instants after
     /// them.
     ///
-    /// So of several reservations of one stretch without idle time the newest can be given back, then
-    /// the one before it. What is given back is exact: the limiter is as if the request had never
-    /// come. Takes the limiter's lock for a moment; reads no clock.
+    /// So of several reservations the newest can be given back, then the one before it, as far as there
+    /// was no idle time between them. What is given back is exact: the next request is told what it would
+    /// have been if this one had never come. Takes the limiter's lock for a moment; reads no clock.
     #[doc(alias = "refund")]
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn cancel(self) -> bool {
