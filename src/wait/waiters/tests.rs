@@ -1,0 +1,109 @@
+//! The line of a few callers: who stands where, who is told what, and what is kept.
+
+use super::*;
+
+fn in_line(waiters: &Waiters) -> Vec<u64> {
+    let mut permits = Vec::new();
+    let mut next = waiters.first();
+    while let Some(key) = next {
+        permits.push(waiters.permits_of(key));
+        next = waiters.nodes[key.place()].after;
+    }
+    assert_eq!((permits.len(), permits.iter().sum()), (waiters.len(), waiters.permits()));
+    permits
+}
+
+#[test]
+fn callers_leave_from_anywhere_and_the_others_keep_their_order() {
+    for leaving in 0..4 {
+        let mut waiters = Waiters::default();
+        let keys: Vec<Key> = (1..=4).map(|permits| waiters.push(permits)).collect();
+        waiters.leave(keys[leaving]);
+        let left: Vec<u64> = (1..=4).filter(|permits| *permits != leaving as u64 + 1).collect();
+        assert_eq!(in_line(&waiters), left);
+        let newest = waiters.push(9);
+        assert_eq!(newest, keys[leaving], "its node is used again");
+        assert_eq!(in_line(&waiters).last(), Some(&9));
+    }
+}
+
+#[test]
+fn an_outcome_is_told_once_and_frees_the_node() {
+    let mut waiters = Waiters::default();
+    let (first, second) = (waiters.push(1), waiters.push(2));
+    assert!(waiters.take_outcome(first).is_none());
+    assert!(waiters.refuse(first, AcquireError::Closed).is_none());
+    assert_eq!(waiters.first(), Some(second));
+    assert!(matches!(waiters.take_outcome(first), Some(Outcome::Refused(_))));
+    assert!(waiters.outcomes.is_empty());
+    assert_eq!(waiters.push(3), first);
+}
+
+#[test]
+fn the_permits_ahead_are_those_of_the_line_and_of_nobody_else() {
+    let mut waiters = Waiters::default();
+    let keys: Vec<Key> = [5, 7, 11, 13].map(|permits| waiters.push(permits)).into();
+    let ahead = |waiters: &Waiters| {
+        keys[2..].iter().map(|key| waiters.permits_up_to(*key)).collect::<Vec<_>>()
+    };
+    assert_eq!(ahead(&waiters), [23, 36]);
+    waiters.leave(keys[1]);
+    assert_eq!(ahead(&waiters), [16, 29]);
+    waiters.refuse(keys[0], AcquireError::Closed);
+    assert_eq!(ahead(&waiters), [11, 24]);
+    let newest = waiters.push(17);
+    assert_eq!(waiters.permits_up_to(newest), 41);
+    assert_eq!(waiters.permits(), 41);
+    assert!(waiters.refuse_above(12).is_empty());
+    assert_eq!(in_line(&waiters), [11]);
+}
+
+#[test]
+fn refusing_all_above_a_limit_leaves_the_line_as_refusing_one_after_the_other_does() {
+    let sizes = [9, 1, 9, 9, 2, 3, 9, 1, 9];
+    for limit in [0, 1, 2, 3, 8, 9] {
+        let [mut at_once, mut one_by_one] = [(); 2].map(|()| Waiters::default());
+        for permits in sizes {
+            at_once.push(permits);
+            one_by_one.push(permits);
+        }
+        at_once.refuse_above(limit);
+        for (index, permits) in sizes.into_iter().enumerate() {
+            if permits > limit {
+                one_by_one.refuse(Key::new(index), AcquireError::TooLarge { limit });
+            }
+        }
+        let newest = (at_once.push(4), one_by_one.push(4));
+        assert_eq!(in_line(&at_once), in_line(&one_by_one));
+        let here = (0..sizes.len()).filter(|index| at_once.nodes[*index].outcome.is_none());
+        for key in here.map(Key::new).chain([newest.0]) {
+            assert_eq!(at_once.permits_up_to(key), one_by_one.permits_up_to(key));
+        }
+    }
+}
+
+#[test]
+fn a_long_line_that_has_ended_keeps_no_memory() {
+    let mut waiters = Waiters::default();
+    let keys: Vec<Key> = (0..=KEPT as u64).map(|permits| waiters.push(permits)).collect();
+    for key in keys {
+        waiters.leave(key);
+    }
+    assert_eq!((waiters.nodes.capacity(), waiters.len(), waiters.permits()), (0, 0, 0));
+    let keys: Vec<Key> = (0..=KEPT as u64).map(|permits| waiters.push(permits)).collect();
+    for key in &keys {
+        waiters.refuse(*key, AcquireError::Closed);
+    }
+    assert!(keys.into_iter().all(|key| waiters.take_outcome(key).is_some()));
+    assert_eq!((waiters.nodes.capacity(), waiters.outcomes.capacity()), (0, 0));
+}
+
+#[test]
+fn only_a_caller_that_sleeps_too_long_is_woken_early() {
+    let mut waiters = Waiters::default();
+    let key = waiters.push(1);
+    waiters.arm(key, 100, Waker::noop().clone());
+    assert!(waiters.wake_if_later(key, 100).is_none());
+    assert!(waiters.wake_if_later(key, 99).is_some());
+    assert!(waiters.wake_if_later(key, 99).is_none(), "once");
+}
