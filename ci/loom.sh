@@ -146,7 +146,7 @@ escaped_from() {
         # A model that a mutant makes endless is stopped; that does not count. By the time of
         # a processor, and not of the wall: the machine may have others at work.
         (
-            ulimit -t 180
+            ulimit -t 600
             exec "$(grep -E "/${file[$model]}-[0-9a-f]+$" <<<"$binaries")" --exact "$model"
         ) >"$log" 2>&1
         # Or it failed with an answer that is such nonsense that it cannot be displayed, or with
