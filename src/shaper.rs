@@ -31,6 +31,7 @@ use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::time::units::{SKEW_NANOS, duration, nanos};
 use crate::wait::timer::Timer;
+use crate::wait::until::sleep_until;
 
 use self::departure::Departure;
 use self::error::ShaperError;
@@ -233,7 +234,7 @@ impl<C: Clock> Shaper<C> {
     pub async fn acquire_async<T: Timer>(&self, permits: u64, timer: T) -> Result<(), ShaperError> {
         let mut leaving = Leaving(Some(self.shape(permits)?));
         if let Some(departure) = &leaving.0 {
-            departure.sleep(&timer).await;
+            sleep_until(timer, || departure.wait_left()).await;
         }
         // It has left.
         leaving.0 = None;

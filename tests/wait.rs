@@ -47,6 +47,8 @@ mod reserve;
 mod rings;
 #[path = "wait/saturated.rs"]
 mod saturated;
+#[path = "wait/sendable.rs"]
+mod sendable;
 #[path = "wait/storm.rs"]
 mod storm;
 #[path = "wait/threads.rs"]

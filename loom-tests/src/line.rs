@@ -12,7 +12,7 @@ use crate::{TestClock, thread};
 /// A caller in line.
 pub type Caller<'a> = Waiting<'a, NoTimer>;
 
-/// What a caller is told.
+/// The answer to a poll.
 pub type Polled = Poll<Result<Grant, AcquireError>>;
 
 /// Time does not wake anybody.

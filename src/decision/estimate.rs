@@ -30,19 +30,19 @@ use super::settled::{Settled, Unpaid};
 /// nothing is lost at all: it is as if it had never been taken. What was itself taken from what
 /// others gave back keeps its age.
 ///
-/// What was used beyond the estimate becomes a debt, of at most the quota's `max_debt`.
+/// Usage beyond the estimate becomes a debt, of at most the quota's `max_debt`.
 ///
 /// A change of the limiter (`reconfigure`, `reset`, `restore`, `credit`, healing) ends all that: what
 /// was taken before it is not given back, and what was given back before it is lost.
 ///
 /// # A window
 ///
-/// What is given back to a window of one word is **good until the window ends that was charged**. If
+/// A window of one word takes permits back **until the window ends that was charged**. If
 /// it has ended, nothing is given back: the next one has a limit of its own, and nobody
 /// could take what was left of this one. (A [`SlidingCounter`](crate::SlidingCounter) takes
 /// back what it still counts of the window before, too. It weighs as much as it would have.)
 ///
-/// What was used beyond the estimate counts **in the present window**, also if that is a later one than
+/// Usage beyond the estimate counts **in the present window**, also if that is a later one than
 /// was charged, so that no use is lost. It may exceed the limit. Then nothing is granted until the
 /// window has ended (or enough is given back), and callers in line wait for longer. It is taken as far as
 /// the limiter can count (at least to its `max_limit`).

@@ -87,7 +87,7 @@ use super::wait::{Line, Wait};
 /// long it would have to wait, its error says `Duration::MAX`.
 ///
 /// If the limiter denies without a wait ([`Denied::Leased`]), the first in line asks again every 10 ms.
-/// What it denies as too large is refused, even if it is only too large for now (a closed
+/// A request that it denies as too large is refused, even if it is only too large for now (a closed
 /// [`Gate`](crate::Gate)).
 ///
 /// A caller that is dropped after its grant, before it was polled again, has spent its permits: the

@@ -83,10 +83,6 @@ impl<C: Clock> Departure<'_, C> {
 
     /// Sleeps by `timer` until it leaves. To drop the future is to keep the place.
     pub async fn wait_async<T: Timer>(self, timer: T) {
-        self.sleep(&timer).await;
-    }
-
-    pub(super) async fn sleep<T: Timer>(&self, timer: &T) {
         sleep_until(timer, || self.wait_left()).await;
     }
 

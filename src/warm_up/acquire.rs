@@ -5,6 +5,7 @@ use core::time::Duration;
 use crate::time::clock::Clock;
 use crate::wait::error::AcquireError;
 use crate::wait::timer::Timer;
+use crate::wait::until::sleep_until;
 
 use super::WarmUp;
 use super::reservation::WarmUpReservation;
@@ -57,7 +58,7 @@ impl<C: Clock> WarmUp<C> {
     ) -> Result<(), AcquireError> {
         let mut unused = Unused(Some(self.reserve(permits)?));
         if let Some(reservation) = &unused.0 {
-            reservation.sleep(&timer).await;
+            sleep_until(timer, || reservation.wait_left()).await;
         }
         // Its turn has come.
         unused.0 = None;

@@ -2,10 +2,10 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::thread;
 
 use crate::time::clock::Clock;
 use crate::wait::timer::Timer;
+use crate::wait::until::{block_until, sleep_until};
 
 use super::WarmUp;
 use super::schedule::Taken;
@@ -80,26 +80,12 @@ impl<C: Clock> WarmUpReservation<'_, C> {
 
     /// Blocks the thread until the permits may be used.
     pub fn wait(self) {
-        loop {
-            match self.wait_left() {
-                Duration::ZERO => return,
-                left => thread::sleep(left),
-            }
-        }
+        block_until(|| self.wait_left());
     }
 
     /// Sleeps by `timer` until the permits may be used. To drop the future is to keep the permits.
     pub async fn wait_async<T: Timer>(self, timer: T) {
-        self.sleep(&timer).await;
-    }
-
-    pub(super) async fn sleep<T: Timer>(&self, timer: &T) {
-        loop {
-            match self.wait_left() {
-                Duration::ZERO => return,
-                left => timer.sleep(left).await,
-            }
-        }
+        sleep_until(timer, || self.wait_left()).await;
     }
 
     /// Gives the permits back, if no other request was granted since, and the rate was not changed.

@@ -8,7 +8,7 @@
 //! A request that comes at that nanosecond goes on with the stretch. So no error accumulates, and the
 //! rate is neither missed nor exceeded.
 //!
-//! What is rounded, and stays:
+//! Rounding that stays:
 //!
 //! * Idle time is counted from the nanosecond in which it begins: less than 1 ns too much, so that it
 //!   never leaves the limiter warmer than it should be.

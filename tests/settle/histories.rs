@@ -90,7 +90,7 @@ impl Charges {
         now / MINUTE * MINUTE
     }
 
-    /// What counts now, times the length of a window.
+    /// Returns the permits that count now, times the length of a window.
     fn weight(&self, now: u64) -> u128 {
         let window = self.window(now);
         let mut weight = u128::from(self.kept(window)) * u128::from(MINUTE);
@@ -157,7 +157,7 @@ impl Charges {
 enum Op {
     Take(u64),
     Estimate(u64),
-    /// Of one of those that are open.
+    /// For one of the estimates that are open.
     GiveBack(usize, u64),
     Settle(usize, u64),
     Receipt(u64),

@@ -8,12 +8,12 @@ pub(crate) fn ratio(value: impl Into<i128>) -> BigRational {
     BigRational::from_integer(value.into().into())
 }
 
-/// What is rounded.
+/// The rounding of an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounds {
     /// Nothing.
     Nothing,
-    /// What the documentation says.
+    /// As the documentation says.
     AsDocumented,
 }
 

@@ -27,7 +27,7 @@
 //! granted in the window had been given back.) A grant finds a count that leaves room for it within
 //! the limit; only what is taken beyond an estimate may not. ∎
 //!
-//! What is given back is at once there for others: a word means what it says, whatever it was before,
+//! Permits that are given back are at once there for others: a word means what it says, whatever it was before,
 //! so a CAS that finds an earlier word again does the right thing. For receipts and callers that leave
 //! the line, which need more than that, see `turns.rs`.
 //!

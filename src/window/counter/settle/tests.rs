@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Of two bits each: with a previous count, and without.
+/// Returns fields of two bits each: with a previous count, and without.
 fn fields(has_previous: bool) -> CountFields {
     let current = Field::low(2);
     let previous = current.then(2);
