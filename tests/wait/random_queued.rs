@@ -134,6 +134,9 @@ fn run(limiter: &impl Wait, clock: &ManualClock, mut ideal: Ideal, ops: Vec<Op>)
                 assert_eq!(is_granted, ideal.try_acquire(now, permits));
             }
             Op::Reset => {
+                // A log dates the permits after a reset later than those before.
+                now += 1;
+                clock.set_nanos(now);
                 ideal.granted.clear();
                 ideal.settle(now);
                 limiter.reset();
