@@ -30,6 +30,8 @@ mod order;
 #[path = "wait/queued.rs"]
 mod queued;
 #[cfg(feature = "keyed")]
+#[path = "wait/queued_crowds.rs"]
+mod queued_crowds;
 #[path = "wait/queued_faults.rs"]
 mod queued_faults;
 #[cfg(feature = "keyed")]
