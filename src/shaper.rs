@@ -29,7 +29,8 @@ use crate::config::rate::Rate;
 use crate::sync::Lock;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
-use crate::time::units::{SKEW_NANOS, duration, nanos};
+use crate::time::latest::LatestReading;
+use crate::time::units::{duration, nanos};
 use crate::wait::timer::Timer;
 use crate::wait::until::sleep_until;
 
@@ -94,9 +95,7 @@ pub struct Shaper<C = DefaultClock> {
 
 struct State {
     queue: DrainQueue,
-    /// The latest reading of the clock.
-    now_nanos: u64,
-    healed: u64,
+    latest: LatestReading,
 }
 
 impl Shaper {
@@ -117,7 +116,8 @@ impl<C: Clock> Shaper<C> {
     pub fn with_clock(rate: Rate, size: u64, clock: C) -> Shaper<C> {
         let now_nanos = clock.now_nanos();
         let queue = DrainQueue::new(rate, size, 0, now_nanos);
-        Shaper { state: Lock::new(State { queue, now_nanos, healed: 0 }), clock }
+        let latest = LatestReading::new(now_nanos);
+        Shaper { state: Lock::new(State { queue, latest }), clock }
     }
 
     /// Lets `burst` permits leave at once at the start, and as many as there have been intervals,
@@ -138,8 +138,8 @@ impl<C: Clock> Shaper<C> {
     #[must_use]
     pub fn with_burst(self, burst: u64) -> Shaper<C> {
         let with = |state: &mut State| {
-            let State { now_nanos, ref queue, .. } = *state;
-            state.queue = DrainQueue::new(queue.rate(), queue.size, burst, now_nanos);
+            let State { latest, ref queue } = *state;
+            state.queue = DrainQueue::new(queue.rate(), queue.size, burst, latest.nanos());
         };
         self.advanced(with);
         self
@@ -169,16 +169,17 @@ impl<C: Clock> Shaper<C> {
         longest: Duration,
     ) -> Result<Departure<'_, C>, ShaperError> {
         self.advanced(|state| {
-            let State { queue, now_nanos, .. } = state;
+            let State { queue, latest } = state;
+            let now_nanos = latest.nanos();
             if permits == 0 {
-                return Ok(Departure::new(self, 0, None, *now_nanos, Duration::ZERO));
+                return Ok(Departure::new(self, 0, None, now_nanos, Duration::ZERO));
             }
             let limit = queue.size.saturating_add(queue.burst);
             if permits > limit {
                 return Err(ShaperError::TooLarge { limit });
             }
-            let from_now = |at_nanos: u128| duration(at_nanos.saturating_sub((*now_nanos).into()));
-            let outlook = queue.outlook(permits, *now_nanos);
+            let from_now = |at_nanos: u128| duration(at_nanos.saturating_sub(now_nanos.into()));
+            let outlook = queue.outlook(permits, now_nanos);
             let wait = from_now(outlook.leaves_nanos);
             if let Some(room_nanos) = outlook.room_nanos {
                 return Err(ShaperError::Overflow { wait, retry_after: from_now(room_nanos) });
@@ -260,7 +261,7 @@ impl<C: Clock> Shaper<C> {
     /// # Ok::<(), sluicegate::ShaperError>(())
     /// ```
     pub fn set_rate(&self, rate: Rate) {
-        self.advanced(|state| state.queue.set_rate(rate, state.now_nanos));
+        self.advanced(|state| state.queue.set_rate(rate, state.latest.nanos()));
     }
 
     /// Changes the size of the queue. Those that are in it stay, even if they are more.
@@ -272,7 +273,7 @@ impl<C: Clock> Shaper<C> {
     /// clock.
     #[must_use]
     pub fn queued(&self) -> u64 {
-        self.advanced(|state| state.queue.queued(state.now_nanos))
+        self.advanced(|state| state.queue.queued(state.latest.nanos()))
     }
 
     /// Returns the rate in force.
@@ -290,7 +291,7 @@ impl<C: Clock> Shaper<C> {
     /// Returns how often the shaper has started anew because its clock went back.
     #[must_use]
     pub fn healed(&self) -> u64 {
-        self.state.lock().healed
+        self.state.lock().latest.healed()
     }
 
     /// Returns the clock.
@@ -303,14 +304,11 @@ impl<C: Clock> Shaper<C> {
     fn advanced<R>(&self, act: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.state.lock();
         let now_nanos = self.clock.now_nanos();
-        let State { queue, now_nanos: latest_nanos, healed } = &mut *state;
-        if now_nanos.saturating_add(SKEW_NANOS) < *latest_nanos {
-            *latest_nanos = now_nanos;
-            *healed += 1;
+        let State { queue, latest } = &mut *state;
+        if latest.note(now_nanos) {
             queue.clear(now_nanos);
         }
-        *latest_nanos = now_nanos.max(*latest_nanos);
-        queue.advance(*latest_nanos);
+        queue.advance(latest.nanos());
         act(&mut state)
     }
 

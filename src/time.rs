@@ -3,4 +3,6 @@
 #[cfg(feature = "calendar")]
 pub(crate) mod calendar;
 pub(crate) mod clock;
+#[cfg(feature = "wait")]
+pub(crate) mod latest;
 pub(crate) mod units;

@@ -47,7 +47,8 @@ use crate::config::rate::Rate;
 use crate::sync::Lock;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
-use crate::time::units::{NANOS_PER_DAY, SKEW_NANOS, duration, nanos};
+use crate::time::latest::LatestReading;
+use crate::time::units::{NANOS_PER_DAY, nanos};
 use crate::wait::error::AcquireError;
 
 use self::curve::Curve;
@@ -144,9 +145,7 @@ pub struct WarmUp<C = DefaultClock> {
 
 struct State {
     schedule: Schedule,
-    /// The latest reading of the clock.
-    now_nanos: u64,
-    healed: u64,
+    latest: LatestReading,
 }
 
 const MAX_WARM_UP_NANOS: u64 = NANOS_PER_DAY;
@@ -190,7 +189,8 @@ impl<C: Clock> WarmUp<C> {
         let curve = Curve::new(rate, warm_up_nanos, WarmUp::DEFAULT_COLD_FACTOR);
         let now_nanos = clock.now_nanos();
         let schedule = Schedule::new(curve, now_nanos);
-        Ok(WarmUp { state: Lock::new(State { schedule, now_nanos, healed: 0 }), clock })
+        let latest = LatestReading::new(now_nanos);
+        Ok(WarmUp { state: Lock::new(State { schedule, latest }), clock })
     }
 
     /// Sets the cold factor: a permit costs `cold_factor` times as much while the limiter is cold as
@@ -224,7 +224,7 @@ impl<C: Clock> WarmUp<C> {
         self.advanced(|state| {
             let Curve { rate, warm_up_nanos, .. } = *state.schedule.curve();
             let curve = Curve::new(rate, warm_up_nanos, cold_factor);
-            state.schedule = Schedule::new(curve, state.now_nanos);
+            state.schedule = Schedule::new(curve, state.latest.nanos());
         });
         Ok(self)
     }
@@ -267,7 +267,7 @@ impl<C: Clock> WarmUp<C> {
         longest: Duration,
     ) -> Result<WarmUpReservation<'_, C>, AcquireError> {
         self.advanced(|state| {
-            let now_nanos = state.now_nanos;
+            let now_nanos = state.latest.nanos();
             if permits == 0 {
                 return Ok(WarmUpReservation::new(self, 0, None, now_nanos, Duration::ZERO));
             }
@@ -275,7 +275,7 @@ impl<C: Clock> WarmUp<C> {
                 return Err(AcquireError::TooLarge { limit: Schedule::MAX });
             }
             let free_nanos = state.schedule.free_nanos().max(now_nanos.into());
-            let wait = state.wait();
+            let wait = state.schedule.wait(state.latest.nanos());
             let at_nanos = u64::try_from(free_nanos).ok().filter(|_| wait <= longest);
             let at_nanos = at_nanos.ok_or(AcquireError::TimedOut { retry_after: wait })?;
             state.schedule = state.schedule.at(now_nanos);
@@ -311,7 +311,7 @@ impl<C: Clock> WarmUp<C> {
             let curve = *state.schedule.curve();
             if rate != curve.rate {
                 let next = Curve::new(rate, curve.warm_up_nanos, curve.cold_factor);
-                state.schedule = state.schedule.at(state.now_nanos);
+                state.schedule = state.schedule.at(state.latest.nanos());
                 state.schedule.set_curve(next);
             }
         });
@@ -320,7 +320,7 @@ impl<C: Clock> WarmUp<C> {
     /// Returns the wait that a request would have now. Takes the lock, and reads the clock.
     #[must_use]
     pub fn ready_after(&self) -> Duration {
-        self.advanced(|state| state.wait())
+        self.advanced(|state| state.schedule.wait(state.latest.nanos()))
     }
 
     /// Returns the whole permits that are stored, less those that have been taken already: the more, the
@@ -328,7 +328,7 @@ impl<C: Clock> WarmUp<C> {
     #[must_use]
     pub fn stored(&self) -> u64 {
         self.advanced(|state| {
-            let schedule = state.schedule.at(state.now_nanos);
+            let schedule = state.schedule.at(state.latest.nanos());
             permits_of(schedule.curve(), schedule.stored())
         })
     }
@@ -361,7 +361,7 @@ impl<C: Clock> WarmUp<C> {
     /// Returns how often the limiter has started anew because its clock went back.
     #[must_use]
     pub fn healed(&self) -> u64 {
-        self.state.lock().healed
+        self.state.lock().latest.healed()
     }
 
     /// Returns the clock.
@@ -378,24 +378,14 @@ impl<C: Clock> WarmUp<C> {
     fn advanced<R>(&self, act: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.state.lock();
         let now_nanos = self.clock.now_nanos();
-        if now_nanos.saturating_add(SKEW_NANOS) < state.now_nanos {
-            state.now_nanos = now_nanos;
-            state.healed += 1;
+        if state.latest.note(now_nanos) {
             state.schedule.restart(now_nanos);
         }
-        state.now_nanos = now_nanos.max(state.now_nanos);
         act(&mut state)
     }
 
     fn take_back(&self, taken: Taken) -> bool {
         self.state.lock().schedule.take_back(taken)
-    }
-}
-
-impl State {
-    /// Returns the wait of a request that comes now.
-    fn wait(&self) -> Duration {
-        duration(self.schedule.free_nanos().saturating_sub(self.now_nanos.into()))
     }
 }
 

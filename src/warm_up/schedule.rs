@@ -5,7 +5,7 @@
 //! idle time, or at a change of the rate. Of the permits that are taken from then on only the number is
 //! noted, so that the instant at which the next request may go is computed from the beginning of the
 //! stretch each time, as an exact fraction. It is rounded only when it is told, up to the nanosecond.
-//! A request that comes at that nanosecond goes on with the stretch. So no error accumulates, and the
+//! A request that comes at that nanosecond goes on with the stretch. So within a stretch no error accumulates, and the
 //! rate is neither missed nor exceeded.
 //!
 //! Rounding that stays:
@@ -14,6 +14,10 @@
 //!   never leaves the limiter warmer than it should be.
 //! * At a change of the rate, what is owed is rounded up to the nanosecond, and what is stored up to a
 //!   unit of the new rate, which is less than 1 ns of idle time.
+
+use core::time::Duration;
+
+use crate::time::units::duration;
 
 use super::curve::{Curve, Nanos};
 
@@ -64,6 +68,11 @@ impl Schedule {
     /// Returns the instant from which on the next request may go: the least nanosecond.
     pub(super) fn free_nanos(&self) -> u128 {
         self.free.ceil
+    }
+
+    /// Returns the wait of a request that comes now.
+    pub(super) fn wait(&self, now_nanos: u64) -> Duration {
+        duration(self.free_nanos().saturating_sub(now_nanos.into()))
     }
 
     /// Returns what is stored, once what was taken is paid for.

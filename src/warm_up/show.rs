@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use crate::time::clock::Clock;
 
-use super::{State, WarmUp, permits_of};
+use super::{WarmUp, permits_of};
 
 /// Shows the terms, and what is stored and owed now:
 /// `WarmUp { rate: "2 / second", warm_up: 4s, cold_factor: 3, stored: 8, ready_after: 0ns }`. Heals
@@ -15,9 +15,8 @@ impl<C: Clock> fmt::Debug for WarmUp<C> {
         let now_nanos = self.clock.now_nanos();
         let (schedule, wait) = {
             let state = self.state.lock();
-            let now_nanos = now_nanos.max(state.now_nanos);
-            let state = State { schedule: state.schedule.at(now_nanos), now_nanos, healed: 0 };
-            (state.schedule, state.wait())
+            let now_nanos = now_nanos.max(state.latest.nanos());
+            (state.schedule.at(now_nanos), state.schedule.wait(now_nanos))
         };
         let curve = schedule.curve();
         f.debug_struct("WarmUp")
