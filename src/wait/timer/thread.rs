@@ -2,25 +2,27 @@
 
 use core::fmt;
 use core::future::Future;
+use core::num::NonZeroU64;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::time::Instant;
-
-use futures_timer::Delay;
 
 use super::Timer;
 
+mod alarms;
+mod keeper;
+
+use self::alarms::Alarm;
+use self::keeper::{KEEPER, now_nanos};
+
 /// A timer for any executor. One thread of the process, started by the first sleep that is polled,
-/// keeps all sleeps of this kind; it is the one of the crate
-/// [`futures-timer`](https://docs.rs/futures-timer).
+/// keeps all sleeps of this kind.
 ///
-/// It measures the real time. For tests in which no time passes take `TokioTimer`, or a timer of
-/// your own.
+/// It measures the real time, to the nanosecond: how late a task wakes up depends on the system
+/// alone. On Linux the thread asks not to be delayed to save power (a timer slack of 1 ns). For
+/// tests in which no time passes take `TokioTimer`, or a timer of your own.
 ///
-/// # Panics
-///
-/// A sleep panics when it is polled if the system refuses to start the thread.
+/// If the system refuses to start the thread, a task that sleeps is polled all the time instead.
 ///
 /// # Examples
 ///
@@ -52,22 +54,30 @@ pub struct ThreadTimer;
 
 /// A sleep of [`ThreadTimer`].
 ///
-/// Costs a reading of the system's clock until it is polled, and then an allocation and a message
-/// to the thread. Dropping it ends it.
+/// Reads the system's clock when it is made, and whenever it is polled. When it is polled before its
+/// end, or dropped, it takes the lock of all sleeps of the process, to find its place among them; it
+/// takes some 60 bytes there. Dropping it ends it.
 #[must_use = "a future does nothing unless it is polled"]
-pub struct ThreadSleep(Sleep);
+pub struct ThreadSleep {
+    /// Not 0, so that an `Option` of a sleep takes no more memory. The last one is never.
+    end_nanos: NonZeroU64,
+    /// What tells it from others, once it has begun.
+    id: Option<NonZeroU64>,
+}
 
-enum Sleep {
-    /// Not polled yet; `None` is beyond the end of the clock.
-    Until(Option<Instant>),
-    Begun(Delay),
+impl ThreadSleep {
+    fn alarm(&self) -> Option<Alarm> {
+        self.id.map(|id| Alarm { end_nanos: self.end_nanos.get(), id })
+    }
 }
 
 impl Timer for ThreadTimer {
     type Sleep = ThreadSleep;
 
     fn sleep(&self, duration: Duration) -> ThreadSleep {
-        ThreadSleep(Sleep::Until(Instant::now().checked_add(duration)))
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let end_nanos = NonZeroU64::MIN.saturating_add(now_nanos()).saturating_add(nanos);
+        ThreadSleep { end_nanos, id: None }
     }
 }
 
@@ -75,18 +85,30 @@ impl Future for ThreadSleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        loop {
-            match &mut self.0 {
-                Sleep::Until(None) => return Poll::Pending,
-                Sleep::Until(Some(end)) => {
-                    let left = end.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return Poll::Ready(());
-                    }
-                    self.0 = Sleep::Begun(Delay::new(left));
-                }
-                Sleep::Begun(delay) => return Pin::new(delay).poll(context),
-            }
+        let end_nanos = self.end_nanos.get();
+        if end_nanos == u64::MAX {
+            return Poll::Pending;
+        }
+        if end_nanos <= now_nanos() {
+            return Poll::Ready(());
+        }
+        let waker = context.waker().clone();
+        if let Some(alarm) = self.alarm() {
+            // If it is not there any more, its end has come in this very moment.
+            return if KEEPER.renew(alarm, waker) { Poll::Pending } else { Poll::Ready(()) };
+        }
+        match KEEPER.begin(end_nanos, waker) {
+            Some(alarm) => self.id = Some(alarm.id),
+            None => context.waker().wake_by_ref(),
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for ThreadSleep {
+    fn drop(&mut self) {
+        if let Some(alarm) = self.alarm() {
+            KEEPER.cancel(alarm);
         }
     }
 }
@@ -101,6 +123,8 @@ impl fmt::Debug for ThreadSleep {
 mod tests {
     use core::pin::pin;
     use core::task::Waker;
+    use std::thread;
+    use std::time::Instant;
 
     use crate::wait::block_on::block_on;
 
@@ -136,5 +160,44 @@ mod tests {
     #[test]
     fn the_longest_sleep_there_is_goes_on() {
         assert_eq!(poll(&mut ThreadTimer.sleep(Duration::MAX)), Poll::Pending);
+    }
+
+    #[test]
+    fn a_sleep_that_another_task_polls_wakes_that_one() {
+        let mut sleep = pin!(ThreadTimer.sleep(Duration::from_millis(20)));
+        assert_eq!(sleep.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
+        block_on(sleep);
+    }
+
+    #[test]
+    fn many_sleeps_that_end_together_wake_all() {
+        let end = Instant::now() + Duration::from_millis(20);
+        let sleepers: Vec<_> = (0..200)
+            .map(|_| ThreadTimer.sleep(end.saturating_duration_since(Instant::now())))
+            .map(|sleep| thread::spawn(|| block_on(sleep)))
+            .collect();
+        for sleeper in sleepers {
+            sleeper.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_waker_that_panics_holds_up_no_others() {
+        struct Panics;
+        impl alloc::task::Wake for Panics {
+            fn wake(self: alloc::sync::Arc<Self>) {
+                panic!("as the test wants");
+            }
+        }
+        let waker = Waker::from(alloc::sync::Arc::new(Panics));
+        let mut first = pin!(ThreadTimer.sleep(Duration::from_millis(5)));
+        assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        block_on(ThreadTimer.sleep(Duration::from_millis(10)));
+        assert_eq!(poll(&mut ThreadTimer.sleep(Duration::ZERO)), Poll::Ready(()));
+    }
+
+    #[test]
+    fn a_sleep_that_may_be_there_takes_two_words() {
+        assert_eq!(size_of::<Option<ThreadSleep>>(), 16);
     }
 }

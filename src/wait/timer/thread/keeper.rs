@@ -1,0 +1,120 @@
+//! The thread that keeps the sleeps of a process.
+
+use alloc::vec::Vec;
+use core::task::Waker;
+use core::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use super::alarms::{Alarm, Alarms};
+
+/// How many tasks are woken between two looks at the sleeps.
+const BATCH: usize = 64;
+
+/// How late the system may wake the thread, to wake other threads with it, in nanoseconds. Linux
+/// takes 50 us if it is not told.
+#[cfg(all(target_os = "linux", not(miri)))]
+const SLACK_NANOS: u64 = 1;
+
+/// All sleeps of the process.
+pub(super) static KEEPER: Keeper = Keeper {
+    kept: Mutex::new(Kept { alarms: Alarms::new(), has_thread: false }),
+    sooner: Condvar::new(),
+};
+
+/// Sleeps, and the thread that ends them.
+pub(super) struct Keeper {
+    kept: Mutex<Kept>,
+    /// A sleep has begun that ends before all others.
+    sooner: Condvar,
+}
+
+struct Kept {
+    alarms: Alarms,
+    has_thread: bool,
+}
+
+/// Returns the nanoseconds of the system's monotonic clock since it was first asked.
+pub(super) fn now_nanos() -> u64 {
+    static EPOCH: OnceLock<Instant> = OnceLock::new();
+    u64::try_from(EPOCH.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Keeper {
+    /// Lets a task sleep. `None` if there is no thread that could wake it, as the system refuses to
+    /// start one.
+    pub(super) fn begin(&'static self, end_nanos: u64, waker: Waker) -> Option<Alarm> {
+        let mut kept = self.lock();
+        if !kept.has_thread {
+            let thread = thread::Builder::new().name("sluicegate-timer".into());
+            thread.spawn(|| self.run()).ok()?;
+            kept.has_thread = true;
+        }
+        let (alarm, is_first) = kept.alarms.begin(end_nanos, waker);
+        drop(kept);
+        if is_first {
+            self.sooner.notify_one();
+        }
+        Some(alarm)
+    }
+
+    /// Lets another task be woken. Returns whether the sleep goes on.
+    pub(super) fn renew(&self, alarm: Alarm, waker: Waker) -> bool {
+        // A waker is a user's code: the other one is dropped after the lock.
+        let other = self.lock().alarms.renew(alarm, waker);
+        other.is_ok()
+    }
+
+    /// Ends a sleep without a wake-up.
+    pub(super) fn cancel(&self, alarm: Alarm) {
+        let waker = self.lock().alarms.cancel(alarm);
+        drop(waker);
+    }
+
+    /// Wakes each task at its time, for ever.
+    fn run(&self) -> ! {
+        be_punctual();
+        let mut due = Vec::with_capacity(BATCH);
+        let mut kept = self.lock();
+        loop {
+            let now_nanos = now_nanos();
+            kept.alarms.take_due(now_nanos, &mut due);
+            kept = if due.is_empty() {
+                self.sleep(kept, now_nanos)
+            } else {
+                drop(kept);
+                wake_all(&mut due);
+                self.lock()
+            };
+        }
+    }
+
+    /// Sleeps until the first alarm, or until there is a sooner one.
+    fn sleep<'a>(&self, kept: MutexGuard<'a, Kept>, now_nanos: u64) -> MutexGuard<'a, Kept> {
+        let Some(end_nanos) = kept.alarms.first_end_nanos() else {
+            return self.sooner.wait(kept).unwrap_or_else(PoisonError::into_inner);
+        };
+        let left = Duration::from_nanos(end_nanos.saturating_sub(now_nanos));
+        self.sooner.wait_timeout(kept, left).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakes tasks. One whose waker panics holds up no others.
+fn wake_all(due: &mut Vec<Waker>) {
+    for waker in due.drain(..) {
+        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+    }
+}
+
+/// Asks the system to wake the calling thread as soon as its time has come. It may refuse: then
+/// tasks wake up somewhat later.
+fn be_punctual() {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(SLACK_NANOS));
+}
