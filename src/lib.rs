@@ -1,5 +1,13 @@
-// The targets of the README's links in the documentation; see `docs`.
-#![cfg_attr(all(feature = "calendar", feature = "keyed", feature = "wait"), doc = include_str!("docs/types.md"))]
+// The targets of the README's links in the documentation; see `docs`. A type whose feature is off has
+// the table of features for its target.
+#![doc = include_str!("docs/types.md")]
+#![cfg_attr(feature = "alloc", doc = include_str!("docs/types/alloc.md"))]
+#![cfg_attr(feature = "std", doc = include_str!("docs/types/std.md"))]
+#![cfg_attr(feature = "quanta", doc = include_str!("docs/types/quanta.md"))]
+#![cfg_attr(feature = "keyed", doc = include_str!("docs/types/keyed.md"))]
+#![cfg_attr(feature = "wait", doc = include_str!("docs/types/wait.md"))]
+#![cfg_attr(feature = "calendar", doc = include_str!("docs/types/calendar.md"))]
+#![doc = include_str!("docs/types/absent.md")]
 #![doc = include_str!("docs/pages.md")]
 #![doc = include_str!("../README.md")]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]

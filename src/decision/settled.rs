@@ -39,14 +39,15 @@ pub struct Settled {
 }
 
 impl Settled {
-    /// Returns the permits of the estimate that others can take.
+    /// Returns the permits of the estimate that others can take. (A bucket reads no clock here, and counts
+    /// those too that are too old to be taken: see [`Estimate`](crate::Estimate).)
     #[must_use]
     pub fn given_back(&self) -> u64 {
         self.given_back
     }
 
     /// Returns the permits of the estimate that were not used, and can be taken by nobody: it was too
-    /// late for them.
+    /// late for them. For a bucket, those whose place younger permits have taken.
     ///
     /// Those that are lost later do not count here, such as what nobody takes before a window ends.
     #[must_use]

@@ -42,8 +42,9 @@ pub use self::unix::UnixClock;
 /// * **A jump back, or a frozen clock:** nothing is earned until the clock has caught up. After a
 ///   jump of more than a second, a limiter may find its level further ahead of the clock than any
 ///   call could have put it, or the clock before the limiter's origin. It then starts a new history
-///   from full, and counts that in `healed()`. Healing writes, waits for no other call, and reads
-///   the clock again. A window starts no new history: it keeps its counts, and no caller waits
+///   from full, and counts that in `healed()`. Healing writes, and reads the clock again; it waits for
+///   no other call, except for settlements of a window in progress, and for the line's lock if
+///   callers wait in line. A window starts no new history: it keeps its counts, and no caller waits
 ///   longer than two window lengths; that too is counted in `healed()`. When the clock later
 ///   returns to the right time, that is a jump forward.
 /// * **A jump forward:** earns what that time would have earned, at most the burst, or the limit of
