@@ -17,6 +17,7 @@
 //! | [`Sharded`](crate::Sharded) | one word, and one for each shard | burst + what `t` earns | nothing, once the denial is cached |
 //! | [`Sticky`](crate::Sticky) | a limiter, and a denial cache for each thread | what the limiter admits | the cached denial, once |
 //! | [`Gate`] | a limiter, and a word for the mode | what the limiter admits, everything, or nothing | nothing |
+//! | [`TopUp`] | a limiter, and a balance | what the limiter admits, and what is added to the balance | nothing |
 //! | [`Unlimited`] | none | everything | - |
 //! | [`Counted`] | a limiter, and counts for each thread | what the limiter admits | the count of denials |
 //! | `Queued` | a limiter, a gate, and a line of callers that wait | what the limiter admits | nothing |
@@ -55,6 +56,7 @@ pub(crate) mod sliding_window;
 #[cfg(feature = "alloc")]
 pub(crate) mod sticky;
 mod token_bucket;
+mod top_up;
 mod verbs;
 #[cfg(feature = "wait")]
 mod wait;
@@ -88,6 +90,7 @@ pub use self::sliding_log::{SlidingLog, WeightedLog};
 #[cfg(feature = "alloc")]
 pub use self::sliding_window::{Compact, Padded, Placement, SlidingWindow};
 pub use self::token_bucket::TokenBucket;
+pub use self::top_up::TopUp;
 #[cfg(feature = "wait")]
 pub use self::wait::{Line, Reserve, Wait};
 

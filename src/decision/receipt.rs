@@ -43,6 +43,8 @@ use super::pieces::Pieces;
 /// the root had too few permits, so that other shards had to be searched, the grant in general
 /// cannot be given back.)
 ///
+/// A [`TopUp`](crate::TopUp) takes back at any time what its balance has paid.
+///
 /// Dropping a receipt keeps the grant.
 ///
 /// # Examples
@@ -76,6 +78,8 @@ enum Undo<'a> {
     Word(&'a dyn Slot, u64, u64),
     /// Puts back units of a limiter that can be settled.
     Pieces(&'a dyn TakesPieces, Pieces),
+    /// Adds the permits to a balance.
+    Permits(&'a dyn TakesPermits),
     /// Asks the store of a key. The slot held the first value before the grant, and the second
     /// after.
     #[cfg(feature = "alloc")]
@@ -102,6 +106,12 @@ pub(crate) trait TakeBack: Sync {
 pub(crate) trait TakesPieces: Sync {
     /// Gives the units of `pieces` back. Returns how many were lost at once.
     fn take_pieces(&self, pieces: Pieces) -> u64;
+}
+
+/// A balance of permits, to which those of a grant can be added at any time.
+pub(crate) trait TakesPermits: Sync {
+    /// Adds `permits`.
+    fn take_permits(&self, permits: u64);
 }
 
 /// A word that a grant has changed.
@@ -142,6 +152,11 @@ impl<'a> Receipt<'a> {
         pieces: Pieces,
     ) -> Receipt<'a> {
         Receipt { grant, undo: Undo::Pieces(limiter, pieces) }
+    }
+
+    /// Creates a receipt for a grant that was taken from `balance`.
+    pub(crate) fn of_permits(grant: Grant, balance: &'a dyn TakesPermits) -> Receipt<'a> {
+        Receipt { grant, undo: Undo::Permits(balance) }
     }
 
     /// Creates a receipt for a grant that `store` takes back, and that changed `slot` from the
@@ -196,6 +211,10 @@ impl<'a> Receipt<'a> {
             Undo::Nothing => true,
             Undo::Word(word, before, after) => word.replace(after, before),
             Undo::Pieces(limiter, pieces) => limiter.take_pieces(pieces) == 0,
+            Undo::Permits(balance) => {
+                balance.take_permits(self.grant.permits());
+                true
+            }
             #[cfg(feature = "alloc")]
             Undo::Store(store, slot, before, after) => store.take_back(slot, before, after),
             #[cfg(feature = "alloc")]

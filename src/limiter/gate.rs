@@ -274,7 +274,7 @@ impl<L: Limiter> Limiter for Gate<L> {
 
 /// Returns a grant of `permits` by a limiter of which nothing is ever used.
 #[inline]
-fn unused(permits: u64, limit: u64) -> Grant {
+pub(super) fn unused(permits: u64, limit: u64) -> Grant {
     let counted = WindowForecast {
         limit,
         current: 0,
