@@ -111,25 +111,24 @@ pub use self::rate::WaitOrUnlimited;
 /// ```
 /// use std::sync::Arc;
 /// use std::time::Duration;
-/// use sluicegate::{Admission, AdmitError, ConcurrencyLimit, TokenBucket, quota};
+/// use sluicegate::{Admission, ConcurrencyLimit, TokenBucket, quota};
 ///
 /// let connections = Arc::new(ConcurrencyLimit::new(1));
 /// let admission = Admission::new()
 ///     .in_flight("connections", Arc::clone(&connections))
-///     .rate("queries", TokenBucket::new(quota!(100 / second, burst 1)));
+///     .rate("queries", TokenBucket::new(quota!(1 / hour)));
 ///
-/// let first = admission.admit(1)?;
 /// let soon = Duration::from_millis(1);
-/// // The first call has the place, and then the next permit is 10 ms away.
+/// let held = connections.acquire(1)?;
 /// let refused = admission.admit_timeout(1, soon).unwrap_err();
 /// assert_eq!(refused.limit_name(), Some("connections"));
-/// drop(first);
+/// drop(held);
+/// assert_eq!(admission.admit_async(1).timeout(soon).run(|_| 42)?, 42);
+/// // There is a place again, but the next permit comes too late.
 /// let refused = admission.admit_timeout(1, soon).unwrap_err();
 /// assert_eq!(refused.limit_name(), Some("queries"));
 /// assert_eq!(connections.in_flight(), 0);
-///
-/// assert_eq!(admission.admit_async(1).timeout(1_000 * soon).run(|_| 42)?, 42);
-/// # Ok::<(), AdmitError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(alias = "bulkhead")]
 pub struct Admission<L = Unlimited, I = (), T = ThreadTimer> {

@@ -11,6 +11,8 @@
 mod paused;
 #[path = "admission/storm.rs"]
 mod storm;
+#[path = "admission/threads.rs"]
+mod threads;
 #[path = "admission/waiting.rs"]
 mod waiting;
 
