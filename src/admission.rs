@@ -1,21 +1,51 @@
 //! Admission of a call by several kinds of limits.
+//!
+//! | | |
+//! |---|---|
+//! | [`enter`] | a limit in flight, which is tried |
+//! | [`enter_in_line`] | a limit in flight that callers can wait for |
+//! | [`rate`] | a rate that callers can wait for, or none |
+//! | [`admitting`] | a call that waits for both |
+//! | [`execute`] | an operation, with the time limit |
+//! | [`error`] | the refusals |
+//!
+//! # Order
+//!
+//! A call takes its place in flight first, then the permits of its rate, and its time begins last.
+//!
+//! * The permits are taken at the instant at which the call begins, so calls begin at the pace of the
+//!   rate. If they were taken before the wait for a place, as many calls as had paid meanwhile would
+//!   begin at once when places come back.
+//! * A place comes back exactly, whatever has happened since; permits do so only if nothing was
+//!   granted since. So what may be lost is taken last.
+//!
+//! The price is that a call keeps its place while it waits for the rate. That costs the rate nothing:
+//! as long as a call with a place stands in its line, every permit is used as soon as it is earned.
 
+mod admitting;
 mod enter;
+mod enter_in_line;
 mod error;
+mod execute;
+mod rate;
 
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
-use core::future::Future;
+use core::time::Duration;
+use std::time::Instant;
 
 use crate::decision::grant::Grant;
 use crate::limiter::{Limiter, Unlimited};
-use crate::time_limit::{CallError, CancelToken, TimeLimiter};
+use crate::time_limit::TimeLimiter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
 
+pub use self::admitting::Admitting;
 pub use self::enter::Enter;
-pub use self::error::AdmissionError;
+pub use self::enter_in_line::EnterInLine;
+pub use self::error::{AdmissionError, AdmitError};
+pub use self::rate::WaitOrUnlimited;
 
 /// Admits calls by a rate, by their number in flight, and by a time limit, in this one place; each
 /// of the three may be absent, and names itself in its refusal.
@@ -28,7 +58,32 @@ pub use self::error::AdmissionError;
 /// has ended or is dropped; that of one which is let finish after its time-out, once it has
 /// finished.
 ///
+/// Each verb has one form that tries, and one that waits:
+///
+/// | the caller wants to | now or never | in turn |
+/// |---|---|---|
+/// | run the operation by itself | [`try_admit(n)`](Admission::try_admit) | [`admit(n)`](Admission::admit), [`admit_timeout`](Admission::admit_timeout), [`admit_until`](Admission::admit_until), [`admit_async(n).await`](Admission::admit_async) |
+/// | run a future | [`execute(n, future)`](Admission::execute) | [`admit_async(n).execute(future)`](Admitting::execute) |
+/// | run a future that may fail | [`try_execute(n, future)`](Admission::try_execute) | [`admit_async(n).try_execute(future)`](Admitting::try_execute) |
+/// | run a closure that blocks | [`run(n, closure)`](Admission::run) | [`admit_async(n).run(closure)`](Admitting::run) |
+///
 /// Does not block or allocate by itself, except for what its limits do; reads the rate's clock.
+///
+/// # Waiting
+///
+/// A call that waits stands in the line of the limit in flight until it has a place, and then in the
+/// line of the rate, first come, first served in both. Its time limit begins once it has been
+/// admitted. One deadline is for both waits, and the refusal names the limit that was not met in
+/// time.
+///
+/// **A call that waits for the rate keeps its place in flight**, so that calls begin at the pace of the
+/// rate, and a call that gives up while it waits for a place has taken no permits. While the rate is
+/// what is scarce, most places may be kept by calls that wait for it: those that come then wait for a
+/// place, and those that try are refused by the limit in flight. The rate does not suffer. Others who
+/// share the limit in flight, but not the rate, do: they wait for calls that have not begun. Give
+/// them a limit of their own.
+///
+/// A caller that holds a place and waits for another one may wait for itself for ever.
 ///
 /// # Examples
 ///
@@ -50,11 +105,37 @@ pub use self::error::AdmissionError;
 /// assert!(matches!(refused, AdmissionError::Rate { .. }));
 /// # Ok(()) }
 /// ```
+///
+/// # Example: calls that wait
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use sluicegate::{Admission, ConcurrencyLimit, TokenBucket, quota};
+///
+/// let connections = Arc::new(ConcurrencyLimit::new(1));
+/// let admission = Admission::new()
+///     .in_flight("connections", Arc::clone(&connections))
+///     .rate("queries", TokenBucket::new(quota!(1 / hour)));
+///
+/// let soon = Duration::from_millis(1);
+/// let held = connections.acquire(1)?;
+/// let refused = admission.admit_timeout(1, soon).unwrap_err();
+/// assert_eq!(refused.limit_name(), Some("connections"));
+/// drop(held);
+/// assert_eq!(admission.admit_async(1).timeout(soon).run(|_| 42)?, 42);
+/// // There is a place again, but the next permit comes too late.
+/// let refused = admission.admit_timeout(1, soon).unwrap_err();
+/// assert_eq!(refused.limit_name(), Some("queries"));
+/// assert_eq!(connections.in_flight(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(alias = "bulkhead")]
 pub struct Admission<L = Unlimited, I = (), T = ThreadTimer> {
     rate: (Arc<str>, L),
     in_flight: (Arc<str>, I),
     time: Option<TimeLimiter<T>>,
+    timer: T,
 }
 
 /// A call that was admitted, for a caller that runs the operation by itself.
@@ -84,7 +165,8 @@ impl Admission {
     /// Creates an admission without limits: it admits everything.
     #[must_use]
     pub fn new() -> Admission {
-        Admission { rate: ("".into(), Unlimited), in_flight: ("".into(), ()), time: None }
+        let (rate, in_flight) = (("".into(), Unlimited), ("".into(), ()));
+        Admission { rate, in_flight, time: None, timer: ThreadTimer }
     }
 }
 
@@ -95,25 +177,36 @@ impl Default for Admission {
 }
 
 impl<L, I, T> Admission<L, I, T> {
-    /// Sets the limiter of the rate, and its name. Take an [`All`](crate::All) for several rates.
+    /// Sets the limiter of the rate, and its name. Take an [`All`](crate::All) for several rates, and a
+    /// [`Queued`](crate::Queued) in front of a limiter that has no line, if calls are to wait.
     #[must_use]
     pub fn rate<M: Limiter>(self, name: impl Into<String>, limiter: M) -> Admission<M, I, T> {
-        let Admission { in_flight, time, .. } = self;
-        Admission { rate: (name.into().into(), limiter), in_flight, time }
+        let Admission { in_flight, time, timer, .. } = self;
+        Admission { rate: (name.into().into(), limiter), in_flight, time, timer }
     }
 
     /// Sets the limit of calls in flight, and its name.
     #[must_use]
     pub fn in_flight<J: Enter>(self, name: impl Into<String>, limit: J) -> Admission<L, J, T> {
-        let Admission { rate, time, .. } = self;
-        Admission { rate, in_flight: (name.into().into(), limit), time }
+        let Admission { rate, time, timer, .. } = self;
+        Admission { rate, in_flight: (name.into().into(), limit), time, timer }
     }
 
-    /// Sets the time limit, which has a name already.
+    /// Sets the time limit, which has a name already. Its timer is that of the calls that wait, too.
     #[must_use]
-    pub fn time<U>(self, limiter: TimeLimiter<U>) -> Admission<L, I, U> {
+    pub fn time<U: Clone>(self, limiter: TimeLimiter<U>) -> Admission<L, I, U> {
         let Admission { rate, in_flight, .. } = self;
-        Admission { rate, in_flight, time: Some(limiter) }
+        let timer = limiter.timer().clone();
+        Admission { rate, in_flight, time: Some(limiter), timer }
+    }
+
+    /// Lets tasks sleep by `timer` instead of [`ThreadTimer`]: those that wait, and those with a time
+    /// limit. For threads, the timer does not matter.
+    #[must_use]
+    pub fn timer<U: Clone>(self, timer: U) -> Admission<L, I, U> {
+        let Admission { rate, in_flight, time, .. } = self;
+        let time = time.map(|limiter| limiter.with_timer(timer.clone()));
+        Admission { rate, in_flight, time, timer }
     }
 }
 
@@ -129,10 +222,6 @@ impl<L: Limiter, I: Enter, T> Admission<L, I, T> {
         &self,
         permits: u64,
     ) -> Result<Admitted<I::Guard>, AdmissionError<I::Refusal>> {
-        self.admit(permits)
-    }
-
-    fn admit<E>(&self, permits: u64) -> Result<Admitted<I::Guard>, AdmissionError<I::Refusal, E>> {
         let (name, in_flight) = &self.in_flight;
         let guard = in_flight
             .try_enter()
@@ -143,90 +232,60 @@ impl<L: Limiter, I: Enter, T> Admission<L, I, T> {
             Err(denied) => Err(AdmissionError::Rate { name: Arc::clone(name), denied }),
         }
     }
-
-    /// Runs a closure that may block, if it is admitted; see [`TimeLimiter::run`].
-    ///
-    /// Blocks at most for the time limit. Without one the closure runs on the calling thread, with
-    /// a token that nobody cancels.
-    ///
-    /// # Errors
-    ///
-    /// [`AdmissionError`], which names the limit that refused.
-    ///
-    /// # Panics
-    ///
-    /// If the closure panics in time, with its panic.
-    pub fn run<C, R>(&self, permits: u64, operation: C) -> Result<R, AdmissionError<I::Refusal>>
-    where
-        C: FnOnce(&CancelToken) -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        let guard = self.admit(permits)?.guard;
-        let operation = move |token: &CancelToken| {
-            let _place = guard;
-            operation(token)
-        };
-        match &self.time {
-            Some(time) => time.run(operation).map_err(AdmissionError::from),
-            None => Ok(operation(&CancelToken::default())),
-        }
-    }
 }
 
-impl<L: Limiter, I: Enter, T: Timer + Clone> Admission<L, I, T> {
-    /// Runs a future, if it is admitted; see [`TimeLimiter::execute`].
-    ///
-    /// Nothing is taken before the first poll.
-    ///
-    /// # Errors
-    ///
-    /// [`AdmissionError`], which names the limit that refused.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping it does what dropping a [`TimeLimited`](crate::TimeLimited) does. The permits stay
-    /// spent.
-    pub async fn execute<F>(
-        &self,
-        permits: u64,
-        operation: F,
-    ) -> Result<F::Output, AdmissionError<I::Refusal>>
-    where
-        F: Future + Send + 'static,
-    {
-        let operation = held(self.admit(permits)?.guard, operation);
-        match &self.time {
-            Some(time) => time.execute(operation).await.map_err(AdmissionError::TimedOut),
-            None => Ok(operation.await),
-        }
-    }
-
-    /// Does the same as [`execute`](Admission::execute) with an operation that may fail, and counts
-    /// an `Err` as a failure of the time limiter's.
+impl<L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admission<L, I, T> {
+    /// Admits a call of so many permits, which the caller runs by itself, without the time limit.
+    /// Blocks the thread until there is a place in flight for it, and then until its permits are
+    /// there.
     ///
     /// # Errors
     ///
-    /// [`AdmissionError::Failed`] with the operation's own error; else those of `execute`.
-    pub async fn try_execute<F, R, E>(
+    /// [`AdmissionError::InFlight`] and [`AdmissionError::Rate`], as the two lines have it: a line
+    /// that is full or closed, more permits than the rate can ever grant. Nothing is charged then.
+    pub fn admit(&self, permits: u64) -> Result<Admitted<I::Guard>, AdmitError> {
+        self.admit_async(permits).wait()
+    }
+
+    /// Does the same as [`admit`](Admission::admit), for no longer than `timeout`, which is for both
+    /// waits: by the system's monotonic clock, and what is left for the rate by that of the rate. If
+    /// the permits are not due by then, it does not wait for them at all.
+    ///
+    /// With a timeout of zero it takes what is there, and does not stand in the line in flight.
+    ///
+    /// # Errors
+    ///
+    /// [`InFlightError::TimedOut`](crate::InFlightError::TimedOut) or
+    /// [`AcquireError::TimedOut`](crate::AcquireError::TimedOut), in the error of the limit that was
+    /// not met in time; and those of [`admit`](Admission::admit).
+    pub fn admit_timeout(
         &self,
         permits: u64,
-        operation: F,
-    ) -> Result<R, AdmissionError<I::Refusal, E>>
-    where
-        F: Future<Output = Result<R, E>> + Send + 'static,
-    {
-        let operation = held(self.admit(permits)?.guard, operation);
-        match &self.time {
-            Some(time) => time.try_execute(operation).await.map_err(AdmissionError::from),
-            None => operation.await.map_err(AdmissionError::Failed),
-        }
+        timeout: Duration,
+    ) -> Result<Admitted<I::Guard>, AdmitError> {
+        self.admit_async(permits).timeout(timeout).wait()
     }
-}
 
-/// Keeps `guard` until `operation` has ended.
-async fn held<G, F: Future>(guard: G, operation: F) -> F::Output {
-    let _place = guard;
-    operation.await
+    /// Does the same as [`admit_timeout`](Admission::admit_timeout) with the time until `deadline`.
+    /// After the deadline, takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`admit_timeout`](Admission::admit_timeout).
+    pub fn admit_until(
+        &self,
+        permits: u64,
+        deadline: Instant,
+    ) -> Result<Admitted<I::Guard>, AdmitError> {
+        self.admit_async(permits).wait_until(deadline)
+    }
+
+    /// Returns a future of a call that is admitted once there is a place in flight and its permits are
+    /// there: [`admit`](Admission::admit) for tasks, and the beginning of the calls that wait and then
+    /// run an operation.
+    pub fn admit_async(&self, permits: u64) -> Admitting<'_, L, I, T> {
+        Admitting::new(self, permits)
+    }
 }
 
 impl<L: fmt::Debug, I: fmt::Debug, T> fmt::Debug for Admission<L, I, T> {
@@ -236,15 +295,5 @@ impl<L: fmt::Debug, I: fmt::Debug, T> fmt::Debug for Admission<L, I, T> {
             .field("in_flight", &self.in_flight)
             .field("time", &self.time)
             .finish()
-    }
-}
-
-impl<I, E> From<CallError<E>> for AdmissionError<I, E> {
-    fn from(error: CallError<E>) -> AdmissionError<I, E> {
-        match error {
-            CallError::TimedOut(timed_out) => AdmissionError::TimedOut(timed_out),
-            CallError::NotRun { name } => AdmissionError::NotRun { name },
-            CallError::Failed(error) => AdmissionError::Failed(error),
-        }
     }
 }

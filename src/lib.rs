@@ -50,7 +50,9 @@ mod warm_up;
 mod window;
 
 #[cfg(feature = "wait")]
-pub use crate::admission::{Admission, AdmissionError, Admitted, Enter};
+pub use crate::admission::{
+    Admission, AdmissionError, AdmitError, Admitted, Admitting, Enter, EnterInLine, WaitOrUnlimited,
+};
 pub use crate::bucket::carry::Carry;
 pub use crate::concurrency::ConcurrencyLimit;
 pub use crate::concurrency::adaptive::Adaptive;

@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | [`stream`] | a `Stream` whose items cost permits | `futures` |
 //! | [`sink`] | a `Sink` whose items cost permits | `futures` |
-//! | [`reader`] | a `Read` or an `AsyncRead` whose bytes cost permits | none, or `tokio` |
-//! | [`writer`] | a `Write` or an `AsyncWrite` whose bytes cost permits | none, or `tokio` |
+//! | [`reader`] | a `Read` or an `AsyncRead` whose bytes cost permits | none, `tokio`, or `futures` |
+//! | [`writer`] | a `Write` or an `AsyncWrite` whose bytes cost permits | none, `tokio`, or `futures` |
 //! | [`payment`] | the part that they share: takes permits, in parts where they are many | |
 //!
 //! # Rules

@@ -29,7 +29,7 @@ use crate::config::rate::Rate;
 use crate::sync::Lock;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
-use crate::time::latest::LatestReading;
+use crate::time::latest::{LatestReading, ToldInstant};
 use crate::time::units::{duration, nanos};
 use crate::wait::timer::Timer;
 use crate::wait::until::sleep_until;
@@ -62,7 +62,9 @@ use self::queue::{DrainQueue, Place};
 /// is added.
 ///
 /// A clock that goes back by more than a second starts the shaper anew with an empty queue; that is
-/// counted in [`healed`](Shaper::healed). If it goes back by less, it stands still.
+/// counted in [`healed`](Shaper::healed). The instants of those that sleep move back with the clock, so
+/// that they leave in the order and after the time that they were told; newcomers may leave between
+/// them. If the clock goes back by less, it stands still.
 ///
 /// # Examples
 ///
@@ -172,7 +174,7 @@ impl<C: Clock> Shaper<C> {
             let State { queue, latest } = state;
             let now_nanos = latest.nanos();
             if permits == 0 {
-                return Ok(Departure::new(self, 0, None, now_nanos, Duration::ZERO));
+                return Ok(Departure::new(self, 0, None, latest.told(now_nanos), Duration::ZERO));
             }
             let limit = queue.size.saturating_add(queue.burst);
             if permits > limit {
@@ -187,8 +189,8 @@ impl<C: Clock> Shaper<C> {
             if wait > longest {
                 return Err(ShaperError::TooLate { wait });
             }
-            let at_nanos = now_nanos.saturating_add(nanos(wait));
-            Ok(Departure::new(self, permits, Some(queue.push(permits)), at_nanos, wait))
+            let at = latest.told(now_nanos.saturating_add(nanos(wait)));
+            Ok(Departure::new(self, permits, Some(queue.push(permits)), at, wait))
         })
     }
 
@@ -310,6 +312,10 @@ impl<C: Clock> Shaper<C> {
         }
         queue.advance(latest.nanos());
         act(&mut state)
+    }
+
+    fn wait_left(&self, at: ToldInstant) -> Duration {
+        self.advanced(|state| state.latest.until(at))
     }
 
     fn take_back(&self, place: Place) -> bool {

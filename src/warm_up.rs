@@ -7,6 +7,7 @@
 //! | [`wide`] | the quotient of a product of more than 128 bits |
 //! | [`reservation`] | the turn of a request |
 //! | [`acquire`] | the verbs that sleep until it |
+//! | [`observe`] | the verbs that only look |
 //! | [`show`] | a limiter as text |
 //!
 //! The state is two numbers that do not fit into a word: the instant from which on the next request
@@ -35,6 +36,7 @@
 
 mod acquire;
 mod curve;
+mod observe;
 pub(crate) mod reservation;
 mod schedule;
 mod show;
@@ -47,7 +49,7 @@ use crate::config::rate::Rate;
 use crate::sync::Lock;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
-use crate::time::latest::LatestReading;
+use crate::time::latest::{LatestReading, ToldInstant};
 use crate::time::units::{NANOS_PER_DAY, nanos};
 use crate::wait::error::AcquireError;
 
@@ -97,9 +99,12 @@ use self::schedule::{Schedule, Taken};
 /// and the last request of the span. What was granted at an earlier, faster rate counts at that one.
 ///
 /// A clock that goes back by more than a second starts the limiter anew, cold, and with nothing owed;
-/// that is counted in [`healed`](WarmUp::healed). Callers that sleep until their instants sleep on, and
-/// newcomers may go before them. If it goes back by less, the limiter takes it to stand still, and a
-/// caller may sleep until the clock is where it was. A jump forward is idle time.
+/// that is counted in [`healed`](WarmUp::healed). The instants of callers that sleep move back with the
+/// clock, so that they sleep for as long as they were told, one after the other as before; newcomers
+/// may go before them. The time between the latest call and the set-back may be slept for twice. If
+/// the clock goes back by less, the limiter takes it to stand still until it is where it was: permits
+/// that may be used now can be, and a caller that has to wait sleeps for so much longer. A jump forward
+/// is idle time.
 ///
 /// # Fairness
 ///
@@ -269,7 +274,8 @@ impl<C: Clock> WarmUp<C> {
         self.advanced(|state| {
             let now_nanos = state.latest.nanos();
             if permits == 0 {
-                return Ok(WarmUpReservation::new(self, 0, None, now_nanos, Duration::ZERO));
+                let now = state.latest.told(now_nanos);
+                return Ok(WarmUpReservation::new(self, 0, None, now, Duration::ZERO));
             }
             if permits > Schedule::MAX {
                 return Err(AcquireError::TooLarge { limit: Schedule::MAX });
@@ -280,13 +286,15 @@ impl<C: Clock> WarmUp<C> {
             let at_nanos = at_nanos.ok_or(AcquireError::TimedOut { retry_after: wait })?;
             state.schedule = state.schedule.at(now_nanos);
             let taken = state.schedule.take(permits);
-            Ok(WarmUpReservation::new(self, permits, Some(taken), at_nanos, wait))
+            let at = state.latest.told(at_nanos);
+            Ok(WarmUpReservation::new(self, permits, Some(taken), at, wait))
         })
     }
 
     /// Changes the rate, for requests that come from now on. Those that were told an instant keep
     /// it, and what is owed stays owed. The limiter stays as cold as it is: the same part of the
-    /// permits that it can store stays stored, and it takes as long as before to warm up.
+    /// permits that it can store stays stored, and it takes as long as before to warm up. An equal
+    /// rate, in whatever numbers, changes nothing.
     ///
     /// Takes a lock for a moment, and reads the clock.
     ///
@@ -309,65 +317,13 @@ impl<C: Clock> WarmUp<C> {
     pub fn set_rate(&self, rate: Rate) {
         self.advanced(|state| {
             let curve = *state.schedule.curve();
-            if rate != curve.rate {
-                let next = Curve::new(rate, curve.warm_up_nanos, curve.cold_factor);
-                state.schedule = state.schedule.at(state.latest.nanos());
-                state.schedule.set_curve(next);
+            let next = Curve::new(rate, curve.warm_up_nanos, curve.cold_factor);
+            if next.is_same(&curve) {
+                return state.schedule.set_same_curve(next);
             }
+            state.schedule = state.schedule.at(state.latest.nanos());
+            state.schedule.set_curve(next);
         });
-    }
-
-    /// Returns the wait that a request would have now. Takes the lock, and reads the clock.
-    #[must_use]
-    pub fn ready_after(&self) -> Duration {
-        self.advanced(|state| state.schedule.wait(state.latest.nanos()))
-    }
-
-    /// Returns the whole permits that are stored, less those that have been taken already: the more, the
-    /// colder. Takes the lock, and reads the clock.
-    #[must_use]
-    pub fn stored(&self) -> u64 {
-        self.advanced(|state| {
-            let schedule = state.schedule.at(state.latest.nanos());
-            permits_of(schedule.curve(), schedule.stored())
-        })
-    }
-
-    /// Returns the whole permits that are stored once the limiter is cold.
-    #[must_use]
-    pub fn max_stored(&self) -> u64 {
-        let curve = self.curve();
-        permits_of(&curve, curve.full())
-    }
-
-    /// Returns the rate in force, once the limiter is warm.
-    #[must_use]
-    pub fn rate(&self) -> Rate {
-        self.curve().rate
-    }
-
-    /// Returns the time from cold to warm.
-    #[must_use]
-    pub fn warm_up(&self) -> Duration {
-        Duration::from_nanos(self.curve().warm_up_nanos)
-    }
-
-    /// Returns the cost of a permit if the limiter is cold, as a multiple of that if it is warm.
-    #[must_use]
-    pub fn cold_factor(&self) -> u32 {
-        self.curve().cold_factor
-    }
-
-    /// Returns how often the limiter has started anew because its clock went back.
-    #[must_use]
-    pub fn healed(&self) -> u64 {
-        self.state.lock().latest.healed()
-    }
-
-    /// Returns the clock.
-    #[must_use]
-    pub fn clock(&self) -> &C {
-        &self.clock
     }
 
     fn curve(&self) -> Curve {
@@ -384,12 +340,11 @@ impl<C: Clock> WarmUp<C> {
         act(&mut state)
     }
 
+    fn wait_left(&self, at: ToldInstant) -> Duration {
+        self.advanced(|state| state.latest.until(at))
+    }
+
     fn take_back(&self, taken: Taken) -> bool {
         self.state.lock().schedule.take_back(taken)
     }
-}
-
-/// Returns `stored` units in whole permits.
-fn permits_of(curve: &Curve, stored: u128) -> u64 {
-    u64::try_from(curve.whole_permits(stored)).unwrap_or(u64::MAX)
 }

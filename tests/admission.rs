@@ -2,10 +2,19 @@
 //!
 //! * the limit that refuses names itself, and a refused call is charged to nothing;
 //! * the place in flight is the operation's, whatever becomes of its caller;
-//! * nothing is taken before the first poll; limits that are absent admit everything.
+//! * nothing is taken before the first poll; limits that are absent admit everything;
+//! * calls that wait: one deadline for both waits, in the line in flight and then in that of the rate,
+//!   and nothing leaks, wherever a call gives up.
+#![cfg(feature = "wait")]
 
 #[path = "support/paused.rs"]
 mod paused;
+#[path = "admission/storm.rs"]
+mod storm;
+#[path = "admission/threads.rs"]
+mod threads;
+#[path = "admission/waiting.rs"]
+mod waiting;
 
 use std::future::{pending, ready};
 use std::sync::Arc;

@@ -6,6 +6,12 @@
 #![cfg(feature = "wait")]
 
 #[cfg(feature = "futures")]
+#[path = "rate_limited/futures_io.rs"]
+mod futures_io;
+#[cfg(feature = "futures")]
+#[path = "support/paused.rs"]
+mod paused;
+#[cfg(feature = "futures")]
 #[path = "rate_limited/random.rs"]
 mod random;
 #[path = "rate_limited/read.rs"]

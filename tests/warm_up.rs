@@ -7,13 +7,16 @@
 //! * Guava's property: however the permits are split, it takes as long to warm up (its other cases are
 //!   in `tests/conformance.rs`);
 //! * a refusal takes nothing, and permits that are given back were never taken;
-//! * threads and tasks sleep until their turn, and a clock that goes wrong is survived.
+//! * threads and tasks sleep until their turn, and a clock that goes wrong is survived: nobody is
+//!   stranded by one that is set back.
 #![cfg(feature = "wait")]
 
 #[path = "warm_up/random.rs"]
 mod random;
 #[path = "warm_up/reference.rs"]
 mod reference;
+#[path = "warm_up/set_back.rs"]
+mod set_back;
 #[path = "warm_up/turns.rs"]
 mod turns;
 

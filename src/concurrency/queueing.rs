@@ -16,7 +16,7 @@ use pin_project_lite::pin_project;
 use crate::decision::denied::Denied;
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
-use crate::wait::acquire::thread_waker;
+use crate::wait::block_on::thread_waker;
 use crate::wait::line::{self, Standing};
 use crate::wait::timer::Timer;
 use crate::wait::turn::TakesTurns;

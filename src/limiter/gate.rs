@@ -31,10 +31,18 @@ use super::Limiter;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unlimited;
 
+impl Unlimited {
+    /// Returns the answer to every request.
+    #[inline]
+    pub(crate) fn grant(permits: u64) -> Grant {
+        unused(permits, u64::MAX)
+    }
+}
+
 impl Limiter for Unlimited {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        Ok(unused(permits, u64::MAX))
+        Ok(Unlimited::grant(permits))
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {

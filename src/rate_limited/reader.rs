@@ -1,10 +1,16 @@
 //! A reader whose bytes cost permits.
 
 mod ahead;
+#[cfg(feature = "futures")]
+mod futures;
 #[cfg(feature = "tokio")]
 mod tokio;
 
 use core::fmt;
+#[cfg(any(feature = "futures", feature = "tokio"))]
+use core::pin::Pin;
+#[cfg(any(feature = "futures", feature = "tokio"))]
+use core::task::{Context, Poll, ready};
 use std::io::{self, Read, Write};
 
 use pin_project_lite::pin_project;
@@ -18,8 +24,8 @@ use super::CHUNK;
 use super::payment::{Account, Payment};
 
 pin_project! {
-    /// A reader at the pace of a limiter, one permit for each byte: std's [`Read`], and with the
-    /// feature `tokio` tokio's `AsyncRead`.
+    /// A reader at the pace of a limiter, one permit for each byte: std's [`Read`], with the feature
+    /// `tokio` tokio's `AsyncRead`, and with the feature `futures` that of `futures`.
     ///
     /// Reads from the inner reader first, into a buffer of its own, and passes on what it has read
     /// once the permits for exactly these bytes are there. So a reader that has nothing to read takes
@@ -145,6 +151,30 @@ impl<R: Read, L: Wait, T: Timer> Read for RateLimitedReader<R, L, T> {
         let passed = self.ahead.take(into.len());
         into[..passed.len()].copy_from_slice(passed);
         Ok(passed.len())
+    }
+}
+
+#[cfg(any(feature = "futures", feature = "tokio"))]
+impl<R, L: Wait, T: Timer> RateLimitedReader<R, L, T> {
+    /// Waits until bytes are there and paid for, of which the caller has space for `wanted`: reads a
+    /// chunk by `read` if none is left. Returns nothing left at the end of the inner reader.
+    fn poll_ahead(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        wanted: usize,
+        read: impl FnOnce(Pin<&mut R>, &mut Context<'_>, &mut [u8]) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<&mut Ahead>> {
+        let this = self.project();
+        if wanted > 0 {
+            if this.ahead.left().is_empty() {
+                let account = &mut this.payment.account;
+                let space = this.ahead.space(share(account, wanted, *this.chunk));
+                let read = ready!(read(this.reader, context, space))?;
+                account.owe(this.ahead.note_read(read) as u64);
+            }
+            ready!(this.payment.poll_pay(context)).map_err(io::Error::other)?;
+        }
+        Poll::Ready(Ok(this.ahead))
     }
 }
 

@@ -1,9 +1,15 @@
 //! A writer whose bytes cost permits.
 
+#[cfg(feature = "futures")]
+mod futures;
 #[cfg(feature = "tokio")]
 mod tokio;
 
 use core::fmt;
+#[cfg(any(feature = "futures", feature = "tokio"))]
+use core::pin::Pin;
+#[cfg(any(feature = "futures", feature = "tokio"))]
+use core::task::{Context, Poll, ready};
 use std::io::{self, Read, Write};
 
 use pin_project_lite::pin_project;
@@ -17,8 +23,8 @@ use super::payment::{Account, Payment};
 use super::reader::share;
 
 pin_project! {
-    /// A writer at the pace of a limiter, one permit for each byte: std's [`Write`], and with the
-    /// feature `tokio` tokio's `AsyncWrite`.
+    /// A writer at the pace of a limiter, one permit for each byte: std's [`Write`], with the feature
+    /// `tokio` tokio's `AsyncWrite`, and with the feature `futures` that of `futures`.
     ///
     /// Takes the permits for a chunk, and then writes it. If the inner writer takes fewer bytes, or
     /// fails, the other permits stay paid for the next write, so that all in all the permits taken are
@@ -167,6 +173,27 @@ impl<W: Write, L: Wait, T: Timer> Write for RateLimitedWriter<W, L, T> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
+    }
+}
+
+#[cfg(any(feature = "futures", feature = "tokio"))]
+impl<W, L: Wait, T: Timer> RateLimitedWriter<W, L, T> {
+    /// Waits until some of the bytes of `from` are paid for, and then writes these by `write`.
+    fn poll_write_paid(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        from: &[u8],
+        write: impl FnOnce(Pin<&mut W>, &mut Context<'_>, &[u8]) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let this = self.project();
+        if !from.is_empty() && this.paid.bytes == 0 {
+            this.paid.owe(&mut this.payment.account, from.len(), *this.chunk);
+            ready!(this.payment.poll_pay(context)).map_err(io::Error::other)?;
+            this.paid.note_paid();
+        }
+        let written = ready!(write(this.writer, context, this.paid.part(from)))?;
+        this.paid.note_written(written);
+        Poll::Ready(Ok(written))
     }
 }
 

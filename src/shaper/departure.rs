@@ -4,6 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::time::clock::Clock;
+use crate::time::latest::ToldInstant;
 use crate::wait::timer::Timer;
 use crate::wait::until::{block_until, sleep_until};
 
@@ -13,7 +14,8 @@ use super::queue::Place;
 /// A place in the queue of a [`Shaper`], and the instant at which it leaves.
 ///
 /// The instant is fixed, and is by the shaper's clock: no later request, and no change of the rate or
-/// of the size moves it. To drop a departure is to keep its place.
+/// of the size moves it. If the clock is set back by more than a second, it moves back with it. To
+/// drop a departure is to keep its place.
 ///
 /// # Examples
 ///
@@ -34,7 +36,7 @@ pub struct Departure<'a, C: Clock> {
     permits: u64,
     /// `None` for no permits.
     place: Option<Place>,
-    at_nanos: u64,
+    at: ToldInstant,
     wait: Duration,
 }
 
@@ -43,10 +45,10 @@ impl<'a, C: Clock> Departure<'a, C> {
         shaper: &'a Shaper<C>,
         permits: u64,
         place: Option<Place>,
-        at_nanos: u64,
+        at: ToldInstant,
         wait: Duration,
     ) -> Departure<'a, C> {
-        Departure { shaper, permits, place, at_nanos, wait }
+        Departure { shaper, permits, place, at, wait }
     }
 }
 
@@ -57,11 +59,11 @@ impl<C: Clock> Departure<'_, C> {
         self.permits
     }
 
-    /// Returns the instant at which the last of the permits leaves, by the shaper's clock: the least
-    /// nanosecond, or the end of the clock's range.
+    /// Returns the instant at which the last of the permits leaves, by the shaper's clock as it was when
+    /// the place was taken: the least nanosecond, or the end of the clock's range.
     #[must_use]
     pub fn at_nanos(&self) -> u64 {
-        self.at_nanos
+        self.at.nanos()
     }
 
     /// Returns the wait that there was when the place was taken. Reads no clock.
@@ -70,10 +72,14 @@ impl<C: Clock> Departure<'_, C> {
         self.wait
     }
 
-    /// Returns the wait that is left. Reads the shaper's clock.
+    /// Returns the wait that is left. Takes the shaper's lock for a moment, and reads its clock.
+    ///
+    /// While the clock is behind its latest reading, by a second at most, that time has to be waited for
+    /// too, unless the instant is no later than the latest reading. The time by which the clock is set
+    /// back further does not.
     #[must_use]
     pub fn wait_left(&self) -> Duration {
-        Duration::from_nanos(self.at_nanos.saturating_sub(self.shaper.clock().now_nanos()))
+        self.shaper.wait_left(self.at)
     }
 
     /// Blocks the thread until it leaves.
@@ -107,7 +113,7 @@ impl<C: Clock> fmt::Debug for Departure<'_, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Departure")
             .field("permits", &self.permits)
-            .field("at_nanos", &self.at_nanos)
+            .field("at_nanos", &self.at.nanos())
             .finish_non_exhaustive()
     }
 }

@@ -1,17 +1,42 @@
 //! The latest reading of a clock, for a state behind a lock: it does not go back, unless the clock does
 //! by more than threads' clocks may differ.
+//!
+//! An instant that was told before the clock was set back is moved back with it: so those who wait for
+//! theirs do so for as long as they were told, one after the other as before, and not until the clock is
+//! where it was.
+
+use core::time::Duration;
 
 use super::units::SKEW_NANOS;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LatestReading {
     nanos: u64,
+    /// The reading that was noted last: behind the latest by a second at most.
+    read_nanos: u64,
     healed: u64,
+    /// Nanoseconds by which the clock has been set back in all, modulo 2^64.
+    back_nanos: u64,
+}
+
+/// An instant of the clock, as it was told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToldInstant {
+    at_nanos: u64,
+    /// How far the clock had been set back then.
+    back_nanos: u64,
+}
+
+impl ToldInstant {
+    /// Returns the instant by the clock as it was.
+    pub(crate) fn nanos(self) -> u64 {
+        self.at_nanos
+    }
 }
 
 impl LatestReading {
     pub(crate) fn new(nanos: u64) -> LatestReading {
-        LatestReading { nanos, healed: 0 }
+        LatestReading { nanos, read_nanos: nanos, healed: 0, back_nanos: 0 }
     }
 
     pub(crate) fn nanos(&self) -> u64 {
@@ -28,11 +53,27 @@ impl LatestReading {
     pub(crate) fn note(&mut self, nanos: u64) -> bool {
         let has_gone_back = nanos.saturating_add(SKEW_NANOS) < self.nanos;
         if has_gone_back {
+            self.back_nanos = self.back_nanos.wrapping_add(self.nanos - nanos);
             self.nanos = nanos;
             self.healed += 1;
         }
         self.nanos = self.nanos.max(nanos);
+        self.read_nanos = nanos;
         has_gone_back
+    }
+
+    /// Returns the instant `at_nanos` of the present clock, to be told.
+    pub(crate) fn told(&self, at_nanos: u64) -> ToldInstant {
+        ToldInstant { at_nanos, back_nanos: self.back_nanos }
+    }
+
+    /// Returns the time to sleep before an instant that was told: none if it is no later than the latest
+    /// reading. Otherwise a clock that stands still has to get there from where it is.
+    pub(crate) fn until(&self, told: ToldInstant) -> Duration {
+        let moved_nanos = self.back_nanos.wrapping_sub(told.back_nanos);
+        let at_nanos = told.at_nanos.saturating_sub(moved_nanos);
+        let left_nanos = if at_nanos <= self.nanos { 0 } else { at_nanos - self.read_nanos };
+        Duration::from_nanos(left_nanos)
     }
 }
 
@@ -53,5 +94,32 @@ mod tests {
             assert_eq!((latest.note(nanos), latest.nanos()), (goes_back, is_at));
         }
         assert_eq!(latest.healed(), 2);
+    }
+
+    #[test]
+    fn an_instant_that_was_told_moves_back_with_the_clock() {
+        let mut latest = LatestReading::new(100 * SKEW_NANOS);
+        let told = latest.told(107 * SKEW_NANOS);
+        let left = |latest: &LatestReading| latest.until(told).as_secs();
+        for (nanos, seconds) in [
+            (102 * SKEW_NANOS, 5),
+            // It stands still, and has to get there from where it is.
+            (101 * SKEW_NANOS, 6),
+            (103 * SKEW_NANOS, 4),
+            // It is set back, and again.
+            (50 * SKEW_NANOS, 4),
+            (51 * SKEW_NANOS, 3),
+            (0, 3),
+            (2 * SKEW_NANOS, 1),
+            (3 * SKEW_NANOS, 0),
+            // It stands still, and the instant has passed.
+            (2 * SKEW_NANOS, 0),
+            // And is right again.
+            (200 * SKEW_NANOS, 0),
+        ] {
+            latest.note(nanos);
+            assert_eq!(left(&latest), seconds, "{nanos}");
+        }
+        assert_eq!(told.nanos(), 107 * SKEW_NANOS);
     }
 }

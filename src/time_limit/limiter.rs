@@ -109,6 +109,16 @@ impl<T> TimeLimiter<T> {
         self.record.counts()
     }
 
+    pub(crate) fn timer(&self) -> &T {
+        &self.timer
+    }
+
+    /// Returns the same limiter with another timer.
+    pub(crate) fn with_timer<U>(self, timer: U) -> TimeLimiter<U> {
+        let TimeLimiter { limit, record, .. } = self;
+        TimeLimiter { limit, timer, record }
+    }
+
     /// Returns a call of `operation`, to be given a hook for its late result before it is
     /// [run](Call::run).
     pub fn call<C, R>(&self, operation: C) -> Call<C, R>

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::thread;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 
 use crate::decision::grant::Grant;
 
-use super::block_on::own_waker;
+use super::block_on::thread_waker;
 use super::error::AcquireError;
 use super::jitter::Jitter;
 use super::timer::Timer;
@@ -122,6 +122,11 @@ impl<'a, T: Timer> Waiting<'a, T> {
         block(&mut self.waiter)
     }
 
+    /// Reads the limiter's clock.
+    pub(crate) fn now_nanos(&self) -> u64 {
+        self.waiter.limiter().now_nanos()
+    }
+
     /// Blocks the thread until there is an answer, or until `deadline`. After it, asks for nothing.
     pub(crate) fn wait_until(self, deadline: Instant) -> Result<Grant, AcquireError> {
         match deadline.checked_duration_since(Instant::now()) {
@@ -177,14 +182,4 @@ impl<T: Timer> fmt::Debug for Waiting<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Waiting").field("permits", &self.waiter.permits()).finish_non_exhaustive()
     }
-}
-
-std::thread_local! {
-    static WAKER: Waker = own_waker();
-}
-
-/// Returns the waker of the calling thread.
-pub(crate) fn thread_waker() -> Waker {
-    // A thread that is ending has none of its own any more.
-    WAKER.try_with(Waker::clone).unwrap_or_else(|_| own_waker())
 }

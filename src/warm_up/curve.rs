@@ -69,6 +69,13 @@ impl Curve {
         Curve { rate, warm_up_nanos, cold_factor, permits, period }
     }
 
+    /// Returns true if permits cost the same by both, and units are the same. The numbers of the rate
+    /// may be others.
+    pub(super) fn is_same(&self, other: &Curve) -> bool {
+        let terms = |curve: &Curve| (curve.warm_up_nanos, curve.cold_factor);
+        (self.permits, self.period) == (other.permits, other.period) && terms(self) == terms(other)
+    }
+
     fn cold(&self) -> u128 {
         self.cold_factor.into()
     }
@@ -194,6 +201,8 @@ mod tests {
     fn the_same_rate_in_other_numbers_is_the_same_curve() {
         let [one, other] =
             [rate!(2 / second), rate!(120 / minute)].map(|rate| Curve::new(rate, 4 * SECONDS, 3));
+        assert!(one.is_same(&other) && !one.is_same(&Curve::new(one.rate, 5 * SECONDS, 3)));
+        assert!(!one.is_same(&Curve::new(rate!(3 / second), 4 * SECONDS, 3)));
         assert_eq!(one.full(), other.full());
         assert_eq!(one.cost(one.full(), 5), other.cost(one.full(), 5));
         assert_eq!(one.same_part(12_345, &other), 12_345);

@@ -4,6 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::time::clock::Clock;
+use crate::time::latest::ToldInstant;
 use crate::wait::timer::Timer;
 use crate::wait::until::{block_until, sleep_until};
 
@@ -13,7 +14,8 @@ use super::schedule::Taken;
 /// Permits of a [`WarmUp`] that are the caller's, to be used from an instant on.
 ///
 /// The instant is fixed, and is by the limiter's clock: no later request and no change of the rate
-/// moves it. To drop a reservation is to keep the permits.
+/// moves it. If the clock is set back by more than a second, it moves back with it. To drop a
+/// reservation is to keep the permits.
 ///
 /// # Examples
 ///
@@ -36,7 +38,7 @@ pub struct WarmUpReservation<'a, C: Clock> {
     permits: u64,
     /// `None` for no permits.
     taken: Option<Taken>,
-    at_nanos: u64,
+    at: ToldInstant,
     wait: Duration,
 }
 
@@ -45,10 +47,10 @@ impl<'a, C: Clock> WarmUpReservation<'a, C> {
         limiter: &'a WarmUp<C>,
         permits: u64,
         taken: Option<Taken>,
-        at_nanos: u64,
+        at: ToldInstant,
         wait: Duration,
     ) -> WarmUpReservation<'a, C> {
-        WarmUpReservation { limiter, permits, taken, at_nanos, wait }
+        WarmUpReservation { limiter, permits, taken, at, wait }
     }
 }
 
@@ -59,11 +61,11 @@ impl<C: Clock> WarmUpReservation<'_, C> {
         self.permits
     }
 
-    /// Returns the instant from which the permits may be used, by the limiter's clock: the least
-    /// nanosecond.
+    /// Returns the instant from which the permits may be used, by the limiter's clock as it was when the
+    /// reservation was made: the least nanosecond.
     #[must_use]
     pub fn at_nanos(&self) -> u64 {
-        self.at_nanos
+        self.at.nanos()
     }
 
     /// Returns the wait that there was when the reservation was made. Reads no clock.
@@ -72,10 +74,14 @@ impl<C: Clock> WarmUpReservation<'_, C> {
         self.wait
     }
 
-    /// Returns the wait that is left. Reads the limiter's clock.
+    /// Returns the wait that is left. Takes the limiter's lock for a moment, and reads its clock.
+    ///
+    /// While the clock is behind its latest reading, by a second at most, that time has to be waited for
+    /// too, unless the instant is no later than the latest reading. The time by which the clock is set
+    /// back further does not.
     #[must_use]
     pub fn wait_left(&self) -> Duration {
-        Duration::from_nanos(self.at_nanos.saturating_sub(self.limiter.clock().now_nanos()))
+        self.limiter.wait_left(self.at)
     }
 
     /// Blocks the thread until the permits may be used.
@@ -110,7 +116,7 @@ impl<C: Clock> fmt::Debug for WarmUpReservation<'_, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WarmUpReservation")
             .field("permits", &self.permits)
-            .field("at_nanos", &self.at_nanos)
+            .field("at_nanos", &self.at.nanos())
             .finish_non_exhaustive()
     }
 }

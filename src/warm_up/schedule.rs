@@ -116,6 +116,11 @@ impl Schedule {
         self.free = self.curve.cost(self.start_stored, permits).after(self.start_nanos);
     }
 
+    /// Notes a curve that is the same in other numbers. Nothing else changes.
+    pub(super) fn set_same_curve(&mut self, curve: Curve) {
+        self.curve = curve;
+    }
+
     /// Changes the curve for those that come from now on; only the rates may differ. What is owed
     /// stays owed, and the same part of what can be stored stays stored. The schedule has to be that
     /// of now.

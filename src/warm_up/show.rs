@@ -5,7 +5,8 @@ use core::time::Duration;
 
 use crate::time::clock::Clock;
 
-use super::{WarmUp, permits_of};
+use super::WarmUp;
+use super::observe::permits_of;
 
 /// Shows the terms, and what is stored and owed now:
 /// `WarmUp { rate: "2 / second", warm_up: 4s, cold_factor: 3, stored: 8, ready_after: 0ns }`. Heals

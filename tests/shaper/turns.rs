@@ -125,6 +125,23 @@ fn a_clock_that_goes_back_by_more_than_a_second_starts_the_shaper_anew() {
 }
 
 #[test]
+fn those_in_the_queue_leave_as_they_were_told_if_the_clock_is_set_back() {
+    let clock = ManualClock::at(3_600_000_000_000);
+    let shaper = Shaper::with_clock(rate!(1 / second), 3, &clock);
+    let told = [(); 3].map(|()| shaper.shape(1).unwrap());
+    let left = || told.each_ref().map(|departure| departure.wait_left().as_millis());
+    clock.advance(Duration::from_millis(500));
+    assert_eq!(left(), [500, 1_500, 2_500]);
+    clock.set_nanos(7);
+    assert_eq!((left(), shaper.healed()), ([500, 1_500, 2_500], 1));
+    clock.advance(Duration::from_millis(600));
+    assert_eq!(left(), [0, 900, 1_900]);
+    // Behind by less, it is waited for, unless the instant has passed.
+    clock.rewind(Duration::from_millis(600));
+    assert_eq!((left(), shaper.healed()), ([0, 1_500, 2_500], 1));
+}
+
+#[test]
 fn a_clock_that_creeps_back_has_gone_back_by_all_of_it() {
     let clock = ManualClock::new();
     clock.set_nanos(10_000_000_000);

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::limiter::Wait;
 use crate::wait::timer::Timer;
 
-use super::{RateLimitedReader, share};
+use super::RateLimitedReader;
 
 impl<R: AsyncRead, L: Wait, T: Timer> AsyncRead for RateLimitedReader<R, L, T> {
     fn poll_read(
@@ -17,20 +17,13 @@ impl<R: AsyncRead, L: Wait, T: Timer> AsyncRead for RateLimitedReader<R, L, T> {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let this = self.project();
-        if into.remaining() == 0 {
-            return Poll::Ready(Ok(()));
-        }
-        if this.ahead.left().is_empty() {
-            let account = &mut this.payment.account;
-            let space = this.ahead.space(share(account, into.remaining(), *this.chunk));
+        let read = |reader: Pin<&mut R>, context: &mut Context<'_>, space: &mut [u8]| {
             let mut space = ReadBuf::new(space);
-            ready!(this.reader.poll_read(context, &mut space))?;
-            let read = space.filled().len();
-            account.owe(this.ahead.note_read(read) as u64);
-        }
-        ready!(this.payment.poll_pay(context)).map_err(io::Error::other)?;
-        into.put_slice(this.ahead.take(into.remaining()));
+            ready!(reader.poll_read(context, &mut space))?;
+            Poll::Ready(Ok(space.filled().len()))
+        };
+        let ahead = ready!(self.poll_ahead(context, into.remaining(), read))?;
+        into.put_slice(ahead.take(into.remaining()));
         Poll::Ready(Ok(()))
     }
 }

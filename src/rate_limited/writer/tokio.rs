@@ -1,7 +1,7 @@
 //! The writer for tasks of tokio.
 
 use core::pin::Pin;
-use core::task::{Context, Poll, ready};
+use core::task::{Context, Poll};
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -17,15 +17,7 @@ impl<W: AsyncWrite, L: Wait, T: Timer> AsyncWrite for RateLimitedWriter<W, L, T>
         context: &mut Context<'_>,
         from: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let this = self.project();
-        if !from.is_empty() && this.paid.bytes == 0 {
-            this.paid.owe(&mut this.payment.account, from.len(), *this.chunk);
-            ready!(this.payment.poll_pay(context)).map_err(io::Error::other)?;
-            this.paid.note_paid();
-        }
-        let written = ready!(this.writer.poll_write(context, this.paid.part(from)))?;
-        this.paid.note_written(written);
-        Poll::Ready(Ok(written))
+        self.poll_write_paid(context, from, W::poll_write)
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

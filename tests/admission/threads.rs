@@ -1,0 +1,126 @@
+//! Threads that wait to be admitted, and timers that panic.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::thread;
+use std::time::Duration;
+
+use sluicegate::{
+    Admission, ConcurrencyLimit, ManualClock, TimeLimit, TimeLimiter, TokenBucket, Wait, quota,
+};
+
+use super::millis;
+use super::waiting::{poll, too_late_for_a_place, too_late_for_the_rate};
+
+#[test]
+fn threads_wait_as_tasks_do() {
+    let clock = Arc::new(ManualClock::new());
+    let bucket = TokenBucket::with_clock(quota!(10 / second, burst 1), Arc::clone(&clock));
+    let (bucket, places) = (Arc::new(bucket), Arc::new(ConcurrencyLimit::new(1)));
+    let admission = Admission::new()
+        .rate("rate", Arc::clone(&bucket))
+        .in_flight("places", Arc::clone(&places))
+        .time(TimeLimiter::new("time", TimeLimit::new(millis(60_000)).unwrap()));
+    let soon = millis(2);
+    let first = admission.admit(1).unwrap();
+    assert_eq!(admission.admit_timeout(1, soon).unwrap_err(), too_late_for_a_place());
+    let now = std::time::Instant::now();
+    assert_eq!(admission.admit_until(1, now + soon).unwrap_err(), too_late_for_a_place());
+    assert_eq!(admission.admit_until(1, now).unwrap_err(), too_late_for_a_place());
+    let at_once = admission.admit_async(1).timeout(Duration::ZERO);
+    assert_eq!(at_once.wait().unwrap_err(), too_late_for_a_place());
+    let refused = admission.admit_async(1).timeout(soon).run(|_| ()).unwrap_err();
+    assert_eq!(refused, too_late_for_a_place());
+    drop(first);
+    let too_late = too_late_for_the_rate(millis(100));
+    assert_eq!(admission.admit_timeout(1, millis(99)).unwrap_err(), too_late);
+    assert_eq!((places.in_flight(), bucket.line().waiters()), (0, 0));
+
+    // One waits for the place, and then for the rate.
+    let held = places.acquire(1).unwrap();
+    thread::scope(|scope| {
+        let call = || admission.admit_async(1).run(|_| thread::current().id());
+        let call = scope.spawn(call);
+        while places.line().waiters() == 0 {
+            thread::yield_now();
+        }
+        drop(held);
+        while bucket.line().waiters() == 0 {
+            thread::yield_now();
+        }
+        assert_eq!(places.in_flight(), 1);
+        clock.advance(millis(100));
+        assert!(bucket.try_acquire(1).is_err(), "it settles for the call");
+        let ran_by = call.join().unwrap().unwrap();
+        assert_ne!(ran_by, thread::current().id());
+    });
+    assert_eq!((places.in_flight(), bucket.line().waiters()), (0, 0));
+    // A future that has been polled, and has the place, is not in its own way.
+    let mut call = admission.admit_async(1);
+    assert!(Pin::new(&mut call).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    assert_eq!(places.in_flight(), 1);
+    clock.advance(millis(100));
+    let call = call.timeout(Duration::ZERO);
+    assert_eq!(places.in_flight(), 0, "it asks anew");
+    assert!(call.wait().is_ok());
+}
+
+#[test]
+fn the_wait_of_a_thread_for_its_place_counts_for_the_deadline() {
+    let bucket = TokenBucket::with_clock(quota!(1 / 10 seconds), ManualClock::new());
+    let places = Arc::new(ConcurrencyLimit::new(1));
+    let admission = Admission::new().rate("rate", &bucket).in_flight("places", Arc::clone(&places));
+    bucket.try_acquire(1).unwrap();
+    let held = places.acquire(1).unwrap();
+    thread::scope(|scope| {
+        let call = scope.spawn(|| admission.admit_timeout(1, millis(10_010)).map(drop));
+        while places.line().waiters() == 0 {
+            thread::yield_now();
+        }
+        thread::sleep(millis(20));
+        drop(held);
+        while !call.is_finished() && bucket.line().waiters() == 0 {
+            thread::yield_now();
+        }
+        // It does not stand there: less than 10 seconds are left.
+        bucket.line().close();
+        assert_eq!(call.join().unwrap(), Err(too_late_for_the_rate(millis(10_000))));
+    });
+}
+
+/// A timer that panics, once it has been started.
+#[derive(Clone, Copy)]
+struct Broken;
+
+impl sluicegate::Timer for Broken {
+    type Sleep = std::future::Ready<()>;
+
+    fn sleep(&self, _: Duration) -> Self::Sleep {
+        panic!("broken")
+    }
+}
+
+#[test]
+fn a_timer_that_panics_leaves_no_place_taken() {
+    let bucket = TokenBucket::with_clock(quota!(10 / second, burst 1), ManualClock::new());
+    let places = Arc::new(ConcurrencyLimit::new(1));
+    let admission = Admission::new()
+        .rate("rate", &bucket)
+        .in_flight("places", Arc::clone(&places))
+        .timer(Broken);
+    bucket.try_acquire(1).unwrap();
+    let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ = poll(&mut Box::pin(admission.admit_async(1).timeout(millis(500))));
+    }));
+    assert!(polled.is_err());
+    assert_eq!((places.in_flight(), bucket.line().waiters()), (0, 0));
+    let held = places.acquire(1).unwrap();
+    let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ = poll(&mut Box::pin(admission.admit_async(1).timeout(millis(500))));
+    }));
+    assert!(polled.is_err());
+    drop(held);
+    assert_eq!((places.in_flight(), places.line().waiters()), (0, 0));
+}
