@@ -30,6 +30,8 @@ mod ring;
 #[cfg(test)]
 mod settle;
 #[cfg(test)]
+mod settle_windows;
+#[cfg(test)]
 mod unit_log;
 #[cfg(test)]
 mod waiting;
