@@ -26,7 +26,9 @@
 //! Stated of every state: the count of a window is its *charge*, which is what was granted in it and not
 //! given back; no window later than the word's has a charge; and the charge is at most the limit and
 //! what was taken beyond estimates. A reset or a healing begins all charges anew. And every run
-//! ends, though changes wait for settlements.
+//! ends, though changes wait for settlements. There is one exception: a caller that leaves the line may
+//! take off what was taken beyond an estimate after a reset, if both come between its look and its
+//! CAS. The last of these three holds all the same.
 //!
 //! Left out: a receipt beside a reset, which may put back a count from before it; the line, but for the
 //! one caller that leaves it; numbers that wrap.
