@@ -30,7 +30,7 @@ fn holds(model: &Settle) -> Explored {
     explored
 }
 
-/// What several estimates, grants and receipts leave.
+/// Several estimates, grants and receipts, also in windows that follow each other.
 #[test]
 fn the_count_of_a_window_is_its_charge() {
     for (ops, at_least) in [

@@ -25,7 +25,7 @@ pub(super) struct Hold {
     pub(super) parts: u8,
 }
 
-/// What a thread that has healed the word goes on with.
+/// The call with which a thread goes on that has healed the word.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Then {
     Takes(Note),

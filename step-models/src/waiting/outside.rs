@@ -98,7 +98,7 @@ use state::{At, Line, Part, State, Then};
 /// Time after which a head looks again that was told no wait.
 const LOOK: i8 = 1;
 const KEYS: usize = 2;
-/// As many as threads, as one that was removed by mistake is still in use.
+/// One for each thread, as one that was removed by mistake is still in use.
 const LINES: usize = THREADS;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -30,7 +30,7 @@ pub(super) enum Part {
     Waits,
 }
 
-/// What follows when a line has been left.
+/// The step after a line has been left.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Then {
     Asks,
