@@ -1,6 +1,6 @@
 //! Step models of the protocols that share memory without locks: the window limiters, shards and
 //! leases, the table of keys, giving permits back and settlement; and of the line of waiters,
-//! beside them. A model explores every interleaving of a few short calls, one access to shared memory after another, with a clock that goes on whenever
+//! beside them or outside. A model explores every interleaving of a few short calls, one access to shared memory after another, with a clock that goes on whenever
 //! it likes. The models use nothing of the crate: they are the protocols written out, and small.
 //! Checked:
 //!
@@ -29,6 +29,8 @@ mod ledger;
 mod ring;
 #[cfg(test)]
 mod settle;
+#[cfg(test)]
+mod settle_windows;
 #[cfg(test)]
 mod unit_log;
 #[cfg(test)]

@@ -37,8 +37,9 @@
 //! or out of time and still in line.
 //!
 //! In `waiting/`, `stores.rs` has the same line beside limiters of several words: a ring, in
-//! `ring.rs`, and a log, in `unit_log.rs`; and `all.rs` has waiters for two limiters at once. Each
-//! file lists its mutants.
+//! `ring.rs`, and a log, in `unit_log.rs`; `all.rs` has waiters for two limiters at once; and
+//! `outside.rs` has a line that is outside of its limiter's word, also one for each key. Each file
+//! lists its mutants.
 //!
 //! Left out: several changes at once, and clocks that go back by more than a reading may be late.
 //!
@@ -95,6 +96,8 @@ mod changes;
 mod matrix;
 #[path = "waiting/mutants.rs"]
 mod mutants;
+#[path = "waiting/outside.rs"]
+mod outside;
 #[path = "waiting/reservations.rs"]
 mod reservations;
 #[path = "waiting/ring.rs"]
