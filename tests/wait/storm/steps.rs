@@ -19,6 +19,9 @@ use super::subject::{Mode, Shared, Subject};
 use super::{TASKS, THREADS};
 use crate::support::NoTimer;
 
+/// Permits of the largest request.
+const LARGEST: u64 = 40;
+
 /// All that callers share.
 pub(super) struct Storm<L> {
     pub(super) limiter: L,
@@ -127,7 +130,7 @@ impl<L: Subject> Storm<L> {
         });
         let which = which.unwrap();
         self.doing[caller].store(which, Relaxed);
-        let permits = if random.random_ratio(1, 20) { 11..=40 } else { 1..=10 };
+        let permits = if random.random_ratio(1, 20) { 11..=LARGEST } else { 1..=10 };
         let timeout = match self.mode {
             Mode::Running => Duration::from_micros(random.random_range(0..2_000)),
             // Some are refused at once, the others wait for as long as it takes.
@@ -285,22 +288,38 @@ impl<L: Subject> Storm<L> {
         log
     }
 
-    /// Brings permits, as long as callers are in line, until all have ended.
+    /// Brings permits, as long as callers are in line, until all have ended. On a clock that stands
+    /// still, brings none if there are enough for anybody: then those who brought them have to have
+    /// told those in line.
     pub(super) fn feed(&self, mut random: StdRng) -> Log {
-        let mut log = Log::default();
+        let (mut log, mut open) = (Log::default(), VecDeque::new());
         while !self.is_over.load(Relaxed) {
-            if self.limiter.line().waiters() <= random.random_range(0..THREADS + TASKS) {
+            let is_short = self.limiter.line().waiters() <= random.random_range(0..THREADS + TASKS);
+            let is_standing = self.mode != Mode::Running;
+            if is_short || is_standing && self.limiter.space() >= LARGEST {
+                let began = self.clock.now_nanos();
+                if open.len() < 8
+                    && let Some(Ok(estimate)) = self.limiter.estimate(random.random_range(1..=10))
+                {
+                    self.note(began, Ok::<_, ()>(estimate.grant()), &mut log);
+                    open.push_back((log.grants.len() - 1, estimate));
+                }
                 // On a clock that runs, most is earned.
-                if self.mode == Mode::Running {
+                if !is_standing {
                     thread::sleep(Duration::from_micros(200));
                 }
                 thread::yield_now();
                 continue;
             }
-            match random.random_range(0..4) {
+            match random.random_range(0..6) {
                 0 => self.reset(&mut log),
                 1 => self.change(&mut random),
-                _ => self.credit(random.random_range(1..=20), &mut log),
+                2 | 3 => self.credit(random.random_range(1..=20), &mut log),
+                _ => {
+                    if let Some((which, estimate)) = open.pop_front() {
+                        log.grants[which].what -= estimate.settle(0).unwrap().given_back();
+                    }
+                }
             }
         }
         log

@@ -67,6 +67,9 @@ pub(super) trait Subject: Wait + fmt::Debug + 'static {
     /// stands still.
     fn spent(&self, credited: u64) -> u64;
 
+    /// The permits that there are for the first in line.
+    fn space(&self) -> u64;
+
     fn assert_bounded(ledger: &Ledger)
     where
         Self: Sized;
@@ -116,7 +119,11 @@ impl Subject for TokenBucket<Shared> {
 
     fn spent(&self, credited: u64) -> u64 {
         assert!(credited < HELD);
-        credited - self.peek(0).unwrap().remaining()
+        credited - self.space()
+    }
+
+    fn space(&self) -> u64 {
+        self.peek(0).unwrap().remaining()
     }
 
     fn assert_bounded(ledger: &Ledger) {
@@ -171,6 +178,10 @@ macro_rules! windows {
 
             fn spent(&self, _credited: u64) -> u64 {
                 self.count()
+            }
+
+            fn space(&self) -> u64 {
+                self.limit().saturating_sub(self.count())
             }
 
             fn assert_bounded(ledger: &Ledger) {
