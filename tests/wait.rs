@@ -1,6 +1,8 @@
 //! Waiting for permits, on a clock that the test sets.
 #![cfg(feature = "wait")]
 
+#[path = "support/cases.rs"]
+mod cases;
 #[path = "support/reference.rs"]
 mod reference;
 #[path = "wait/support.rs"]
@@ -21,6 +23,8 @@ mod gate;
 mod jitter;
 #[path = "wait/laws.rs"]
 mod laws;
+#[path = "wait/least.rs"]
+mod least;
 #[path = "wait/leaving.rs"]
 mod leaving;
 #[path = "wait/limits.rs"]

@@ -40,6 +40,8 @@ fn waits(limiter: &WarmUp<&ManualClock>, count: usize) -> Vec<u64> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+
     /// The rows of Guava's `testTimeToWarmUpIsHonouredEvenWithWeights`: ten permits warm it up.
     #[test]
     fn it_takes_as_long_to_warm_up_however_the_permits_are_split(
@@ -177,7 +179,7 @@ fn a_rate_that_changes_all_the_time_adds_no_time_of_its_own() {
     let _first = limiter.reserve(1).unwrap();
     limiter.set_rate(rate!(7 / second));
     let (owed, stored) = (limiter.ready_after(), limiter.stored());
-    for turn in 0..1_000_u64 {
+    for turn in 0..if cfg!(miri) { 50 } else { 1_000_u64 } {
         limiter.set_rate(Rate::new(1 + turn % 13, SECOND * 2).unwrap());
     }
     limiter.set_rate(rate!(7 / second));
@@ -269,7 +271,7 @@ fn requests_that_keep_to_what_they_are_told_miss_nothing_of_the_rate() {
     for (rate, nanos) in [(rate!(2 / ns), 5_000), (rate!(3 / second), 3_333_333_333_334)] {
         let clock = ManualClock::new();
         let limiter = WarmUp::with_clock(rate, Duration::ZERO, &clock).unwrap();
-        for _ in 0..10_000 {
+        for _ in 0..if cfg!(miri) { 100 } else { 10_000 } {
             clock.advance(limiter.ready_after());
             assert_eq!(limiter.try_acquire(1), Ok(()));
         }

@@ -129,6 +129,8 @@ impl Model {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+
     #[test]
     fn every_permit_leaves_when_a_list_of_all_of_them_says(
         first in rates(),

@@ -1,0 +1,407 @@
+//! The instant for which the first in line sleeps is the least that suffices: it is granted its permits
+//! then, and not a nanosecond before. For every limiter and store that callers can wait for, after any
+//! calls, departures and settlements.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use sluicegate::*;
+
+use crate::cases::cases;
+use crate::support::{Noted, Woken};
+
+/// Permits that each limiter grants at once.
+const LIMIT: u64 = 10;
+
+const SECOND: u64 = 1_000_000_000;
+
+type Answer = Result<Grant, AcquireError>;
+
+/// A limiter, or a key of a store.
+trait Subject {
+    fn stand(&self, permits: u64, timer: Noted) -> Pin<Box<dyn Future<Output = Answer> + '_>>;
+
+    fn try_acquire(&self, permits: u64) -> bool;
+
+    fn reset(&self);
+
+    fn estimate(&self, _permits: u64) -> Option<Estimate<'_>> {
+        None
+    }
+
+    fn settle(&self, estimate: Estimate<'_>, used: u64) {
+        let _ = estimate.settle(used);
+    }
+}
+
+struct Of<L>(L);
+
+impl<L: Wait> Subject for Of<L> {
+    fn stand(&self, permits: u64, timer: Noted) -> Pin<Box<dyn Future<Output = Answer> + '_>> {
+        Box::pin(self.0.acquire_async(permits).timer(timer))
+    }
+
+    fn try_acquire(&self, permits: u64) -> bool {
+        self.0.try_acquire(permits).is_ok()
+    }
+
+    fn reset(&self) {
+        self.0.reset();
+    }
+}
+
+/// A limiter with a line of its own, whose estimates can be settled.
+struct Settled<L>(L);
+
+impl<L: Wait + Settle> Subject for Settled<L> {
+    fn stand(&self, permits: u64, timer: Noted) -> Pin<Box<dyn Future<Output = Answer> + '_>> {
+        Box::pin(self.0.acquire_async(permits).timer(timer))
+    }
+
+    fn try_acquire(&self, permits: u64) -> bool {
+        self.0.try_acquire(permits).is_ok()
+    }
+
+    fn reset(&self) {
+        self.0.reset();
+    }
+
+    fn estimate(&self, permits: u64) -> Option<Estimate<'_>> {
+        self.0.try_acquire_settleable(permits).ok()
+    }
+}
+
+/// The same, with a line around it, which is told of what is settled.
+struct SettledBehind<'a, L>(Queued<L, &'a ManualClock>);
+
+impl<L: Settle> Subject for SettledBehind<'_, L> {
+    fn stand(&self, permits: u64, timer: Noted) -> Pin<Box<dyn Future<Output = Answer> + '_>> {
+        Box::pin(self.0.acquire_async(permits).timer(timer))
+    }
+
+    fn try_acquire(&self, permits: u64) -> bool {
+        self.0.try_acquire(permits).is_ok()
+    }
+
+    fn reset(&self) {
+        self.0.reset();
+    }
+
+    fn estimate(&self, permits: u64) -> Option<Estimate<'_>> {
+        // Not past those in line.
+        let is_open = self.0.line().waiters() == 0;
+        is_open.then(|| self.0.limiter().try_acquire_settleable(permits).ok()).flatten()
+    }
+
+    fn settle(&self, estimate: Estimate<'_>, used: u64) {
+        let _ = self.0.update(|_| estimate.settle(used));
+    }
+}
+
+#[cfg(feature = "keyed")]
+struct OfKey<'a, S: KeyedLimiter<str>>(QueuedKeys<S, str, &'a ManualClock>);
+
+#[cfg(feature = "keyed")]
+impl<S: KeyedLimiter<str>> Subject for OfKey<'_, S> {
+    fn stand(&self, permits: u64, timer: Noted) -> Pin<Box<dyn Future<Output = Answer> + '_>> {
+        Box::pin(self.0.acquire_async("ada", permits).timer(timer))
+    }
+
+    fn try_acquire(&self, permits: u64) -> bool {
+        self.0.try_acquire("ada", permits).is_ok()
+    }
+
+    fn reset(&self) {
+        self.0.reset("ada");
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Stand(u64),
+    /// One of the callers gives up.
+    Leave(usize),
+    Try(u64),
+    Estimate(u64),
+    Settle(usize, u64),
+    Reset,
+    /// In thousandths of the time that the limiter counts.
+    Advance(u64, u64),
+    /// Moves the clock to just before the turn of the first in line, and then to it.
+    ToTurn,
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        6 => (1..=LIMIT).prop_map(Op::Stand),
+        2 => (0..8_usize).prop_map(Op::Leave),
+        3 => (1..=LIMIT).prop_map(Op::Try),
+        3 => (1..=LIMIT).prop_map(Op::Estimate),
+        3 => (0..8_usize, 0..=LIMIT + 4).prop_map(|(which, used)| Op::Settle(which, used)),
+        1 => Just(Op::Reset),
+        4 => (0..1_300_u64, 0..1_000_u64).prop_map(|(part, more)| Op::Advance(part, more)),
+        6 => Just(Op::ToTurn),
+    ];
+    vec(op, 1..60)
+}
+
+/// A caller that stands in line.
+struct Standing<'a> {
+    future: Pin<Box<dyn Future<Output = Answer> + 'a>>,
+    timer: Noted,
+}
+
+impl<'a> Standing<'a> {
+    fn new(subject: &'a dyn Subject, permits: u64) -> Standing<'a> {
+        let timer = Noted::default();
+        Standing { future: subject.stand(permits, timer.clone()), timer }
+    }
+
+    fn is_granted(&mut self) -> bool {
+        let waker = Waker::from(Arc::new(Woken::default()));
+        let polled = self.future.as_mut().poll(&mut Context::from_waker(&waker));
+        polled.map(Result::unwrap).is_ready()
+    }
+
+    fn sleeps(&self) -> u64 {
+        u64::try_from(self.timer.longest().as_nanos()).unwrap()
+    }
+}
+
+/// Runs `ops` on a limiter that counts for `span` nanoseconds. It may tell instants that are later by up to
+/// `late` nanoseconds.
+fn run(subject: &dyn Subject, clock: &ManualClock, span: u64, late: u64, ops: Vec<Op>) {
+    let mut line: Vec<Standing<'_>> = Vec::new();
+    let mut open: Vec<Estimate<'_>> = Vec::new();
+    for op in ops {
+        match op {
+            Op::Stand(permits) => {
+                let mut caller = Standing::new(subject, permits);
+                if !caller.is_granted() {
+                    line.push(caller);
+                }
+            }
+            Op::Leave(which) if which < line.len() => drop(line.remove(which)),
+            Op::Try(permits) => _ = subject.try_acquire(permits),
+            Op::Estimate(permits) => open.extend(subject.estimate(permits)),
+            Op::Settle(which, used) if which < open.len() => {
+                subject.settle(open.remove(which), used);
+            }
+            Op::Reset => {
+                // A log dates the permits after a reset later than those before.
+                clock.advance_nanos(1);
+                subject.reset();
+            }
+            Op::Advance(part, more) => clock.advance_nanos(span / 1_000 * part + more),
+            Op::Leave(_) | Op::Settle(..) => {}
+            Op::ToTurn => {
+                line.retain_mut(|caller| !caller.is_granted());
+                let Some(first) = line.first_mut() else { continue };
+                let wait = first.sleeps();
+                assert!(wait > 0);
+                if wait > late + 1 {
+                    clock.advance_nanos(wait - late - 1);
+                    assert!(!first.is_granted(), "{} ns early", late + 1);
+                    clock.advance_nanos(late);
+                    // Later than its instant, which is as it is told, or it sleeps on until then.
+                    assert!(late > 0 || first.sleeps() == 1);
+                    clock.advance_nanos(1);
+                } else {
+                    clock.advance_nanos(wait);
+                }
+                assert!(first.is_granted(), "it is its turn");
+                line.remove(0);
+            }
+        }
+    }
+}
+
+const KINDS: &[&str] = &[
+    "Gcra",
+    "LeakyBucket",
+    "TokenBucket",
+    "SettleableBucket",
+    "WeightedLog",
+    "Sharded",
+    "All",
+    "FixedWindow",
+    "WindowFromFirst",
+    "SlidingCounter",
+    #[cfg(feature = "calendar")]
+    "CalendarWindow",
+    #[cfg(feature = "calendar")]
+    "Budget",
+    #[cfg(feature = "keyed")]
+    "Keyed",
+    #[cfg(feature = "keyed")]
+    "Keyed logs",
+];
+
+fn quota_of(span: u64) -> Quota {
+    Rate::new(LIMIT, Duration::from_nanos(span)).unwrap().into()
+}
+
+fn check(kind: &str, span: u64, ops: Vec<Op>) {
+    let clock = &ManualClock::at(90 * 86_400 * SECOND);
+    let quota = quota_of(span);
+    let rate = quota.rate();
+    let nanos = Duration::from_nanos;
+    let run = |subject: &dyn Subject, span| run(subject, clock, span, 0, ops);
+    match kind {
+        "Gcra" => {
+            let interval = span / LIMIT + 1;
+            let tolerance = nanos(interval * (LIMIT - 1));
+            run(&Of(Gcra::with_clock(nanos(interval), tolerance, clock).unwrap()), span);
+        }
+        "LeakyBucket" => run(&Of(LeakyBucket::meter_with_clock(quota, clock)), span),
+        "TokenBucket" => run(&Of(TokenBucket::with_clock(quota, clock)), span),
+        "SettleableBucket" => {
+            let bucket = SettleableBucket::with_clock(quota, clock);
+            run(&SettledBehind(Queued::with_clock(bucket, clock)), span);
+        }
+        "WeightedLog" => {
+            let log = WeightedLog::with_clock(rate, clock).unwrap();
+            run(&Of(Queued::with_clock(log, clock)), span);
+        }
+        "Sharded" => {
+            let sharded = Sharded::builder(quota).shards(4).clock(clock).build().unwrap();
+            run(&Of(Queued::with_clock(sharded, clock)), span);
+        }
+        "All" => {
+            let bucket = SettleableBucket::with_clock(quota, clock);
+            let window = WindowFromFirst::with_clock(rate, clock).unwrap();
+            let log = WeightedLog::with_clock(rate, clock).unwrap();
+            let all: All<&dyn Limiter> =
+                All::new([&bucket as &dyn Limiter, &window, &log]).unwrap();
+            run(&Of(Queued::with_clock(all, clock)), span);
+        }
+        "FixedWindow" => run(&Settled(FixedWindow::with_clock(rate, clock).unwrap()), span),
+        "WindowFromFirst" => run(&Settled(WindowFromFirst::with_clock(rate, clock).unwrap()), span),
+        "SlidingCounter" => run(&Settled(SlidingCounter::with_clock(rate, clock).unwrap()), span),
+        #[cfg(feature = "calendar")]
+        "CalendarWindow" => {
+            let days = Calendar::days("Europe/Berlin").unwrap();
+            let window = CalendarWindow::with_clock(LIMIT, days, clock).unwrap();
+            run(&Settled(window), 86_400 * SECOND);
+        }
+        #[cfg(feature = "calendar")]
+        "Budget" => {
+            let budget = Budget::with_clock(LIMIT, "Europe/Berlin", clock).unwrap();
+            let budget = budget.on(Weekday::Saturday, 4).and_then(|it| it.on(Weekday::Sunday, 0));
+            run(&Settled(budget.unwrap()), 86_400 * SECOND);
+        }
+        #[cfg(feature = "keyed")]
+        "Keyed" => {
+            let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota, clock));
+            run(&OfKey(QueuedKeys::with_clock(keyed, clock)), span);
+        }
+        #[cfg(feature = "keyed")]
+        "Keyed logs" => {
+            let logs = Each::new(|_: &String| WeightedLog::with_clock(rate, clock).unwrap());
+            let keyed = Keyed::<String, _>::with(logs);
+            run(&OfKey(QueuedKeys::with_clock(keyed, clock)), span);
+        }
+        _ => unreachable!("{kind}"),
+    }
+}
+
+fn spans() -> impl Strategy<Value = u64> {
+    prop_oneof![10..3_000_u64, Just(SECOND), Just(7_000_000_001), Just(3_600 * SECOND)]
+}
+
+proptest! {
+    #![proptest_config(cases(1_000))]
+
+    #[test]
+    fn the_first_in_line_sleeps_until_the_least_instant_that_suffices(
+        kind in prop::sample::select(KINDS), span in spans(), ops in ops(),
+    ) {
+        check(kind, span, ops);
+    }
+}
+
+/// A table counts in ticks, and what it tells may be a tick late; what a seat has saved up, it
+/// takes off.
+#[cfg(feature = "keyed")]
+mod ticks {
+    use super::*;
+
+    proptest! {
+        #![proptest_config(cases(300))]
+
+        #[test]
+        fn the_first_in_line_for_a_key_of_a_table_is_late_by_a_tick_at_most(
+            is_hot: bool,
+            span in prop::sample::select(vec![SECOND, 7_000_000_001, 3_600 * SECOND]),
+            ops in ops(),
+        ) {
+            let clock = &ManualClock::at(90 * 86_400 * SECOND);
+            let table = KeyTable::<str>::builder(quota_of(span)).clock(clock).keys(100).unwrap();
+            // About a 2^18th of the time that it takes to fill.
+            let tick = span >> 17;
+            if is_hot {
+                let hot = HotKeys::with_places(table, 2).unwrap();
+                run(&OfKey(QueuedKeys::with_clock(hot, clock)), clock, span, tick, ops);
+            } else {
+                run(&OfKey(QueuedKeys::with_clock(table, clock)), clock, span, tick, ops);
+            }
+        }
+    }
+}
+
+/// A limiter whose permits can be reserved, of `LIMIT` in `span` nanoseconds.
+fn reserving<'a>(kind: &str, span: u64, clock: &'a ManualClock) -> Box<dyn Reserve + 'a> {
+    let quota = quota_of(span);
+    let interval = span / LIMIT + 1;
+    let [interval, tolerance] = [interval, interval * (LIMIT - 1)].map(Duration::from_nanos);
+    match kind {
+        "Gcra" => Box::new(Gcra::with_clock(interval, tolerance, clock).unwrap()),
+        "LeakyBucket" => Box::new(LeakyBucket::meter_with_clock(quota, clock)),
+        "interval" => Box::new(TokenBucket::with_clock(quota.with_refill(Refill::Interval), clock)),
+        _ => Box::new(TokenBucket::with_clock(quota, clock)),
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1_000))]
+
+    /// By its instant what was reserved has been earned, and not before: the balance is a debt until then.
+    /// Another limiter in the same state grants as much as was reserved first at that instant. (Until the
+    /// next one it may overflow, which one that is in debt does not.)
+    #[test]
+    fn a_reservation_is_for_the_least_instant_that_suffices(
+        kind in prop::sample::select(vec!["TokenBucket", "interval", "Gcra", "LeakyBucket"]),
+        span in spans(),
+        before in vec((1..=LIMIT, 0..700_u64), 0..10),
+        reserved in vec(1..=LIMIT, 1..4),
+    ) {
+        let clock = ManualClock::new();
+        let [limiter, twin] = [(); 2].map(|()| reserving(kind, span, &clock));
+        for (permits, part) in before {
+            let answers = [&limiter, &twin].map(|it| it.try_acquire(permits).is_ok());
+            prop_assert_eq!(answers[0], answers[1]);
+            clock.advance_nanos(span / 1_000 * part + part % 3);
+        }
+        let now = clock.now_nanos();
+        for (place, permits) in reserved.into_iter().enumerate() {
+            clock.set_nanos(now);
+            // No deeper in debt than the limiter goes.
+            let Ok(reservation) = limiter.reserve(permits) else { break };
+            let at = reservation.at_nanos();
+            prop_assert_eq!(reservation.wait_left(), Duration::from_nanos(at - now));
+            if at > now {
+                clock.set_nanos(at - 1);
+                prop_assert!(limiter.peek(0).unwrap().balance() < 0, "a nanosecond early");
+                prop_assert!(place > 0 || twin.peek(permits).is_err(), "a nanosecond early");
+            }
+            clock.set_nanos(at);
+            prop_assert!(limiter.peek(0).unwrap().balance() >= 0, "it is not earned yet");
+            prop_assert!(place > 0 || twin.peek(permits).is_ok(), "it is not granted");
+        }
+    }
+}
