@@ -75,6 +75,7 @@ use core::fmt;
 
 use crate::config::error::ConfigError;
 use crate::decision::denied::Denied;
+use crate::decision::detached::Detached;
 use crate::decision::estimate::{Estimate, Hold, Settles};
 use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
@@ -110,6 +111,10 @@ impl<C: Clock + Sync> SettleCore<C> {
     pub(crate) fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
         let Taken { grant, pieces, token } = self.take(permits)?;
         Ok(Estimate::new(grant, self, Hold::Units { pieces, token }))
+    }
+
+    pub(crate) fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        Detached::attach(slot, self)
     }
 }
 

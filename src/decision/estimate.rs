@@ -70,12 +70,12 @@ use super::settled::{Settled, Unpaid};
 /// ```
 #[must_use = "to drop an estimate is to keep all of it charged"]
 pub struct Estimate<'a> {
-    limiter: &'a dyn Settles,
+    pub(super) limiter: &'a dyn Settles,
     /// Caches denials, which may be out of date once permits come back.
-    cache: Option<&'a dyn ForgetsDenials>,
-    grant: Grant,
-    hold: Hold,
-    permits: u64,
+    pub(super) cache: Option<&'a dyn ForgetsDenials>,
+    pub(super) grant: Grant,
+    pub(super) hold: Hold,
+    pub(super) permits: u64,
 }
 
 /// A limiter that takes back permits of an estimate, and can be charged with more.
@@ -105,8 +105,10 @@ impl Drop for ForgetsIfItPanics<'_> {
 }
 
 /// The part of a limiter's state that an estimate was charged to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Hold {
+    /// None: an open gate was asked, which charges nobody.
+    Nothing,
     /// Units of a bucket, and how many a permit is.
     Units { pieces: Pieces, token: u64 },
     /// The count of a window.
@@ -119,7 +121,25 @@ pub(crate) enum Hold {
     },
 }
 
+/// Charges nobody.
+struct Free;
+
+impl Settles for Free {
+    fn give_back(&self, _: &mut Hold, permits: u64) -> u64 {
+        permits
+    }
+
+    fn take_beyond(&self, permits: u64) -> u64 {
+        permits
+    }
+}
+
 impl<'a> Estimate<'a> {
+    /// Returns an estimate that nobody was charged with, nor will be.
+    pub(crate) fn free(grant: Grant) -> Estimate<'a> {
+        Estimate::new(grant, &Free, Hold::Nothing)
+    }
+
     pub(crate) fn new(grant: Grant, limiter: &'a dyn Settles, hold: Hold) -> Estimate<'a> {
         Estimate { limiter, cache: None, grant, hold, permits: grant.permits() }
     }

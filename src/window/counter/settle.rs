@@ -47,6 +47,7 @@
 
 use crate::bits::Field;
 use crate::decision::denied::Denied;
+use crate::decision::detached::Detached;
 use crate::decision::estimate::{Estimate, Hold, Settles};
 use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::time::clock::Clock;
@@ -101,6 +102,10 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> CounterCore<T, C> {
         let Granted { grant, written, .. } = self.spend_at::<true>(since_nanos, |_| permits)?;
         let number = self.counter.fields().number(written);
         Ok(Estimate::new(grant, self, Hold::Count { number, changes, since_nanos }))
+    }
+
+    pub(crate) fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        Detached::attach(slot, self)
     }
 }
 
