@@ -4,7 +4,6 @@
 #[cfg(feature = "alloc")]
 pub(crate) mod denial_cache;
 pub(crate) mod denied;
-pub(crate) mod detached;
 pub(crate) mod estimate;
 pub(crate) mod forecast;
 pub(crate) mod grant;

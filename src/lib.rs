@@ -71,8 +71,8 @@ pub use crate::config::refill::Refill;
 #[cfg(feature = "alloc")]
 pub use crate::config::text::parse_error::ParseError;
 pub use crate::decision::denied::{Denied, Shortfall};
-pub use crate::decision::detached::Detached;
 pub use crate::decision::estimate::Estimate;
+pub use crate::decision::estimate::detached::Detached;
 pub use crate::decision::grant::Grant;
 #[cfg(feature = "alloc")]
 pub use crate::decision::history::History;

@@ -16,6 +16,9 @@ mod histories;
 #[cfg(feature = "keyed")]
 #[path = "settle/keys.rs"]
 mod keys;
+#[cfg(feature = "alloc")]
+#[path = "settle/several.rs"]
+mod several;
 #[cfg(feature = "wait")]
 #[path = "settle/windows.rs"]
 mod windows;

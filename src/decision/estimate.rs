@@ -1,5 +1,7 @@
 //! Grants of an estimate, which are settled when it is known what was used.
 
+pub(crate) mod detached;
+
 use core::fmt;
 
 use super::grant::Grant;
@@ -70,12 +72,12 @@ use super::settled::{Settled, Unpaid};
 /// ```
 #[must_use = "to drop an estimate is to keep all of it charged"]
 pub struct Estimate<'a> {
-    pub(super) limiter: &'a dyn Settles,
+    limiter: &'a dyn Settles,
     /// Caches denials, which may be out of date once permits come back.
-    pub(super) cache: Option<&'a dyn ForgetsDenials>,
-    pub(super) grant: Grant,
-    pub(super) hold: Hold,
-    pub(super) permits: u64,
+    cache: Option<&'a dyn ForgetsDenials>,
+    grant: Grant,
+    hold: Hold,
+    permits: u64,
 }
 
 /// A limiter that takes back permits of an estimate, and can be charged with more.
@@ -85,7 +87,7 @@ pub(crate) trait Settles: Sync {
     fn give_back(&self, hold: &mut Hold, permits: u64) -> u64;
 
     /// Takes `permits`, whatever there is. Returns how many it took.
-    fn take_beyond(&self, permits: u64) -> u64;
+    fn take_beyond(&self, hold: &mut Hold, permits: u64) -> u64;
 }
 
 /// A cache of denials in front of a limiter.
@@ -105,7 +107,7 @@ impl Drop for ForgetsIfItPanics<'_> {
 }
 
 /// The part of a limiter's state that an estimate was charged to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) enum Hold {
     /// None: an open gate was asked, which charges nobody.
     Nothing,
@@ -119,6 +121,9 @@ pub(crate) enum Hold {
         /// Reading of the clock before the grant.
         since_nanos: u64,
     },
+    /// Those of several limiters. `None` after a panic.
+    #[cfg(feature = "alloc")]
+    Each(alloc::boxed::Box<[Option<detached::Detached>]>),
 }
 
 /// Charges nobody.
@@ -129,7 +134,7 @@ impl Settles for Free {
         permits
     }
 
-    fn take_beyond(&self, permits: u64) -> u64 {
+    fn take_beyond(&self, _: &mut Hold, permits: u64) -> u64 {
         permits
     }
 }
@@ -142,6 +147,17 @@ impl<'a> Estimate<'a> {
 
     pub(crate) fn new(grant: Grant, limiter: &'a dyn Settles, hold: Hold) -> Estimate<'a> {
         Estimate { limiter, cache: None, grant, hold, permits: grant.permits() }
+    }
+
+    /// Does the same for several limiters, each of which has granted so many `permits`.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn of_each(
+        grant: Grant,
+        limiter: &'a dyn Settles,
+        hold: Hold,
+        permits: u64,
+    ) -> Estimate<'a> {
+        Estimate { permits, ..Estimate::new(grant, limiter, hold) }
     }
 
     /// Returns the same estimate, which lets `cache` know of permits that come back.
@@ -205,7 +221,8 @@ impl<'a> Estimate<'a> {
             let given_back = self.give_back(rest);
             return Ok(Settled { given_back, lost: rest - given_back, taken_beyond: 0 });
         };
-        let taken_beyond = if more > 0 { self.limiter.take_beyond(more) } else { 0 };
+        let taken_beyond =
+            if more > 0 { self.limiter.take_beyond(&mut self.hold, more) } else { 0 };
         let settled = Settled { taken_beyond, ..Settled::default() };
         match more - taken_beyond {
             0 => Ok(settled),

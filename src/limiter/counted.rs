@@ -7,8 +7,8 @@ use alloc::boxed::Box;
 use crossbeam_utils::CachePadded;
 
 use crate::decision::denied::Denied;
-use crate::decision::detached::Detached;
 use crate::decision::estimate::Estimate;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::sync::AtomicWord;

@@ -1,8 +1,8 @@
 //! A switch in front of a limiter: limiting, open or closed, changed while it is in use.
 
 use crate::decision::denied::Denied;
-use crate::decision::detached::Detached;
 use crate::decision::estimate::Estimate;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;

@@ -5,7 +5,7 @@ use core::fmt;
 use crossbeam_utils::CachePadded;
 
 use crate::decision::denied::Denied;
-use crate::decision::detached::Detached;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::estimate::{Estimate, ForgetsDenials};
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;

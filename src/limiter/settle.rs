@@ -1,8 +1,8 @@
 //! The verb of limiters whose grants can be settled.
 
 use crate::decision::denied::Denied;
-use crate::decision::detached::Detached;
 use crate::decision::estimate::Estimate;
+use crate::decision::estimate::detached::Detached;
 
 use super::Limiter;
 
@@ -14,7 +14,8 @@ use super::Limiter;
 /// [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` and `Budget`. [`Estimate`] says
 /// what is given back when, and what becomes of what was used beyond an estimate. So does what wraps one of
 /// them: a [`Gate`](crate::Gate), a `Counted`, a pointer; a `Sticky`, which forgets its cached denials when
-/// permits come back; a `Queued`, which lets those in line look again.
+/// permits come back; a `Queued`, which lets those in line look again; an `All` of them, also with an
+/// amount for each.
 ///
 /// A `Keyed` of such limiters is settled by key: see `KeyEstimate`. A `KeyTable` is not: its words do not tell
 /// one key that had a place from the next, so what is given back late could be another's.

@@ -10,7 +10,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::decision::denial_cache::{CachedDenial, DenialCache};
 use crate::decision::denied::Denied;
-use crate::decision::detached::Detached;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::estimate::{Estimate, ForgetsDenials};
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;

@@ -16,7 +16,7 @@ use core::fmt;
 use core::hash::{BuildHasher, Hash};
 
 use crate::decision::denied::Denied;
-use crate::decision::detached::Detached;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::grant::Grant;
 use crate::decision::settled::{Settled, Unpaid};
 use crate::keyed::observe::Observe;

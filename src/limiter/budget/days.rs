@@ -5,8 +5,8 @@ use core::ops::Range;
 use core::time::Duration;
 
 use crate::decision::denied::{Denied, Shortfall};
-use crate::decision::detached::Detached;
 use crate::decision::estimate::Estimate;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
 use crate::decision::forecast::window::WindowForecast;

@@ -47,7 +47,7 @@
 
 use crate::bits::Field;
 use crate::decision::denied::Denied;
-use crate::decision::detached::Detached;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::estimate::{Estimate, Hold, Settles};
 use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::time::clock::Clock;
@@ -128,7 +128,7 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> Settles for CounterCore<T, C> {
         given
     }
 
-    fn take_beyond(&self, permits: u64) -> u64 {
+    fn take_beyond(&self, _: &mut Hold, permits: u64) -> u64 {
         let mut now = self.counter.now(self.clock.now_nanos());
         let mut contender = self.word.contender();
         let mut seen = self.load();

@@ -1,7 +1,8 @@
 //! Estimates that are kept apart from their limiter, for a while.
 
-use super::estimate::{Estimate, Hold, Settles};
-use super::grant::Grant;
+use crate::decision::grant::Grant;
+
+use super::{Estimate, Hold, Settles};
 
 /// An [`Estimate`] that has left its limiter, and can only be settled by it: what a
 /// `KeyEstimate` keeps between its calls.
@@ -37,8 +38,14 @@ impl Detached {
     }
 }
 
-#[cfg(feature = "keyed")]
+#[cfg(feature = "alloc")]
 impl Detached {
+    #[cfg(feature = "keyed")]
+    pub(crate) fn grant(&self) -> Grant {
+        self.grant
+    }
+
+    #[cfg(feature = "keyed")]
     pub(crate) fn permits(&self) -> u64 {
         self.permits
     }
@@ -49,14 +56,7 @@ impl Detached {
     }
 }
 
-#[cfg(feature = "keyed")]
-impl Detached {
-    pub(crate) fn grant(&self) -> Grant {
-        self.grant
-    }
-}
-
-#[cfg(feature = "keyed")]
+#[cfg(feature = "alloc")]
 impl Estimate<'_> {
     /// Parts the estimate from its limiter.
     pub(crate) fn detach(self) -> Detached {
