@@ -17,6 +17,9 @@ mod histories;
 #[path = "settle/keys.rs"]
 mod keys;
 #[cfg(feature = "alloc")]
+#[path = "settle/rings.rs"]
+mod rings;
+#[cfg(feature = "alloc")]
 #[path = "settle/several.rs"]
 mod several;
 #[cfg(feature = "wait")]

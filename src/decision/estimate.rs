@@ -121,6 +121,15 @@ pub(crate) enum Hold {
         /// Reading of the clock before the grant.
         since_nanos: u64,
     },
+    /// The slots of a ring.
+    #[cfg(feature = "alloc")]
+    Slot {
+        tick: u64,
+        /// Changes of the ring before the grant; `None` if one was in progress.
+        changes: Option<u64>,
+        /// Present tick at the grant, not reduced to the bits of a word.
+        since_tick: u64,
+    },
     /// Those of several limiters. `None` after a panic.
     #[cfg(feature = "alloc")]
     Each(alloc::boxed::Box<[Option<detached::Detached>]>),

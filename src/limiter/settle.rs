@@ -83,12 +83,13 @@ pub trait Settle: Limiter {
 /// Implements the verb for a limiter, whose field `core` does it. In the example, `$ten` constructs one
 /// that grants ten permits.
 macro_rules! settles {
-    ($Limiter:ident<C>, $core:ident, $ten:literal) => {
-        impl<C: Clock + Sync> $Limiter<C> {
+    ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $core:ident, $ten:literal) => {
+        impl<C: Clock + Sync $(, $more: $bound)?> $Limiter<C $(, $more)?> {
             /// Does the same as [`try_acquire`](Self::try_acquire), for a caller that knows
             /// afterwards how much it has used: see [`Estimate`](crate::Estimate).
             ///
-            /// A bucket's costs no more; a window's, two loads. An estimate of 0 permits is always
+            /// A bucket's costs no more; a window's, two loads. (To give back to a window of slots takes an
+            /// atomic operation for each slot that the charged one has yet to stay in it.) An estimate of 0 permits is always
             /// granted, and can be settled for more.
             ///
             /// # Errors
@@ -116,7 +117,9 @@ macro_rules! settles {
             }
         }
 
-        impl<C: Clock + Send + Sync> crate::limiter::settle::Settle for $Limiter<C> {
+        impl<C: Clock + Send + Sync $(, $more: $bound)?> crate::limiter::settle::Settle
+            for $Limiter<C $(, $more)?>
+        {
             fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
                 self.$core.try_acquire_settleable(permits)
             }

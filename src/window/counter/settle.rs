@@ -17,7 +17,7 @@
 //!
 //! *Proof.* An estimate is one value, and what it gives back is cut off it first; so in all it gives
 //! back no more than it was granted. From its grant to the end of its settlement no change replaces the
-//! word (see [`changes`](super::changes)), so the number of the window does not go back (only a healing
+//! word (see [`changes`](crate::window::changes)), so the number of the window does not go back (only a healing
 //! moves it back, also that of a window that begins with a grant and has none), and counts move by
 //! grants, settlements and receipts only. So, by induction over the CASes of the
 //! word, its count of a window is that window's charge: a grant adds what it grants, and what is taken
