@@ -76,6 +76,7 @@ fn settlements_of_a_ring_lose_and_mint_nothing() {
     use Act::{Settle, Take};
 
     all_is_there(3, 0, [&[Settle(2, 1)], &[Take(1)]]);
+    all_is_there(2, 0, [&[Settle(2, 1)], &[Settle(2, 0)]]);
     all_is_there(2, 0, [&[Settle(2, 1)], &[Settle(2, 3)]]);
     all_is_there(2, 0, [&[Settle(3, 0)], &[Take(2), Take(1)]]);
     all_is_there(1, 0, [&[Settle(3, 0)], &[Settle(2, 4)], &[Take(2)]]);

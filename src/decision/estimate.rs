@@ -52,6 +52,18 @@ use super::settled::{Settled, Unpaid};
 /// After a `reset` or a healing nothing is given back that was taken before: the counts are no
 /// longer those that were charged. A `reconfigure` keeps the counts, and with them all estimates.
 ///
+/// # A window of slots
+///
+/// A `SlidingWindow` takes permits back as long as the slot that was charged is in the window: for
+/// the length of the window at least. They are taken off that slot, so the rest of the window is as it would
+/// be if they had never been granted. A `MultiWindow` takes them back in each of its windows that
+/// still counts them; nothing is given back, and all is lost, if none does. Healing keeps the counts here,
+/// and with them all estimates. All else is as for a window of one word.
+///
+/// # Several limiters
+///
+/// An estimate of an `All` is settled with each of its limiters: see there for what it answers.
+///
 /// # Examples
 ///
 /// ```

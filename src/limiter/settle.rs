@@ -11,14 +11,18 @@ use super::Limiter;
 ///
 /// A [`SettleableBucket`](crate::SettleableBucket) does it, and so do windows of one word:
 /// [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::WindowFromFirst),
-/// [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` and `Budget`. [`Estimate`] says
-/// what is given back when, and what becomes of what was used beyond an estimate. So does what wraps one of
-/// them: a [`Gate`](crate::Gate), a `Counted`, a pointer; a `Sticky`, which forgets its cached denials when
+/// [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` and `Budget`; and the windows of slots,
+/// `SlidingWindow` and `MultiWindow`. [`Estimate`] says
+/// what is given back when, and what becomes of what was used beyond an estimate. What wraps one of them does it too:
+/// a [`Gate`](crate::Gate), a `Counted`, a pointer; a `Sticky`, which forgets its cached denials when
 /// permits come back; a `Queued`, which lets those in line look again; an `All` of them, also with an
 /// amount for each.
 ///
 /// A `Keyed` of such limiters is settled by key: see `KeyEstimate`. A `KeyTable` is not: its words do not tell
-/// one key that had a place from the next, so what is given back late could be another's.
+/// one key that had a place from the next, so what is given back late could be another's. Nor is a
+/// `Sharded`: permits that were spent from a shard have no date, so nobody could tell how long they may be
+/// given back; a lease of it gives back what was not used, and holds its capacity until then. Logs
+/// have no count to take permits off.
 ///
 /// The trait is dyn-compatible. A limiter that is never settled grants and denies as fast as without.
 ///

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! hot word           (tick k, count C, state)
-//! boundary[j]        C at the end of slot j, and j itself; written once
+//! boundary[j]        C at the end of slot j, and j itself; written once, raised by settlements
 //!
 //! admit n   iff C + n - boundary[k - S] <= limit, by CAS: (k, C) -> (k, C + n)
 //! ```
