@@ -113,6 +113,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             if found != sealed {
                 return Err(found);
             }
+            let boundary = window.boundary(slot(ago));
             // ORDERING: Release, for `Ring::still` and for the load above: a thread that sees
             // this boundary sees the seal. Relaxed on failure: it is loaded again. Another thread
             // wrote it; or a settlement has raised the one that was there before, and this one is
@@ -120,7 +121,6 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             // MODEL: `no_window_admits_more_than_its_limit`,
             // `a_denial_is_of_a_moment_at_which_the_window_was_full`,
             // `a_settlement_beside_a_rotation_leaves_no_boundary_out`.
-            let boundary = window.boundary(slot(ago));
             if boundary.compare_exchange(seen, ended, Release, Relaxed).is_ok() {
                 ago -= 1;
             }
