@@ -8,6 +8,7 @@
 //! | `log` | logs of grants |
 //! | `gate` | the bit of a counter's word that says that callers wait in line |
 //! | `revert` | a grant given back, whether or not the gate has moved |
+//! | `changes` | resets and healings, and the settlements that they wait for |
 //! | `limit` | the limit of a window, which can be changed live |
 //!
 //! The bound of each in a span `W` is proved in its module: [`counter`], [`ring`], [`log`]. Those
@@ -23,6 +24,7 @@
 //! which is at most `d` less. So permits that were granted within `W - d` have dates within `W`.
 //! Clocks a second apart or less heal nothing. ∎
 
+pub(crate) mod changes;
 pub(crate) mod counter;
 pub(crate) mod gate;
 mod intervals;

@@ -13,6 +13,7 @@
 //! | `buckets` | token buckets: a word for each key |
 //! | `each` | any limiter |
 //! | `each_verbs` | the verbs of a store of any limiter |
+//! | `key_estimate` | estimates that are taken and settled by key |
 //!
 //! Progress: a call for a known key holds its shard's lock shared. It waits only for a call
 //! that holds that lock exclusively: one that inserts, removes, resets or credits a key there,
@@ -94,6 +95,8 @@ mod batch;
 
 mod buckets_verbs;
 mod each_verbs;
+
+pub(crate) mod key_estimate;
 
 mod entries;
 

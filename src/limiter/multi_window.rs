@@ -8,6 +8,7 @@ use core::time::Duration;
 use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
 use crate::decision::receipt::Receipt;
@@ -19,6 +20,7 @@ use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
 
 use super::Limiter;
+use super::settle::settles;
 use super::sliding_window::Padded;
 use super::window_verbs::window_verbs;
 
@@ -143,6 +145,12 @@ impl<C: Clock> MultiWindow<C> {
         Ok(MultiWindow { core: self.core.with_max_limit(max_limit)? })
     }
 }
+
+settles!(
+    MultiWindow<C>,
+    core,
+    "MultiWindow::with_clock([rate!(10 / minute)], 60, ManualClock::new())?"
+);
 
 window_verbs!(
     MultiWindow<C>,

@@ -2,6 +2,7 @@
 
 use crate::decision::denied::Denied;
 use crate::decision::estimate::Estimate;
+use crate::decision::estimate::detached::Detached;
 
 use super::Limiter;
 
@@ -10,9 +11,18 @@ use super::Limiter;
 ///
 /// A [`SettleableBucket`](crate::SettleableBucket) does it, and so do windows of one word:
 /// [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::WindowFromFirst),
-/// [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` and `Budget`. [`Estimate`] says
-/// what is given back when, and what becomes of what was used beyond an estimate. A `Sticky` around one of
-/// them forgets its cached denials when permits come back.
+/// [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` and `Budget`; and the windows of slots,
+/// `SlidingWindow` and `MultiWindow`. [`Estimate`] says
+/// what is given back when, and what becomes of what was used beyond an estimate. What wraps one of them does it too:
+/// a [`Gate`](crate::Gate), a `Counted`, a pointer; a `Sticky`, which forgets its cached denials when
+/// permits come back; a `Queued`, which lets those in line look again; an `All` of them, also with an
+/// amount for each.
+///
+/// A `Keyed` of such limiters is settled by key: see `KeyEstimate`. A `KeyTable` is not: its words do not tell
+/// one key that had a place from the next, so what is given back late could be another's. Nor is a
+/// `Sharded`: permits that were spent from a shard have no date, so nobody could tell how long they may be
+/// given back; a lease of it gives back what was not used, and holds its capacity until then. Logs
+/// have no count to take permits off.
 ///
 /// The trait is dyn-compatible. A limiter that is never settled grants and denies as fast as without.
 ///
@@ -61,17 +71,29 @@ pub trait Settle: Limiter {
     /// Forgets the denials that it has cached, if it is a `Sticky` or has one inside. Called when
     /// permits of an estimate have come back.
     fn forget_denials(&self) {}
+
+    /// Takes up an estimate again that was detached from this limiter. Leaves it in the `slot` if it was
+    /// taken from another one.
+    ///
+    /// A limiter of your own that wraps another one forwards this to it, as it does
+    /// [`try_acquire_settleable`](Settle::try_acquire_settleable). The default takes up nothing: then
+    /// the estimates by key (`KeyEstimate`) and those of an `All` of it give nothing back.
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        _ = slot;
+        None
+    }
 }
 
 /// Implements the verb for a limiter, whose field `core` does it. In the example, `$ten` constructs one
 /// that grants ten permits.
 macro_rules! settles {
-    ($Limiter:ident<C>, $core:ident, $ten:literal) => {
-        impl<C: Clock + Sync> $Limiter<C> {
+    ($Limiter:ident<C $(, $more:ident: $bound:path)?>, $core:ident, $ten:literal) => {
+        impl<C: Clock + Sync $(, $more: $bound)?> $Limiter<C $(, $more)?> {
             /// Does the same as [`try_acquire`](Self::try_acquire), for a caller that knows
             /// afterwards how much it has used: see [`Estimate`](crate::Estimate).
             ///
-            /// A bucket's costs no more; a window's, two loads. An estimate of 0 permits is always
+            /// A bucket's costs no more; a window's, two loads. (To give back to a window of slots takes an
+            /// atomic operation for each slot that the charged one has yet to stay in it.) An estimate of 0 permits is always
             /// granted, and can be settled for more.
             ///
             /// # Errors
@@ -99,9 +121,15 @@ macro_rules! settles {
             }
         }
 
-        impl<C: Clock + Send + Sync> crate::limiter::settle::Settle for $Limiter<C> {
+        impl<C: Clock + Send + Sync $(, $more: $bound)?> crate::limiter::settle::Settle
+            for $Limiter<C $(, $more)?>
+        {
             fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
                 self.$core.try_acquire_settleable(permits)
+            }
+
+            fn take_up(&self, slot: &mut Option<crate::Detached>) -> Option<Estimate<'_>> {
+                self.$core.take_up(slot)
             }
         }
     };
@@ -120,6 +148,10 @@ macro_rules! through {
 
             fn forget_denials(&self) {
                 (**self).forget_denials();
+            }
+
+            fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+                (**self).take_up(slot)
             }
         }
     };

@@ -7,6 +7,7 @@ use crate::config::error::ConfigError;
 use crate::config::rate::Rate;
 use crate::contention::{Contention, HotWord};
 use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
 use crate::decision::grant::Grant;
 use crate::decision::history::History;
 use crate::decision::receipt::{Receipt, Slot};
@@ -16,26 +17,21 @@ use crate::time::clock::default::DefaultClock;
 use crate::time::units;
 #[cfg(feature = "wait")]
 use crate::wait::line;
+use crate::window::changes::Changes;
 #[cfg(feature = "wait")]
 use crate::window::ring::Lined;
 use crate::window::ring::plan::Plan;
 use crate::window::ring::slots::WindowSlots;
-use crate::window::ring::{HotLine, Ring};
+use crate::window::ring::{HotLine, LineBeside, Ring};
 
 use super::Limiter;
+use super::settle::settles;
 use super::window_verbs::{one_limit, window_verbs};
 
 /// The placement of a [`SlidingWindow`]'s *hot word*, the one that every admission
 /// writes: on its own cache lines ([`Padded`]), or beside the rest ([`Compact`]). This
 /// trait is sealed.
 pub trait Placement: HotLine + Send + Sync {}
-
-/// The line, where the feature is enabled.
-#[cfg(feature = "wait")]
-type LineBeside = crate::wait::queue::WaitQueue;
-#[cfg(not(feature = "wait"))]
-#[derive(Debug, Default)]
-struct LineBeside {}
 
 /// Keeps the hot word on its own cache lines, for a limiter that threads share.
 #[derive(Debug)]
@@ -44,14 +40,14 @@ pub struct Padded(HotWord<u64, LineBeside>);
 /// Keeps the hot word beside the rest, for many limiters that are each rarely
 /// used, such as one per key. They have no line to wait in.
 #[derive(Debug)]
-pub struct Compact(AtomicWord<u64>);
+pub struct Compact(AtomicWord<u64>, Changes);
 
 impl Placement for Padded {}
 
 #[cfg(feature = "wait")]
 impl Lined for Padded {
-    fn queue(&self) -> &LineBeside {
-        self.0.companion()
+    fn queue(&self) -> &crate::wait::queue::WaitQueue {
+        &self.0.companion().queue
     }
 }
 
@@ -61,7 +57,7 @@ impl Placement for Compact {}
 #[expect(private_interfaces, reason = "as in the trait")]
 impl HotLine for Padded {
     fn new(word: u64) -> Padded {
-        Padded(HotWord::beside(word, LineBeside::default()))
+        Padded(HotWord::beside(word, LineBeside::new()))
     }
 
     #[inline]
@@ -77,6 +73,10 @@ impl HotLine for Padded {
     #[cfg(not(feature = "wait"))]
     fn slot(&self) -> &dyn Slot {
         &*self.0
+    }
+
+    fn changes(&self) -> &Changes {
+        &self.0.companion().changes
     }
 
     #[inline]
@@ -96,14 +96,14 @@ impl HotLine for Padded {
 
     #[cfg(feature = "wait")]
     fn wait_nanos(&self, now_nanos: u64) -> u64 {
-        self.0.companion().wait_nanos(now_nanos)
+        self.0.companion().queue.wait_nanos(now_nanos)
     }
 }
 
 #[expect(private_interfaces, reason = "as in the trait")]
 impl HotLine for Compact {
     fn new(word: u64) -> Compact {
-        Compact(AtomicWord::new(word))
+        Compact(AtomicWord::new(word), Changes::new())
     }
 
     #[inline]
@@ -113,6 +113,10 @@ impl HotLine for Compact {
 
     fn slot(&self) -> &dyn Slot {
         &self.0
+    }
+
+    fn changes(&self) -> &Changes {
+        &self.1
     }
 
     /// None: it would enlarge each of many rings, and they are used little.
@@ -269,6 +273,12 @@ impl<C: Clock, P: Placement> SlidingWindow<C, P> {
         Ok(SlidingWindow { core: self.core.with_max_limit(max_limit)? })
     }
 }
+
+settles!(
+    SlidingWindow<C, P: Placement>,
+    core,
+    "SlidingWindow::with_clock(rate!(10 / minute), 60, ManualClock::new())?"
+);
 
 window_verbs!(
     SlidingWindow<C, P: Placement>,

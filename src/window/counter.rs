@@ -37,9 +37,9 @@
 //! load of the shared word and no write; an admission 1 load and 1 CAS of it.
 
 pub(crate) mod aligned;
+mod beside;
 #[cfg(feature = "calendar")]
 pub(crate) mod by_calendar;
-mod changes;
 pub(crate) mod from_first;
 #[cfg(not(feature = "wait"))]
 mod no_turns;
@@ -69,7 +69,7 @@ use crate::time::clock::Clock;
 use super::gate::{is_gated, opened};
 use super::limit::Limit;
 
-use self::changes::Beside;
+use self::beside::Beside;
 use self::from_first::FromFirst;
 use self::outcome::{AtTheGate, Attempt, Granted, Miss, refused};
 use self::settle::CountFields;

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! hot word           (tick k, count C, state)
-//! boundary[j]        C at the end of slot j, and j itself; written once
+//! boundary[j]        C at the end of slot j, and j itself; written once, raised by settlements
 //!
 //! admit n   iff C + n - boundary[k - S] <= limit, by CAS: (k, C) -> (k, C + n)
 //! ```
@@ -25,6 +25,9 @@
 //!
 //! **Invariant.** While the word is open at tick `k`, the boundary of each of the
 //! `S` slots before that of `k` is the count at its end.
+//!
+//! (What settlements give back is added to boundaries, as if it had been counted before them: see
+//! [`settle`].)
 //!
 //! *Proof.* It holds initially. While the word is open, only the count of
 //! the present slot moves. While it is sealed the count is constant, so all helpers
@@ -70,6 +73,7 @@ mod deny;
 mod hot_line;
 pub(crate) mod plan;
 mod rotate;
+mod settle;
 mod show;
 pub(crate) mod slots;
 mod spend;
@@ -89,9 +93,9 @@ use crate::time::clock::Clock;
 use super::intervals::{Intervals, Moment};
 use super::limit::{Limit, check_max};
 
-pub(crate) use self::hot_line::HotLine;
 #[cfg(feature = "wait")]
 pub(crate) use self::hot_line::Lined;
+pub(crate) use self::hot_line::{HotLine, LineBeside};
 
 use self::plan::Plan;
 use self::slots::WindowSlots;

@@ -5,7 +5,7 @@ use crate::decision::forecast::window::WindowForecast;
 use crate::decision::receipt::{Slot, revert};
 use crate::time::clock::Clock;
 
-use super::changes::Beside;
+use super::beside::Beside;
 use super::outcome::AtTheGate;
 use super::{CounterCore, WindowCounter};
 

@@ -40,7 +40,7 @@ use crate::wait::turn::{Taken, TakesTurns, Turn};
 use crate::window::gate::{is_gated, opened, with_gate};
 use crate::window::revert::revert_beneath_the_gate;
 
-use super::changes::Beside;
+use super::beside::Beside;
 use super::outcome::{AtTheGate, Granted, refused};
 use super::{CounterCore, WindowCounter};
 

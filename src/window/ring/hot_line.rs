@@ -6,6 +6,7 @@ use crate::sync::AtomicWord;
 use crate::time::clock::Clock;
 #[cfg(feature = "wait")]
 use crate::wait::queue::WaitQueue;
+use crate::window::changes::Changes;
 
 use super::Ring;
 use super::slots::WindowSlots;
@@ -19,6 +20,9 @@ pub trait HotLine {
 
     /// Returns the word as a receipt knows it.
     fn slot(&self) -> &dyn Slot;
+
+    /// Returns the resets, and the settlements that they wait for.
+    fn changes(&self) -> &Changes;
 
     /// Returns where starved callers announce themselves, if the layout has room for that.
     fn contention(&self) -> Option<&Contention>;
@@ -42,6 +46,25 @@ pub trait HotLine {
     /// Estimates the wait at `now_nanos` until all in line have had their turns; at least 1.
     fn wait_nanos(&self, _now_nanos: u64) -> u64 {
         1
+    }
+}
+
+/// The companion of a padded hot word: the line, and the changes. On the line of the word, because
+/// the rest of the limiter is read by every call, and settlements write this.
+#[derive(Debug)]
+pub(crate) struct LineBeside {
+    #[cfg(feature = "wait")]
+    pub(crate) queue: WaitQueue,
+    pub(crate) changes: Changes,
+}
+
+impl LineBeside {
+    pub(crate) fn new() -> LineBeside {
+        LineBeside {
+            #[cfg(feature = "wait")]
+            queue: WaitQueue::new(),
+            changes: Changes::new(),
+        }
     }
 }
 

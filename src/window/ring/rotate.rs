@@ -1,6 +1,6 @@
 //! The rotation of the ring to a new tick, and a reset.
 
-use crate::sync::Ordering::{AcqRel, Acquire, Release};
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::time::clock::Clock;
 
 use super::slots::WindowSlots;
@@ -30,8 +30,10 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     /// Forgets all earlier grants: every boundary is set to the present count.
     ///
     /// The count is raised by one, so that no earlier word can recur. Otherwise a receipt
-    /// could give back a grant that no longer counts.
+    /// could give back a grant that no longer counts. Waits for the settlements in progress, and ends
+    /// those that come later.
     pub(crate) fn reset(&self) {
+        let change = self.hot.changes().change();
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `a_reset_forgets_what_was_before_and_nothing_after`.
         let mut seen = self.hot.word().load(Acquire);
@@ -49,6 +51,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             match self.hot.word().compare_exchange(seen, sealed, AcqRel, Acquire) {
                 Ok(_) => {
                     self.help(sealed);
+                    drop(change);
                     return self.poke();
                 }
                 Err(found) => seen = found,
@@ -94,10 +97,12 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
                 .find(|&ago| window.is_of(load(ago), slot(ago)))
                 .map_or(window.slots(), |ago| ago - 1),
         };
-        for ago in (1..=missing).rev() {
+        let mut ago = missing;
+        while ago > 0 {
             let ended = window.word(slot(ago), hot.count);
             let seen = load(ago);
             if seen == ended {
+                ago -= 1;
                 continue;
             }
             // ORDERING: Acquire, for a caller that continues with the word found. It comes after
@@ -108,12 +113,17 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
             if found != sealed {
                 return Err(found);
             }
+            let boundary = window.boundary(slot(ago));
             // ORDERING: Release, for `Ring::still` and for the load above: a thread that sees
-            // this boundary sees the seal. Acquire on failure: another thread wrote
-            // it, and the thread that opens the word publishes it.
+            // this boundary sees the seal. Relaxed on failure: it is loaded again. Another thread
+            // wrote it; or a settlement has raised the one that was there before, and this one is
+            // still missing.
             // MODEL: `no_window_admits_more_than_its_limit`,
-            // `a_denial_is_of_a_moment_at_which_the_window_was_full`.
-            let _ = window.boundary(slot(ago)).compare_exchange(seen, ended, Release, Acquire);
+            // `a_denial_is_of_a_moment_at_which_the_window_was_full`,
+            // `a_settlement_beside_a_rotation_leaves_no_boundary_out`.
+            if boundary.compare_exchange(seen, ended, Release, Relaxed).is_ok() {
+                ago -= 1;
+            }
         }
         Ok(())
     }

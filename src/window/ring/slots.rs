@@ -142,6 +142,19 @@ impl WindowSlots {
         self.slot.get(word) == slot & self.slot.max()
     }
 
+    /// Returns `word`, a boundary, with `permits` more, modulo the bits of the count.
+    pub(super) fn raised(&self, word: u64, permits: u64) -> u64 {
+        self.slot.wrap(self.slot.get(word))
+            | self.count.wrap(self.count.get(word).wrapping_add(permits))
+    }
+
+    /// Returns how many slots, with the present one, will pass before `slot` leaves the window; `None`
+    /// if it has. That many boundaries before it are, or will be, the oldest.
+    pub(super) fn slots_left(&self, slot: u64, hot: Hot, now: Now) -> Option<u64> {
+        let ago = self.present(hot, now).wrapping_sub(slot) & self.slot.max();
+        self.slots.checked_sub(ago).filter(|&left| left > 0)
+    }
+
     /// Returns the permits counted since the end of `slot`.
     ///
     /// Valid only if the hot word is unchanged afterwards.

@@ -102,7 +102,7 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     /// The loop. It starts from the word `seen`, or reloads it if the caller `has_lost` a
     /// race for that. If `SPEND`, it spends the permits that `ask` chooses.
     #[inline(never)]
-    fn spend_from<const SPEND: bool>(
+    pub(super) fn spend_from<const SPEND: bool>(
         &self,
         mut seen: u64,
         mut now: Now,

@@ -24,7 +24,7 @@ use crate::window::revert::revert_beneath_the_gate;
 use super::ahead::Ahead;
 use super::slots::WindowSlots;
 use super::words::{State, is_gated, with_gate};
-use super::{HotLine, Lined, Ring};
+use super::{HotLine, LineBeside, Lined, Ring};
 
 impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
     fn queue(&self) -> &WaitQueue {
@@ -144,11 +144,11 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     }
 }
 
-impl Slot for HotWord<u64, WaitQueue> {
+impl Slot for HotWord<u64, LineBeside> {
     fn replace(&self, seen: u64, next: u64) -> bool {
         let reverted = revert_beneath_the_gate(self, with_gate, seen, next);
         if reverted == Some(true) {
-            self.companion().wake_first();
+            self.companion().queue.wake_first();
         }
         reverted.is_some()
     }

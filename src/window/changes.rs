@@ -1,4 +1,4 @@
-//! The companion of a counter's word: the line, and the changes that the word cannot tell of.
+//! The changes of a window that its words cannot tell of.
 //!
 //! A reset and a healing may bring back a word that was there before. A grant that was made before
 //! one of them must not be given back after it: later grants may have left the same word. So the
@@ -18,7 +18,7 @@
 //!              40                 24
 //! ```
 //!
-//! **Theorem.** Between a grant that was noted with the number of [`changes`](Beside::changes), and
+//! **Theorem.** Between a grant that was noted with the number of [`changes`](Changes::changes), and
 //! the end of a [`Settlement`] by this number, no change replaces the word.
 //!
 //! *Proof.* Both fields are one word, so its read-modify-writes have one order. A change that comes
@@ -29,47 +29,36 @@
 //! A settlement does not wait. A change waits for the settlements in progress, each of which is a
 //! loop of one CAS; those that begin meanwhile end at once. `CHANGES` wraps after 2^40 changes.
 
-use core::fmt;
-
 use crate::bits::Field;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicWord, Backoff};
-#[cfg(feature = "wait")]
-use crate::wait::queue::WaitQueue;
 
 /// More than there can be threads.
 const SETTLEMENTS: Field = Field::low(24);
 const CHANGES: Field = SETTLEMENTS.then(40);
 
-/// The line before a counter, and its changes. On the line of the word, because a receipt only has
-/// that part of the limiter.
-pub(crate) struct Beside {
-    #[cfg(feature = "wait")]
-    pub(super) queue: WaitQueue,
+/// The changes of a window, and the settlements that they wait for.
+#[derive(Debug)]
+pub(crate) struct Changes {
     /// Changes that have begun, and settlements in progress.
     begun: AtomicWord<u64>,
     done: AtomicWord<u64>,
 }
 
 /// A change that goes on until this is dropped.
-pub(super) struct Change<'a>(&'a Beside);
+pub(crate) struct Change<'a>(&'a Changes);
 
 /// A settlement that goes on until this is dropped. No user code may run in it: it might begin a
 /// change, which would wait for ever.
-pub(super) struct Settlement<'a>(&'a Beside);
+pub(crate) struct Settlement<'a>(&'a Changes);
 
-impl Beside {
-    pub(super) fn new() -> Beside {
-        Beside {
-            #[cfg(feature = "wait")]
-            queue: WaitQueue::new(),
-            begun: AtomicWord::new(0),
-            done: AtomicWord::new(0),
-        }
+impl Changes {
+    pub(crate) fn new() -> Changes {
+        Changes { begun: AtomicWord::new(0), done: AtomicWord::new(0) }
     }
 
     /// Begins a change, before its CAS of the word. Waits for the settlements in progress.
-    pub(super) fn change(&self) -> Change<'_> {
+    pub(crate) fn change(&self) -> Change<'_> {
         // ORDERING: Acquire, so that the change comes after the settlements that have ended, also in
         // the order of the word: pairs with the Release in the `drop` of `Settlement`. Not Release:
         // the CAS that follows is one, and whoever finds its word, or a later one, sees this.
@@ -93,7 +82,7 @@ impl Beside {
     }
 
     /// Returns the number of changes so far, if none is going on.
-    pub(super) fn changes(&self) -> Option<u64> {
+    pub(crate) fn changes(&self) -> Option<u64> {
         // ORDERING: Acquire. The changes that are done are before all that the caller does next: in
         // the order of the word, its next CAS comes after theirs. Pairs with the Release in `drop`.
         // MODEL: `a_grant_of_a_window_that_was_not_seen_is_not_given_back_over_a_reset`.
@@ -102,7 +91,7 @@ impl Beside {
     }
 
     /// Returns the number of changes that have begun.
-    pub(super) fn begun(&self) -> u64 {
+    pub(crate) fn begun(&self) -> u64 {
         // ORDERING: Relaxed. The caller has acquired the word. A change that it does not see yet
         // has its CAS after that word.
         // MODEL: `a_grant_of_a_window_that_was_not_seen_is_not_given_back_over_a_reset`.
@@ -111,7 +100,7 @@ impl Beside {
 
     /// Begins a settlement of a grant that was noted with so many `changes`. Returns `None` if there
     /// was another one since.
-    pub(super) fn settlement(&self, changes: u64) -> Option<Settlement<'_>> {
+    pub(crate) fn settlement(&self, changes: u64) -> Option<Settlement<'_>> {
         // A change that waits need not wait for this one too.
         if self.begun() != changes {
             return None;
@@ -141,45 +130,36 @@ impl Drop for Settlement<'_> {
     }
 }
 
-impl fmt::Debug for Beside {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Beside");
-        #[cfg(feature = "wait")]
-        shown.field("queue", &self.queue);
-        shown.finish_non_exhaustive()
-    }
-}
-
 #[cfg(all(test, not(sluicegate_loom)))]
 mod tests {
     use super::*;
 
     #[test]
     fn a_settlement_is_of_the_changes_that_it_was_noted_with() {
-        let beside = Beside::new();
-        assert_eq!(beside.changes(), Some(0));
-        let change = beside.change();
-        assert_eq!((beside.changes(), beside.begun()), (None, 1));
-        assert!(beside.settlement(0).is_none());
+        let noted = Changes::new();
+        assert_eq!(noted.changes(), Some(0));
+        let change = noted.change();
+        assert_eq!((noted.changes(), noted.begun()), (None, 1));
+        assert!(noted.settlement(0).is_none());
         drop(change);
-        assert_eq!(beside.changes(), Some(1));
-        let (one, other) = (beside.settlement(1), beside.settlement(1));
-        assert!(one.is_some() && other.is_some() && beside.settlement(0).is_none());
-        assert_eq!((beside.changes(), beside.begun()), (Some(1), 1));
+        assert_eq!(noted.changes(), Some(1));
+        let (one, other) = (noted.settlement(1), noted.settlement(1));
+        assert!(one.is_some() && other.is_some() && noted.settlement(0).is_none());
+        assert_eq!((noted.changes(), noted.begun()), (Some(1), 1));
         drop((one, other));
         // Waits for nobody.
-        drop(beside.change());
-        assert_eq!(beside.changes(), Some(2));
+        drop(noted.change());
+        assert_eq!(noted.changes(), Some(2));
     }
 
     #[test]
     fn the_number_of_changes_wraps() {
         let begun = AtomicWord::new(CHANGES.put(CHANGES.max()));
         let done = AtomicWord::new(CHANGES.max());
-        let beside = Beside { begun, done, ..Beside::new() };
-        assert_eq!(beside.changes(), Some(CHANGES.max()));
-        drop(beside.change());
-        assert_eq!(beside.changes(), Some(0));
-        assert!(beside.settlement(0).is_some());
+        let noted = Changes { begun, done };
+        assert_eq!(noted.changes(), Some(CHANGES.max()));
+        drop(noted.change());
+        assert_eq!(noted.changes(), Some(0));
+        assert!(noted.settlement(0).is_some());
     }
 }

@@ -1,0 +1,43 @@
+//! The companion of a counter's word: the line, and the changes that the word cannot tell of.
+
+use core::fmt;
+use core::ops::Deref;
+
+#[cfg(feature = "wait")]
+use crate::wait::queue::WaitQueue;
+use crate::window::changes::Changes;
+
+/// The line before a counter, and its changes. On the line of the word, because a receipt only has
+/// that part of the limiter.
+pub(crate) struct Beside {
+    #[cfg(feature = "wait")]
+    pub(super) queue: WaitQueue,
+    changes: Changes,
+}
+
+impl Beside {
+    pub(super) fn new() -> Beside {
+        Beside {
+            #[cfg(feature = "wait")]
+            queue: WaitQueue::new(),
+            changes: Changes::new(),
+        }
+    }
+}
+
+impl Deref for Beside {
+    type Target = Changes;
+
+    fn deref(&self) -> &Changes {
+        &self.changes
+    }
+}
+
+impl fmt::Debug for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Beside");
+        #[cfg(feature = "wait")]
+        shown.field("queue", &self.queue);
+        shown.finish_non_exhaustive()
+    }
+}
