@@ -55,6 +55,8 @@ mod saturated;
 mod sendable;
 #[path = "wait/storm.rs"]
 mod storm;
+#[path = "wait/storm_queued.rs"]
+mod storm_queued;
 #[path = "wait/threads.rs"]
 mod threads;
 #[path = "wait/windows.rs"]
