@@ -115,21 +115,21 @@ impl<H: HasLine> Waiter<H> {
         }
         let has_waited = self.key.is_some();
         let standing = self.stand_or_ask(waker);
-        self.told(standing, has_waited)
+        self.told(&standing, has_waited)
     }
 
     /// Stands in line without asking before, for a caller that has been denied its permits already.
     pub(crate) fn stand(&mut self, waker: &Waker) -> Asked {
         let standing = self.go_and_stand(waker);
-        self.told(standing, false)
+        self.told(&standing, false)
     }
 
     fn told(
         &mut self,
-        standing: Result<Standing, Result<Grant, AcquireError>>,
+        standing: &Result<Standing, Result<Grant, AcquireError>>,
         has_waited: bool,
     ) -> Asked {
-        match standing {
+        match *standing {
             Ok(Standing::Waiting { wait }) => Asked::Sleep(wait),
             Ok(Standing::Told(Outcome::Granted(grant, charged))) => {
                 if has_waited {

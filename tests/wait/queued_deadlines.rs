@@ -7,8 +7,8 @@ use sluicegate::{AcquireError, Limiter, ManualClock, Queued, Sharded, TokenBucke
 use crate::queued::used;
 use crate::support::{Caller, MILLI};
 
-fn timed_out(after: Duration) -> Option<AcquireError> {
-    Some(AcquireError::TimedOut { retry_after: after })
+fn timed_out(after: Duration) -> AcquireError {
+    AcquireError::TimedOut { retry_after: after }
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn the_first_is_passed_over_when_its_turn_turns_out_to_come_after_its_deadline()
     assert!(ahead.is_granted());
     // From the first grant on it is certain, and nobody waits for it.
     assert_eq!((late.woken(), log.line().waiters()), (1, 1));
-    assert_eq!(late.error(), timed_out(100 * MILLI));
+    assert_eq!(late.error(), Some(timed_out(100 * MILLI)));
     assert!(behind.is_waiting());
     clock.advance(100 * MILLI);
     assert!(behind.is_granted());
@@ -80,7 +80,7 @@ fn an_update_passes_over_a_caller_that_it_makes_too_late() {
     let log = used(&clock);
     let mut late = Caller::with_timeout(&log, 6, 110 * MILLI);
     let mut behind = Caller::new(&log, 2);
-    log.update(|log| log.reset());
+    log.update(Limiter::reset);
     assert!(late.is_granted() && behind.is_granted());
     let mut late = Caller::with_timeout(&log, 6, 110 * MILLI);
     let mut behind = Caller::new(&log, 1);
@@ -91,7 +91,7 @@ fn an_update_passes_over_a_caller_that_it_makes_too_late() {
         log.reset();
         assert!(log.try_acquire(9).is_ok());
     });
-    assert_eq!((late.woken(), late.error()), (1, timed_out(100 * MILLI)));
+    assert_eq!((late.woken(), late.error()), (1, Some(timed_out(100 * MILLI))));
     assert!(behind.is_granted());
 }
 
@@ -116,6 +116,6 @@ fn a_force_beside_a_bucket_s_line_makes_the_first_too_late_for_whoever_serves() 
     clock.advance(4 * MILLI);
     // Three have been earned and paid for, and one goes to the caller behind.
     assert_eq!(bucket.try_acquire(1).unwrap().remaining(), 1);
-    assert_eq!((late.woken(), late.error()), (1, timed_out(MILLI)));
+    assert_eq!((late.woken(), late.error()), (1, Some(timed_out(MILLI))));
     assert!(behind.is_granted());
 }

@@ -3,7 +3,7 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn micros(random: &mut StdRng) -> Duration {
 fn give_up<F: Future>(caller: F, random: &mut StdRng) {
     let mut caller = pin!(caller);
     for _ in 0..random.random_range(1..4) {
-        if let Poll::Ready(_) = caller.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        if caller.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             return;
         }
         thread::yield_now();

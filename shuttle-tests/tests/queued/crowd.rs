@@ -124,9 +124,9 @@ impl<L: Lines> Crowd<L> {
 
     /// Lets all act at the same time. Returns the permits that they were told of.
     pub(crate) fn act(self: &Arc<Crowd<L>>) -> u64 {
-        let start = |act: fn(&Crowd<L>, Vec<usize>), callers: Vec<usize>| {
+        let start = |act: fn(&Crowd<L>, &[usize]), callers: Vec<usize>| {
             let crowd = Arc::clone(self);
-            thread::spawn(move || act(&crowd, callers))
+            thread::spawn(move || act(&crowd, &callers))
         };
         let (tasks, others): (Vec<usize>, Vec<usize>) =
             (0..self.intents.len()).partition(|caller| self.intents[*caller].is_task());
@@ -140,14 +140,13 @@ impl<L: Lines> Crowd<L> {
     }
 
     /// Runs tasks on an executor of theirs, which polls those that were woken.
-    fn run_tasks(&self, callers: Vec<usize>) {
+    fn run_tasks(&self, callers: &[usize]) {
         let mut tasks: Vec<Task<'_, L>> = Vec::new();
-        for number in callers {
+        for &number in callers {
             let wakes =
                 Arc::new(Wakes { executor: thread::current(), is_woken: AtomicBool::new(false) });
-            let waker = Waker::from(Arc::clone(&wakes));
             let mut caller = self.caller(number);
-            let answer = caller.arrive(&mut Context::from_waker(&waker));
+            let answer = caller.arrive(&mut Context::from_waker(&Waker::from(Arc::clone(&wakes))));
             tasks.push(Task { caller, wakes, answer });
             thread::yield_now();
         }
@@ -180,7 +179,7 @@ impl<L: Lines> Crowd<L> {
     }
 
     /// Carries out the intention of one caller on its own thread.
-    fn carry_out(&self, callers: Vec<usize>) {
+    fn carry_out(&self, callers: &[usize]) {
         let Intent { key, act, .. } = self.intents[callers[0]];
         thread::yield_now();
         match act {
@@ -246,7 +245,7 @@ impl<L: Lines> Crowd<L> {
         assert!(self.arrivals.iter().all(|arrivals| arrivals.lock().unwrap().is_empty()));
         let [told, given_up, resets] =
             [&self.told, &self.given_up, &self.resets].map(|sum| sum.load(Ordering::SeqCst));
-        let granted = self.lines.granted();
+        let granted = self.lines.permits();
         assert!(told <= granted && granted <= told + given_up, "{granted} granted, {told} told");
         let is_raised = self.intents.iter().any(|intent| matches!(intent.act, Act::Raise));
         let most = L::KEYS as u64 * L::most(self.time.now_nanos()) + LIMIT * resets;

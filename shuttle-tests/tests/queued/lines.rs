@@ -60,7 +60,7 @@ pub(crate) trait Lines: Send + Sync + 'static {
     fn waiters(&self, key: usize) -> usize;
 
     /// Returns the permits of all keys that the limiters have granted, whoever has got them.
-    fn granted(&self) -> u64;
+    fn permits(&self) -> u64;
 
     /// Returns the most that may have been granted of a key until `nanos`, without resets.
     fn most(nanos: u64) -> u64;
@@ -163,7 +163,7 @@ impl<L: Raised + 'static> Lines for Queued<Counted<L>, Time> {
         self.line().waiters()
     }
 
-    fn granted(&self) -> u64 {
+    fn permits(&self) -> u64 {
         self.limiter().counts().permits
     }
 
@@ -223,7 +223,7 @@ impl Lines for Keys {
         QueuedKeys::waiters(self, &NAMES[key])
     }
 
-    fn granted(&self) -> u64 {
+    fn permits(&self) -> u64 {
         self.store().0.iter().map(|log| log.counts().permits).sum()
     }
 
