@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# ThreadSanitizer on the stress and the linearizability tests, of buckets and the line before them, of windows, shards
-# and keys, hot ones too, with the standard library instrumented too.
+# ThreadSanitizer on the stress and the linearizability tests, of buckets and the line before them, of lines before any
+# limiter and before keys, of windows and their settlements, of shards and keys, hot ones too, with the standard library
+# instrumented too.
 #
 # It does not understand fences. The engine has them before a denial looks at the
 # word again; all that they order are atomics, which cannot race, so no false report

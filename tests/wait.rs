@@ -36,6 +36,8 @@ mod queued;
 #[cfg(feature = "keyed")]
 #[path = "wait/queued_crowds.rs"]
 mod queued_crowds;
+#[path = "wait/queued_deadlines.rs"]
+mod queued_deadlines;
 #[path = "wait/queued_faults.rs"]
 mod queued_faults;
 #[cfg(feature = "keyed")]
@@ -57,6 +59,8 @@ mod saturated;
 mod sendable;
 #[path = "wait/storm.rs"]
 mod storm;
+#[path = "wait/storm_queued.rs"]
+mod storm_queued;
 #[path = "wait/threads.rs"]
 mod threads;
 #[path = "wait/windows.rs"]

@@ -20,7 +20,7 @@ impl Wake for Unpark {
 }
 
 /// Polls a caller once. Its wake-ups unpark the calling thread.
-pub fn look<F: Future>(caller: Pin<&mut F>) -> Poll<F::Output> {
+pub fn look<F: Future + ?Sized>(caller: Pin<&mut F>) -> Poll<F::Output> {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     caller.poll(&mut Context::from_waker(&waker))
 }

@@ -85,9 +85,10 @@ use super::wait::{Line, Wait};
 ///
 /// A caller with a deadline is refused at once if the limiter itself tells that it would be too late,
 /// were nobody ahead to leave; never by an estimate. So one that has more than the limit's permits ahead
-/// of it may stand in line until its deadline has passed, also as the first; and if another call
-/// settles for it after that, before it wakes, it is granted its permits late. Where nobody knows how
-/// long it would have to wait, its error says `Duration::MAX`.
+/// of it stands in line, until it is the first and the limiter tells its turn, or until its deadline has
+/// passed. Whoever serves the line then refuses it: nothing is charged, and those behind it do not wait
+/// for it. One whose turn was to come by its deadline is granted its permits even if it is served later.
+/// Where nobody knows how long it would have to wait, its error says `Duration::MAX`.
 ///
 /// If the limiter denies without a wait ([`Denied::Leased`]), the first in line asks again every 10 ms.
 /// A request that it denies as too large is refused, even if it is only too large for now (a closed

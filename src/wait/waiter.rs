@@ -114,7 +114,22 @@ impl<H: HasLine> Waiter<H> {
             return self.tell_in_time(grant);
         }
         let has_waited = self.key.is_some();
-        match self.stand_or_ask(waker) {
+        let standing = self.stand_or_ask(waker);
+        self.told(&standing, has_waited)
+    }
+
+    /// Stands in line without asking before, for a caller that has been denied its permits already.
+    pub(crate) fn stand(&mut self, waker: &Waker) -> Asked {
+        let standing = self.go_and_stand(waker);
+        self.told(&standing, false)
+    }
+
+    fn told(
+        &mut self,
+        standing: &Result<Standing, Result<Grant, AcquireError>>,
+        has_waited: bool,
+    ) -> Asked {
+        match *standing {
             Ok(Standing::Waiting { wait }) => Asked::Sleep(wait),
             Ok(Standing::Told(Outcome::Granted(grant, charged))) => {
                 if has_waited {
@@ -149,6 +164,11 @@ impl<H: HasLine> Waiter<H> {
                 Err(_) => {}
             }
         }
+        self.go_and_stand(waker)
+    }
+
+    fn go_and_stand(&mut self, waker: &Waker) -> Result<Standing, Result<Grant, AcquireError>> {
+        let limiter = self.limiter.limiter();
         let after = |timeout| limiter.now_nanos().saturating_add(units::nanos(timeout));
         self.deadline_nanos = self.timeout.map(after);
         self.home = H::home(limiter);

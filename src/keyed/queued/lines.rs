@@ -27,7 +27,7 @@ use crate::wait::limits::LineLimits;
 use crate::wait::outside::OutsideLine;
 
 /// Number of shards, a power of two.
-const SHARDS: usize = if cfg!(sluicegate_loom) { 1 } else { 16 };
+const SHARDS: usize = if cfg!(any(sluicegate_loom, sluicegate_shuttle)) { 1 } else { 16 };
 
 /// Keys for which an empty map keeps memory.
 const KEPT: usize = 64;
