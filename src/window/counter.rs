@@ -45,6 +45,8 @@ pub(crate) mod from_first;
 mod no_turns;
 mod outcome;
 mod renew;
+#[cfg(feature = "wait")]
+mod reserve;
 mod settle;
 mod show;
 pub(crate) mod sliding;
@@ -100,6 +102,25 @@ pub(crate) trait WindowCounter {
     /// Returns the most permits that any window grants.
     #[cfg(feature = "wait")]
     fn most(&self) -> u64;
+
+    /// Returns how far ahead windows can be reserved; 0 if they cannot. Then a word that is ahead of
+    /// the clock by any window is not for [`at`](WindowCounter::at).
+    fn reserves_nanos(&self) -> u64 {
+        0
+    }
+
+    /// Returns the time until the window of `word` begins, if [`at`](WindowCounter::at) refuses that
+    /// because of reservations, and not because the clock was set back.
+    fn begins_in(&self, _word: u64, _now: &Self::Now) -> Option<u64> {
+        None
+    }
+
+    /// Returns the first instant from `end_nanos` on at which a window can be begun, and its word,
+    /// with nothing granted.
+    #[cfg(feature = "wait")]
+    fn begin(&self, end_nanos: u64) -> (u64, u64) {
+        (end_nanos, self.empty(&self.at_another_time(end_nanos)))
+    }
 
     /// Returns `word`, brought forward, with `permits` more, which are within the limit.
     fn plus(&self, word: u64, permits: u64, now: &Self::Now) -> u64;
@@ -168,6 +189,13 @@ impl<T: OneLimit, C: Clock> CounterCore<T, C> {
     }
 }
 
+/// A counter of windows that can be reserved ahead.
+#[cfg(feature = "wait")]
+pub(crate) trait Reservable: WindowCounter {
+    /// Lets windows be reserved that begin up to `ahead_nanos` after now.
+    fn reserve_ahead(&mut self, ahead_nanos: u64);
+}
+
 impl<C> CounterCore<FromFirst, C> {
     /// Returns the length of a tick; a window is too long by less than this.
     pub(crate) fn resolution_nanos(&self) -> u64 {
@@ -218,12 +246,15 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     /// Returns the permits that count now.
     pub(crate) fn count(&self) -> u64 {
         let (word, now) = self.look();
-        self.counter.counted(word, &now).used()
+        self.counted_at(word, &now).used()
     }
 
     #[cfg(feature = "alloc")]
     pub(crate) fn snapshot(&self) -> History {
         let (word, now) = self.look();
+        if self.counter.begins_in(word, &now).is_some() {
+            return History::of([(0, self.counted_at(word, &now).used())]);
+        }
         self.counter.history(word, &now)
     }
 
@@ -233,11 +264,28 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         if let Some(word) = self.counter.at(seen, &now) {
             return (word, now);
         }
+        if self.counter.begins_in(seen, &now).is_some() {
+            return (seen, now);
+        }
         let (word, now) = self.heal();
         self.poke();
         // The counts that were to be moved may have been brought forward by others instead.
         let word = opened(word);
         (self.counter.at(word, &now).unwrap_or(word), now)
+    }
+
+    /// Returns what counts at `now` by the word `seen`: as it would be healed, if it is too far ahead.
+    /// If windows are reserved, those before the last of them count as full.
+    fn counted_at(&self, seen: u64, now: &T::Now) -> WindowForecast {
+        if let Some(word) = self.counter.at(seen, now) {
+            return self.counter.counted(word, now);
+        }
+        let Some(wait_nanos) = self.counter.begins_in(seen, now) else {
+            return self.counter.counted(self.counter.moved(seen, now), now);
+        };
+        let counted = self.counter.counted(seen, now);
+        let full = wait_nanos.div_ceil(counted.length_nanos).saturating_mul(counted.limit);
+        WindowForecast { current: counted.current.saturating_add(full), ..counted }
     }
 
     /// Returns the word as it is, but for the gate, and the current time.
@@ -297,6 +345,9 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         loop {
             let seen = match missed {
                 Miss::TooFarAhead => {
+                    if let Some(answer) = self.answer_ahead((now_nanos, &now), &ask) {
+                        return answer;
+                    }
                     let (seen, later) = self.heal();
                     self.poke();
                     now = later;

@@ -66,7 +66,7 @@ pub(crate) struct CountFields {
 }
 
 impl CountFields {
-    fn number(&self, word: u64) -> u64 {
+    pub(super) fn number(&self, word: u64) -> u64 {
         self.window.get(word)
     }
 
@@ -124,6 +124,9 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> Settles for CounterCore<T, C> {
     }
 
     fn take_beyond(&self, permits: u64) -> u64 {
+        if self.counter.reserves_nanos() > 0 {
+            return self.overdraw(permits);
+        }
         let mut now = self.counter.now(self.clock.now_nanos());
         let mut contender = self.word.contender();
         let mut seen = self.load();
@@ -154,7 +157,13 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> Settles for CounterCore<T, C> {
 impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     /// Takes `permits` off the count of the window with this number, if that counts at `now`, and
     /// there were no more `changes`. Returns the word from before, and how many it took off.
-    fn lower(&self, number: u64, changes: u64, permits: u64, now: &T::Now) -> Option<(u64, u64)> {
+    pub(super) fn lower(
+        &self,
+        number: u64,
+        changes: u64,
+        permits: u64,
+        now: &T::Now,
+    ) -> Option<(u64, u64)> {
         let fields = self.counter.fields();
         let mut contender = self.word.contender();
         let _settlement = self.word.companion().settlement(changes)?;
