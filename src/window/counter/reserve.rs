@@ -170,8 +170,6 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     /// Puts back the word from before a reservation, if it still is as that left it.
     fn uncharge(&self, Charged { before, after, changes }: Charged) -> bool {
         let Some(_settlement) = self.word.companion().settlement(changes) else { return false };
-        // MODEL: `a_reservation_that_is_cancelled_beside_grants_was_never_there`,
-        // `a_reservation_of_before_a_reset_is_not_given_back_after_it`.
         revert_beneath_the_gate(&self.word, with_gate, after, before).is_some()
     }
 
