@@ -33,6 +33,9 @@
 //! comes forward again, that is a jump forward, and a window that it was in before
 //! begins anew. `healed()` counts such events.
 //!
+//! Where windows to come can be reserved, a word that is ahead grants nothing before its window begins:
+//! see `reserve.rs`.
+//!
 //! Progress: lock-free, except that a reset or a healing waits for settlements in progress. Memory: 256 bytes, the clock included. Cost: a denial 1
 //! load of the shared word and no write; an admission 1 load and 1 CAS of it.
 

@@ -12,7 +12,7 @@
 //! leaves in the word. If it wraps, or after half a circle of it without a grant,
 //! old counts may stand for one window more.
 //!
-//! `WINDOW` is the last window in which anything was granted or reserved; see [`reserve`](super).
+//! `WINDOW` is ahead of the clock while windows to come are reserved; see `reserve.rs`.
 
 use core::fmt;
 use core::fmt::Display as _;
