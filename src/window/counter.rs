@@ -44,6 +44,7 @@ pub(crate) mod aligned;
 pub(crate) mod by_calendar;
 mod changes;
 pub(crate) mod from_first;
+mod look;
 #[cfg(not(feature = "wait"))]
 mod no_turns;
 mod outcome;
@@ -71,7 +72,7 @@ use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 
-use super::gate::{is_gated, opened};
+use super::gate::is_gated;
 use super::limit::Limit;
 
 use self::changes::Beside;
@@ -244,60 +245,6 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let Granted { grant, seen, written } = self.spend::<true>(|_| permits)?;
         Ok(Receipt::of_word(grant, &self.word, (seen, written)))
-    }
-
-    /// Returns the permits that count now.
-    pub(crate) fn count(&self) -> u64 {
-        let (word, now) = self.look();
-        self.counted_at(word, &now).used()
-    }
-
-    #[cfg(feature = "alloc")]
-    pub(crate) fn snapshot(&self) -> History {
-        let (word, now) = self.look();
-        if self.counter.begins_in(word, &now).is_some() {
-            return History::of([(0, self.counted_at(word, &now).used())]);
-        }
-        self.counter.history(word, &now)
-    }
-
-    /// Returns the word, brought forward to the current time, and that time.
-    fn look(&self) -> (u64, T::Now) {
-        let (seen, now) = self.glance();
-        if let Some(word) = self.counter.at(seen, &now) {
-            return (word, now);
-        }
-        if self.counter.begins_in(seen, &now).is_some() {
-            return (seen, now);
-        }
-        let (word, now) = self.heal();
-        self.poke();
-        // The counts that were to be moved may have been brought forward by others instead.
-        let word = opened(word);
-        (self.counter.at(word, &now).unwrap_or(word), now)
-    }
-
-    /// Returns what counts at `now` by the word `seen`: as it would be healed, if it is too far ahead.
-    /// If windows are reserved, those before the last of them count as full.
-    fn counted_at(&self, seen: u64, now: &T::Now) -> WindowForecast {
-        if let Some(word) = self.counter.at(seen, now) {
-            return self.counter.counted(word, now);
-        }
-        let Some(wait_nanos) = self.counter.begins_in(seen, now) else {
-            return self.counter.counted(self.counter.moved(seen, now), now);
-        };
-        let counted = self.counter.counted(seen, now);
-        let full = wait_nanos.div_ceil(counted.length_nanos).saturating_mul(counted.limit);
-        WindowForecast { current: counted.current.saturating_add(full), ..counted }
-    }
-
-    /// Returns the word as it is, but for the gate, and the current time.
-    fn glance(&self) -> (u64, T::Now) {
-        let now = self.counter.now(self.clock.now_nanos());
-        // ORDERING: Relaxed. The word is the whole state, and refers to no other
-        // memory.
-        // MODEL: `a_window_admits_no_more_than_its_limit`.
-        (opened(self.word.load(Relaxed)), now)
     }
 
     #[inline(always)]
