@@ -182,7 +182,7 @@ fn what_is_cancelled_of_a_window_wakes_its_line() {
     });
 }
 
-/// To reserve is a grant.
+/// To reserve is a grant, and so is to take what was used beyond an estimate.
 #[test]
 #[cfg(sluicegate_loom)]
 fn what_was_done_before_a_window_was_reserved_is_seen_after_the_next_grant() {
@@ -190,21 +190,27 @@ fn what_was_done_before_a_window_was_reserved_is_seen_after_the_next_grant() {
 
     use sluicegate::model::Atomic;
 
-    check(3, || {
-        let shared =
-            Arc::new((Fixed::with_clock(rate!(4 / second), clock()).unwrap(), Atomic::new(0)));
-        race(&shared, [0, 1, 2], |(window, done), who| match who {
-            0 => {
-                done.store(1, Relaxed);
-                let _ = window.reserve(2).unwrap();
-            }
-            // Passes on what it finds.
-            1 => _ = window.reserve(1).unwrap(),
-            _ => {
-                if window.try_acquire(1).unwrap().remaining() < 2 {
-                    assert_eq!(done.load(Relaxed), 1, "what was done before was not seen");
+    for overdraws in [false, true] {
+        check(3, move || {
+            let window = Fixed::with_clock(rate!(4 / second), clock()).unwrap();
+            let shared = Arc::new((window.with_reservations(AHEAD), Atomic::new(0)));
+            race(&shared, [0, 1, 2], move |(window, done), who| match who {
+                0 => {
+                    done.store(1, Relaxed);
+                    if overdraws {
+                        window.try_acquire_settleable(0).unwrap().settle(2).unwrap();
+                    } else {
+                        let _ = window.reserve(2).unwrap();
+                    }
                 }
-            }
+                // Passes on what it finds.
+                1 => _ = window.reserve(1).unwrap(),
+                _ => {
+                    if window.try_acquire(1).unwrap().remaining() < 2 {
+                        assert_eq!(done.load(Relaxed), 1, "what was done before was not seen");
+                    }
+                }
+            });
         });
-    });
+    }
 }

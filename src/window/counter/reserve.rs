@@ -193,7 +193,8 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
             }
             let next = with_gate(next, is_gated(seen));
             // ORDERING: AcqRel and Relaxed, as in `take_beyond`.
-            // MODEL: `what_is_used_beyond_an_estimate_is_taken_of_the_windows_to_come`.
+            // MODEL: `what_is_used_beyond_an_estimate_is_taken_of_the_windows_to_come`,
+            // `what_was_done_before_a_window_was_reserved_is_seen_after_the_next_grant`.
             if self.word.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok() {
                 return taken;
             }
