@@ -126,7 +126,7 @@ impl<'clock> Subject<'clock> {
         let decision = match step.verb {
             Verb::Acquire => match self {
                 Subject::Bucket(bucket) => {
-                    let force = |permits| drop(bucket.force(permits).expect("a deep enough debt"));
+                    let force = |permits| _ = bucket.force(permits).expect("a deep enough debt");
                     return acquire(bucket, force, || self.state(), step, scale, clock);
                 }
                 Subject::Fixed(window) => {

@@ -77,7 +77,7 @@ proptest! {
                     Ok(_) => *kept.entry(days.window(now).start).or_default() += permits,
                     Err(denied) => {
                         let wait = denied.retry_after().unwrap();
-                        clock.advance(wait - Duration::from_nanos(1));
+                        clock.advance_nanos(wait.as_nanos() as u64 - 1);
                         prop_assert!(budget.peek(permits).is_err());
                         clock.advance_nanos(1);
                         prop_assert!(budget.peek(permits).is_ok());

@@ -66,7 +66,7 @@ impl Reference {
         };
         if window.kept + permits > self.limit {
             // The first time from the end on that is one after a multiple of a tick.
-            at = (window.end..).find(|at| (at + self.tick - 1).is_multiple_of(self.tick)).unwrap();
+            at = (window.end + self.tick - 1).next_multiple_of(self.tick) - (self.tick - 1);
             window = self.fresh(at);
         }
         self.take(window, permits, at);

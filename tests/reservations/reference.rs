@@ -71,7 +71,7 @@ impl Reference {
             return Err(AcquireError::TooLarge { limit: self.limit });
         }
         let front = self.last.max(now / self.length);
-        let window = (front..).find(|&window| self.has(window, permits)).unwrap();
+        let window = (front..front + 2).find(|&window| self.has(window, permits)).unwrap();
         let at_nanos = now.max(window * self.length);
         let wait = at_nanos - now;
         if wait > self.ahead {
