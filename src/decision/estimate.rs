@@ -47,7 +47,9 @@ use super::settled::{Settled, Unpaid};
 /// Usage beyond the estimate counts **in the present window**, also if that is a later one than
 /// was charged, so that no use is lost. It may exceed the limit. Then nothing is granted until the
 /// window has ended (or enough is given back), and callers in line wait for longer. It is taken as far as
-/// the limiter can count (at least to its `max_limit`).
+/// the limiter can count (at least to its `max_limit`). A window that is built `with_reservations` takes it
+/// of the windows to come instead, within their limits, as far as they can be reserved; and gives nothing
+/// back once a later window is reserved.
 ///
 /// After a `reset` or a healing nothing is given back that was taken before: the counts are no
 /// longer those that were charged. A `reconfigure` keeps the counts, and with them all estimates.

@@ -216,7 +216,12 @@ impl<C: Clock> Budget<C> {
 }
 
 #[cfg(feature = "wait")]
-super::wait::waits_by!(Budget<C>, core.core);
+super::wait::reserves_windows!(
+    Budget,
+    core.core,
+    "Budget::with_clock(2, \"UTC\", &clock)?",
+    "86_400"
+);
 
 fn checked(amount: u64) -> Result<u64, CalendarError> {
     if amount > Budget::MAX_AMOUNT {

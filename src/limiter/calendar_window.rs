@@ -170,4 +170,9 @@ impl<C: Clock> CalendarWindow<C> {
 }
 
 #[cfg(feature = "wait")]
-super::wait::waits_by!(CalendarWindow<C>, core);
+super::wait::reserves_windows!(
+    CalendarWindow,
+    core,
+    "CalendarWindow::with_clock(2, Calendar::minutes(\"UTC\")?, &clock)?",
+    "60"
+);

@@ -129,7 +129,12 @@ settles!(FixedWindow<C>, core, "FixedWindow::with_clock(rate!(10 / minute), Manu
 one_limit!(FixedWindow<C>);
 
 #[cfg(feature = "wait")]
-super::wait::waits_by!(FixedWindow<C>, core);
+super::wait::reserves_windows!(
+    FixedWindow,
+    core,
+    "FixedWindow::with_clock(rate!(2 / minute), &clock)?",
+    "60"
+);
 
 /// Grants no more permits than a limit in a window that begins with the first of
 /// them: "100 in the 60 minutes after the first".
@@ -264,4 +269,9 @@ settles!(
 one_limit!(WindowFromFirst<C>);
 
 #[cfg(feature = "wait")]
-super::wait::waits_by!(WindowFromFirst<C>, core);
+super::wait::reserves_windows!(
+    WindowFromFirst,
+    core,
+    "WindowFromFirst::with_clock(rate!(2 / minute), &clock)?",
+    "60"
+);

@@ -110,8 +110,21 @@ pub trait Wait: Limiter {
 /// nothing can be reserved, as a reservation would overtake them; a caller that wants to stand in
 /// line [acquires](Wait::acquire).
 ///
-/// Windows and logs cannot reserve: they do not know when a permit that is taken later is counted
-/// until then.
+/// Buckets reserve, and windows of one word that follow one another: `FixedWindow`, `WindowFromFirst`,
+/// `CalendarWindow` and `Budget`.
+///
+/// A window reserves permits of windows to come, as far ahead as its `with_reservations` allows. A
+/// reservation is for the first window that has room for it after those that were reserved before: for
+/// the instant at which that begins, or at once if it is the present one. **In each window, what is
+/// granted and what is reserved are at most the limit.** As soon as a later window is reserved, the
+/// earlier ones are closed: what they have left is lost, as it is while a caller waits in line. A change
+/// of the limit leaves what was reserved where it is. A reset forgets it, and so does a snapshot, which
+/// counts it in the present window.
+///
+/// Others cannot reserve exactly. In a `SlidingCounter` what is granted until then would weigh on the
+/// window to come, and a reservation would fade from the start of its window instead of its instant. A
+/// `SlidingWindow`, a `MultiWindow` and the logs judge by the dates of all permits in the last `W`; one
+/// with a date to come would be counted in spans that end before it.
 pub trait Reserve: Limiter {
     /// Takes all of `permits`, if they are earned within `longest`.
     ///
@@ -120,10 +133,11 @@ pub trait Reserve: Limiter {
     ///
     /// # Errors
     ///
-    /// * [`AcquireError::TooLarge`] for more than the burst.
+    /// * [`AcquireError::TooLarge`] for more than the burst, or than the limit of any window.
     /// * [`AcquireError::TimedOut`] if they come later than that; `retry_after` is the wait that
     ///   they would have taken.
-    /// * [`AcquireError::LineFull`] if the debt would be too deep, or others wait in line.
+    /// * [`AcquireError::LineFull`] if the debt would be too deep, or the window too far ahead, or
+    ///   others wait in line.
     fn reserve_within(
         &self,
         permits: u64,
@@ -240,7 +254,69 @@ macro_rules! waits {
     };
 }
 
-pub(super) use {waits, waits_by};
+/// Implements both traits for a limiter of windows whose `$core` is a counter's. In the example, `$two`
+/// constructs one that grants two permits in each window of so many `$seconds`.
+macro_rules! reserves_windows {
+    ($Limiter:ident, $($core:ident).+, $two:literal, $seconds:literal) => {
+        crate::limiter::wait::waits_by!($Limiter<C>, $($core).+);
+
+        impl<C: Clock> $Limiter<C> {
+            /// Lets permits of windows to come be reserved, for instants up to `ahead` from now: see
+            /// [`Reserve`](crate::Reserve). 0 by default: then only those of the present window are.
+            ///
+            /// Grants cost the same. While later windows are reserved, the present one is closed: a
+            /// denial's wait is until the last of those has room. Callers whose clock is
+            /// behind that of others by a little are denied until their own comes to the present window.
+            /// After the clock was set back by less than `ahead`, nothing is granted until it has come
+            /// forward again. `ahead` is at most a quarter of the time for which the limiter can number its windows:
+            /// a longer one is taken for that. What was used beyond an
+            /// [`Estimate`](crate::Estimate) is taken of the windows to come, as far as they
+            /// can be reserved, and 32 of them at most at a time; the rest is `Unpaid`.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use sluicegate::*;
+            ///
+            /// let clock = ManualClock::new();
+            #[doc = concat!("let window = Duration::from_secs(", $seconds, ");")]
+            #[doc = concat!("let limiter = ", $two, ".with_reservations(window * 3 / 2);")]
+            /// limiter.try_acquire(1)?;
+            /// let (now, later) = (limiter.reserve(1)?, limiter.reserve(1)?);
+            /// assert_eq!(now.wait_left(), Duration::ZERO);
+            /// assert_eq!(later.wait_left().as_secs(), window.as_secs());
+            ///
+            /// // The next window has one more, and the one after it is too far ahead.
+            /// assert_eq!(limiter.peek(1).unwrap_err().retry_after(), Some(later.wait_left()));
+            /// assert!(matches!(limiter.reserve(2), Err(AcquireError::LineFull { .. })));
+            /// assert!(later.cancel());
+            /// assert_eq!(limiter.reserve(2)?.wait_left().as_secs(), window.as_secs());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            #[must_use]
+            pub fn with_reservations(mut self, ahead: core::time::Duration) -> $Limiter<C> {
+                self.$($core).+.reserve_ahead(crate::time::units::nanos(ahead));
+                self
+            }
+        }
+
+        impl<C: Clock + Send + Sync> crate::limiter::wait::Reserve for $Limiter<C> {
+            fn reserve_within(
+                &self,
+                permits: u64,
+                longest: core::time::Duration,
+            ) -> Result<crate::wait::reservation::Reservation<'_>, crate::wait::error::AcquireError>
+            {
+                let core = &self.$($core).+;
+                let booked = core.reserve_within(permits, longest)?;
+                Ok(crate::wait::reservation::Reservation::new(core, permits, booked))
+            }
+        }
+    };
+}
+
+pub(super) use {reserves_windows, waits, waits_by};
 
 /// Implements both traits for a pointer to a limiter.
 macro_rules! through {

@@ -83,18 +83,21 @@ impl Reservation<'_> {
     }
 
     /// Gives the permits back, if nothing else was taken or changed since they were reserved.
-    /// Returns whether it did; otherwise they stay taken.
+    /// Returns whether it did; otherwise they stay taken. To those of a window this also applies if others
+    /// have taken permits of the same window since, but of none after it, and it has not ended.
     ///
     /// So of several reservations the newest can be given back, then the one before it. What is
     /// given back is exact: the limiter is as if the reservation had never been made, and those in
     /// line are granted what is due to them.
     ///
-    /// Lock-free, unless others wait in line; does not allocate; reads no clock.
+    /// Lock-free, unless others wait in line; does not allocate; reads no clock, unless others have taken
+    /// permits of a window.
     #[doc(alias = "refund")]
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn cancel(self) -> bool {
         let charged = self.booked.charged;
-        let is_back = charged.before == charged.after || self.limiter.undo(charged);
+        let is_back =
+            charged.before == charged.after || self.limiter.cancel(self.booked, self.permits);
         if is_back {
             self.limiter.wake_first();
         }

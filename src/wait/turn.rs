@@ -4,7 +4,7 @@
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 
-use super::charged::Charged;
+use super::charged::{Booked, Charged};
 use super::end::End;
 use super::queue::WaitQueue;
 
@@ -61,6 +61,12 @@ pub(crate) trait TakesTurns {
     /// did. Called with the line's lock or without; whoever does not go on to settle then has to wake
     /// the first in line.
     fn undo(&self, charged: Charged) -> bool;
+
+    /// Gives a reservation of `permits` back, if that is exact. Returns whether it did. Called without
+    /// the line's lock; the caller then wakes the first in line.
+    fn cancel(&self, booked: Booked, _permits: u64) -> bool {
+        self.undo(booked.charged)
+    }
 
     /// Wakes the first in line, if anybody is. Not for the holder of the line's lock.
     fn wake_first(&self);

@@ -33,6 +33,9 @@
 //! comes forward again, that is a jump forward, and a window that it was in before
 //! begins anew. `healed()` counts such events.
 //!
+//! Where windows to come can be reserved, a word that is ahead grants nothing before its window begins:
+//! see `reserve.rs`.
+//!
 //! Progress: lock-free, except that a reset or a healing waits for settlements in progress. Memory: 256 bytes, the clock included. Cost: a denial 1
 //! load of the shared word and no write; an admission 1 load and 1 CAS of it.
 
@@ -41,10 +44,13 @@ mod beside;
 #[cfg(feature = "calendar")]
 pub(crate) mod by_calendar;
 pub(crate) mod from_first;
+mod look;
 #[cfg(not(feature = "wait"))]
 mod no_turns;
 mod outcome;
 mod renew;
+#[cfg(feature = "wait")]
+mod reserve;
 mod settle;
 mod show;
 pub(crate) mod sliding;
@@ -66,7 +72,7 @@ use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::time::clock::Clock;
 
-use super::gate::{is_gated, opened};
+use super::gate::is_gated;
 use super::limit::Limit;
 
 use self::beside::Beside;
@@ -100,6 +106,25 @@ pub(crate) trait WindowCounter {
     /// Returns the most permits that any window grants.
     #[cfg(feature = "wait")]
     fn most(&self) -> u64;
+
+    /// Returns how far ahead windows can be reserved; 0 if they cannot. Then a word that is ahead of
+    /// the clock by any window is not for [`at`](WindowCounter::at).
+    fn reserves_nanos(&self) -> u64 {
+        0
+    }
+
+    /// Returns the time until the window of `word` begins, if [`at`](WindowCounter::at) refuses that
+    /// because of reservations, and not because the clock was set back.
+    fn begins_in(&self, _word: u64, _now: &Self::Now) -> Option<u64> {
+        None
+    }
+
+    /// Returns the first instant from `end_nanos` on at which a window can be begun, and its word,
+    /// with nothing granted.
+    #[cfg(feature = "wait")]
+    fn begin(&self, end_nanos: u64) -> (u64, u64) {
+        (end_nanos, self.empty(&self.at_another_time(end_nanos)))
+    }
 
     /// Returns `word`, brought forward, with `permits` more, which are within the limit.
     fn plus(&self, word: u64, permits: u64, now: &Self::Now) -> u64;
@@ -168,6 +193,13 @@ impl<T: OneLimit, C: Clock> CounterCore<T, C> {
     }
 }
 
+/// A counter of windows that can be reserved ahead.
+#[cfg(feature = "wait")]
+pub(crate) trait Reservable: WindowCounter {
+    /// Lets windows be reserved that begin up to `ahead_nanos` after now.
+    fn reserve_ahead(&mut self, ahead_nanos: u64);
+}
+
 impl<C> CounterCore<FromFirst, C> {
     /// Returns the length of a tick; a window is too long by less than this.
     pub(crate) fn resolution_nanos(&self) -> u64 {
@@ -213,40 +245,6 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         let Granted { grant, seen, written } = self.spend::<true>(|_| permits)?;
         Ok(Receipt::of_word(grant, &self.word, (seen, written)))
-    }
-
-    /// Returns the permits that count now.
-    pub(crate) fn count(&self) -> u64 {
-        let (word, now) = self.look();
-        self.counter.counted(word, &now).used()
-    }
-
-    #[cfg(feature = "alloc")]
-    pub(crate) fn snapshot(&self) -> History {
-        let (word, now) = self.look();
-        self.counter.history(word, &now)
-    }
-
-    /// Returns the word, brought forward to the current time, and that time.
-    fn look(&self) -> (u64, T::Now) {
-        let (seen, now) = self.glance();
-        if let Some(word) = self.counter.at(seen, &now) {
-            return (word, now);
-        }
-        let (word, now) = self.heal();
-        self.poke();
-        // The counts that were to be moved may have been brought forward by others instead.
-        let word = opened(word);
-        (self.counter.at(word, &now).unwrap_or(word), now)
-    }
-
-    /// Returns the word as it is, but for the gate, and the current time.
-    fn glance(&self) -> (u64, T::Now) {
-        let now = self.counter.now(self.clock.now_nanos());
-        // ORDERING: Relaxed. The word is the whole state, and refers to no other
-        // memory.
-        // MODEL: `a_window_admits_no_more_than_its_limit`.
-        (opened(self.word.load(Relaxed)), now)
     }
 
     #[inline(always)]
@@ -297,6 +295,9 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         loop {
             let seen = match missed {
                 Miss::TooFarAhead => {
+                    if let Some(answer) = self.answer_ahead((now_nanos, &now), &ask) {
+                        return answer;
+                    }
                     let (seen, later) = self.heal();
                     self.poke();
                     now = later;

@@ -19,7 +19,9 @@ pub(super) fn revert_beneath_the_gate(
         // the lock that wakes them; and a CAS that closes it later finds this word.
         // MODEL: `a_grant_given_back_was_never_there`,
         // `a_grant_of_a_window_given_back_while_others_wait_is_theirs`,
-        // `a_grant_of_a_ring_given_back_while_others_wait_is_theirs`.
+        // `a_grant_of_a_ring_given_back_while_others_wait_is_theirs`,
+        // `a_reservation_that_is_cancelled_beside_grants_was_never_there`,
+        // `what_is_cancelled_of_a_window_wakes_its_line`.
         match word.compare_exchange(seen, next, Relaxed, Relaxed) {
             Ok(_) => return Some(is_closed),
             // Only the gate was moved.

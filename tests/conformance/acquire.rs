@@ -1,5 +1,5 @@
-//! A caller that waits for permits, in the line of a bucket or for its turn at a limiter that warms
-//! up, on a clock that the case moves.
+//! A caller that waits for permits, in line, for its turn at a limiter that warms up, or for what it has
+//! reserved, on a clock that the case moves.
 
 use std::future::{Future, Pending, pending};
 use std::pin::pin;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use serde_json::json;
-use sluicegate::{AcquireError, ManualClock, Timer, TokenBucket, Wait, WarmUp};
+use sluicegate::{AcquireError, Clock, FixedWindow, ManualClock, Reserve, Timer, Wait, WarmUp};
 
 use crate::vectors::{Facts, Step};
 
@@ -36,18 +36,21 @@ impl Timer for Noted {
 ///
 /// # Panics
 ///
-/// If the caller is told a wait that is not the least, or if it changes the bucket and is refused.
+/// If the caller is told a wait that is not the least, or if it changes the limiter, whose `state` is
+/// looked at, and is refused.
 pub(crate) fn acquire(
-    bucket: &TokenBucket<&ManualClock>,
+    limiter: &dyn Wait,
+    force: impl Fn(u64),
+    state: impl Fn() -> String,
     step: &Step,
     scale: u64,
     clock: &ManualClock,
 ) -> Facts {
     let permits = if step.next_pays { step.n.min(1) } else { step.n };
-    let before = format!("{:?}", bucket.snapshot());
+    let before = state();
     let (is_granted, wait) = {
         let noted = Noted::default();
-        let waiting = bucket.acquire_async(permits);
+        let waiting = limiter.acquire_async(permits);
         let waiting = match step.within_nanos {
             Some(nanos) => waiting.timeout(Duration::from_nanos(nanos.saturating_mul(scale))),
             None => waiting,
@@ -69,15 +72,46 @@ pub(crate) fn acquire(
         }
     };
     if is_granted {
-        bucket.force(step.n - permits).expect("the debt is deep enough");
+        force(step.n - permits);
     } else {
-        assert_eq!(before, format!("{:?}", bucket.snapshot()), "a refusal has changed the bucket");
+        assert_eq!(before, state(), "a refusal has changed the limiter");
     }
     let facts = [
         ("allowed", json!(is_granted)),
         ("wait_nanos", json!(wait.as_nanos() as u64)),
-        ("remaining", json!(bucket.peek(0).unwrap().balance())),
+        ("remaining", json!(limiter.peek(0).unwrap().balance())),
     ];
+    facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
+}
+
+/// Lets a caller reserve its permits. The clock stands still.
+///
+/// # Panics
+///
+/// If the caller is told a wait that is not the least, or if a refusal changes the window.
+pub(crate) fn reserve(
+    window: &FixedWindow<&ManualClock>,
+    step: &Step,
+    scale: u64,
+    clock: &ManualClock,
+) -> Facts {
+    let longest = step.within_nanos.map_or(u64::MAX, |nanos| nanos.saturating_mul(scale));
+    let before = format!("{:?}", window.snapshot());
+    let booked = window.reserve_within(step.n, Duration::from_nanos(longest));
+    let (is_reserved, wait) = match &booked {
+        Ok(booked) => (true, booked.wait_left()),
+        Err(_) => (false, Duration::ZERO),
+    };
+    if let (Ok(booked), Some(shorter)) = (booked, wait.checked_sub(Duration::from_nanos(1))) {
+        assert!(booked.cancel() && before == format!("{:?}", window.snapshot()));
+        let refused = window.reserve_within(step.n, shorter).map(drop);
+        assert_eq!(refused, Err(AcquireError::TimedOut { retry_after: wait }));
+        let again = window.reserve_within(step.n, Duration::from_nanos(longest)).unwrap();
+        assert_eq!(u128::from(again.at_nanos()), u128::from(clock.now_nanos()) + wait.as_nanos());
+    } else if !is_reserved {
+        assert_eq!(before, format!("{:?}", window.snapshot()), "a refusal has changed the window");
+    }
+    let facts = [("allowed", json!(is_reserved)), ("wait_nanos", json!(wait.as_nanos() as u64))];
     facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
 }
 

@@ -8,7 +8,7 @@ use sluicegate::{
     ManualClock, Quota, Rate, Refill, SlidingCounter, TokenBucket, WarmUp, WindowFromFirst,
 };
 
-use crate::acquire::{acquire, acquire_warming_up};
+use crate::acquire::{acquire, acquire_warming_up, reserve};
 use crate::vectors::{BucketSpec, CarrySpec, Facts, LimiterSpec, RateSpec, RefillSpec, Step, Verb};
 
 /// A limiter of a case.
@@ -49,7 +49,9 @@ impl<'clock> Subject<'clock> {
                 Subject::Paced(LeakyBucket::min_interval_with_clock(rate(spec, scale)?, clock))
             }
             LimiterSpec::FixedWindow(spec) => {
-                Subject::Fixed(FixedWindow::with_clock(rate(spec, scale)?, clock)?)
+                let ahead = Duration::from_nanos(spec.ahead_nanos.unwrap_or(0) * scale);
+                let window = FixedWindow::with_clock(rate(spec, scale)?, clock)?;
+                Subject::Fixed(window.with_reservations(ahead))
             }
             LimiterSpec::WindowFromFirst(spec) => Subject::FromFirst(window(spec)?),
             LimiterSpec::SlidingCounter(spec) => {
@@ -123,10 +125,28 @@ impl<'clock> Subject<'clock> {
         let before = self.state();
         let decision = match step.verb {
             Verb::Acquire => match self {
-                Subject::Bucket(bucket) => return acquire(bucket, step, scale, clock),
+                Subject::Bucket(bucket) => {
+                    let force = |permits| _ = bucket.force(permits).expect("a deep enough debt");
+                    return acquire(bucket, force, || self.state(), step, scale, clock);
+                }
+                Subject::Fixed(window) => {
+                    return acquire(window, |_| {}, || self.state(), step, scale, clock);
+                }
+                Subject::FromFirst(window) => {
+                    return acquire(window, |_| {}, || self.state(), step, scale, clock);
+                }
                 Subject::WarmUp(limiter) => return acquire_warming_up(limiter, step, clock),
-                _ => panic!("only buckets have a line"),
+                _ => panic!("no case waits for the others"),
             },
+            Verb::Reserve => {
+                let Subject::Fixed(window) = self else { panic!("the others are waited for") };
+                return reserve(window, step, scale, clock);
+            }
+            Verb::SetLimit => {
+                let Subject::Fixed(window) = self else { panic!("the others are reconfigured") };
+                window.reconfigure(step.n).unwrap();
+                return Facts::new();
+            }
             Verb::SetRate => {
                 let Subject::WarmUp(limiter) = self else { panic!("the others are reconfigured") };
                 limiter.set_rate(rate(step.rate.as_ref().unwrap(), scale).unwrap());

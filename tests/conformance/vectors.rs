@@ -87,6 +87,8 @@ pub(crate) struct GcraSpec {
 pub(crate) struct RateSpec {
     pub(crate) permits: u64,
     pub(crate) period_nanos: u64,
+    /// For a fixed window: how far ahead it can be reserved.
+    pub(crate) ahead_nanos: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -131,7 +133,7 @@ pub(crate) struct Step {
     /// Number of times that the call is made; the result must be the same each time.
     #[serde(default = "once")]
     pub(crate) times: u32,
-    /// For `acquire`: the longest wait.
+    /// For `acquire` and `reserve`: the longest wait.
     pub(crate) within_nanos: Option<u64>,
     /// For `acquire`: the caller waits for one permit, and takes the others into debt.
     #[serde(default)]
@@ -174,6 +176,9 @@ pub(crate) enum Verb {
     Reset,
     Reconfigure,
     SetRate,
+    /// Takes permits of windows to come.
+    Reserve,
+    SetLimit,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -12,7 +12,8 @@ use pin_project_lite::pin_project;
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
-use crate::wait::acquire::{sleep, thread_waker};
+use crate::wait::acquire::sleep;
+use crate::wait::block_on::thread_waker;
 use crate::wait::error::AcquireError;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;

@@ -11,6 +11,8 @@
 //! `WINDOW` has the bits that number the windows of 146 years, or those that the limit
 //! leaves in the word. If it wraps, or after half a circle of it without a grant,
 //! old counts may stand for one window more.
+//!
+//! `WINDOW` is ahead of the clock while windows to come are reserved; see `reserve.rs`.
 
 use core::fmt;
 use core::fmt::Display as _;
@@ -21,10 +23,13 @@ use crate::config::rate::Rate;
 use crate::decision::forecast::window::WindowForecast;
 #[cfg(feature = "alloc")]
 use crate::decision::history::History;
+use crate::time::units::SKEW_NANOS;
 use crate::window::gate::OPEN_BITS;
 use crate::window::intervals::{Intervals, Moment};
 use crate::window::limit::{Limit, check_max, per_window};
 
+#[cfg(feature = "wait")]
+use super::Reservable;
 use super::settle::CountFields;
 use super::{OneLimit, WindowCounter};
 
@@ -34,6 +39,9 @@ pub(crate) struct Aligned {
     count: Field,
     window: Field,
     limit: Limit,
+    reserves_nanos: u64,
+    /// Windows by which a word may be ahead of the clock and still be counted in.
+    most_ahead: u64,
 }
 
 impl Aligned {
@@ -50,6 +58,8 @@ impl Aligned {
             count,
             window: count.then(OPEN_BITS - count.end()),
             limit: Limit::new(limit, Rate::MAX_PERMITS.min(count.max()))?,
+            reserves_nanos: 0,
+            most_ahead: ticks.skew(),
             ticks,
         })
     }
@@ -76,7 +86,22 @@ impl OneLimit for Aligned {
     fn with_max_limit(&self, max_limit: u64) -> Result<Aligned, ConfigError> {
         let limit = self.limit.get();
         check_max(max_limit, limit, self.window_nanos())?;
-        Aligned::sized(limit, max_limit, Intervals::new(self.window_nanos()))
+        let sized = Aligned::sized(limit, max_limit, Intervals::new(self.window_nanos()))?;
+        #[cfg(feature = "wait")]
+        let sized = {
+            let mut sized = sized;
+            sized.reserve_ahead(self.reserves_nanos);
+            sized
+        };
+        Ok(sized)
+    }
+}
+
+#[cfg(feature = "wait")]
+impl Reservable for Aligned {
+    fn reserve_ahead(&mut self, ahead_nanos: u64) {
+        self.reserves_nanos = ahead_nanos.min(self.range_nanos() / 4);
+        self.most_ahead = if self.reserves_nanos > 0 { 0 } else { self.ticks.skew() };
     }
 }
 
@@ -103,8 +128,19 @@ impl WindowCounter for Aligned {
         if ahead < 0 {
             Some(self.empty(now))
         } else {
-            (ahead as u64 <= self.ticks.skew()).then_some(word)
+            (ahead as u64 <= self.most_ahead).then_some(word)
         }
+    }
+
+    fn reserves_nanos(&self) -> u64 {
+        self.reserves_nanos
+    }
+
+    fn begins_in(&self, word: u64, now: &Moment) -> Option<u64> {
+        let ahead = self.window.ahead(self.window.get(word), now.tick);
+        let more = u64::try_from(ahead).ok()?.checked_sub(1)?;
+        let more_nanos = more.saturating_mul(self.ticks.length_nanos());
+        within_reach(now.left_nanos.saturating_add(more_nanos), self.reserves_nanos)
     }
 
     #[inline]
@@ -152,6 +188,13 @@ impl WindowCounter for Aligned {
         let present = spent.filter(|&(age_nanos, _)| self.ticks.ago(age_nanos, now) == 0);
         self.empty(now) | self.count.put(total(present).min(self.count.max()))
     }
+}
+
+/// Returns the wait for a window of which others have reserved some, if they can have done so by a
+/// clock that is right, with windows reserved up to `reserves_nanos` ahead. Never if that is 0.
+pub(super) fn within_reach(wait_nanos: u64, reserves_nanos: u64) -> Option<u64> {
+    let most = reserves_nanos.saturating_add(SKEW_NANOS);
+    (reserves_nanos > 0 && wait_nanos <= most).then_some(wait_nanos)
 }
 
 /// Returns the sum of the permits of `spent`.

@@ -30,8 +30,10 @@ use crate::time::units::NANOS_PER_SECOND;
 use crate::window::gate::OPEN_BITS;
 use crate::window::limit::Limit;
 
+#[cfg(feature = "wait")]
+use super::Reservable;
 use super::WindowCounter;
-use super::aligned::total;
+use super::aligned::{total, within_reach};
 use super::settle::CountFields;
 
 /// Counts up to 39 hours in nanoseconds.
@@ -82,6 +84,7 @@ pub(crate) struct ByCalendar<A> {
     count: Field,
     window: Field,
     amounts: A,
+    reserves_nanos: u64,
 }
 
 /// A time, and the window that contains it.
@@ -110,7 +113,7 @@ impl<A: Amounts> ByCalendar<A> {
     pub(crate) fn with(amounts: A, calendar: Calendar) -> ByCalendar<A> {
         let count = count(&calendar);
         let window = count.then(OPEN_BITS - count.end());
-        ByCalendar { calendar, memo: Memo::new(), count, window, amounts }
+        ByCalendar { calendar, memo: Memo::new(), count, window, amounts, reserves_nanos: 0 }
     }
 
     pub(crate) fn amounts(&self) -> &A {
@@ -161,6 +164,13 @@ impl<A: Amounts> ByCalendar<A> {
     }
 }
 
+#[cfg(feature = "wait")]
+impl<A: Amounts> Reservable for ByCalendar<A> {
+    fn reserve_ahead(&mut self, ahead_nanos: u64) {
+        self.reserves_nanos = ahead_nanos.min(self.range_nanos() / 4);
+    }
+}
+
 impl<A: Amounts> WindowCounter for ByCalendar<A> {
     type Now = Now;
 
@@ -178,10 +188,27 @@ impl<A: Amounts> WindowCounter for ByCalendar<A> {
         match self.ahead(word, now) {
             0 => Some(word),
             ..0 => Some(self.empty(now)),
+            // It may be reserved.
+            _ if self.reserves_nanos > 0 => None,
             // The next window, in which a correct clock may be too: no window
             // is shorter than a second, by which threads' clocks may differ.
             ahead => (self.later(ahead, now).start <= now.span.end).then_some(word),
         }
+    }
+
+    fn reserves_nanos(&self) -> u64 {
+        self.reserves_nanos
+    }
+
+    fn begins_in(&self, word: u64, now: &Now) -> Option<u64> {
+        let ahead = self.ahead(word, now);
+        if self.reserves_nanos == 0 || ahead <= 0 {
+            return None;
+        }
+        // In seconds first, as in `counted`.
+        let seconds = self.later(ahead, now).start as u64 - now.nanos / NANOS_PER_SECOND;
+        let wait_nanos = seconds.saturating_mul(NANOS_PER_SECOND) - now.nanos % NANOS_PER_SECOND;
+        within_reach(wait_nanos, self.reserves_nanos)
     }
 
     #[inline]

@@ -28,6 +28,9 @@ use crate::time::units::SKEW_NANOS;
 use crate::window::gate::OPEN_BITS;
 use crate::window::limit::{Limit, check_max, per_window};
 
+#[cfg(feature = "wait")]
+use super::Reservable;
+use super::aligned::within_reach;
 use super::settle::CountFields;
 use super::{OneLimit, WindowCounter};
 
@@ -42,6 +45,9 @@ pub(crate) struct FromFirst {
     count: Field,
     start: Field,
     limit: Limit,
+    reserves_nanos: u64,
+    /// Time by which a window may begin after now and still be counted in.
+    most_ahead_nanos: i64,
 }
 
 /// A time in nanoseconds.
@@ -62,12 +68,15 @@ impl FromFirst {
         // Enough for the 146 years, but not at the expense of the window's precision.
         let for_the_years = TIME_BITS.saturating_sub(OPEN_BITS - count.end());
         let for_the_window = length_nanos.ilog2().saturating_sub(16);
+        let shift = for_the_years.min(for_the_window);
         Ok(FromFirst {
             length_nanos,
-            shift: for_the_years.min(for_the_window),
+            shift,
             count,
             start,
             limit: Limit::new(limit, Rate::MAX_PERMITS.min(count.max()))?,
+            reserves_nanos: 0,
+            most_ahead_nanos: (SKEW_NANOS + (1 << shift)) as i64,
         })
     }
 
@@ -97,7 +106,24 @@ impl OneLimit for FromFirst {
     fn with_max_limit(&self, max_limit: u64) -> Result<FromFirst, ConfigError> {
         let limit = self.limit.get();
         check_max(max_limit, limit, self.length_nanos)?;
-        FromFirst::sized(limit, max_limit, self.length_nanos)
+        let sized = FromFirst::sized(limit, max_limit, self.length_nanos)?;
+        #[cfg(feature = "wait")]
+        let sized = {
+            let mut sized = sized;
+            sized.reserve_ahead(self.reserves_nanos);
+            sized
+        };
+        Ok(sized)
+    }
+}
+
+#[cfg(feature = "wait")]
+impl Reservable for FromFirst {
+    fn reserve_ahead(&mut self, ahead_nanos: u64) {
+        self.reserves_nanos = ahead_nanos.min(self.range_nanos() / 4);
+        let (within_a_tick, skewed) = (self.tick_nanos() - 1, SKEW_NANOS + self.tick_nanos());
+        let most_nanos = if self.reserves_nanos > 0 { within_a_tick } else { skewed };
+        self.most_ahead_nanos = most_nanos as i64;
     }
 }
 
@@ -127,8 +153,28 @@ impl WindowCounter for FromFirst {
         if !has_begun || age_nanos >= self.length_nanos as i64 {
             return Some(self.empty(now));
         }
-        let most = (SKEW_NANOS + self.tick_nanos()) as i64;
-        (age_nanos >= -most).then_some(word)
+        (age_nanos >= -self.most_ahead_nanos).then_some(word)
+    }
+
+    fn reserves_nanos(&self) -> u64 {
+        self.reserves_nanos
+    }
+
+    fn begins_in(&self, word: u64, now: &Now) -> Option<u64> {
+        // A start is rounded up, so the window can have begun up to a tick earlier.
+        let wait_nanos = self.age_nanos(word, *now).checked_neg()? - self.most_ahead_nanos;
+        let wait_nanos = u64::try_from(wait_nanos).ok().filter(|&nanos| nanos > 0)?;
+        within_reach(wait_nanos, self.reserves_nanos)
+    }
+
+    /// The window begins up to a tick before its start. (That is not to be before the end of the one
+    /// before it.)
+    #[cfg(feature = "wait")]
+    fn begin(&self, end_nanos: u64) -> (u64, u64) {
+        let within_a_tick = self.tick_nanos() - 1;
+        let start = end_nanos.saturating_add(within_a_tick).div_ceil(self.tick_nanos());
+        let begin_nanos = start.saturating_mul(self.tick_nanos()) - within_a_tick;
+        (begin_nanos, self.start.wrap(start))
     }
 
     #[inline]

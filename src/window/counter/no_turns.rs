@@ -1,12 +1,13 @@
 //! The counter without the feature `wait`: nobody can stand in line, and the gate is always open.
 
 use crate::contention::HotWord;
+use crate::decision::denied::Denied;
 use crate::decision::forecast::window::WindowForecast;
 use crate::decision::receipt::{Slot, revert};
 use crate::time::clock::Clock;
 
 use super::beside::Beside;
-use super::outcome::AtTheGate;
+use super::outcome::{AtTheGate, Granted};
 use super::{CounterCore, WindowCounter};
 
 impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
@@ -18,6 +19,22 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         _ask: &impl Fn(&WindowForecast) -> u64,
     ) -> AtTheGate {
         AtTheGate::Opened { now_nanos: self.clock.now_nanos() }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::unused_self, reason = "as where callers can wait")]
+    pub(super) fn answer_ahead(
+        &self,
+        _now: (u64, &T::Now),
+        _ask: &impl Fn(&WindowForecast) -> u64,
+    ) -> Option<Result<Granted, Denied>> {
+        None
+    }
+
+    #[inline(always)]
+    #[expect(clippy::unused_self, reason = "as where callers can wait")]
+    pub(super) fn overdraw(&self, _permits: u64) -> u64 {
+        0
     }
 
     #[inline(always)]

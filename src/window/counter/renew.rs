@@ -85,10 +85,13 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         let mut seen = self.word.load(Acquire);
         loop {
             let now = self.counter.now(self.clock.now_nanos());
-            if self.counter.at(opened(seen), &now).is_some() {
+            let word = opened(seen);
+            let is_right =
+                self.counter.at(word, &now).or(self.counter.begins_in(word, &now)).is_some();
+            if is_right {
                 return (seen, now);
             }
-            let moved = self.counter.moved(opened(seen), &now);
+            let moved = self.counter.moved(word, &now);
             let moved = with_gate(moved, is_gated(seen));
             let _change = self.word.companion().change();
             // ORDERING: as in `spend` on success, so that grants stay in order

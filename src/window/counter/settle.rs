@@ -18,8 +18,9 @@
 //! *Proof.* An estimate is one value, and what it gives back is cut off it first; so in all it gives
 //! back no more than it was granted. From its grant to the end of its settlement no change replaces the
 //! word (see [`changes`](crate::window::changes)), so the number of the window does not go back (only a healing
-//! moves it back, also that of a window that begins with a grant and has none), and counts move by
-//! grants, settlements and receipts only. So, by induction over the CASes of the
+//! moves it back, also that of a window that begins with a grant and has none; and what is given back
+//! of the only grant or reservation in a window), and counts move by
+//! grants, settlements, receipts and reservations only. So, by induction over the CASes of the
 //! word, its count of a window is that window's charge: a grant adds what it grants, and what is taken
 //! beyond an estimate is added as well; what is given back is taken off the count of the window that was
 //! charged with it; and a receipt that puts back the word from before a grant takes off that grant. (If
@@ -39,7 +40,9 @@
 //! * What is given back after a reset or a healing: the counts are others. Also if one was in progress
 //!   at the grant, or the grant healed the limiter itself. A change of the
 //!   limit leaves the counts as they are, and loses nothing.
-//! * What is taken beyond the largest count that the word holds.
+//! * What is taken beyond the largest count that the word holds. Where windows to come can be reserved, it
+//!   fills those instead, and no window exceeds its limit: see `reserve.rs`.
+//! * What is given back after a later window was reserved: the word has no count for the earlier one.
 //!
 //! Progress: lock-free; a reset or a healing waits for the settlements in progress. Memory: two
 //! words. Cost: an estimate 2 loads more than a grant; to give back a load, 3 read-modify-writes and one
@@ -67,7 +70,7 @@ pub(crate) struct CountFields {
 }
 
 impl CountFields {
-    fn number(&self, word: u64) -> u64 {
+    pub(super) fn number(&self, word: u64) -> u64 {
         self.window.get(word)
     }
 
@@ -129,6 +132,9 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> Settles for CounterCore<T, C> {
     }
 
     fn take_beyond(&self, _: &mut Hold, permits: u64) -> u64 {
+        if self.counter.reserves_nanos() > 0 {
+            return self.overdraw(permits);
+        }
         let mut now = self.counter.now(self.clock.now_nanos());
         let mut contender = self.word.contender();
         let mut seen = self.load();
@@ -159,7 +165,13 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> Settles for CounterCore<T, C> {
 impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     /// Takes `permits` off the count of the window with this number, if that counts at `now`, and
     /// there were no more `changes`. Returns the word from before, and how many it took off.
-    fn lower(&self, number: u64, changes: u64, permits: u64, now: &T::Now) -> Option<(u64, u64)> {
+    pub(super) fn lower(
+        &self,
+        number: u64,
+        changes: u64,
+        permits: u64,
+        now: &T::Now,
+    ) -> Option<(u64, u64)> {
         let fields = self.counter.fields();
         let mut contender = self.word.contender();
         let _settlement = self.word.companion().settlement(changes)?;

@@ -12,8 +12,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     /// too far ahead of the clock are shown as they would be healed.
     pub(crate) fn show(&self, shown: &mut fmt::DebugStruct<'_, '_>) {
         let (seen, now) = self.glance();
-        let word = self.counter.at(seen, &now).unwrap_or_else(|| self.counter.moved(seen, &now));
-        let counted = self.counter.counted(word, &now);
+        let counted = self.counted_at(seen, &now);
         let remaining = counted.limit.saturating_sub(counted.used());
         shown.field("limit", &Quoted(ShownLimit { counter: &self.counter, limit: counted.limit }));
         shown.field("remaining", &remaining);

@@ -32,7 +32,7 @@ use crate::decision::receipt::Slot;
 use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::time::clock::Clock;
 use crate::time::units::SKEW_NANOS;
-use crate::wait::charged::Charged;
+use crate::wait::charged::{Booked, Charged};
 use crate::wait::end::End;
 use crate::wait::line;
 use crate::wait::queue::WaitQueue;
@@ -45,7 +45,7 @@ use super::outcome::{AtTheGate, Granted, refused};
 use super::{CounterCore, WindowCounter};
 
 /// Windows that are looked at for one caller: as many as weekdays, and more.
-const MOST_WINDOWS: u32 = 32;
+pub(super) const MOST_WINDOWS: u32 = 32;
 
 impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
     fn queue(&self) -> &WaitQueue {
@@ -74,7 +74,7 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
         let mut seen = self.load();
         loop {
             let (next, taken) = match self.counter.at(opened(seen), &now) {
-                None if turn.may_heal => {
+                None if turn.may_heal && self.counter.begins_in(opened(seen), &now).is_none() => {
                     self.heal();
                     return Taken::Healed;
                 }
@@ -107,6 +107,10 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
             _ => (opened(self.load()), turn.now_nanos),
         };
         let mut now = self.counter.at_another_time(at_nanos);
+        if let Some(wait_nanos) = self.counter.begins_in(seen, &now) {
+            at_nanos = at_nanos.saturating_add(wait_nanos);
+            now = self.counter.at_another_time(at_nanos);
+        }
         let Some(mut word) = self.counter.at(seen, &now) else {
             // It is to be healed soon.
             return End { due_nanos: at_nanos.saturating_add(SKEW_NANOS), word: None };
@@ -152,6 +156,10 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
             self.open_gate();
         }
         is_undone
+    }
+
+    fn cancel(&self, booked: Booked, permits: u64) -> bool {
+        self.cancel_reservation(booked, permits)
     }
 
     fn wake_first(&self) {
@@ -244,8 +252,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     /// Returns the word as it is, but for the gate, and its counts.
     fn counted_at_the_gate(&self, now: &T::Now) -> (u64, WindowForecast) {
         let seen = opened(self.load());
-        let word = self.counter.at(seen, now).unwrap_or_else(|| self.counter.moved(seen, now));
-        (seen, self.counter.counted(word, now))
+        (seen, self.counted_at(seen, now))
     }
 
     /// Wakes the first in line, after permits have come back.
