@@ -13,6 +13,8 @@ mod cases;
 mod composites;
 #[path = "settle/histories.rs"]
 mod histories;
+#[path = "settle/storms.rs"]
+mod storms;
 #[cfg(feature = "wait")]
 #[path = "settle/windows.rs"]
 mod windows;

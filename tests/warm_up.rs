@@ -10,6 +10,8 @@
 //! * threads and tasks sleep until their turn, and a clock that goes wrong is survived.
 #![cfg(feature = "wait")]
 
+#[path = "support/cases.rs"]
+mod cases;
 #[path = "warm_up/random.rs"]
 mod random;
 #[path = "warm_up/reference.rs"]
@@ -21,6 +23,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate::{AcquireError, Clock, ConfigError, ManualClock, Rate, WarmUp, rate};
+
+use self::cases::cases;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MILLI: Duration = Duration::from_millis(1);
@@ -37,7 +41,7 @@ fn waits(limiter: &WarmUp<&ManualClock>, count: usize) -> Vec<u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+    #![proptest_config(cases(256))]
 
     /// The rows of Guava's `testTimeToWarmUpIsHonouredEvenWithWeights`: ten permits warm it up.
     #[test]
