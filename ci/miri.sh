@@ -70,6 +70,13 @@ export flags
     # Two tests of the line leak on purpose what their wakers own.
     schedules "$unit_seeds" wait --test wait -- changes faults gate leaving limits order reserve \
         --skip a_waker_may_drop --skip the_old_waker
+    # Those that take long on one thread, or have no lengths for Miri.
+    schedules "$unit_seeds" wait,keyed --test wait -- queued --skip crowds --skip random --skip several_limiters_cost
+    schedules "$unit_seeds" wait,keyed --test settle -- --skip three_quarters --skip least_that \
+        --skip leave_others --skip storms --skip histories
+    schedules "$unit_seeds" wait,futures --test rate_limited -- --skip random
+    schedules "$unit_seeds" wait --test warm_up -- --skip random
+    schedules "$unit_seeds" wait --test shaper
     schedules "$unit_seeds" wait --test time_limit --test admission -- --skip by_default_needs_no_runtime
     schedules "$unit_seeds" std,keyed --test hot_keys -- threads --skip each_reset
     schedules "$unit_seeds" std --test key_table -- answers::each_key answers::a_receipt answers::a_look

@@ -22,6 +22,8 @@ mod rings;
 #[cfg(feature = "alloc")]
 #[path = "settle/several.rs"]
 mod several;
+#[path = "settle/storms.rs"]
+mod storms;
 #[cfg(feature = "wait")]
 #[path = "settle/windows.rs"]
 mod windows;

@@ -7,6 +7,8 @@
 //! * threads and tasks sleep until their turn, and a clock that goes back is survived.
 #![cfg(feature = "wait")]
 
+#[path = "support/cases.rs"]
+mod cases;
 #[path = "shaper/random.rs"]
 mod random;
 #[path = "shaper/turns.rs"]

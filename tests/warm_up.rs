@@ -11,6 +11,8 @@
 //!   stranded by one that is set back.
 #![cfg(feature = "wait")]
 
+#[path = "support/cases.rs"]
+mod cases;
 #[path = "warm_up/random.rs"]
 mod random;
 #[path = "warm_up/reference.rs"]
@@ -24,6 +26,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use sluicegate::{AcquireError, Clock, ConfigError, ManualClock, Rate, WarmUp, rate};
+
+use self::cases::cases;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MILLI: Duration = Duration::from_millis(1);
@@ -40,7 +44,7 @@ fn waits(limiter: &WarmUp<&ManualClock>, count: usize) -> Vec<u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+    #![proptest_config(cases(256))]
 
     /// The rows of Guava's `testTimeToWarmUpIsHonouredEvenWithWeights`: ten permits warm it up.
     #[test]
@@ -267,11 +271,13 @@ fn a_limiter_is_shown_for_people() {
 
 #[test]
 fn requests_that_keep_to_what_they_are_told_miss_nothing_of_the_rate() {
+    let requests = if cfg!(miri) { 100 } else { 10_000 };
     // Two in a nanosecond, and three a second.
-    for (rate, nanos) in [(rate!(2 / ns), 5_000), (rate!(3 / second), 3_333_333_333_334)] {
+    let thirds = u64::div_ceil(requests * 1_000_000_000, 3);
+    for (rate, nanos) in [(rate!(2 / ns), requests / 2), (rate!(3 / second), thirds)] {
         let clock = ManualClock::new();
         let limiter = WarmUp::with_clock(rate, Duration::ZERO, &clock).unwrap();
-        for _ in 0..if cfg!(miri) { 100 } else { 10_000 } {
+        for _ in 0..requests {
             clock.advance(limiter.ready_after());
             assert_eq!(limiter.try_acquire(1), Ok(()));
         }

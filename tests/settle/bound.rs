@@ -79,7 +79,7 @@ proptest! {
 
     #[test]
     fn no_span_keeps_more_than_the_bound(
-        quota in prop::sample::select(&QUOTAS[..]), ops in vec(op(), 1..80), goes_back: bool,
+        quota in prop::sample::select(&QUOTAS[..]), ops in vec(op(), 1..if cfg!(miri) { 12 } else { 80 }), goes_back: bool,
     ) {
         let clock = ManualClock::at(10_000_000_000);
         let bucket = SettleableBucket::with_clock(quota, &clock);
@@ -165,7 +165,7 @@ const THREADS: u64 = 4;
 #[test]
 fn no_span_keeps_more_than_the_bound_whatever_threads_do() {
     const QUOTA: Quota = quota!(1_000 / second, burst 64, max_debt 0);
-    let rounds = if cfg!(miri) { 40 } else { 20_000 };
+    let rounds = if cfg!(miri) { 15 } else { 20_000 };
     for seed in 1..=3_u64 {
         let clock = Ticks(AtomicU64::new(1_000_000_000));
         let bucket = SettleableBucket::with_clock(QUOTA, &clock);

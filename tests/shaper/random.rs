@@ -5,6 +5,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use sluicegate::{ManualClock, Rate, Shaper, ShaperError};
 
+use crate::cases::cases;
+
 /// Instants of the model are in this part of a nanosecond, which is exact for the rates below.
 const PARTS: i128 = 42;
 
@@ -129,7 +131,7 @@ impl Model {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn every_permit_leaves_when_a_list_of_all_of_them_says(

@@ -137,7 +137,7 @@ fn all_that_is_earned_is_granted_to_threads_or_is_there() {
     let quota = quota!(100_000 / second, burst 1_000_000);
     let began = clock.now_nanos();
     let bucket = TokenBucket::with_clock(quota, clock).starting_with(0).unwrap();
-    let begun = bucket.clock().now_nanos();
+    let built = bucket.clock().now_nanos();
     let granted: u64 = thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
             .map(|thread| {
@@ -154,5 +154,5 @@ fn all_that_is_earned_is_granted_to_threads_or_is_there() {
     let all = granted + bucket.peek(0).unwrap().remaining();
     let after = bucket.clock().now_nanos();
     let earned = |nanos: u64| nanos / 10_000;
-    assert!(all >= earned(before - begun) && all <= earned(after - began) + 1, "{all}");
+    assert!(all >= earned(before - built) && all <= earned(after - began) + 1, "{all}");
 }

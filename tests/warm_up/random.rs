@@ -7,6 +7,7 @@ use num_traits::ToPrimitive;
 use proptest::prelude::*;
 use sluicegate::{AcquireError, Clock, ManualClock, Rate, WarmUp};
 
+use crate::cases::cases;
 use crate::reference::{Model, Rounds, ratio};
 
 #[derive(Clone, Debug)]
@@ -111,7 +112,7 @@ fn moved(op: &Op, terms: Terms, free: &BigRational, now_nanos: u64) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn every_request_goes_when_the_definition_says(first in terms(), ops in ops()) {
