@@ -57,3 +57,5 @@ mod storm;
 mod threads;
 #[path = "wait/windows.rs"]
 mod windows;
+#[path = "wait/wrapped.rs"]
+mod wrapped;

@@ -19,8 +19,9 @@ use super::wait::{Line, Wait};
 ///
 /// For limiters that do not implement [`Wait`] themselves: [`SlidingLog`](crate::SlidingLog),
 /// [`WeightedLog`](crate::WeightedLog), a compact [`SlidingWindow`](crate::SlidingWindow),
-/// [`Sharded`](crate::Sharded), [`All`](crate::All), a limiter behind a [`Gate`](crate::Gate) or a
-/// [`Counted`](crate::Counted), an `Arc<dyn Limiter>`, or one of your own.
+/// [`Sharded`](crate::Sharded), [`All`](crate::All), an `Arc<dyn Limiter>`, or one of your own. (A
+/// [`Gate`](crate::Gate), a [`Counted`](crate::Counted) and a [`Sticky`](crate::Sticky) implement it if their
+/// limiters do.)
 ///
 /// All callers have to go through the `Queued`. The limiter itself knows nothing of the line: a call of
 /// it by [`limiter`](Queued::limiter), or by another reference, may take permits before those who
@@ -33,7 +34,8 @@ use super::wait::{Line, Wait};
 /// The limiter is asked under the line's lock, for any number of permits up to `u64::MAX`. It must not
 /// call the `Queued` back. One that has a line of its own wakes those in it under that lock too: their
 /// wakers must not touch the `Queued`. One that panics denies nobody else: the next caller asks again.
-/// A [`Counted`](crate::Counted) inside counts each time that the line asks, so put it outside.
+/// A [`Counted`](crate::Counted) inside counts each time that the line asks, and a change of a `Gate` inside
+/// is an [`update`](Queued::update), so put both outside.
 ///
 /// # Examples
 ///

@@ -10,7 +10,7 @@ use crate::wait::error::AcquireError;
 use crate::wait::limits::LineLimits;
 use crate::wait::line;
 use crate::wait::reservation::Reservation;
-use crate::wait::turn::TakesTurns;
+use crate::wait::turn::{CountsAnswers, HasLine, TakesTurns};
 
 use super::Limiter;
 
@@ -24,7 +24,8 @@ use super::Limiter;
 /// nothing.
 ///
 /// A [`Queued`](crate::Queued) implements it for any limiter, with a line that is not part of the
-/// limiter's word; it says what differs.
+/// limiter's word; it says what differs. A [`Counted`](crate::Counted), a [`Sticky`](crate::Sticky) and a
+/// [`Gate`](crate::Gate) implement it if the limiter inside does, with its line.
 ///
 /// The limiter's bound holds. For a bucket, the grant of a caller in line counts at the instant of its
 /// turn: if it is told later, callers may receive up to one request more in a span of time than the
@@ -98,7 +99,7 @@ pub trait Wait: Limiter {
     /// Returns a future that takes all of `permits` once they are there: [`acquire`](Wait::acquire)
     /// for tasks.
     fn acquire_async(&self, permits: u64) -> Waiting<'_> {
-        Waiting::new(self.line().limiter, permits)
+        Waiting::new(self.line(), permits)
     }
 }
 
@@ -145,15 +146,30 @@ pub trait Reserve: Limiter {
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
     limiter: &'a (dyn TakesTurns + Sync),
+    /// Counts the answers to those that ask through this.
+    counts: Option<&'a dyn CountsAnswers>,
 }
 
 impl<'a> Line<'a> {
     pub(crate) fn of(limiter: &'a (dyn TakesTurns + Sync)) -> Line<'a> {
-        Line { limiter }
+        Line { limiter, counts: None }
+    }
+
+    /// Returns the same line, with `counts` of the answers to those that ask through this.
+    #[cfg(feature = "alloc")]
+    pub(super) fn counted_by(self, counts: &'a dyn CountsAnswers) -> Line<'a> {
+        Line { counts: Some(counts), ..self }
     }
 
     pub(crate) fn limiter(self) -> &'a (dyn TakesTurns + Sync) {
         self.limiter
+    }
+
+    /// Counts an answer, if anybody counts.
+    pub(crate) fn count_answer(self, answer: &Result<Grant, AcquireError>) {
+        if let Some(counts) = self.counts {
+            counts.count_answer(answer);
+        }
     }
 }
 
@@ -197,6 +213,22 @@ impl Line<'_> {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.limiter.queue().is_closed()
+    }
+}
+
+impl HasLine for Line<'_> {
+    type Home = usize;
+
+    fn home(limiter: &dyn TakesTurns) -> usize {
+        limiter.mark()
+    }
+
+    fn limiter(&self) -> &(dyn TakesTurns + Sync) {
+        self.limiter
+    }
+
+    fn note(&self, answer: &Result<Grant, AcquireError>) {
+        self.count_answer(answer);
     }
 }
 

@@ -29,6 +29,10 @@ impl<L: Wait> HasLine for Kept<L> {
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
         self.0.line().limiter()
     }
+
+    fn note(&self, answer: &Result<Grant, AcquireError>) {
+        self.0.line().count_answer(answer);
+    }
 }
 
 /// Permits that are owed for something, and a caller that takes them. The caller leaves the line when

@@ -45,6 +45,14 @@ impl<'a> Reservation<'a> {
     ) -> Reservation<'a> {
         Reservation { limiter, permits, booked }
     }
+
+    /// Returns a reservation of `permits` that are charged to nobody, for the instant at which this one
+    /// was made, which is of none.
+    pub(crate) fn for_now(self, permits: u64) -> Reservation<'a> {
+        let Booked { at_nanos, wait_nanos, charged } = self.booked;
+        let at_nanos = at_nanos.saturating_sub(wait_nanos);
+        Reservation { permits, booked: Booked { at_nanos, wait_nanos: 0, charged }, ..self }
+    }
 }
 
 impl Reservation<'_> {

@@ -6,12 +6,13 @@ use crate::decision::grant::Grant;
 
 use super::charged::Charged;
 use super::end::End;
+use super::error::AcquireError;
 use super::queue::WaitQueue;
 
 /// A limiter that callers can stand in line for.
 ///
-/// Its methods are called under the line's lock, except for `try_now` and `wake_first`: so none of
-/// the others may lock the line. `undo` and what only reads are called without it too.
+/// Its methods are called under the line's lock, except for `try_now`, `wake_first`, `expect_caller` and
+/// `mark`: so none of the others may lock the line. `undo` and what only reads are called without it too.
 pub(crate) trait TakesTurns {
     fn queue(&self) -> &WaitQueue;
 
@@ -64,6 +65,14 @@ pub(crate) trait TakesTurns {
 
     /// Wakes the first in line, if anybody is. Not for the holder of the line's lock.
     fn wake_first(&self);
+
+    /// Prepares for a caller that is about to stand in line.
+    fn expect_caller(&self) {}
+
+    /// Returns a mark of the line, if it is found by a user's code, which may find another one.
+    fn mark(&self) -> usize {
+        0
+    }
 }
 
 /// The turn of a caller in line.
@@ -103,14 +112,12 @@ pub(crate) trait HasLine {
     fn home(limiter: &dyn TakesTurns) -> Self::Home;
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync);
+
+    /// Notes the answer that a caller is told.
+    fn note(&self, _answer: &Result<Grant, AcquireError>) {}
 }
 
-impl HasLine for &(dyn TakesTurns + Sync) {
-    type Home = ();
-
-    fn home(_: &dyn TakesTurns) {}
-
-    fn limiter(&self) -> &(dyn TakesTurns + Sync) {
-        *self
-    }
+/// Counts of what callers that may wait are told.
+pub(crate) trait CountsAnswers: Sync {
+    fn count_answer(&self, answer: &Result<Grant, AcquireError>);
 }

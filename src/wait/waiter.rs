@@ -110,6 +110,14 @@ impl<H: HasLine> Waiter<H> {
     /// answer, or when the caller would sleep for too long. A caller that was told its answer asks
     /// anew.
     pub(crate) fn ask(&mut self, waker: &Waker) -> Asked {
+        let asked = self.ask_line(waker);
+        if let Asked::Told(answer) = &asked {
+            self.limiter.note(answer);
+        }
+        asked
+    }
+
+    fn ask_line(&mut self, waker: &Waker) -> Asked {
         if let Some(Held { grant, .. }) = self.held() {
             return self.tell_in_time(grant);
         }
@@ -151,6 +159,7 @@ impl<H: HasLine> Waiter<H> {
         }
         let after = |timeout| limiter.now_nanos().saturating_add(units::nanos(timeout));
         self.deadline_nanos = self.timeout.map(after);
+        limiter.expect_caller();
         self.home = H::home(limiter);
         line::stand(limiter, self.permits, &mut self.key, self.deadline_nanos, waker.clone())
             .map_err(Err)
