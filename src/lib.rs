@@ -91,6 +91,8 @@ pub use crate::keyed::exact::builder::KeyedBuilder;
 pub use crate::keyed::exact::each::Each;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::per_key::PerKey;
+#[cfg(all(feature = "keyed", feature = "wait"))]
+pub use crate::keyed::exact::reserve::KeyReservation;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::{Keyed, TieredKeyed};
 #[cfg(feature = "alloc")]

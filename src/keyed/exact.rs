@@ -13,6 +13,7 @@
 //! | `buckets` | token buckets: a word for each key |
 //! | `each` | any limiter |
 //! | `each_verbs` | the verbs of a store of any limiter |
+//! | `reserve`, `buckets/book` | permits of a key that are taken for a later instant |
 //!
 //! Progress: a call for a known key holds its shard's lock shared. It waits only for a call
 //! that holds that lock exclusively: one that inserts, removes, resets or credits a key there,
@@ -103,6 +104,8 @@ pub(crate) mod each;
 mod group_map;
 pub(crate) mod per_key;
 mod prepay;
+#[cfg(feature = "wait")]
+pub(crate) mod reserve;
 mod slots;
 mod store;
 
