@@ -9,104 +9,75 @@ use std::error::Error;
 use std::time::Duration;
 
 use sluicegate::{
-    Budget, Calendar, CalendarWindow, Clock, Denied, Estimate, ManualClock, Quota, Settle,
-    SettleableBucket, Weekday, quota,
+    All, Budget, Calendar, CalendarWindow, Clock, Denied, Estimates, Limiter, ManualClock, Quota,
+    Settle, SettleableBucket, Weekday, quota,
 };
 
 const ZONE: &str = "America/Los_Angeles";
 
 /// Tokens a minute: of the prompts, of the answers, of both. An answer may be a little longer than
 /// was asked for; all of them together, by `max_debt`.
-const A_MINUTE: [(&str, Quota); 3] = [
-    ("input, a minute", quota!(8_000 / minute, max_debt 500)),
-    ("output, a minute", quota!(4_000 / minute, max_debt 500)),
-    ("total, a minute", quota!(10_000 / minute, max_debt 1_000)),
+const A_MINUTE: [Quota; 3] = [
+    quota!(8_000 / minute, max_debt 500),
+    quota!(4_000 / minute, max_debt 500),
+    quota!(10_000 / minute, max_debt 1_000),
 ];
 
-/// Tokens of one call.
-#[derive(Clone, Copy)]
-struct Tokens {
-    input: u64,
-    output: u64,
+const NAMES: [&str; 6] = [
+    "input, a minute",
+    "output, a minute",
+    "total, a minute",
+    "input, a day",
+    "output, a day",
+    "total, a day",
+];
+
+/// Tokens of a call, as each of the limits counts them.
+fn counted(input: u64, output: u64) -> impl Fn(usize) -> u64 {
+    move |which| [input, output, input + output][which % 3]
 }
 
-impl Tokens {
-    const NONE: Tokens = Tokens { input: 0, output: 0 };
-
-    fn total(self) -> u64 {
-        self.input + self.output
-    }
-}
-
-/// A limit, its name, and which tokens count for it.
-struct Limit<'c> {
-    name: &'static str,
-    limiter: Box<dyn Settle + 'c>,
-    counts: fn(Tokens) -> u64,
-}
-
-struct Gateway<'c>(Vec<Limit<'c>>);
-
-/// A call that was admitted. If it is dropped, because its task was cancelled or the provider
-/// never answered, its estimate stays charged: nobody knows what was used.
-struct Call<'a>(Vec<(&'a Limit<'a>, Estimate<'a>)>);
+struct Gateway<'c>(All<Box<dyn Settle + 'c>>);
 
 impl<'c> Gateway<'c> {
     fn new<C: Clock + Copy + Send + Sync + 'c>(clock: C) -> Result<Gateway<'c>, Box<dyn Error>> {
-        let counts: [fn(Tokens) -> u64; 3] =
-            [|tokens| tokens.input, |tokens| tokens.output, Tokens::total];
-        let mut limits: Vec<Limit<'c>> = Vec::new();
-        for ((name, quota), counts) in A_MINUTE.into_iter().zip(counts) {
-            let limiter = Box::new(SettleableBucket::with_clock(quota, clock));
-            limits.push(Limit { name, limiter, counts });
+        let mut limits: Vec<Box<dyn Settle + 'c>> = Vec::new();
+        for quota in A_MINUTE {
+            limits.push(Box::new(SettleableBucket::with_clock(quota, clock)));
         }
-        for ((name, limit), counts) in
-            [("input, a day", 20_000), ("output, a day", 9_000)].into_iter().zip(counts)
-        {
-            let limiter = CalendarWindow::with_clock(limit, Calendar::days(ZONE)?, clock)?;
-            limits.push(Limit { name, limiter: Box::new(limiter), counts });
+        for limit in [20_000, 9_000] {
+            let day = CalendarWindow::with_clock(limit, Calendar::days(ZONE)?, clock)?;
+            limits.push(Box::new(day));
         }
         // The bill: less on a day on which nobody looks at it.
         let total = Budget::with_clock(25_000, ZONE, clock)?.on(Weekday::Sunday, 5_000)?;
-        let (name, counts) = ("total, a day", counts[2]);
-        limits.push(Limit { name, limiter: Box::new(total), counts });
-        Ok(Gateway(limits))
+        limits.push(Box::new(total));
+        Ok(Gateway(All::new(limits)?))
     }
 
-    /// Takes the estimate from all limits, or from none.
-    fn admit(&self, estimate: Tokens) -> Result<Call<'_>, (&'static str, Denied)> {
-        let mut call = Call(Vec::with_capacity(self.0.len()));
-        for limit in &self.0 {
-            match limit.limiter.try_acquire_settleable((limit.counts)(estimate)) {
-                Ok(estimate) => call.0.push((limit, estimate)),
-                Err(denied) => {
-                    call.settle(Tokens::NONE);
-                    return Err((limit.name, denied));
-                }
-            }
-        }
-        Ok(call)
+    /// Takes the estimate from all limits, or from none. If a call is dropped, because its task was
+    /// cancelled or the provider never answered, it stays charged: nobody knows what was used.
+    fn admit(&self, input: u64, output: u64) -> Result<Estimates<'_>, Denied> {
+        self.0.try_acquire_settleable_each(counted(input, output))
     }
 
     fn left(&self) -> String {
-        let left = |limit: &Limit<'_>| {
-            limit.limiter.peek(0).map_or(0, |grant| grant.balance()).to_string()
+        let left = |limit: &Box<dyn Settle + 'c>| {
+            limit.peek(0).map_or(0, |grant| grant.balance()).to_string()
         };
-        self.0.iter().map(left).collect::<Vec<_>>().join(", ")
+        self.0.limiters().iter().map(left).collect::<Vec<_>>().join(", ")
     }
 }
 
-impl Call<'_> {
-    /// Settles with what was used.
-    fn settle(self, used: Tokens) {
-        for (limit, estimate) in self.0 {
-            match estimate.settle((limit.counts)(used)) {
-                Ok(settled) if settled.lost() > 0 => {
-                    println!("{}: too late to give back {}", limit.name, settled.lost());
-                }
-                Ok(_) => {}
-                Err(unpaid) => println!("{}: {} beyond its debt", limit.name, unpaid.permits()),
+/// Settles a call with what was used.
+fn finish(call: Estimates<'_>, input: u64, output: u64) {
+    for (settled, name) in call.settle_each(counted(input, output)).into_iter().zip(NAMES) {
+        match settled {
+            Ok(settled) if settled.lost() > 0 => {
+                println!("{name}: too late to give back {}", settled.lost());
             }
+            Ok(_) => {}
+            Err(unpaid) => println!("{name}: {} beyond its debt", unpaid.permits()),
         }
     }
 }
@@ -115,13 +86,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     // 1970-01-02, a Friday: two minutes before midnight in Los Angeles.
     let clock = ManualClock::at(Duration::from_secs(((24 + 8) * 60 - 2) * 60).as_nanos() as u64);
     let gateway = Gateway::new(&clock)?;
-    let ask = |input, output| match gateway.admit(Tokens { input, output }) {
+    let ask = |input, output| match gateway.admit(input, output) {
         Ok(call) => {
             println!("{input} + {output} tokens: admitted");
             Some(call)
         }
-        Err((limit, denied)) => {
-            println!("{input} + {output} tokens: {limit}: {denied}");
+        Err(denied) => {
+            println!("{input} + {output} tokens: {}: {denied}", NAMES[denied.which()]);
             None
         }
     };
@@ -134,10 +105,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("  left: {}", gateway.left());
 
     // The first answers briefly, though others were admitted since; so there is enough for another.
-    let settle = |call: Option<Call<'_>>, input, output| {
+    let settle = |call: Option<Estimates<'_>>, input, output| {
         if let Some(call) = call {
             println!("used {input} + {output}");
-            call.settle(Tokens { input, output });
+            finish(call, input, output);
             println!("  left: {}", gateway.left());
         }
     };

@@ -72,6 +72,7 @@ pub use crate::config::refill::Refill;
 pub use crate::config::text::parse_error::ParseError;
 pub use crate::decision::denied::{Denied, Shortfall};
 pub use crate::decision::estimate::Estimate;
+pub use crate::decision::estimate::detached::Detached;
 pub use crate::decision::grant::Grant;
 #[cfg(feature = "alloc")]
 pub use crate::decision::history::History;
@@ -89,6 +90,8 @@ pub use crate::keyed::exact::buckets::tiers::{OneTier, Tier, Tiers};
 pub use crate::keyed::exact::builder::KeyedBuilder;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::each::Each;
+#[cfg(feature = "keyed")]
+pub use crate::keyed::exact::key_estimate::KeyEstimate;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::per_key::PerKey;
 #[cfg(all(feature = "keyed", feature = "wait"))]

@@ -66,6 +66,8 @@ use crate::decision::receipt::Receipt;
 
 #[cfg(feature = "alloc")]
 pub use self::all::All;
+#[cfg(feature = "alloc")]
+pub use self::all::settle::Estimates;
 #[cfg(feature = "calendar")]
 pub use self::budget::Budget;
 #[cfg(feature = "calendar")]

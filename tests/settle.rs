@@ -13,9 +13,17 @@ mod cases;
 mod composites;
 #[path = "settle/histories.rs"]
 mod histories;
+#[cfg(feature = "keyed")]
+#[path = "settle/keys.rs"]
+mod keys;
+#[cfg(feature = "alloc")]
+#[path = "settle/several.rs"]
+mod several;
 #[cfg(feature = "wait")]
 #[path = "settle/windows.rs"]
 mod windows;
+#[path = "settle/wrappers.rs"]
+mod wrappers;
 
 const SECOND: Duration = Duration::from_secs(1);
 

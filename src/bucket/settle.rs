@@ -75,6 +75,7 @@ use core::fmt;
 
 use crate::config::error::ConfigError;
 use crate::decision::denied::Denied;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::estimate::{Estimate, Hold, Settles};
 use crate::decision::grant::Grant;
 use crate::decision::lease::Lease;
@@ -111,6 +112,10 @@ impl<C: Clock + Sync> SettleCore<C> {
         let Taken { grant, pieces, token } = self.take(permits)?;
         Ok(Estimate::new(grant, self, Hold::Units { pieces, token }))
     }
+
+    pub(crate) fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        Detached::attach(slot, self)
+    }
 }
 
 impl<C: Clock + Sync> Settles for SettleCore<C> {
@@ -123,7 +128,7 @@ impl<C: Clock + Sync> Settles for SettleCore<C> {
         permits.saturating_sub(lost.div_ceil((*token).max(1)))
     }
 
-    fn take_beyond(&self, permits: u64) -> u64 {
+    fn take_beyond(&self, _: &mut Hold, permits: u64) -> u64 {
         self.force_up_to(permits)
     }
 }

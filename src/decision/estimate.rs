@@ -1,5 +1,7 @@
 //! Grants of an estimate, which are settled when it is known what was used.
 
+pub(crate) mod detached;
+
 use core::fmt;
 
 use super::grant::Grant;
@@ -85,7 +87,7 @@ pub(crate) trait Settles: Sync {
     fn give_back(&self, hold: &mut Hold, permits: u64) -> u64;
 
     /// Takes `permits`, whatever there is. Returns how many it took.
-    fn take_beyond(&self, permits: u64) -> u64;
+    fn take_beyond(&self, hold: &mut Hold, permits: u64) -> u64;
 }
 
 /// A cache of denials in front of a limiter.
@@ -105,8 +107,10 @@ impl Drop for ForgetsIfItPanics<'_> {
 }
 
 /// The part of a limiter's state that an estimate was charged to.
-#[derive(Clone, Copy)]
+#[derive(Debug)]
 pub(crate) enum Hold {
+    /// None: an open gate was asked, which charges nobody.
+    Nothing,
     /// Units of a bucket, and how many a permit is.
     Units { pieces: Pieces, token: u64 },
     /// The count of a window.
@@ -117,11 +121,43 @@ pub(crate) enum Hold {
         /// Reading of the clock before the grant.
         since_nanos: u64,
     },
+    /// Those of several limiters. `None` after a panic.
+    #[cfg(feature = "alloc")]
+    Each(alloc::boxed::Box<[Option<detached::Detached>]>),
+}
+
+/// Charges nobody.
+struct Free;
+
+impl Settles for Free {
+    fn give_back(&self, _: &mut Hold, permits: u64) -> u64 {
+        permits
+    }
+
+    fn take_beyond(&self, _: &mut Hold, permits: u64) -> u64 {
+        permits
+    }
 }
 
 impl<'a> Estimate<'a> {
+    /// Returns an estimate that nobody was charged with, nor will be.
+    pub(crate) fn free(grant: Grant) -> Estimate<'a> {
+        Estimate::new(grant, &Free, Hold::Nothing)
+    }
+
     pub(crate) fn new(grant: Grant, limiter: &'a dyn Settles, hold: Hold) -> Estimate<'a> {
         Estimate { limiter, cache: None, grant, hold, permits: grant.permits() }
+    }
+
+    /// Does the same for several limiters, each of which has granted so many `permits`.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn of_each(
+        grant: Grant,
+        limiter: &'a dyn Settles,
+        hold: Hold,
+        permits: u64,
+    ) -> Estimate<'a> {
+        Estimate { permits, ..Estimate::new(grant, limiter, hold) }
     }
 
     /// Returns the same estimate, which lets `cache` know of permits that come back.
@@ -185,7 +221,8 @@ impl<'a> Estimate<'a> {
             let given_back = self.give_back(rest);
             return Ok(Settled { given_back, lost: rest - given_back, taken_beyond: 0 });
         };
-        let taken_beyond = if more > 0 { self.limiter.take_beyond(more) } else { 0 };
+        let taken_beyond =
+            if more > 0 { self.limiter.take_beyond(&mut self.hold, more) } else { 0 };
         let settled = Settled { taken_beyond, ..Settled::default() };
         match more - taken_beyond {
             0 => Ok(settled),

@@ -33,9 +33,9 @@ use core::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
-    pub(super) given_back: u64,
-    pub(super) lost: u64,
-    pub(super) taken_beyond: u64,
+    pub(crate) given_back: u64,
+    pub(crate) lost: u64,
+    pub(crate) taken_beyond: u64,
 }
 
 impl Settled {
@@ -65,8 +65,8 @@ impl Settled {
 /// the debt of a bucket would have become too deep, or the count of a window too large for its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unpaid {
-    pub(super) permits: u64,
-    pub(super) settled: Settled,
+    pub(crate) permits: u64,
+    pub(crate) settled: Settled,
 }
 
 impl Unpaid {

@@ -14,6 +14,7 @@
 //! | `each` | any limiter |
 //! | `each_verbs` | the verbs of a store of any limiter |
 //! | `reserve`, `buckets/book` | permits of a key that are taken for a later instant |
+//! | `key_estimate` | estimates that are taken and settled by key |
 //!
 //! Progress: a call for a known key holds its shard's lock shared. It waits only for a call
 //! that holds that lock exclusively: one that inserts, removes, resets or credits a key there,
@@ -95,6 +96,8 @@ mod batch;
 
 mod buckets_verbs;
 mod each_verbs;
+
+pub(crate) mod key_estimate;
 
 mod entries;
 

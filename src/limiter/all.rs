@@ -1,5 +1,7 @@
 //! Several limiters of any kind, all or nothing.
 
+pub(crate) mod settle;
+
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -19,7 +21,9 @@ use super::Limiter;
 /// It first peeks at all of them, without taking anything, and denies if one would.
 /// Then it takes from each, from the one with the least left to the one with the
 /// most. If another caller took the rest of one in the meantime, the permits taken from
-/// the others are given back by the one rule that is exact; see [`Receipt`].
+/// the others are given back by the one rule that is exact; see [`Receipt`]. (Limiters that can be
+/// settled take them back whatever others have done:
+/// [`try_acquire_settleable`](All::try_acquire_settleable), with an amount for all or one for each.)
 ///
 /// # Examples
 ///
@@ -100,7 +104,7 @@ impl<L: Limiter> All<L> {
     /// The error of the limiter that denies; [`Denied::which`](crate::Denied::which) says
     /// which one.
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        let scarcity = self.look(|limiter| limiter.peek(permits))?;
+        let scarcity = self.look(|limiter, _| limiter.peek(permits))?;
         self.take(permits, scarcity.order(), scarcity.grant)
     }
 
@@ -113,7 +117,7 @@ impl<L: Limiter> All<L> {
         let mut wanted = permits;
         let mut refused = None;
         loop {
-            let there = match self.look(|limiter| limiter.peek(permits.min(1))) {
+            let there = match self.look(|limiter, _| limiter.peek(permits.min(1))) {
                 // The permits that would remain after one, and that one.
                 Ok(scarcity) => scarcity.grant.remaining().saturating_add(permits.min(1)),
                 Err(denied) => return Err(denied),
@@ -146,7 +150,7 @@ impl<L: Limiter> All<L> {
     ///
     /// The same as for [`try_acquire`](All::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.look(|limiter| limiter.peek(permits)).map(|scarcity| scarcity.grant)
+        self.look(|limiter, _| limiter.peek(permits)).map(|scarcity| scarcity.grant)
     }
 
     /// Does the same as [`try_acquire`](All::try_acquire), and returns a [`Receipt`] for all
@@ -156,7 +160,7 @@ impl<L: Limiter> All<L> {
     ///
     /// The same as for [`try_acquire`](All::try_acquire).
     pub fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        let scarcity = self.look(|limiter| limiter.peek(permits))?;
+        let scarcity = self.look(|limiter, _| limiter.peek(permits))?;
         let mut receipts = Vec::with_capacity(self.limiters.len());
         for which in scarcity.order() {
             match self.limiters[usize::from(which)].try_acquire_revocable(permits) {
@@ -186,9 +190,12 @@ impl<L: Limiter> All<L> {
 
     /// Returns the grants that the limiters would make by `peek`, or the denial with the longest
     /// wait.
-    fn look(&self, peek: impl Fn(&L) -> Result<Grant, Denied>) -> Result<Scarcity, Denied> {
-        let mut looks =
-            self.limiters.iter().zip(0..).map(|(limiter, which)| (peek(limiter), which));
+    fn look(&self, peek: impl Fn(&L, usize) -> Result<Grant, Denied>) -> Result<Scarcity, Denied> {
+        let mut looks = self
+            .limiters
+            .iter()
+            .zip(0..)
+            .map(|(limiter, which)| (peek(limiter, usize::from(which)), which));
         // There is at least one limiter.
         let mut answer = Err(Denied::TooLarge { limit: 0, which: 0 });
         if let Some((look, which)) = looks.next() {
@@ -299,7 +306,7 @@ impl<L: Limiter> Limiter for All<L> {
     }
 
     fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
-        self.look(|limiter| limiter.peek_ahead(permits)).map(|scarcity| scarcity.grant)
+        self.look(|limiter, _| limiter.peek_ahead(permits)).map(|scarcity| scarcity.grant)
     }
 
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {

@@ -10,6 +10,8 @@ use alloc::boxed::Box;
 use crossbeam_utils::CachePadded;
 
 use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::sync::AtomicWord;
@@ -17,6 +19,7 @@ use crate::sync::Ordering::{Acquire, Release};
 use crate::thread_index::{places, thread_index};
 
 use super::Limiter;
+use super::settle::Settle;
 
 /// Wraps a limiter and counts what it grants and denies.
 ///
@@ -25,9 +28,11 @@ use super::Limiter;
 /// [`Sticky`](crate::Sticky) inside scales as it does alone.
 ///
 /// A limiter is called through the trait [`Limiter`]. Calls of `try_acquire`, `try_acquire_up_to` and
-/// `try_acquire_revocable` are counted. `peek`, `is_idle`, `reset` and `healed` are not, nor are calls
+/// `try_acquire_revocable` are counted, and so is `try_acquire_settleable` if the limiter has it
+/// ([`Settle`](crate::Settle)). `peek`, `is_idle`, `reset` and `healed` are not, nor are calls
 /// of the wrapped limiter by [`limiter`](Counted::limiter) or by other references to it. Permits
-/// that a receipt gives back stay counted.
+/// that a receipt gives back stay counted, and an estimate stays counted as it was granted: settling it
+/// changes no count.
 ///
 /// Inside an `Each` of a `Keyed` each key has counts of its own: use
 /// [`with_slots`](Counted::with_slots) there, as a slot takes as much memory as a small limiter. They
@@ -205,6 +210,24 @@ impl<L: Limiter> Limiter for Counted<L> {
 
     fn healed(&self) -> u64 {
         self.limiter.healed()
+    }
+}
+
+/// An estimate counts as a grant of all its permits. Settling it changes no count.
+impl<L: Settle> Settle for Counted<L> {
+    fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+        let answer = self.limiter.try_acquire_settleable(permits);
+        let counted = answer.as_ref().map(|estimate| estimate.grant().permits());
+        self.count(counted.map_err(|denied| *denied));
+        answer
+    }
+
+    fn forget_denials(&self) {
+        self.limiter.forget_denials();
+    }
+
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        self.limiter.take_up(slot)
     }
 }
 

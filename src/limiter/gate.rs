@@ -6,6 +6,8 @@ mod wait;
 #[cfg(feature = "wait")]
 use self::wait::SettleHook;
 use crate::decision::denied::Denied;
+use crate::decision::estimate::Estimate;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
@@ -14,6 +16,7 @@ use crate::sync::Ordering::{Acquire, Release};
 use crate::sync::{AtomicWord, Word};
 
 use super::Limiter;
+use super::settle::Settle;
 
 /// A limiter that grants every request.
 ///
@@ -58,6 +61,17 @@ impl Limiter for Unlimited {
 
     fn is_idle(&self) -> bool {
         true
+    }
+}
+
+/// Charges nobody, so there is nothing to settle: all that was not used counts as given back.
+impl Settle for Unlimited {
+    fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+        self.try_acquire(permits).map(Estimate::free)
+    }
+
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        Detached::attach_free(slot)
     }
 }
 
@@ -110,7 +124,8 @@ impl Word for GateMode {
 ///
 /// A gate is called through the trait [`Limiter`], and its calls block and allocate as the
 /// limiter's do. An open or a closed gate is lock-free, does not allocate, and reads no clock. The
-/// gate itself costs each call one load of a word that only changes of the mode write.
+/// gate itself costs each call one load of a word that only changes of the mode write. If the
+/// limiter can be settled, so can the gate: see [`Settle`](crate::Settle).
 ///
 /// # Examples
 ///
@@ -291,6 +306,27 @@ impl<L: Limiter> Limiter for Gate<L> {
 
     fn healed(&self) -> u64 {
         self.limiter.healed()
+    }
+}
+
+/// An [`Estimate`] is settled as it was taken, whatever the mode is then: with the limiter if that
+/// granted it, and otherwise with nobody.
+impl<L: Settle> Settle for Gate<L> {
+    fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+        match self.mode() {
+            GateMode::Limiting => self.limiter.try_acquire_settleable(permits),
+            GateMode::Open => Unlimited.try_acquire(permits).map(Estimate::free),
+            GateMode::Closed => closed(permits).map(Estimate::free),
+        }
+    }
+
+    fn forget_denials(&self) {
+        self.limiter.forget_denials();
+    }
+
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        // First without a charge: such an estimate may be the limiter's, too.
+        Detached::attach_free(slot).or_else(|| self.limiter.take_up(slot))
     }
 }
 

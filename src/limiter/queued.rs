@@ -5,6 +5,8 @@ use core::fmt;
 use crossbeam_utils::CachePadded;
 
 use crate::decision::denied::Denied;
+use crate::decision::estimate::detached::Detached;
+use crate::decision::estimate::{Estimate, ForgetsDenials};
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
@@ -13,6 +15,7 @@ use crate::wait::outside::{self, HasOutsideLine, OutsideLine};
 use crate::wait::turn::TakesTurns;
 
 use super::Limiter;
+use super::settle::Settle;
 use super::wait::{Line, Wait};
 
 /// Wraps a limiter so that callers can wait for it, in one fair line.
@@ -253,6 +256,29 @@ impl<L: Limiter, C: Clock + Send + Sync> Limiter for Queued<L, C> {
 
     fn healed(&self) -> u64 {
         self.limiter.healed()
+    }
+}
+
+/// An estimate that gives permits back lets those in line look again.
+impl<L: Settle, C: Clock + Send + Sync> Settle for Queued<L, C> {
+    fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
+        let limiter = self.unless_gated(permits)?;
+        limiter.try_acquire_settleable(permits).map(|estimate| estimate.behind(self))
+    }
+
+    fn forget_denials(&self) {
+        ForgetsDenials::forget_denials(self);
+    }
+
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        self.limiter.take_up(slot).map(|estimate| estimate.behind(self))
+    }
+}
+
+/// Those in line were denied.
+impl<L: Settle, C: Clock + Send + Sync> ForgetsDenials for Queued<L, C> {
+    fn forget_denials(&self) {
+        self.update(Settle::forget_denials);
     }
 }
 

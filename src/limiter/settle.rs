@@ -2,6 +2,7 @@
 
 use crate::decision::denied::Denied;
 use crate::decision::estimate::Estimate;
+use crate::decision::estimate::detached::Detached;
 
 use super::Limiter;
 
@@ -11,8 +12,13 @@ use super::Limiter;
 /// A [`SettleableBucket`](crate::SettleableBucket) does it, and so do windows of one word:
 /// [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::WindowFromFirst),
 /// [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` and `Budget`. [`Estimate`] says
-/// what is given back when, and what becomes of what was used beyond an estimate. A `Sticky` around one of
-/// them forgets its cached denials when permits come back.
+/// what is given back when, and what becomes of what was used beyond an estimate. So does what wraps one of
+/// them: a [`Gate`](crate::Gate), a `Counted`, a pointer; a `Sticky`, which forgets its cached denials when
+/// permits come back; a `Queued`, which lets those in line look again; an `All` of them, also with an
+/// amount for each.
+///
+/// A `Keyed` of such limiters is settled by key: see `KeyEstimate`. A `KeyTable` is not: its words do not tell
+/// one key that had a place from the next, so what is given back late could be another's.
 ///
 /// The trait is dyn-compatible. A limiter that is never settled grants and denies as fast as without.
 ///
@@ -61,6 +67,17 @@ pub trait Settle: Limiter {
     /// Forgets the denials that it has cached, if it is a `Sticky` or has one inside. Called when
     /// permits of an estimate have come back.
     fn forget_denials(&self) {}
+
+    /// Takes up an estimate again that was detached from this limiter. Leaves it in the `slot` if it was
+    /// taken from another one.
+    ///
+    /// A limiter of your own that wraps another one forwards this to it, as it does
+    /// [`try_acquire_settleable`](Settle::try_acquire_settleable). The default takes up nothing: then
+    /// the estimates by key (`KeyEstimate`) and those of an `All` of it give nothing back.
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        _ = slot;
+        None
+    }
 }
 
 /// Implements the verb for a limiter, whose field `core` does it. In the example, `$ten` constructs one
@@ -103,6 +120,10 @@ macro_rules! settles {
             fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
                 self.$core.try_acquire_settleable(permits)
             }
+
+            fn take_up(&self, slot: &mut Option<crate::Detached>) -> Option<Estimate<'_>> {
+                self.$core.take_up(slot)
+            }
         }
     };
 }
@@ -120,6 +141,10 @@ macro_rules! through {
 
             fn forget_denials(&self) {
                 (**self).forget_denials();
+            }
+
+            fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+                (**self).take_up(slot)
             }
         }
     };

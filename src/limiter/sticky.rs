@@ -12,6 +12,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::decision::denial_cache::{CachedDenial, DenialCache};
 use crate::decision::denied::Denied;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::estimate::{Estimate, ForgetsDenials};
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
@@ -300,6 +301,10 @@ impl<L: Settle, C: Clock + Send + Sync> Settle for Sticky<L, C> {
 
     fn forget_denials(&self) {
         ForgetsDenials::forget_denials(self);
+    }
+
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        self.limiter.take_up(slot).map(|estimate| estimate.behind(self))
     }
 }
 

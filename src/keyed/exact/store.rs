@@ -303,6 +303,21 @@ impl<K, L: Engine<K>> Store<K, L> {
         look(&shard.terms, &state, now_nanos)
     }
 
+    /// Returns what `look` returns for the state of the key, if the key is known. The lock is held
+    /// shared.
+    pub(super) fn known<Q, T>(
+        &self,
+        place: KeyPlace,
+        key: &Q,
+        look: impl FnOnce(&L::State) -> T,
+    ) -> Option<T>
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        let shard = self.shard_of(place).read();
+        Some(look(&shard.table.find(place.home, key)?.state))
+    }
+
     /// Returns whether the key is known.
     pub(super) fn has<Q>(&self, place: KeyPlace, key: &Q) -> bool
     where

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::estimate::Estimate;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::forecast::Forecast;
 use crate::decision::forecast::known::KnownForecast;
 use crate::decision::forecast::window::WindowForecast;
@@ -76,6 +77,13 @@ impl<C: Clock> Days<C> {
         C: Sync,
     {
         self.ask(permits, || self.core.try_acquire_settleable(permits))
+    }
+
+    pub(super) fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>>
+    where
+        C: Sync,
+    {
+        self.core.take_up(slot)
     }
 
     pub(super) fn count(&self) -> u64 {

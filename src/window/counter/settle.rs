@@ -47,6 +47,7 @@
 
 use crate::bits::Field;
 use crate::decision::denied::Denied;
+use crate::decision::estimate::detached::Detached;
 use crate::decision::estimate::{Estimate, Hold, Settles};
 use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::time::clock::Clock;
@@ -102,6 +103,10 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> CounterCore<T, C> {
         let number = self.counter.fields().number(written);
         Ok(Estimate::new(grant, self, Hold::Count { number, changes, since_nanos }))
     }
+
+    pub(crate) fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
+        Detached::attach(slot, self)
+    }
 }
 
 impl<T: WindowCounter + Sync, C: Clock + Sync> Settles for CounterCore<T, C> {
@@ -123,7 +128,7 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> Settles for CounterCore<T, C> {
         given
     }
 
-    fn take_beyond(&self, permits: u64) -> u64 {
+    fn take_beyond(&self, _: &mut Hold, permits: u64) -> u64 {
         let mut now = self.counter.now(self.clock.now_nanos());
         let mut contender = self.word.contender();
         let mut seen = self.load();

@@ -1,0 +1,70 @@
+//! Estimates that are kept apart from their limiter, for a while.
+
+use crate::decision::grant::Grant;
+
+use super::{Estimate, Hold, Settles};
+
+/// An [`Estimate`] that has left its limiter, and can only be settled by it: what a
+/// `KeyEstimate` keeps between its calls.
+///
+/// Only a limiter of your own that wraps another one has to do with it: it passes it on, in
+/// [`Settle::take_up`](crate::Settle::take_up). Dropping it keeps the charge.
+#[derive(Debug)]
+pub struct Detached {
+    /// Address of what was charged. Whoever keeps this keeps that where it is, so that no other
+    /// limiter has its address.
+    charged: usize,
+    grant: Grant,
+    hold: Hold,
+    permits: u64,
+}
+
+impl Detached {
+    /// Takes the estimate up again, if nobody was charged with it.
+    pub(crate) fn attach_free<'a>(slot: &mut Option<Detached>) -> Option<Estimate<'a>> {
+        let is_free = |detached: &mut Detached| matches!(detached.hold, Hold::Nothing);
+        let Detached { grant, permits, .. } = slot.take_if(is_free)?;
+        Some(Estimate { permits, ..Estimate::free(grant) })
+    }
+
+    /// Takes the estimate up again, if `limiter` is the one that it was charged to.
+    pub(crate) fn attach<'a>(
+        slot: &mut Option<Detached>,
+        limiter: &'a dyn Settles,
+    ) -> Option<Estimate<'a>> {
+        let is_charged = |detached: &mut Detached| detached.charged == address(limiter);
+        let Detached { grant, hold, permits, .. } = slot.take_if(is_charged)?;
+        Some(Estimate { limiter, cache: None, grant, hold, permits })
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl Detached {
+    #[cfg(feature = "keyed")]
+    pub(crate) fn grant(&self) -> Grant {
+        self.grant
+    }
+
+    #[cfg(feature = "keyed")]
+    pub(crate) fn permits(&self) -> u64 {
+        self.permits
+    }
+
+    /// Returns it with up to `permits` less, which are lost.
+    pub(crate) fn less(self, permits: u64) -> Detached {
+        Detached { permits: self.permits.saturating_sub(permits), ..self }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl Estimate<'_> {
+    /// Parts the estimate from its limiter.
+    pub(crate) fn detach(self) -> Detached {
+        let Estimate { limiter, grant, hold, permits, .. } = self;
+        Detached { charged: address(limiter), grant, hold, permits }
+    }
+}
+
+fn address(limiter: &dyn Settles) -> usize {
+    core::ptr::from_ref(limiter).addr()
+}
