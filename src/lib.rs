@@ -123,6 +123,8 @@ pub use crate::keyed::table::verbs::TableTier;
 pub use crate::keyed::top_keys::{TopKey, TopKeys};
 #[cfg(feature = "alloc")]
 pub use crate::keyed::when_full::WhenFull;
+#[cfg(feature = "wait")]
+pub use crate::limiter::queued::estimates::WaitingForEstimate;
 #[cfg(feature = "alloc")]
 pub use crate::limiter::sticky::Sticky;
 #[cfg(feature = "alloc")]

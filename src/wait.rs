@@ -32,7 +32,8 @@
 //!             nobody in line        open the gate
 //!             the first is due      one CAS charges it as of its own turn, and leaves the gate
 //!                                   closed if others wait; again with the next one
-//!             the first is not due  close the gate
+//!             the first is not due  close the gate; if its turn is after its deadline, refuse it, and
+//!                                   again with the next one
 //! stand     lock, read the clock, go to the end of the line, settle, arm a timer, unlock
 //! wake up   lock, read the clock, settle; granted, or refused, or arm the timer again
 //! leave     lock, unlink, settle

@@ -32,6 +32,8 @@ mod queued;
 #[cfg(feature = "keyed")]
 #[path = "wait/queued_crowds.rs"]
 mod queued_crowds;
+#[path = "wait/queued_deadlines.rs"]
+mod queued_deadlines;
 #[path = "wait/queued_faults.rs"]
 mod queued_faults;
 #[cfg(feature = "keyed")]

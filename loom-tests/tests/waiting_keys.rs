@@ -189,3 +189,35 @@ fn a_reset_of_a_key_is_seen_by_a_caller_that_comes_to_stand() {
         assert_eq!((keys.store().0.count(), keys.waiters(KEY), keys.lines()), (1, 0, 0));
     });
 }
+
+/// The caller that comes to stand before the lines are closed is told, and the one that comes later.
+#[test]
+fn a_close_of_all_lines_is_told_to_a_caller_that_comes_to_stand() {
+    check(ANY, || {
+        let keys = Arc::new(fresh(ONE, 1));
+        let answers = race(&keys, [true, false], |keys, waits| {
+            if waits {
+                return Some(wait(keys, 1));
+            }
+            keys.close_lines();
+            None
+        });
+        assert_eq!(answers, [Some(Err(AcquireError::Closed)), None]);
+        assert_eq!((keys.store().0.count(), keys.waiters(KEY), keys.lines()), (1, 0, 0));
+    });
+}
+
+#[test]
+fn an_update_of_a_key_is_seen_by_a_caller_that_comes_to_stand() {
+    check(ANY, || {
+        let keys = Arc::new(fresh(ONE, 1));
+        race(&keys, [true, false], |keys, waits| {
+            if waits {
+                wait(keys, 1).unwrap();
+            } else {
+                keys.update_key(KEY, |store| store.0.reconfigure(2)).unwrap();
+            }
+        });
+        assert_eq!((keys.store().0.count(), keys.waiters(KEY), keys.lines()), (2, 0, 0));
+    });
+}

@@ -139,7 +139,28 @@ impl Settles for Free {
     }
 }
 
+/// Takes nothing back, as it does not know what was charged.
+#[cfg(feature = "wait")]
+struct Unknown;
+
+#[cfg(feature = "wait")]
+impl Settles for Unknown {
+    fn give_back(&self, _: &mut Hold, _: u64) -> u64 {
+        0
+    }
+
+    fn take_beyond(&self, _: &mut Hold, _: u64) -> u64 {
+        0
+    }
+}
+
 impl<'a> Estimate<'a> {
+    /// Returns an estimate of which nothing is given back.
+    #[cfg(feature = "wait")]
+    pub(crate) fn spent(grant: Grant) -> Estimate<'a> {
+        Estimate::new(grant, &Unknown, Hold::Nothing)
+    }
+
     /// Returns an estimate that nobody was charged with, nor will be.
     pub(crate) fn free(grant: Grant) -> Estimate<'a> {
         Estimate::new(grant, &Free, Hold::Nothing)

@@ -2,6 +2,7 @@
 
 mod at_key;
 mod lines;
+mod verbs;
 pub(crate) mod waiting;
 
 use alloc::borrow::ToOwned;
@@ -15,7 +16,6 @@ use std::time::Instant;
 
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
-use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
 use crate::wait::error::AcquireError;
@@ -43,8 +43,9 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 /// settles for all that wait.)
 ///
 /// All callers have to go through this, and changes of the store through
-/// [`update`](QueuedKeys::update): see [`Queued`](crate::Queued), which is the same for a limiter
-/// without keys. So the tiers of one table, which share its keys, need a line each, and different keys.
+/// [`update`](QueuedKeys::update), or [`update_key`](QueuedKeys::update_key) for one key: see
+/// [`Queued`](crate::Queued), which is the same for a limiter without keys. So the tiers of one table,
+/// which share its keys, need a line each, and different keys.
 /// `Hash`, `Eq` and `ToOwned` of a key are called under a lock, and the store and the clock under a
 /// key's, so none of them may use this.
 ///
@@ -181,7 +182,8 @@ where
     /// Runs `change` on the store, and then lets those in line for any key look again.
     ///
     /// For a change of quotas, receipts that are given back, keys that are removed to make space. Takes
-    /// time and memory for each key that somebody waits for.
+    /// time and memory for each key that somebody waits for. If `change` panics, they look again all the
+    /// same.
     ///
     /// # Examples
     ///
@@ -195,9 +197,36 @@ where
     /// # Ok::<(), sluicegate::AcquireError>(())
     /// ```
     pub fn update<R>(&self, change: impl FnOnce(&S) -> R) -> R {
-        let result = change(&self.store);
+        let result = catch_unwind(AssertUnwindSafe(|| change(&self.store)));
         self.for_each_line(|at_key| at_key.outside().poke(at_key));
-        result
+        result.unwrap_or_else(|payload| resume_unwind(payload))
+    }
+
+    /// Does the same as [`update`](QueuedKeys::update) for a change of `key` alone: only those in line
+    /// for it look again.
+    ///
+    /// For the key's own terms or tokens, and receipts of it that are given back. Locks its line for a
+    /// moment, and the shard that has it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{Each, Keyed, KeyedLimiter, QueuedKeys, WeightedLog, rate};
+    ///
+    /// let logs = Each::new(|_: &String| {
+    ///     WeightedLog::new(rate!(5 / minute)).and_then(|log| log.with_max_limit(10)).unwrap()
+    /// });
+    /// let users = QueuedKeys::<_, str>::new(Keyed::<String, _>::with(logs));
+    /// users.acquire("ada", 5)?;
+    /// // Those that wait for it would be granted five more now.
+    /// users.update_key("ada", |users| users.with_limiter("ada", |log| log.reconfigure(10)))??;
+    /// users.acquire("ada", 5)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn update_key<R>(&self, key: &K, change: impl FnOnce(&S) -> R) -> R {
+        let result = catch_unwind(AssertUnwindSafe(|| change(&self.store)));
+        self.poke(key);
+        result.unwrap_or_else(|payload| resume_unwind(payload))
     }
 
     /// Returns the number of callers that wait for permits of `key`.
@@ -299,89 +328,13 @@ where
     K: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
     C: Clock + Send + Sync,
 {
-    fn try_now(&self, key: &K, permits: u64) -> Option<Grant> {
-        self.try_acquire(key, permits).ok()
+    fn try_now(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
+        self.try_acquire(key, permits)
     }
 
     fn at_key<'a>(&'a self, key: &'a K) -> Result<AtKey<'a, K>, AcquireError> {
         let line: Arc<OutsideLine> = self.lines.enter(key)?;
         Ok(AtKey::new(self, key, line))
-    }
-}
-
-/// Each call is the store's, unless somebody waits for its key. Then it settles for those who are due, if
-/// the lock of the line is free, and is denied if anybody is left.
-impl<S, K, C> KeyedLimiter<K> for QueuedKeys<S, K, C>
-where
-    S: KeyedLimiter<K>,
-    K: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
-    C: Clock + Send + Sync,
-{
-    #[inline]
-    fn try_acquire(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
-        self.unless_gated(key, permits)?.try_acquire(key, permits)
-    }
-
-    fn try_acquire_up_to(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
-        // Denied as one permit would be.
-        self.unless_gated(key, permits.min(1))?.try_acquire_up_to(key, permits)
-    }
-
-    /// Does as the store does. A receipt that is given back while others wait is to be given back in an
-    /// [`update`](QueuedKeys::update), or they do not learn of it before they look again.
-    fn try_acquire_revocable(&self, key: &K, permits: u64) -> Result<Receipt<'_>, Denied> {
-        self.unless_gated(key, permits)?.try_acquire_revocable(key, permits)
-    }
-
-    /// The store's, as long as nobody waits for any key; otherwise one key after the other.
-    fn try_acquire_batch_with(
-        &self,
-        keys: &mut dyn Iterator<Item = &K>,
-        permits: u64,
-        answer: &mut dyn FnMut(usize, Result<Grant, Denied>),
-    ) {
-        if self.lines.count() == 0 {
-            return self.store.try_acquire_batch_with(keys, permits, answer);
-        }
-        for (index, key) in keys.enumerate() {
-            answer(index, self.try_acquire(key, permits));
-        }
-    }
-
-    fn peek(&self, key: &K, permits: u64) -> Result<Grant, Denied> {
-        self.unless_gated(key, permits)?.peek(key, permits)
-    }
-
-    fn reset(&self, key: &K) {
-        self.store.reset(key);
-        self.poke(key);
-    }
-
-    fn remove(&self, key: &K) -> bool {
-        let is_removed = self.store.remove(key);
-        self.poke(key);
-        is_removed
-    }
-
-    fn len(&self) -> usize {
-        self.store.len()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.store.is_empty()
-    }
-
-    fn sweep(&self) -> usize {
-        self.store.sweep()
-    }
-
-    /// That of the store: lines are not included.
-    fn memory_bytes(&self) -> usize {
-        self.store.memory_bytes()
-    }
-
-    fn healed(&self) -> u64 {
-        self.store.healed()
     }
 }
 

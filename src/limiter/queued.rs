@@ -1,6 +1,9 @@
 //! Any limiter, with a line of callers that wait.
 
+pub(crate) mod estimates;
+
 use core::fmt;
+use std::sync::OnceLock;
 
 use crossbeam_utils::CachePadded;
 
@@ -11,12 +14,15 @@ use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::wait::charged::Charged;
 use crate::wait::outside::{self, HasOutsideLine, OutsideLine};
 use crate::wait::turn::TakesTurns;
 
 use super::Limiter;
 use super::settle::Settle;
 use super::wait::{Line, Wait};
+
+use self::estimates::KeptEstimates;
 
 /// Wraps a limiter so that callers can wait for it, in one fair line.
 ///
@@ -87,9 +93,10 @@ use super::wait::{Line, Wait};
 ///
 /// A caller with a deadline is refused at once if the limiter itself tells that it would be too late,
 /// were nobody ahead to leave; never by an estimate. So one that has more than the limit's permits ahead
-/// of it may stand in line until its deadline has passed, also as the first; and if another call
-/// settles for it after that, before it wakes, it is granted its permits late. Where nobody knows how
-/// long it would have to wait, its error says `Duration::MAX`.
+/// of it stands in line, until it is the first and the limiter tells its turn, or until its deadline has
+/// passed. Whoever serves the line then refuses it: nothing is charged, and those behind it do not wait
+/// for it. One whose turn was to come by its deadline is granted its permits even if it is served later.
+/// Where nobody knows how long it would have to wait, its error says `Duration::MAX`.
 ///
 /// If the limiter denies without a wait ([`Denied::Leased`]), the first in line asks again every 10 ms.
 /// A request that it denies as too large is refused, even if it is only too large for now (a closed
@@ -111,6 +118,8 @@ pub struct Queued<L, C = DefaultClock> {
     line: CachePadded<OutsideLine>,
     limiter: L,
     clock: C,
+    /// What is kept of grants in line, once anybody has waited for an estimate.
+    kept: OnceLock<KeptEstimates<L>>,
 }
 
 impl<L: Limiter> Queued<L> {
@@ -127,7 +136,12 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
     /// callers wait.
     #[must_use]
     pub fn with_clock(limiter: L, clock: C) -> Queued<L, C> {
-        Queued { line: CachePadded::new(OutsideLine::new()), limiter, clock }
+        Queued {
+            line: CachePadded::new(OutsideLine::new()),
+            limiter,
+            clock,
+            kept: OnceLock::new(),
+        }
     }
 
     /// Runs `change` on the limiter, and then lets those in line look again, as they may be due
@@ -212,6 +226,21 @@ impl<L: Limiter, C: Clock> HasOutsideLine for Queued<L, C> {
 
     fn ask_at_the_gate(&self, permits: u64) -> Result<Grant, Denied> {
         self.unless_gated(permits)?.try_acquire(permits)
+    }
+
+    fn ask_in_line(&self, permits: u64) -> Result<(Grant, Charged), Denied> {
+        match self.kept.get() {
+            Some(kept) => kept.take(&self.limiter, permits),
+            None => Ok((self.ask(permits)?, Charged { before: 0, after: 0, changes: 0 })),
+        }
+    }
+
+    fn take_back(&self, charged: Charged) -> bool {
+        self.kept.get().is_some_and(|kept| kept.give_back(&self.limiter, charged))
+    }
+
+    fn forget(&self, charged: Charged) {
+        _ = self.kept.get().and_then(|kept| kept.remove(charged));
     }
 }
 

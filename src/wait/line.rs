@@ -4,19 +4,20 @@
 //! is a user's code, and may drop another waiting caller, which takes the lock. (What is behind a
 //! [line outside](super::outside) is asked under the lock, and may have a line of its own to wake.)
 
+mod last_due;
+mod room;
 mod untold;
 
 use alloc::boxed::Box;
-use core::iter::once;
 use core::task::Waker;
 use core::time::Duration;
 
 use crate::sync::LockGuard;
 use crate::sync::Ordering::Relaxed;
 
+use self::last_due::Upto;
 use self::untold::Untold;
 use super::error::AcquireError;
-use super::limits::WhenLineFull;
 use super::queue::LineState;
 use super::turn::{Taken, TakesTurns, Turn};
 use super::waiters::{Key, Outcome};
@@ -41,15 +42,6 @@ struct Locked<'a> {
     wakers: Wakers,
     /// Wakers that are no longer needed: the one that a caller left, and the one that it came with.
     retired: [Option<Waker>; 2],
-}
-
-/// A part of the line, from its front.
-#[derive(Clone, Copy)]
-enum Upto {
-    /// Up to a caller in line.
-    Place(Key),
-    /// All but the `left` oldest, and a caller behind them that wants `permits`.
-    After { left: usize, permits: u64 },
 }
 
 /// Lets a caller try at the gate at `now_nanos`: settles for those in line if the first is due and
@@ -88,7 +80,7 @@ pub(crate) fn stand(
     let now_nanos = limiter.now_nanos();
     line.make_room(permits, now_nanos, deadline_nanos)?;
     // Noted before user code runs again, so that the caller leaves the line if that panics.
-    let place = *key.insert(line.push(permits, now_nanos));
+    let place = *key.insert(line.push(permits, now_nanos, deadline_nanos));
     let now_nanos = line.settle(now_nanos);
     let standing = line.answer(place, key, now_nanos, deadline_nanos, waker);
     Ok(untold.told(line, standing))
@@ -176,56 +168,13 @@ impl<'a> Locked<'a> {
         self.guard.get_or_insert_default()
     }
 
-    /// Finds room for a caller with `permits`, or says why there is none.
-    fn make_room(
-        &mut self,
-        permits: u64,
-        mut now_nanos: u64,
-        deadline_nanos: Option<u64>,
-    ) -> Result<(), AcquireError> {
-        if self.line().admits(permits) {
-            return Ok(());
-        }
-        // Some of those in line may be due, also after each eviction.
-        now_nanos = self.settle(now_nanos);
-        if self.line().limits.when_full == WhenLineFull::EvictOldest {
-            self.check_deadline(permits, now_nanos, deadline_nanos)?;
-            while !self.line().admits(permits) && self.line().limits.admit(0, 0, permits) {
-                let Some(first) = self.line().waiters.first() else { break };
-                self.refuse(first, AcquireError::Evicted);
-                now_nanos = self.settle(now_nanos);
-            }
-        }
-        if self.line().admits(permits) {
-            return Ok(());
-        }
-        let (_, due_nanos) = self.last_due(Upto::After { left: 0, permits }, now_nanos);
-        Err(AcquireError::LineFull { retry_after: wait(now_nanos, due_nanos) })
-    }
-
-    /// Refuses a caller that would evict others and then be too late itself.
-    fn check_deadline(
-        &mut self,
-        permits: u64,
-        now_nanos: u64,
-        deadline_nanos: Option<u64>,
-    ) -> Result<(), AcquireError> {
-        let LineState { limits, ref waiters, .. } = *self.line();
-        let left = waiters.oldest_that_leave(limits, permits);
-        let (turn, due_nanos) = self.last_due(Upto::After { left, permits }, now_nanos);
-        if self.is_missed(turn, due_nanos, deadline_nanos) {
-            return Err(AcquireError::TimedOut { retry_after: wait(now_nanos, due_nanos) });
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, permits: u64, now_nanos: u64) -> Key {
+    fn push(&mut self, permits: u64, now_nanos: u64, deadline_nanos: Option<u64>) -> Key {
         let line = self.line();
         if line.waiters.first().is_none() {
             line.since_nanos = now_nanos;
         }
         let end = line.end;
-        let key = line.waiters.push(permits);
+        let key = line.waiters.push(permits, deadline_nanos);
         self.note_permits();
         // Those ahead have their turns as before.
         self.line().end = end;
@@ -238,6 +187,12 @@ impl<'a> Locked<'a> {
         self.note_permits();
     }
 
+    /// Refuses a caller whose turn, at `due_nanos`, comes after its deadline.
+    fn time_out(&mut self, key: Key, now_nanos: u64, due_nanos: u64) {
+        let retry_after = wait(now_nanos, due_nanos);
+        self.refuse(key, AcquireError::TimedOut { retry_after });
+    }
+
     /// Notes a change of the line for others.
     fn note_permits(&mut self) {
         self.line().end = None;
@@ -248,7 +203,8 @@ impl<'a> Locked<'a> {
     }
 
     /// Grants all that is due at `now_nanos`, in order, and leaves the gate as the line needs it.
-    /// Returns the reading of the clock that it came to: a later one if the limiter was healed.
+    /// Refuses those at the front that are known to be too late, so that nobody waits for them. Returns
+    /// the reading of the clock that it came to: a later one if the limiter was healed.
     fn settle(&mut self, mut now_nanos: u64) -> u64 {
         let mut may_heal = true;
         loop {
@@ -257,6 +213,11 @@ impl<'a> Locked<'a> {
                 self.note_due(now_nanos, 0);
                 return now_nanos;
             };
+            if self.line().waiters.is_too_late(first, now_nanos) {
+                let (_, due_nanos) = self.last_due(Upto::Place(first), now_nanos);
+                self.time_out(first, now_nanos, due_nanos);
+                continue;
+            }
             let turn = Turn { may_heal, ..self.turn(first, now_nanos) };
             match self.limiter.take_turn(turn) {
                 Taken::Granted(grant, charged) => {
@@ -275,11 +236,18 @@ impl<'a> Locked<'a> {
                     self.line().end = None;
                 }
                 Taken::NotYet => {
-                    // The first may have come to the front earlier than it had thought.
                     let due_nanos = self.limiter.due_nanos(turn);
+                    let deadline_nanos = self.line().waiters.deadline_of(first);
+                    if deadline_nanos < due_nanos
+                        && self.is_missed(turn, due_nanos, Some(deadline_nanos))
+                    {
+                        self.time_out(first, now_nanos, due_nanos);
+                        continue;
+                    }
+                    // The first may have come to the front earlier than it had thought.
                     let waker = self.line().waiters.wake_if_later(first, due_nanos);
                     self.wakers.0.extend(waker);
-                    self.note_due(now_nanos, due_nanos);
+                    self.note_due(now_nanos, due_nanos.min(deadline_nanos));
                     if !turn.has_others {
                         self.limiter.queue().note_end(due_nanos);
                     }
@@ -349,47 +317,8 @@ impl<'a> Locked<'a> {
         if self.line().waiters.last() == Some(place) {
             self.limiter.queue().note_end(due_nanos);
         }
-        let wake_nanos = deadline_nanos.map_or(due_nanos, |deadline| deadline.min(due_nanos));
-        self.line().waiters.arm(place, wake_nanos, waker);
+        let wake_nanos = self.line().waiters.arm(place, due_nanos, waker);
         Standing::Waiting { wait: wait(now_nanos, wake_nanos) }
-    }
-
-    /// Returns whether a turn comes after the deadline of its caller.
-    fn is_missed(&self, turn: Turn, due_nanos: u64, deadline_nanos: Option<u64>) -> bool {
-        deadline_nanos.is_some_and(|deadline| self.limiter.is_missed(turn, due_nanos, deadline))
-    }
-
-    /// Returns the last turn of those `upto` a place, which is that of all their permits, and the
-    /// instant of it.
-    fn last_due(&mut self, upto: Upto, now_nanos: u64) -> (Turn, u64) {
-        let limiter = self.limiter;
-        let line = self.line();
-        let LineState { since_nanos, ref waiters, .. } = *line;
-        let is_empty = waiters.first().is_none();
-        let since_nanos = if is_empty { now_nanos } else { since_nanos };
-        let turn =
-            |permits| Turn { permits, since_nanos, now_nanos, has_others: false, may_heal: false };
-        match upto {
-            Upto::Place(place) => {
-                let turn = turn(waiters.permits_up_to(place));
-                let due = if let Some((_, end)) = line.end_ahead_of(place) {
-                    limiter.last_due(turn, Some(end), &mut once(waiters.permits_of(place)))
-                } else {
-                    limiter.last_due(turn, None, &mut waiters.sizes_up_to(place))
-                };
-                if waiters.last() == Some(place) {
-                    self.line().end = due.word.map(|_| (place, due));
-                }
-                (turn, due.due_nanos)
-            }
-            Upto::After { left, permits } => {
-                let leave = waiters.sizes().take(left).fold(0, u64::saturating_add);
-                let sum = waiters.permits().saturating_sub(leave).saturating_add(permits);
-                let mut sizes = waiters.sizes().skip(left).chain(once(permits));
-                let turn = turn(sum);
-                (turn, limiter.last_due(turn, None, &mut sizes).due_nanos)
-            }
-        }
     }
 }
 

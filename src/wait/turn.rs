@@ -66,6 +66,10 @@ pub(crate) trait TakesTurns {
     /// Wakes the first in line, if anybody is. Not for the holder of the line's lock.
     fn wake_first(&self);
 
+    /// Forgets what it keeps of a grant in line, as the caller has been told of it. Called without the
+    /// line's lock.
+    fn release(&self, _charged: Charged) {}
+
     /// Prepares for a caller that is about to stand in line.
     fn expect_caller(&self) {}
 
@@ -112,6 +116,11 @@ pub(crate) trait HasLine {
     fn home(limiter: &dyn TakesTurns) -> Self::Home;
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync);
+
+    /// Takes over the charge of a grant in line, of which the caller is told now.
+    fn granted(&self, charged: Charged) {
+        self.limiter().release(charged);
+    }
 
     /// Notes the answer that a caller is told.
     fn note(&self, _answer: &Result<Grant, AcquireError>) {}

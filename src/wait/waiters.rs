@@ -51,13 +51,22 @@ struct Node {
     permits: u64,
     /// The permits of all that have stood in line and not left, up to this one; modulo 2^64.
     end: u64,
-    /// Instant at which its timer wakes it.
-    armed_nanos: u64,
+    /// Its turn, as it was told; 0 before.
+    due_nanos: u64,
+    /// The end of its time. The last instant of the clock if it has no end.
+    deadline_nanos: u64,
     waker: Option<Waker>,
     before: Option<Key>,
     after: Option<Key>,
     /// `None` while it stands in line.
     outcome: Option<OutcomeKey>,
+}
+
+impl Node {
+    /// Returns the instant at which its timer wakes it.
+    fn armed_nanos(&self) -> u64 {
+        self.due_nanos.min(self.deadline_nanos)
+    }
 }
 
 /// A line of callers, first come, first served.
@@ -111,13 +120,26 @@ impl Waiters {
         self.nodes[key.place()].end.wrapping_sub(start)
     }
 
+    /// Returns the end of a caller's time. The last instant of the clock if it has no end.
+    pub(crate) fn deadline_of(&self, key: Key) -> u64 {
+        self.nodes[key.place()].deadline_nanos
+    }
+
+    /// Returns whether permits at `now_nanos` are too late for a caller: its time is over, and its
+    /// turn was not to come before. (One that only wakes late is not too late.)
+    pub(crate) fn is_too_late(&self, key: Key, now_nanos: u64) -> bool {
+        let Node { due_nanos, deadline_nanos, .. } = self.nodes[key.place()];
+        deadline_nanos < now_nanos.min(due_nanos)
+    }
+
     /// Puts a caller at the end of the line.
-    pub(crate) fn push(&mut self, permits: u64) -> Key {
+    pub(crate) fn push(&mut self, permits: u64, deadline_nanos: Option<u64>) -> Key {
         self.end = self.end.wrapping_add(permits);
         let node = Node {
             permits,
             end: self.end,
-            armed_nanos: u64::MAX,
+            due_nanos: 0,
+            deadline_nanos: deadline_nanos.unwrap_or(u64::MAX),
             waker: None,
             before: self.last,
             after: None,
@@ -134,11 +156,13 @@ impl Waiters {
         key
     }
 
-    /// Notes when a caller's timer wakes it, and what else does.
-    pub(crate) fn arm(&mut self, key: Key, at_nanos: u64, waker: Waker) {
+    /// Notes a caller's turn, and what wakes it before. Returns when its timer is to wake it: at its
+    /// turn, or at its deadline.
+    pub(crate) fn arm(&mut self, key: Key, due_nanos: u64, waker: Waker) -> u64 {
         let node = self.node(key);
-        node.armed_nanos = at_nanos;
+        node.due_nanos = due_nanos;
         node.waker = Some(waker);
+        node.armed_nanos()
     }
 
     /// Returns the waker of a caller, and forgets it.
@@ -188,10 +212,14 @@ impl Waiters {
         left
     }
 
-    /// Returns the waker of a caller that would sleep beyond `due_nanos`.
+    /// Returns the waker of a caller that would sleep beyond `due_nanos`, its turn.
     pub(crate) fn wake_if_later(&mut self, key: Key, due_nanos: u64) -> Option<Waker> {
         let node = self.node(key);
-        if node.armed_nanos > due_nanos { node.waker.take() } else { None }
+        if node.armed_nanos() <= due_nanos {
+            return None;
+        }
+        node.due_nanos = due_nanos;
+        node.waker.take()
     }
 
     /// Takes the first caller out of the line, with a grant that it has yet to be told. Returns

@@ -6,8 +6,9 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use sluicegate::{
-    AcquireError, Buckets, Carry, Denied, Each, HotKeys, KeyTable, Keyed, KeyedLimiter, LineLimits,
-    ManualClock, QueuedKeys, WaitingForKey, WeightedLog, WhenFull, WhenLineFull, quota, rate,
+    AcquireError, Buckets, Carry, Counted, Denied, Each, HotKeys, KeyTable, Keyed, KeyedLimiter,
+    LineLimits, ManualClock, QueuedKeys, WaitingForKey, WeightedLog, WhenFull, WhenLineFull, quota,
+    rate,
 };
 
 use crate::support::{MILLI, Noted, Woken};
@@ -201,6 +202,8 @@ fn deadlines_bounds_and_closing_are_those_of_each_line() {
         assert_eq!(caller.error(), Some(AcquireError::Closed));
     }
     assert_eq!(users.acquire("bob", 1), Err(AcquireError::Closed));
+    let too_large = Err(AcquireError::TooLarge { limit: 10 });
+    assert_eq!(users.acquire("bob", 11), too_large, "as where there is one line");
     assert!(users.acquire("cyd", 1).is_ok() && users.lines() == 0);
     assert!(users.acquire_until("cyd", 1, Instant::now()).is_err());
 }
@@ -222,6 +225,74 @@ fn a_reset_and_an_update_let_those_in_line_look_again() {
     users.update(|users| users.reconfigure(quota!(4 / second), Carry::Keep));
     assert_eq!(callers[2].error(), Some(AcquireError::TooLarge { limit: 4 }));
     assert_eq!(users.lines(), 0);
+}
+
+#[test]
+fn a_change_of_a_key_lets_those_in_line_for_it_look_again() {
+    let clock = ManualClock::new();
+    let log = |_: &String| {
+        let log = WeightedLog::with_clock(rate!(10 / 100 ms), &clock).unwrap();
+        log.with_max_limit(20).unwrap()
+    };
+    let logs = Keyed::<String, _>::with(Each::with_clock(log, &clock));
+    let users = QueuedKeys::<_, str, _>::with_clock(logs, &clock);
+    let limit = |key: &str, limit| {
+        let change = |log: &WeightedLog<_>| log.reconfigure(limit);
+        users.update_key(key, |users| users.with_limiter(key, change).unwrap()).unwrap();
+    };
+    for key in ["ada", "bob"] {
+        users.acquire(key, 10).unwrap();
+    }
+    let mut ada = [2, 9, 12].map(|permits| Caller::of(users.acquire_async("ada", permits)));
+    let too_large = |limit| Some(AcquireError::TooLarge { limit });
+    assert_eq!(ada[2].error(), too_large(10));
+    let mut bob = Caller::of(users.acquire_async("bob", 2));
+    limit("ada", 15);
+    assert_eq!(ada.each_ref().map(|caller| caller.woken.woken()), [1, 1, 0]);
+    assert!(ada[0].is_granted() && ada[1].is_waiting());
+    assert_eq!((bob.woken.woken(), bob.is_waiting()), (0, true), "nothing has changed for it");
+    limit("ada", 8);
+    assert_eq!((ada[1].woken.woken(), ada[1].error()), (2, too_large(8)));
+    limit("bob", 12);
+    assert!(bob.woken.woken() == 1 && bob.is_granted());
+    assert_eq!(users.lines(), 0);
+}
+
+#[test]
+fn those_in_line_look_again_also_after_a_change_that_panics() {
+    let clock = ManualClock::new();
+    let users = table(&clock);
+    for for_all in [true, false] {
+        users.acquire("ada", 10).unwrap();
+        let mut caller = Caller::of(users.acquire_async("ada", 5));
+        let change = |store: &Store<'_>| {
+            store.reset("ada");
+            panic!("on purpose");
+        };
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            if for_all { users.update(change) } else { users.update_key("ada", change) }
+        }));
+        assert!(panicked.is_err());
+        assert!(caller.woken.woken() == 1 && caller.is_granted());
+        users.reset("ada");
+    }
+}
+
+#[test]
+fn a_caller_asks_the_store_once_before_it_stands_in_line_and_once_there() {
+    let clock = ManualClock::new();
+    let log =
+        |_: &String| Counted::new(WeightedLog::with_clock(rate!(10 / 100 ms), &clock).unwrap());
+    let logs = Keyed::<String, _>::with(Each::with_clock(log, &clock));
+    let users = QueuedKeys::<_, str, _>::with_clock(logs, &clock);
+    users.acquire("ada", 10).unwrap();
+    let denied = || users.store().with_limiter("ada", |log| log.counts().denied).unwrap();
+    let mut first = Caller::of(users.acquire_async("ada", 6));
+    assert!(first.is_waiting());
+    assert_eq!(denied(), 3, "one more for its second poll");
+    // The gate denies it, and the line asks for the first.
+    let _second = Caller::of(users.acquire_async("ada", 1));
+    assert_eq!(denied(), 4);
 }
 
 #[test]

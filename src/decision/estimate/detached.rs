@@ -40,7 +40,7 @@ impl Detached {
 
 #[cfg(feature = "alloc")]
 impl Detached {
-    #[cfg(feature = "keyed")]
+    #[cfg(any(feature = "keyed", feature = "wait"))]
     pub(crate) fn grant(&self) -> Grant {
         self.grant
     }

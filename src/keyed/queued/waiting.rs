@@ -3,14 +3,16 @@
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use core::time::Duration;
+use std::thread;
 use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
+use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
-use crate::wait::acquire::{block, sleep};
+use crate::wait::acquire::{sleep, thread_waker};
 use crate::wait::error::AcquireError;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
@@ -21,7 +23,7 @@ use super::at_key::AtKey;
 /// A store whose keys can be waited for.
 pub(super) trait WaitsForKeys<K: ?Sized>: Send + Sync {
     /// Takes `permits` of `key` at once, or not.
-    fn try_now(&self, key: &K, permits: u64) -> Option<Grant>;
+    fn try_now(&self, key: &K, permits: u64) -> Result<Grant, Denied>;
 
     /// Returns a place before the line of `key`.
     fn at_key<'a>(&'a self, key: &'a K) -> Result<AtKey<'a, K>, AcquireError>;
@@ -70,41 +72,43 @@ struct Caller<'a, K: Sync + ?Sized> {
 }
 
 impl<K: Sync + ?Sized> Caller<'_, K> {
-    /// Asks for the permits for the first time. Gets a place before the line if there is no answer.
-    fn begin(&mut self) {
-        if let Some(grant) = self.keys.try_now(self.key, self.permits) {
-            self.answer = Some(Ok(grant));
-            return;
-        }
-        match self.keys.at_key(self.key) {
-            Ok(at_key) => {
-                let waiter = self.waiter.insert(Waiter::new(at_key, self.permits));
-                if let Some(timeout) = self.timeout {
-                    waiter.set_timeout(timeout);
-                }
-            }
-            Err(error) => self.answer = Some(Err(error)),
-        }
-    }
-
     /// Asks for the permits, and stands in line if need be.
-    fn ask(&mut self, context: &mut Context<'_>) -> Asked {
-        if self.answer.is_none() && self.waiter.is_none() {
-            self.begin();
-        }
+    fn ask(&mut self, waker: &Waker) -> Asked {
         if let Some(answer) = self.answer {
             return Asked::Told(answer);
         }
-        let asked = self.waiter.as_mut().map(|waiter| waiter.ask(context.waker()));
-        match asked {
-            Some(Asked::Told(answer)) => {
-                // The line may have no other user.
-                self.waiter = None;
-                Asked::Told(*self.answer.insert(answer))
-            }
-            Some(asleep) => asleep,
-            None => Asked::Sleep(Duration::ZERO),
+        let asked = match &mut self.waiter {
+            Some(waiter) => waiter.ask(waker),
+            None => self.begin(waker),
+        };
+        if let Asked::Told(answer) = asked {
+            self.answer = Some(answer);
+            // The line may have no other user.
+            self.waiter = None;
         }
+        asked
+    }
+
+    /// Asks for the permits for the first time. What is too large is refused as such even if the lines
+    /// are closed. A caller that comes to stand asks the store once more under the lock of the line: a
+    /// change may have come before it, and tells only those in line.
+    fn begin(&mut self, waker: &Waker) -> Asked {
+        match self.keys.try_now(self.key, self.permits) {
+            Ok(grant) => return Asked::Told(Ok(grant)),
+            Err(Denied::TooLarge { limit, .. }) => {
+                return Asked::Told(Err(AcquireError::TooLarge { limit }));
+            }
+            Err(_) => {}
+        }
+        let at_key = match self.keys.at_key(self.key) {
+            Ok(at_key) => at_key,
+            Err(error) => return Asked::Told(Err(error)),
+        };
+        let waiter = self.waiter.insert(Waiter::new(at_key, self.permits));
+        if let Some(timeout) = self.timeout {
+            waiter.set_timeout(timeout);
+        }
+        waiter.stand(waker)
     }
 }
 
@@ -138,13 +142,12 @@ impl<'a, K: Sync + ?Sized, T: Timer> WaitingForKey<'a, K, T> {
     ///
     /// All of [`AcquireError`].
     pub fn wait(mut self) -> Result<Grant, AcquireError> {
-        let caller = &mut self.caller;
-        if caller.answer.is_none() && caller.waiter.is_none() {
-            caller.begin();
-        }
-        match (caller.answer, &mut caller.waiter) {
-            (None, Some(waiter)) => block(waiter),
-            (answer, _) => answer.unwrap_or(Err(AcquireError::Closed)),
+        let waker = thread_waker();
+        loop {
+            match self.caller.ask(&waker) {
+                Asked::Told(answer) => return answer,
+                Asked::Sleep(longest) => thread::park_timeout(longest),
+            }
         }
     }
 
@@ -162,7 +165,7 @@ impl<K: Sync + ?Sized, T: Timer> Future for WaitingForKey<'_, K, T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        match this.caller.ask(context) {
+        match this.caller.ask(context.waker()) {
             Asked::Told(answer) => {
                 this.sleep.set(None);
                 Poll::Ready(answer)

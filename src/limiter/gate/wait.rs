@@ -171,6 +171,10 @@ impl<L: Wait> TakesTurns for Gate<L> {
         self.behind().wake_first();
     }
 
+    fn release(&self, charged: Charged) {
+        self.behind().release(charged);
+    }
+
     fn expect_caller(&self) {
         self.behind().expect_caller();
         *self.hook.0.lock() = Some(|gate| line::poke(gate));

@@ -17,11 +17,11 @@ fn in_line(waiters: &Waiters) -> Vec<u64> {
 fn callers_leave_from_anywhere_and_the_others_keep_their_order() {
     for leaving in 0..4 {
         let mut waiters = Waiters::default();
-        let keys: Vec<Key> = (1..=4).map(|permits| waiters.push(permits)).collect();
+        let keys: Vec<Key> = (1..=4).map(|permits| waiters.push(permits, None)).collect();
         waiters.leave(keys[leaving]);
         let left: Vec<u64> = (1..=4).filter(|permits| *permits != leaving as u64 + 1).collect();
         assert_eq!(in_line(&waiters), left);
-        let newest = waiters.push(9);
+        let newest = waiters.push(9, None);
         assert_eq!(newest, keys[leaving], "its node is used again");
         assert_eq!(in_line(&waiters).last(), Some(&9));
     }
@@ -30,19 +30,19 @@ fn callers_leave_from_anywhere_and_the_others_keep_their_order() {
 #[test]
 fn an_outcome_is_told_once_and_frees_the_node() {
     let mut waiters = Waiters::default();
-    let (first, second) = (waiters.push(1), waiters.push(2));
+    let (first, second) = (waiters.push(1, None), waiters.push(2, None));
     assert!(waiters.take_outcome(first).is_none());
     assert!(waiters.refuse(first, AcquireError::Closed).is_none());
     assert_eq!(waiters.first(), Some(second));
     assert!(matches!(waiters.take_outcome(first), Some(Outcome::Refused(_))));
     assert!(waiters.outcomes.is_empty());
-    assert_eq!(waiters.push(3), first);
+    assert_eq!(waiters.push(3, None), first);
 }
 
 #[test]
 fn the_permits_ahead_are_those_of_the_line_and_of_nobody_else() {
     let mut waiters = Waiters::default();
-    let keys: Vec<Key> = [5, 7, 11, 13].map(|permits| waiters.push(permits)).into();
+    let keys: Vec<Key> = [5, 7, 11, 13].map(|permits| waiters.push(permits, None)).into();
     let ahead = |waiters: &Waiters| {
         keys[2..].iter().map(|key| waiters.permits_up_to(*key)).collect::<Vec<_>>()
     };
@@ -51,7 +51,7 @@ fn the_permits_ahead_are_those_of_the_line_and_of_nobody_else() {
     assert_eq!(ahead(&waiters), [16, 29]);
     waiters.refuse(keys[0], AcquireError::Closed);
     assert_eq!(ahead(&waiters), [11, 24]);
-    let newest = waiters.push(17);
+    let newest = waiters.push(17, None);
     assert_eq!(waiters.permits_up_to(newest), 41);
     assert_eq!(waiters.permits(), 41);
     assert!(waiters.refuse_above(12).is_empty());
@@ -64,8 +64,8 @@ fn refusing_all_above_a_limit_leaves_the_line_as_refusing_one_after_the_other_do
     for limit in [0, 1, 2, 3, 8, 9] {
         let [mut at_once, mut one_by_one] = [(); 2].map(|()| Waiters::default());
         for permits in sizes {
-            at_once.push(permits);
-            one_by_one.push(permits);
+            at_once.push(permits, None);
+            one_by_one.push(permits, None);
         }
         at_once.refuse_above(limit);
         for (index, permits) in sizes.into_iter().enumerate() {
@@ -73,7 +73,7 @@ fn refusing_all_above_a_limit_leaves_the_line_as_refusing_one_after_the_other_do
                 one_by_one.refuse(Key::new(index), AcquireError::TooLarge { limit });
             }
         }
-        let newest = (at_once.push(4), one_by_one.push(4));
+        let newest = (at_once.push(4, None), one_by_one.push(4, None));
         assert_eq!(in_line(&at_once), in_line(&one_by_one));
         let here = (0..sizes.len()).filter(|index| at_once.nodes[*index].outcome.is_none());
         for key in here.map(Key::new).chain([newest.0]) {
@@ -85,12 +85,12 @@ fn refusing_all_above_a_limit_leaves_the_line_as_refusing_one_after_the_other_do
 #[test]
 fn a_long_line_that_has_ended_keeps_no_memory() {
     let mut waiters = Waiters::default();
-    let keys: Vec<Key> = (0..=KEPT as u64).map(|permits| waiters.push(permits)).collect();
+    let keys: Vec<Key> = (0..=KEPT as u64).map(|permits| waiters.push(permits, None)).collect();
     for key in keys {
         waiters.leave(key);
     }
     assert_eq!((waiters.nodes.capacity(), waiters.len(), waiters.permits()), (0, 0, 0));
-    let keys: Vec<Key> = (0..=KEPT as u64).map(|permits| waiters.push(permits)).collect();
+    let keys: Vec<Key> = (0..=KEPT as u64).map(|permits| waiters.push(permits, None)).collect();
     for key in &keys {
         waiters.refuse(*key, AcquireError::Closed);
     }
@@ -101,9 +101,28 @@ fn a_long_line_that_has_ended_keeps_no_memory() {
 #[test]
 fn only_a_caller_that_sleeps_too_long_is_woken_early() {
     let mut waiters = Waiters::default();
-    let key = waiters.push(1);
+    let key = waiters.push(1, None);
     waiters.arm(key, 100, Waker::noop().clone());
     assert!(waiters.wake_if_later(key, 100).is_none());
     assert!(waiters.wake_if_later(key, 99).is_some());
     assert!(waiters.wake_if_later(key, 99).is_none(), "once");
+}
+
+#[test]
+fn only_a_caller_whose_turn_was_to_come_after_its_deadline_is_too_late() {
+    let mut waiters = Waiters::default();
+    let waker = || Waker::noop().clone();
+    let [in_time, late, endless] =
+        [Some(100), Some(100), None].map(|deadline_nanos| waiters.push(1, deadline_nanos));
+    assert!(!waiters.is_too_late(late, 101), "its turn is not known");
+    assert_eq!(waiters.arm(in_time, 100, waker()), 100);
+    assert_eq!(waiters.arm(late, 101, waker()), 100);
+    assert_eq!(waiters.arm(endless, 101, waker()), 101);
+    let too_late = |waiters: &Waiters, now_nanos| {
+        [in_time, late, endless].map(|key| waiters.is_too_late(key, now_nanos))
+    };
+    assert_eq!(too_late(&waiters, 100), [false; 3]);
+    assert_eq!(too_late(&waiters, 500), [false, true, false]);
+    assert!(waiters.wake_if_later(late, 99).is_some());
+    assert_eq!(too_late(&waiters, 500), [false; 3], "its turn comes earlier");
 }

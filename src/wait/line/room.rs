@@ -1,0 +1,53 @@
+//! Room in a line that is bounded.
+
+use crate::wait::error::AcquireError;
+use crate::wait::limits::WhenLineFull;
+use crate::wait::queue::LineState;
+
+use super::last_due::Upto;
+use super::{Locked, wait};
+
+impl Locked<'_> {
+    /// Finds room for a caller with `permits`, or says why there is none.
+    pub(super) fn make_room(
+        &mut self,
+        permits: u64,
+        mut now_nanos: u64,
+        deadline_nanos: Option<u64>,
+    ) -> Result<(), AcquireError> {
+        if self.line().admits(permits) {
+            return Ok(());
+        }
+        // Some of those in line may be due, also after each eviction.
+        now_nanos = self.settle(now_nanos);
+        if self.line().limits.when_full == WhenLineFull::EvictOldest {
+            self.check_deadline(permits, now_nanos, deadline_nanos)?;
+            while !self.line().admits(permits) && self.line().limits.admit(0, 0, permits) {
+                let Some(first) = self.line().waiters.first() else { break };
+                self.refuse(first, AcquireError::Evicted);
+                now_nanos = self.settle(now_nanos);
+            }
+        }
+        if self.line().admits(permits) {
+            return Ok(());
+        }
+        let (_, due_nanos) = self.last_due(Upto::After { left: 0, permits }, now_nanos);
+        Err(AcquireError::LineFull { retry_after: wait(now_nanos, due_nanos) })
+    }
+
+    /// Refuses a caller that would evict others and then be too late itself.
+    fn check_deadline(
+        &mut self,
+        permits: u64,
+        now_nanos: u64,
+        deadline_nanos: Option<u64>,
+    ) -> Result<(), AcquireError> {
+        let LineState { limits, ref waiters, .. } = *self.line();
+        let left = waiters.oldest_that_leave(limits, permits);
+        let (turn, due_nanos) = self.last_due(Upto::After { left, permits }, now_nanos);
+        if self.is_missed(turn, due_nanos, deadline_nanos) {
+            return Err(AcquireError::TimedOut { retry_after: wait(now_nanos, due_nanos) });
+        }
+        Ok(())
+    }
+}
