@@ -13,6 +13,8 @@ mod anew;
 mod calendars;
 #[path = "wait/changes.rs"]
 mod changes;
+#[path = "wait/estimates.rs"]
+mod estimates;
 #[path = "wait/faults.rs"]
 mod faults;
 #[path = "wait/gate.rs"]

@@ -103,7 +103,8 @@ use self::estimates::KeptEstimates;
 /// [`Gate`](crate::Gate)).
 ///
 /// A caller that is dropped after its grant, before it was polled again, has spent its permits: the
-/// limiter does not take them back.
+/// limiter does not take them back. If the limiter can be settled, and anybody has waited for an
+/// [estimate](Queued::acquire_settleable), they are given back as an estimate would be.
 ///
 /// # Fairness
 ///
@@ -136,12 +137,7 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
     /// callers wait.
     #[must_use]
     pub fn with_clock(limiter: L, clock: C) -> Queued<L, C> {
-        Queued {
-            line: CachePadded::new(OutsideLine::new()),
-            limiter,
-            clock,
-            kept: OnceLock::new(),
-        }
+        Queued { line: CachePadded::new(OutsideLine::new()), limiter, clock, kept: OnceLock::new() }
     }
 
     /// Runs `change` on the limiter, and then lets those in line look again, as they may be due

@@ -81,7 +81,8 @@ use super::verbs::{show_quota, verbs};
 ///
 /// # Fairness
 ///
-/// None: a caller that asks when there are permits gets them. There is no line to wait in, yet.
+/// None: a caller that asks when there are permits gets them. A `Queued` around it is a line in which
+/// callers wait for permits and for estimates, first come, first served.
 ///
 /// # Memory ordering
 ///

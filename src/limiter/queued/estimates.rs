@@ -313,3 +313,30 @@ impl<L: Settle, C: Clock + Send + Sync> Queued<L, C> {
         WaitingForEstimate { caller, timer: ThreadTimer, sleep: None }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limiter::{SettleableBucket, Wait};
+    use crate::quota;
+    use crate::time::clock::manual::ManualClock;
+
+    #[test]
+    fn nothing_is_kept_of_a_caller_that_was_told() {
+        let clock = ManualClock::new();
+        let bucket = SettleableBucket::with_clock(quota!(1_000 / second, burst 5), &clock);
+        let queued = Queued::with_clock(bucket, &clock);
+        _ = queued.acquire_settleable(5);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut permits = core::pin::pin!(queued.acquire_async(2));
+        let mut estimate = core::pin::pin!(queued.acquire_settleable_async(3));
+        assert!(permits.as_mut().poll(&mut context).is_pending());
+        assert!(estimate.as_mut().poll(&mut context).is_pending());
+        let kept = || queued.kept.get().map(|kept| kept.kept.lock().len());
+        clock.advance(Duration::from_millis(5));
+        assert!(permits.as_mut().poll(&mut context).is_ready());
+        assert_eq!(kept(), Some(1), "settled for the other, too");
+        assert!(estimate.as_mut().poll(&mut context).is_ready());
+        assert_eq!(kept(), Some(0));
+    }
+}
