@@ -16,6 +16,8 @@ mod histories;
 #[cfg(feature = "keyed")]
 #[path = "settle/keys.rs"]
 mod keys;
+#[path = "settle/owned.rs"]
+mod owned;
 #[cfg(feature = "alloc")]
 #[path = "settle/several.rs"]
 mod several;

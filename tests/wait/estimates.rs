@@ -231,3 +231,15 @@ fn in_any_mixture_of_calls_what_is_kept_is_within_the_bound_and_nothing_is_left_
         assert_eq!(tokens.try_acquire(10).unwrap().remaining(), 0);
     }
 }
+
+#[test]
+fn an_estimate_that_was_waited_for_can_be_owned_and_tells_those_in_line() {
+    let clock: &'static ManualClock = Box::leak(Box::new(ManualClock::new()));
+    let tokens = Arc::new(tokens(clock));
+    let estimate = tokens.acquire_settleable(9).unwrap();
+    let owned = estimate.into_owned(&tokens).expect("it is of this limiter");
+    let mut next = Asking::waiting(&tokens, 8);
+    std::thread::spawn(move || owned.settle(2).unwrap()).join().unwrap();
+    assert_eq!(next.woken.woken(), 1);
+    assert_eq!(next.granted().permits(), 8);
+}
