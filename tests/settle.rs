@@ -18,6 +18,9 @@ mod histories;
 mod keys;
 #[path = "settle/owned.rs"]
 mod owned;
+#[cfg(feature = "wait")]
+#[path = "settle/reserve.rs"]
+mod reserve;
 #[cfg(feature = "alloc")]
 #[path = "settle/several.rs"]
 mod several;

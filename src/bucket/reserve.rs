@@ -99,7 +99,8 @@ impl Found {
         let open = seen.with_gate(false);
         let next = if cost == 0 { seen } else { open.spend(cost, self.accrued, self.capacity) };
         let charged = Charged { before: seen.to_bits(), after: next.to_bits(), changes: 0 };
-        Ok((next, Booked { at_nanos: now_nanos.saturating_add(wait_nanos), wait_nanos, charged }))
+        let at_nanos = now_nanos.saturating_add(wait_nanos);
+        Ok((next, Booked { at_nanos, wait_nanos, cost: cost as u64, charged }))
     }
 
     fn at(&self) -> BalanceAt<'_> {

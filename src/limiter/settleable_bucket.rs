@@ -177,3 +177,16 @@ impl<C: Clock> SettleableBucket<C> {
         self.core.terms().quota()
     }
 }
+
+/// Reservations: of what was given back and what there is, if that is enough now; otherwise on credit, when
+/// what was given back does not count. Reads the clock up to three times.
+#[cfg(feature = "wait")]
+impl<C: Clock + Send + Sync> super::wait::Reserve for SettleableBucket<C> {
+    fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<crate::wait::reservation::Reservation<'_>, crate::wait::error::AcquireError> {
+        self.core.reserve_within(permits, longest)
+    }
+}

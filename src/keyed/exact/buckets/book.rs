@@ -37,7 +37,7 @@ impl<C: Clock, T> Buckets<C, T> {
         let nothing = Charged { before: 0, after: 0, changes: 0 };
         let note = |wait_nanos: u64, charged| {
             let at_nanos = now_nanos.saturating_add(wait_nanos);
-            outcome.set(Ok(Booked { at_nanos, wait_nanos, charged }));
+            outcome.set(Ok(Booked { at_nanos, wait_nanos, cost: 0, charged }));
         };
         let wait = Cell::new(0);
         let charge = |terms: &Terms, balance| {
