@@ -21,6 +21,8 @@ mod faults;
 mod gate;
 #[path = "wait/jitter.rs"]
 mod jitter;
+#[path = "wait/jitter_elsewhere.rs"]
+mod jitter_elsewhere;
 #[path = "wait/laws.rs"]
 mod laws;
 #[path = "wait/leaving.rs"]

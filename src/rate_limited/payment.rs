@@ -10,6 +10,7 @@ use crate::decision::grant::Grant;
 use crate::limiter::Wait;
 use crate::wait::acquire;
 use crate::wait::error::AcquireError;
+use crate::wait::jitter::Jitter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
 use crate::wait::turn::{HasLine, TakesTurns};
@@ -133,6 +134,11 @@ impl<L: Wait> Payment<L, ThreadTimer> {
 }
 
 impl<L: Wait, T: Timer> Payment<L, T> {
+    pub(crate) fn with_jitter(mut self, jitter: Jitter) -> Payment<L, T> {
+        self.account.waiter.set_jitter(jitter);
+        self
+    }
+
     pub(crate) fn with_timer<U: Timer>(self, timer: U) -> Payment<L, U> {
         Payment { account: self.account, timer, sleep: None }
     }
