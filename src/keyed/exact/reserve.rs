@@ -218,7 +218,7 @@ where
         };
         let (answer, booked, debtor) = match answer {
             Ok(answer) => (answer, outcome.get(), Debtor::Key),
-            Err(no_room) => self.book_without_room(request, no_room, outcome.get()),
+            Err(no_room) => self.book_without_room(request, &no_room, outcome.get()),
         };
         self.observer.decided(key, permits, answer.as_ref());
         let mut booked = booked?;
@@ -231,10 +231,10 @@ where
     fn book_without_room(
         &self,
         request: ReservationRequest,
-        no_room: NoRoom,
+        no_room: &NoRoom,
         fresh: Result<Booked, AcquireError>,
     ) -> (Result<Grant, Denied>, Result<Booked, AcquireError>, Debtor) {
-        let NoRoom { fresh: grant, retry_after } = no_room;
+        let NoRoom { fresh: grant, retry_after } = *no_room;
         let full = (Err(Denied::Full { retry_after }), AcquireError::LineFull { retry_after });
         match &self.overflow {
             Overflow::Deny => (full.0, Err(full.1), Debtor::Nobody),
