@@ -2,7 +2,7 @@
 
 pub(crate) mod detached;
 #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
-mod owned;
+pub(crate) mod owned;
 
 use core::fmt;
 

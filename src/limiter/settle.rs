@@ -1,5 +1,8 @@
 //! The verb of limiters whose grants can be settled.
 
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+mod owned;
+
 use crate::decision::denied::Denied;
 use crate::decision::estimate::Estimate;
 use crate::decision::estimate::detached::Detached;

@@ -11,14 +11,13 @@ use std::time::Instant;
 use pin_project_lite::pin_project;
 
 use crate::decision::grant::Grant;
-use crate::limiter::Line;
 
 use super::block_on::own_waker;
 use super::error::AcquireError;
 use super::jitter::Jitter;
 use super::timer::Timer;
 use super::timer::thread::ThreadTimer;
-use super::turn::HasLine;
+use super::turn::{CountedLine, HasLine};
 use super::waiter::{Asked, Waiter};
 
 pin_project! {
@@ -61,7 +60,7 @@ pin_project! {
     /// ```
     #[must_use = "a future does nothing until it is polled"]
     pub struct Waiting<'a, T: Timer = ThreadTimer> {
-        waiter: Waiter<Line<'a>>,
+        waiter: Waiter<CountedLine<'a>>,
         timer: T,
         #[pin]
         sleep: Option<T::Sleep>,
@@ -69,7 +68,7 @@ pin_project! {
 }
 
 impl<'a> Waiting<'a> {
-    pub(crate) fn new(line: Line<'a>, permits: u64) -> Waiting<'a> {
+    pub(crate) fn new(line: CountedLine<'a>, permits: u64) -> Waiting<'a> {
         Waiting { waiter: Waiter::new(line, permits), timer: ThreadTimer, sleep: None }
     }
 }

@@ -126,6 +126,31 @@ pub(crate) trait HasLine {
     fn note(&self, _answer: &Result<Grant, AcquireError>) {}
 }
 
+/// A limiter with a line, and what counts the answers to those that ask through this.
+#[derive(Clone, Copy)]
+pub(crate) struct CountedLine<'a> {
+    pub(crate) limiter: &'a (dyn TakesTurns + Sync),
+    pub(crate) counts: Option<&'a dyn CountsAnswers>,
+}
+
+impl HasLine for CountedLine<'_> {
+    type Home = usize;
+
+    fn home(limiter: &dyn TakesTurns) -> usize {
+        limiter.mark()
+    }
+
+    fn limiter(&self) -> &(dyn TakesTurns + Sync) {
+        self.limiter
+    }
+
+    fn note(&self, answer: &Result<Grant, AcquireError>) {
+        if let Some(counts) = self.counts {
+            counts.count_answer(answer);
+        }
+    }
+}
+
 /// Counts of what callers that may wait are told.
 pub(crate) trait CountsAnswers: Sync {
     fn count_answer(&self, answer: &Result<Grant, AcquireError>);

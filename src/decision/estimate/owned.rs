@@ -6,14 +6,19 @@
 use alloc::sync::Arc;
 
 use crate::decision::grant::Grant;
-use crate::limiter::Settle;
 
 use super::detached::Detached;
 use super::{Estimate, EstimateOrigin, Hold};
 
+/// A limiter that takes up its estimates.
+pub(crate) trait TakesUp: Send + Sync {
+    /// Takes up the estimate in `slot`, if it was taken from this limiter.
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>>;
+}
+
 /// A limiter that is kept alive by an estimate of it.
 pub(super) struct Owner {
-    limiter: Arc<dyn Settle>,
+    limiter: Arc<dyn TakesUp>,
     /// Address of what was charged.
     charged: usize,
 }
@@ -58,48 +63,25 @@ impl Owner {
 
 impl<'a> Estimate<'a> {
     /// Makes the estimate keep `limiter` alive, which it was taken from.
-    pub(crate) fn owned(self, limiter: Arc<dyn Settle>) -> Estimate<'static> {
+    pub(crate) fn owned(self, limiter: Arc<dyn TakesUp>) -> Estimate<'static> {
         let (grant, permits) = (self.grant, self.permits);
         let (charged, hold) = self.detach().into_parts();
         let limiter = EstimateOrigin::Owned(Owner { limiter, charged });
         Estimate { limiter, cache: None, grant, hold, permits }
     }
 
-    /// Returns the same estimate, which keeps `limiter` alive, the one that it was taken from: to be moved
-    /// into a task that is spawned, or kept in a struct. Allocates.
-    ///
-    /// # Errors
-    ///
-    /// The estimate as it was, if it was taken from another limiter.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use sluicegate::{Estimate, Settle, SettleableBucket, quota};
-    ///
-    /// let tokens: Arc<dyn Settle> = Arc::new(SettleableBucket::new(quota!(10_000 / hour)));
-    /// let borrowed = tokens.try_acquire_settleable(4_000)?;
-    /// let kept: Estimate<'static> = borrowed.into_owned(&tokens).expect("it is of this limiter");
-    /// drop(tokens);
-    /// assert_eq!(kept.settle(1_500)?.given_back(), 2_500);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn into_owned<L>(self, limiter: &Arc<L>) -> Result<Estimate<'static>, Estimate<'a>>
-    where
-        L: Settle + ?Sized + 'static,
-        Arc<L>: Settle,
-    {
-        let Estimate { limiter: charged, cache, grant, hold, permits } = self;
-        let address = charged.address();
-        let mut slot = Some(Detached::again(address, grant, hold, permits));
-        match limiter.take_up(&mut slot) {
-            // In a box of its own, as what is behind the `Arc` may have no size.
-            Some(estimate) => Ok(estimate.owned(Arc::new(Arc::clone(limiter)))),
-            None => {
-                let hold = slot.map_or(Hold::Nothing, |estimate| estimate.into_parts().1);
-                Err(Estimate { limiter: charged, cache, grant, hold, permits })
-            }
+    /// Does the same, if `limiter` is the one that it was taken from.
+    #[expect(clippy::result_large_err, reason = "it is the estimate, which comes back")]
+    pub(crate) fn owned_by(
+        self,
+        limiter: Arc<dyn TakesUp>,
+    ) -> Result<Estimate<'static>, Estimate<'a>> {
+        let Estimate { limiter: origin, cache, grant, hold, permits } = self;
+        let mut slot = Some(Detached::again(origin.address(), grant, hold, permits));
+        if let Some(estimate) = limiter.take_up(&mut slot) {
+            return Ok(estimate.owned(Arc::clone(&limiter)));
         }
+        let hold = slot.map_or(Hold::Nothing, |estimate| estimate.into_parts().1);
+        Err(Estimate { limiter: origin, cache, grant, hold, permits })
     }
 }
