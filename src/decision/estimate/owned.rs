@@ -74,12 +74,12 @@ impl<'a> Estimate<'a> {
     #[expect(clippy::result_large_err, reason = "it is the estimate, which comes back")]
     pub(crate) fn owned_by(
         self,
-        limiter: Arc<dyn TakesUp>,
+        limiter: &Arc<dyn TakesUp>,
     ) -> Result<Estimate<'static>, Estimate<'a>> {
         let Estimate { limiter: origin, cache, grant, hold, permits } = self;
         let mut slot = Some(Detached::again(origin.address(), grant, hold, permits));
         if let Some(estimate) = limiter.take_up(&mut slot) {
-            return Ok(estimate.owned(Arc::clone(&limiter)));
+            return Ok(estimate.owned(Arc::clone(limiter)));
         }
         let hold = slot.map_or(Hold::Nothing, |estimate| estimate.into_parts().1);
         Err(Estimate { limiter: origin, cache, grant, hold, permits })

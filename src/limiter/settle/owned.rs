@@ -41,6 +41,7 @@ impl<'a> Estimate<'a> {
         L: Settle + ?Sized + 'static,
     {
         // In a box of its own, as what is behind the `Arc` may have no size.
-        self.owned_by(Arc::new(Arc::clone(limiter)))
+        let limiter: Arc<dyn TakesUp> = Arc::new(Arc::clone(limiter));
+        self.owned_by(&limiter)
     }
 }
