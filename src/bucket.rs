@@ -67,7 +67,7 @@ pub(crate) mod level;
 mod no_turns;
 mod reconfigure;
 #[cfg(feature = "wait")]
-mod reserve;
+pub(crate) mod reserve;
 pub(crate) mod reserved;
 pub(crate) mod settle;
 pub(crate) mod spend;

@@ -104,6 +104,8 @@ pub use crate::keyed::exact::each::Each;
 pub use crate::keyed::exact::key_estimate::KeyEstimate;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::per_key::PerKey;
+#[cfg(all(feature = "keyed", feature = "wait"))]
+pub use crate::keyed::exact::reserve::KeyReservation;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::{Keyed, TieredKeyed};
 #[cfg(feature = "alloc")]
@@ -131,6 +133,8 @@ pub use crate::keyed::table::verbs::TableTier;
 pub use crate::keyed::top_keys::{TopKey, TopKeys};
 #[cfg(feature = "alloc")]
 pub use crate::keyed::when_full::WhenFull;
+#[cfg(feature = "wait")]
+pub use crate::limiter::queued::estimates::WaitingForEstimate;
 #[cfg(feature = "alloc")]
 pub use crate::limiter::sticky::Sticky;
 #[cfg(feature = "alloc")]

@@ -45,7 +45,7 @@ mod lease_verbs;
 #[cfg(feature = "alloc")]
 mod multi_window;
 #[cfg(feature = "wait")]
-mod queued;
+pub(crate) mod queued;
 mod settle;
 mod settleable_bucket;
 mod sliding_counter;

@@ -11,6 +11,7 @@
 //! * `keyed/forms.rs`: the forms in which a key is given;
 //! * `keyed/full.rs`: what becomes of a key for which there is no room;
 //! * `keyed/memory.rs`: what is forgotten, and what is allocated;
+//! * `keyed/reserve.rs`: permits that are taken for a later instant;
 //! * `keyed/races.rs`: threads that meet at keys that come and go.
 #![cfg(feature = "keyed")]
 
@@ -42,6 +43,9 @@ mod observer;
 mod races;
 #[path = "keyed/replay.rs"]
 mod replay;
+#[cfg(feature = "wait")]
+#[path = "keyed/reserve.rs"]
+mod reserve;
 #[path = "keyed/tiers.rs"]
 mod tiers;
 

@@ -16,6 +16,11 @@ mod histories;
 #[cfg(feature = "keyed")]
 #[path = "settle/keys.rs"]
 mod keys;
+#[path = "settle/owned.rs"]
+mod owned;
+#[cfg(feature = "wait")]
+#[path = "settle/reserve.rs"]
+mod reserve;
 #[cfg(feature = "alloc")]
 #[path = "settle/rings.rs"]
 mod rings;

@@ -15,12 +15,16 @@ mod anew;
 mod calendars;
 #[path = "wait/changes.rs"]
 mod changes;
+#[path = "wait/estimates.rs"]
+mod estimates;
 #[path = "wait/faults.rs"]
 mod faults;
 #[path = "wait/gate.rs"]
 mod gate;
 #[path = "wait/jitter.rs"]
 mod jitter;
+#[path = "wait/jitter_elsewhere.rs"]
+mod jitter_elsewhere;
 #[path = "wait/laws.rs"]
 mod laws;
 #[path = "wait/least.rs"]
@@ -65,3 +69,5 @@ mod storm_queued;
 mod threads;
 #[path = "wait/windows.rs"]
 mod windows;
+#[path = "wait/wrapped.rs"]
+mod wrapped;

@@ -20,10 +20,65 @@ use super::terms::Terms;
 
 /// The request that a reservation is for.
 #[derive(Clone, Copy)]
-struct Request {
-    permits: u64,
+pub(crate) struct ReservationRequest {
+    pub(crate) permits: u64,
     /// Longest wait for the permits.
-    longest_nanos: u64,
+    pub(crate) longest_nanos: u64,
+}
+
+/// The reason for which nothing is reserved.
+pub(crate) struct NotReserved {
+    pub(crate) refusal: Refusal,
+    pub(crate) error: AcquireError,
+}
+
+/// The balance of a bucket at a reading of the clock.
+#[derive(Clone, Copy)]
+pub(crate) struct BalanceAt<'a> {
+    pub(crate) terms: &'a Terms,
+    pub(crate) balance: i64,
+    pub(crate) now_nanos: u64,
+}
+
+impl BalanceAt<'_> {
+    /// Returns the cost of `request`, and the wait until it is earned.
+    pub(crate) fn price(self, request: ReservationRequest) -> Result<(i64, u64), NotReserved> {
+        let BalanceAt { terms, balance, .. } = self;
+        let too_large = |limit| NotReserved {
+            refusal: Refusal::TooLarge { limit },
+            error: AcquireError::TooLarge { limit },
+        };
+        // No more than the burst at a time, and no deeper than debts go.
+        if let Err(Refusal::TooLarge { limit }) = all_of(request.permits, terms, balance) {
+            return Err(too_large(limit));
+        }
+        let cost = match into_debt(request.permits, terms, balance) {
+            Ok(Spend::Nothing) => 0,
+            Ok(Spend::Some { cost, .. }) => cost,
+            Err(refusal @ Refusal::Wait { wanted }) => {
+                return Err(NotReserved { refusal, error: self.full(wanted) });
+            }
+            Err(Refusal::TooLarge { limit }) => return Err(too_large(limit)),
+        };
+        let wait_nanos = self.wait_nanos(cost);
+        if wait_nanos > request.longest_nanos {
+            let retry_after = Duration::from_nanos(wait_nanos);
+            let error = AcquireError::TimedOut { retry_after };
+            return Err(NotReserved { refusal: Refusal::Wait { wanted: cost }, error });
+        }
+        Ok((cost, wait_nanos))
+    }
+
+    /// Nanoseconds until there are `wanted` quarter-units.
+    fn wait_nanos(self, wanted: i64) -> u64 {
+        let forecast = self.terms.forecast(self.balance, self.now_nanos);
+        units::nanos(forecast.retry_after(wanted / UNIT as i64))
+    }
+
+    /// Refuses a request that has to wait for `wanted` before it can be reserved.
+    fn full(self, wanted: i64) -> AcquireError {
+        AcquireError::LineFull { retry_after: Duration::from_nanos(self.wait_nanos(wanted)) }
+    }
 }
 
 /// The level of a bucket as it was found at a reading of the clock.
@@ -38,38 +93,18 @@ struct Found {
 
 impl Found {
     /// Decides on `request`, without regard to a line. Returns the level to write, too.
-    fn book(&self, request: Request) -> Result<(Level, Booked), AcquireError> {
-        let Found { seen, ref terms, balance, now_nanos, .. } = *self;
-        // No more than the burst at a time, and no deeper than debts go.
-        if let Err(Refusal::TooLarge { limit }) = all_of(request.permits, terms, balance) {
-            return Err(AcquireError::TooLarge { limit });
-        }
-        let cost = match into_debt(request.permits, terms, balance) {
-            Ok(Spend::Nothing) => 0,
-            Ok(Spend::Some { cost, .. }) => cost,
-            Err(Refusal::Wait { wanted }) => return Err(self.full(wanted)),
-            Err(Refusal::TooLarge { limit }) => return Err(AcquireError::TooLarge { limit }),
-        };
-        let wait_nanos = self.wait_nanos(cost);
-        if wait_nanos > request.longest_nanos {
-            let retry_after = Duration::from_nanos(wait_nanos);
-            return Err(AcquireError::TimedOut { retry_after });
-        }
+    fn book(&self, request: ReservationRequest) -> Result<(Level, Booked), AcquireError> {
+        let Found { seen, now_nanos, .. } = *self;
+        let (cost, wait_nanos) = self.at().price(request).map_err(|refused| refused.error)?;
         let open = seen.with_gate(false);
         let next = if cost == 0 { seen } else { open.spend(cost, self.accrued, self.capacity) };
         let charged = Charged { before: seen.to_bits(), after: next.to_bits(), changes: 0 };
-        Ok((next, Booked { at_nanos: now_nanos.saturating_add(wait_nanos), wait_nanos, charged }))
+        let at_nanos = now_nanos.saturating_add(wait_nanos);
+        Ok((next, Booked { at_nanos, wait_nanos, cost: cost as u64, charged }))
     }
 
-    /// Nanoseconds until there are `wanted` quarter-units.
-    fn wait_nanos(&self, wanted: i64) -> u64 {
-        let forecast = self.terms.forecast(self.balance, self.now_nanos);
-        units::nanos(forecast.retry_after(wanted / UNIT as i64))
-    }
-
-    /// Refuses a request that has to wait for `wanted` before it can be reserved.
-    fn full(&self, wanted: i64) -> AcquireError {
-        AcquireError::LineFull { retry_after: Duration::from_nanos(self.wait_nanos(wanted)) }
+    fn at(&self) -> BalanceAt<'_> {
+        BalanceAt { terms: &self.terms, balance: self.balance, now_nanos: self.now_nanos }
     }
 }
 
@@ -81,7 +116,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         permits: u64,
         longest: Duration,
     ) -> Result<Booked, AcquireError> {
-        let request = Request { permits, longest_nanos: units::nanos(longest) };
+        let request = ReservationRequest { permits, longest_nanos: units::nanos(longest) };
         let mut contender = Contender::new(Some(&self.line.contention));
         let mut now_nanos = self.clock.now_nanos();
         let mut seen = self.look_again();
@@ -95,7 +130,7 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
                         continue;
                     }
                     let all = self.line.queue.permits().saturating_add(permits);
-                    Err(found.full(found.terms.cost(all).unwrap_or(i64::MAX)))
+                    Err(found.at().full(found.terms.cost(all).unwrap_or(i64::MAX)))
                 }
                 booked => booked,
             };

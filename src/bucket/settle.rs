@@ -69,6 +69,8 @@
 mod claim;
 mod given_back;
 mod lots;
+#[cfg(feature = "wait")]
+mod reserve;
 
 use core::cell::Cell;
 use core::fmt;

@@ -1,6 +1,8 @@
 //! Grants of an estimate, which are settled when it is known what was used.
 
 pub(crate) mod detached;
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+pub(crate) mod owned;
 
 use core::fmt;
 
@@ -86,7 +88,7 @@ use super::settled::{Settled, Unpaid};
 /// ```
 #[must_use = "to drop an estimate is to keep all of it charged"]
 pub struct Estimate<'a> {
-    limiter: &'a dyn Settles,
+    limiter: EstimateOrigin<'a>,
     /// Caches denials, which may be out of date once permits come back.
     cache: Option<&'a dyn ForgetsDenials>,
     grant: Grant,
@@ -149,6 +151,40 @@ pub(crate) enum Hold {
     Each(alloc::boxed::Box<[Option<detached::Detached>]>),
 }
 
+/// The limiter that was charged.
+enum EstimateOrigin<'a> {
+    Borrowed(&'a dyn Settles),
+    /// It is kept alive.
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+    Owned(owned::Owner),
+}
+
+impl EstimateOrigin<'_> {
+    #[cfg_attr(
+        not(all(feature = "alloc", target_has_atomic = "ptr")),
+        expect(unused_variables, reason = "only one that is kept alive is asked by the grant")
+    )]
+    fn give_back(&self, hold: &mut Hold, grant: Grant, permits: u64) -> u64 {
+        match self {
+            EstimateOrigin::Borrowed(limiter) => limiter.give_back(hold, permits),
+            #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+            EstimateOrigin::Owned(owner) => owner.give_back(hold, grant, permits),
+        }
+    }
+
+    #[cfg_attr(
+        not(all(feature = "alloc", target_has_atomic = "ptr")),
+        expect(unused_variables, reason = "only one that is kept alive is asked by the grant")
+    )]
+    fn take_beyond(&self, hold: &mut Hold, grant: Grant, permits: u64) -> u64 {
+        match self {
+            EstimateOrigin::Borrowed(limiter) => limiter.take_beyond(hold, permits),
+            #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+            EstimateOrigin::Owned(owner) => owner.take_beyond(hold, grant, permits),
+        }
+    }
+}
+
 /// Charges nobody.
 struct Free;
 
@@ -162,13 +198,35 @@ impl Settles for Free {
     }
 }
 
+/// Takes nothing back, as it does not know what was charged.
+#[cfg(feature = "wait")]
+struct Unknown;
+
+#[cfg(feature = "wait")]
+impl Settles for Unknown {
+    fn give_back(&self, _: &mut Hold, _: u64) -> u64 {
+        0
+    }
+
+    fn take_beyond(&self, _: &mut Hold, _: u64) -> u64 {
+        0
+    }
+}
+
 impl<'a> Estimate<'a> {
+    /// Returns an estimate of which nothing is given back.
+    #[cfg(feature = "wait")]
+    pub(crate) fn spent(grant: Grant) -> Estimate<'a> {
+        Estimate::new(grant, &Unknown, Hold::Nothing)
+    }
+
     /// Returns an estimate that nobody was charged with, nor will be.
     pub(crate) fn free(grant: Grant) -> Estimate<'a> {
         Estimate::new(grant, &Free, Hold::Nothing)
     }
 
     pub(crate) fn new(grant: Grant, limiter: &'a dyn Settles, hold: Hold) -> Estimate<'a> {
+        let limiter = EstimateOrigin::Borrowed(limiter);
         Estimate { limiter, cache: None, grant, hold, permits: grant.permits() }
     }
 
@@ -245,7 +303,7 @@ impl<'a> Estimate<'a> {
             return Ok(Settled { given_back, lost: rest - given_back, taken_beyond: 0 });
         };
         let taken_beyond =
-            if more > 0 { self.limiter.take_beyond(&mut self.hold, more) } else { 0 };
+            if more > 0 { self.limiter.take_beyond(&mut self.hold, self.grant, more) } else { 0 };
         let settled = Settled { taken_beyond, ..Settled::default() };
         match more - taken_beyond {
             0 => Ok(settled),
@@ -281,7 +339,7 @@ impl<'a> Estimate<'a> {
         self.permits -= permits;
         // Wakes callers in line, whose wakers may panic when all is given back.
         let forgets = ForgetsIfItPanics(self.cache);
-        let given_back = self.limiter.give_back(&mut self.hold, permits);
+        let given_back = self.limiter.give_back(&mut self.hold, self.grant, permits);
         core::mem::forget(forgets);
         if let (Some(cache), 1..) = (self.cache, given_back) {
             cache.forget_denials();

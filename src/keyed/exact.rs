@@ -13,6 +13,7 @@
 //! | `buckets` | token buckets: a word for each key |
 //! | `each` | any limiter |
 //! | `each_verbs` | the verbs of a store of any limiter |
+//! | `reserve`, `buckets/book` | permits of a key that are taken for a later instant |
 //! | `key_estimate` | estimates that are taken and settled by key |
 //!
 //! Progress: a call for a known key holds its shard's lock shared. It waits only for a call
@@ -106,6 +107,8 @@ pub(crate) mod each;
 mod group_map;
 pub(crate) mod per_key;
 mod prepay;
+#[cfg(feature = "wait")]
+pub(crate) mod reserve;
 mod slots;
 mod store;
 

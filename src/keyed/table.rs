@@ -164,6 +164,9 @@ pub enum DefaultHasher {}
 /// * **Threads' clocks** may differ by a second too. The table's own time is accurate to one skew,
 ///   so a key's slot becomes free for other keys two skews after the key is idle.
 ///
+/// A table takes no debts, so it has neither `force` nor reservations: a level ahead of the clock is how it
+/// notices that the clock has gone back. A `Keyed` of buckets has both.
+///
 /// # Fairness
 ///
 /// None among the callers for a key. A caller that is held up while it inserts a key blocks nobody:

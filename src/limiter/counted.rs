@@ -1,5 +1,8 @@
 //! Any limiter, with counts of its answers.
 
+#[cfg(feature = "wait")]
+mod wait;
+
 use core::fmt;
 
 use alloc::boxed::Box;
@@ -34,6 +37,10 @@ use super::settle::Settle;
 /// Inside an `Each` of a `Keyed` each key has counts of its own: use
 /// [`with_slots`](Counted::with_slots) there, as a slot takes as much memory as a small limiter. They
 /// are forgotten when the key is evicted.
+///
+/// Callers can wait for it if they can for the limiter: one that has waited is counted once, when it is
+/// told its answer, and a refusal (of a deadline, of a full or closed line) as a denial. One that is dropped
+/// before that is not counted. A reservation is counted when it is made.
 ///
 /// # Examples
 ///
@@ -129,7 +136,7 @@ impl<L> Counted<L> {
 
     /// Counts an answer, of so many `permits` if it grants.
     #[inline(always)]
-    fn count(&self, permits: Result<u64, Denied>) {
+    fn count<E: Copy>(&self, permits: Result<u64, E>) {
         let slot = &self.slots[thread_index() & (self.slots.len() - 1)];
         match permits {
             Ok(permits) => {

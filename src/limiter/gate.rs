@@ -1,5 +1,10 @@
 //! A switch in front of a limiter: limiting, open or closed, changed while it is in use.
 
+#[cfg(feature = "wait")]
+mod wait;
+
+#[cfg(feature = "wait")]
+use self::wait::SettleHook;
 use crate::decision::denied::Denied;
 use crate::decision::estimate::Estimate;
 use crate::decision::estimate::detached::Detached;
@@ -156,6 +161,10 @@ impl Word for GateMode {
 /// after [`set`](Gate::set) has returned is decided by the new mode or a later one; a call that
 /// is in progress may still be decided by the old one.
 ///
+/// Callers can wait for a gate if they can for its limiter. Those in line when a gate is opened are
+/// granted their permits, and those in line when it is closed are refused: all have their answers when
+/// `set` returns.
+///
 /// A `Keyed` store keeps a key whose gate's mode was changed: such a gate is not
 /// [idle](Limiter::is_idle). Put a gate around a `Sticky`, not into it: a
 /// `Sticky` repeats denials that it has cached, whatever the mode.
@@ -178,6 +187,8 @@ pub struct Gate<L> {
     /// The mode of a new gate, for `is_idle`.
     first: GateMode,
     limiter: L,
+    #[cfg(feature = "wait")]
+    hook: SettleHook<L>,
 }
 
 impl<L> Gate<L> {
@@ -202,18 +213,29 @@ impl<L> Gate<L> {
     /// ```
     #[must_use]
     pub fn with_mode(limiter: L, mode: GateMode) -> Gate<L> {
-        Gate { mode: AtomicWord::new(mode), first: mode, limiter }
+        Gate {
+            mode: AtomicWord::new(mode),
+            first: mode,
+            limiter,
+            #[cfg(feature = "wait")]
+            hook: SettleHook::new(),
+        }
     }
 }
 
 impl<L> Gate<L> {
-    /// Sets the mode, for all calls that begin from now on. Wait-free; does not allocate; reads
-    /// no clock.
+    /// Sets the mode, for all calls that begin from now on, and for callers that wait. Wait-free; does
+    /// not allocate; reads no clock.
+    ///
+    /// With the feature `wait`, it takes a lock for a moment. If anybody has ever stood in line for the
+    /// gate, it also settles for those in line, as `reset` would, which reads the limiter's clock.
     pub fn set(&self, mode: GateMode) {
         // ORDERING: Release, so that a caller that finds this mode also finds what was changed
         // before it, such as the quota of the limiter. Pairs with the load in `mode`.
         // MODEL: `a_gate_that_limits_again_is_found_with_the_quota_of_before`.
         self.mode.store(mode, Release);
+        #[cfg(feature = "wait")]
+        self.hook.settle(self);
     }
 
     /// Returns the mode in force.

@@ -1,6 +1,9 @@
 //! Any limiter, with a line of callers that wait.
 
+pub(crate) mod estimates;
+
 use core::fmt;
+use std::sync::OnceLock;
 
 use crossbeam_utils::CachePadded;
 
@@ -11,6 +14,7 @@ use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::time::clock::Clock;
 use crate::time::clock::default::DefaultClock;
+use crate::wait::charged::Charged;
 use crate::wait::outside::{self, HasOutsideLine, OutsideLine};
 use crate::wait::turn::TakesTurns;
 
@@ -18,12 +22,15 @@ use super::Limiter;
 use super::settle::Settle;
 use super::wait::{Line, Wait};
 
+use self::estimates::KeptEstimates;
+
 /// Wraps a limiter so that callers can wait for it, in one fair line.
 ///
 /// For limiters that do not implement [`Wait`] themselves: [`SlidingLog`](crate::SlidingLog),
 /// [`WeightedLog`](crate::WeightedLog), a compact [`SlidingWindow`](crate::SlidingWindow),
-/// [`Sharded`](crate::Sharded), [`All`](crate::All), a limiter behind a [`Gate`](crate::Gate) or a
-/// [`Counted`](crate::Counted), an `Arc<dyn Limiter>`, or one of your own.
+/// [`Sharded`](crate::Sharded), [`All`](crate::All), an `Arc<dyn Limiter>`, or one of your own. (A
+/// [`Gate`](crate::Gate), a [`Counted`](crate::Counted) and a [`Sticky`](crate::Sticky) implement it if their
+/// limiters do.)
 ///
 /// All callers have to go through the `Queued`. The limiter itself knows nothing of the line: a call of
 /// it by [`limiter`](Queued::limiter), or by another reference, may take permits before those who
@@ -36,7 +43,8 @@ use super::wait::{Line, Wait};
 /// The limiter is asked under the line's lock, for any number of permits up to `u64::MAX`. It must not
 /// call the `Queued` back. One that has a line of its own wakes those in it under that lock too: their
 /// wakers must not touch the `Queued`. One that panics denies nobody else: the next caller asks again.
-/// A [`Counted`](crate::Counted) inside counts each time that the line asks, so put it outside.
+/// A [`Counted`](crate::Counted) inside counts each time that the line asks, and a change of a `Gate` inside
+/// is an [`update`](Queued::update), so put both outside.
 ///
 /// # Examples
 ///
@@ -95,7 +103,8 @@ use super::wait::{Line, Wait};
 /// [`Gate`](crate::Gate)).
 ///
 /// A caller that is dropped after its grant, before it was polled again, has spent its permits: the
-/// limiter does not take them back.
+/// limiter does not take them back. If the limiter can be settled, and anybody has waited for an
+/// [estimate](Queued::acquire_settleable), they are given back as an estimate would be.
 ///
 /// # Fairness
 ///
@@ -110,6 +119,8 @@ pub struct Queued<L, C = DefaultClock> {
     line: CachePadded<OutsideLine>,
     limiter: L,
     clock: C,
+    /// What is kept of grants in line, once anybody has waited for an estimate.
+    kept: OnceLock<KeptEstimates<L>>,
 }
 
 impl<L: Limiter> Queued<L> {
@@ -126,7 +137,7 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
     /// callers wait.
     #[must_use]
     pub fn with_clock(limiter: L, clock: C) -> Queued<L, C> {
-        Queued { line: CachePadded::new(OutsideLine::new()), limiter, clock }
+        Queued { line: CachePadded::new(OutsideLine::new()), limiter, clock, kept: OnceLock::new() }
     }
 
     /// Runs `change` on the limiter, and then lets those in line look again, as they may be due
@@ -211,6 +222,21 @@ impl<L: Limiter, C: Clock> HasOutsideLine for Queued<L, C> {
 
     fn ask_at_the_gate(&self, permits: u64) -> Result<Grant, Denied> {
         self.unless_gated(permits)?.try_acquire(permits)
+    }
+
+    fn ask_in_line(&self, permits: u64) -> Result<(Grant, Charged), Denied> {
+        match self.kept.get() {
+            Some(kept) => kept.take(&self.limiter, permits),
+            None => Ok((self.ask(permits)?, Charged { before: 0, after: 0, changes: 0 })),
+        }
+    }
+
+    fn take_back(&self, charged: Charged) -> bool {
+        self.kept.get().is_some_and(|kept| kept.give_back(&self.limiter, charged))
+    }
+
+    fn forget(&self, charged: Charged) {
+        _ = self.kept.get().and_then(|kept| kept.remove(charged));
     }
 }
 

@@ -1,5 +1,8 @@
 //! The verb of limiters whose grants can be settled.
 
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+mod owned;
+
 use crate::decision::denied::Denied;
 use crate::decision::estimate::Estimate;
 use crate::decision::estimate::detached::Detached;
@@ -67,6 +70,40 @@ pub trait Settle: Limiter {
     /// ever grant is [`Denied::TooLarge`], also if less may be used in the end.
     #[doc(alias = "reserve", alias = "precharge")]
     fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied>;
+
+    /// Does the same as [`try_acquire_settleable`](Settle::try_acquire_settleable); the estimate keeps the
+    /// limiter alive, so it can be moved into a task that is spawned, or kept in a struct.
+    ///
+    /// One that was waited for, or that a limiter behind an `Arc<dyn Settle>` has granted, becomes such a
+    /// one by [`Estimate::into_owned`].
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire_settleable`](Settle::try_acquire_settleable).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::thread;
+    /// use sluicegate::{Settle, SettleableBucket, quota};
+    ///
+    /// let tokens = Arc::new(SettleableBucket::new(quota!(10_000 / hour)));
+    /// let estimate = tokens.try_acquire_settleable_owned(4_000)?;
+    /// let answer = thread::spawn(move || estimate.settle(1_500));
+    /// assert_eq!(answer.join().unwrap()?.given_back(), 2_500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+    fn try_acquire_settleable_owned(
+        self: &alloc::sync::Arc<Self>,
+        permits: u64,
+    ) -> Result<Estimate<'static>, Denied>
+    where
+        Self: Sized + 'static,
+    {
+        Ok(self.try_acquire_settleable(permits)?.owned(alloc::sync::Arc::clone(self) as _))
+    }
 
     /// Forgets the denials that it has cached, if it is a `Sticky` or has one inside. Called when
     /// permits of an estimate have come back.

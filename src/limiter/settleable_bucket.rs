@@ -81,7 +81,8 @@ use super::verbs::{show_quota, verbs};
 ///
 /// # Fairness
 ///
-/// None: a caller that asks when there are permits gets them. There is no line to wait in, yet.
+/// None: a caller that asks when there are permits gets them. A `Queued` around it is a line in which
+/// callers wait for permits and for estimates, first come, first served.
 ///
 /// # Memory ordering
 ///
@@ -174,5 +175,18 @@ impl<C: Clock> SettleableBucket<C> {
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.core.terms().quota()
+    }
+}
+
+/// Reservations: of what was given back and what there is, if that is enough now; otherwise on credit, when
+/// what was given back does not count. Reads the clock up to three times.
+#[cfg(feature = "wait")]
+impl<C: Clock + Send + Sync> super::wait::Reserve for SettleableBucket<C> {
+    fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<crate::wait::reservation::Reservation<'_>, crate::wait::error::AcquireError> {
+        self.core.reserve_within(permits, longest)
     }
 }

@@ -1,6 +1,8 @@
 //! Any limiter, with a cache of its denials.
 
 pub(crate) mod builder;
+#[cfg(feature = "wait")]
+mod wait;
 
 use core::fmt;
 
@@ -66,7 +68,8 @@ use self::builder::StickyBuilder;
 /// `Sticky` reports itself, and so does an estimate that was taken from it when it gives permits back. A
 /// receipt or a reservation that is given back, a limit that was raised,
 /// a restored history, or a level that was healed does not: call [`forget`](Sticky::forget). While
-/// callers wait in line for the limiter, a repeated denial tells the wait without them.
+/// callers wait in line for the limiter, a repeated denial tells the wait without them. Callers of a
+/// `Sticky` can wait if they can for the limiter: in its line, whatever is cached.
 ///
 /// Use it for floods. A call that is granted pays a few nanoseconds to check the cache,
 /// and the first denial of a kind asks the limiter twice.

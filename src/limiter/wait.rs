@@ -10,7 +10,7 @@ use crate::wait::error::AcquireError;
 use crate::wait::limits::LineLimits;
 use crate::wait::line;
 use crate::wait::reservation::Reservation;
-use crate::wait::turn::TakesTurns;
+use crate::wait::turn::{CountedLine, CountsAnswers, HasLine, TakesTurns};
 
 use super::Limiter;
 
@@ -24,7 +24,8 @@ use super::Limiter;
 /// nothing.
 ///
 /// A [`Queued`](crate::Queued) implements it for any limiter, with a line that is not part of the
-/// limiter's word; it says what differs.
+/// limiter's word; it says what differs. A [`Counted`](crate::Counted), a [`Sticky`](crate::Sticky) and a
+/// [`Gate`](crate::Gate) implement it if the limiter inside does, with its line.
 ///
 /// The limiter's bound holds. For a bucket, the grant of a caller in line counts at the instant of its
 /// turn: if it is told later, callers may receive up to one request more in a span of time than the
@@ -98,7 +99,7 @@ pub trait Wait: Limiter {
     /// Returns a future that takes all of `permits` once they are there: [`acquire`](Wait::acquire)
     /// for tasks.
     fn acquire_async(&self, permits: u64) -> Waiting<'_> {
-        Waiting::new(self.line().limiter, permits)
+        Waiting::new(self.line().line, permits)
     }
 }
 
@@ -158,16 +159,27 @@ pub trait Reserve: Limiter {
 /// The line of callers that wait for a limiter.
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
-    limiter: &'a (dyn TakesTurns + Sync),
+    line: CountedLine<'a>,
 }
 
 impl<'a> Line<'a> {
     pub(crate) fn of(limiter: &'a (dyn TakesTurns + Sync)) -> Line<'a> {
-        Line { limiter }
+        Line { line: CountedLine { limiter, counts: None } }
+    }
+
+    /// Returns the same line, with `counts` of the answers to those that ask through this.
+    #[cfg(feature = "alloc")]
+    pub(super) fn counted_by(self, counts: &'a dyn CountsAnswers) -> Line<'a> {
+        Line { line: CountedLine { counts: Some(counts), ..self.line } }
     }
 
     pub(crate) fn limiter(self) -> &'a (dyn TakesTurns + Sync) {
-        self.limiter
+        self.line.limiter
+    }
+
+    /// Counts an answer, if anybody counts.
+    pub(crate) fn count_answer(self, answer: &Result<Grant, AcquireError>) {
+        self.line.note(answer);
     }
 }
 
@@ -175,13 +187,13 @@ impl Line<'_> {
     /// Returns the number of callers in line. Takes the line's lock.
     #[must_use]
     pub fn waiters(&self) -> usize {
-        self.limiter.queue().waiters()
+        self.limiter().queue().waiters()
     }
 
     /// Returns the permits that those in line wait for. Lock-free; may be out of date.
     #[must_use]
     pub fn permits(&self) -> u64 {
-        self.limiter.queue().permits()
+        self.limiter().queue().permits()
     }
 
     /// Bounds the line. Callers that already stand in it stay.
@@ -198,19 +210,19 @@ impl Line<'_> {
     /// # Ok::<(), AcquireError>(())
     /// ```
     pub fn set_limits(&self, limits: LineLimits) {
-        self.limiter.queue().set_limits(limits);
+        self.limiter().queue().set_limits(limits);
     }
 
     /// Closes the line for good: refuses all that stand in it, and all that would from now on, with
     /// [`AcquireError::Closed`]. Permits that are there can still be taken.
     pub fn close(&self) {
-        line::close(self.limiter);
+        line::close(self.limiter());
     }
 
     /// Returns whether the line was closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.limiter.queue().is_closed()
+        self.limiter().queue().is_closed()
     }
 }
 

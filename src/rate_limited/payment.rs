@@ -10,6 +10,7 @@ use crate::decision::grant::Grant;
 use crate::limiter::Wait;
 use crate::wait::acquire;
 use crate::wait::error::AcquireError;
+use crate::wait::jitter::Jitter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
 use crate::wait::turn::{HasLine, TakesTurns};
@@ -28,6 +29,10 @@ impl<L: Wait> HasLine for Kept<L> {
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
         self.0.line().limiter()
+    }
+
+    fn note(&self, answer: &Result<Grant, AcquireError>) {
+        self.0.line().count_answer(answer);
     }
 }
 
@@ -129,6 +134,11 @@ impl<L: Wait> Payment<L, ThreadTimer> {
 }
 
 impl<L: Wait, T: Timer> Payment<L, T> {
+    pub(crate) fn with_jitter(mut self, jitter: Jitter) -> Payment<L, T> {
+        self.account.waiter.set_jitter(jitter);
+        self
+    }
+
     pub(crate) fn with_timer<U: Timer>(self, timer: U) -> Payment<L, U> {
         Payment { account: self.account, timer, sleep: None }
     }

@@ -15,6 +15,7 @@ use std::io::{self, Read, Write};
 use pin_project_lite::pin_project;
 
 use crate::limiter::Wait;
+use crate::wait::jitter::Jitter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
 
@@ -123,6 +124,14 @@ impl<W, L: Wait, T: Timer> RateLimitedWriter<W, L, T> {
     #[must_use]
     pub fn chunk(self, bytes: usize) -> RateLimitedWriter<W, L, T> {
         RateLimitedWriter { chunk: bytes.max(1), ..self }
+    }
+
+    /// Delays chunks that had to wait for their permits, as [`Waiting::jitter`](crate::Waiting::jitter) does:
+    /// once, after the last part of them, if that had to wait. The next one stands in line after the
+    /// delay, so delays that are longer than the time in which a burst is earned lower the pace.
+    #[must_use]
+    pub fn jitter(self, jitter: impl Into<Jitter>) -> RateLimitedWriter<W, L, T> {
+        RateLimitedWriter { payment: self.payment.with_jitter(jitter.into()), ..self }
     }
 
     /// Sleeps by `timer` instead of [`ThreadTimer`]. For threads, the timer does not matter.

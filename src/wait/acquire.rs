@@ -17,7 +17,7 @@ use super::error::AcquireError;
 use super::jitter::Jitter;
 use super::timer::Timer;
 use super::timer::thread::ThreadTimer;
-use super::turn::{HasLine, TakesTurns};
+use super::turn::{CountedLine, HasLine};
 use super::waiter::{Asked, Waiter};
 
 pin_project! {
@@ -60,7 +60,7 @@ pin_project! {
     /// ```
     #[must_use = "a future does nothing until it is polled"]
     pub struct Waiting<'a, T: Timer = ThreadTimer> {
-        waiter: Waiter<&'a (dyn TakesTurns + Sync)>,
+        waiter: Waiter<CountedLine<'a>>,
         timer: T,
         #[pin]
         sleep: Option<T::Sleep>,
@@ -68,8 +68,8 @@ pin_project! {
 }
 
 impl<'a> Waiting<'a> {
-    pub(crate) fn new(limiter: &'a (dyn TakesTurns + Sync), permits: u64) -> Waiting<'a> {
-        Waiting { waiter: Waiter::new(limiter, permits), timer: ThreadTimer, sleep: None }
+    pub(crate) fn new(line: CountedLine<'a>, permits: u64) -> Waiting<'a> {
+        Waiting { waiter: Waiter::new(line, permits), timer: ThreadTimer, sleep: None }
     }
 }
 

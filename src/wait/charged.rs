@@ -16,5 +16,7 @@ pub(crate) struct Booked {
     pub(crate) at_nanos: u64,
     /// Time until then, from when the reservation was made.
     pub(crate) wait_nanos: u64,
+    /// Quarter-units that were taken of a bucket's word.
+    pub(crate) cost: u64,
     pub(crate) charged: Charged,
 }

@@ -88,7 +88,23 @@ pub(crate) trait HasOutsideLine {
 
     /// Takes `permits` at once, or not, as the gate has it.
     fn ask_at_the_gate(&self, permits: u64) -> Result<Grant, Denied>;
+
+    /// Does the same as `ask` for the first in line. The charge tells what is kept of the grant.
+    fn ask_in_line(&self, permits: u64) -> Result<(Grant, Charged), Denied> {
+        Ok((self.ask(permits)?, NOT_KEPT))
+    }
+
+    /// Takes back a grant in line, if anything is kept of it.
+    fn take_back(&self, _charged: Charged) -> bool {
+        false
+    }
+
+    /// Forgets what is kept of a grant in line.
+    fn forget(&self, _charged: Charged) {}
 }
+
+/// The charge of a grant that the limiter keeps.
+const NOT_KEPT: Charged = Charged { before: 0, after: 0, changes: 0 };
 
 impl OutsideLine {
     pub(crate) fn new() -> OutsideLine {
@@ -239,13 +255,13 @@ impl<T: HasOutsideLine> TakesTurns for T {
     fn take_turn(&self, turn: Turn) -> Taken {
         let line = self.outside();
         line.move_gate(CLOSED);
-        match self.ask(turn.permits) {
-            Ok(grant) => {
+        match self.ask_in_line(turn.permits) {
+            Ok((grant, charged)) => {
                 if !turn.has_others {
                     line.move_gate(OPEN);
                 }
                 line.note_period(units::nanos(grant.reset_after()), false);
-                Taken::Granted(grant, Charged { before: 0, after: 0, changes: 0 })
+                Taken::Granted(grant, charged)
             }
             Err(Denied::TooLarge { limit, .. }) => Taken::TooLarge { limit },
             Err(denied) => {
@@ -304,9 +320,13 @@ impl<T: HasOutsideLine> TakesTurns for T {
         deadline_nanos < turn.now_nanos.saturating_add(wait_nanos)
     }
 
-    /// Never: the limiter keeps what it has granted.
-    fn undo(&self, _: Charged) -> bool {
-        false
+    /// In general never: the limiter keeps what it has granted.
+    fn undo(&self, charged: Charged) -> bool {
+        self.take_back(charged)
+    }
+
+    fn release(&self, charged: Charged) {
+        self.forget(charged);
     }
 
     fn wake_first(&self) {

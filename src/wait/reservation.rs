@@ -3,7 +3,10 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::charged::Booked;
+use crate::decision::pieces::Pieces;
+use crate::decision::receipt::TakesPieces;
+
+use super::charged::{Booked, Charged};
 use super::timer::Timer;
 use super::turn::TakesTurns;
 use super::until::{block_until, sleep_until};
@@ -35,6 +38,8 @@ pub struct Reservation<'a> {
     limiter: &'a (dyn TakesTurns + Sync),
     permits: u64,
     booked: Booked,
+    /// What was taken of a limiter that takes it back whatever has happened since.
+    pieces: Option<(&'a dyn TakesPieces, Pieces)>,
 }
 
 impl<'a> Reservation<'a> {
@@ -43,7 +48,22 @@ impl<'a> Reservation<'a> {
         permits: u64,
         booked: Booked,
     ) -> Reservation<'a> {
-        Reservation { limiter, permits, booked }
+        Reservation { limiter, permits, booked, pieces: None }
+    }
+
+    /// Returns the same reservation, which gives `pieces` back to `home` when it is cancelled.
+    pub(crate) fn of_pieces(self, home: &'a dyn TakesPieces, pieces: Pieces) -> Reservation<'a> {
+        Reservation { pieces: Some((home, pieces)), ..self }
+    }
+
+    /// Returns a reservation of `permits` that are charged to nobody, for the instant at which this one
+    /// was made, which is of none.
+    pub(crate) fn for_now(self, permits: u64) -> Reservation<'a> {
+        let Booked { at_nanos, wait_nanos, charged, .. } = self.booked;
+        let charged = Charged { after: charged.before, ..charged };
+        let at_nanos = at_nanos.saturating_sub(wait_nanos);
+        let booked = Booked { at_nanos, wait_nanos: 0, cost: 0, charged };
+        Reservation { permits, booked, ..self }
     }
 }
 
@@ -90,11 +110,21 @@ impl Reservation<'_> {
     /// given back is exact: the limiter is as if the reservation had never been made, and those in
     /// line are granted what is due to them.
     ///
+    /// A [`SettleableBucket`](crate::SettleableBucket) takes back any of its reservations, whatever was taken
+    /// since, as it does what is left of an [`Estimate`](crate::Estimate): others can take the permits once
+    /// the bucket is out of debt, and as long as they live. It always returns true; what comes too late is
+    /// lost, as with an estimate.
+    ///
     /// Lock-free, unless others wait in line; does not allocate; reads no clock, unless others have taken
     /// permits of a window.
     #[doc(alias = "refund")]
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn cancel(self) -> bool {
+        if let Some((home, pieces)) = self.pieces {
+            // Those that are lost are not the caller's either.
+            home.take_pieces(pieces);
+            return true;
+        }
         let charged = self.booked.charged;
         let is_back =
             charged.before == charged.after || self.limiter.cancel(self.booked, self.permits);

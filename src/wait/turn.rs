@@ -6,12 +6,13 @@ use crate::decision::grant::Grant;
 
 use super::charged::{Booked, Charged};
 use super::end::End;
+use super::error::AcquireError;
 use super::queue::WaitQueue;
 
 /// A limiter that callers can stand in line for.
 ///
-/// Its methods are called under the line's lock, except for `try_now` and `wake_first`: so none of
-/// the others may lock the line. `undo` and what only reads are called without it too.
+/// Its methods are called under the line's lock, except for `try_now`, `wake_first`, `expect_caller` and
+/// `mark`: so none of the others may lock the line. `undo` and what only reads are called without it too.
 pub(crate) trait TakesTurns {
     fn queue(&self) -> &WaitQueue;
 
@@ -70,6 +71,18 @@ pub(crate) trait TakesTurns {
 
     /// Wakes the first in line, if anybody is. Not for the holder of the line's lock.
     fn wake_first(&self);
+
+    /// Forgets what it keeps of a grant in line, as the caller has been told of it. Called without the
+    /// line's lock.
+    fn release(&self, _charged: Charged) {}
+
+    /// Prepares for a caller that is about to stand in line.
+    fn expect_caller(&self) {}
+
+    /// Returns a mark of the line, if it is found by a user's code, which may find another one.
+    fn mark(&self) -> usize {
+        0
+    }
 }
 
 /// The turn of a caller in line.
@@ -109,14 +122,42 @@ pub(crate) trait HasLine {
     fn home(limiter: &dyn TakesTurns) -> Self::Home;
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync);
+
+    /// Takes over the charge of a grant in line, of which the caller is told now.
+    fn granted(&self, charged: Charged) {
+        self.limiter().release(charged);
+    }
+
+    /// Notes the answer that a caller is told.
+    fn note(&self, _answer: &Result<Grant, AcquireError>) {}
 }
 
-impl HasLine for &(dyn TakesTurns + Sync) {
-    type Home = ();
+/// A limiter with a line, and what counts the answers to those that ask through this.
+#[derive(Clone, Copy)]
+pub(crate) struct CountedLine<'a> {
+    pub(crate) limiter: &'a (dyn TakesTurns + Sync),
+    pub(crate) counts: Option<&'a dyn CountsAnswers>,
+}
 
-    fn home(_: &dyn TakesTurns) {}
+impl HasLine for CountedLine<'_> {
+    type Home = usize;
+
+    fn home(limiter: &dyn TakesTurns) -> usize {
+        limiter.mark()
+    }
 
     fn limiter(&self) -> &(dyn TakesTurns + Sync) {
-        *self
+        self.limiter
     }
+
+    fn note(&self, answer: &Result<Grant, AcquireError>) {
+        if let Some(counts) = self.counts {
+            counts.count_answer(answer);
+        }
+    }
+}
+
+/// Counts of what callers that may wait are told.
+pub(crate) trait CountsAnswers: Sync {
+    fn count_answer(&self, answer: &Result<Grant, AcquireError>);
 }

@@ -110,18 +110,29 @@ impl<H: HasLine> Waiter<H> {
     /// answer, or when the caller would sleep for too long. A caller that was told its answer asks
     /// anew.
     pub(crate) fn ask(&mut self, waker: &Waker) -> Asked {
-        if let Some(Held { grant, .. }) = self.held() {
-            return self.tell_in_time(grant);
+        let asked = if let Some(Held { grant, charged, .. }) = self.held() {
+            self.tell_in_time(grant, charged)
+        } else {
+            let has_waited = self.key.is_some();
+            let standing = self.stand_or_ask(waker);
+            self.told(&standing, has_waited)
+        };
+        self.noted(asked)
+    }
+
+    /// Notes an answer, if it is one.
+    fn noted(&self, asked: Asked) -> Asked {
+        if let Asked::Told(answer) = &asked {
+            self.limiter.note(answer);
         }
-        let has_waited = self.key.is_some();
-        let standing = self.stand_or_ask(waker);
-        self.told(&standing, has_waited)
+        asked
     }
 
     /// Stands in line without asking before, for a caller that has been denied its permits already.
     pub(crate) fn stand(&mut self, waker: &Waker) -> Asked {
         let standing = self.go_and_stand(waker);
-        self.told(&standing, false)
+        let asked = self.told(&standing, false);
+        self.noted(asked)
     }
 
     fn told(
@@ -135,7 +146,7 @@ impl<H: HasLine> Waiter<H> {
                 if has_waited {
                     self.hold(grant, charged);
                 }
-                self.tell_in_time(grant)
+                self.tell_in_time(grant, charged)
             }
             Ok(Standing::Told(Outcome::Refused(error))) => Asked::Told(Err(error)),
             Err(answer) => Asked::Told(answer),
@@ -171,6 +182,7 @@ impl<H: HasLine> Waiter<H> {
         let limiter = self.limiter.limiter();
         let after = |timeout| limiter.now_nanos().saturating_add(units::nanos(timeout));
         self.deadline_nanos = self.timeout.map(after);
+        limiter.expect_caller();
         self.home = H::home(limiter);
         line::stand(limiter, self.permits, &mut self.key, self.deadline_nanos, waker.clone())
             .map_err(Err)
@@ -193,13 +205,14 @@ impl<H: HasLine> Waiter<H> {
     }
 
     /// Tells the caller of its grant, if its delay is over.
-    fn tell_in_time(&mut self, grant: Grant) -> Asked {
+    fn tell_in_time(&mut self, grant: Grant, charged: Charged) -> Asked {
         if let Some(left) = self.delay_left() {
             return Asked::Sleep(left);
         }
         if let Some(delay) = &mut self.delay {
             delay.held = None;
         }
+        self.limiter.granted(charged);
         Asked::Told(Ok(grant))
     }
 

@@ -2,6 +2,8 @@
 
 use crate::decision::grant::Grant;
 
+#[cfg(feature = "alloc")]
+use super::EstimateOrigin;
 use super::{Estimate, Hold, Settles};
 
 /// An [`Estimate`] that has left its limiter, and can only be settled by it: what a
@@ -34,13 +36,13 @@ impl Detached {
     ) -> Option<Estimate<'a>> {
         let is_charged = |detached: &mut Detached| detached.charged == address(limiter);
         let Detached { grant, hold, permits, .. } = slot.take_if(is_charged)?;
-        Some(Estimate { limiter, cache: None, grant, hold, permits })
+        Some(Estimate { permits, ..Estimate::new(grant, limiter, hold) })
     }
 }
 
 #[cfg(feature = "alloc")]
 impl Detached {
-    #[cfg(feature = "keyed")]
+    #[cfg(any(feature = "keyed", feature = "wait"))]
     pub(crate) fn grant(&self) -> Grant {
         self.grant
     }
@@ -48,6 +50,18 @@ impl Detached {
     #[cfg(feature = "keyed")]
     pub(crate) fn permits(&self) -> u64 {
         self.permits
+    }
+
+    /// Returns one of as many of the estimate's permits, to be taken up now.
+    #[cfg(target_has_atomic = "ptr")]
+    pub(super) fn again(charged: usize, grant: Grant, hold: Hold, permits: u64) -> Detached {
+        Detached { charged, grant, hold, permits }
+    }
+
+    /// Returns the address of what was charged, and the hold.
+    #[cfg(target_has_atomic = "ptr")]
+    pub(super) fn into_parts(self) -> (usize, Hold) {
+        (self.charged, self.hold)
     }
 
     /// Returns it with up to `permits` less, which are lost.
@@ -61,7 +75,19 @@ impl Estimate<'_> {
     /// Parts the estimate from its limiter.
     pub(crate) fn detach(self) -> Detached {
         let Estimate { limiter, grant, hold, permits, .. } = self;
-        Detached { charged: address(limiter), grant, hold, permits }
+        Detached { charged: limiter.address(), grant, hold, permits }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl EstimateOrigin<'_> {
+    /// Returns the address of what was charged.
+    pub(super) fn address(&self) -> usize {
+        match self {
+            EstimateOrigin::Borrowed(limiter) => address(*limiter),
+            #[cfg(target_has_atomic = "ptr")]
+            EstimateOrigin::Owned(owner) => owner.charged(),
+        }
     }
 }
 

@@ -8,6 +8,8 @@
 //! changes of the quota like that of any other key. So a key that was full and evicted gains
 //! nothing from a larger burst that it would not have been given had it been kept.
 
+#[cfg(feature = "wait")]
+mod book;
 mod engine;
 mod idle;
 pub(crate) mod reconfigure;

@@ -56,6 +56,9 @@ pub(super) struct KeyShard<K, L: Engine<K>> {
     /// The latest time at which an evicted key was idle. A key that is inserted starts from
     /// this time if its caller's clock is behind.
     horizon_nanos: u64,
+    /// Number of times that a level may have fallen otherwise than by a reservation that was given
+    /// back.
+    changes: u64,
 }
 
 type Locked<K, L> = CachePadded<SharedLock<KeyShard<K, L>>>;
@@ -81,8 +84,12 @@ pub(super) struct NoRoom {
 
 impl<K, L: Engine<K>> Store<K, L> {
     pub(super) fn new(limiter: L, max_keys: usize) -> Store<K, L> {
-        let shard =
-            || KeyShard { table: GroupMap::new(), terms: limiter.terms(), horizon_nanos: 0 };
+        let shard = || KeyShard {
+            table: GroupMap::new(),
+            terms: limiter.terms(),
+            horizon_nanos: 0,
+            changes: 0,
+        };
         let shards = (0..SHARDS).map(|_| CachePadded::new(SharedLock::new(shard()))).collect();
         Store {
             shards,
@@ -232,7 +239,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     where
         Q: AsKey<K> + ?Sized,
     {
-        let KeyShard { table, terms, horizon_nanos } = shard;
+        let KeyShard { table, terms, horizon_nanos, .. } = shard;
         reading_nanos >= *horizon_nanos
             && table.find(place.home, key).is_none()
             && self.limiter.settled(terms, *horizon_nanos, reading_nanos).is_none()
@@ -330,6 +337,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         Q: AsKey<K> + ?Sized,
     {
         let shard = &mut *self.shard_of(place).write();
+        shard.note_change();
         let now_nanos = self.limiter.now_nanos();
         let found = shard.table.find_mut(place.home, key);
         found.map(|entry| change(&shard.terms, entry, now_nanos)).is_some()
@@ -347,6 +355,7 @@ impl<K, L: Engine<K>> Store<K, L> {
         let shard = &mut *self.shard_of(place).write();
         let now_nanos = self.limiter.now_nanos();
         self.heal(shard, place, key, now_nanos);
+        shard.note_change();
         if let Some(entry) = shard.table.find_mut(place.home, key) {
             change(&shard.terms, &mut entry.state, now_nanos);
         }
@@ -369,6 +378,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 let shard = &mut *self.shard_of(place).write();
                 let now_nanos = self.limiter.now_nanos();
                 self.settle(shard, now_nanos);
+                shard.note_change();
                 if let Some(entry) = shard.table.find_equal_mut(place.home, &key) {
                     change(&shard.terms, &mut entry.state, now_nanos);
                     return true;

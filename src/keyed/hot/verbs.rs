@@ -176,8 +176,8 @@ impl<S> HotKeys<S> {
     /// some. Goes over all places; lock-free, if the change is. (If there are several `HotKeys` around
     /// one table, each has its own seats, and each needs its own `change`.)
     ///
-    /// `drain` and `force` keep the bound without a `change`, but then the permits that are in seats
-    /// are still granted.
+    /// `drain`, `force` and `reserve` keep the bound without a `change`, but then the permits that are in
+    /// seats are still granted.
     ///
     /// # Examples
     ///

@@ -15,6 +15,7 @@ use crate::decision::grant::Grant;
 use crate::wait::acquire::sleep;
 use crate::wait::block_on::thread_waker;
 use crate::wait::error::AcquireError;
+use crate::wait::jitter::Jitter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
 use crate::wait::waiter::{Asked, Waiter};
@@ -67,6 +68,7 @@ struct Caller<'a, K: Sync + ?Sized> {
     key: &'a K,
     permits: u64,
     timeout: Option<Duration>,
+    jitter: Option<Jitter>,
     /// `None` before its first request, and from its answer on.
     waiter: Option<Waiter<AtKey<'a, K>>>,
     answer: Option<Result<Grant, AcquireError>>,
@@ -109,6 +111,9 @@ impl<K: Sync + ?Sized> Caller<'_, K> {
         if let Some(timeout) = self.timeout {
             waiter.set_timeout(timeout);
         }
+        if let Some(jitter) = self.jitter {
+            waiter.set_jitter(jitter);
+        }
         waiter.stand(waker)
     }
 }
@@ -119,7 +124,8 @@ impl<'a, K: Sync + ?Sized> WaitingForKey<'a, K> {
         key: &'a K,
         permits: u64,
     ) -> WaitingForKey<'a, K> {
-        let caller = Caller { keys, key, permits, timeout: None, waiter: None, answer: None };
+        let (timeout, jitter, waiter, answer) = (None, None, None, None);
+        let caller = Caller { keys, key, permits, timeout, jitter, waiter, answer };
         WaitingForKey { caller, timer: ThreadTimer, sleep: None }
     }
 }
@@ -129,6 +135,13 @@ impl<'a, K: Sync + ?Sized, T: Timer> WaitingForKey<'a, K, T> {
     /// permits cannot be there by then, the caller is refused at once.
     pub fn timeout(mut self, timeout: Duration) -> WaitingForKey<'a, K, T> {
         self.caller.timeout = Some(timeout);
+        self
+    }
+
+    /// Delays the answer to a caller that had to wait, as [`Waiting::jitter`](crate::Waiting::jitter)
+    /// does; to be set before the first poll. If it is dropped meanwhile, its permits are spent.
+    pub fn jitter(mut self, jitter: impl Into<Jitter>) -> WaitingForKey<'a, K, T> {
+        self.caller.jitter = Some(jitter.into());
         self
     }
 

@@ -12,12 +12,6 @@ use crate::wait::waiter::Asked;
 use super::Payment;
 
 impl<L: Wait, T: Timer> Payment<L, T> {
-    #[cfg(feature = "futures")]
-    pub(crate) fn with_jitter(mut self, jitter: crate::wait::jitter::Jitter) -> Payment<L, T> {
-        self.account.waiter.set_jitter(jitter);
-        self
-    }
-
     /// Takes all that is owed. What is owed after an error is taken by the next call.
     pub(crate) fn poll_pay(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
         while self.account.owed > 0 {

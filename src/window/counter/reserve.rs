@@ -114,7 +114,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
             }
             if permits == 0 {
                 let charged = Charged { before: seen, after: seen, changes };
-                return Ok(Booked { at_nanos: now_nanos, wait_nanos: 0, charged });
+                return Ok(Booked { at_nanos: now_nanos, wait_nanos: 0, cost: 0, charged });
             }
             if is_gated(seen) {
                 if !line::help(self, now_nanos) {
@@ -145,7 +145,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
             // `what_was_done_before_a_window_was_reserved_is_seen_after_the_next_grant`.
             if self.word.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok() {
                 let charged = Charged { before: seen, after: next, changes };
-                return Ok(Booked { at_nanos, wait_nanos, charged });
+                return Ok(Booked { at_nanos, wait_nanos, cost: 0, charged });
             }
             contender.lost_race();
         }

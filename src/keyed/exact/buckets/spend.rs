@@ -49,7 +49,7 @@ pub(super) fn spend_alone(
 /// Spends the cost that `charge` returns from `word`, writing by `replace`, if `SPEND`;
 /// otherwise only evaluates it.
 #[inline(always)]
-fn spend_by<const SPEND: bool>(
+pub(super) fn spend_by<const SPEND: bool>(
     terms: &Terms,
     word: &AtomicWord<Level>,
     now_nanos: u64,

@@ -179,12 +179,19 @@ impl<K, L: Engine<K>> Store<K, L> {
         then_nanos: u64,
         is_gone: impl Fn(&L::Terms, &L::State) -> bool,
     ) -> usize {
-        let KeyShard { table, terms, horizon_nanos } = shard;
+        let KeyShard { table, terms, horizon_nanos, changes } = shard;
         let before = table.len();
         let is_idle = self.limiter.idle_at(terms, then_nanos);
         table.take_out(
             places,
-            |entry| is_idle(&entry.state) || is_gone(terms, &entry.state),
+            |entry| {
+                let is_gone = || is_gone(terms, &entry.state);
+                is_idle(&entry.state)
+                    || is_gone() && {
+                        *changes = changes.wrapping_add(1);
+                        true
+                    }
+            },
             |entry| {
                 *horizon_nanos = (*horizon_nanos).max(then_nanos);
                 self.release(1);
@@ -198,6 +205,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     where
         Q: AsKey<K> + ?Sized,
     {
+        shard.note_change();
         let removed = shard.table.remove(place.home, key);
         self.release(usize::from(removed.is_some()));
         removed.is_some()
@@ -229,6 +237,11 @@ impl<K, L: Engine<K>> KeyShard<K, L> {
     /// by no more than clocks differ.
     pub(in crate::keyed::exact) fn no_earlier_than_forgotten(&self, now_nanos: u64) -> u64 {
         now_nanos.max(self.horizon_nanos)
+    }
+
+    /// Notes that a level may be lower now, or come back lower.
+    pub(in crate::keyed::exact) fn note_change(&mut self) {
+        self.changes = self.changes.wrapping_add(1);
     }
 
     /// Returns the time until one of the shard's keys is idle, among as many as are worth a

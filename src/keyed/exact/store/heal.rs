@@ -49,7 +49,7 @@ impl<K, L: Engine<K>> Store<K, L> {
     ///   back for good. A key that had been kept would heal, and start again from full; so do
     ///   the unknown keys, and that is counted.
     pub(in crate::keyed::exact) fn settle(&self, shard: &mut KeyShard<K, L>, now_nanos: u64) {
-        let KeyShard { table, terms, horizon_nanos } = shard;
+        let KeyShard { table, terms, horizon_nanos, changes } = shard;
         let Some(settled) = self.limiter.settled(terms, *horizon_nanos, now_nanos) else { return };
         if settled.has_healed {
             // States for whose terms the time is out of range start again under the new terms.
@@ -61,6 +61,7 @@ impl<K, L: Engine<K>> Store<K, L> {
                 drop(entry);
             });
             table.shrink();
+            *changes = changes.wrapping_add(1);
             self.count_healed();
         }
         *terms = settled.terms;

@@ -8,6 +8,30 @@ use crate::keyed::exact::per_key::Engine;
 use super::{KeyPlace, Store};
 
 impl<K, L: Engine<K>> Store<K, L> {
+    /// Returns the number of changes of the shard of a key.
+    #[cfg(feature = "wait")]
+    pub(in crate::keyed::exact) fn changes(&self, place: KeyPlace) -> u64 {
+        self.shard_of(place).read().changes
+    }
+
+    /// Returns what `call` returns for the state of the key, if it is known, and if the shard has had
+    /// just so many `changes`.
+    #[cfg(feature = "wait")]
+    pub(in crate::keyed::exact) fn with_unchanged<Q, T>(
+        &self,
+        place: KeyPlace,
+        key: &Q,
+        changes: u64,
+        call: impl FnOnce(&L::State) -> T,
+    ) -> Option<T>
+    where
+        Q: AsKey<K> + ?Sized,
+    {
+        let shard = self.shard_of(place).read();
+        let entry = shard.table.find(place.home, key).filter(|_| shard.changes == changes)?;
+        Some(call(&entry.state))
+    }
+
     /// Returns what `call` returns for the state of the key. A key that is not known is inserted
     /// first; if it is idle afterwards, it is removed again. If there is no space for it, `call` is
     /// not called, and the time after which there may be some is returned.

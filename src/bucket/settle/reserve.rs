@@ -1,0 +1,49 @@
+//! Reservations of a bucket that can be settled: what has been given back first, and otherwise on credit.
+//!
+//! A reservation that is cancelled gives its units back with their birthdays, as an estimate does. Some may
+//! not have been born: as long as the bucket is in debt, nobody takes any from the lots. So (4) of the
+//! proof in [`settle`](super) holds for whoever takes them later, and the other facts do not depend on
+//! when a unit was born.
+
+use core::time::Duration;
+
+use crate::bucket::level::Level;
+use crate::decision::denied::Denied;
+use crate::decision::pieces::Pieces;
+use crate::decision::receipt::TakesPieces;
+use crate::sync::Word;
+use crate::time::clock::Clock;
+use crate::wait::charged::{Booked, Charged};
+use crate::wait::error::AcquireError;
+use crate::wait::reservation::Reservation;
+
+use super::{SettleCore, Taken};
+
+impl<C: Clock + Sync> SettleCore<C> {
+    pub(crate) fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Reservation<'_>, AcquireError> {
+        let (booked, pieces) = self.book(permits, longest)?;
+        let home: &dyn TakesPieces = &*self.bucket.line;
+        Ok(Reservation::new(&self.bucket, permits, booked).of_pieces(home, pieces))
+    }
+
+    fn book(&self, permits: u64, longest: Duration) -> Result<(Booked, Pieces), AcquireError> {
+        let now_nanos = self.bucket.clock.now_nanos();
+        match self.take(permits) {
+            Ok(Taken { pieces, .. }) => {
+                let charged = Charged { before: 0, after: 0, changes: 0 };
+                let booked = Booked { at_nanos: now_nanos, wait_nanos: 0, cost: 0, charged };
+                Ok((booked, pieces))
+            }
+            Err(Denied::TooLarge { limit, .. }) => Err(AcquireError::TooLarge { limit }),
+            Err(_) => {
+                let booked = self.bucket.reserve_within(permits, longest)?;
+                let after = Level::from_bits(booked.charged.after).with_gate(false);
+                Ok((booked, Pieces::of_word(after.to_bits(), booked.cost)))
+            }
+        }
+    }
+}

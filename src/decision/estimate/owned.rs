@@ -1,0 +1,87 @@
+//! Estimates that keep their limiter alive.
+//!
+//! Such an estimate is charged to a part of the limiter that it keeps, at an address inside of it. It is
+//! taken up by the limiter for each of its calls, as one that was detached is.
+
+use alloc::sync::Arc;
+
+use crate::decision::grant::Grant;
+
+use super::detached::Detached;
+use super::{Estimate, EstimateOrigin, Hold};
+
+/// A limiter that takes up its estimates.
+pub(crate) trait TakesUp: Send + Sync {
+    /// Takes up the estimate in `slot`, if it was taken from this limiter.
+    fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>>;
+}
+
+/// A limiter that is kept alive by an estimate of it.
+pub(super) struct Owner {
+    limiter: Arc<dyn TakesUp>,
+    /// Address of what was charged.
+    charged: usize,
+}
+
+impl Owner {
+    pub(super) fn charged(&self) -> usize {
+        self.charged
+    }
+
+    pub(super) fn give_back(&self, hold: &mut Hold, grant: Grant, permits: u64) -> u64 {
+        self.with(hold, grant, permits, |estimate| estimate.give_back(permits))
+    }
+
+    pub(super) fn take_beyond(&self, hold: &mut Hold, grant: Grant, permits: u64) -> u64 {
+        self.with(hold, grant, 0, |estimate| {
+            let Estimate { limiter, hold, grant, .. } = estimate;
+            limiter.take_beyond(hold, *grant, permits)
+        })
+    }
+
+    /// Calls `act` with the estimate that has `hold`, and so many `permits`.
+    fn with(
+        &self,
+        hold: &mut Hold,
+        grant: Grant,
+        permits: u64,
+        act: impl FnOnce(&mut Estimate<'_>) -> u64,
+    ) -> u64 {
+        let taken = core::mem::replace(hold, Hold::Nothing);
+        let mut slot = Some(Detached::again(self.charged, grant, taken, permits));
+        let mut done = 0;
+        if let Some(mut estimate) = self.limiter.take_up(&mut slot) {
+            done = act(&mut estimate);
+            slot = Some(estimate.detach());
+        }
+        if let Some(rest) = slot {
+            (_, *hold) = rest.into_parts();
+        }
+        done
+    }
+}
+
+impl<'a> Estimate<'a> {
+    /// Makes the estimate keep `limiter` alive, which it was taken from.
+    pub(crate) fn owned(self, limiter: Arc<dyn TakesUp>) -> Estimate<'static> {
+        let (grant, permits) = (self.grant, self.permits);
+        let (charged, hold) = self.detach().into_parts();
+        let limiter = EstimateOrigin::Owned(Owner { limiter, charged });
+        Estimate { limiter, cache: None, grant, hold, permits }
+    }
+
+    /// Does the same, if `limiter` is the one that it was taken from.
+    #[expect(clippy::result_large_err, reason = "it is the estimate, which comes back")]
+    pub(crate) fn owned_by(
+        self,
+        limiter: &Arc<dyn TakesUp>,
+    ) -> Result<Estimate<'static>, Estimate<'a>> {
+        let Estimate { limiter: origin, cache, grant, hold, permits } = self;
+        let mut slot = Some(Detached::again(origin.address(), grant, hold, permits));
+        if let Some(estimate) = limiter.take_up(&mut slot) {
+            return Ok(estimate.owned(Arc::clone(limiter)));
+        }
+        let hold = slot.map_or(Hold::Nothing, |estimate| estimate.into_parts().1);
+        Err(Estimate { limiter: origin, cache, grant, hold, permits })
+    }
+}

@@ -1,0 +1,42 @@
+//! Waiting for a limiter with counts: each caller is counted once, when it is told its answer.
+
+use core::time::Duration;
+
+use crate::decision::grant::Grant;
+use crate::limiter::wait::{Line, Reserve, Wait};
+use crate::wait::error::AcquireError;
+use crate::wait::reservation::Reservation;
+use crate::wait::turn::CountsAnswers;
+
+use super::Counted;
+
+/// The limiter's line. A caller is counted once, by the answer that it is told, also if it had to wait:
+/// as granted, or, whatever the refusal, as denied.
+///
+/// One that is dropped before it is told anything is not counted.
+impl<L: Wait> Wait for Counted<L> {
+    fn line(&self) -> Line<'_> {
+        self.limiter.line().counted_by(self)
+    }
+}
+
+/// A reservation is counted as a grant when it is made, and stays counted if it is cancelled.
+impl<L: Reserve> Reserve for Counted<L> {
+    fn reserve_within(
+        &self,
+        permits: u64,
+        longest: Duration,
+    ) -> Result<Reservation<'_>, AcquireError> {
+        let answer = self.limiter.reserve_within(permits, longest);
+        self.count(answer.as_ref().map(Reservation::permits));
+        answer
+    }
+}
+
+impl<L: Wait> CountsAnswers for Counted<L> {
+    fn count_answer(&self, answer: &Result<Grant, AcquireError>) {
+        self.count(answer.as_ref().map(Grant::permits));
+        // There may be another one inside.
+        self.limiter.line().count_answer(answer);
+    }
+}
