@@ -43,7 +43,7 @@ const STUCK: u32 = 60;
 
 fn steps() -> u64 {
     let asked = std::env::var("STORM_STEPS").ok().and_then(|steps| steps.parse().ok());
-    asked.unwrap_or(20_000)
+    asked.unwrap_or(50_000)
 }
 
 /// Runs the feeder and the callers until all have ended.
