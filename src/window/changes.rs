@@ -91,7 +91,7 @@ impl Changes {
     }
 
     /// Returns the number of changes that have begun.
-    pub(crate) fn begun(&self) -> u64 {
+    fn begun(&self) -> u64 {
         // ORDERING: Relaxed. The caller has acquired the word. A change that it does not see yet
         // has its CAS after that word.
         // MODEL: `a_grant_of_a_window_that_was_not_seen_is_not_given_back_over_a_reset`.

@@ -20,15 +20,13 @@
 //!   in progress, replaces the word by a CAS, and then adds itself to those that are done.
 //! * A receipt puts back the word from before its grant, if the word is the one that the grant left.
 //! * A caller in line that leaves before it was told of its grant gives it back in the same way, but
-//!   closes the gate first, and then looks whether a change has begun since the grant. Nobody is
-//!   granted permits through a closed gate.
+//!   closes the gate first, and then does it in a settlement. Nobody is granted permits through a
+//!   closed gate.
 //!
 //! Stated of every state: the count of a window is its *charge*, which is what was granted in it and not
 //! given back; no window later than the word's has a charge; and the charge is at most the limit and
 //! what was taken beyond estimates. A reset or a healing begins all charges anew. And every run
-//! ends, though changes wait for settlements. There is one exception: a caller that leaves the line may
-//! take off what was taken beyond an estimate after a reset, if both come between its look and its
-//! CAS. The last of these three holds all the same.
+//! ends, though changes wait for settlements.
 //!
 //! Left out: a receipt beside a reset, which may put back a count from before it; the line, but for the
 //! one caller that leaves it; numbers that wrap.
@@ -136,8 +134,8 @@ struct Settle {
     most_beyond: i8,
     run: i8,
     ops: Vec<Op>,
-    /// True if a caller that leaves the line looks at the changes as a settlement does, which keeps
-    /// them away until it has put back its grant. The code does not.
+    /// True if a caller that leaves the line puts back its grant in a settlement, which keeps changes
+    /// away. The code does; if it only looked for changes before, one might come in between.
     leaves_as_settlement: bool,
     /// Holds the counts against the charges; a mutant is to be caught by the limit.
     checks_counts: bool,

@@ -13,12 +13,11 @@
 //! what they would be without it.
 //!
 //! *Proof.* The holder of the lock closes the gate first, on the word that the grant left; after that
-//! nobody else is granted any. If no change has begun by then since the grant, the count of a window is
-//! what is kept of its grants, by the theorem of [`settle`](super::settle). So as much as was granted
-//! and taken since has been given back, and the last CAS takes off this grant; if that ends a window,
-//! nothing else is kept in it. A change that begins later leaves another word, so that the last CAS
-//! fails: a reset leaves a count of 0, and a healing an earlier window. A settlement leaves another
-//! count, if it comes in between. ∎
+//! nobody else is granted any. It puts back the word from before the grant in a settlement, so from the grant to
+//! the end of that no change replaces the word (see [`changes`](crate::window::changes)), and the count
+//! of a window is what is kept of its grants, by the theorem of [`settle`](super::settle). So if the word is
+//! the same, as much as was granted and taken since has been given back, and the CAS takes off this
+//! grant; if that ends a window, nothing else is kept in it. ∎
 
 use core::iter::once;
 
@@ -150,8 +149,10 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
         }
         let was_open = self.replace(opened(after), after).is_ok();
         let is_undone = (was_open || self.load() == after)
-            && self.word.companion().begun() == charged.changes
-            && self.replace(after, before).is_ok();
+            && self.word.companion().settlement(charged.changes).is_some_and(|_settlement| {
+                // No change comes in between.
+                self.replace(after, before).is_ok()
+            });
         if was_open && !is_undone {
             self.open_gate();
         }

@@ -92,7 +92,8 @@ impl Settle {
                     next.keep(who, -op.permits());
                     found.counts.given_back += 1;
                 }
-                next.settlements -= i8::from(self.leaves_as_settlement);
+                let has_looked = !self.is(Mutant::UndoLooksFirst);
+                next.settlements -= i8::from(has_looked && self.leaves_as_settlement);
                 self.add(found, who, "puts back", next);
             }
             At::Opens => {
