@@ -105,13 +105,15 @@ pub(crate) struct BucketCore<C, L = NothingReserved> {
     healed: AtomicWord<u64>,
 }
 
-/// The contended fields, padded to their own cache line.
+/// The contended fields, padded to their own cache line. In this order: callers that contend write the
+/// first two, which must not be on two lines of 64 bytes.
+#[repr(C)]
 pub(crate) struct ContendedLine<L> {
     pub(crate) word: AtomicWord<Level>,
+    contention: Contention,
     /// The highest level from which the word fell, because a grant was given back.
     fell_from: AtomicWord<Level>,
     pub(crate) reserved: L,
-    contention: Contention,
     /// The callers in line. Here because receipts and leases only have this part of the bucket.
     #[cfg(feature = "wait")]
     pub(crate) queue: WaitQueue,

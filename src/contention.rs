@@ -137,23 +137,31 @@ impl fmt::Debug for Contention {
 /// A hot word and the count of callers that are starved of it, on a cache line of their own; and `B`,
 /// what else belongs to the word.
 #[derive(Debug)]
-pub(crate) struct HotWord<W: Word + fmt::Debug, B = ()>(
-    CachePadded<(AtomicWord<W>, Contention, B)>,
-);
+pub(crate) struct HotWord<W: Word + fmt::Debug, B = ()>(CachePadded<HotLine<W, B>>);
+
+/// In this order: callers that contend write the first two, which must not be on two lines of 64 bytes.
+#[derive(Debug)]
+#[repr(C)]
+struct HotLine<W: Word + fmt::Debug, B> {
+    word: AtomicWord<W>,
+    contention: Contention,
+    beside: B,
+}
 
 impl<W: Word + fmt::Debug, B> HotWord<W, B> {
     pub(crate) fn beside(value: W, beside: B) -> HotWord<W, B> {
-        HotWord(CachePadded::new((AtomicWord::new(value), Contention::new(), beside)))
+        let (word, contention) = (AtomicWord::new(value), Contention::new());
+        HotWord(CachePadded::new(HotLine { word, contention, beside }))
     }
 
     /// Returns what else belongs to the word.
     pub(crate) fn companion(&self) -> &B {
-        &self.0.2
+        &self.0.beside
     }
 
     #[inline(always)]
     pub(crate) fn contention(&self) -> &Contention {
-        &self.0.1
+        &self.0.contention
     }
 
     #[inline(always)]
@@ -167,7 +175,7 @@ impl<W: Word + fmt::Debug, B> Deref for HotWord<W, B> {
 
     #[inline(always)]
     fn deref(&self) -> &AtomicWord<W> {
-        &self.0.0
+        &self.0.word
     }
 }
 
