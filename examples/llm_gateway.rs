@@ -62,10 +62,11 @@ impl<'c> Gateway<'c> {
     }
 
     fn left(&self) -> String {
-        let left = |limit: &Box<dyn Settle + 'c>| {
+        let balances = self.0.limiters().iter().map(|limit| {
+            // In debt it is negative.
             limit.peek(0).map_or(0, |grant| grant.balance()).to_string()
-        };
-        self.0.limiters().iter().map(left).collect::<Vec<_>>().join(", ")
+        });
+        balances.collect::<Vec<_>>().join(", ")
     }
 }
 

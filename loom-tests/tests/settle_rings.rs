@@ -57,7 +57,7 @@ fn act(window: &Window, acts: &'static [Act]) -> u64 {
 fn all_is_there<const N: usize>(preemptions: usize, last: u64, acts: [&'static [Act]; N]) {
     check(preemptions, move || {
         let window = four();
-        let kept: u64 = race(&window, acts, |window, acts| act(window, acts)).into_iter().sum();
+        let kept: u64 = race(&window, acts, act).into_iter().sum();
         TestClock::run_ahead(last * SLOT);
         assert_eq!(window.count(), kept);
         let left = 4_u64.saturating_sub(kept);

@@ -28,6 +28,10 @@ pub(crate) struct ReservationRequest {
 
 /// The reason for which nothing is reserved.
 pub(crate) struct NotReserved {
+    #[cfg_attr(
+        not(feature = "keyed"),
+        expect(dead_code, reason = "a store of keys answers by it")
+    )]
     pub(crate) refusal: Refusal,
     pub(crate) error: AcquireError,
 }
