@@ -23,6 +23,15 @@
 //! | `Queued` | a limiter, a gate, and a line of callers that wait | what the limiter admits | nothing |
 //! | [`All`] | several limiters | what each of them admits | nothing |
 //!
+//! On top comes what is taken on credit, by `force` or by a settlement for more than was estimated, and
+//! what a `credit` adds.
+//!
+//! | callers can | trait | limiters |
+//! |---|---|---|
+//! | wait in line | `Wait` | [`TokenBucket`], [`Gcra`], [`LeakyBucket`], windows (but no compact one), and [`Counted`], [`Sticky`](crate::Sticky) and [`Gate`] around them; `Queued` around any other |
+//! | reserve | `Reserve` | these buckets and [`SettleableBucket`], windows of one word that are built `with_reservations` (but no [`SlidingCounter`]), and the same three around them |
+//! | settle an estimate | [`Settle`] | [`SettleableBucket`], windows, and what wraps them |
+//!
 //! A permit is dated by its caller's clock, or by the latest date that another caller has left, if
 //! that is later, and windows are measured in these dates. If threads' clocks differ by `d`, a
 //! bound for a window `W` holds for `W - d` of true time.

@@ -12,20 +12,24 @@ use super::Limiter;
 /// Limiters for callers that know only afterwards how much they have used: they take an estimate now,
 /// and settle it with what was used.
 ///
-/// A [`SettleableBucket`](crate::SettleableBucket) does it, and so do windows of one word:
-/// [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::WindowFromFirst),
-/// [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow` and `Budget`; and the windows of slots,
-/// `SlidingWindow` and `MultiWindow`. [`Estimate`] says
-/// what is given back when, and what becomes of what was used beyond an estimate. What wraps one of them does it too:
-/// a [`Gate`](crate::Gate), a `Counted`, a pointer; a `Sticky`, which forgets its cached denials when
-/// permits come back; a `Queued`, which lets those in line look again; an `All` of them, also with an
-/// amount for each.
+/// | limiter | what was not used comes back |
+/// |---|---|
+/// | [`SettleableBucket`](crate::SettleableBucket) | for most of the time in which it fills |
+/// | windows of one word: [`FixedWindow`](crate::FixedWindow), [`WindowFromFirst`](crate::WindowFromFirst), [`SlidingCounter`](crate::SlidingCounter), `CalendarWindow`, `Budget` | until the window that was charged ends |
+/// | windows of slots: `SlidingWindow`, `MultiWindow` | as long as the slot that was charged is in the window |
+/// | an `All` of these, also with an amount for each | as to each of them |
+/// | a [`Gate`](crate::Gate), a `Counted`, a pointer to one of these | as to what is inside |
+/// | a `Sticky`, which then forgets the denials that it has cached; a `Queued`, which lets those in line look again | as to what is inside |
+/// | [`Unlimited`](crate::Unlimited) | always |
 ///
-/// A `Keyed` of such limiters is settled by key: see `KeyEstimate`. A `KeyTable` is not: its words do not tell
-/// one key that had a place from the next, so what is given back late could be another's. Nor is a
-/// `Sharded`: permits that were spent from a shard have no date, so nobody could tell how long they may be
-/// given back; a lease of it gives back what was not used, and holds its capacity until then. Logs
-/// have no count to take permits off.
+/// [`Estimate`] says what is given back when, and what becomes of what was used beyond an estimate. A
+/// `Keyed` of `Each<Arc<..>>` of such limiters is settled by key, without this trait: see `KeyEstimate`.
+///
+/// Others cannot be settled. The words of a `KeyTable` do not tell one key that had a place from the
+/// next, so what is given back late could be another's. Permits that were spent from a shard of a
+/// `Sharded` have no date, so nobody could tell how long they may be given back; a lease of it gives
+/// back what was not used, and holds its capacity until then. Logs have no count to take permits off.
+/// A `TopUp` gives back by receipts.
 ///
 /// The trait is dyn-compatible. A limiter that is never settled grants and denies as fast as without.
 ///
