@@ -24,7 +24,7 @@ fn the_balance_pays_for_what_the_limiter_denies() {
     assert_eq!(limiter.balance(), 3);
 
     let grant = limiter.try_acquire(2).unwrap();
-    assert_eq!((grant.permits(), grant.remaining(), grant.limit()), (2, 1, 1));
+    assert_eq!((grant.permits(), grant.remaining(), grant.limit()), (2, 1, 3));
     assert!(grant.reset_after().is_zero() && grant.ready_after().is_zero());
     let denied = limiter.try_acquire(2).unwrap_err();
     assert_eq!(denied, limiter.limiter().peek(2).unwrap_err());
@@ -37,6 +37,7 @@ fn more_than_the_burst_is_granted_if_the_balance_has_it() {
     let limiter = TopUp::new(bucket(&clock));
     assert!(matches!(limiter.try_acquire(6), Err(Denied::TooLarge { limit: 5, .. })));
     assert_eq!(limiter.add(8), 8);
+    assert!(matches!(limiter.try_acquire(9), Err(Denied::TooLarge { limit: 8, .. })));
     assert_eq!(limiter.peek(6).unwrap().remaining(), 2);
     assert_eq!(limiter.try_acquire(6).unwrap().remaining(), 2);
     assert_eq!(limiter.limiter().peek(0).unwrap().remaining(), 5);
@@ -180,6 +181,10 @@ proptest! {
                             balance -= permits;
                             let grant = answer.unwrap();
                             prop_assert_eq!((grant.permits(), grant.remaining()), (permits, balance));
+                        }
+                        Err(Denied::TooLarge { limit, which }) => {
+                            let limit = limit.max(balance);
+                            prop_assert_eq!(answer, Err(Denied::TooLarge { limit, which }));
                         }
                         Err(denied) => prop_assert_eq!(answer, Err(denied)),
                     }

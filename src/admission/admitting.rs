@@ -164,12 +164,14 @@ impl<'a, L: WaitOrUnlimited, I: EnterInLine, T: Timer + Clone> Admitting<'a, L, 
         if let Some(timeout) = deadline.checked_duration_since(Instant::now()) {
             return self.timeout(timeout).wait();
         }
-        if !I::IS_UNLIMITED {
+        if !admission.in_flight.1.is_unlimited() {
             return Err(admission.refused_place(InFlightError::TimedOut));
         }
-        if permits > 0 && admission.rate.1.waiting(permits).is_some() {
-            let retry_after = Duration::ZERO;
-            return Err(admission.refused_permits(AcquireError::TimedOut { retry_after }));
+        if permits > 0
+            && let Some(waiting) = admission.rate.1.waiting(permits)
+            && let Err(refused) = waiting.wait_until(deadline)
+        {
+            return Err(admission.refused_permits(refused));
         }
         self.wait()
     }

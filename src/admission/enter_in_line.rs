@@ -49,9 +49,11 @@ pub trait EnterInLine: Enter {
     /// turn in line.
     type Entering: Future<Output = Result<Self::Guard, InFlightError>>;
 
-    /// True for what is no limit at all, so that nobody can be too late for it.
+    /// Returns true for what is no limit at all, so that nobody can be too late for it.
     #[doc(hidden)]
-    const IS_UNLIMITED: bool = false;
+    fn is_unlimited(&self) -> bool {
+        false
+    }
 
     /// Returns a future of a place. It is dropped if the caller's time is over.
     fn enter_async(&self) -> Self::Entering;
@@ -71,7 +73,9 @@ pub trait EnterInLine: Enter {
 impl EnterInLine for () {
     type Entering = Ready<Result<(), InFlightError>>;
 
-    const IS_UNLIMITED: bool = true;
+    fn is_unlimited(&self) -> bool {
+        true
+    }
 
     fn enter_async(&self) -> Self::Entering {
         ready(Ok(()))
@@ -104,7 +108,9 @@ where
 impl<I: EnterInLine + ?Sized> EnterInLine for Arc<I> {
     type Entering = I::Entering;
 
-    const IS_UNLIMITED: bool = I::IS_UNLIMITED;
+    fn is_unlimited(&self) -> bool {
+        (**self).is_unlimited()
+    }
 
     fn enter_async(&self) -> I::Entering {
         (**self).enter_async()

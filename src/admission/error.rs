@@ -84,7 +84,7 @@ impl<I, E> AdmissionError<I, E> {
 
 impl<E> AdmitError<E> {
     /// Returns the wait that would have been enough for the permits of the rate, from when it refused,
-    /// if it knows that.
+    /// if it knows that. Zero if the deadline had passed before anything was asked for.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -92,7 +92,7 @@ impl<E> AdmitError<E> {
                 denied:
                     AcquireError::TimedOut { retry_after } | AcquireError::LineFull { retry_after },
                 ..
-            } => Some(*retry_after),
+            } => Some(*retry_after).filter(|wait| *wait < Duration::MAX),
             _ => None,
         }
     }

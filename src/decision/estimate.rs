@@ -126,7 +126,9 @@ impl Drop for ForgetsIfItPanics<'_> {
 #[derive(Debug)]
 pub(crate) enum Hold {
     /// None: an open gate was asked, which charges nobody.
-    Nothing,
+    Free,
+    /// It is not known: nothing is given back.
+    Lost,
     /// Units of a bucket, and how many a permit is.
     Units { pieces: Pieces, token: u64 },
     /// The count of a window.
@@ -217,12 +219,12 @@ impl<'a> Estimate<'a> {
     /// Returns an estimate of which nothing is given back.
     #[cfg(feature = "wait")]
     pub(crate) fn spent(grant: Grant) -> Estimate<'a> {
-        Estimate::new(grant, &Unknown, Hold::Nothing)
+        Estimate::new(grant, &Unknown, Hold::Lost)
     }
 
     /// Returns an estimate that nobody was charged with, nor will be.
     pub(crate) fn free(grant: Grant) -> Estimate<'a> {
-        Estimate::new(grant, &Free, Hold::Nothing)
+        Estimate::new(grant, &Free, Hold::Free)
     }
 
     pub(crate) fn new(grant: Grant, limiter: &'a dyn Settles, hold: Hold) -> Estimate<'a> {

@@ -26,15 +26,16 @@ use super::pieces::Pieces;
 /// `CalendarWindow` and the budgets) may take the same value again: after a `reset`, or after its
 /// clock was set back and came forward, when as much has been granted again. If a receipt from
 /// before is then given back, later grants are forgotten: at most the permits of the receipt.
-/// Buckets and sliding windows notice the difference (unless so many resets come within one tick
-/// that a sliding window's count wraps).
+/// Buckets notice the difference, and so do sliding windows, unless the count of a sliding window wraps
+/// within one tick: it counts to twice the largest limit, and resets raise it, and so do estimates, also
+/// those that are given back.
 ///
 /// The word of a key in a `KeyTable` may also take the same value again, after the key was removed
 /// or reset. Giving back then restores the balance that the key had when the permits were granted;
 /// in a table of several tiers that may be more than the permits of the receipt.
 ///
 /// A [`SettleableBucket`](crate::SettleableBucket) takes a grant back whatever has happened since,
-/// by a rule that needs more memory; see [`Estimate`](crate::Estimate). One-word windows do so for
+/// by a rule that needs more memory; see [`Estimate`](crate::Estimate). Windows do so for
 /// estimates, which note more than a receipt has room for.
 ///
 /// A `Sharded` limiter reserves the capacity of the permits as long as the receipt lives, so the

@@ -340,7 +340,7 @@ impl<L: Settle> Settle for Gate<L> {
 
 /// Returns a grant of `permits` by a limiter of which nothing is ever used.
 #[inline]
-pub(super) fn unused(permits: u64, limit: u64) -> Grant {
+fn unused(permits: u64, limit: u64) -> Grant {
     let counted = WindowForecast {
         limit,
         current: 0,

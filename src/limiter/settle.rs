@@ -117,8 +117,9 @@ pub trait Settle: Limiter {
     /// taken from another one.
     ///
     /// A limiter of your own that wraps another one forwards this to it, as it does
-    /// [`try_acquire_settleable`](Settle::try_acquire_settleable). The default takes up nothing: then
-    /// the estimates by key (`KeyEstimate`) and those of an `All` of it give nothing back.
+    /// [`try_acquire_settleable`](Settle::try_acquire_settleable), and keeps that limiter as long as
+    /// estimates of it live. The default takes up nothing: then estimates by key (`KeyEstimate`), those of
+    /// an `All` of it, owned ones and those of a line (`Queued`) give nothing back.
     fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
         _ = slot;
         None

@@ -18,13 +18,14 @@ use core::fmt;
 use crossbeam_utils::CachePadded;
 
 use crate::decision::denied::Denied;
+use crate::decision::forecast::Forecast;
+use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::{Receipt, TakesPermits};
 use crate::sync::AtomicWord;
 use crate::sync::Ordering::{AcqRel, Acquire, Relaxed};
 
 use super::Limiter;
-use super::gate::unused;
 
 /// Wraps a limiter and keeps a balance of permits beside it, which pays for what the limiter denies.
 ///
@@ -41,8 +42,8 @@ use super::gate::unused;
 ///
 /// So a request for more than the burst is [`TooLarge`](Denied::TooLarge) only as long as the balance is
 /// smaller. [`retry_after`](Denied::retry_after) is the limiter's: nobody knows when permits are
-/// added. In a grant of the balance, [`limit`](Grant::limit) and [`remaining`](Grant::remaining) are
-/// what is left of the balance.
+/// added. In a grant of the balance, [`limit`](Grant::limit) is the balance before it, and
+/// [`remaining`](Grant::remaining) the one after it.
 ///
 /// A `TopUp` is called through the trait [`Limiter`], and its calls block and allocate as the
 /// limiter's do. The balance itself is lock-free, does not allocate, and reads no clock: it costs a
@@ -163,10 +164,22 @@ impl<L> TopUp<L> {
         }
     }
 
-    /// Takes all of `permits` from the balance, or nothing.
-    fn pay(&self, permits: u64) -> Option<Grant> {
-        let left = self.replace(|balance| balance.checked_sub(permits))?;
-        Some(paid(permits, left))
+    /// Takes all of `permits` from the balance, for a caller that the limiter has denied them, or nothing.
+    fn pay(&self, permits: u64, denied: Denied) -> Result<Grant, Denied> {
+        match self.replace(|balance| balance.checked_sub(permits)) {
+            Some(left) => Ok(paid(permits, left)),
+            None => Err(self.denied(denied)),
+        }
+    }
+
+    /// Returns the limiter's denial. What the balance could pay is not too large.
+    fn denied(&self, denied: Denied) -> Denied {
+        match denied {
+            Denied::TooLarge { limit, which } => {
+                Denied::TooLarge { limit: limit.max(self.balance()), which }
+            }
+            denied => denied,
+        }
     }
 
     /// Takes permits from the balance, at most so many, at least one.
@@ -182,13 +195,21 @@ impl<L> TopUp<L> {
 
 /// Returns a grant by a balance of which so many are `left`.
 fn paid(permits: u64, left: u64) -> Grant {
-    unused(permits, left)
+    let balance = WindowForecast {
+        limit: left.saturating_add(permits),
+        current: permits,
+        previous: 0,
+        left_nanos: 0,
+        length_nanos: 1,
+        slides: false,
+    };
+    Grant { permits, forecast: Forecast::Window(balance) }
 }
 
 impl<L: Limiter> Limiter for TopUp<L> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.try_acquire(permits).or_else(|denied| self.pay(permits).ok_or(denied))
+        self.limiter.try_acquire(permits).or_else(|denied| self.pay(permits, denied))
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
@@ -199,7 +220,8 @@ impl<L: Limiter> Limiter for TopUp<L> {
 
     fn peek(&self, permits: u64) -> Result<Grant, Denied> {
         self.limiter.peek(permits).or_else(|denied| {
-            self.balance().checked_sub(permits).map(|left| paid(permits, left)).ok_or(denied)
+            let left = self.balance().checked_sub(permits).ok_or_else(|| self.denied(denied))?;
+            Ok(paid(permits, left))
         })
     }
 
@@ -214,7 +236,7 @@ impl<L: Limiter> Limiter for TopUp<L> {
 
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
         self.limiter.try_acquire_revocable(permits).or_else(|denied| {
-            let grant = self.pay(permits).ok_or(denied)?;
+            let grant = self.pay(permits, denied)?;
             Ok(Receipt::of_permits(grant, self))
         })
     }

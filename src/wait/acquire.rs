@@ -131,7 +131,7 @@ impl<'a, T: Timer> Waiting<'a, T> {
     pub(crate) fn wait_until(self, deadline: Instant) -> Result<Grant, AcquireError> {
         match deadline.checked_duration_since(Instant::now()) {
             Some(timeout) => self.timeout(timeout).wait(),
-            None => Err(AcquireError::TimedOut { retry_after: Duration::ZERO }),
+            None => self.waiter.refuse_in_time(),
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::sync::Ordering::Relaxed;
 
 use self::last_due::Upto;
 use self::untold::Untold;
+use super::charged::Charged;
 use super::error::AcquireError;
 use super::queue::LineState;
 use super::turn::{Taken, TakesTurns, Turn};
@@ -123,6 +124,15 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
         None => line.retired[0] = line.line().waiters.leave(key),
     }
     line.settle_for_the_others();
+}
+
+/// Takes back a grant that a caller was not told of, if nothing was granted since. Under the lock, as the
+/// limiter may close and open the gate for it.
+pub(crate) fn take_back(limiter: &dyn TakesTurns, charged: Charged) {
+    let mut line = Locked::of(limiter);
+    if limiter.undo(charged) {
+        line.settle_for_the_others();
+    }
 }
 
 /// Refuses all that stand in line and all that would, from now on.

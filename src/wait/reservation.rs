@@ -115,8 +115,7 @@ impl Reservation<'_> {
     /// the bucket is out of debt, and as long as they live. It always returns true; what comes too late is
     /// lost, as with an estimate.
     ///
-    /// Lock-free, unless others wait in line; does not allocate; reads no clock, unless others have taken
-    /// permits of a window.
+    /// Lock-free, unless others wait in line; does not allocate; reads no clock, except for a window.
     #[doc(alias = "refund")]
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn cancel(self) -> bool {

@@ -12,7 +12,7 @@ use super::queue::WaitQueue;
 /// A limiter that callers can stand in line for.
 ///
 /// Its methods are called under the line's lock, except for `try_now`, `wake_first`, `expect_caller` and
-/// `mark`: so none of the others may lock the line. `undo` and what only reads are called without it too.
+/// `mark`: so none of the others may lock the line. What only reads is called without it too.
 pub(crate) trait TakesTurns {
     fn queue(&self) -> &WaitQueue;
 
@@ -59,12 +59,13 @@ pub(crate) trait TakesTurns {
     }
 
     /// Takes back a grant that was never used, if nothing was granted since. Returns whether it
-    /// did. Called with the line's lock or without; whoever does not go on to settle then has to wake
-    /// the first in line.
+    /// did. The holder of the lock then settles. (It may close the gate for this and open it, which must
+    /// not happen over a caller that has come to stand in line.)
     fn undo(&self, charged: Charged) -> bool;
 
     /// Gives a reservation of `permits` back, if that is exact. Returns whether it did. Called without
-    /// the line's lock; the caller then wakes the first in line.
+    /// the line's lock; the caller then wakes the first in line. The default is for an `undo` that leaves
+    /// the gate as it is.
     fn cancel(&self, booked: Booked, _permits: u64) -> bool {
         self.undo(booked.charged)
     }

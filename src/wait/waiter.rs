@@ -128,6 +128,13 @@ impl<H: HasLine> Waiter<H> {
         asked
     }
 
+    /// Refuses a caller whose deadline had passed before it asked.
+    pub(crate) fn refuse_in_time(&self) -> Result<Grant, AcquireError> {
+        let answer = Err(AcquireError::TimedOut { retry_after: Duration::ZERO });
+        self.limiter.note(&answer);
+        answer
+    }
+
     /// Stands in line without asking before, for a caller that has been denied its permits already.
     pub(crate) fn stand(&mut self, waker: &Waker) -> Asked {
         let standing = self.go_and_stand(waker);
@@ -230,10 +237,8 @@ impl<H: HasLine> Waiter<H> {
         if let Some(key) = key {
             line::leave(limiter, key);
         }
-        if let Some(Held { charged, .. }) = held
-            && limiter.undo(charged)
-        {
-            limiter.wake_first();
+        if let Some(Held { charged, .. }) = held {
+            line::take_back(limiter, charged);
         }
     }
 

@@ -215,11 +215,9 @@ impl Waiters {
     /// Returns the waker of a caller that would sleep beyond `due_nanos`, its turn.
     pub(crate) fn wake_if_later(&mut self, key: Key, due_nanos: u64) -> Option<Waker> {
         let node = self.node(key);
-        if node.armed_nanos() <= due_nanos {
-            return None;
-        }
-        node.due_nanos = due_nanos;
-        node.waker.take()
+        let is_late = node.armed_nanos() > due_nanos;
+        node.due_nanos = node.due_nanos.min(due_nanos);
+        if is_late { node.waker.take() } else { None }
     }
 
     /// Takes the first caller out of the line, with a grant that it has yet to be told. Returns

@@ -59,8 +59,8 @@
 //! difference: time continues from where it stood, and all permits stay
 //! counted. `healed()` counts such events.
 //!
-//! Progress: lock-free. Memory: 384 bytes padded, the clock included, and 8 for
-//! each slot, rounded up to a power of two. Cost: an admission 1 load and 1 CAS of
+//! Progress: lock-free; a reset waits for the settlements in progress. Memory: 384 bytes padded, the
+//! clock included, or 192 compact, and 8 for each slot, rounded up to a power of two. Cost: an admission 1 load and 1 CAS of
 //! the hot word, and 1 load of a boundary; a denial 2 loads of the hot word, as many
 //! loads of boundaries as a binary search takes, and no write. A new tick: 2 CAS of
 //! the hot word, and 1 CAS for each slot that has ended (all of them after an idle

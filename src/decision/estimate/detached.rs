@@ -24,7 +24,7 @@ pub struct Detached {
 impl Detached {
     /// Takes the estimate up again, if nobody was charged with it.
     pub(crate) fn attach_free<'a>(slot: &mut Option<Detached>) -> Option<Estimate<'a>> {
-        let is_free = |detached: &mut Detached| matches!(detached.hold, Hold::Nothing);
+        let is_free = |detached: &mut Detached| matches!(detached.hold, Hold::Free);
         let Detached { grant, permits, .. } = slot.take_if(is_free)?;
         Some(Estimate { permits, ..Estimate::free(grant) })
     }

@@ -47,7 +47,7 @@ impl Owner {
         permits: u64,
         act: impl FnOnce(&mut Estimate<'_>) -> u64,
     ) -> u64 {
-        let taken = core::mem::replace(hold, Hold::Nothing);
+        let taken = core::mem::replace(hold, Hold::Lost);
         let mut slot = Some(Detached::again(self.charged, grant, taken, permits));
         let mut done = 0;
         if let Some(mut estimate) = self.limiter.take_up(&mut slot) {
@@ -81,7 +81,7 @@ impl<'a> Estimate<'a> {
         if let Some(estimate) = limiter.take_up(&mut slot) {
             return Ok(estimate.owned(Arc::clone(limiter)));
         }
-        let hold = slot.map_or(Hold::Nothing, |estimate| estimate.into_parts().1);
+        let hold = slot.map_or(Hold::Lost, |estimate| estimate.into_parts().1);
         Err(Estimate { limiter: origin, cache, grant, hold, permits })
     }
 }

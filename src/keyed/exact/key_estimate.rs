@@ -9,7 +9,8 @@
 //!   in between, they are given back to a limiter that no call finds any more.
 //! * The key is forgotten, or has another limiter: nothing is given back. What was used beyond the
 //!   estimate is taken from the present limiter, under the lock, so that the key is not evicted in
-//!   between and no use is lost.
+//!   between and no use is lost. (If that heals a limiter whose clock was set back, it wakes its line
+//!   under the lock: such a waker must not call the store.)
 
 use alloc::sync::Arc;
 use core::fmt;

@@ -125,12 +125,13 @@ impl<Q: ?Sized> KeyReservation<'_, Q> {
     }
 
     /// Gives the permits back, if nothing else of the key was taken since they were reserved, and no key of
-    /// its shard (one in 128 of all) was reset, removed, credited, restored or healed, nor the quota
+    /// its shard (a 128th of all keys) was reset, removed, credited, restored or healed, nor the quota
     /// changed. Returns whether it did; otherwise they stay taken.
     ///
     /// So of several reservations the newest can be given back, then the one before it. What is given back
     /// is exact: the key is as if the reservation had never been made. Takes the lock of the shard, shared;
-    /// does not allocate; reads no clock. The observer is not told.
+    /// does not allocate; reads no clock. The observer is not told. Nor are callers in line in a
+    /// `QueuedKeys`: cancel in its `update_key`.
     #[doc(alias = "refund")]
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn cancel(self) -> bool {

@@ -61,16 +61,22 @@ impl<L> fmt::Debug for SettleHook<L> {
 ///
 /// An open gate grants at once, and charges nothing; a closed one refuses, with
 /// [`AcquireError::TooLarge`] and a limit of 0. So it does with those who stand in line when the mode is
-/// set. The limiter must have one line for good.
+/// set.
+///
+/// Those in line are decided on by the gate, also those that came to the line of the limiter by another
+/// way. So a limiter is to have one gate, and callers are to wait for it through that.
 impl<L: Wait> Wait for Gate<L> {
     fn line(&self) -> Line<'_> {
         Line::of(self).counted_by(self)
     }
 }
 
-/// The limiter's reservations, while the gate limits. An open gate's are for now and charge nothing (the
-/// limiter is asked for one of 0 permits, for its clock); a closed one refuses, with [`AcquireError::TooLarge`] and a limit of 0. A change of the mode leaves
-/// those that were made as they are.
+/// The limiter's reservations, while the gate limits.
+///
+/// Those of an open gate are for now, and charge nothing; but the limiter is asked for one of 0 permits,
+/// for its clock, which a `Counted` inside counts. A closed gate refuses, with
+/// [`AcquireError::TooLarge`] and a limit of 0. A change of the mode leaves those that were made as they
+/// are.
 impl<L: Reserve> Reserve for Gate<L> {
     fn reserve_within(
         &self,

@@ -165,8 +165,10 @@ impl<'a> Caller<'a> {
             if let Ok(estimate) = self.limiter.try_now(self.waiter.permits()) {
                 return Answer::Told(Ok(estimate));
             }
+            // A clock that panics leaves it without a place: then it begins anew.
+            let asked = self.waiter.stand(waker);
             self.has_asked = true;
-            self.waiter.stand(waker)
+            asked
         };
         let answer = match asked {
             Asked::Sleep(longest) => return Answer::Sleep(longest),

@@ -5,7 +5,7 @@ use core::time::Duration;
 use crate::wait::turn::TakesTurns;
 use crate::wait::waiters::Outcome;
 
-use super::{Locked, Standing};
+use super::{Locked, Standing, take_back};
 
 /// An answer on its way to its caller. Made before the line is locked, so that wakers, which are a
 /// user's code, run while it is kept: if one panics, a grant is taken back.
@@ -30,10 +30,7 @@ impl<'a> Untold<'a> {
 impl Drop for Untold<'_> {
     fn drop(&mut self) {
         if let Some(Standing::Told(Outcome::Granted(_, charged))) = self.standing {
-            let mut line = Locked::of(self.limiter);
-            if self.limiter.undo(charged) {
-                line.settle_for_the_others();
-            }
+            take_back(self.limiter, charged);
         }
     }
 }

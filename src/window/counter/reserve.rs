@@ -129,7 +129,10 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
                 now_nanos = self.clock.now_nanos();
                 continue;
             };
-            let place = self.first_with(permits, from).ok_or_else(|| full(u64::MAX))?;
+            // The limit may just have been lowered: then it is known by the next look.
+            let Some(place) = self.first_with(permits, from) else {
+                return Err(self.too_far(permits));
+            };
             let (at_nanos, wait_nanos) = (place.at_nanos, place.at_nanos - now_nanos);
             match wait_nanos.checked_sub(self.counter.reserves_nanos()) {
                 None | Some(0) => {}
@@ -151,15 +154,22 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         }
     }
 
+    /// Returns the refusal of a caller for whom no window has enough.
+    fn too_far(&self, permits: u64) -> AcquireError {
+        let limit = self.counter.most();
+        if permits > limit { AcquireError::TooLarge { limit } } else { full(u64::MAX) }
+    }
+
     /// Gives a reservation of `permits` back, if its window is the last one that is taken of.
     pub(super) fn cancel_reservation(&self, booked: Booked, permits: u64) -> bool {
         let Booked { at_nanos, charged, .. } = booked;
-        if self.uncharge(charged) {
-            return true;
-        }
         let now_nanos = self.clock.now_nanos();
+        // The number of a window comes back.
         if now_nanos.saturating_sub(at_nanos) >= self.counter.range_nanos() / 2 {
             return false;
+        }
+        if self.uncharge(charged) {
+            return true;
         }
         let now = self.counter.now(now_nanos);
         let number = self.counter.fields().number(charged.after);

@@ -29,9 +29,9 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
 
     /// Forgets all earlier grants: every boundary is set to the present count.
     ///
-    /// The count is raised by one, so that no earlier word can recur. Otherwise a receipt
-    /// could give back a grant that no longer counts. Waits for the settlements in progress, and ends
-    /// those that come later.
+    /// The count is raised by one, so that an earlier word does not recur in this tick, unless the count
+    /// wraps in it. Otherwise a receipt could give back a grant that no longer counts. Waits for the
+    /// settlements in progress, and ends those that come later.
     pub(crate) fn reset(&self) {
         let change = self.hot.changes().change();
         // ORDERING: Acquire, as in `spend`.

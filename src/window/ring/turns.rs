@@ -50,6 +50,7 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
     fn take_turn(&self, turn: Turn) -> Taken {
         // Not the line's reading: it may be from before the shift.
         let mut now = self.now();
+        let changes = self.hot.changes().changes().unwrap_or(0);
         let mut seen = self.load();
         loop {
             let (hot, state) = self.core.layout.read(seen);
@@ -84,7 +85,7 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
             let next = with_gate(self.core.layout.plus(seen, turn.permits), turn.has_others);
             match self.replace(seen, next) {
                 Ok(()) => {
-                    let charged = Charged { before: seen, after: next, changes: 0 };
+                    let charged = Charged { before: seen, after: next, changes };
                     return Taken::Granted(self.granted(turn.permits, hot, look, now), charged);
                 }
                 Err(found) => seen = found,
@@ -122,7 +123,11 @@ impl<L: Lined, W: AsRef<[WindowSlots]>, C: Clock> TakesTurns for Ring<L, W, C> {
     }
 
     fn undo(&self, charged: Charged) -> bool {
-        revert_beneath_the_gate(self.hot.word(), with_gate, charged.after, charged.before).is_some()
+        // In a settlement, so that no reset comes in between: the count may wrap to the same word.
+        self.hot.changes().settlement(charged.changes).is_some_and(|_settlement| {
+            let Charged { before, after, .. } = charged;
+            revert_beneath_the_gate(self.hot.word(), with_gate, after, before).is_some()
+        })
     }
 
     fn wake_first(&self) {

@@ -108,7 +108,10 @@ impl Keeper {
 /// Wakes tasks. One whose waker panics holds up no others.
 fn wake_all(due: &mut Vec<Waker>) {
     for waker in due.drain(..) {
-        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+            // It may panic when it is dropped.
+            core::mem::forget(panic);
+        }
     }
 }
 
