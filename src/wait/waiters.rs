@@ -145,6 +145,10 @@ impl Waiters {
             after: None,
             outcome: None,
         };
+        // By a quarter, not to twice as many: there may be ten thousand.
+        if self.nodes.len() == self.nodes.capacity() {
+            self.nodes.reserve_exact((self.nodes.len() / 4).max(1));
+        }
         let key = Key::new(self.nodes.insert(node));
         match self.last {
             Some(last) => self.nodes[last.place()].after = Some(key),
