@@ -249,7 +249,8 @@ pub(crate) fn revert<W: Word>(word: &AtomicWord<W>, written: W, before: W) -> bo
     // read-modify-write continues the release sequence that it finds. For a ring: no boundary can
     // have been written since, because that takes a seal, and no word from before a seal comes
     // back.
-    // MODEL: `a_grant_of_a_compact_ring_given_back_was_never_there`.
+    // MODEL: `a_grant_of_a_compact_ring_given_back_was_never_there`,
+    // `a_reservation_of_a_key_that_is_cancelled_beside_grants_was_never_there`.
     word.compare_exchange(written, before, Relaxed, Relaxed).is_ok()
 }
 

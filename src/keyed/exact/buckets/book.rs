@@ -59,7 +59,8 @@ impl<C: Clock, T> Buckets<C, T> {
         };
         spend_by::<true>(&common.terms, &state.level, now_nanos, charge, |seen, next| {
             // ORDERING: AcqRel and Relaxed, as in `spend`.
-            // MODEL: `a_known_key_has_one_burst`.
+            // MODEL: `reservations_and_grants_of_a_key_keep_to_its_bound`,
+            // `what_was_done_before_a_reservation_of_a_key_is_seen_after_the_next`.
             let is_done = state.level.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok();
             let charged = Charged { before: seen.to_bits(), after: next.to_bits(), changes: 0 };
             note(wait.get(), charged);
