@@ -128,6 +128,7 @@ pub(crate) enum Hold {
     /// None: an open gate was asked, which charges nobody.
     Free,
     /// It is not known: nothing is given back.
+    #[cfg(any(feature = "wait", all(feature = "alloc", target_has_atomic = "ptr")))]
     Lost,
     /// Units of a bucket, and how many a permit is.
     Units { pieces: Pieces, token: u64 },
