@@ -12,12 +12,13 @@
 //! **Theorem.** A grant is given back only if the counts are what they were after it; so they become
 //! what they would be without it.
 //!
-//! *Proof.* The holder of the lock closes the gate first, on the word that the grant left; after that
-//! nobody else is granted any. It puts back the word from before the grant in a settlement, so from the grant to
-//! the end of that no change replaces the word (see [`changes`](crate::window::changes)), and the count
-//! of a window is what is kept of its grants, by the theorem of [`settle`](super::settle). So if the word is
-//! the same, as much as was granted and taken since has been given back, and the CAS takes off this
-//! grant; if that ends a window, nothing else is kept in it. ∎
+//! *Proof.* The holder of the lock puts back the word from before the grant in a settlement, so from the
+//! grant to the end of that no change replaces the word (see [`changes`](crate::window::changes)), and the
+//! count of a window is what is kept of its grants, by the theorem of [`settle`](super::settle). So if the
+//! word is the same, as much as was granted and taken since has been given back, and the CAS takes off
+//! this grant; if that ends a window, nothing else is kept in it. ∎
+//!
+//! (The gate is closed meanwhile. The proof does not need it, nor does any model.)
 
 use core::iter::once;
 
