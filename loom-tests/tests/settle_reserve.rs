@@ -56,7 +56,7 @@ fn each_permit_is_taken_once<const N: usize>(
         TestClock::run_ahead(0);
         let bucket = Arc::new(Bucket::with_clock(EIGHT, TestClock::new()));
         let mut all = act(&bucket, before);
-        all.extend(race(&bucket, acts, |bucket, acts| act(bucket, acts)).into_iter().flatten());
+        all.extend(race(&bucket, acts, act).into_iter().flatten());
         TestClock::run_ahead(0);
         for second in 0..=END {
             bucket.clock().set(second * SECOND);
