@@ -77,7 +77,9 @@ export flags
     schedules "$unit_seeds" wait,futures --test rate_limited -- --skip random
     schedules "$unit_seeds" wait --test warm_up -- --skip random
     schedules "$unit_seeds" wait --test shaper
-    schedules "$unit_seeds" wait --test time_limit --test admission -- --skip by_default_needs_no_runtime
+    # One compares an instant that is later here, where compare-exchanges fail at random.
+    schedules "$unit_seeds" wait --test time_limit --test admission -- --skip by_default_needs_no_runtime \
+        --skip any_limiter_with_a_line
     schedules "$unit_seeds" std,keyed --test hot_keys -- threads --skip each_reset
     schedules "$unit_seeds" std --test key_table -- answers::each_key answers::a_receipt answers::a_look
     schedules "$unit_seeds" std,keyed --test verbs --test debts --test shapes --test live_terms --test counted \

@@ -7,6 +7,8 @@
 //!   and nothing leaks, wherever a call gives up.
 #![cfg(feature = "wait")]
 
+#[path = "support/cases.rs"]
+mod cases;
 #[path = "support/paused.rs"]
 mod paused;
 #[path = "admission/storm.rs"]

@@ -5,10 +5,15 @@
 //! * more than the burst, zero, and the maxima;
 //! * in a store of keys, and in a line.
 
+#[path = "support/cases.rs"]
+mod cases;
+
 use std::thread;
 
 use proptest::prelude::*;
 use sluicegate::*;
+
+use self::cases::cases;
 
 type Bucket<'a> = TokenBucket<&'a ManualClock>;
 
@@ -163,6 +168,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn every_answer_is_that_of_a_bucket_or_of_a_counter(steps in prop::collection::vec(step(), 1..60)) {
         let (clock, alone) = (ManualClock::new(), ManualClock::new());

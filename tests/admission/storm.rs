@@ -15,6 +15,8 @@ use sluicegate::{
     MonotonicClock, Timer, TokenBucket, Wait, quota,
 };
 
+use crate::cases::cases;
+
 type Answer = Result<Admitted<InFlight<'static>>, AdmitError>;
 type Call<'a> = Pin<Box<dyn Future<Output = Answer> + 'a>>;
 
@@ -68,7 +70,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 512 }))]
+    #![proptest_config(cases(512))]
 
     #[test]
     fn whatever_calls_do_no_place_leaks_and_no_more_is_granted_than_the_rate_says(ops in ops()) {

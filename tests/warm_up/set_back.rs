@@ -9,6 +9,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use sluicegate::{Clock, ManualClock, Rate, Timer, WarmUp, WarmUpReservation, rate};
 
+use crate::cases::cases;
+
 const SECOND: Duration = Duration::from_secs(1);
 const MILLI: Duration = Duration::from_millis(1);
 const HOUR_NANOS: u64 = 3_600_000_000_000;
@@ -177,7 +179,7 @@ fn a_stack_of_reservations_comes_back_newest_first_and_not_at_all_oldest_first()
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+    #![proptest_config(cases(256))]
 
     /// Reservations on a stack: whatever is cancelled is exactly the newest that is left.
     #[test]
