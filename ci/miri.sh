@@ -72,8 +72,8 @@ export flags
         --skip a_waker_may_drop --skip the_old_waker
     # Those that take long on one thread, or have no lengths for Miri.
     schedules "$unit_seeds" wait,keyed --test wait -- queued --skip crowds --skip random --skip several_limiters_cost
-    schedules "$unit_seeds" wait,keyed --test settle -- --skip three_quarters --skip least_that \
-        --skip leave_others --skip storms --skip histories
+    schedules "$unit_seeds" wait --test settle -- cases:: windows --skip three_quarters --skip least_that \
+        --skip leave_others
     schedules "$unit_seeds" wait,futures --test rate_limited -- --skip random
     schedules "$unit_seeds" wait --test warm_up -- --skip random
     schedules "$unit_seeds" wait --test shaper
