@@ -28,7 +28,7 @@ const NOW: u64 = 10 * SECOND;
 const LATER: u64 = NOW + 6 * SECOND;
 
 const KEY: u64 = 0;
-/// Of the same shard.
+/// Another key of the same shard.
 const GUEST: u64 = 2;
 
 /// Does the part of one thread.
@@ -46,7 +46,7 @@ enum Act {
 
 use self::Act::{Cancel, Leave, Remove, Reserve, Reset, Take};
 
-/// What a thread keeps.
+/// The reservations that a thread keeps.
 #[derive(Debug, Default)]
 struct Kept {
     all: Vec<Admission>,

@@ -85,7 +85,7 @@ impl<L: Limiter, I: Enter, T: Timer + Clone> Admission<L, I, T> {
     }
 }
 
-/// What is done with a call that was admitted, whether it had to wait or not: `guard` is its place.
+/// Runs calls that were admitted, with waiting or without: `guard` is the call's place.
 impl<L, I, T> Admission<L, I, T> {
     pub(super) fn run_admitted<G, C, R, J, D>(
         &self,

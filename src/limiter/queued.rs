@@ -119,7 +119,7 @@ pub struct Queued<L, C = DefaultClock> {
     line: CachePadded<OutsideLine>,
     limiter: L,
     clock: C,
-    /// What is kept of grants in line, once anybody has waited for an estimate.
+    /// Estimates behind grants in line, once anybody has waited for one.
     kept: OnceLock<KeptEstimates<L>>,
 }
 

@@ -38,8 +38,8 @@ pub(crate) fn thread_waker() -> Waker {
     WAKER.try_with(Waker::clone).unwrap_or_else(|_| own_waker())
 }
 
-/// Whether a future is to be polled again. Not the parking of its thread: what blocks inside of the
-/// future parks it too, and would take the wake-up.
+/// A flag that a future is to be polled again. Not the parking of its thread: calls that block inside of
+/// the future park it too, and would take the wake-up.
 #[derive(Default)]
 struct Signal {
     is_woken: Mutex<bool>,

@@ -38,7 +38,7 @@ pub struct Reservation<'a> {
     limiter: &'a (dyn TakesTurns + Sync),
     permits: u64,
     booked: Booked,
-    /// What was taken of a limiter that takes it back whatever has happened since.
+    /// Units of a limiter that takes them back whatever has happened since.
     pieces: Option<(&'a dyn TakesPieces, Pieces)>,
 }
 

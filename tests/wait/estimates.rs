@@ -189,7 +189,7 @@ fn a_future_that_is_polled_after_its_answer_asks_anew() {
     assert_eq!(asking.granted().permits(), 4);
 }
 
-/// What is kept, in all: never more than the burst and what was earned.
+/// The permits that are kept, in all: never more than the burst and what was earned.
 #[test]
 fn in_any_mixture_of_calls_what_is_kept_is_within_the_bound_and_nothing_is_left_over() {
     for seed in 0..60 {

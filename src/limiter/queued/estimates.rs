@@ -1,6 +1,6 @@
 //! Waiting for an estimate: a grant in line that can be settled.
 //!
-//! Whoever settles for the line knows nothing of estimates: it may be a call that only wants permits. So the
+//! The call that serves the line may know nothing of estimates, and want permits only. So the
 //! first caller that waits for an estimate leaves word how to take one, and from then on every grant in
 //! line is taken so, and *kept* here under a number, until its caller is told. Then it is the caller's; or
 //! it is given back, if the caller has gone; or forgotten, if the caller wanted permits only.

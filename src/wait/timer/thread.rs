@@ -61,7 +61,7 @@ pub struct ThreadTimer;
 pub struct ThreadSleep {
     /// Not 0, so that an `Option` of a sleep takes no more memory. The last one is never.
     end_nanos: NonZeroU64,
-    /// What tells it from others, once it has begun.
+    /// Its number among all sleeps, once it has begun.
     id: Option<NonZeroU64>,
 }
 

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::num::NonZeroU64;
 use core::task::Waker;
 
-/// What wakes the tasks that sleep, by the end of each sleep; two that end together, in the order in
-/// which they began.
+/// Wakers of the tasks that sleep, by the end of each sleep; two that end together, in the order in which
+/// they began.
 #[derive(Debug)]
 pub(super) struct Alarms {
     by_end: BTreeMap<Alarm, Waker>,
