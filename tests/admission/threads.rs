@@ -11,6 +11,8 @@ use sluicegate::{
     Admission, ConcurrencyLimit, ManualClock, TimeLimit, TimeLimiter, TokenBucket, Wait, quota,
 };
 
+use crate::paused::Paused;
+
 use super::millis;
 use super::waiting::{poll, too_late_for_a_place, too_late_for_the_rate};
 
@@ -22,7 +24,8 @@ fn threads_wait_as_tasks_do() {
     let admission = Admission::new()
         .rate("rate", Arc::clone(&bucket))
         .in_flight("places", Arc::clone(&places))
-        .time(TimeLimiter::new("time", TimeLimit::new(millis(60_000)).unwrap()));
+        .time(TimeLimiter::new("time", TimeLimit::new(millis(60_000)).unwrap()))
+        .timer(Paused);
     let soon = millis(2);
     let first = admission.admit(1).unwrap();
     assert_eq!(admission.admit_timeout(1, soon).unwrap_err(), too_late_for_a_place());
