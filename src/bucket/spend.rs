@@ -2,7 +2,7 @@
 
 use core::cell::Cell;
 
-use crate::contention::Contender;
+use crate::contention::{Contender, Pauses};
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
@@ -122,9 +122,10 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `never_admits_more_than_the_bound`, `terms_are_never_mixed`.
         let seen = self.line.word.load(Acquire);
-        let drained = self.spend_from::<true>((seen, false), now_nanos, 0, |terms, balance| {
-            Ok(all_there_is(terms, balance))
-        });
+        let drained =
+            self.spend_from::<true>((seen, Pauses::new()), now_nanos, 0, |terms, balance| {
+                Ok(all_there_is(terms, balance))
+            });
         match drained {
             Ok(granted) => granted.grant,
             Err(NotSpent { forecast, .. }) => Grant { permits: 0, forecast },
@@ -153,31 +154,36 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         // filled the slot visible. Pairs with the CAS in `change_locked`. A stale level is
         // harmless: the CAS in `attempt` fails on it, and a denial loads the word again.
         // MODEL: `terms_are_never_mixed`.
-        let seen = self.line.word.load(Acquire);
-        match self.attempt::<SPEND>(seen, now_nanos, 0, &charge, None) {
-            Attempt::Spent(granted) => Ok(granted),
-            Attempt::NotSpent(refused) => Err(refused),
-            Attempt::Impossible(answer) => answer,
-            Attempt::Behind { .. } => self.spend_from::<SPEND>((seen, false), now_nanos, 0, charge),
-            Attempt::Missed { found, has_lost } => {
-                self.spend_from::<SPEND>((found, has_lost), now_nanos, 0, charge)
+        let mut seen = self.line.word.load(Acquire);
+        let mut pauses = Pauses::new();
+        let found = loop {
+            match self.attempt::<SPEND>(seen, now_nanos, 0, &charge, None) {
+                Attempt::Spent(granted) => return Ok(granted),
+                Attempt::NotSpent(refused) => return Err(refused),
+                Attempt::Impossible(answer) => return answer,
+                Attempt::Behind { .. } => break seen,
+                // Decide again from the word that the winner left; the clock is not read again.
+                Attempt::Missed { has_lost: true, .. } if pauses.may_try_again() => {
+                    seen = self.look_again();
+                }
+                Attempt::Missed { found, .. } => break found,
             }
-        }
+        };
+        self.spend_from::<SPEND>((found, pauses), now_nanos, 0, charge)
     }
 
-    /// The retry loop. Starts from the word as it was `seen` by an attempt, which `has_lost` a race
-    /// or not. The caller's `own` permits of the reserved capacity have only just been reserved.
+    /// The loop. Starts from the word as it was `seen` by a first attempt that had these `pauses`. The
+    /// caller's `own` permits of the reserved capacity have only just been reserved.
     #[inline(never)]
     pub(crate) fn spend_from<const SPEND: bool>(
         &self,
-        (mut seen, has_lost): (Level, bool),
+        (mut seen, pauses): (Level, Pauses),
         mut now_nanos: u64,
         own: u64,
         charge: impl Fn(&Terms, i64) -> Charge,
     ) -> Result<Spent, NotSpent> {
-        let mut contender = Contender::new(Some(&self.line.contention));
-        if has_lost {
-            contender.lost_race();
+        let mut contender = Contender::after(Some(&self.line.contention), pauses);
+        if contender.is_announced() {
             seen = self.look_again();
         }
         let mut may_heal = true;
@@ -198,7 +204,6 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
                     Ok((found, now)) => (seen, now_nanos) = (found, now),
                     Err(refused) => return Err(refused),
                 },
-                // Decide again from the word that the winner left; the clock is not read again.
                 Attempt::Missed { found, has_lost } => {
                     seen = found;
                     // Readers do not contend, so only a lost race is worth a pause.

@@ -6,6 +6,7 @@
 use crate::bucket::BucketCore;
 use crate::bucket::spend::{Spent, all_of};
 use crate::bucket::terms::Terms;
+use crate::contention::Pauses;
 use crate::decision::denied::{Denied, Shortfall};
 use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
@@ -100,10 +101,12 @@ impl<C: Clock> BucketCore<C, Reserved> {
         // ORDERING: Acquire, as in `spend`.
         // MODEL: `room_is_known_before_tokens_are_drawn_into_it`.
         let seen = self.line.word.load(Acquire);
-        let drawn =
-            self.spend_from::<true>((seen, false), now_nanos, own, |terms: &Terms, balance| {
-                all_of(permits, terms, balance)
-            });
+        let drawn = self.spend_from::<true>(
+            (seen, Pauses::new()),
+            now_nanos,
+            own,
+            |terms: &Terms, balance| all_of(permits, terms, balance),
+        );
         drawn.map(Spent::grant).map_err(Denied::from)
     }
 
