@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sluicegate::{
     All, Carry, Clock, ConfigError, Denied, FixedWindow, Gcra, Grant, LeakyBucket, Limiter,
-    ManualClock, Quota, Rate, Refill, SlidingCounter, TokenBucket, WarmUp, WindowFromFirst,
+    ManualClock, Quota, Rate, Refill, SlidingCounter, TokenBucket, TopUp, WarmUp, WindowFromFirst,
 };
 
 use crate::acquire::{acquire, acquire_warming_up, reserve};
@@ -22,6 +22,7 @@ pub(crate) enum Subject<'clock> {
     Buckets(All<TokenBucket<&'clock ManualClock>>),
     Windows(All<WindowFromFirst<&'clock ManualClock>>),
     WarmUp(WarmUp<&'clock ManualClock>),
+    TopUp(Box<TopUp<TokenBucket<&'clock ManualClock>>>),
 }
 
 impl<'clock> Subject<'clock> {
@@ -71,6 +72,7 @@ impl<'clock> Subject<'clock> {
                 let limiter = WarmUp::with_clock(Rate::new(spec.permits, period)?, warm_up, clock)?;
                 Subject::WarmUp(limiter.with_cold_factor(spec.cold_factor)?)
             }
+            LimiterSpec::TopUp(spec) => Subject::TopUp(Box::new(TopUp::new(bucket(spec)?))),
         })
     }
 
@@ -84,7 +86,16 @@ impl<'clock> Subject<'clock> {
             Subject::Counter(limiter) => limiter,
             Subject::Buckets(limiter) => limiter,
             Subject::Windows(limiter) => limiter,
+            Subject::TopUp(limiter) => &**limiter,
             Subject::WarmUp(_) => panic!("it decides nothing without taking"),
+        }
+    }
+
+    /// The limiter without the balance beside it.
+    fn earning(&self) -> &dyn Limiter {
+        match self {
+            Subject::TopUp(top_up) => top_up.limiter(),
+            _ => self.limiter(),
         }
     }
 
@@ -106,6 +117,9 @@ impl<'clock> Subject<'clock> {
                 format!("{:?}", snapshots.collect::<Vec<_>>())
             }
             Subject::WarmUp(limiter) => format!("{limiter:?}"),
+            Subject::TopUp(top_up) => {
+                format!("{:?} {}", top_up.limiter().snapshot(), top_up.balance())
+            }
         }
     }
 
@@ -156,6 +170,15 @@ impl<'clock> Subject<'clock> {
             Verb::TakeUpTo => self.limiter().try_acquire_up_to(step.n),
             Verb::Peek => self.peek(step.n),
             Verb::Force => self.force(step.n),
+            Verb::Credit => {
+                self.credit(step.n);
+                self.peek(0)
+            }
+            Verb::Add => {
+                let Subject::TopUp(top_up) = self else { panic!("the others have no balance") };
+                assert_eq!(top_up.add(step.n), top_up.balance());
+                self.peek(0)
+            }
             Verb::Look => self.peek(0),
             Verb::Reset => {
                 self.limiter().reset();
@@ -182,12 +205,25 @@ impl<'clock> Subject<'clock> {
             Subject::Gcra(limiter) => limiter.force(permits),
             Subject::Bucket(limiter) => limiter.force(permits),
             Subject::Paced(limiter) => limiter.force(permits),
+            Subject::TopUp(top_up) => top_up.limiter().force(permits),
             _ => panic!("only what earns can go into debt"),
         }
     }
 
+    fn credit(&self, permits: u64) {
+        match self {
+            Subject::Bucket(bucket) => bucket.credit(permits),
+            Subject::Buckets(all) => all.limiters().iter().for_each(|one| one.credit(permits)),
+            _ => panic!("no case credits the others"),
+        }
+    }
+
     fn reconfigure(&self, step: &Step, scale: u64) {
-        let Subject::Bucket(bucket) = self else { panic!("only buckets are reconfigured") };
+        let bucket = match self {
+            Subject::Bucket(bucket) => bucket,
+            Subject::TopUp(top_up) => top_up.limiter(),
+            _ => panic!("only buckets are reconfigured"),
+        };
         let carry = match step.carry.unwrap() {
             CarrySpec::Keep => Carry::Keep,
             CarrySpec::Scale => Carry::Scale,
@@ -202,23 +238,28 @@ impl<'clock> Subject<'clock> {
     fn checked(&self, step: &Step, decision: Result<Grant, Denied>, clock: &ManualClock) -> Facts {
         let look = self.peek(0).unwrap();
         let remaining = self.whole_tokens();
-        let next = match self.peek(remaining.max(0).cast_unsigned() + 1) {
+        let next = match self.earning().peek(remaining.max(0).cast_unsigned() + 1) {
             Err(Denied::Wait(shortfall)) => nanos(shortfall.retry_after()),
             _ => json!("never"),
         };
         let mut facts = vec![
             ("limit", json!(look.limit())),
-            ("remaining", json!(remaining)),
+            ("remaining", json!(remaining + self.balance_beside().cast_signed())),
+            ("at_once", json!(self.at_once(remaining))),
             ("reset_after_nanos", nanos(look.reset_after())),
             ("next_after_nanos", next),
             ("allowed", json!(decision.is_ok())),
         ];
         match decision {
             Ok(grant) => {
-                assert_eq!(grant.limit(), look.limit());
-                if !matches!(step.verb, Verb::Peek) {
-                    assert_eq!(grant.remaining(), look.remaining());
-                    assert_eq!(grant.reset_after(), look.reset_after());
+                if matches!(self, Subject::TopUp(_)) && grant.limit() != look.limit() {
+                    assert_eq!(grant.remaining(), self.balance_beside(), "paid by the balance");
+                } else {
+                    assert_eq!(grant.limit(), look.limit());
+                    if !matches!(step.verb, Verb::Peek) {
+                        assert_eq!(grant.remaining(), look.remaining());
+                        assert_eq!(grant.reset_after(), look.reset_after());
+                    }
                 }
                 facts.push(("granted", json!(grant.permits())));
                 facts.push(("ready_after_nanos", nanos(grant.ready_after())));
@@ -251,13 +292,31 @@ impl<'clock> Subject<'clock> {
         facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
     }
 
-    /// The tokens there are, rounded down to whole ones; less than 0 is a debt.
+    /// The tokens there are, rounded down to whole ones, without a balance beside them; less than 0 is
+    /// a debt.
     fn whole_tokens(&self) -> i64 {
-        match self.peek(1) {
+        match self.earning().peek(1) {
             Err(_) if self.is_several() => 0,
             Err(Denied::Wait(shortfall)) => 1 - shortfall.missing().cast_signed(),
             _ => self.peek(0).unwrap().remaining().cast_signed(),
         }
+    }
+
+    /// The permits that are kept beside the limiter.
+    fn balance_beside(&self) -> u64 {
+        if let Subject::TopUp(top_up) = self { top_up.balance() } else { 0 }
+    }
+
+    /// The largest request that is granted, of a limiter that has so many permits `remaining`.
+    ///
+    /// # Panics
+    ///
+    /// If it is denied, or a larger one granted.
+    fn at_once(&self, remaining: i64) -> u64 {
+        let most = self.balance_beside().max(remaining.max(0).cast_unsigned());
+        assert!(self.peek(most).is_ok(), "{most} are there, and denied");
+        assert!(self.peek(most + 1).is_err(), "{most} are there, and one more is granted");
+        most
     }
 
     fn assert_least_wait(&self, permits: u64, wait: Duration, clock: &ManualClock) {

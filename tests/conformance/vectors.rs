@@ -72,6 +72,8 @@ pub(crate) enum LimiterSpec {
     /// Several windows from the first request, all or nothing.
     AllWindows(Vec<RateSpec>),
     WarmUp(WarmUpSpec),
+    /// A bucket with a balance of permits beside it.
+    TopUp(BucketSpec),
 }
 
 #[derive(Debug, Deserialize)]
@@ -172,6 +174,10 @@ pub(crate) enum Verb {
     TakeUpTo,
     Peek,
     Force,
+    /// Gives permits to a bucket, or to each of several.
+    Credit,
+    /// Adds permits to the balance beside a bucket.
+    Add,
     Look,
     Reset,
     Reconfigure,
