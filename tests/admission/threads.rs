@@ -11,10 +11,20 @@ use sluicegate::{
     Admission, ConcurrencyLimit, ManualClock, TimeLimit, TimeLimiter, TokenBucket, Wait, quota,
 };
 
-use crate::paused::Paused;
-
 use super::millis;
 use super::waiting::{poll, too_late_for_a_place, too_late_for_the_rate};
+
+/// A timer that wakes nobody.
+#[derive(Clone, Copy)]
+struct Never;
+
+impl sluicegate::Timer for Never {
+    type Sleep = std::future::Pending<()>;
+
+    fn sleep(&self, _: Duration) -> Self::Sleep {
+        std::future::pending()
+    }
+}
 
 #[test]
 fn threads_wait_as_tasks_do() {
@@ -25,7 +35,7 @@ fn threads_wait_as_tasks_do() {
         .rate("rate", Arc::clone(&bucket))
         .in_flight("places", Arc::clone(&places))
         .time(TimeLimiter::new("time", TimeLimit::new(millis(60_000)).unwrap()))
-        .timer(Paused);
+        .timer(Never);
     let soon = millis(2);
     let first = admission.admit(1).unwrap();
     assert_eq!(admission.admit_timeout(1, soon).unwrap_err(), too_late_for_a_place());
