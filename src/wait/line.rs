@@ -130,8 +130,8 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
     line.settle_for_the_others();
 }
 
-/// Takes back a grant that a caller was not told of, if nothing was granted since. Under the lock, as the
-/// limiter may close and open the gate for it.
+/// Takes back a grant that a caller was not told of, if nothing was granted since. Settles then, under the
+/// lock: the gate is not to be opened over a caller that comes to stand in line meanwhile.
 pub(crate) fn take_back(limiter: &dyn TakesTurns, charged: Charged) {
     let mut line = Locked::of(limiter);
     if limiter.undo(charged) {

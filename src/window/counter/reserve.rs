@@ -177,8 +177,8 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         lowered.is_some_and(|(_, given)| given == permits)
     }
 
-    /// Puts back the word from before a reservation, if it still is as that left it.
-    fn uncharge(&self, Charged { before, after, changes }: Charged) -> bool {
+    /// Puts back the word from before a grant or a reservation, if it still is as that left it.
+    pub(super) fn uncharge(&self, Charged { before, after, changes }: Charged) -> bool {
         let Some(_settlement) = self.word.companion().settlement(changes) else { return false };
         revert_beneath_the_gate(&self.word, with_gate, after, before).is_some()
     }
