@@ -76,7 +76,7 @@ use crate::window::revert::revert_beneath_the_gate;
 
 use super::outcome::{Granted, refused};
 use super::turns::MOST_WINDOWS;
-use super::{CounterCore, Reservable, WindowCounter};
+use super::{CounterCore, WindowCounter};
 
 /// A number of changes that there never are: the reservation cannot be given back.
 const NEVER: u64 = u64::MAX;
@@ -88,7 +88,7 @@ struct Place<N> {
     now: N,
 }
 
-impl<T: Reservable, C> CounterCore<T, C> {
+impl<T: WindowCounter, C> CounterCore<T, C> {
     /// Lets windows be reserved that begin up to `ahead_nanos` after now.
     pub(crate) fn reserve_ahead(&mut self, ahead_nanos: u64) {
         self.counter.reserve_ahead(ahead_nanos);
