@@ -33,7 +33,7 @@ use super::Limiter;
 /// would have granted, had anybody come, is lost.
 ///
 /// A limiter that nobody waits for costs no more than without this trait. The first caller that
-/// waits allocates the line; a line takes about a hundred bytes for each caller in it. To stand in
+/// waits allocates the line; a line takes about eighty bytes for each caller in it. To stand in
 /// line for a window may take a step for each caller ahead, to find the window of its turn. While
 /// callers wait, each arrival, grant and departure takes a lock for a moment. So do changes of the
 /// limiter, receipts and leases that are given back, and any other verb when the first in line is

@@ -1,6 +1,6 @@
 //! Threads that wait to be admitted, and timers that panic.
 
-use std::future::Future;
+use std::future::{Future, Pending, pending};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -8,13 +8,24 @@ use std::thread;
 use std::time::Duration;
 
 use sluicegate::{
-    Admission, ConcurrencyLimit, ManualClock, TimeLimit, TimeLimiter, TokenBucket, Wait, quota,
+    Admission, ConcurrencyLimit, ManualClock, TimeLimit, TimeLimiter, Timer, TokenBucket, Wait,
+    quota,
 };
-
-use crate::paused::Paused;
 
 use super::millis;
 use super::waiting::{poll, too_late_for_a_place, too_late_for_the_rate};
+
+/// Threads need no timer.
+#[derive(Clone, Copy)]
+struct NoTimer;
+
+impl Timer for NoTimer {
+    type Sleep = Pending<()>;
+
+    fn sleep(&self, _: Duration) -> Pending<()> {
+        pending()
+    }
+}
 
 #[test]
 fn threads_wait_as_tasks_do() {
@@ -25,7 +36,7 @@ fn threads_wait_as_tasks_do() {
         .rate("rate", Arc::clone(&bucket))
         .in_flight("places", Arc::clone(&places))
         .time(TimeLimiter::new("time", TimeLimit::new(millis(60_000)).unwrap()))
-        .timer(Paused);
+        .timer(NoTimer);
     let soon = millis(2);
     let first = admission.admit(1).unwrap();
     assert_eq!(admission.admit_timeout(1, soon).unwrap_err(), too_late_for_a_place());
