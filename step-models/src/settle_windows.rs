@@ -151,7 +151,7 @@ impl Settle {
             return (-passed <= SKEW).then_some(word);
         }
         let previous = if self.is_sliding && passed == 1 { word.current } else { 0 };
-        Some(Word { number: now, current: 0, previous, ..word })
+        Some(Word { number: now, current: 0, previous })
     }
 
     /// Adds a step, with the fault of the state that it leads to.
