@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Storms of threads and tasks that wait, give up, settle and change one limiter, by hand: a million
-# steps of each. Every test run does some thousands.
+# steps of each. Every test run does 50,000.
 #
 #   ci/storm.sh             a million steps of each storm
 #   ci/storm.sh 10000000    that many

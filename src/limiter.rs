@@ -176,8 +176,11 @@ pub trait Limiter: Send + Sync {
         self.try_acquire(permits).map(Receipt::spent)
     }
 
-    /// Makes the limiter full again. May wait until another change of this limiter that is in
-    /// progress, such as a reconfiguration, has ended.
+    /// Makes the limiter full again.
+    ///
+    /// May wait until what is in progress has ended: another change of this limiter, such as a
+    /// reconfiguration, or a call that gives permits of a window back. If callers stand in line, takes the
+    /// line's lock.
     fn reset(&self);
 
     /// Returns true if the limiter is idle: its state is that of a new one, and no earlier grant

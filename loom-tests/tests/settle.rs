@@ -6,7 +6,7 @@
 //!   given back;
 //! * a change of the terms voids what was given back before it, and what is after.
 
-use sluicegate::{Carry, Estimate, Quota, quota};
+use sluicegate::{Carry, Estimate, Limiter, Quota, quota};
 use sluicegate_loom_tests::{ANY, Arc, SECOND, TestClock, check, race};
 
 type Bucket = sluicegate::SettleableBucket<TestClock>;
@@ -96,6 +96,30 @@ fn what_is_given_back_is_taken_once() {
     all_is_there(ANY, in_one_lot, [&[Settle(1, 0)], &[Take(1)]]);
     all_is_there(3, in_one_lot, [&[Settle(1, 0)], &[Settle(1, 0), Take(2)]]);
     all_is_there(2, three, [&[Settle(2, 0)], &[Settle(2, 1), Take(1)]]);
+}
+
+/// The one that takes a permit and gives it back finds the bucket in debt, with some in the lots.
+#[test]
+fn in_debt_nothing_is_taken_of_what_was_given_back() {
+    check(3, || {
+        let bucket = bucket(quota!(1 / second, burst 4, max_debt 2));
+        let kept = race(&bucket, [true, false], |bucket, forces| {
+            if !forces {
+                if let Ok(receipt) = bucket.try_acquire_revocable(1) {
+                    receipt.give_back();
+                }
+                return 0;
+            }
+            let early = estimate(bucket, 3);
+            let kept = bucket.try_acquire(1).map_or(0, |grant| grant.permits()) + 2;
+            bucket.force(1).unwrap();
+            early.settle(0).unwrap();
+            bucket.force(1).unwrap();
+            kept
+        });
+        let kept: u64 = kept.into_iter().sum();
+        assert!(kept + bucket.drain().permits() <= 4, "more than was earned");
+    });
 }
 
 #[test]

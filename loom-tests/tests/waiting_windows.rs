@@ -2,12 +2,21 @@
 //! interleaving: nobody overtakes them; one that gives up has taken nothing; and nobody sleeps for
 //! ever, whose permits have come otherwise than by time.
 
+use std::future::Future;
+use std::mem;
 use std::pin::pin;
+use std::task::{Context, Waker};
+use std::time::Duration;
 
-use sluicegate::{FixedWindow, Limiter, SlidingCounter};
+#[cfg(sluicegate_loom)]
+use loom::sync::atomic::{AtomicBool, Ordering};
+#[cfg(not(sluicegate_loom))]
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sluicegate::{FixedWindow, Jitter, Limiter, SlidingCounter};
 use sluicegate_loom_tests::in_line::{self, Part, fresh};
 use sluicegate_loom_tests::line::{acquire, poll, stand_and_ask};
-use sluicegate_loom_tests::{ANY, SECOND, TestClock, check, race};
+use sluicegate_loom_tests::{ANY, Arc, SECOND, TestClock, check, race};
 
 type Fixed = FixedWindow<TestClock>;
 
@@ -121,6 +130,38 @@ fn a_grant_of_a_window_that_was_not_seen_is_not_given_back_over_a_reset() {
         let count = window.count();
         assert!(!tried || count == 1, "a grant was forgotten");
         assert_eq!(window.try_acquire(1).is_ok(), count == 0, "the gate is open");
+    });
+}
+
+#[test]
+fn a_delayed_grant_of_a_window_that_is_dropped_opens_the_gate_over_nobody() {
+    const LATER: Duration = Duration::from_secs(1);
+
+    check(3, || {
+        let shared = Arc::new((fresh::<Fixed>(1, 1), AtomicBool::new(false)));
+        race(&shared, [true, false], |(window, stands), is_delayed| {
+            if !is_delayed {
+                TestClock::run_ahead(SECOND);
+                let mut caller = Box::pin(acquire(window, 1));
+                // Nobody is to be woken who may have ended.
+                let mut context = Context::from_waker(Waker::noop());
+                if caller.as_mut().poll(&mut context).is_pending() {
+                    stands.store(true, Ordering::Release);
+                }
+                // It stays in line, or is granted its permit there, until the other one has tried.
+                return mem::forget(caller);
+            }
+            {
+                let delay = Jitter::between(LATER, LATER).seeded(0);
+                let mut caller = pin!(acquire(window, 1).jitter(delay));
+                assert!(poll(&mut caller).is_pending());
+                TestClock::run_ahead(SECOND);
+                assert!(poll(&mut caller).is_pending(), "not yet told");
+            }
+            let stands = stands.load(Ordering::Acquire);
+            let is_granted = window.try_acquire(1).is_ok();
+            assert!(!(stands && is_granted), "overtaken");
+        });
     });
 }
 

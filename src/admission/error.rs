@@ -44,10 +44,11 @@ pub enum AdmissionError<I = Infallible, E = Infallible, D = Denied> {
     Failed(E),
 }
 
-/// The answer to a call that waited to be admitted, or wanted to, and has no result.
+/// The answer to a call that has no result, and that was allowed to wait until it is admitted.
 ///
-/// [`InFlightError::TimedOut`] and [`AcquireError::TimedOut`] in it say which of the two limits was not
-/// met before the deadline.
+/// If it was not admitted before its deadline, this says which limit it waited for then:
+/// [`InFlightError::TimedOut`] is for a place in flight, [`AcquireError::TimedOut`] for permits of the rate.
+/// [`AdmissionError::TimedOut`] is of a call that was admitted, and took longer than its time limit.
 pub type AdmitError<E = Infallible> = AdmissionError<InFlightError, E, AcquireError>;
 
 impl<I, E, D> AdmissionError<I, E, D> {

@@ -127,7 +127,7 @@ impl<T: Timer> fmt::Debug for Entering<'_, T> {
 /// first served.
 ///
 /// A limit that nobody waits for costs no more than without. The first caller that waits allocates
-/// the line; a line takes about a hundred bytes for each caller in it. While callers wait, each
+/// the line; a line takes about eighty bytes for each caller in it. While callers wait, each
 /// arrival, departure and end of a guard takes a lock for a moment; an end wakes those whose permits
 /// it has brought back, and nobody else.
 impl ConcurrencyLimit {

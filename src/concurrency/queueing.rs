@@ -79,11 +79,9 @@ impl<'a, H: Limited> Caller<'a, H> {
     /// for; `waker` is called when there is an answer. A caller whose time `is_over` is always told
     /// one, and does not come to stand. A caller that has been told its answer asks anew.
     fn ask(&mut self, waker: &Waker, is_over: bool) -> Option<Answer<'a, H>> {
-        // Any instant is before the turn of a caller that has to wait.
-        let deadline_nanos = is_over.then_some(0);
         let limit = self.home.limit_in_flight();
         let standing = if self.key.is_some() {
-            Ok(line::ask(limit, &mut self.key, deadline_nanos, waker.clone()))
+            Ok(line::ask(limit, &mut self.key, is_over, waker.clone()))
         } else {
             match limit.try_now(self.permits) {
                 Ok(grant) => return Some(Ok(self.guard(grant))),
@@ -94,11 +92,12 @@ impl<'a, H: Limited> Caller<'a, H> {
                 Err(_) if is_over => return Some(Err(InFlightError::TimedOut)),
                 Err(_) => {}
             }
-            line::stand(limit, self.permits, &mut self.key, deadline_nanos, waker.clone())
+            // Its time is by another clock.
+            line::stand(limit, self.permits, &mut self.key, None, waker.clone())
         };
         match standing {
             Ok(Standing::Waiting { .. }) => None,
-            Ok(Standing::Told(Outcome::Granted(grant, _))) => Some(Ok(self.guard(grant))),
+            Ok(Standing::Told(Outcome::Granted { grant, .. })) => Some(Ok(self.guard(grant))),
             Ok(Standing::Told(Outcome::Refused(error))) | Err(error) => Some(Err(error.into())),
         }
     }

@@ -77,26 +77,32 @@ use self::estimates::KeptEstimates;
 ///
 /// # Accuracy
 ///
-/// The bound is the limiter's: each permit is granted by it, when the first in line, or another call
-/// for it, comes at its turn. If nobody comes until later, a log counts the permits from then on:
-/// nothing is owed for a timer that is late.
+/// The bound is the limiter's, as the limiter grants every permit. It is asked when the turn of the first
+/// in line comes, by that caller or by another call. If all of them are late, nothing is made up for: a
+/// log counts the permits from when they were granted.
 ///
-/// The first in line is due after the wait that the limiter's denial told. The turns of those behind
-/// it are foreseen: exactly, for a limiter that tells exact waits, as long as they and those ahead of
-/// them want no more than its limit together. Beyond that it is an estimate: as if the limiter granted
-/// its limit anew in the time in which it was last seen to become full. For a log, a fixed window or
-/// callers that want a permit each from a bucket, that is exact, once one of those in line has been
-/// granted its permits; before, it may be too early, and a caller wakes once for nothing. Otherwise it
-/// may be too early or too late: by far for an [`All`](crate::All) whose smallest limit and longest
-/// time are not of the same limiter. A caller whose turn comes earlier than it thought is woken when it
-/// is the first.
+/// When a caller is due:
 ///
-/// A caller with a deadline is refused at once if the limiter itself tells that it would be too late,
-/// were nobody ahead to leave; never by an estimate. So one that has more than the limit's permits ahead
-/// of it stands in line, until it is the first and the limiter tells its turn, or until its deadline has
-/// passed. Whoever serves the line then refuses it: nothing is charged, and those behind it do not wait
-/// for it. One whose turn was to come by its deadline is granted its permits even if it is served later.
-/// Where nobody knows how long it would have to wait, its error says `Duration::MAX`.
+/// * The first in line is due after the wait that the limiter's denial told.
+/// * For a caller behind it, the turn is known exactly if the limiter tells exact waits, and if the
+///   caller and those ahead of it together want no more than the limit.
+/// * Otherwise its turn is estimated: as if the limiter granted its whole limit again and again, each
+///   time after as long as it last took to become full. The estimate is exact for a log, for a fixed
+///   window, and for callers that each want one permit from a bucket, once a caller in line has been
+///   granted permits. Before that it may be too early: then a caller wakes once for nothing.
+/// * For other limiters the estimate may be too early or too late. It may be far off for an
+///   [`All`](crate::All) in which one limiter has the smallest limit and another the longest time.
+/// * A caller whose turn comes earlier than estimated is woken when it is the first.
+///
+/// A caller with a deadline:
+///
+/// * It is refused at once if the limiter itself tells that it would be too late, even if nobody ahead
+///   leaves. An estimate refuses nobody. So a caller with more than the limit's permits ahead of it
+///   stands in line until the limiter tells its turn, or until its deadline has passed.
+/// * After the deadline it is refused by the next call that serves the line. Nothing is charged, and those
+///   behind it do not wait for it.
+/// * If its turn was to come by its deadline, it is granted its permits even if it is served later.
+/// * If nobody knows how long it would have to wait, its error says `Duration::MAX`.
 ///
 /// If the limiter denies without a wait ([`Denied::Leased`]), the first in line asks again every 10 ms.
 /// A request that it denies as too large is refused, even if it is only too large for now (a closed
@@ -227,7 +233,7 @@ impl<L: Limiter, C: Clock> HasOutsideLine for Queued<L, C> {
     fn ask_in_line(&self, permits: u64) -> Result<(Grant, Charged), Denied> {
         match self.kept.get() {
             Some(kept) => kept.take(&self.limiter, permits),
-            None => Ok((self.ask(permits)?, Charged { before: 0, after: 0, changes: 0 })),
+            None => Ok((self.ask(permits)?, Charged::NOTHING)),
         }
     }
 

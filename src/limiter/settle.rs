@@ -113,13 +113,15 @@ pub trait Settle: Limiter {
     /// permits of an estimate have come back.
     fn forget_denials(&self) {}
 
-    /// Takes up an estimate again that was detached from this limiter. Leaves it in the `slot` if it was
-    /// taken from another one.
+    /// Takes a detached estimate of this limiter out of the `slot`, and returns it as one that can be
+    /// settled. If it was taken from another limiter, leaves it there and returns `None`.
     ///
-    /// A limiter of your own that wraps another one forwards this to it, as it does
-    /// [`try_acquire_settleable`](Settle::try_acquire_settleable), and keeps that limiter as long as
-    /// estimates of it live. The default takes up nothing: then estimates by key (`KeyEstimate`), those of
-    /// an `All` of it, owned ones and those of a line (`Queued`) give nothing back.
+    /// The default takes up nothing. Then some estimates give nothing back: those of a key
+    /// (`KeyEstimate`), of an `All` of this limiter and of a line before it (`Queued`), and owned ones.
+    ///
+    /// A limiter of your own that wraps another one should pass this on to it, as well as
+    /// [`try_acquire_settleable`](Settle::try_acquire_settleable). It has to keep that limiter as long as
+    /// estimates of it live.
     fn take_up(&self, slot: &mut Option<Detached>) -> Option<Estimate<'_>> {
         _ = slot;
         None

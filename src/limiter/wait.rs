@@ -33,7 +33,7 @@ use super::Limiter;
 /// would have granted, had anybody come, is lost.
 ///
 /// A limiter that nobody waits for costs no more than without this trait. The first caller that
-/// waits allocates the line; a line takes about a hundred bytes for each caller in it. To stand in
+/// waits allocates the line; a line takes about eighty bytes for each caller in it. To stand in
 /// line for a window may take a step for each caller ahead, to find the window of its turn. While
 /// callers wait, each arrival, grant and departure takes a lock for a moment. So do changes of the
 /// limiter, receipts and leases that are given back, and any other verb when the first in line is
@@ -274,16 +274,19 @@ macro_rules! reserves_windows {
 
         impl<C: Clock> $Limiter<C> {
             /// Lets permits of windows to come be reserved, for instants up to `ahead` from now: see
-            /// [`Reserve`](crate::Reserve). 0 by default: then only those of the present window are.
+            /// [`Reserve`](crate::Reserve). By default, and with 0, only permits of the present window
+            /// can be reserved.
             ///
-            /// Grants cost the same. While later windows are reserved, the present one is closed: a
-            /// denial's wait is until the last of those has room. Callers whose clock is
-            /// behind that of others by a little are denied until their own comes to the present window.
-            /// After the clock was set back by less than `ahead`, nothing is granted until it has come
-            /// forward again. `ahead` is at most a quarter of the time for which the limiter can number its windows:
-            /// a longer one is taken for that. What was used beyond an
-            /// [`Estimate`](crate::Estimate) is taken of the windows to come, as far as they
-            /// can be reserved, and 32 of them at most at a time; the rest is `Unpaid`.
+            /// * A grant costs the same.
+            /// * Once a later window is reserved, the windows before it grant nothing more. A denial then
+            ///   tells the wait until the last reserved window, or the next one if that has no room.
+            /// * A caller whose clock is a little behind that of others is denied until its clock reaches the
+            ///   present window.
+            /// * If the clock is set back by less than `ahead`, nothing is granted until it is where it was.
+            /// * What was used beyond an [`Estimate`](crate::Estimate) is taken from the windows to come, as
+            ///   far ahead as they can be reserved, and from 32 windows at most; the rest is `Unpaid`.
+            /// * `ahead` is at most a quarter of the time for which the limiter can number its windows. A
+            ///   longer one is shortened to that.
             ///
             /// # Examples
             ///

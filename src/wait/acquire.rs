@@ -183,3 +183,44 @@ impl<T: Timer> fmt::Debug for Waiting<'_, T> {
         f.debug_struct("Waiting").field("permits", &self.waiter.permits()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::task::Waker;
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::limiter::{TokenBucket, Wait};
+    use crate::quota;
+    use crate::time::clock::manual::ManualClock;
+    use crate::wait::limits::{LineLimits, WhenLineFull};
+    use crate::wait::timer::thread::ThreadSleep;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_caller_is_small() {
+        assert_eq!(size_of::<Waiting<'_>>() - size_of::<Option<ThreadSleep>>(), 72);
+    }
+
+    #[test]
+    fn a_line_without_places_refuses_also_if_it_evicts() {
+        let clock = ManualClock::new();
+        let bucket = TokenBucket::with_clock(quota!(1 / hour), &clock);
+        let limits = LineLimits::new().max_waiters(usize::MAX).when_full(WhenLineFull::EvictOldest);
+        bucket.line().set_limits(limits);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut callers = Vec::new();
+        let refused = loop {
+            let mut caller = bucket.acquire_async(1);
+            match Pin::new(&mut caller).poll(&mut context) {
+                Poll::Ready(Err(refused)) => break refused,
+                Poll::Ready(Ok(_)) => {}
+                Poll::Pending => callers.push(caller),
+            }
+        };
+        assert!(matches!(refused, AcquireError::LineFull { .. }), "{refused}");
+        assert_eq!(bucket.line().waiters(), callers.len());
+        drop(callers.pop());
+        assert!(Pin::new(&mut bucket.acquire_async(1)).poll(&mut context).is_pending());
+    }
+}

@@ -9,6 +9,11 @@ pub(crate) struct Charged {
     pub(crate) changes: u64,
 }
 
+impl Charged {
+    /// The charge of a grant that took nothing of a word, or of which nothing is kept.
+    pub(crate) const NOTHING: Charged = Charged { before: 0, after: 0, changes: 0 };
+}
+
 /// A reservation that was made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Booked {

@@ -87,11 +87,12 @@ pub(crate) fn stand(
     Ok(untold.told(line, standing))
 }
 
-/// Grants those in line what they are due, and returns the answer to the caller at `key`.
+/// Grants those in line what they are due, and returns the answer to the caller at `key`: always one if
+/// its time `is_over`, whatever its deadline.
 pub(crate) fn ask(
     limiter: &dyn TakesTurns,
     key: &mut Option<Key>,
-    deadline_nanos: Option<u64>,
+    is_over: bool,
     waker: Waker,
 ) -> Standing {
     let Some(place) = *key else { return Standing::Waiting { wait: Duration::ZERO } };
@@ -104,6 +105,9 @@ pub(crate) fn ask(
     }
     // It is awake.
     line.retired[0] = line.line().waiters.disarm(place);
+    // Any instant is before the turn of a caller that has to wait.
+    let deadline_nanos = if is_over { 0 } else { line.line().waiters.deadline_of(place) };
+    let deadline_nanos = (deadline_nanos < u64::MAX).then_some(deadline_nanos);
     let now_nanos = limiter.now_nanos();
     let now_nanos = line.settle(now_nanos);
     let standing = line.answer(place, key, now_nanos, deadline_nanos, waker);
@@ -116,7 +120,7 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
     let mut line = Locked::of(limiter);
     match line.line().waiters.take_outcome(key) {
         Some(Outcome::Refused(_)) => return,
-        Some(Outcome::Granted(_, charged)) => {
+        Some(Outcome::Granted { charged, .. }) => {
             if !limiter.undo(charged) {
                 return;
             }
@@ -126,8 +130,8 @@ pub(crate) fn leave(limiter: &dyn TakesTurns, key: Key) {
     line.settle_for_the_others();
 }
 
-/// Takes back a grant that a caller was not told of, if nothing was granted since. Under the lock, as the
-/// limiter may close and open the gate for it.
+/// Takes back a grant that a caller was not told of, if nothing was granted since. Settles then, under the
+/// lock: the gate is not to be opened over a caller that comes to stand in line meanwhile.
 pub(crate) fn take_back(limiter: &dyn TakesTurns, charged: Charged) {
     let mut line = Locked::of(limiter);
     if limiter.undo(charged) {

@@ -91,7 +91,7 @@ pub(crate) trait HasOutsideLine {
 
     /// Does the same as `ask` for the first in line. The charge tells what is kept of the grant.
     fn ask_in_line(&self, permits: u64) -> Result<(Grant, Charged), Denied> {
-        Ok((self.ask(permits)?, NOT_KEPT))
+        Ok((self.ask(permits)?, Charged::NOTHING))
     }
 
     /// Takes back a grant in line, if anything is kept of it.
@@ -102,9 +102,6 @@ pub(crate) trait HasOutsideLine {
     /// Forgets what is kept of a grant in line.
     fn forget(&self, _charged: Charged) {}
 }
-
-/// The charge of a grant that the limiter keeps.
-const NOT_KEPT: Charged = Charged { before: 0, after: 0, changes: 0 };
 
 impl OutsideLine {
     pub(crate) fn new() -> OutsideLine {

@@ -140,7 +140,8 @@ impl WaitQueue {
 
 impl LineState {
     pub(super) fn admits(&self, permits: u64) -> bool {
-        self.limits.admit(self.waiters.len(), self.waiters.permits(), permits)
+        let LineState { limits, ref waiters, .. } = *self;
+        waiters.has_place() && limits.admit(waiters.len(), waiters.permits(), permits)
     }
 
     /// Returns the end of the line ahead of the last caller, which has just come to `place`.

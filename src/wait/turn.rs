@@ -59,13 +59,11 @@ pub(crate) trait TakesTurns {
     }
 
     /// Takes back a grant that was never used, if nothing was granted since. Returns whether it
-    /// did. The holder of the lock then settles. (It may close the gate for this and open it, which must
-    /// not happen over a caller that has come to stand in line.)
+    /// did. Leaves the gate as it is; the holder of the lock then settles.
     fn undo(&self, charged: Charged) -> bool;
 
     /// Gives a reservation of `permits` back, if that is exact. Returns whether it did. Called without
-    /// the line's lock; the caller then wakes the first in line. The default is for an `undo` that leaves
-    /// the gate as it is.
+    /// the line's lock; the caller then wakes the first in line.
     fn cancel(&self, booked: Booked, _permits: u64) -> bool {
         self.undo(booked.charged)
     }

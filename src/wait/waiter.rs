@@ -20,8 +20,8 @@ use super::waiters::{Key, Outcome};
 pub(crate) struct Waiter<H: HasLine> {
     limiter: H,
     permits: u64,
-    timeout: Option<Duration>,
-    deadline_nanos: Option<u64>,
+    /// `u64::MAX` for none. The deadline that it comes to is noted in the line.
+    timeout_nanos: u64,
     /// Its place, while it stands in line.
     key: Option<Key>,
     /// The line that the place and the charge are of.
@@ -58,8 +58,7 @@ impl<H: HasLine> Waiter<H> {
         Waiter {
             limiter,
             permits,
-            timeout: None,
-            deadline_nanos: None,
+            timeout_nanos: u64::MAX,
             key: None,
             home: H::Home::default(),
             delay: None,
@@ -68,7 +67,7 @@ impl<H: HasLine> Waiter<H> {
 
     /// Lets the caller wait for no longer than `timeout`, counted from its first request.
     pub(crate) fn set_timeout(&mut self, timeout: Duration) {
-        self.timeout = Some(timeout);
+        self.timeout_nanos = units::nanos(timeout).min(u64::MAX - 1);
     }
 
     /// Tells the caller of a grant that it had to wait for only after a further delay.
@@ -99,7 +98,6 @@ impl<H: HasLine> Waiter<H> {
     pub(crate) fn restart(&mut self, permits: u64) {
         self.give_up();
         self.permits = permits;
-        self.deadline_nanos = None;
     }
 
     pub(crate) fn permits(&self) -> u64 {
@@ -149,9 +147,9 @@ impl<H: HasLine> Waiter<H> {
     ) -> Asked {
         match *standing {
             Ok(Standing::Waiting { wait }) => Asked::Sleep(wait),
-            Ok(Standing::Told(Outcome::Granted(grant, charged))) => {
+            Ok(Standing::Told(Outcome::Granted { grant, charged, deadline_nanos })) => {
                 if has_waited {
-                    self.hold(grant, charged);
+                    self.hold(grant, charged, deadline_nanos);
                 }
                 self.tell_in_time(grant, charged)
             }
@@ -164,7 +162,7 @@ impl<H: HasLine> Waiter<H> {
         let limiter = self.limiter.limiter();
         if self.key.is_some() {
             if self.is_at_home(limiter) {
-                return Ok(line::ask(limiter, &mut self.key, self.deadline_nanos, waker.clone()));
+                return Ok(line::ask(limiter, &mut self.key, false, waker.clone()));
             }
             // It would be somebody else's place in this line, or none.
             self.key = None;
@@ -187,24 +185,29 @@ impl<H: HasLine> Waiter<H> {
 
     fn go_and_stand(&mut self, waker: &Waker) -> Result<Standing, Result<Grant, AcquireError>> {
         let limiter = self.limiter.limiter();
-        let after = |timeout| limiter.now_nanos().saturating_add(units::nanos(timeout));
-        self.deadline_nanos = self.timeout.map(after);
+        let deadline_nanos = match self.timeout_nanos {
+            u64::MAX => None,
+            timeout_nanos => {
+                let now_nanos = limiter.now_nanos();
+                // The last instant of the clock would mean no deadline, if it is to come.
+                let latest_nanos = now_nanos.max(u64::MAX - 1);
+                Some(now_nanos.saturating_add(timeout_nanos).min(latest_nanos))
+            }
+        };
         limiter.expect_caller();
         self.home = H::home(limiter);
-        line::stand(limiter, self.permits, &mut self.key, self.deadline_nanos, waker.clone())
+        line::stand(limiter, self.permits, &mut self.key, deadline_nanos, waker.clone())
             .map_err(Err)
     }
 
     /// Delays the moment at which the caller is told of its grant, but not beyond its deadline.
-    fn hold(&mut self, grant: Grant, charged: Charged) {
+    fn hold(&mut self, grant: Grant, charged: Charged, deadline_nanos: u64) {
         let Some(delay) = self.delay.as_mut().filter(|delay| delay.is_on) else { return };
         // The grant is noted first, as the clock may panic.
         let held = delay.held.insert(Held { grant, charged, from_nanos: 0, delay_nanos: 0 });
         let now_nanos = self.limiter.limiter().now_nanos();
-        let until_deadline = |deadline_nanos: u64| deadline_nanos.saturating_sub(now_nanos);
-        let most_nanos = self.deadline_nanos.map_or(u64::MAX, until_deadline);
         held.from_nanos = now_nanos;
-        held.delay_nanos = delay.jitter.nanos().min(most_nanos);
+        held.delay_nanos = delay.jitter.nanos().min(deadline_nanos.saturating_sub(now_nanos));
     }
 
     fn held(&self) -> Option<Held> {

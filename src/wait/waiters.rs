@@ -2,11 +2,12 @@
 //!
 //! The nodes lie in a slab and name each other by their places, so that a caller that gives up is
 //! unlinked in one step, and a node is used again. The outcomes of callers that were not told yet are
-//! in a slab of their own: they are larger than a node, and usually few.
+//! in a slab of their own: they are larger than a node, and usually few. Places are of 32 bits, and a
+//! node of a line of the cache: there may be many.
 
 use alloc::vec::Vec;
 use core::iter::{from_fn, successors};
-use core::num::NonZeroUsize;
+use core::num::NonZeroU32;
 use core::task::Waker;
 
 use slab::Slab;
@@ -19,30 +20,38 @@ use super::limits::LineLimits;
 
 /// The place of a caller in the slab, plus 1; valid until it is told its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key(NonZeroUsize);
+pub(crate) struct Key(NonZeroU32);
 
 impl Key {
+    /// Returns the key of a place below `MOST_NODES`.
     fn new(place: usize) -> Key {
-        Key(plus_one(place))
+        Key(NonZeroU32::MIN.saturating_add(place as u32))
     }
 
     fn place(self) -> usize {
-        self.0.get() - 1
+        self.0.get() as usize - 1
     }
 }
 
-fn plus_one(place: usize) -> NonZeroUsize {
-    NonZeroUsize::MIN.saturating_add(place)
-}
+/// Nodes at most, so that each has a key. Few in unit tests, which come to the end of them.
+const MOST_NODES: usize = if cfg!(test) { 4_096 } else { u32::MAX as usize };
 
-/// The place of an outcome in its slab, plus 1.
+/// The place of an outcome in its slab.
+///
+/// Zero is one of them, so that a node's `Option` of this has a tag of its own, with room for that of
+/// the slab.
 #[derive(Clone, Copy, Debug)]
-struct OutcomeKey(NonZeroUsize);
+struct OutcomeKey(u32);
 
 /// The end of a caller's wait.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    Granted(Grant, Charged),
+    Granted {
+        grant: Grant,
+        charged: Charged,
+        /// The end of the caller's time, as of its node.
+        deadline_nanos: u64,
+    },
     Refused(AcquireError),
 }
 
@@ -132,7 +141,13 @@ impl Waiters {
         deadline_nanos < now_nanos.min(due_nanos)
     }
 
-    /// Puts a caller at the end of the line.
+    /// Returns whether a caller has a place to stand at. Those that have yet to be told their outcomes
+    /// keep theirs.
+    pub(crate) fn has_place(&self) -> bool {
+        self.nodes.len() < MOST_NODES
+    }
+
+    /// Puts a caller at the end of the line, which has a place for it.
     pub(crate) fn push(&mut self, permits: u64, deadline_nanos: Option<u64>) -> Key {
         self.end = self.end.wrapping_add(permits);
         let node = Node {
@@ -229,14 +244,15 @@ impl Waiters {
     pub(crate) fn grant(&mut self, first: Key, grant: Grant, charged: Charged) -> Option<Waker> {
         debug_assert_eq!(self.first, Some(first));
         self.unlink(first);
-        self.note(first, Outcome::Granted(grant, charged))
+        let deadline_nanos = self.deadline_of(first);
+        self.note(first, Outcome::Granted { grant, charged, deadline_nanos })
     }
 
     /// Returns the outcome of a caller and forgets the caller; `None` if it still stands in line.
     pub(crate) fn take_outcome(&mut self, key: Key) -> Option<Outcome> {
         let outcome = self.node(key).outcome?;
         self.forget(key);
-        let outcome = self.outcomes.remove(outcome.0.get() - 1);
+        let outcome = self.outcomes.remove(outcome.0 as usize);
         if self.outcomes.is_empty() && self.outcomes.capacity() > KEPT {
             self.outcomes = Slab::new();
         }
@@ -312,7 +328,7 @@ impl Waiters {
 
     /// Notes the outcome of a caller that has left the line. Returns what wakes it.
     fn note(&mut self, key: Key, outcome: Outcome) -> Option<Waker> {
-        let outcome = OutcomeKey(plus_one(self.outcomes.insert(outcome)));
+        let outcome = OutcomeKey(self.outcomes.insert(outcome) as u32);
         let node = self.node(key);
         node.outcome = Some(outcome);
         node.waker.take()

@@ -107,6 +107,9 @@ pub(crate) trait WindowCounter {
     #[cfg(feature = "wait")]
     fn most(&self) -> u64;
 
+    /// Lets windows be reserved that begin up to `ahead_nanos` after now, if they can be.
+    fn reserve_ahead(&mut self, _ahead_nanos: u64) {}
+
     /// Returns how far ahead windows can be reserved; 0 if they cannot. Then a word that is ahead of
     /// the clock by any window is not for [`at`](WindowCounter::at).
     fn reserves_nanos(&self) -> u64 {
@@ -156,7 +159,7 @@ pub(crate) trait OneLimit: WindowCounter + Sized {
 
     fn window_nanos(&self) -> u64;
 
-    /// Returns the same counter with bits for limits up to `max_limit`.
+    /// Returns the same counter with bits for limits up to `max_limit`, and nothing reserved ahead.
     ///
     /// # Errors
     ///
@@ -189,15 +192,10 @@ impl<T: OneLimit, C: Clock> CounterCore<T, C> {
     ///
     /// [`ConfigError::MaxLimit`] if `max_limit` is less than the limit, or too large.
     pub(crate) fn with_max_limit(self, max_limit: u64) -> Result<CounterCore<T, C>, ConfigError> {
-        Ok(CounterCore::new(self.counter.with_max_limit(max_limit)?, self.clock))
+        let mut counter = self.counter.with_max_limit(max_limit)?;
+        counter.reserve_ahead(self.counter.reserves_nanos());
+        Ok(CounterCore::new(counter, self.clock))
     }
-}
-
-/// A counter of windows that can be reserved ahead.
-#[cfg(feature = "wait")]
-pub(crate) trait Reservable: WindowCounter {
-    /// Lets windows be reserved that begin up to `ahead_nanos` after now.
-    fn reserve_ahead(&mut self, ahead_nanos: u64);
 }
 
 impl<C> CounterCore<FromFirst, C> {

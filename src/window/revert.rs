@@ -19,6 +19,7 @@ pub(super) fn revert_beneath_the_gate(
         // the lock that wakes them; and a CAS that closes it later finds this word.
         // MODEL: `a_grant_given_back_was_never_there`,
         // `a_grant_of_a_window_given_back_while_others_wait_is_theirs`,
+        // `a_grant_of_a_window_that_was_not_seen_is_not_given_back_over_a_reset`,
         // `a_grant_of_a_ring_given_back_while_others_wait_is_theirs`,
         // `a_reservation_that_is_cancelled_beside_grants_was_never_there`,
         // `what_is_cancelled_of_a_window_wakes_its_line`.

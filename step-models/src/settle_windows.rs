@@ -19,9 +19,9 @@
 //! * A reset, and a healing, adds itself to the changes that have begun, waits until no settlement is
 //!   in progress, replaces the word by a CAS, and then adds itself to those that are done.
 //! * A receipt puts back the word from before its grant, if the word is the one that the grant left.
-//! * A caller in line that leaves before it was told of its grant gives it back in the same way, but
-//!   closes the gate first, and then does it in a settlement. Nobody is granted permits through a
-//!   closed gate.
+//! * A caller in line that leaves before it was told of its grant gives it back in the same way, but in a
+//!   settlement, if no change has begun since. (The gate of the line stays as it is, so it has no part in
+//!   this.)
 //!
 //! Stated of every state: the count of a window is its *charge*, which is what was granted in it and not
 //! given back; no window later than the word's has a charge; and the charge is at most the limit and
@@ -49,7 +49,7 @@
 //! | `RevertsBlindly`     | the look of a receipt at the word                      | a grant after it is lost: the same |
 //! | `RevertsOverCount`   | that a receipt compares the count as well              | the same |
 //! | `UndoOverAChange`    | the look at the changes when a caller leaves the line  | a later grant has left the same word: it is lost |
-//! | `UndoLooksFirst`     | the order: close the gate, then look at the changes    | the same, if it all comes in between |
+//! | `UndoLooksFirst`     | that it looks at the changes in the step that begins a settlement | the same, if it all comes in between |
 
 use crate::explore::{CLOCK, Found, Model};
 
@@ -134,9 +134,6 @@ struct Settle {
     most_beyond: i8,
     run: i8,
     ops: Vec<Op>,
-    /// True if a caller that leaves the line puts back its grant in a settlement, which keeps changes
-    /// away. The code does; if it only looked for changes before, one might come in between.
-    leaves_as_settlement: bool,
     /// Holds the counts against the charges; a mutant is to be caught by the limit.
     checks_counts: bool,
     mutant: Option<Mutant>,
@@ -154,7 +151,7 @@ impl Settle {
             return (-passed <= SKEW).then_some(word);
         }
         let previous = if self.is_sliding && passed == 1 { word.current } else { 0 };
-        Some(Word { number: now, current: 0, previous, ..word })
+        Some(Word { number: now, current: 0, previous })
     }
 
     /// Adds a step, with the fault of the state that it leads to.

@@ -157,7 +157,7 @@ impl Lots {
     }
 
     /// Index, word and units of each lot, in so far as they may be taken now, the oldest first.
-    /// None may be taken in debt: some are not born yet.
+    /// None may be taken in debt: they would pay it, and the word would get units that others hold.
     pub(super) fn alive(&self) -> impl Iterator<Item = (usize, u64, u64)> {
         let is_in_debt = is_later(self.seen.level, self.seen.accrued);
         self.alive_after(self.seen.dead()).filter(move |_| !is_in_debt)

@@ -34,7 +34,7 @@ impl<C: Clock + Sync> SettleCore<C> {
         let now_nanos = self.bucket.clock.now_nanos();
         match self.take(permits) {
             Ok(Taken { pieces, .. }) => {
-                let charged = Charged { before: 0, after: 0, changes: 0 };
+                let charged = Charged::NOTHING;
                 let booked = Booked { at_nanos: now_nanos, wait_nanos: 0, cost: 0, charged };
                 Ok((booked, pieces))
             }

@@ -4,6 +4,7 @@
 mod evict;
 pub(crate) mod group;
 mod heal;
+mod place;
 mod with;
 
 use alloc::boxed::Box;
@@ -11,7 +12,6 @@ use core::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
-use crate::bits::Field;
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::sync::Ordering::Relaxed;
@@ -20,34 +20,10 @@ use crate::sync::{AtomicWord, SharedLock};
 use super::as_key::AsKey;
 use super::group_map::{GroupMap, KeyEntry};
 use super::per_key::{Answer, Engine};
-use super::slots::GroupHome;
 
-/// Number of shards. A shard is locked to insert a key, while the others stay free; and
-/// growing one takes one part in `SHARDS` of the time to grow the whole. (Two under loom, for
-/// which each lock adds to the states to explore.)
-const SHARDS: usize = 1 << SHARD_BITS;
-const SHARD_BITS: u32 = if cfg!(sluicegate_loom) { 1 } else { 7 };
+use self::place::SHARDS;
 
-// The place of a key, taken from the top of its hash. The hash is multiplied first, because
-// the hasher may be a weak one.
-const HOME: Field = Field::low(64 - SHARD_BITS - 32).then(32);
-const SHARD: Field = HOME.then(SHARD_BITS);
-const _: () = assert!(SHARD.end() == u64::BITS);
-
-/// The place of a key: its shard, and its home in the shard's table.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct KeyPlace {
-    shard: usize,
-    home: GroupHome,
-}
-
-impl KeyPlace {
-    #[inline]
-    pub(super) fn of_hash(hash: u64) -> KeyPlace {
-        let mixed = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        KeyPlace { shard: SHARD.get(mixed) as usize, home: GroupHome::new(HOME.get(mixed) as u32) }
-    }
-}
+pub(super) use self::place::KeyPlace;
 
 /// Some of the keys, under one lock.
 pub(super) struct KeyShard<K, L: Engine<K>> {

@@ -147,7 +147,7 @@ impl<L: Wait> TakesTurns for Gate<L> {
             GateMode::Closed => Err(Denied::TooLarge { limit: 0, which: 0 }),
         };
         match answer {
-            Ok(grant) => Taken::Granted(grant, Charged { before: 0, after: 0, changes: 0 }),
+            Ok(grant) => Taken::Granted(grant, Charged::NOTHING),
             Err(_) => Taken::TooLarge { limit: 0 },
         }
     }

@@ -175,8 +175,7 @@ impl<'a> Caller<'a> {
             Asked::Told(answer) => answer,
         };
         self.has_asked = false;
-        let nothing = Charged { before: 0, after: 0, changes: 0 };
-        let charged = self.waiter.handle().charged.take().unwrap_or(nothing);
+        let charged = self.waiter.handle().charged.take().unwrap_or(Charged::NOTHING);
         Answer::Told(answer.map(|grant| self.limiter.estimate(grant, charged)))
     }
 }
@@ -241,8 +240,7 @@ impl<T: Timer> fmt::Debug for WaitingForEstimate<'_, T> {
     }
 }
 
-/// Waiting for estimates, where the limiter can be settled: a [`SettleableBucket`](crate::SettleableBucket),
-/// a window of one word, an `All` or a `Gate` of them.
+/// Waiting for estimates, where the limiter can be settled: where it implements [`Settle`].
 ///
 /// Estimates and permits are waited for in one line. What an [`Estimate`] gives back goes to the first in
 /// it, who is woken.

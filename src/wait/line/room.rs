@@ -18,6 +18,11 @@ impl Locked<'_> {
         if self.line().admits(permits) {
             return Ok(());
         }
+        if !self.line().waiters.has_place() {
+            // Nor is there if others leave: they keep their nodes until they are told.
+            now_nanos = self.settle(now_nanos);
+            return Err(self.full(permits, now_nanos));
+        }
         // Some of those in line may be due, also after each eviction.
         now_nanos = self.settle(now_nanos);
         if self.line().limits.when_full == WhenLineFull::EvictOldest {
@@ -31,8 +36,13 @@ impl Locked<'_> {
         if self.line().admits(permits) {
             return Ok(());
         }
+        Err(self.full(permits, now_nanos))
+    }
+
+    /// Returns the refusal of a caller with `permits` that there is no room for.
+    fn full(&mut self, permits: u64, now_nanos: u64) -> AcquireError {
         let (_, due_nanos) = self.last_due(Upto::After { left: 0, permits }, now_nanos);
-        Err(AcquireError::LineFull { retry_after: wait(now_nanos, due_nanos) })
+        AcquireError::LineFull { retry_after: wait(now_nanos, due_nanos) }
     }
 
     /// Refuses a caller that would evict others and then be too late itself.

@@ -29,7 +29,7 @@ impl<'a> Untold<'a> {
 
 impl Drop for Untold<'_> {
     fn drop(&mut self) {
-        if let Some(Standing::Told(Outcome::Granted(_, charged))) = self.standing {
+        if let Some(Standing::Told(Outcome::Granted { charged, .. })) = self.standing {
             take_back(self.limiter, charged);
         }
     }

@@ -52,11 +52,11 @@ use self::keeper::{KEEPER, now_nanos};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThreadTimer;
 
-/// A sleep of [`ThreadTimer`].
+/// A sleep of [`ThreadTimer`]. Dropping it ends it.
 ///
-/// Reads the system's clock when it is made, and whenever it is polled. When it is polled before its
-/// end, or dropped, it takes the lock of all sleeps of the process, to find its place among them; it
-/// takes some 60 bytes there. Dropping it ends it.
+/// All sleeps of a process stand in one list, in the order of their ends; each takes some 60 bytes of it.
+/// A sleep takes the list's lock when it is polled before its end, and when it is dropped. It reads the
+/// system's clock when it is made and whenever it is polled.
 #[must_use = "a future does nothing unless it is polled"]
 pub struct ThreadSleep {
     /// Not 0, so that an `Option` of a sleep takes no more memory. The last one is never.

@@ -126,3 +126,28 @@ fn only_a_caller_whose_turn_was_to_come_after_its_deadline_is_too_late() {
     assert!(waiters.wake_if_later(late, 99).is_some());
     assert_eq!(too_late(&waiters, 500), [false; 3], "its turn comes earlier");
 }
+
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn a_node_is_a_line_of_the_cache_with_the_tag_of_the_slab() {
+    #[expect(dead_code, reason = "as the slab has it")]
+    enum Entry {
+        Vacant(usize),
+        Occupied(Node),
+    }
+    assert_eq!(size_of::<Entry>(), 64);
+}
+
+#[test]
+fn a_line_has_as_many_places_as_there_are_keys() {
+    let mut waiters = Waiters::default();
+    let mut keys = Vec::new();
+    while waiters.has_place() {
+        keys.push(waiters.push(1, None));
+    }
+    assert_eq!(keys.len(), MOST_NODES);
+    waiters.refuse(keys[0], AcquireError::Closed);
+    assert!(!waiters.has_place(), "it was not told yet");
+    waiters.take_outcome(keys[0]);
+    assert!(waiters.has_place());
+}

@@ -28,8 +28,6 @@ use crate::window::gate::OPEN_BITS;
 use crate::window::intervals::{Intervals, Moment};
 use crate::window::limit::{Limit, check_max, per_window};
 
-#[cfg(feature = "wait")]
-use super::Reservable;
 use super::settle::CountFields;
 use super::{OneLimit, WindowCounter};
 
@@ -86,22 +84,7 @@ impl OneLimit for Aligned {
     fn with_max_limit(&self, max_limit: u64) -> Result<Aligned, ConfigError> {
         let limit = self.limit.get();
         check_max(max_limit, limit, self.window_nanos())?;
-        let sized = Aligned::sized(limit, max_limit, Intervals::new(self.window_nanos()))?;
-        #[cfg(feature = "wait")]
-        let sized = {
-            let mut sized = sized;
-            sized.reserve_ahead(self.reserves_nanos);
-            sized
-        };
-        Ok(sized)
-    }
-}
-
-#[cfg(feature = "wait")]
-impl Reservable for Aligned {
-    fn reserve_ahead(&mut self, ahead_nanos: u64) {
-        self.reserves_nanos = ahead_nanos.min(self.range_nanos() / 4);
-        self.most_ahead = if self.reserves_nanos > 0 { 0 } else { self.ticks.skew() };
+        Aligned::sized(limit, max_limit, Intervals::new(self.window_nanos()))
     }
 }
 
@@ -130,6 +113,11 @@ impl WindowCounter for Aligned {
         } else {
             (ahead as u64 <= self.most_ahead).then_some(word)
         }
+    }
+
+    fn reserve_ahead(&mut self, ahead_nanos: u64) {
+        self.reserves_nanos = ahead_nanos.min(self.range_nanos() / 4);
+        self.most_ahead = if self.reserves_nanos > 0 { 0 } else { self.ticks.skew() };
     }
 
     fn reserves_nanos(&self) -> u64 {

@@ -30,8 +30,6 @@ use crate::time::units::NANOS_PER_SECOND;
 use crate::window::gate::OPEN_BITS;
 use crate::window::limit::Limit;
 
-#[cfg(feature = "wait")]
-use super::Reservable;
 use super::WindowCounter;
 use super::aligned::{total, within_reach};
 use super::settle::CountFields;
@@ -164,13 +162,6 @@ impl<A: Amounts> ByCalendar<A> {
     }
 }
 
-#[cfg(feature = "wait")]
-impl<A: Amounts> Reservable for ByCalendar<A> {
-    fn reserve_ahead(&mut self, ahead_nanos: u64) {
-        self.reserves_nanos = ahead_nanos.min(self.range_nanos() / 4);
-    }
-}
-
 impl<A: Amounts> WindowCounter for ByCalendar<A> {
     type Now = Now;
 
@@ -194,6 +185,10 @@ impl<A: Amounts> WindowCounter for ByCalendar<A> {
             // is shorter than a second, by which threads' clocks may differ.
             ahead => (self.later(ahead, now).start <= now.span.end).then_some(word),
         }
+    }
+
+    fn reserve_ahead(&mut self, ahead_nanos: u64) {
+        self.reserves_nanos = ahead_nanos.min(self.range_nanos() / 4);
     }
 
     fn reserves_nanos(&self) -> u64 {

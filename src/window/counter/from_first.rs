@@ -28,8 +28,6 @@ use crate::time::units::SKEW_NANOS;
 use crate::window::gate::OPEN_BITS;
 use crate::window::limit::{Limit, check_max, per_window};
 
-#[cfg(feature = "wait")]
-use super::Reservable;
 use super::aligned::within_reach;
 use super::settle::CountFields;
 use super::{OneLimit, WindowCounter};
@@ -106,24 +104,7 @@ impl OneLimit for FromFirst {
     fn with_max_limit(&self, max_limit: u64) -> Result<FromFirst, ConfigError> {
         let limit = self.limit.get();
         check_max(max_limit, limit, self.length_nanos)?;
-        let sized = FromFirst::sized(limit, max_limit, self.length_nanos)?;
-        #[cfg(feature = "wait")]
-        let sized = {
-            let mut sized = sized;
-            sized.reserve_ahead(self.reserves_nanos);
-            sized
-        };
-        Ok(sized)
-    }
-}
-
-#[cfg(feature = "wait")]
-impl Reservable for FromFirst {
-    fn reserve_ahead(&mut self, ahead_nanos: u64) {
-        self.reserves_nanos = ahead_nanos.min(self.range_nanos() / 4);
-        let (within_a_tick, skewed) = (self.tick_nanos() - 1, SKEW_NANOS + self.tick_nanos());
-        let most_nanos = if self.reserves_nanos > 0 { within_a_tick } else { skewed };
-        self.most_ahead_nanos = most_nanos as i64;
+        FromFirst::sized(limit, max_limit, self.length_nanos)
     }
 }
 
@@ -154,6 +135,13 @@ impl WindowCounter for FromFirst {
             return Some(self.empty(now));
         }
         (age_nanos >= -self.most_ahead_nanos).then_some(word)
+    }
+
+    fn reserve_ahead(&mut self, ahead_nanos: u64) {
+        self.reserves_nanos = ahead_nanos.min(self.range_nanos() / 4);
+        let (within_a_tick, skewed) = (self.tick_nanos() - 1, SKEW_NANOS + self.tick_nanos());
+        let most_nanos = if self.reserves_nanos > 0 { within_a_tick } else { skewed };
+        self.most_ahead_nanos = most_nanos as i64;
     }
 
     fn reserves_nanos(&self) -> u64 {

@@ -76,7 +76,7 @@ use crate::window::revert::revert_beneath_the_gate;
 
 use super::outcome::{Granted, refused};
 use super::turns::MOST_WINDOWS;
-use super::{CounterCore, Reservable, WindowCounter};
+use super::{CounterCore, WindowCounter};
 
 /// A number of changes that there never are: the reservation cannot be given back.
 const NEVER: u64 = u64::MAX;
@@ -88,7 +88,7 @@ struct Place<N> {
     now: N,
 }
 
-impl<T: Reservable, C> CounterCore<T, C> {
+impl<T: WindowCounter, C> CounterCore<T, C> {
     /// Lets windows be reserved that begin up to `ahead_nanos` after now.
     pub(crate) fn reserve_ahead(&mut self, ahead_nanos: u64) {
         self.counter.reserve_ahead(ahead_nanos);
@@ -177,8 +177,8 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         lowered.is_some_and(|(_, given)| given == permits)
     }
 
-    /// Puts back the word from before a reservation, if it still is as that left it.
-    fn uncharge(&self, Charged { before, after, changes }: Charged) -> bool {
+    /// Puts back the word from before a grant or a reservation, if it still is as that left it.
+    pub(super) fn uncharge(&self, Charged { before, after, changes }: Charged) -> bool {
         let Some(_settlement) = self.word.companion().settlement(changes) else { return false };
         revert_beneath_the_gate(&self.word, with_gate, after, before).is_some()
     }

@@ -17,8 +17,6 @@
 //! count of a window is what is kept of its grants, by the theorem of [`settle`](super::settle). So if the
 //! word is the same, as much as was granted and taken since has been given back, and the CAS takes off
 //! this grant; if that ends a window, nothing else is kept in it. ∎
-//!
-//! (The gate is closed meanwhile. The proof does not need it, nor does any model.)
 
 use core::iter::once;
 
@@ -144,20 +142,8 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
     }
 
     fn undo(&self, charged: Charged) -> bool {
-        let [before, after] = [charged.before, charged.after].map(|word| with_gate(word, true));
-        if before == after {
-            return false;
-        }
-        let was_open = self.replace(opened(after), after).is_ok();
-        let is_undone = (was_open || self.load() == after)
-            && self.word.companion().settlement(charged.changes).is_some_and(|_settlement| {
-                // No change comes in between.
-                self.replace(after, before).is_ok()
-            });
-        if was_open && !is_undone {
-            self.open_gate();
-        }
-        is_undone
+        // The same where a change was going on.
+        opened(charged.before) != opened(charged.after) && self.uncharge(charged)
     }
 
     fn cancel(&self, booked: Booked, permits: u64) -> bool {

@@ -48,58 +48,26 @@ impl Settle {
             }
             At::Unseen { note, before, written } => {
                 go(found, "is told of its grant", At::Done);
-                let at = if self.is(Mutant::UndoLooksFirst) {
-                    At::UndoEarlyLook { note, before, written }
-                } else {
-                    At::UndoClose { note, before, written }
-                };
-                go(found, "leaves", at);
-            }
-            At::UndoEarlyLook { note, before, written } => {
-                let at = if state.begun == note {
-                    At::UndoClose { note, before, written }
-                } else {
-                    At::Done
-                };
-                go(found, "looks at the changes", at);
-            }
-            At::UndoClose { note, before, written } => {
-                let is_same = state.word == written;
-                let mut next = state.go(who, At::Done);
-                if is_same {
-                    next.word.gate = true;
-                    next.threads[who] = if self.is(Mutant::UndoLooksFirst) {
-                        At::UndoCas { before, written }
-                    } else {
-                        At::UndoLook { note, before, written }
-                    };
-                }
-                found.counts.lost += usize::from(!is_same);
-                self.add(found, who, "closes the gate", next);
+                go(found, "leaves", At::UndoLook { note, before, written });
             }
             At::UndoLook { note, before, written } => {
                 let is_same = state.begun == note || self.is(Mutant::UndoOverAChange);
                 found.counts.lost += usize::from(!is_same);
-                let at = if is_same { At::UndoCas { before, written } } else { At::Opens };
+                let at = if is_same { At::UndoCas { before, written } } else { At::Done };
                 let mut next = state.go(who, at);
-                next.settlements += i8::from(is_same && self.leaves_as_settlement);
+                next.settlements += i8::from(is_same && !self.is(Mutant::UndoLooksFirst));
                 self.add(found, who, "looks at the changes", next);
             }
             At::UndoCas { before, written } => {
-                let mut next = state.go(who, At::Opens);
-                if state.word == (Word { gate: true, ..written }) {
-                    next.word = Word { gate: true, ..before };
-                    next.keep(who, -op.permits());
-                    found.counts.given_back += 1;
-                }
-                let has_looked = !self.is(Mutant::UndoLooksFirst);
-                next.settlements -= i8::from(has_looked && self.leaves_as_settlement);
-                self.add(found, who, "puts back", next);
-            }
-            At::Opens => {
                 let mut next = state.go(who, At::Done);
-                next.word.gate = false;
-                self.add(found, who, "opens the gate", next);
+                let is_same = state.word == written;
+                if is_same {
+                    next.word = before;
+                    next.keep(who, -op.permits());
+                }
+                *(if is_same { &mut found.counts.given_back } else { &mut found.counts.lost }) += 1;
+                next.settlements -= i8::from(!self.is(Mutant::UndoLooksFirst));
+                self.add(found, who, "puts back", next);
             }
             _ => self.step_of_settling(state, who, found),
         }
@@ -115,7 +83,6 @@ impl Settle {
         let permits = self.ops[who].permits();
         let seen = state.word;
         let at = match self.at(seen, now) {
-            _ if seen.gate => At::Done,
             None => At::HealLoad(Then::Takes(note)),
             Some(word) if word.current + word.previous + permits <= self.limit => {
                 let next = Word { current: word.current + permits, ..word };
@@ -152,7 +119,7 @@ impl Settle {
         self.add(found, who, "takes", next);
     }
 
-    /// Puts back the word from before a grant, in one step: nobody else moves the gate.
+    /// Puts back the word from before a grant, in one step.
     fn revert(
         &self,
         state: &Counter,

@@ -84,7 +84,7 @@ impl Settle {
             At::ResetCas { now, seen } => {
                 let mut next = state.go(who, At::ResetEnd);
                 if state.word == seen {
-                    let word = Word { number: now, current: 0, previous: 0, gate: seen.gate };
+                    let word = Word { number: now, current: 0, previous: 0 };
                     next.renew(word, self.limit);
                 } else {
                     next.threads[who] = At::ResetLoad { now };

@@ -13,7 +13,6 @@ fn of(ops: &[Op]) -> Settle {
         most_beyond: 0,
         run: 1,
         ops: ops.to_vec(),
-        leaves_as_settlement: true,
         checks_counts: true,
         mutant: None,
     }
@@ -71,10 +70,10 @@ fn nothing_is_given_back_over_a_reset_or_a_healing() {
 #[test]
 fn a_caller_that_leaves_the_line_takes_off_its_own_grant() {
     let model = Settle { run: 2, most_beyond: 1, ..of(&[Unseen(1), Estimate(2), Try(1)]) };
-    assert!(holds(&model).states > 120_000);
-    assert!(holds(&Settle { is_sliding: true, ..model }).states > 90_000);
+    assert!(holds(&model).states > 100_000);
+    assert!(holds(&Settle { is_sliding: true, ..model }).states > 75_000);
     for ops in [[Unseen(1), Reset, Try(1), Try(1)], [Unseen(1), Estimate(1), Try(1), Reset]] {
-        assert!(holds(&Settle { limit: 1, ..of(&ops) }).states > 30_000);
+        assert!(holds(&Settle { limit: 1, ..of(&ops) }).states > 25_000);
     }
 }
 
@@ -91,19 +90,6 @@ fn longer_programs_of_settlements_of_windows_keep_the_counts() {
             holds(&Settle { most_beyond: 1, ..of(&ops) });
         }
     }
-}
-
-/// A reset, and as much that is taken beyond an estimate, leave the word as the grant did. If both come
-/// between a look at the changes and the CAS, what was taken beyond is forgotten; it was beyond the limit,
-/// which holds. In a settlement they cannot.
-#[test]
-fn a_caller_that_leaves_without_a_settlement_may_take_off_what_was_taken_beyond() {
-    let model = Settle { most_beyond: 1, ..of(&[Unseen(1), Estimate(1), Reset]) };
-    assert!(holds(&Settle { run: 2, ..model.clone() }).states > 120_000);
-    let looks = Settle { leaves_as_settlement: false, ..model };
-    let trace = explore(&looks).unwrap_err();
-    assert!(trace.fault.contains("not the charges"), "{trace:?}");
-    assert!(holds(&Settle { checks_counts: false, run: 2, ..looks }).states > 130_000);
 }
 
 #[test]

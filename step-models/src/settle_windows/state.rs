@@ -8,8 +8,6 @@ pub(super) struct Word {
     pub(super) current: i8,
     /// Count of the window before; 0 in a fixed window.
     pub(super) previous: i8,
-    /// True while the gate is closed.
-    pub(super) gate: bool,
 }
 
 /// The number of changes that an estimate was noted with; `None` if one was going on.
@@ -139,17 +137,6 @@ pub(super) enum At {
         before: Word,
         written: Word,
     },
-    /// Mutant: looks at the changes, then closes the gate.
-    UndoEarlyLook {
-        note: i8,
-        before: Word,
-        written: Word,
-    },
-    UndoClose {
-        note: i8,
-        before: Word,
-        written: Word,
-    },
     UndoLook {
         note: i8,
         before: Word,
@@ -159,7 +146,6 @@ pub(super) enum At {
         before: Word,
         written: Word,
     },
-    Opens,
     Done,
 }
 
@@ -185,7 +171,7 @@ impl Counter {
     pub(super) fn new() -> Counter {
         Counter {
             clock: 0,
-            word: Word { number: 0, current: 0, previous: 0, gate: false },
+            word: Word { number: 0, current: 0, previous: 0 },
             begun: 0,
             settlements: 0,
             done: 0,

@@ -34,7 +34,6 @@ impl<C: Clock, T> Buckets<C, T> {
         outcome: &Outcome,
     ) -> Answer {
         let common = Self::common(terms, state.tier);
-        let nothing = Charged { before: 0, after: 0, changes: 0 };
         let note = |wait_nanos: u64, charged| {
             let at_nanos = now_nanos.saturating_add(wait_nanos);
             outcome.set(Ok(Booked { at_nanos, wait_nanos, cost: 0, charged }));
@@ -45,7 +44,7 @@ impl<C: Clock, T> Buckets<C, T> {
             match (BalanceAt { terms, balance, now_nanos }).price(request) {
                 Ok((cost, wait_nanos)) => {
                     wait.set(wait_nanos);
-                    note(wait_nanos, nothing);
+                    note(wait_nanos, Charged::NOTHING);
                     Ok(match cost {
                         0 => Spend::Nothing,
                         _ => Spend::Some { permits, cost, is_forced: true },
