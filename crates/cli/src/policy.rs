@@ -1,14 +1,11 @@
-//! Policies: named limiters, the fields of their keys, and the lines that they judge.
+//! Policies as the replay uses them: the limiters of `sluicegate-policy`, whose keys, filters and
+//! costs are those of a log's lines.
 
-mod check;
-mod error_snippet;
-mod kind;
-mod schema;
 mod store;
 
-pub use self::error_snippet::PolicyError;
-pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
-pub use self::store::{Exact, Room, Size, Store, Table, exact};
+pub use sluicegate_policy::{BoxedLimiter, Kind, PolicyError, Room, Size, Store};
+
+pub use self::store::{Exact, Table, exact, table};
 use crate::log::{Field, Line};
 
 /// The policy that is used when none is given.
@@ -39,25 +36,13 @@ pub struct Rule {
     pub store: Store,
 }
 
-/// The lines that a limiter judges. An empty list lets every line through.
+/// The lines that a limiter judges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// Methods, in capitals.
-    pub method: Vec<String>,
-    /// Beginnings of paths.
-    pub path_prefix: Vec<String>,
-    /// Classes of statuses, such as `4xx`.
-    pub status_class: Vec<String>,
-}
+pub struct Filter(pub sluicegate_policy::Filter);
 
 /// The number of permits that a line asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cost {
-    /// Always the same number.
-    Permits(u64),
-    /// One permit for each byte of the response.
-    Bytes,
-}
+pub struct Cost(pub sluicegate_policy::Cost);
 
 impl Policy {
     /// Checks the text of a policy. Errors show `path` as its name.
@@ -66,7 +51,37 @@ impl Policy {
     ///
     /// [`PolicyError`], which shows the place.
     pub fn parse(path: &str, text: &str) -> Result<Policy, PolicyError> {
-        check::policy(text).map_err(|problem| PolicyError::new(path, text, problem))
+        let policy = sluicegate_policy::Policy::parse(path, text)?;
+        Ok(Policy { rules: policy.rules.into_iter().map(Rule::from).collect() })
+    }
+}
+
+impl From<sluicegate_policy::Rule> for Rule {
+    fn from(rule: sluicegate_policy::Rule) -> Rule {
+        Rule {
+            name: rule.name,
+            key: rule.key.into_iter().map(field).collect(),
+            kind: rule.kind,
+            filter: Filter(rule.filter),
+            cost: Cost(rule.cost),
+            store: rule.store,
+        }
+    }
+}
+
+/// Returns the field of a line that keys are made of.
+fn field(field: sluicegate_policy::KeyField) -> Field {
+    use sluicegate_policy::KeyField;
+    match field {
+        KeyField::Client => Field::Client,
+        KeyField::Path => Field::Path,
+        KeyField::Method => Field::Method,
+        KeyField::Status => Field::Status,
+        KeyField::StatusClass => Field::StatusClass,
+        KeyField::User => Field::User,
+        KeyField::Referer => Field::Referer,
+        KeyField::Agent => Field::Agent,
+        KeyField::All => Field::All,
     }
 }
 
@@ -77,9 +92,9 @@ impl Filter {
         let any = |wanted: &[String], is: &dyn Fn(&[u8]) -> bool| {
             wanted.is_empty() || wanted.iter().any(|wanted| is(wanted.as_bytes()))
         };
-        any(&self.method, &|method| line.method == method)
-            && any(&self.path_prefix, &|prefix| line.path.starts_with(prefix))
-            && any(&self.status_class, &|class| line.field(Field::StatusClass) == class)
+        any(&self.0.method, &|method| line.method == method)
+            && any(&self.0.path_prefix, &|prefix| line.path.starts_with(prefix))
+            && any(&self.0.status_class, &|class| line.field(Field::StatusClass) == class)
     }
 }
 
@@ -87,12 +102,9 @@ impl Cost {
     /// Returns the number of permits that this line asks for.
     #[must_use]
     pub fn of(self, line: &Line<'_>) -> u64 {
-        match self {
-            Cost::Permits(permits) => permits,
-            Cost::Bytes => line.bytes,
+        match self.0 {
+            sluicegate_policy::Cost::Permits(permits) => permits,
+            sluicegate_policy::Cost::Bytes => line.bytes,
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

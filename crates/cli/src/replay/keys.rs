@@ -7,7 +7,7 @@ use bstr::{BStr, BString};
 use hashbrown::HashMap;
 use sluicegate::{Buckets, Denied, Each, Grant, Limiter, ManualClock, PerKey};
 
-use crate::policy::{BoxedLimiter, Exact, Kind, Room, Rule, Table, exact};
+use crate::policy::{BoxedLimiter, Exact, Kind, Room, Rule, Table, exact, table};
 
 const CHECKED: &str = "the policy built one with these numbers";
 
@@ -37,7 +37,7 @@ pub(super) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
     let (kind, when_full, clock) = (&rule.kind, rule.store.when_full, Arc::clone(clock));
     let max_keys = match (kind, rule.store.room) {
         (Kind::TokenBucket { quota, .. }, Room::Table(size)) => {
-            return Box::new(size.table(*quota, when_full, clock).expect(CHECKED));
+            return Box::new(table(size, *quota, when_full, clock).expect(CHECKED));
         }
         (_, Room::Exact { max_keys }) => max_keys,
         (_, Room::Table(_)) => unreachable!("a policy has tables of token buckets only"),

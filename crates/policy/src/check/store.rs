@@ -1,5 +1,6 @@
 //! The store of a limiter's keys, and the engine's verdict on its size.
 
+use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -87,7 +88,8 @@ impl Check<'_> {
                 .with_context(place.clone(), messages::IN_THIS_STORE));
         }
         // The time on the clock does not affect whether it can be built.
-        match room.table(*quota, when_full, Arc::new(ManualClock::new())) {
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        match room.table::<[u8], _, _>(*quota, when_full, hasher, Arc::new(ManualClock::new())) {
             Ok(_) => Ok(room),
             Err(error) => {
                 Err(self.no_table(&error).with_context(place.clone(), messages::IN_THIS_STORE))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sluicegate::{Quota, Rate, WhenFull};
 
 use super::{BUCKET, error, rule};
-use crate::policy::{Room, Size, Store};
+use crate::{Room, Size, Store};
 
 fn store(fields: &str) -> Store {
     rule(&format!("{BUCKET}{fields}")).store

@@ -2,13 +2,12 @@
 
 mod display;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::{
-    All, Budget, Calendar, CalendarError, CalendarWindow, ConfigError, FixedWindow, Gcra,
-    LeakyBucket, Limiter, ManualClock, MultiWindow, Quota, Rate, Refill, SlidingCounter,
-    SlidingLog, SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
+    All, Budget, Calendar, CalendarError, CalendarWindow, Clock, ConfigError, FixedWindow, Gcra,
+    LeakyBucket, Limiter, MultiWindow, Quota, Rate, Refill, SlidingCounter, SlidingLog,
+    SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
 };
 
 /// A limiter of any kind.
@@ -101,7 +100,10 @@ impl Kind {
     ///
     /// [`Unbuildable`] is the engine's verdict. The kinds of a
     /// [`Policy`](super::Policy) have passed it.
-    pub fn limiter(&self, clock: Arc<ManualClock>) -> Result<BoxedLimiter, Unbuildable> {
+    pub fn limiter<C>(&self, clock: C) -> Result<BoxedLimiter, Unbuildable>
+    where
+        C: Clock + Clone + Send + Sync + 'static,
+    {
         Ok(match self {
             Kind::TokenBucket { quota, initial } => {
                 Box::new(TokenBucket::with_clock(*quota, clock).starting_with(*initial)?)
@@ -136,7 +138,7 @@ impl Kind {
             }
             Kind::All(parts) => {
                 let parts: Result<Vec<_>, _> =
-                    parts.iter().map(|part| part.limiter(Arc::clone(&clock))).collect();
+                    parts.iter().map(|part| part.limiter(clock.clone())).collect();
                 Box::new(All::new(parts?)?)
             }
         })

@@ -4,7 +4,7 @@
 use sluicegate::{Calendar, Rate};
 
 use super::{error, rule};
-use crate::policy::Kind;
+use crate::Kind;
 
 /// Returns a limiter with these fields.
 fn limiter(fields: &str) -> String {

@@ -15,8 +15,7 @@ use toml::Spanned;
 
 use super::error_snippet::Problem;
 use super::schema::*;
-use super::{Cost, Filter, Policy, Rule};
-use crate::log::Field;
+use super::{Cost, Filter, KeyField, Policy, Rule};
 
 /// The statuses' first digits.
 const STATUS_CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
@@ -98,10 +97,10 @@ impl Check<'_> {
         }
     }
 
-    fn key(&self, raw: &Spanned<OneOrMany>) -> Result<Vec<Field>, Problem> {
+    fn key(&self, raw: &Spanned<OneOrMany>) -> Result<Vec<KeyField>, Problem> {
         let field = |name: &String| {
             let name: StrDeserializer<'_, ValueError> = name.as_str().into_deserializer();
-            Field::deserialize(name)
+            KeyField::deserialize(name)
         };
         let names = self.strings("key", raw)?;
         let fields = names.iter().map(field).collect::<Result<_, _>>();

@@ -33,7 +33,7 @@ fn each_kind_is_understood_and_put_in_words() {
     let bucket = rule(BUCKET);
     assert_eq!(bucket.kind, Kind::TokenBucket { quota, initial: 20 });
     assert_eq!(bucket.kind.to_string(), "token bucket: 20, then 500 per 15m");
-    assert_eq!((bucket.key, bucket.cost), (vec![Field::Client], Cost::Permits(1)));
+    assert_eq!((bucket.key, bucket.cost), (vec![KeyField::Client], Cost::Permits(1)));
 
     let stepped = rule(&format!("{BUCKET}refill = \"interval\"\ninitial = 3\ncost = \"bytes\""));
     let expected = quota.with_refill(Refill::Interval);
@@ -48,7 +48,7 @@ fn each_kind_is_understood_and_put_in_words() {
     );
     let gcra = rule(&gcra);
     assert_eq!(gcra.kind.to_string(), "gcra: every 100ms, up to 900ms early");
-    assert_eq!(gcra.key, [Field::Client, Field::StatusClass]);
+    assert_eq!(gcra.key, [KeyField::Client, KeyField::StatusClass]);
     assert_eq!(gcra.filter.path_prefix, ["/a", "/b"]);
     assert_eq!(gcra.cost, Cost::Permits(2));
 
@@ -68,7 +68,7 @@ fn each_kind_is_understood_and_put_in_words() {
 
 #[test]
 fn the_bundled_policy_shows_every_kind() {
-    let policy = Policy::parse("bundled", BUNDLED).unwrap();
+    let policy = Policy::parse("bundled", include_str!("../../cli/sample/policy.toml")).unwrap();
     for kind in [
         "token bucket",
         "gcra",

@@ -7,7 +7,7 @@ use super::Whole;
 /// The amounts of single days of the week.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table such as { saturday = 100, sunday = 0 }")]
-pub(in crate::policy) struct RawDays {
+pub(crate) struct RawDays {
     monday: Option<Spanned<Whole>>,
     tuesday: Option<Spanned<Whole>>,
     wednesday: Option<Spanned<Whole>>,
@@ -19,7 +19,7 @@ pub(in crate::policy) struct RawDays {
 
 impl RawDays {
     /// Returns each day's name and amount, from Monday on.
-    pub(in crate::policy) fn days(&self) -> [(&'static str, Option<&Spanned<Whole>>); 7] {
+    pub(crate) fn days(&self) -> [(&'static str, Option<&Spanned<Whole>>); 7] {
         [
             ("on.monday", self.monday.as_ref()),
             ("on.tuesday", self.tuesday.as_ref()),

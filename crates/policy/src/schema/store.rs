@@ -11,14 +11,14 @@ use super::{RawRate, Whole};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::policy) enum StoreName {
+pub(crate) enum StoreName {
     Exact,
     Table,
 }
 
 /// The treatment of a key for which the store has no space.
 #[derive(Debug)]
-pub(in crate::policy) enum RawWhenFull {
+pub(crate) enum RawWhenFull {
     Deny,
     Admit,
     Share(RawShare),
@@ -27,9 +27,9 @@ pub(in crate::policy) enum RawWhenFull {
 /// The bucket that all such keys share.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::policy) struct RawShare {
-    pub(in crate::policy) limit: Spanned<Whole>,
-    pub(in crate::policy) rate: Spanned<RawRate>,
+pub(crate) struct RawShare {
+    pub(crate) limit: Spanned<Whole>,
+    pub(crate) rate: Spanned<RawRate>,
 }
 
 // By hand, because serde's untagged enums lose the places.
@@ -66,7 +66,7 @@ impl<'de> Deserialize<'de> for RawWhenFull {
 
 /// An amount of memory in words, such as `64 MiB`.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::policy) struct Bytes(pub(in crate::policy) u64);
+pub(crate) struct Bytes(pub(crate) u64);
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
