@@ -1,9 +1,14 @@
 //! Policies as the replay uses them: the limiters of `sluicegate-policy`, whose keys, filters and
 //! costs are those of a log's lines.
 
+pub mod commands;
 mod store;
 
-pub use sluicegate_policy::{BoxedLimiter, Kind, PolicyError, Room, Size, Store};
+use std::collections::HashMap;
+use std::path::Path;
+
+pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
+use sluicegate_policy::{LimiterPolicy, Policies};
 
 pub use self::store::{Exact, Table, exact, table};
 use crate::log::{Field, Line};
@@ -34,6 +39,8 @@ pub struct Rule {
     pub cost: Cost,
     /// The store of its keys.
     pub store: Store,
+    /// Keys that have numbers of their own.
+    pub overrides: HashMap<Vec<u8>, Kind>,
 }
 
 /// The lines that a limiter judges.
@@ -45,27 +52,53 @@ pub struct Filter(pub sluicegate_policy::Filter);
 pub struct Cost(pub sluicegate_policy::Cost);
 
 impl Policy {
-    /// Checks the text of a policy. Errors show `path` as its name.
+    /// Checks the text of a policy in TOML. Errors show `path` as its name.
     ///
     /// # Errors
     ///
-    /// [`PolicyError`], which shows the place.
-    pub fn parse(path: &str, text: &str) -> Result<Policy, PolicyError> {
-        let policy = sluicegate_policy::Policy::parse(path, text)?;
-        Ok(Policy { rules: policy.rules.into_iter().map(Rule::from).collect() })
+    /// [`PolicyErrors`], which show their places.
+    pub fn parse(path: &str, text: &str) -> Result<Policy, PolicyErrors> {
+        Policies::from_toml(path, text).map(Policy::from)
+    }
+
+    /// Reads and checks a policy file, and prints warnings on standard error.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] if the file cannot be read, or has mistakes.
+    pub fn load(path: &Path) -> Result<Policy, LoadError> {
+        let policies = Policies::from_path(path)?;
+        commands::warn(&policies);
+        Ok(Policy::from(policies))
     }
 }
 
-impl From<sluicegate_policy::Rule> for Rule {
-    fn from(rule: sluicegate_policy::Rule) -> Rule {
+impl From<Policies> for Policy {
+    fn from(policies: Policies) -> Policy {
+        Policy { rules: policies.into_limiters().into_iter().map(Rule::from).collect() }
+    }
+}
+
+impl From<LimiterPolicy> for Rule {
+    fn from(limiter: LimiterPolicy) -> Rule {
+        let own = limiter.overrides.into_iter().map(|own| (own.key.into_bytes(), own.kind));
         Rule {
-            name: rule.name,
-            key: rule.key.into_iter().map(field).collect(),
-            kind: rule.kind,
-            filter: Filter(rule.filter),
-            cost: Cost(rule.cost),
-            store: rule.store,
+            name: limiter.name,
+            key: limiter.key.into_iter().map(field).collect(),
+            kind: limiter.kind,
+            filter: Filter(limiter.filter),
+            cost: Cost(limiter.cost),
+            store: limiter.store,
+            overrides: own.collect(),
         }
+    }
+}
+
+impl Rule {
+    /// Returns the numbers that hold for a key.
+    #[must_use]
+    pub fn kind_of(&self, key: &[u8]) -> &Kind {
+        self.overrides.get(key).unwrap_or(&self.kind)
     }
 }
 

@@ -99,7 +99,7 @@ impl Kind {
     /// # Errors
     ///
     /// [`Unbuildable`] is the engine's verdict. The kinds of a
-    /// [`Policy`](super::Policy) have passed it.
+    /// [`LimiterPolicy`](crate::LimiterPolicy) have passed it.
     pub fn limiter<C>(&self, clock: C) -> Result<BoxedLimiter, Unbuildable>
     where
         C: Clock + Clone + Send + Sync + 'static,
@@ -182,8 +182,32 @@ impl Kind {
         }
     }
 
+    /// Returns the most permits that a request may ask for without being refused for ever.
+    #[must_use]
+    pub fn most_at_once(&self) -> u64 {
+        match self {
+            Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => quota.burst(),
+            Kind::Gcra { interval, tolerance } => {
+                let early = tolerance.as_nanos() / interval.as_nanos().max(1);
+                u64::try_from(early).unwrap_or(u64::MAX).saturating_add(1)
+            }
+            Kind::LeakyMinInterval(_) | Kind::SlidingLog(_) => 1,
+            Kind::FixedWindow(limit)
+            | Kind::WindowFromFirst(limit)
+            | Kind::SlidingWindow { limit, .. }
+            | Kind::SlidingCounter(limit)
+            | Kind::WeightedLog { limit, .. } => limit.permits(),
+            Kind::MultiWindow { limits, .. } => {
+                limits.iter().map(|limit| limit.permits()).min().unwrap_or(0)
+            }
+            Kind::CalendarWindow { limit, .. } => *limit,
+            Kind::Budget { amounts, .. } => amounts.iter().copied().max().unwrap_or(0),
+            Kind::All(parts) => parts.iter().map(Kind::most_at_once).min().unwrap_or(0),
+        }
+    }
+
     /// Returns true if a request for more than one permit is always refused.
-    pub(super) fn takes_only_one(&self) -> bool {
+    pub(crate) fn takes_only_one(&self) -> bool {
         match self {
             Kind::SlidingLog(_) => true,
             Kind::All(parts) => parts.iter().any(Kind::takes_only_one),

@@ -48,7 +48,7 @@ impl Size {
     /// # Errors
     ///
     /// The engine's verdict on the quota and the size. Those of a
-    /// [`Policy`](super::Policy) have passed it.
+    /// [`LimiterPolicy`](crate::LimiterPolicy) have passed it.
     pub fn table<K, S, C>(
         self,
         quota: Quota,

@@ -1,262 +1,295 @@
-//! The fields of each policy, and the engine's verdict on their numbers.
+//! The kind of a limiter, and its numbers.
 
-use std::ops::Range;
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use sluicegate::{
-    Calendar, CalendarError, ConfigError, ManualClock, Quota, Rate, Refill, SlidingWindow,
+    Calendar, CalendarUnit, ConfigError, ManualClock, Quota, Rate, Refill, SlidingWindow,
 };
-use toml::Spanned;
 
-use super::super::error_snippet::Problem;
-use super::super::schema::*;
-use super::super::{Kind, Unbuildable};
-use super::{Check, messages};
+use super::given::{Given, time, whole};
+use super::{Checks, messages};
+use crate::Kind;
+use crate::fields::{Field, KINDS, KindFields, LIMITER};
+use crate::tree::Node;
 
-impl Check<'_> {
+/// The days of the week, from Monday on.
+const DAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+impl Checks<'_> {
     /// Checks that the limiter can be built, and returns its kind.
-    pub(super) fn kind(&self) -> Result<Kind, Problem> {
-        let kind = match *self.raw.policy.get_ref() {
-            PolicyName::TokenBucket => self.token_bucket(),
-            PolicyName::Gcra => {
-                let policy = "gcra";
-                self.allow(policy, &["interval", "tolerance"])?;
-                let interval = self.need(policy, "interval", self.raw.interval.as_ref())?.0;
-                let tolerance = self.need(policy, "tolerance", self.raw.tolerance.as_ref())?.0;
-                Ok(Kind::Gcra { interval, tolerance })
+    pub(super) fn kind(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let fields = self.kind_fields(given)?;
+        self.kind_form(fields, given);
+        let kind = match (fields.policy, fields.mode) {
+            ("token_bucket", _) => self.token_bucket(given)?,
+            ("gcra", _) => Kind::Gcra {
+                interval: time(given.get("interval")?)?,
+                tolerance: time(given.get("tolerance")?)?,
+            },
+            ("leaky_bucket", Some("meter")) => Kind::LeakyMeter(self.quota(given)?),
+            ("leaky_bucket", _) => Kind::LeakyMinInterval(self.apart(given)?),
+            ("fixed_window", _) => match (self.window(given)?, given.word("start")) {
+                (limit, Some("epoch")) => Kind::FixedWindow(limit),
+                (limit, None | Some("first")) => Kind::WindowFromFirst(limit),
+                _ => return None,
+            },
+            ("sliding_window", _) => {
+                let (limit, slots) = (self.window(given), self.slots(given));
+                Kind::SlidingWindow { limit: limit?, slots: slots? }
             }
-            PolicyName::LeakyBucket => self.leaky_bucket(),
-            PolicyName::FixedWindow => {
-                let limit = self.window("fixed_window", &["start"])?;
-                let start = self.raw.start.as_ref().map(|start| *start.get_ref());
-                Ok(match start.unwrap_or_default() {
-                    Start::Epoch => Kind::FixedWindow(limit),
-                    Start::First => Kind::WindowFromFirst(limit),
-                })
+            ("sliding_counter", _) => Kind::SlidingCounter(self.window(given)?),
+            ("sliding_log", _) => Kind::SlidingLog(self.window(given)?),
+            ("weighted_log", _) => {
+                let limit = self.window(given)?;
+                let capacity = match given.get("capacity") {
+                    None => limit.permits(),
+                    Some(node) => all_places(whole(node)?),
+                };
+                Kind::WeightedLog { limit, capacity }
             }
-            PolicyName::SlidingWindow => {
-                let limit = self.window("sliding_window", &["slots"])?;
-                Ok(Kind::SlidingWindow { limit, slots: self.slots()? })
-            }
-            PolicyName::SlidingCounter => {
-                self.window("sliding_counter", &[]).map(Kind::SlidingCounter)
-            }
-            PolicyName::SlidingLog => self.window("sliding_log", &[]).map(Kind::SlidingLog),
-            PolicyName::WeightedLog => {
-                let limit = self.window("weighted_log", &["capacity"])?;
-                let capacity = self.raw.capacity.as_ref().map(|raw| all_places(raw.get_ref().0));
-                Ok(Kind::WeightedLog { limit, capacity: capacity.unwrap_or(limit.permits()) })
-            }
-            PolicyName::MultiWindow => self.multi_window(),
-            PolicyName::CalendarWindow => self.calendar_window(),
-            PolicyName::Budget => self.budget(),
-            PolicyName::All => self.all(),
-        }?;
+            ("multi_window", _) => self.multi_window(given)?,
+            ("calendar_window", _) => self.calendar_window(given)?,
+            ("budget", _) => self.budget(given)?,
+            _ => self.all(given)?,
+        };
+        self.can_be_built(given, kind)
+    }
+
+    fn can_be_built(&mut self, given: &Given<'_>, kind: Kind) -> Option<Kind> {
         // Each part of an `All` could be built.
         if let Kind::All(parts) = &kind {
             return match parts.len() {
-                1..=64 => Ok(kind),
-                count => Err(self.unbuildable(&ConfigError::Count { count }.into())),
+                1..=64 => Some(kind),
+                count => self.out_of_range(given, &ConfigError::Count { count }),
             };
         }
         // The time on the clock does not affect whether it can be built.
-        match kind.limiter(Arc::new(ManualClock::new())) {
-            Ok(_) => Ok(kind),
-            Err(error) => Err(self.unbuildable(&error)),
+        match kind.limiter(std::sync::Arc::new(ManualClock::new())) {
+            Ok(_) => Some(kind),
+            Err(error) => self.unbuildable(given, &error),
         }
     }
 
-    fn token_bucket(&self) -> Result<Kind, Problem> {
-        let policy = "token_bucket";
-        self.allow(policy, &["limit", "rate", "refill", "initial"])?;
-        let quota = self.quota(policy)?.with_refill(match &self.raw.refill {
-            Some(refill) => refill.get_ref().into(),
-            None => Refill::Smooth,
+    /// Returns the fields of the kind that is given.
+    fn kind_fields(&mut self, given: &Given<'_>) -> Option<&'static KindFields> {
+        let Some(policy) = given.get("policy") else {
+            let label = "expected `policy`, as every limiter has";
+            return self.report(messages::limiter_lacks(given, "policy", label));
+        };
+        let policy = policy.text()?;
+        let mut kinds = KINDS.iter().filter(|kind| kind.policy == policy).peekable();
+        if kinds.peek()?.mode.is_none() {
+            return kinds.next();
+        }
+        match given.get("mode") {
+            Some(mode) => kinds.find(|kind| kind.mode == mode.text()),
+            None => {
+                let what = "`mode`, \"meter\" or \"min_interval\"";
+                self.report(messages::kind_needs(given, policy, what))
+            }
+        }
+    }
+
+    /// Checks the forms of the fields of an override.
+    pub(super) fn override_form(&mut self, given: &Given<'_>, own: &Node) {
+        let Some(policy) = given.word("policy") else { return };
+        let mode = given.word("mode");
+        let is_given = |kind: &&KindFields| {
+            kind.policy == policy && (kind.mode.is_none() || kind.mode == mode)
+        };
+        let Some(kind) = KINDS.iter().find(is_given) else { return };
+        let names: Vec<&str> = kind.own().collect();
+        let mut seen = HashSet::new();
+        for entry in own.table().unwrap_or_default() {
+            let is_new = seen.insert(&entry.name);
+            let field: Option<&Field> = LIMITER.iter().find(|field| field.name == entry.name);
+            match field {
+                Some(field) if is_new && names.contains(&field.name) => {
+                    let path = messages::path("overrides", field.name);
+                    self.form(&path, &entry.node, &field.form);
+                }
+                _ if !is_new => {
+                    self.errors.push(messages::twice("overrides", entry, entry));
+                }
+                _ => self.errors.push(messages::not_of_override(entry, kind.shown, &names)),
+            }
+        }
+        if own.table().is_some_and(<[_]>::is_empty) {
+            let problem = self.wrong_value("overrides", own, "expected at least one number");
+            self.errors.push(problem);
+        }
+    }
+
+    fn token_bucket(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let quota = self.quota(given)?.with_refill(match given.word("refill") {
+            Some("interval") => Refill::Interval,
+            _ => Refill::Smooth,
         });
-        let initial = self.raw.initial.as_ref().map_or(quota.burst(), |raw| raw.get_ref().0);
-        Ok(Kind::TokenBucket { quota, initial })
+        let initial = given.whole_or("initial", quota.burst())?;
+        Some(Kind::TokenBucket { quota, initial })
     }
 
-    fn leaky_bucket(&self) -> Result<Kind, Problem> {
-        let Check { raw, .. } = self;
-        match raw.mode.as_ref().map(|mode| *mode.get_ref()) {
-            None => Err(self.missing("leaky_bucket", messages::MODE)),
-            Some(Mode::Meter) => {
-                let policy = "leaky_bucket as a meter";
-                self.allow(policy, &["mode", "limit", "rate"])?;
-                self.quota(policy).map(Kind::LeakyMeter)
-            }
-            Some(Mode::MinInterval) => {
-                let policy = "leaky_bucket as a min_interval";
-                match (&raw.rate, &raw.interval) {
-                    (Some(rate), _) => {
-                        self.allow(policy, &["mode", "rate"])?;
-                        self.rate(rate.get_ref()).map(Kind::LeakyMinInterval)
-                    }
-                    (None, Some(interval)) => {
-                        self.allow(policy, &["mode", "interval"])?;
-                        let rate = Rate::every(interval.get_ref().0);
-                        rate.map(Kind::LeakyMinInterval).map_err(|error| self.out_of_range(&error))
-                    }
-                    (None, None) => Err(self.missing(policy, messages::RATE_OR_INTERVAL)),
-                }
+    /// Returns the limit, the rate and the debt.
+    fn quota(&mut self, given: &Given<'_>) -> Option<Quota> {
+        let rate = self.rate(given, "rate", given.get("rate"));
+        let limit = given.get("limit").and_then(whole);
+        // A limit is out of range whatever the rate is.
+        let any = Quota::per_second(1).and_then(|any| any.with_burst(limit.unwrap_or(1)));
+        if let Err(error) = any {
+            return self.out_of_range(given, &error);
+        }
+        let quota = Quota::new(rate?).with_burst(limit?);
+        let max_debt = given.whole_or("max_debt", 0)?;
+        match quota.and_then(|quota| quota.with_max_debt(max_debt)) {
+            Ok(quota) => Some(quota),
+            Err(error) => self.out_of_range(given, &error),
+        }
+    }
+
+    /// Returns the rate of `{ amount = .., interval = .. }`.
+    pub(super) fn rate(
+        &mut self,
+        given: &Given<'_>,
+        path: &str,
+        node: Option<&Node>,
+    ) -> Option<Rate> {
+        let node = node?;
+        let path = messages::path(given.prefix, path);
+        let fields = [("amount", node.get("amount")), ("interval", node.get("interval"))];
+        let [permits, period] = fields.map(|(name, node)| (messages::path(&path, name), node));
+        self.permits_per_period(&permits, &period, (&path, node))
+    }
+
+    /// Returns the limit and the length of a window.
+    fn window(&mut self, given: &Given<'_>) -> Option<Rate> {
+        let field = |name| (messages::path(given.prefix, name), given.get(name));
+        let (limit, interval) = (field("limit"), field("interval"));
+        self.permits_per_period(&limit, &interval, (&limit.0, limit.1?))
+    }
+
+    /// Returns a rate, each number of which is checked by itself; a rate that is too fast is the
+    /// mistake of `both`.
+    fn permits_per_period(
+        &mut self,
+        (permits_path, permits): &(String, Option<&Node>),
+        (period_path, period): &(String, Option<&Node>),
+        both: (&str, &Node),
+    ) -> Option<Rate> {
+        let given_permits = permits.and_then(whole);
+        let given_period = period.and_then(time);
+        let mut are_valid = true;
+        if let (Some(number), Some(node)) = (given_permits, permits)
+            && let Err(error) = Rate::new(number, Rate::MAX_PERIOD)
+        {
+            are_valid = false;
+            self.errors.push(self.wrong_value(permits_path, node, messages::rule(&error)));
+        }
+        if let (Some(time), Some(node)) = (given_period, period)
+            && let Err(error) = Rate::new(1, time)
+        {
+            are_valid = false;
+            self.errors.push(self.wrong_value(period_path, node, messages::rule(&error)));
+        }
+        match Rate::new(given_permits?, given_period?) {
+            Ok(rate) => Some(rate),
+            Err(error) if are_valid => self.wrong(both.0, both.1, messages::rule(&error)),
+            Err(_) => None,
+        }
+    }
+
+    /// Returns the rate of requests that are apart.
+    fn apart(&mut self, given: &Given<'_>) -> Option<Rate> {
+        match (given.get("rate"), given.get("interval")) {
+            (Some(rate), None) => self.rate(given, "rate", Some(rate)),
+            (None, Some(interval)) => match Rate::every(time(interval)?) {
+                Ok(rate) => Some(rate),
+                Err(error) => self.out_of_range(given, &error),
+            },
+            _ => None,
+        }
+    }
+
+    fn slots(&mut self, given: &Given<'_>) -> Option<u32> {
+        let slots = given.whole_or("slots", u64::from(SlidingWindow::SLOTS))?;
+        match u32::try_from(slots) {
+            Ok(slots @ 1..=65_536) => Some(slots),
+            slots => {
+                let slots = slots.unwrap_or(u32::MAX);
+                self.out_of_range(given, &ConfigError::Slots { slots })
             }
         }
     }
 
-    fn multi_window(&self) -> Result<Kind, Problem> {
-        let policy = "multi_window";
-        self.allow(policy, &["limits", "slots"])?;
-        let limits = self.need(policy, "limits", self.raw.limits.as_ref())?.iter().map(|raw| {
-            let (limit, interval) = (&raw.limit, &raw.interval);
-            Rate::new(limit.get_ref().0, interval.get_ref().0).map_err(|error| match error {
-                ConfigError::Period { .. } => {
-                    self.wrong("limits.interval", interval.span(), error.rule())
-                }
-                _ => self.wrong("limits.limit", limit.span(), error.rule()),
+    fn multi_window(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let slots = self.slots(given);
+        let path = messages::path(given.prefix, "limits");
+        let nodes = given.get("limits")?.list()?;
+        let limits: Vec<Option<Rate>> = nodes
+            .iter()
+            .map(|node| {
+                let field = |name| (messages::path(&path, name), node.get(name));
+                let (limit, interval) = (field("limit"), field("interval"));
+                self.permits_per_period(&limit, &interval, (&limit.0, limit.1?))
             })
-        });
-        Ok(Kind::MultiWindow { limits: limits.collect::<Result<_, _>>()?, slots: self.slots()? })
-    }
-
-    fn calendar_window(&self) -> Result<Kind, Problem> {
-        let policy = "calendar_window";
-        self.allow(policy, &["limit", "every", "zone"])?;
-        let limit = self.need(policy, "limit", self.raw.limit.as_ref())?.0;
-        let every = self.need(policy, "every", self.raw.every.as_ref())?;
-        let calendar = Calendar::new(every.into(), &self.zone());
-        Ok(Kind::CalendarWindow {
-            limit,
-            calendar: calendar.map_err(|error| self.unbuildable(&error.into()))?,
+            .collect();
+        Some(Kind::MultiWindow {
+            limits: limits.into_iter().collect::<Option<_>>()?,
+            slots: slots?,
         })
     }
 
-    fn budget(&self) -> Result<Kind, Problem> {
-        let policy = "budget";
-        self.allow(policy, &["amount", "on", "zone"])?;
-        let on = self.raw.on.as_ref().map(|on| on.get_ref().days());
-        // Needed unless every day has an amount of its own.
-        let amount = match &self.raw.amount {
-            None if on.is_some_and(|on| on.iter().all(|(_, amount)| amount.is_some())) => 0,
-            amount => self.need(policy, "amount", amount.as_ref())?.0,
+    fn calendar_window(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let zone = self.zone(given);
+        let limit = given.get("limit").and_then(whole);
+        let unit = match given.word("every")? {
+            "minute" => CalendarUnit::Minute,
+            "hour" => CalendarUnit::Hour,
+            "day" => CalendarUnit::Day,
+            "week" => CalendarUnit::Week,
+            "month" => CalendarUnit::Month,
+            _ => return None,
         };
-        let amounts = on
-            .map_or([amount; 7], |on| on.map(|(_, own)| own.map_or(amount, |own| own.get_ref().0)));
-        Ok(Kind::Budget { amounts, zone: self.zone() })
-    }
-
-    fn all(&self) -> Result<Kind, Problem> {
-        let policy = "all";
-        self.allow(policy, &["of"])?;
-        let parts = self.need(policy, "of", self.raw.of.as_ref())?.iter().map(|raw| {
-            if let Some((field, place)) = raw.of_lines().next() {
-                return Err(messages::not_of_part(field, place));
-            }
-            Check { text: self.text, raw }.kind()
-        });
-        parts.collect::<Result<_, _>>().map(Kind::All)
-    }
-
-    /// Returns the limit and the rate.
-    fn quota(&self, policy: &str) -> Result<Quota, Problem> {
-        let limit = self.need(policy, "limit", self.raw.limit.as_ref())?.0;
-        let rate = self.rate(self.need(policy, "rate", self.raw.rate.as_ref())?)?;
-        Quota::new(rate).with_burst(limit).map_err(|error| self.out_of_range(&error))
-    }
-
-    fn rate(&self, rate: &RawRate) -> Result<Rate, Problem> {
-        Rate::new(rate.amount.get_ref().0, rate.interval.get_ref().0)
-            .map_err(|error| self.out_of_range(&error))
-    }
-
-    /// Returns the limit and the length of a window; `more` are the policy's other fields.
-    fn window(&self, policy: &str, more: &[&str]) -> Result<Rate, Problem> {
-        self.allow(policy, &[&["limit", "interval"], more].concat())?;
-        let limit = self.need(policy, "limit", self.raw.limit.as_ref())?.0;
-        let interval = self.need(policy, "interval", self.raw.interval.as_ref())?.0;
-        Rate::new(limit, interval).map_err(|error| self.out_of_range(&error))
-    }
-
-    fn slots(&self) -> Result<u32, Problem> {
-        let Some(raw) = &self.raw.slots else { return Ok(SlidingWindow::SLOTS) };
-        let slots = u32::try_from(raw.get_ref().0);
-        slots.map_err(|_| self.out_of_range(&ConfigError::Slots { slots: u32::MAX }))
-    }
-
-    fn zone(&self) -> String {
-        self.raw.zone.as_ref().map_or("UTC", |zone| zone.get_ref()).to_owned()
-    }
-
-    /// Refuses the fields that belong to other policies.
-    fn allow(&self, policy: &str, allowed: &[&str]) -> Result<(), Problem> {
-        match self.raw.given().find(|(field, _)| !allowed.contains(field)) {
-            None => Ok(()),
-            Some((field, place)) => Err(messages::not_of_policy(field, place, policy, allowed)),
+        match Calendar::new(unit, &zone?) {
+            Ok(calendar) => Some(Kind::CalendarWindow { limit: limit?, calendar }),
+            Err(error) => self.off_calendar(given, &error),
         }
     }
 
-    fn need<'v, T>(
-        &self,
-        policy: &str,
-        field: &str,
-        value: Option<&'v Spanned<T>>,
-    ) -> Result<&'v T, Problem> {
-        value.map(Spanned::get_ref).ok_or_else(|| self.missing(policy, &format!("`{field}`")))
+    fn budget(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let zone = self.zone(given);
+        let own = DAYS.map(|day| given.get("on").and_then(|on| on.get(day)));
+        if given.get("amount").is_none() && own.iter().any(Option::is_none) {
+            return self.report(messages::kind_needs(given, "budget", "`amount`"));
+        }
+        let amount = given.whole_or("amount", 0);
+        let amounts = own.map(|own| own.map_or(amount, whole));
+        let [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f), Some(g)] = amounts else {
+            return None;
+        };
+        Some(Kind::Budget { amounts: [a, b, c, d, e, f, g], zone: zone? })
     }
 
-    fn unbuildable(&self, error: &Unbuildable) -> Problem {
-        match error {
-            Unbuildable::Config(error) => self.out_of_range(error),
-            Unbuildable::Calendar(error) => self.off_calendar(error),
+    /// Returns the name of the zone, or `None` if it is not one.
+    fn zone(&mut self, given: &Given<'_>) -> Option<String> {
+        let Some(node) = given.get("zone") else { return Some("UTC".to_owned()) };
+        let zone = node.text().filter(|zone| !zone.is_empty())?;
+        match Calendar::days(zone) {
+            Ok(_) => Some(zone.to_owned()),
+            Err(error) => self.off_calendar(given, &error),
         }
     }
 
-    /// Reports the engine's verdict on a number, at the place of that number.
-    pub(super) fn out_of_range(&self, error: &ConfigError) -> Problem {
-        let Check { raw, .. } = self;
-        let has_rate = raw.rate.is_some();
-        let name = match error.field() {
-            "permits" if has_rate => "rate.amount",
-            "period" if has_rate => "rate.interval",
-            "period" => "interval",
-            "permits" | "burst" => "limit",
-            "rate" if !has_rate => "limit",
-            "limit" if raw.limits.is_some() => "limits.limit",
-            "capacity" if raw.capacity.is_none() => "limit",
-            "count" if raw.of.is_some() => "of",
-            "count" => "limits",
-            same => same,
-        };
-        let place = match (name, &raw.rate, &raw.limits, error) {
-            ("rate.amount", Some(rate), ..) => Some(rate.get_ref().amount.span()),
-            ("rate.interval", Some(rate), ..) => Some(rate.get_ref().interval.span()),
-            ("limits.limit", _, Some(limits), ConfigError::Limit { limit, .. }) => {
-                place_of(limits.get_ref(), *limit)
-            }
-            _ => raw.given().find(|(field, _)| *field == name).map(|(_, place)| place),
-        };
-        let place = place.unwrap_or_else(|| raw.policy.span());
-        self.wrong(name, place, messages::rule(error))
-    }
-
-    /// Reports the engine's verdict on a calendar or budget, in the same way.
-    fn off_calendar(&self, error: &CalendarError) -> Problem {
-        let Check { raw, .. } = self;
-        let (name, place, rule) = if let CalendarError::Amount { amount, max } = error {
-            let days = raw.on.as_ref().map(|on| on.get_ref().days());
-            let (name, place) = days
-                .into_iter()
-                .flatten()
-                .chain([("amount", raw.amount.as_ref())])
-                .filter_map(|(name, given)| Some((name, given?)))
-                .find(|(_, given)| given.get_ref().0 == *amount)
-                .map_or(("amount", None), |(name, given)| (name, Some(given.span())));
-            (name, place, messages::up_to(*max))
-        } else {
-            let place = raw.zone.as_ref().map(Spanned::span);
-            ("zone", place, messages::NAME_OF_ZONE.to_owned())
-        };
-        self.wrong(name, place.unwrap_or_else(|| raw.policy.span()), rule)
+    fn all(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let nodes = given.get("of")?.list()?;
+        let parts: Vec<Option<Kind>> = nodes
+            .iter()
+            .map(|node| match node.table() {
+                Some(_) => self.kind(&Given::new(node, "of")),
+                None => None,
+            })
+            .collect();
+        parts.into_iter().collect::<Option<_>>().map(Kind::All)
     }
 }
 
@@ -267,9 +300,4 @@ fn all_places(capacity: u64) -> u64 {
         Some(places) if capacity > 0 => places - 2,
         _ => capacity,
     }
-}
-
-/// Returns the place of that limit among those of several windows.
-fn place_of(limits: &[RawLimit], limit: u64) -> Option<Range<usize>> {
-    limits.iter().find(|raw| raw.limit.get_ref().0 == limit).map(|raw| raw.limit.span())
 }

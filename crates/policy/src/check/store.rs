@@ -4,141 +4,145 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytesize::ByteSize;
 use sluicegate::{ConfigError, ManualClock, Quota, Rate, WhenFull};
-use toml::Spanned;
 
-use super::super::error_snippet::Problem;
-use super::super::schema::*;
-use super::super::{Kind, Room, Size, Store};
-use super::{Check, messages};
+use super::given::{Given, whole};
+use super::{Checks, messages};
+use crate::problem::Problem;
+use crate::tree::{Node, Value};
+use crate::{Kind, Room, Size, Store};
 
 /// Returns the number, or the largest that a `usize` holds.
 fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-impl Check<'_> {
+impl Checks<'_> {
     /// Checks that the store can be built for limiters of this kind, and returns it.
-    pub(super) fn store(&self, kind: &Kind) -> Result<Store, Problem> {
-        let when_full =
-            self.raw.when_full.as_ref().map_or(Ok(WhenFull::Deny), |raw| self.when_full(raw))?;
-        let room = match &self.raw.store {
-            Some(store) if *store.get_ref() == StoreName::Table => {
-                Room::Table(self.table(kind, when_full, &store.span())?)
-            }
-            _ => Room::Exact { max_keys: self.max_keys(kind)? },
+    pub(super) fn store(&mut self, given: &Given<'_>, kind: Option<&Kind>) -> Option<Store> {
+        let when_full = match given.get("when_full") {
+            None => Some(WhenFull::Deny),
+            Some(node) => self.when_full(given, node),
         };
-        Ok(Store { room, when_full })
-    }
-
-    fn max_keys(&self, kind: &Kind) -> Result<Option<usize>, Problem> {
-        let label = messages::ONLY_MAX_KEYS;
-        refuse("memory", self.raw.memory.as_ref(), "exact", label)?;
-        refuse("keys", self.raw.keys.as_ref(), "exact", label)?;
-        let Some(raw) = &self.raw.max_keys else { return Ok(None) };
-        if raw.get_ref().0 == 0 {
-            return Err(self.wrong("max_keys", raw.span(), messages::ONE_OR_MORE));
-        }
-        if !kind.is_new_when_full() {
-            return Err(messages::keys_are_kept(raw.span(), self.why_kept(kind)));
-        }
-        Ok(Some(size(raw.get_ref().0)))
-    }
-
-    /// Returns the place of the field that makes an idle key differ from a new one.
-    fn why_kept(&self, kind: &Kind) -> Option<Range<usize>> {
-        let Check { raw, .. } = self;
-        match kind {
-            Kind::TokenBucket { quota, initial } if *initial < quota.burst() => {
-                raw.initial.as_ref().map(Spanned::span)
+        let room = match given.get("store") {
+            Some(store) if store.text() == Some("table") => {
+                self.table_size(given, kind, when_full, &store.span).map(Room::Table)
             }
-            Kind::TokenBucket { .. } => raw.refill.as_ref().map(Spanned::span),
-            _ => raw.of.as_ref().map(Spanned::span),
+            _ => self.max_keys(given, kind).map(|max_keys| Room::Exact { max_keys }),
+        };
+        self.overrides_fit(given, room?);
+        Some(Store { room: room?, when_full: when_full? })
+    }
+
+    fn max_keys(&mut self, given: &Given<'_>, kind: Option<&Kind>) -> Option<Option<usize>> {
+        for field in ["memory", "keys"] {
+            if let Some(node) = given.get(field) {
+                let label = messages::ONLY_MAX_KEYS;
+                let place = node.span.clone();
+                self.errors.push(messages::not_of_store(field, place, "exact", label));
+            }
         }
+        let Some(node) = given.get("max_keys") else { return Some(None) };
+        let max_keys = whole(node)?;
+        if max_keys == 0 {
+            return self.wrong("max_keys", node, messages::ONE_OR_MORE);
+        }
+        if let Some(kind) = kind
+            && !kind.is_new_when_full()
+        {
+            return self.report(messages::keys_are_kept(node.span.clone(), why_kept(given, kind)));
+        }
+        Some(Some(size(max_keys)))
     }
 
     /// Returns the size of the table that `place` asks for.
-    fn table(
-        &self,
-        kind: &Kind,
-        when_full: WhenFull,
+    fn table_size(
+        &mut self,
+        given: &Given<'_>,
+        kind: Option<&Kind>,
+        when_full: Option<WhenFull>,
         place: &Range<usize>,
-    ) -> Result<Size, Problem> {
-        let Check { raw, .. } = self;
-        refuse("max_keys", raw.max_keys.as_ref(), "table", messages::ONLY_MEMORY_OR_KEYS)?;
-        let Kind::TokenBucket { quota, initial } = kind else {
-            return Err(self
-                .wrong("store", place.clone(), messages::EXACT_STORE)
-                .with_context(raw.policy.span(), messages::NEEDS_EXACT_STORE));
-        };
-        let room = match (&raw.memory, &raw.keys) {
-            (Some(memory), None) => Size::Memory(size(memory.get_ref().0)),
-            (None, Some(keys)) => Size::Keys(size(keys.get_ref().0)),
+    ) -> Option<Size> {
+        if let Some(node) = given.get("max_keys") {
+            let label = messages::ONLY_MEMORY_OR_KEYS;
+            let place = node.span.clone();
+            self.errors.push(messages::not_of_store("max_keys", place, "table", label));
+        }
+        let room = match (given.get("memory"), given.get("keys")) {
+            (Some(memory), None) => memory
+                .text()
+                .and_then(|text| text.trim().parse::<ByteSize>().ok())
+                .map(|bytes| Size::Memory(size(bytes.as_u64()))),
+            (None, Some(keys)) => whole(keys).map(|keys| Size::Keys(size(keys))),
             (Some(memory), Some(keys)) => {
-                return Err(messages::two_sizes(keys.span(), memory.span()));
+                self.report(messages::two_sizes(keys.span.clone(), memory.span.clone()))
             }
-            (None, None) => {
-                let name = raw.name.as_ref().map_or("", |name| name.get_ref());
-                return Err(messages::no_size(name, place.clone()));
-            }
+            (None, None) => self.report(messages::no_size(given, place.clone())),
         };
-        if let (Some(given), true) = (&raw.initial, *initial < quota.burst()) {
-            return Err(self
-                .wrong("initial", given.span(), messages::FULL_IN_A_TABLE)
-                .with_context(place.clone(), messages::IN_THIS_STORE));
+        let Kind::TokenBucket { quota, initial } = kind? else {
+            let problem = self.wrong_value("store", given.get("store")?, messages::EXACT_STORE);
+            let policy = given.place_of("policy");
+            return self.report(problem.with_context(policy, messages::NEEDS_EXACT_STORE));
+        };
+        let room = room?;
+        if let (Some(initial_node), true) = (given.get("initial"), *initial < quota.burst()) {
+            let problem = self.wrong_value("initial", initial_node, messages::FULL_IN_A_TABLE);
+            return self.report(problem.with_context(place.clone(), messages::IN_THIS_STORE));
         }
-        // The time on the clock does not affect whether it can be built.
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
-        match room.table::<[u8], _, _>(*quota, when_full, hasher, Arc::new(ManualClock::new())) {
-            Ok(_) => Ok(room),
+        let clock = Arc::new(ManualClock::new());
+        // The time on the clock does not affect whether it can be built.
+        match room.table::<[u8], _, _>(*quota, when_full?, hasher, clock) {
+            Ok(_) => Some(room),
             Err(error) => {
-                Err(self.no_table(&error).with_context(place.clone(), messages::IN_THIS_STORE))
+                let problem = self.no_table(given, &error);
+                self.report(problem.with_context(place.clone(), messages::IN_THIS_STORE))
             }
         }
     }
 
-    /// Reports the engine's verdict on a table, at the place of the field concerned.
-    fn no_table(&self, error: &ConfigError) -> Problem {
-        let Check { raw, .. } = self;
-        let place = match error {
-            ConfigError::Memory { .. } => raw.memory.as_ref().map(Spanned::span),
-            ConfigError::Keys { .. } => raw.keys.as_ref().map(Spanned::span),
-            _ => return self.out_of_range(error),
+    /// Returns the engine's verdict on a table, at the place of the field concerned.
+    fn no_table(&self, given: &Given<'_>, error: &ConfigError) -> Problem {
+        let field = match error {
+            ConfigError::Memory { .. } => "memory",
+            ConfigError::Keys { .. } => "keys",
+            _ => return self.verdict(given, error),
         };
-        self.wrong(error.field(), place.unwrap_or_else(|| raw.policy.span()), error.rule())
-    }
-
-    fn when_full(&self, raw: &Spanned<RawWhenFull>) -> Result<WhenFull, Problem> {
-        match raw.get_ref() {
-            RawWhenFull::Deny => Ok(WhenFull::Deny),
-            RawWhenFull::Admit => Ok(WhenFull::Admit),
-            RawWhenFull::Share(share) => self.share(share).map(WhenFull::Share),
+        match given.get(field) {
+            Some(node) => self.wrong_value(field, node, error.rule()),
+            None => self.verdict(given, error),
         }
     }
 
-    fn share(&self, raw: &RawShare) -> Result<Quota, Problem> {
-        let RawRate { amount, interval } = raw.rate.get_ref();
-        let rate = Rate::new(amount.get_ref().0, interval.get_ref().0);
-        let quota = rate.and_then(|rate| Quota::new(rate).with_burst(raw.limit.get_ref().0));
-        quota.map_err(|error| {
-            let (field, place) = match error {
-                ConfigError::Permits { .. } => ("rate.amount", amount.span()),
-                ConfigError::Period { .. } => ("rate.interval", interval.span()),
-                ConfigError::TooFast { .. } => ("rate", raw.rate.span()),
-                _ => ("limit", raw.limit.span()),
-            };
-            self.wrong(&format!("when_full.{field}"), place, error.rule())
-        })
+    fn when_full(&mut self, given: &Given<'_>, node: &Node) -> Option<WhenFull> {
+        match &node.value {
+            Value::Text(word) if word == "deny" => Some(WhenFull::Deny),
+            Value::Text(word) if word == "admit" => Some(WhenFull::Admit),
+            Value::Table(_) => self.share(given, node).map(WhenFull::Share),
+            _ => None,
+        }
+    }
+
+    fn share(&mut self, given: &Given<'_>, node: &Node) -> Option<Quota> {
+        let rate = self.rate(given, "when_full.rate", node.get("rate"));
+        let limit = node.get("limit")?;
+        let number = whole(limit)?;
+        // A limit is out of range whatever the rate is.
+        let rate_or_any = rate.or(Rate::per_second(1).ok())?;
+        match Quota::new(rate_or_any).with_burst(number) {
+            Ok(quota) => rate.map(|_| quota),
+            Err(error) => self.wrong("when_full.limit", limit, messages::rule(&error)),
+        }
     }
 }
 
-/// Refuses a field that sets the size of another store.
-fn refuse<T>(
-    field: &str,
-    given: Option<&Spanned<T>>,
-    store: &str,
-    label: &str,
-) -> Result<(), Problem> {
-    let Some(given) = given else { return Ok(()) };
-    Err(messages::not_of_store(field, given.span(), store, label))
+/// Returns the place of the field that makes an idle key differ from a new one.
+fn why_kept(given: &Given<'_>, kind: &Kind) -> Option<Range<usize>> {
+    let field = match kind {
+        Kind::TokenBucket { quota, initial } if *initial < quota.burst() => "initial",
+        Kind::TokenBucket { .. } => "refill",
+        _ => "of",
+    };
+    given.get(field).map(|node| node.span.clone())
 }
