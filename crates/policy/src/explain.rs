@@ -21,8 +21,16 @@ impl LimiterPolicy {
     /// The numbers are the engine's proved bounds, which [`Kind::most_in`] returns.
     #[must_use]
     pub fn explain(&self) -> Vec<String> {
-        let mut sentences = vec![self.most(&self.kind, "each key")];
+        let whom = match self.key.as_slice() {
+            [crate::KeyField::All] => "all together",
+            _ => "each key",
+        };
+        let mut sentences = vec![self.most(&self.kind, whom)];
         sentences.extend(self.kind.why().map(str::to_owned));
+        if let Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) = self.kind {
+            let debt = HumanCount(quota.max_debt());
+            sentences.push(format!("Credit comes on top, if callers ask for it: at most {debt}."));
+        }
         let own = |own: &crate::Override| {
             self.most(&own.kind, &format!("key \"{}\"", crate::escaped(&own.key)))
         };
@@ -46,10 +54,9 @@ impl LimiterPolicy {
     }
 
     fn memory(&self) -> String {
-        let log = match self.kind.log_bytes() {
-            0 => String::new(),
-            bytes => format!(", and {} for its log", ByteSize(bytes).display().iec()),
-        };
+        let each = self.kind.key_bytes();
+        let bytes = ByteSize(each).display().iec();
+        let each_key = format!("about {bytes} for each, and the key itself");
         let full = match self.store.when_full {
             WhenFull::Admit => "admits keys for which there is no space",
             WhenFull::Share(_) => "has one bucket for all keys for which there is no space",
@@ -57,27 +64,23 @@ impl LimiterPolicy {
         };
         match self.store.room {
             Room::Exact { max_keys: None } if !self.kind.is_new_when_full() => {
-                format!("Keeps every key that it ever saw, with no bound{log}.")
+                format!("Keeps every key that it ever saw, with no bound: {each_key}.")
             }
             Room::Exact { max_keys: None } => format!(
-                "Keeps each key that is not idle, with no bound on their number{log} for each."
-            )
-            .replace(" for each.", if log.is_empty() { "." } else { ", for each key." }),
+                "Keeps each key that is not idle, with no bound on their number: {each_key}."
+            ),
             Room::Exact { max_keys: Some(keys) } => {
-                let all = self.kind.log_bytes().saturating_mul(keys as u64);
-                let logs = match all {
-                    0 => String::new(),
-                    all => format!(", whose logs take up to {}", ByteSize(all).display().iec()),
-                };
-                format!("Keeps at most {} keys{logs}, and {full}.", HumanCount(keys as u64))
+                let all = ByteSize(each.saturating_mul(keys as u64)).display().iec();
+                let keys = HumanCount(keys as u64);
+                format!("Keeps at most {keys} keys: {each_key}, {all} in all. It {full}.")
             }
             Room::Table(Size::Memory(bytes)) => {
                 let keys = HumanCount(bytes as u64 / 12);
                 let bytes = ByteSize(bytes as u64).display().iec();
-                format!("Takes {bytes} for about {keys} keys at a time, and {full}.")
+                format!("Takes {bytes} for about {keys} keys at a time. It {full}.")
             }
             Room::Table(Size::Keys(keys)) => {
-                let bytes = ByteSize(12 * keys as u64).display().iec();
+                let bytes = ByteSize((keys as u64).saturating_mul(12)).display().iec();
                 format!(
                     "Takes about {bytes} for {} keys at a time, and {full}.",
                     HumanCount(keys as u64)
@@ -88,8 +91,9 @@ impl LimiterPolicy {
 }
 
 impl Kind {
-    /// Returns the most permits that are granted in any time (s, s + time], whatever its callers do:
-    /// the engine's proved bound for one key.
+    /// Returns the most permits that are granted in any time (s, s + time] to callers that take no
+    /// credit: the engine's proved bound for one key. What is taken by force, by reservations or by
+    /// settlements comes on top, at most the quota's `max_debt`.
     ///
     /// Rounds down to whole permits, and up to the next whole window.
     #[must_use]
@@ -102,7 +106,7 @@ impl Kind {
                     Refill::Interval => u128::from(rate.permits()) * windows(rate.period()),
                     _ => earned(rate, time),
                 };
-                u128::from(quota.burst()) + u128::from(quota.max_debt()) + earned
+                u128::from(quota.burst()) + earned
             }
             Kind::Gcra { interval, tolerance } => {
                 1 + (tolerance.as_nanos() + time.as_nanos()) / interval.as_nanos().max(1)

@@ -2,12 +2,13 @@
 
 mod display;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::{
     All, Budget, Calendar, CalendarError, CalendarWindow, Clock, ConfigError, FixedWindow, Gcra,
-    LeakyBucket, Limiter, MultiWindow, Quota, Rate, Refill, SlidingCounter, SlidingLog,
-    SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
+    LeakyBucket, Limiter, ManualClock, MultiWindow, Quota, Rate, Refill, SlidingCounter,
+    SlidingLog, SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
 };
 
 /// A limiter of any kind.
@@ -178,6 +179,34 @@ impl Kind {
             Kind::SlidingLog(limit) => 8 * limit.permits().next_power_of_two(),
             Kind::WeightedLog { capacity, .. } => 8 * (capacity + 2).next_power_of_two(),
             Kind::All(parts) => parts.iter().map(Kind::log_bytes).sum(),
+            _ => 0,
+        }
+    }
+
+    /// Returns about how many bytes a store takes for each key, without the key itself: the limiter,
+    /// its slots and its log, and a slot of the store.
+    #[must_use]
+    pub fn key_bytes(&self) -> u64 {
+        /// A pointer to the limiter and its table of methods, and part of the store's hash table.
+        const SLOT: usize = 32;
+        match self {
+            Kind::TokenBucket { .. } if self.is_new_when_full() => 16,
+            Kind::All(parts) => parts.iter().map(Kind::key_bytes).sum(),
+            _ => {
+                let clock = Arc::new(ManualClock::new());
+                let limiter = self.limiter(clock).map_or(0, |limiter| size_of_val(&*limiter));
+                (SLOT + limiter) as u64 + self.slot_bytes() + self.log_bytes()
+            }
+        }
+    }
+
+    /// Returns the bytes of the slots of sliding windows, 8 each.
+    fn slot_bytes(&self) -> u64 {
+        match self {
+            Kind::SlidingWindow { slots, .. } => 8 * (u64::from(*slots) + 1).next_power_of_two(),
+            Kind::MultiWindow { limits, slots } => {
+                8 * limits.len() as u64 * (2 * u64::from(*slots) + 1).next_power_of_two()
+            }
             _ => 0,
         }
     }

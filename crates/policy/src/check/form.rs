@@ -81,7 +81,10 @@ impl Checks<'_> {
             (Form::Either(first, second), _) => self.either(path, node, form, (first, second)),
             (Form::Part, Value::Table(_)) => self.part(path, node),
             // Checked with the limiters that they are of.
-            (Form::Overrides | Form::Limiter | Form::Limiters, Value::Table(_)) => {}
+            (Form::Overrides | Form::Limiters, Value::Table(_)) | (Form::Limiter, _) => {}
+            (Form::Whole, Value::Whole(..0)) => {
+                self.errors.push(self.wrong_value(path, node, "must be 0 or more"));
+            }
             _ => self.errors.push(self.wrong_value(path, node, self.expected(form))),
         }
     }

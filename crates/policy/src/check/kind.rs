@@ -140,8 +140,12 @@ impl Checks<'_> {
             return self.out_of_range(given, &error);
         }
         let quota = Quota::new(rate?).with_burst(limit?);
-        let max_debt = given.whole_or("max_debt", 0)?;
-        match quota.and_then(|quota| quota.with_max_debt(max_debt)) {
+        let max_debt = given.get("max_debt").map(whole);
+        let quota = quota.and_then(|quota| match max_debt {
+            Some(Some(max_debt)) => quota.with_max_debt(max_debt),
+            _ => Ok(quota),
+        });
+        match quota {
             Ok(quota) => Some(quota),
             Err(error) => self.out_of_range(given, &error),
         }

@@ -62,7 +62,7 @@ impl Checks<'_> {
             }
             if entry.node.table().is_none() {
                 let expected = self.expected(&Form::Overrides);
-                let path = messages::path("overrides", &entry.name);
+                let path = messages::path("overrides", &format!("\"{}\"", entry.name));
                 self.errors.push(self.wrong_value(&path, &entry.node, expected));
                 continue;
             }

@@ -61,6 +61,7 @@ pub(super) fn rule(error: &ConfigError) -> String {
         ConfigError::Limit { max, .. } => format!("must be from 1 to {max} for this window"),
         // The least is the number itself, or 1.
         ConfigError::Capacity { most, .. } => format!("must be from 1 to {most}"),
+        ConfigError::Count { .. } => "expected from 1 to 64 of them".to_owned(),
         _ => error.rule().to_owned(),
     }
 }

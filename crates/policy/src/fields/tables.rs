@@ -118,7 +118,8 @@ pub(crate) static LIMITER: [Field; 30] = [
     field(
         "max_debt",
         Form::Whole,
-        "The tokens that reservations may take ahead of time; 0 if left out.",
+        "The tokens that may be taken on credit, by force, reservations and settlements; the limit if \
+         left out.",
     ),
     field("interval", Form::Time, "The length of the window, or the distance of requests."),
     field("tolerance", Form::Time, "The most that a request may come early."),

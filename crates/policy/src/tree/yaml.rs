@@ -99,7 +99,8 @@ impl Builder<'_> {
                     return Ok(());
                 }
                 let value = scalar(&text, style, tag.as_deref(), &span)?;
-                let node = Node { span, value };
+                let written = self.text.get(span.clone()).unwrap_or_default().trim_end().len();
+                let node = Node { span: span.start..span.start + written, value };
                 let values = count(&node);
                 self.add(node, anchor, values)
             }
