@@ -20,8 +20,9 @@ pub(crate) struct Field {
 pub(crate) enum Form {
     /// Some text, at most so many characters.
     Text(usize),
-    /// A whole number that is not negative.
-    Whole,
+    /// A whole number in a range. The checks leave the range to the engine, which knows what a limit
+    /// may be in a window of some length.
+    Whole(u64, u64),
     /// `true` or `false`.
     Flag,
     /// A time, such as `15 minutes`.
@@ -92,7 +93,7 @@ impl Form {
     pub(crate) fn expected(&self) -> String {
         match self {
             Form::Text(_) => "expected some text".to_owned(),
-            Form::Whole => "expected a whole number".to_owned(),
+            Form::Whole(..) => "expected a whole number".to_owned(),
             Form::Flag => "expected true or false".to_owned(),
             Form::Time => {
                 "expected a time in quotes, such as \"15 minutes\" or \"100 ms\"".to_owned()

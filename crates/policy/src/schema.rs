@@ -60,12 +60,16 @@ fn properties<'a>(fields: impl IntoIterator<Item = &'a Field>) -> Map<String, Va
 /// Returns the schema of a limiter with these fields, of which each kind has some.
 fn limiter(fields: &[&Field]) -> Value {
     let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+    let mut rules: Vec<Value> = KINDS.iter().map(|kind| of_kind(kind, &names)).collect();
+    if names.contains(&"store") {
+        rules.push(of_store());
+    }
     json!({
         "type": "object",
         "properties": properties(fields.iter().copied()),
         "required": ["policy"],
         "additionalProperties": false,
-        "allOf": KINDS.iter().map(|kind| of_kind(kind, &names)).collect::<Vec<_>>(),
+        "allOf": rules,
     })
 }
 
@@ -100,10 +104,29 @@ fn of_kind(kind: &KindFields, names: &[&str]) -> Value {
     json!({ "if": is_kind, "then": then })
 }
 
+/// Returns the fields that each store needs, and those that it does not have.
+fn of_store() -> Value {
+    let none_of = |fields: &[&str]| {
+        let given: Vec<Value> = fields.iter().map(|field| json!({ "required": [field] })).collect();
+        json!({ "not": { "anyOf": given } })
+    };
+    json!({
+        "if": { "properties": { "store": { "const": "table" } }, "required": ["store"] },
+        "then": {
+            "properties": { "policy": { "const": "token_bucket" } },
+            "oneOf": [{ "required": ["memory"] }, { "required": ["keys"] }],
+            "allOf": [none_of(&["max_keys", "overrides"])],
+        },
+        "else": none_of(&["memory", "keys"]),
+    })
+}
+
 fn form(form_of_value: &Form) -> Value {
     match form_of_value {
         Form::Text(most) => json!({ "type": "string", "minLength": 1, "maxLength": most }),
-        Form::Whole => json!({ "type": "integer", "minimum": 0 }),
+        Form::Whole(least, most) => {
+            json!({ "type": "integer", "minimum": least, "maximum": most })
+        }
         Form::Flag => json!({ "type": "boolean" }),
         Form::Time => json!({
             "type": "string",

@@ -46,7 +46,7 @@ impl Checks<'_> {
     pub(super) fn form(&mut self, path: &str, node: &Node, form: &Form) {
         match (form, &node.value) {
             (Form::Any, _) | (Form::Flag, Value::Flag(_)) => {}
-            (Form::Whole, Value::Whole(0..)) => {}
+            (Form::Whole(..), Value::Whole(0..)) => {}
             (Form::Text(most), Value::Text(text)) => self.text(path, node, text, *most),
             (Form::Word(words), Value::Text(text)) => {
                 if !words.contains(&text.as_str()) {
@@ -82,7 +82,7 @@ impl Checks<'_> {
             (Form::Part, Value::Table(_)) => self.part(path, node),
             // Checked with the limiters that they are of.
             (Form::Overrides | Form::Limiters, Value::Table(_)) | (Form::Limiter, _) => {}
-            (Form::Whole, Value::Whole(..0)) => {
+            (Form::Whole(..), Value::Whole(..0)) => {
                 self.errors.push(self.wrong_value(path, node, "must be 0 or more"));
             }
             _ => self.errors.push(self.wrong_value(path, node, self.expected(form))),
@@ -120,7 +120,7 @@ impl Checks<'_> {
         match (first, second, &node.value) {
             (Form::Word(words), _, Value::Text(text)) if words.contains(&text.as_str()) => {}
             (_, Form::Word(words), Value::Text(text)) if words.contains(&text.as_str()) => {}
-            (Form::Whole, _, Value::Whole(0..)) => {}
+            (Form::Whole(..), _, Value::Whole(0..)) => {}
             (_, Form::Table(..), Value::Table(_)) | (_, Form::Time, Value::Text(_)) => {
                 self.form(path, node, second);
             }

@@ -8,6 +8,15 @@ pub(crate) const MAX_NAME: usize = 200;
 /// The longest of other texts, such as a path.
 const MAX_TEXT: usize = 4096;
 
+/// The most permits of a rate, and of a bucket.
+const MAX_PERMITS: u64 = 1 << 32;
+
+/// The most permits of a day or a longer window of a calendar.
+const MAX_COUNT: u64 = (1 << 47) - 1;
+
+/// The largest number that is read as it is written.
+const MAX_SIZE: u64 = u64::MAX;
+
 const fn needed(name: &'static str, form: Form, about: &'static str) -> Field {
     Field { name, form, is_needed: true, about }
 }
@@ -29,30 +38,30 @@ pub(crate) static TOP: [Field; 4] = [
 ];
 
 static RATE: [Field; 2] = [
-    needed("amount", Form::Whole, "Permits in each interval: from 1 to 2^32."),
+    needed("amount", Form::Whole(1, MAX_PERMITS), "Permits in each interval: from 1 to 2^32."),
     needed("interval", Form::Time, "The interval: from 1 ns to 100 years."),
 ];
 
 const RATE_FORM: Form = Form::Table(&RATE, "{ amount = 5, interval = \"1 minute\" }");
 
 static WINDOW: [Field; 2] = [
-    needed("limit", Form::Whole, "The most permits in the window."),
+    needed("limit", Form::Whole(1, MAX_PERMITS), "The most permits in the window."),
     needed("interval", Form::Time, "The length of the window."),
 ];
 
 static SHARE: [Field; 2] = [
-    needed("limit", Form::Whole, "The most permits at once."),
+    needed("limit", Form::Whole(1, MAX_PERMITS), "The most permits at once."),
     needed("rate", RATE_FORM, "The permits that it earns."),
 ];
 
 static DAYS: [Field; 7] = [
-    field("monday", Form::Whole, "The amount of Mondays."),
-    field("tuesday", Form::Whole, "The amount of Tuesdays."),
-    field("wednesday", Form::Whole, "The amount of Wednesdays."),
-    field("thursday", Form::Whole, "The amount of Thursdays."),
-    field("friday", Form::Whole, "The amount of Fridays."),
-    field("saturday", Form::Whole, "The amount of Saturdays."),
-    field("sunday", Form::Whole, "The amount of Sundays."),
+    field("monday", Form::Whole(0, MAX_COUNT), "The amount of Mondays."),
+    field("tuesday", Form::Whole(0, MAX_COUNT), "The amount of Tuesdays."),
+    field("wednesday", Form::Whole(0, MAX_COUNT), "The amount of Wednesdays."),
+    field("thursday", Form::Whole(0, MAX_COUNT), "The amount of Thursdays."),
+    field("friday", Form::Whole(0, MAX_COUNT), "The amount of Fridays."),
+    field("saturday", Form::Whole(0, MAX_COUNT), "The amount of Saturdays."),
+    field("sunday", Form::Whole(0, MAX_COUNT), "The amount of Sundays."),
 ];
 
 static STATUS_CLASSES: Form = Form::Word(&["1xx", "2xx", "3xx", "4xx", "5xx"]);
@@ -105,7 +114,7 @@ pub(crate) static LIMITER: [Field; 30] = [
     field("mode", Form::Word(&["meter", "min_interval"]), "The kind of leaky bucket."),
     field(
         "limit",
-        Form::Whole,
+        Form::Whole(1, MAX_COUNT),
         "The most permits at once, in a bucket, or in one window: from 1 to 2^32.",
     ),
     field("rate", RATE_FORM, "The permits that come back in each interval."),
@@ -114,10 +123,14 @@ pub(crate) static LIMITER: [Field; 30] = [
         Form::Word(&["smooth", "interval"]),
         "Tokens come little by little, as if left out, or together at the end of each interval.",
     ),
-    field("initial", Form::Whole, "The tokens of a new bucket; the limit if left out."),
+    field(
+        "initial",
+        Form::Whole(0, MAX_PERMITS),
+        "The tokens of a new bucket; the limit if left out.",
+    ),
     field(
         "max_debt",
-        Form::Whole,
+        Form::Whole(0, MAX_PERMITS - 1),
         "The tokens that may be taken on credit, by force, reservations and settlements; the limit if \
          left out.",
     ),
@@ -130,10 +143,14 @@ pub(crate) static LIMITER: [Field; 30] = [
     ),
     field(
         "slots",
-        Form::Whole,
+        Form::Whole(1, 65_536),
         "The number of slots of a window: from 1 to 65536, 60 if left out.",
     ),
-    field("capacity", Form::Whole, "The requests that the log remembers; the limit if left out."),
+    field(
+        "capacity",
+        Form::Whole(1, (1 << 24) - 2),
+        "The requests that the log remembers; the limit if left out.",
+    ),
     field(
         "limits",
         Form::List(&Form::Table(&WINDOW, "{ limit = 10, interval = \"1 second\" }")),
@@ -144,7 +161,7 @@ pub(crate) static LIMITER: [Field; 30] = [
         Form::Word(&["minute", "hour", "day", "week", "month"]),
         "The window of the calendar; weeks begin on Mondays.",
     ),
-    field("amount", Form::Whole, "The permits of each day."),
+    field("amount", Form::Whole(0, MAX_COUNT), "The permits of each day."),
     field(
         "on",
         Form::Table(&DAYS, "{ saturday = 100, sunday = 0 }"),
@@ -159,13 +176,17 @@ pub(crate) static LIMITER: [Field; 30] = [
     ),
     field(
         "cost",
-        Form::Either(&Form::Whole, &Form::Word(&["bytes"])),
+        Form::Either(&Form::Whole(1, MAX_SIZE), &Form::Word(&["bytes"])),
         "The permits of a request, or its response's bytes; 1 if left out.",
     ),
     field("store", Form::Word(&["exact", "table"]), "The store of the keys; exact if left out."),
-    field("max_keys", Form::Whole, "The most keys of an exact store; no bound if left out."),
+    field(
+        "max_keys",
+        Form::Whole(1, MAX_SIZE),
+        "The most keys of an exact store; no bound if left out.",
+    ),
     field("memory", Form::Memory, "The memory of a table."),
-    field("keys", Form::Whole, "The keys that a table has space for."),
+    field("keys", Form::Whole(1, MAX_SIZE), "The keys that a table has space for."),
     field(
         "when_full",
         Form::Either(
