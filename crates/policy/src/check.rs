@@ -30,10 +30,7 @@ pub(crate) fn policies(format: Format, text: &str) -> Result<Checked, Vec<Proble
     let tree = Node::parse(format, text)?;
     let mut checks = Checks { format, text, errors: Vec::new(), warnings: Vec::new() };
     let limiters = checks.top(&tree);
-    match checks.errors.is_empty() {
-        true => Ok((limiters, checks.warnings)),
-        false => Err(checks.errors),
-    }
+    if checks.errors.is_empty() { Ok((limiters, checks.warnings)) } else { Err(checks.errors) }
 }
 
 /// The mistakes that have been found so far.

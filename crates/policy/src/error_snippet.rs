@@ -65,15 +65,21 @@ impl Source {
 
     /// Returns the part of the range that is in one line of the text.
     fn in_line(&self, span: &Range<usize>) -> Range<usize> {
-        let start = self.text.floor_char_boundary(span.start);
-        let end = self.text.floor_char_boundary(span.end).max(start);
+        let start = self.boundary(span.start);
+        let end = self.boundary(span.end).max(start);
         let line = self.text[start..end].split(['\n', '\r']).next().unwrap_or_default();
         start..start + line.trim_end().len()
     }
 
+    /// Returns the start of the character at a place, or the end of the text.
+    fn boundary(&self, place: usize) -> usize {
+        let is_start = |place: &usize| self.text.is_char_boundary(*place);
+        (0..=place.min(self.text.len())).rev().find(is_start).unwrap_or(0)
+    }
+
     /// Returns the line and the column of a place, from 1.
     fn line_and_column(&self, place: usize) -> (usize, usize) {
-        let before = &self.text[..self.text.floor_char_boundary(place)];
+        let before = &self.text[..self.boundary(place)];
         let line = before.matches('\n').count() + 1;
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         (line, before[start..].chars().count() + 1)
@@ -153,6 +159,11 @@ impl PolicyError {
 }
 
 impl PolicyErrors {
+    /// Iterates over the errors, at most 50.
+    pub fn iter(&self) -> std::slice::Iter<'_, PolicyError> {
+        self.errors.iter()
+    }
+
     /// Returns the errors, at most 50.
     #[must_use]
     pub fn as_slice(&self) -> &[PolicyError] {
@@ -186,7 +197,7 @@ impl<'a> IntoIterator for &'a PolicyErrors {
     type IntoIter = std::slice::Iter<'a, PolicyError>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.errors.iter()
+        self.iter()
     }
 }
 

@@ -104,7 +104,7 @@ impl Kind {
                 let rate = quota.rate();
                 let earned = match quota.refill() {
                     Refill::Interval => u128::from(rate.permits()) * windows(rate.period()),
-                    _ => earned(rate, time),
+                    Refill::Smooth => earned(rate, time),
                 };
                 u128::from(quota.burst()) + earned
             }
@@ -112,12 +112,11 @@ impl Kind {
                 1 + (tolerance.as_nanos() + time.as_nanos()) / interval.as_nanos().max(1)
             }
             Kind::LeakyMinInterval(rate) => 1 + earned(*rate, time),
-            // The end of one window, and the beginning of another.
-            Kind::FixedWindow(limit) | Kind::WindowFromFirst(limit) => {
-                u128::from(limit.permits()) * (windows(limit.period()) + 1)
-            }
-            // A window may be estimated at nothing that was full at its end.
-            Kind::SlidingCounter(limit) => {
+            // The end of one window, and the beginning of another, of which a sliding counter may
+            // estimate the first at nothing that was full at its end.
+            Kind::FixedWindow(limit)
+            | Kind::WindowFromFirst(limit)
+            | Kind::SlidingCounter(limit) => {
                 u128::from(limit.permits()) * (windows(limit.period()) + 1)
             }
             Kind::SlidingWindow { limit, .. }

@@ -49,8 +49,8 @@ impl Node {
     pub(crate) fn parse(format: Format, text: &str) -> Result<Node, Vec<Problem>> {
         match format {
             Format::Toml => toml::parse(text),
-            Format::Yaml => yaml::parse(text).map_err(|problem| vec![problem]),
-            Format::Json => json::parse(text).map_err(|problem| vec![problem]),
+            Format::Yaml => yaml::parse(text).map_err(|problem| vec![*problem]),
+            Format::Json => json::parse(text).map_err(|problem| vec![*problem]),
         }
     }
 
@@ -95,12 +95,12 @@ impl Node {
 }
 
 /// Returns the problem of a text that the parser of a format does not understand.
-fn not_in_format(format: Format, span: Range<usize>, message: impl Into<String>) -> Problem {
-    Problem::new(span, "", format!("this is not {format}"), message)
+fn not_in_format(format: Format, span: Range<usize>, message: impl Into<String>) -> Box<Problem> {
+    Box::new(Problem::new(span, "", format!("this is not {format}"), message))
 }
 
 /// Returns the problem of lists and tables that are too deep in each other.
-fn too_deep(span: Range<usize>) -> Problem {
+fn too_deep(span: Range<usize>) -> Box<Problem> {
     let label = format!("expected at most {MAX_DEPTH} lists and tables in each other");
-    Problem::new(span, "", "this is too deep", label)
+    Box::new(Problem::new(span, "", "this is too deep", label))
 }

@@ -1,4 +1,4 @@
-//! What is valid and probably not meant is warned of.
+//! Warnings are for what is valid and probably not meant.
 
 use sluicegate_policy::Policies;
 

@@ -45,8 +45,11 @@ impl Checks<'_> {
     /// Checks the form of a value.
     pub(super) fn form(&mut self, path: &str, node: &Node, form: &Form) {
         match (form, &node.value) {
-            (Form::Any, _) | (Form::Flag, Value::Flag(_)) => {}
-            (Form::Whole(..), Value::Whole(0..)) => {}
+            // Those of limiters are checked with the limiters.
+            (Form::Any | Form::Limiter, _)
+            | (Form::Flag, Value::Flag(_))
+            | (Form::Whole(..), Value::Whole(0..))
+            | (Form::Overrides | Form::Limiters, Value::Table(_)) => {}
             (Form::Text(most), Value::Text(text)) => self.text(path, node, text, *most),
             (Form::Word(words), Value::Text(text)) => {
                 if !words.contains(&text.as_str()) {
@@ -66,7 +69,9 @@ impl Checks<'_> {
                 }
             }
             (Form::OneOrMany(one), Value::List(nodes)) if !nodes.is_empty() => {
-                nodes.iter().for_each(|node| self.form(path, node, one));
+                for node in nodes {
+                    self.form(path, node, one);
+                }
             }
             (Form::OneOrMany(_), Value::List(_)) => {
                 self.errors.push(self.wrong_value(path, node, "expected at least one"));
@@ -76,12 +81,12 @@ impl Checks<'_> {
                 self.table(path, node, fields, &messages::named(path));
             }
             (Form::List(one), Value::List(nodes)) => {
-                nodes.iter().for_each(|node| self.form(path, node, one));
+                for node in nodes {
+                    self.form(path, node, one);
+                }
             }
             (Form::Either(first, second), _) => self.either(path, node, form, (first, second)),
             (Form::Part, Value::Table(_)) => self.part(path, node),
-            // Checked with the limiters that they are of.
-            (Form::Overrides | Form::Limiters, Value::Table(_)) | (Form::Limiter, _) => {}
             (Form::Whole(..), Value::Whole(..0)) => {
                 self.errors.push(self.wrong_value(path, node, "must be 0 or more"));
             }

@@ -82,13 +82,11 @@ impl Checks<'_> {
         if kinds.peek()?.mode.is_none() {
             return kinds.next();
         }
-        match given.get("mode") {
-            Some(mode) => kinds.find(|kind| kind.mode == mode.text()),
-            None => {
-                let what = "`mode`, \"meter\" or \"min_interval\"";
-                self.report(messages::kind_needs(given, policy, what))
-            }
+        if let Some(mode) = given.get("mode") {
+            return kinds.find(|kind| kind.mode == mode.text());
         }
+        let what = "`mode`, \"meter\" or \"min_interval\"";
+        self.report(messages::kind_needs(given, policy, what))
     }
 
     /// Checks the forms of the fields of an override.
@@ -268,10 +266,8 @@ impl Checks<'_> {
         }
         let amount = given.whole_or("amount", 0);
         let amounts = own.map(|own| own.map_or(amount, whole));
-        let [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f), Some(g)] = amounts else {
-            return None;
-        };
-        Some(Kind::Budget { amounts: [a, b, c, d, e, f, g], zone: zone? })
+        let amounts: Vec<u64> = amounts.into_iter().collect::<Option<_>>()?;
+        Some(Kind::Budget { amounts: amounts.try_into().ok()?, zone: zone? })
     }
 
     /// Returns the name of the zone, or `None` if it is not one.

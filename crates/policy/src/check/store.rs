@@ -29,13 +29,13 @@ impl Checks<'_> {
             Some(store) if store.text() == Some("table") => {
                 self.table_size(given, kind, when_full, &store.span).map(Room::Table)
             }
-            _ => self.max_keys(given, kind).map(|max_keys| Room::Exact { max_keys }),
+            _ => self.exact(given, kind),
         };
         self.overrides_fit(given, room?);
         Some(Store { room: room?, when_full: when_full? })
     }
 
-    fn max_keys(&mut self, given: &Given<'_>, kind: Option<&Kind>) -> Option<Option<usize>> {
+    fn exact(&mut self, given: &Given<'_>, kind: Option<&Kind>) -> Option<Room> {
         for field in ["memory", "keys"] {
             if let Some(node) = given.get(field) {
                 let label = messages::ONLY_MAX_KEYS;
@@ -43,7 +43,7 @@ impl Checks<'_> {
                 self.errors.push(messages::not_of_store(field, place, "exact", label));
             }
         }
-        let Some(node) = given.get("max_keys") else { return Some(None) };
+        let Some(node) = given.get("max_keys") else { return Some(Room::default()) };
         let max_keys = whole(node)?;
         if max_keys == 0 {
             return self.wrong("max_keys", node, messages::ONE_OR_MORE);
@@ -53,7 +53,7 @@ impl Checks<'_> {
         {
             return self.report(messages::keys_are_kept(node.span.clone(), why_kept(given, kind)));
         }
-        Some(Some(size(max_keys)))
+        Some(Room::Exact { max_keys: Some(size(max_keys)) })
     }
 
     /// Returns the size of the table that `place` asks for.

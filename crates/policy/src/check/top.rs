@@ -29,13 +29,13 @@ impl Checks<'_> {
             }
         }
         self.table("", tree, &TOP, "a policy");
-        let named = self.named(tree);
-        if named.is_empty() && self.errors.is_empty() {
+        let written = self.written(tree);
+        if written.is_empty() && self.errors.is_empty() {
             return self.no_limiter();
         }
         let mut names: HashMap<&str, Range<usize>> = HashMap::new();
-        let mut limiters = Vec::with_capacity(named.len());
-        for Named { name, node } in named {
+        let mut limiters = Vec::with_capacity(written.len());
+        for Named { name, node } in written {
             if let Some((name, place)) = &name
                 && let Some(first) = names.insert(name, place.clone())
             {
@@ -52,7 +52,7 @@ impl Checks<'_> {
     }
 
     /// Returns all limiters of the file, in its order.
-    fn named<'a>(&mut self, tree: &'a Node) -> Vec<Named<'a>> {
+    fn written<'a>(&mut self, tree: &'a Node) -> Vec<Named<'a>> {
         let mut named = Vec::new();
         for node in tree.get("limiter").and_then(Node::list).unwrap_or_default() {
             let name = node.get("name");

@@ -23,7 +23,7 @@ const STRICT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-pub(super) fn parse(text: &str) -> Result<Node, Problem> {
+pub(super) fn parse(text: &str) -> Result<Node, Box<Problem>> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT).map_err(|error| {
         let mut message = error.kind().to_string();
         message[..1].make_ascii_lowercase();
@@ -39,7 +39,7 @@ fn place(range: Range) -> std::ops::Range<usize> {
     range.start..range.end
 }
 
-fn node(value: ast::Value<'_>, depth: usize) -> Result<Node, Problem> {
+fn node(value: ast::Value<'_>, depth: usize) -> Result<Node, Box<Problem>> {
     let span = place(value.range());
     if depth > MAX_DEPTH {
         return Err(too_deep(span));
@@ -62,7 +62,7 @@ fn node(value: ast::Value<'_>, depth: usize) -> Result<Node, Problem> {
                 })
             };
             let entries = object.properties.into_iter().map(entry);
-            Value::Table(entries.collect::<Result<_, Problem>>()?)
+            Value::Table(entries.collect::<Result<_, Box<Problem>>>()?)
         }
     };
     Ok(Node { span, value })

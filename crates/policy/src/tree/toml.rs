@@ -13,15 +13,15 @@ pub(super) fn parse(text: &str) -> Result<Node, Vec<Problem>> {
     let (table, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         let problem = |error: &toml::de::Error| {
-            not_in_format(Format::Toml, error.span().unwrap_or(0..0), error.message())
+            *not_in_format(Format::Toml, error.span().unwrap_or(0..0), error.message())
         };
         return Err(errors.iter().map(problem).collect());
     }
     let span = table.span();
-    node(span, DeValue::Table(table.into_inner()), 0).map_err(|problem| vec![problem])
+    node(span, DeValue::Table(table.into_inner()), 0).map_err(|problem| vec![*problem])
 }
 
-fn node(span: Range<usize>, value: DeValue<'_>, depth: usize) -> Result<Node, Problem> {
+fn node(span: Range<usize>, value: DeValue<'_>, depth: usize) -> Result<Node, Box<Problem>> {
     if depth > MAX_DEPTH {
         return Err(too_deep(span));
     }
@@ -43,7 +43,7 @@ fn node(span: Range<usize>, value: DeValue<'_>, depth: usize) -> Result<Node, Pr
                 })
             };
             let mut entries: Vec<Entry> =
-                fields.into_iter().map(entry).collect::<Result<_, Problem>>()?;
+                fields.into_iter().map(entry).collect::<Result<_, Box<Problem>>>()?;
             // The parser's tables are sorted by name.
             entries.sort_by_key(|entry| entry.name_span.start);
             Value::Table(entries)
@@ -52,7 +52,7 @@ fn node(span: Range<usize>, value: DeValue<'_>, depth: usize) -> Result<Node, Pr
     Ok(Node { span, value })
 }
 
-fn spanned(value: Spanned<DeValue<'_>>, depth: usize) -> Result<Node, Problem> {
+fn spanned(value: Spanned<DeValue<'_>>, depth: usize) -> Result<Node, Box<Problem>> {
     node(value.span(), value.into_inner(), depth + 1)
 }
 

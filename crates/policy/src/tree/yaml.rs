@@ -16,7 +16,7 @@ use crate::problem::Problem;
 /// for one. A few lines of aliases to aliases would fill any memory.
 const MAX_VALUES: usize = 100_000;
 
-pub(super) fn parse(text: &str) -> Result<Node, Problem> {
+pub(super) fn parse(text: &str) -> Result<Node, Box<Problem>> {
     let mut builder = Builder::new(text);
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| builder.scan_error(&error))?;
@@ -81,12 +81,12 @@ impl Builder<'_> {
         }
     }
 
-    fn scan_error(&self, error: &ScanError) -> Problem {
+    fn scan_error(&self, error: &ScanError) -> Box<Problem> {
         let place = self.places.byte(error.marker().index());
         not_in_format(Format::Yaml, place..place, error.info())
     }
 
-    fn event(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), Problem> {
+    fn event(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), Box<Problem>> {
         match event {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
             Event::DocumentStart(_) => match self.document {
@@ -140,7 +140,7 @@ impl Builder<'_> {
         anchor: usize,
         tag: Option<&Tag>,
         items: Items,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), Box<Problem>> {
         if self.wants_name() {
             return Err(unsupported(span, "expected the name of a field"));
         }
@@ -154,7 +154,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn end(&mut self, end: usize) -> Result<(), Problem> {
+    fn end(&mut self, end: usize) -> Result<(), Box<Problem>> {
         let Some(Open { start, anchor, items }) = self.open.pop() else { return Ok(()) };
         let value = match items {
             Items::List(nodes) => Value::List(nodes),
@@ -170,7 +170,7 @@ impl Builder<'_> {
     }
 
     /// Adds a node, and counts its values.
-    fn add(&mut self, node: Node, anchor: usize, values: usize) -> Result<(), Problem> {
+    fn add(&mut self, node: Node, anchor: usize, values: usize) -> Result<(), Box<Problem>> {
         self.values += values;
         if self.values > MAX_VALUES {
             let label = format!("expected at most {MAX_VALUES} values, with those of aliases");
@@ -201,8 +201,8 @@ fn count(node: &Node) -> usize {
     }
 }
 
-fn unsupported(span: Range<usize>, label: impl Into<String>) -> Problem {
-    Problem::new(span, "", "this YAML is not supported", label)
+fn unsupported(span: Range<usize>, label: impl Into<String>) -> Box<Problem> {
+    Box::new(Problem::new(span, "", "this YAML is not supported", label))
 }
 
 /// Returns the value of a scalar by the core schema of YAML 1.2, in which `on` and `no` are texts.
@@ -211,7 +211,7 @@ fn scalar(
     style: ScalarStyle,
     tag: Option<&Tag>,
     span: &Range<usize>,
-) -> Result<Value, Problem> {
+) -> Result<Value, Box<Problem>> {
     let is_text = match tag {
         None => style != ScalarStyle::Plain,
         Some(tag) if tag.is_yaml_core_schema() => tag.suffix == "str",
