@@ -22,6 +22,9 @@ use crate::{Format, LimiterPolicy};
 /// The most characters of a value that an error repeats.
 const MOST_SHOWN: usize = 60;
 
+/// The number of mistakes after which names are not looked at any more: the nearest name takes time.
+const ENOUGH: usize = 1_000;
+
 /// Limiters, and the warnings about them.
 pub(crate) type Checked = (Vec<LimiterPolicy>, Vec<Problem>);
 

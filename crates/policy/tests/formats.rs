@@ -110,7 +110,10 @@ fn every_field_is_read() {
     );
     let own = budget.kind_of(b"10.0.0.7");
     assert!(matches!(own, Kind::Budget { amounts, .. } if *amounts == [1, 2, 3, 4, 50, 6, 0]));
-    assert_eq!(policies.get("several").unwrap().kind_of(b"staff").parts().len(), 1);
+    assert_eq!(
+        policies.get("several").unwrap().kind_of(b"staff").parts()[1],
+        "budget: 1,000 a day, UTC"
+    );
     assert!(policies.get("nobody").is_none());
     assert!(policies.warnings().is_empty(), "{:?}", policies.warnings());
 }

@@ -1,8 +1,10 @@
 //! The form of a field: the type of its value, and the names of the fields in it.
 
+use std::collections::HashMap;
+
 use bytesize::ByteSize;
 
-use super::{Checks, messages};
+use super::{Checks, ENOUGH, messages};
 use crate::Format;
 use crate::fields::{COMMON, Field, Form, KINDS, KindFields, LIMITER};
 use crate::problem::Problem;
@@ -32,9 +34,12 @@ impl Checks<'_> {
 
     /// Reports names that are none of `fields`, or are there twice; `shown` are the names to take.
     fn names(&mut self, path: &str, node: &Node, fields: &[Field], shown: &[&str], of: &str) {
-        let entries = node.table().unwrap_or_default();
-        for (index, entry) in entries.iter().enumerate() {
-            if let Some(first) = entries[..index].iter().find(|first| first.name == entry.name) {
+        let mut seen = HashMap::new();
+        for entry in node.table().unwrap_or_default() {
+            if self.errors.len() >= ENOUGH {
+                return;
+            }
+            if let Some(first) = seen.insert(&entry.name, entry) {
                 self.errors.push(messages::twice(path, entry, first));
             } else if fields.iter().all(|field| field.name != entry.name) {
                 self.errors.push(messages::unknown_field(path, entry, shown, of));

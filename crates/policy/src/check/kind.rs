@@ -1,6 +1,6 @@
 //! The kind of a limiter, and its numbers.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use sluicegate::{
     Calendar, CalendarUnit, ConfigError, ManualClock, Quota, Rate, Refill, SlidingWindow,
@@ -98,17 +98,17 @@ impl Checks<'_> {
         };
         let Some(kind) = KINDS.iter().find(is_given) else { return };
         let names: Vec<&str> = kind.own().collect();
-        let mut seen = HashSet::new();
+        let mut seen = HashMap::new();
         for entry in own.table().unwrap_or_default() {
-            let is_new = seen.insert(&entry.name);
+            if let Some(first) = seen.insert(&entry.name, entry) {
+                self.errors.push(messages::twice("overrides", entry, first));
+                continue;
+            }
             let field: Option<&Field> = LIMITER.iter().find(|field| field.name == entry.name);
             match field {
-                Some(field) if is_new && names.contains(&field.name) => {
+                Some(field) if names.contains(&field.name) => {
                     let path = messages::path("overrides", field.name);
                     self.form(&path, &entry.node, &field.form);
-                }
-                _ if !is_new => {
-                    self.errors.push(messages::twice("overrides", entry, entry));
                 }
                 _ => self.errors.push(messages::not_of_override(entry, kind.shown, &names)),
             }

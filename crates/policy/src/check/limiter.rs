@@ -1,5 +1,7 @@
 //! One limiter of the file.
 
+use std::collections::HashMap;
+
 use super::given::{Given, time};
 use super::{Checks, messages};
 use crate::fields::Form;
@@ -55,8 +57,9 @@ impl Checks<'_> {
         }
         let mut overrides: Vec<Override> = Vec::new();
         let entries = node.table().unwrap_or_default();
-        for (index, entry) in entries.iter().enumerate() {
-            if let Some(first) = entries[..index].iter().find(|first| first.name == entry.name) {
+        let mut seen = HashMap::new();
+        for entry in entries {
+            if let Some(first) = seen.insert(&entry.name, entry) {
                 self.errors.push(messages::twice("overrides", entry, first));
                 continue;
             }
@@ -87,11 +90,19 @@ impl Checks<'_> {
         let before = self.errors.len();
         self.override_form(given, own);
         // Mistakes of the limiter itself have been reported.
-        kind?;
+        let base = kind?;
         if self.errors.len() > before {
             return None;
         }
-        self.kind(&given.with(own, "overrides"))
+        let kind = self.kind(&given.with(own, "overrides"))?;
+        let (parts, own_parts) = (base.parts().len(), kind.parts().len());
+        if parts != own_parts {
+            // Reports count denials by part.
+            let expected =
+                format!("expected as many parts as the limiter has: {parts}, not {own_parts}");
+            return self.wrong("overrides", own, expected);
+        }
+        Some(kind)
     }
 
     /// Reports that the store is one in which all keys have the same numbers.
