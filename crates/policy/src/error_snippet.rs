@@ -229,3 +229,19 @@ impl fmt::Debug for PolicyError {
 impl std::error::Error for PolicyError {}
 
 impl std::error::Error for PolicyErrors {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_outside_of_the_text_or_in_a_character_is_shown_nearby() {
+        for span in [1..2, 0..99, 98..99, 3..1, 2..4] {
+            let problem =
+                Problem::new(span.clone(), "", "title", "label").with_context(1..9, "there");
+            let errors = Source::new("p", "\u{e9}\u{20ac}\n").errors(vec![problem]);
+            assert!(errors.to_string().contains("label"), "{span:?}: {errors}");
+            assert_eq!(errors.as_slice()[0].line(), 1 + usize::from(span.start > 5));
+        }
+    }
+}
