@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::fields::{COMMON, Field, Form, KINDS, KindFields, LIMITER, MAX_NAME, TOP};
 
 /// Times as `humantime` reads them, loosely: a number and a unit, once or more.
-const TIME: &str = r"^\s*([0-9]+\s*[A-Za-zµ]+\s*)+$";
+const TIME: &str = r"^\s*(0|([0-9][0-9.]*\s*[A-Za-zµμ]+\s*)+)$";
 
 /// Amounts of memory as `bytesize` reads them, loosely.
 const MEMORY: &str = r"^\s*[0-9.]+\s*([kKmMgGtTpPeE][iI]?)?[bB]?\s*$";

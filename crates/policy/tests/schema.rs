@@ -133,3 +133,33 @@ fn what_an_editor_should_see_is_not_valid() {
         assert!(Policies::from_json("p", &policy.to_string()).is_err(), "{mistake}: {policy}");
     }
 }
+
+#[test]
+fn every_time_and_memory_that_can_be_read_is_valid() {
+    let validator = validator();
+    let mut read = 0;
+    for number in ["0", "1", " 1", "1.5", "007", "1e3", "-1", "1_000", ""] {
+        for unit in [
+            "", "s", " s ", "ms", "\u{b5}s", "\u{3bc}s", "min 3 s", "h30m", "M", "months", "y",
+            "d", " ns",
+        ] {
+            let text = format!("{number}{unit}");
+            let policy = json!({ "limiters": { "a": {
+                "policy": "gcra", "interval": "1 s", "tolerance": text } } });
+            if humantime::parse_duration(&text).is_ok() {
+                read += 1;
+                assert!(validator.is_valid(&policy), "{text}");
+            }
+        }
+        for unit in ["", " B", "k", "kB", " KiB", "mib", "MB ", "G", "TiB", "PB", "EiB", "EB"] {
+            let text = format!("{number}{unit}");
+            let policy = json!({ "limiters": { "a": { "policy": "token_bucket", "limit": 5,
+                "rate": { "amount": 1, "interval": "1 s" }, "store": "table", "memory": text } } });
+            if text.trim().parse::<bytesize::ByteSize>().is_ok() {
+                read += 1;
+                assert!(validator.is_valid(&policy), "{text}");
+            }
+        }
+    }
+    assert!(read >= 60, "{read}");
+}
