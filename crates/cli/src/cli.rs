@@ -20,6 +20,8 @@ Examples:
       Replay the bundled log against the bundled policy.
   sluicegate policy > policy.toml
       A commented policy to start from.
+  sluicegate check policy.toml
+      All its mistakes, or a line for each limiter.
   sluicegate replay --policy policy.toml access.log.1.gz access.log
       Replay your own logs against it.
   zcat *.gz | sluicegate replay --policy policy.toml --json --top 0
