@@ -59,7 +59,7 @@ if [ "${1:-}" = quick ]; then
     ci/setup.sh base
     step "unit and behaviour tests of the engine and the command"
     timed cargo test -p sluicegate --lib --tests
-    timed cargo test -p sluicegate-cli
+    timed cargo test -p sluicegate-cli -p sluicegate-policy
     step "every mutant is one of the code as it is"
     ci/ledger.sh >/dev/null
     passed "; left out: lint, step models, documentation tests, examples, benches, other features and targets, loom, Miri"

@@ -1,6 +1,5 @@
 //! The arguments, and the main program that connects the parts.
 
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,7 +9,8 @@ use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::log::Source;
-use crate::policy::{self, Policy, PolicyError};
+use crate::policy::commands::{CheckArgs, ExplainArgs};
+use crate::policy::{self, LoadError, Policy, PolicyErrors};
 use crate::replay::{Replay, SHOWN_SKIPPED};
 use crate::report::{Heading, Summary};
 
@@ -20,6 +20,8 @@ Examples:
       Replay the bundled log against the bundled policy.
   sluicegate policy > policy.toml
       A commented policy to start from.
+  sluicegate check policy.toml
+      All its mistakes, or a line for each limiter.
   sluicegate replay --policy policy.toml access.log.1.gz access.log
       Replay your own logs against it.
   zcat *.gz | sluicegate replay --policy policy.toml --json --top 0
@@ -84,12 +86,17 @@ enum Command {
     /// It has a limiter of every kind there is, with all of its fields, and explains what
     /// they mean.
     Policy,
+    /// Check a policy: print all its mistakes, or its limiters
+    Check(CheckArgs),
+    /// Say what each limiter of a policy admits at most, and the memory that it takes
+    Explain(ExplainArgs),
 }
 
 #[derive(Debug, Args)]
 struct ReplayArgs {
-    /// The policy, a TOML file; without it, the bundled one
-    #[arg(long, short, value_name = "POLICY.toml")]
+    /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json); without it,
+    /// the bundled one
+    #[arg(long, short, value_name = "POLICY")]
     policy: Option<PathBuf>,
     /// Print one JSON object instead of the report
     #[arg(long)]
@@ -120,7 +127,7 @@ struct ReplayArgs {
 pub enum Failure {
     /// The policy is wrong.
     #[error(transparent)]
-    Policy(#[from] PolicyError),
+    Policy(#[from] PolicyErrors),
     /// Something could not be read or written.
     #[error("{what}: {error}")]
     Io {
@@ -129,6 +136,15 @@ pub enum Failure {
         /// The system's error.
         error: io::Error,
     },
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Failure {
+        match error {
+            LoadError::Policy(errors) => Failure::Policy(errors),
+            LoadError::Io { file, error } => Failure::Io { what: file, error },
+        }
+    }
 }
 
 impl Failure {
@@ -166,11 +182,15 @@ impl Cli {
         match self.command {
             None => ReplayArgs::of_sample().run(),
             Some(Command::Replay(args)) => args.run(),
-            Some(Command::Policy) => io::stdout()
-                .write_all(policy::BUNDLED.as_bytes())
-                .map_err(Failure::io("standard output")),
+            Some(Command::Policy) => print(policy::BUNDLED),
+            Some(Command::Check(args)) => print(&args.run()?),
+            Some(Command::Explain(args)) => print(&args.run()?),
         }
     }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    io::stdout().write_all(text.as_bytes()).map_err(Failure::io("standard output"))
 }
 
 impl ReplayArgs {
@@ -219,9 +239,7 @@ impl ReplayArgs {
             }
             Some(path) => {
                 let name = path.display().to_string();
-                let text = fs::read_to_string(path).map_err(Failure::io(&name))?;
-                let policy = Policy::parse(&name, &text)?;
-                Ok((name, policy))
+                Ok((name, Policy::load(path)?))
             }
         }
     }

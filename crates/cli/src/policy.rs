@@ -1,14 +1,16 @@
-//! Policies: named limiters, the fields of their keys, and the lines that they judge.
+//! Policies as the replay uses them: the limiters of `sluicegate-policy`, whose keys, filters and
+//! costs are those of a log's lines.
 
-mod check;
-mod error_snippet;
-mod kind;
-mod schema;
+pub mod commands;
 mod store;
 
-pub use self::error_snippet::PolicyError;
-pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
-pub use self::store::{Exact, Room, Size, Store, Table, exact};
+use std::collections::HashMap;
+use std::path::Path;
+
+pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
+use sluicegate_policy::{LimiterPolicy, Policies};
+
+pub use self::store::{Exact, Table, exact, table};
 use crate::log::{Field, Line};
 
 /// The policy that is used when none is given.
@@ -37,36 +39,82 @@ pub struct Rule {
     pub cost: Cost,
     /// The store of its keys.
     pub store: Store,
+    /// Keys that have numbers of their own.
+    pub overrides: HashMap<Vec<u8>, Kind>,
 }
 
-/// The lines that a limiter judges. An empty list lets every line through.
+/// The lines that a limiter judges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// Methods, in capitals.
-    pub method: Vec<String>,
-    /// Beginnings of paths.
-    pub path_prefix: Vec<String>,
-    /// Classes of statuses, such as `4xx`.
-    pub status_class: Vec<String>,
-}
+pub struct Filter(pub sluicegate_policy::Filter);
 
 /// The number of permits that a line asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cost {
-    /// Always the same number.
-    Permits(u64),
-    /// One permit for each byte of the response.
-    Bytes,
-}
+pub struct Cost(pub sluicegate_policy::Cost);
 
 impl Policy {
-    /// Checks the text of a policy. Errors show `path` as its name.
+    /// Checks the text of a policy in TOML. Errors show `path` as its name.
     ///
     /// # Errors
     ///
-    /// [`PolicyError`], which shows the place.
-    pub fn parse(path: &str, text: &str) -> Result<Policy, PolicyError> {
-        check::policy(text).map_err(|problem| PolicyError::new(path, text, problem))
+    /// [`PolicyErrors`], which show their places.
+    pub fn parse(path: &str, text: &str) -> Result<Policy, PolicyErrors> {
+        Policies::from_toml(path, text).map(Policy::from)
+    }
+
+    /// Reads and checks a policy file, and prints warnings on standard error.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] if the file cannot be read, or has mistakes.
+    pub fn load(path: &Path) -> Result<Policy, LoadError> {
+        let policies = Policies::from_path(path)?;
+        commands::warn(&policies);
+        Ok(Policy::from(policies))
+    }
+}
+
+impl From<Policies> for Policy {
+    fn from(policies: Policies) -> Policy {
+        Policy { rules: policies.into_limiters().into_iter().map(Rule::from).collect() }
+    }
+}
+
+impl From<LimiterPolicy> for Rule {
+    fn from(limiter: LimiterPolicy) -> Rule {
+        let own = limiter.overrides.into_iter().map(|own| (own.key.into_bytes(), own.kind));
+        Rule {
+            name: limiter.name,
+            key: limiter.key.into_iter().map(field).collect(),
+            kind: limiter.kind,
+            filter: Filter(limiter.filter),
+            cost: Cost(limiter.cost),
+            store: limiter.store,
+            overrides: own.collect(),
+        }
+    }
+}
+
+impl Rule {
+    /// Returns the numbers that hold for a key.
+    #[must_use]
+    pub fn kind_of(&self, key: &[u8]) -> &Kind {
+        self.overrides.get(key).unwrap_or(&self.kind)
+    }
+}
+
+/// Returns the field of a line that keys are made of.
+fn field(field: sluicegate_policy::KeyField) -> Field {
+    use sluicegate_policy::KeyField;
+    match field {
+        KeyField::Client => Field::Client,
+        KeyField::Path => Field::Path,
+        KeyField::Method => Field::Method,
+        KeyField::Status => Field::Status,
+        KeyField::StatusClass => Field::StatusClass,
+        KeyField::User => Field::User,
+        KeyField::Referer => Field::Referer,
+        KeyField::Agent => Field::Agent,
+        KeyField::All => Field::All,
     }
 }
 
@@ -77,9 +125,9 @@ impl Filter {
         let any = |wanted: &[String], is: &dyn Fn(&[u8]) -> bool| {
             wanted.is_empty() || wanted.iter().any(|wanted| is(wanted.as_bytes()))
         };
-        any(&self.method, &|method| line.method == method)
-            && any(&self.path_prefix, &|prefix| line.path.starts_with(prefix))
-            && any(&self.status_class, &|class| line.field(Field::StatusClass) == class)
+        any(&self.0.method, &|method| line.method == method)
+            && any(&self.0.path_prefix, &|prefix| line.path.starts_with(prefix))
+            && any(&self.0.status_class, &|class| line.field(Field::StatusClass) == class)
     }
 }
 
@@ -87,12 +135,9 @@ impl Cost {
     /// Returns the number of permits that this line asks for.
     #[must_use]
     pub fn of(self, line: &Line<'_>) -> u64 {
-        match self {
-            Cost::Permits(permits) => permits,
-            Cost::Bytes => line.bytes,
+        match self.0 {
+            sluicegate_policy::Cost::Permits(permits) => permits,
+            sluicegate_policy::Cost::Bytes => line.bytes,
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,6 +11,8 @@ use assert_cmd::assert::Assert;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+#[path = "command/policies.rs"]
+mod policies;
 #[path = "command/shape.rs"]
 mod shape;
 

@@ -119,7 +119,8 @@ impl Judge {
     /// no space for the key.
     fn decide(&mut self, permits: u64, clock: &Arc<ManualClock>) -> (Result<u64, Denied>, bool) {
         if let Some(shape) = &mut self.shape {
-            let wait = shape.arrive(&self.rule.kind, &self.key, permits, clock.now_nanos());
+            let wait =
+                shape.arrive(self.rule.kind_of(&self.key), &self.key, permits, clock.now_nanos());
             self.known = shape.keys();
             return (wait, false);
         }

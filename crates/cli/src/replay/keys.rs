@@ -7,7 +7,7 @@ use bstr::{BStr, BString};
 use hashbrown::HashMap;
 use sluicegate::{Buckets, Denied, Each, Grant, Limiter, ManualClock, PerKey};
 
-use crate::policy::{BoxedLimiter, Exact, Kind, Room, Rule, Table, exact};
+use crate::policy::{BoxedLimiter, Exact, Kind, Room, Rule, Table, exact, table};
 
 const CHECKED: &str = "the policy built one with these numbers";
 
@@ -37,28 +37,30 @@ pub(super) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
     let (kind, when_full, clock) = (&rule.kind, rule.store.when_full, Arc::clone(clock));
     let max_keys = match (kind, rule.store.room) {
         (Kind::TokenBucket { quota, .. }, Room::Table(size)) => {
-            return Box::new(size.table(*quota, when_full, clock).expect(CHECKED));
+            return Box::new(table(size, *quota, when_full, clock).expect(CHECKED));
         }
         (_, Room::Exact { max_keys }) => max_keys,
         (_, Room::Table(_)) => unreachable!("a policy has tables of token buckets only"),
     };
-    let make = limiters(kind.clone(), Arc::clone(&clock));
+    let make = limiters(rule.clone(), Arc::clone(&clock));
+    let are_kept =
+        !kind.is_new_when_full() || rule.overrides.values().any(|kind| !kind.is_new_when_full());
     match kind {
-        _ if !kind.is_new_when_full() => Box::new(Kept { limiters: HashMap::new(), make }),
-        Kind::TokenBucket { quota, .. } => {
+        _ if are_kept => Box::new(Kept { limiters: HashMap::new(), make }),
+        Kind::TokenBucket { quota, .. } if rule.overrides.is_empty() => {
             let buckets = Buckets::with_clock(*quota, clock);
             Box::new(exact(buckets, max_keys, when_full).expect(CHECKED))
         }
         _ => {
-            let each = Each::with_clock(move |_: &Vec<u8>| make(), clock);
+            let each = Each::with_clock(move |key: &Vec<u8>| make(key), clock);
             Box::new(exact(each, max_keys, when_full).expect(CHECKED))
         }
     }
 }
 
-/// Returns a function that creates limiters of this kind.
-fn limiters(kind: Kind, clock: Arc<ManualClock>) -> impl Fn() -> BoxedLimiter + Send + Sync {
-    move || kind.limiter(Arc::clone(&clock)).expect(CHECKED)
+/// Returns a function that creates the limiter of a key.
+fn limiters(rule: Rule, clock: Arc<ManualClock>) -> impl Fn(&[u8]) -> BoxedLimiter + Send + Sync {
+    move |key| rule.kind_of(key).limiter(Arc::clone(&clock)).expect(CHECKED)
 }
 
 impl<L: PerKey<Vec<u8>>> Keys for Exact<L> {
@@ -100,9 +102,9 @@ struct Kept<F> {
     make: F,
 }
 
-impl<F: Fn() -> BoxedLimiter> Keys for Kept<F> {
+impl<F: Fn(&[u8]) -> BoxedLimiter> Keys for Kept<F> {
     fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer {
-        let limiter = self.limiters.entry_ref(BStr::new(key)).or_insert_with(&self.make);
+        let limiter = self.limiters.entry_ref(BStr::new(key)).or_insert_with(|| (self.make)(key));
         Answer { decision: limiter.try_acquire(permits), is_full: false }
     }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use num_rational::BigRational;
 use num_traits::One;
 use sluicegate_cli::log::Line;
-use sluicegate_cli::policy::{Policy, Rule};
+use sluicegate_cli::policy::{Kind, Policy, Rule};
 use sluicegate_cli::report::{KeySummary, LimiterSummary, Summary};
 
 #[path = "reference/buckets.rs"]
@@ -58,8 +58,10 @@ pub(crate) fn replay(policy: &Policy, logs: Vec<Box<dyn BufRead>>) -> io::Result
         clock = Some((first, now));
         for (rule, keys) in &mut rules {
             if rule.filter.lets_through(&line) {
-                let key = rule.key.iter().map(|field| line.field(*field).to_string()).collect();
-                let key = keys.entry(key).or_insert_with(|| Key::new(rule, now));
+                let key: Vec<String> =
+                    rule.key.iter().map(|field| line.field(*field).to_string()).collect();
+                let kind = rule.kind_of(key.join("\n").as_bytes());
+                let key = keys.entry(key).or_insert_with(|| Key::new(kind, now));
                 key.judge(now, rule.cost.of(&line));
             }
         }
@@ -89,9 +91,9 @@ struct Key {
 }
 
 impl Key {
-    fn new(rule: &Rule, now: i128) -> Key {
-        let ideal = Ideal::new(&rule.kind, now);
-        Key { ideal, allowed: 0, denied: 0, denied_by: vec![0; rule.kind.parts().len()] }
+    fn new(kind: &Kind, now: i128) -> Key {
+        let ideal = Ideal::new(kind, now);
+        Key { ideal, allowed: 0, denied: 0, denied_by: vec![0; kind.parts().len()] }
     }
 
     fn judge(&mut self, now: i128, permits: u64) {

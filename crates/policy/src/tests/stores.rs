@@ -5,7 +5,7 @@ use std::time::Duration;
 use sluicegate::{Quota, Rate, WhenFull};
 
 use super::{BUCKET, error, rule};
-use crate::policy::{Room, Size, Store};
+use crate::{Room, Size, Store};
 
 fn store(fields: &str) -> Store {
     rule(&format!("{BUCKET}{fields}")).store
@@ -110,106 +110,6 @@ fn what_keeps_a_store_from_forgetting_is_shown() {
 }
 
 #[test]
-fn every_mistake_of_a_store_is_named_with_its_place_and_what_is_expected() {
-    let share = |fields: &str| format!("max_keys = 9\nwhen_full = {{ {fields} }}");
-    let rate = "rate = { amount = 5, interval = \"1 s\" }";
-    let table = |fields: &str| format!("store = \"table\"\n{fields}");
-    let memory = |size: &str| table(&format!("memory = {size}"));
-    for (fields, title, place, label) in [
-        ("store = \"tabel\"".into(), "`store` is not valid", "8:9", "expected `exact` or `table`"),
-        (table(""), "limiter \"a\" lacks `memory` or `keys`", "8:9", "needs `memory`, such as \"6"),
-        (
-            memory("\"64 MB\"\nkeys = 9"),
-            "`keys` does not belong beside `mem",
-            "10:8",
-            "expected one",
-        ),
-        (
-            table("keys = 9\nmax_keys = 9"),
-            "`max_keys` does not belong to a st",
-            "10:12",
-            "`memory` or `keys`",
-        ),
-        (
-            "keys = 9".into(),
-            "`keys` does not belong to a store that is \"exact\"",
-            "8:8",
-            "store = \"table\"",
-        ),
-        (
-            "memory = \"1 MiB\"".into(),
-            "`memory` does not belong to a stor",
-            "8:10",
-            "only `max_keys`",
-        ),
-        ("max_keys = 0".into(), "`max_keys` is 0", "8:12", "must be 1 or more"),
-        ("max_keys = -1".into(), "`max_keys` is not valid", "8:12", "expected a whole number"),
-        (table("keys = 0"), "`keys` is 0", "9:8", "must be from 1 to what memory can be had for"),
-        (
-            table("keys = 9223372036854775807"),
-            "`keys` is 92233720368",
-            "9:8",
-            "from 1 to what memory",
-        ),
-        (memory("\"63 B\""), "`memory` is \"63 B\"", "9:10", "from 64 bytes to what can be had"),
-        (memory("\"9 EB\""), "`memory` is \"9 EB\"", "9:10", "from 64 bytes to what can be had"),
-        (memory("\"64 MiP\""), "`memory` is not valid", "9:10", "not an amount of memory, such as"),
-        (memory("\"-1\""), "`memory` is not valid", "9:10", "\"-1\" is not an amount of memory"),
-        (memory("64"), "`memory` is not valid", "9:10", "in quotes, such as \"64 MiB\""),
-        (table("keys = 9\ninitial = 3"), "`initial` is 3", "10:11", "must be the limit in a table"),
-        (
-            "when_full = \"drop\"".into(),
-            "`when_full` is not valid",
-            "8:13",
-            "\"deny\", \"admit\" or a b",
-        ),
-        (
-            "when_full = 9".into(),
-            "`when_full` is not valid",
-            "8:13",
-            "\"deny\", \"admit\" or a bucket",
-        ),
-        (share("limit = 9"), "`when_full` is not valid", "9:13", "missing field `rate`"),
-        (
-            share(&format!("limt = 9, {rate}")),
-            "`when_full.limt` is not valid",
-            "9:15",
-            "unknown field `limt`",
-        ),
-        (
-            share(&format!("limit = 0, {rate}")),
-            "`when_full.limit` is 0",
-            "9:23",
-            "must be from 1 to 2^32",
-        ),
-        (
-            share("limit = 1, rate = { amount = 0, interval = \"1 s\" }"),
-            "`when_full.rate.amount` is 0",
-            "9:44",
-            "must be from 1 to 2^32",
-        ),
-        (
-            share("limit = 1, rate = { amount = 1, interval = \"0 s\" }"),
-            "`when_full.rate.interval` is \"0 s\"",
-            "9:58",
-            "must be from 1 ns to 100 years",
-        ),
-        (
-            share("limit = 1, rate = { amount = 9, interval = \"1 ns\" }"),
-            "`when_full.rate` is { amount = 9",
-            "9:33",
-            "at most 2^31 permits per second",
-        ),
-    ] {
-        let found = shown(&fields);
-        let place = format!(" --> p.toml:{place}\n");
-        assert!(found.starts_with(&format!("error: {title}")), "{title}:\n{found}");
-        assert!(found.contains(&place), "{place}:\n{found}");
-        assert!(found.contains(label), "{label}:\n{found}");
-    }
-}
-
-#[test]
 fn numbers_that_only_a_table_cannot_have_are_named() {
     let table =
         |from, to| error(&format!("{}store = \"table\"\nkeys = 9", BUCKET.replace(from, to)));
@@ -226,6 +126,9 @@ fn a_part_of_all_has_no_store_of_its_own() {
     let part = "{ policy = \"gcra\", interval = \"1 s\", tolerance = \"1 s\", max_keys = 9 }";
     let of = format!("[[limiter]]\nname = \"a\"\nkey = \"all\"\npolicy = \"all\"\nof = [{part}]");
     let found = error(&of);
-    assert!(found.starts_with("error: `max_keys` does not belong to a part of all\n"), "{found}");
+    assert!(
+        found.starts_with("error: `of.max_keys` does not belong to a part of all\n"),
+        "{found}"
+    );
     assert!(found.ends_with("expected it beside `of`"), "{found}");
 }

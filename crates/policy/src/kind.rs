@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::{
-    All, Budget, Calendar, CalendarError, CalendarWindow, ConfigError, FixedWindow, Gcra,
+    All, Budget, Calendar, CalendarError, CalendarWindow, Clock, ConfigError, FixedWindow, Gcra,
     LeakyBucket, Limiter, ManualClock, MultiWindow, Quota, Rate, Refill, SlidingCounter,
     SlidingLog, SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
 };
@@ -100,8 +100,11 @@ impl Kind {
     /// # Errors
     ///
     /// [`Unbuildable`] is the engine's verdict. The kinds of a
-    /// [`Policy`](super::Policy) have passed it.
-    pub fn limiter(&self, clock: Arc<ManualClock>) -> Result<BoxedLimiter, Unbuildable> {
+    /// [`LimiterPolicy`](crate::LimiterPolicy) have passed it.
+    pub fn limiter<C>(&self, clock: C) -> Result<BoxedLimiter, Unbuildable>
+    where
+        C: Clock + Clone + Send + Sync + 'static,
+    {
         Ok(match self {
             Kind::TokenBucket { quota, initial } => {
                 Box::new(TokenBucket::with_clock(*quota, clock).starting_with(*initial)?)
@@ -136,7 +139,7 @@ impl Kind {
             }
             Kind::All(parts) => {
                 let parts: Result<Vec<_>, _> =
-                    parts.iter().map(|part| part.limiter(Arc::clone(&clock))).collect();
+                    parts.iter().map(|part| part.limiter(clock.clone())).collect();
                 Box::new(All::new(parts?)?)
             }
         })
@@ -180,8 +183,60 @@ impl Kind {
         }
     }
 
+    /// Returns about how many bytes a store takes for each key, without the key itself: the limiter,
+    /// its slots and its log, and a slot of the store.
+    #[must_use]
+    pub fn key_bytes(&self) -> u64 {
+        /// A pointer to the limiter and its table of methods, and part of the store's hash table.
+        const SLOT: usize = 32;
+        match self {
+            Kind::TokenBucket { .. } if self.is_new_when_full() => 16,
+            Kind::All(parts) => parts.iter().map(Kind::key_bytes).sum(),
+            _ => {
+                let clock = Arc::new(ManualClock::new());
+                let limiter = self.limiter(clock).map_or(0, |limiter| size_of_val(&*limiter));
+                (SLOT + limiter) as u64 + self.slot_bytes() + self.log_bytes()
+            }
+        }
+    }
+
+    /// Returns the bytes of the slots of sliding windows, 8 each.
+    fn slot_bytes(&self) -> u64 {
+        match self {
+            Kind::SlidingWindow { slots, .. } => 8 * (u64::from(*slots) + 1).next_power_of_two(),
+            Kind::MultiWindow { limits, slots } => {
+                8 * limits.len() as u64 * (2 * u64::from(*slots) + 1).next_power_of_two()
+            }
+            _ => 0,
+        }
+    }
+
+    /// Returns the most permits that a request may ask for without being refused for ever.
+    #[must_use]
+    pub fn most_at_once(&self) -> u64 {
+        match self {
+            Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => quota.burst(),
+            Kind::Gcra { interval, tolerance } => {
+                let early = tolerance.as_nanos() / interval.as_nanos().max(1);
+                u64::try_from(early).unwrap_or(u64::MAX).saturating_add(1)
+            }
+            Kind::LeakyMinInterval(_) | Kind::SlidingLog(_) => 1,
+            Kind::FixedWindow(limit)
+            | Kind::WindowFromFirst(limit)
+            | Kind::SlidingWindow { limit, .. }
+            | Kind::SlidingCounter(limit)
+            | Kind::WeightedLog { limit, .. } => limit.permits(),
+            Kind::MultiWindow { limits, .. } => {
+                limits.iter().map(|limit| limit.permits()).min().unwrap_or(0)
+            }
+            Kind::CalendarWindow { limit, .. } => *limit,
+            Kind::Budget { amounts, .. } => amounts.iter().copied().max().unwrap_or(0),
+            Kind::All(parts) => parts.iter().map(Kind::most_at_once).min().unwrap_or(0),
+        }
+    }
+
     /// Returns true if a request for more than one permit is always refused.
-    pub(super) fn takes_only_one(&self) -> bool {
+    pub(crate) fn takes_only_one(&self) -> bool {
         match self {
             Kind::SlidingLog(_) => true,
             Kind::All(parts) => parts.iter().any(Kind::takes_only_one),

@@ -1,0 +1,94 @@
+//! `sluicegate check` and `sluicegate explain`: what a policy file says, before any log is replayed.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use sluicegate_policy::{LimiterPolicy, LoadError, Policies, escaped};
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json)
+    #[arg(value_name = "POLICY", required_unless_present = "schema")]
+    policy: Option<PathBuf>,
+    /// Print the JSON Schema of policies, for editors
+    #[arg(long, conflicts_with = "policy")]
+    schema: bool,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json)
+    #[arg(value_name = "POLICY")]
+    policy: PathBuf,
+}
+
+impl CheckArgs {
+    /// Returns the text to print. Prints warnings on standard error.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] if the policy cannot be read, or has mistakes.
+    pub fn run(&self) -> Result<String, LoadError> {
+        let Some(path) = self.policy.as_ref().filter(|_| !self.schema) else {
+            return Ok(sluicegate_policy::json_schema());
+        };
+        let policies = Policies::from_path(path)?;
+        warn(&policies);
+        let mut text = String::from("ok\n");
+        for limiter in policies.limiters() {
+            let _ = writeln!(text, "  {}", line(limiter));
+        }
+        Ok(text)
+    }
+}
+
+impl ExplainArgs {
+    /// Returns the text to print. Prints warnings on standard error.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] if the policy cannot be read, or has mistakes.
+    pub fn run(&self) -> Result<String, LoadError> {
+        let policies = Policies::from_path(&self.policy)?;
+        warn(&policies);
+        let texts = policies.limiters().iter().map(|limiter| {
+            let mut text = format!("{}\n", line(limiter));
+            for sentence in limiter.explain() {
+                let _ = writeln!(text, "  {sentence}");
+            }
+            text
+        });
+        Ok(texts.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// Prints the warnings about a policy on standard error.
+pub fn warn(policies: &Policies) {
+    for warning in policies.warnings() {
+        anstream::eprintln!("{}\n", warning.in_colour());
+    }
+}
+
+/// Returns a limiter in one line.
+fn line(limiter: &LimiterPolicy) -> String {
+    let key: Vec<&str> = limiter.key.iter().map(|field| field.name()).collect();
+    let mut line =
+        format!("{}, by {}: {}", escaped(&limiter.name), key.join(" and "), limiter.kind);
+    match limiter.overrides.len() {
+        0 => {}
+        1 => line += "; 1 key has other numbers",
+        keys => {
+            let _ = write!(line, "; {keys} keys have other numbers");
+        }
+    }
+    if let Some(wait) = limiter.wait {
+        let _ = write!(line, "; waits up to {}", humantime::format_duration(wait));
+    }
+    if limiter.shadow {
+        line += "; in the shadow: denies nothing";
+    }
+    line
+}

@@ -1,0 +1,123 @@
+//! Tests of policies in the command: `check`, `explain`, the formats, and keys with numbers of their
+//! own.
+
+use serde_json::Value;
+
+use super::{Folder, json, sluicegate, stderr, stdout};
+
+const YAML: &str = "\
+limiters:
+  anonymous_api:
+    policy: 'fixed_window'
+    limit: 100
+    interval: '60 minutes'
+  authenticated_api:
+    key: user
+    policy: 'token_bucket'
+    limit: 5000
+    rate: { interval: '15 minutes', amount: 500 }
+    overrides: { anna: { limit: 9000 } }
+    wait: 2s
+    shadow: true
+";
+
+/// Runs `sluicegate` in the folder.
+fn run(folder: &Folder, args: &[&str]) -> assert_cmd::assert::Assert {
+    sluicegate().current_dir(folder.0.path()).args(args).assert()
+}
+
+#[test]
+fn check_says_ok_with_a_line_for_each_limiter_and_warns() {
+    let folder = Folder::new();
+    folder.file("policy.yaml", YAML);
+    let check = run(&folder, &["check", "policy.yaml"]).success();
+    assert_eq!(
+        stdout(&check),
+        "\
+ok
+  anonymous_api, by client: fixed window: 100 per 1h, from the first on
+  authenticated_api, by user: token bucket: 5,000, then 500 per 15m; 1 key has other numbers; waits \
+up to 2s; in the shadow: denies nothing
+"
+    );
+    let warning = stderr(&check);
+    assert!(warning.starts_with("warning: `wait` is 2s\n  --> policy.yaml:12:11\n"), "{warning}");
+}
+
+#[test]
+fn check_prints_all_mistakes_with_status_2() {
+    let folder = Folder::new();
+    folder.file("bad.toml", "[limiters.a]\npolicy = \"gcra\"\ninterval = 5\ntolerence = \"1 s\"\n");
+    let check = run(&folder, &["check", "bad.toml"]).code(2);
+    assert_eq!(stdout(&check), "");
+    let said = stderr(&check);
+    assert_eq!(said.matches("error: ").count(), 3, "{said}");
+    assert!(said.contains("  = help: did you mean `tolerance`?"), "{said}");
+
+    folder.file("latin.toml", b"name = \"caf\xe9\"\n");
+    for command in [&["check", "latin.toml"][..], &["replay", "--policy", "latin.toml"]] {
+        let said = stderr(&run(&folder, command).code(2));
+        assert!(said.starts_with("error: this is not UTF-8\n --> latin.toml:1:12\n"), "{said}");
+    }
+    run(&folder, &["check", "none.toml"]).code(1);
+    run(&folder, &["check"]).code(2);
+}
+
+#[test]
+fn names_that_a_terminal_would_obey_are_shown_escaped() {
+    let folder = Folder::new();
+    folder.file("p.toml", "[limiters.\"a\\u001b[31m\"]\npolicy = \"budget\"\namount = 5\n");
+    for command in ["check", "explain"] {
+        let said = stdout(&run(&folder, &[command, "p.toml"]).success());
+        assert!(said.contains("a\\u{1b}[31m, by client: ") && !said.contains('\x1b'), "{said}");
+    }
+}
+
+#[test]
+fn the_schema_is_json() {
+    let schema: Value = json(&run(&Folder::new(), &["check", "--schema"]).success());
+    assert_eq!(schema["$schema"], json!("https://json-schema.org/draft/2020-12/schema"));
+    assert!(schema["$defs"]["limiter"]["properties"]["tolerance"]["description"].is_string());
+}
+
+#[test]
+fn explain_says_what_each_limiter_admits_at_worst() {
+    let folder = Folder::new();
+    folder.file("policy.yaml", YAML);
+    let said = stdout(&run(&folder, &["explain", "policy.yaml"]).success());
+    for part in [
+        "Admits at most, for each key, 200 in any 1 second, 200 in any 1 minute and 200 in any 1 hour (requests).",
+        "Admits at most, for each key, 5,000 in any 1 second, 5,033 in any 1 minute and 7,000 in any 1 hour",
+        "Admits at most, for key \"anna\", 9,000 in any 1 second",
+        "with no bound on their number: about 16 B for each, and the key itself.",
+    ] {
+        assert!(said.contains(part), "{part}:\n{said}");
+    }
+}
+
+#[test]
+fn a_replay_takes_each_format_and_keys_with_numbers_of_their_own() {
+    let folder = Folder::new();
+    let limiter = |kind: &str, own: &str| {
+        format!("limiters:\n  x:\n    key: client\n{kind}\n    overrides: {{ b: {{ {own} }} }}\n")
+    };
+    let bucket =
+        "    policy: token_bucket\n    limit: 2\n    rate: { amount: 1, interval: 1 hour }";
+    let window = "    policy: fixed_window\n    limit: 2\n    interval: 1 hour";
+    for yaml in [
+        limiter(bucket, "limit: 1"),
+        limiter(window, "limit: 1"),
+        limiter(&format!("{bucket}\n    max_keys: 9"), "limit: 1"),
+        limiter(&format!("{bucket}\n    refill: interval"), "limit: 1"),
+    ] {
+        folder.file("p.yaml", &yaml);
+        let args = ["replay", "--policy", "p.yaml", "--json", "access.log"];
+        let replay = json(&run(&folder, &args).success());
+        let limiter = &replay["limiters"][0];
+        // Of four lines of a, two; of two lines of b, one.
+        assert_eq!((&limiter["allowed"], &limiter["denied"]), (&json!(3), &json!(3)), "{yaml}");
+        assert_eq!(limiter["top_denied"][1], json!({ "key": "b", "denied": 1, "allowed": 1 }));
+        let shaped = json(&run(&folder, &[&args[..], &["--shape"]].concat()).success());
+        assert_eq!(shaped["limiters"][0]["waits"]["delayed"], json!(3), "{yaml}");
+    }
+}

@@ -1,0 +1,208 @@
+//! The form of a field: the type of its value, and the names of the fields in it.
+
+use std::collections::HashMap;
+
+use bytesize::ByteSize;
+
+use super::{Checks, ENOUGH, messages};
+use crate::Format;
+use crate::fields::{COMMON, Field, Form, KINDS, KindFields, LIMITER};
+use crate::problem::Problem;
+use crate::tree::{Entry, Node, Value};
+
+impl Checks<'_> {
+    /// Reports each field of a table that is none of `fields`, is given twice, or is missing, and
+    /// checks the forms of all others.
+    pub(super) fn table(&mut self, path: &str, node: &Node, fields: &[Field], of: &str) {
+        let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+        self.names(path, node, fields, &names, of);
+        self.forms(path, node, fields);
+    }
+
+    fn forms(&mut self, path: &str, node: &Node, fields: &[Field]) {
+        for entry in node.table().unwrap_or_default() {
+            if let Some(field) = fields.iter().find(|field| field.name == entry.name) {
+                self.form(&messages::path(path, field.name), &entry.node, &field.form);
+            }
+        }
+        for field in fields.iter().filter(|field| field.is_needed && node.get(field.name).is_none())
+        {
+            let problem = messages::lacks_field(path, field.name, node.span.clone());
+            self.errors.push(problem);
+        }
+    }
+
+    /// Reports names that are none of `fields`, or are there twice; `shown` are the names to take.
+    fn names(&mut self, path: &str, node: &Node, fields: &[Field], shown: &[&str], of: &str) {
+        let mut seen = HashMap::new();
+        for entry in node.table().unwrap_or_default() {
+            if self.errors.len() >= ENOUGH {
+                return;
+            }
+            if let Some(first) = seen.insert(&entry.name, entry) {
+                self.errors.push(messages::twice(path, entry, first));
+            } else if fields.iter().all(|field| field.name != entry.name) {
+                self.errors.push(messages::unknown_field(path, entry, shown, of));
+            }
+        }
+    }
+
+    /// Checks the form of a value.
+    pub(super) fn form(&mut self, path: &str, node: &Node, form: &Form) {
+        match (form, &node.value) {
+            // Those of limiters are checked with the limiters.
+            (Form::Any | Form::Limiter, _)
+            | (Form::Flag, Value::Flag(_))
+            | (Form::Whole(..), Value::Whole(0..))
+            | (Form::Overrides | Form::Limiters, Value::Table(_)) => {}
+            (Form::Text(most), Value::Text(text)) => self.text(path, node, text, *most),
+            (Form::Word(words), Value::Text(text)) => {
+                if !words.contains(&text.as_str()) {
+                    let problem = self.wrong_value(path, node, self.expected(form));
+                    self.errors.push(problem.did_you_mean(text, words.iter().copied()));
+                }
+            }
+            (Form::Time, Value::Text(text)) => match humantime::parse_duration(text) {
+                Ok(_) => self.warn_of_time(path, node),
+                Err(error) => {
+                    self.errors.push(self.wrong_value(path, node, format!("not a time: {error}")));
+                }
+            },
+            (Form::Memory, Value::Text(text)) => {
+                if text.trim().parse::<ByteSize>().is_err() {
+                    self.errors.push(self.wrong_value(path, node, self.expected(form)));
+                }
+            }
+            (Form::OneOrMany(one), Value::List(nodes)) if !nodes.is_empty() => {
+                for node in nodes {
+                    self.form(path, node, one);
+                }
+            }
+            (Form::OneOrMany(_), Value::List(_)) => {
+                self.errors.push(self.wrong_value(path, node, "expected at least one"));
+            }
+            (Form::OneOrMany(one), Value::Text(_)) => self.form(path, node, one),
+            (Form::Table(fields, _), Value::Table(_)) => {
+                self.table(path, node, fields, &messages::named(path));
+            }
+            (Form::List(one), Value::List(nodes)) => {
+                for node in nodes {
+                    self.form(path, node, one);
+                }
+            }
+            (Form::Either(first, second), _) => self.either(path, node, form, (first, second)),
+            (Form::Part, Value::Table(_)) => self.part(path, node),
+            (Form::Whole(..), Value::Whole(..0)) => {
+                self.errors.push(self.wrong_value(path, node, "must be 0 or more"));
+            }
+            _ => self.errors.push(self.wrong_value(path, node, self.expected(form))),
+        }
+    }
+
+    /// Says what is expected, with examples in the file's own format.
+    pub(super) fn expected(&self, form: &Form) -> String {
+        let expected = form.expected();
+        match self.format {
+            Format::Toml => expected,
+            Format::Yaml => expected.replace(" = ", ": "),
+            Format::Json => {
+                let mut words: Vec<String> = expected.split(' ').map(str::to_owned).collect();
+                for equals in 1..words.len() {
+                    if words[equals] == "=" {
+                        words[equals - 1] = format!("\"{}\":", words[equals - 1].trim_matches('"'));
+                    }
+                }
+                words.retain(|word| word != "=");
+                words.join(" ")
+            }
+        }
+    }
+
+    fn text(&mut self, path: &str, node: &Node, text: &str, most: usize) {
+        if text.is_empty() {
+            self.errors.push(self.wrong_value(path, node, messages::SOME_TEXT));
+        } else if text.chars().count() > most {
+            self.errors.push(messages::too_long(path, node.span.clone(), text, most));
+        }
+    }
+
+    fn either(&mut self, path: &str, node: &Node, form: &Form, (first, second): (&Form, &Form)) {
+        match (first, second, &node.value) {
+            (Form::Word(words), _, Value::Text(text)) if words.contains(&text.as_str()) => {}
+            (_, Form::Word(words), Value::Text(text)) if words.contains(&text.as_str()) => {}
+            (Form::Whole(..), _, Value::Whole(0..)) => {}
+            (_, Form::Table(..), Value::Table(_)) | (_, Form::Time, Value::Text(_)) => {
+                self.form(path, node, second);
+            }
+            _ => {
+                let problem = self.wrong_value(path, node, self.expected(form));
+                let words = match (first, second) {
+                    (Form::Word(words), _) | (_, Form::Word(words)) => *words,
+                    _ => &[],
+                };
+                let meant =
+                    problem.did_you_mean(node.text().unwrap_or_default(), words.iter().copied());
+                self.errors.push(meant);
+            }
+        }
+    }
+
+    /// Checks the forms of the fields of a limiter.
+    pub(super) fn limiter_form(&mut self, path: &str, node: &Node) {
+        let policy = node.get("policy").and_then(Node::text);
+        let kind = KINDS.iter().filter(|kind| Some(kind.policy) == policy);
+        let own: Vec<&str> = kind.flat_map(KindFields::own).collect();
+        // Names of other kinds' fields are told later that they belong to those.
+        let is_shown = |field: &&Field| {
+            let is_common = COMMON.contains(&field.name) && path.is_empty();
+            field.name == "policy" || own.is_empty() || is_common || own.contains(&field.name)
+        };
+        let shown: Vec<&str> = LIMITER.iter().filter(is_shown).map(|field| field.name).collect();
+        self.names(path, node, &LIMITER, &shown, "a limiter");
+        self.forms(path, node, &LIMITER);
+    }
+
+    fn part(&mut self, path: &str, node: &Node) {
+        self.limiter_form(path, node);
+        for entry in node.table().unwrap_or_default() {
+            if COMMON.contains(&entry.name.as_str()) {
+                self.errors.push(messages::not_of_part(path, entry));
+            }
+        }
+    }
+
+    /// Reports the fields that limiters of this kind do not have, and those that they lack.
+    pub(super) fn kind_form(&mut self, kind: &KindFields, given: &super::given::Given<'_>) {
+        let own: Vec<&str> = kind.own().collect();
+        for Entry { name, node, .. } in given.entries().iter().copied() {
+            let is_of_other = KINDS.iter().any(|other| other.own().any(|field| field == name));
+            let is_mode = name == "mode";
+            if (is_of_other && !own.contains(&name.as_str())) || (is_mode && kind.mode.is_none()) {
+                let path = messages::path(given.prefix, name);
+                self.errors.push(messages::not_of_kind(&path, node.span.clone(), kind.shown, &own));
+            }
+        }
+        for field in kind.needed.iter().filter(|field| given.get(field).is_none()) {
+            self.errors.push(messages::kind_needs(given, kind.shown, &format!("`{field}`")));
+        }
+        if let [first, second] = kind.either {
+            match (given.get(first), given.get(second)) {
+                (None, None) => {
+                    let what = format!("`{first}` or `{second}`");
+                    self.errors.push(messages::kind_needs(given, kind.shown, &what));
+                }
+                (Some(first_node), Some(second_node)) => {
+                    let problem = messages::not_beside(second, second_node, first_node);
+                    self.errors.push(problem);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Problem {
+    pub(super) fn at_field(entry: &Entry, path: &str, title: String, label: String) -> Problem {
+        Problem::new(entry.name_span.clone(), messages::path(path, &entry.name), title, label)
+    }
+}

@@ -1,0 +1,303 @@
+//! The kind of a limiter, and its numbers.
+
+use std::collections::HashMap;
+
+use sluicegate::{
+    Calendar, CalendarUnit, ConfigError, ManualClock, Quota, Rate, Refill, SlidingWindow,
+};
+
+use super::given::{Given, time, whole};
+use super::{Checks, messages};
+use crate::Kind;
+use crate::fields::{Field, KINDS, KindFields, LIMITER};
+use crate::tree::Node;
+
+/// The days of the week, from Monday on.
+const DAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+impl Checks<'_> {
+    /// Checks that the limiter can be built, and returns its kind.
+    pub(super) fn kind(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let fields = self.kind_fields(given)?;
+        self.kind_form(fields, given);
+        let kind = match (fields.policy, fields.mode) {
+            ("token_bucket", _) => self.token_bucket(given)?,
+            ("gcra", _) => Kind::Gcra {
+                interval: time(given.get("interval")?)?,
+                tolerance: time(given.get("tolerance")?)?,
+            },
+            ("leaky_bucket", Some("meter")) => Kind::LeakyMeter(self.quota(given)?),
+            ("leaky_bucket", _) => Kind::LeakyMinInterval(self.apart(given)?),
+            ("fixed_window", _) => match (self.window(given)?, given.word("start")) {
+                (limit, Some("epoch")) => Kind::FixedWindow(limit),
+                (limit, None | Some("first")) => Kind::WindowFromFirst(limit),
+                _ => return None,
+            },
+            ("sliding_window", _) => {
+                let (limit, slots) = (self.window(given), self.slots(given));
+                Kind::SlidingWindow { limit: limit?, slots: slots? }
+            }
+            ("sliding_counter", _) => Kind::SlidingCounter(self.window(given)?),
+            ("sliding_log", _) => Kind::SlidingLog(self.window(given)?),
+            ("weighted_log", _) => {
+                let limit = self.window(given)?;
+                let capacity = match given.get("capacity") {
+                    None => limit.permits(),
+                    Some(node) => all_places(whole(node)?),
+                };
+                Kind::WeightedLog { limit, capacity }
+            }
+            ("multi_window", _) => self.multi_window(given)?,
+            ("calendar_window", _) => self.calendar_window(given)?,
+            ("budget", _) => self.budget(given)?,
+            _ => self.all(given)?,
+        };
+        self.can_be_built(given, kind)
+    }
+
+    fn can_be_built(&mut self, given: &Given<'_>, kind: Kind) -> Option<Kind> {
+        // Each part of an `All` could be built.
+        if let Kind::All(parts) = &kind {
+            return match parts.len() {
+                1..=64 => Some(kind),
+                count => self.out_of_range(given, &ConfigError::Count { count }),
+            };
+        }
+        // The time on the clock does not affect whether it can be built.
+        match kind.limiter(std::sync::Arc::new(ManualClock::new())) {
+            Ok(_) => Some(kind),
+            Err(error) => self.unbuildable(given, &error),
+        }
+    }
+
+    /// Returns the fields of the kind that is given.
+    fn kind_fields(&mut self, given: &Given<'_>) -> Option<&'static KindFields> {
+        let Some(policy) = given.get("policy") else {
+            let label = "expected `policy`, as every limiter has";
+            return self.report(messages::limiter_lacks(given, "policy", label));
+        };
+        let policy = policy.text()?;
+        let mut kinds = KINDS.iter().filter(|kind| kind.policy == policy).peekable();
+        if kinds.peek()?.mode.is_none() {
+            return kinds.next();
+        }
+        if let Some(mode) = given.get("mode") {
+            return kinds.find(|kind| kind.mode == mode.text());
+        }
+        let what = "`mode`, \"meter\" or \"min_interval\"";
+        self.report(messages::kind_needs(given, policy, what))
+    }
+
+    /// Checks the forms of the fields of an override.
+    pub(super) fn override_form(&mut self, given: &Given<'_>, own: &Node) {
+        let Some(policy) = given.word("policy") else { return };
+        let mode = given.word("mode");
+        let is_given = |kind: &&KindFields| {
+            kind.policy == policy && (kind.mode.is_none() || kind.mode == mode)
+        };
+        let Some(kind) = KINDS.iter().find(is_given) else { return };
+        let names: Vec<&str> = kind.own().collect();
+        let mut seen = HashMap::new();
+        for entry in own.table().unwrap_or_default() {
+            if let Some(first) = seen.insert(&entry.name, entry) {
+                self.errors.push(messages::twice("overrides", entry, first));
+                continue;
+            }
+            let field: Option<&Field> = LIMITER.iter().find(|field| field.name == entry.name);
+            match field {
+                Some(field) if names.contains(&field.name) => {
+                    let path = messages::path("overrides", field.name);
+                    self.form(&path, &entry.node, &field.form);
+                }
+                _ => self.errors.push(messages::not_of_override(entry, kind.shown, &names)),
+            }
+        }
+        if own.table().is_some_and(<[_]>::is_empty) {
+            let problem = self.wrong_value("overrides", own, "expected at least one number");
+            self.errors.push(problem);
+        }
+    }
+
+    fn token_bucket(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let quota = self.quota(given)?.with_refill(match given.word("refill") {
+            Some("interval") => Refill::Interval,
+            _ => Refill::Smooth,
+        });
+        let initial = given.whole_or("initial", quota.burst())?;
+        Some(Kind::TokenBucket { quota, initial })
+    }
+
+    /// Returns the limit, the rate and the debt.
+    fn quota(&mut self, given: &Given<'_>) -> Option<Quota> {
+        let rate = self.rate(given, "rate", given.get("rate"));
+        let limit = given.get("limit").and_then(whole);
+        // A limit is out of range whatever the rate is.
+        let any = Quota::per_second(1).and_then(|any| any.with_burst(limit.unwrap_or(1)));
+        if let Err(error) = any {
+            return self.out_of_range(given, &error);
+        }
+        let quota = Quota::new(rate?).with_burst(limit?);
+        let max_debt = given.get("max_debt").map(whole);
+        let quota = quota.and_then(|quota| match max_debt {
+            Some(Some(max_debt)) => quota.with_max_debt(max_debt),
+            _ => Ok(quota),
+        });
+        match quota {
+            Ok(quota) => Some(quota),
+            Err(error) => self.out_of_range(given, &error),
+        }
+    }
+
+    /// Returns the rate of `{ amount = .., interval = .. }`.
+    pub(super) fn rate(
+        &mut self,
+        given: &Given<'_>,
+        path: &str,
+        node: Option<&Node>,
+    ) -> Option<Rate> {
+        let node = node?;
+        let path = messages::path(given.prefix, path);
+        let fields = [("amount", node.get("amount")), ("interval", node.get("interval"))];
+        let [permits, period] = fields.map(|(name, node)| (messages::path(&path, name), node));
+        self.permits_per_period(&permits, &period, (&path, node))
+    }
+
+    /// Returns the limit and the length of a window.
+    fn window(&mut self, given: &Given<'_>) -> Option<Rate> {
+        let field = |name| (messages::path(given.prefix, name), given.get(name));
+        let (limit, interval) = (field("limit"), field("interval"));
+        self.permits_per_period(&limit, &interval, (&limit.0, limit.1?))
+    }
+
+    /// Returns a rate, each number of which is checked by itself; a rate that is too fast is the
+    /// mistake of `both`.
+    fn permits_per_period(
+        &mut self,
+        (permits_path, permits): &(String, Option<&Node>),
+        (period_path, period): &(String, Option<&Node>),
+        both: (&str, &Node),
+    ) -> Option<Rate> {
+        let given_permits = permits.and_then(whole);
+        let given_period = period.and_then(time);
+        let mut are_valid = true;
+        if let (Some(number), Some(node)) = (given_permits, permits)
+            && let Err(error) = Rate::new(number, Rate::MAX_PERIOD)
+        {
+            are_valid = false;
+            self.errors.push(self.wrong_value(permits_path, node, messages::rule(&error)));
+        }
+        if let (Some(time), Some(node)) = (given_period, period)
+            && let Err(error) = Rate::new(1, time)
+        {
+            are_valid = false;
+            self.errors.push(self.wrong_value(period_path, node, messages::rule(&error)));
+        }
+        match Rate::new(given_permits?, given_period?) {
+            Ok(rate) => Some(rate),
+            Err(error) if are_valid => self.wrong(both.0, both.1, messages::rule(&error)),
+            Err(_) => None,
+        }
+    }
+
+    /// Returns the rate of requests that are apart.
+    fn apart(&mut self, given: &Given<'_>) -> Option<Rate> {
+        match (given.get("rate"), given.get("interval")) {
+            (Some(rate), None) => self.rate(given, "rate", Some(rate)),
+            (None, Some(interval)) => match Rate::every(time(interval)?) {
+                Ok(rate) => Some(rate),
+                Err(error) => self.out_of_range(given, &error),
+            },
+            _ => None,
+        }
+    }
+
+    fn slots(&mut self, given: &Given<'_>) -> Option<u32> {
+        let slots = given.whole_or("slots", u64::from(SlidingWindow::SLOTS))?;
+        match u32::try_from(slots) {
+            Ok(slots @ 1..=65_536) => Some(slots),
+            slots => {
+                let slots = slots.unwrap_or(u32::MAX);
+                self.out_of_range(given, &ConfigError::Slots { slots })
+            }
+        }
+    }
+
+    fn multi_window(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let slots = self.slots(given);
+        let path = messages::path(given.prefix, "limits");
+        let nodes = given.get("limits")?.list()?;
+        let limits: Vec<Option<Rate>> = nodes
+            .iter()
+            .map(|node| {
+                let field = |name| (messages::path(&path, name), node.get(name));
+                let (limit, interval) = (field("limit"), field("interval"));
+                self.permits_per_period(&limit, &interval, (&limit.0, limit.1?))
+            })
+            .collect();
+        Some(Kind::MultiWindow {
+            limits: limits.into_iter().collect::<Option<_>>()?,
+            slots: slots?,
+        })
+    }
+
+    fn calendar_window(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let zone = self.zone(given);
+        let limit = given.get("limit").and_then(whole);
+        let unit = match given.word("every")? {
+            "minute" => CalendarUnit::Minute,
+            "hour" => CalendarUnit::Hour,
+            "day" => CalendarUnit::Day,
+            "week" => CalendarUnit::Week,
+            "month" => CalendarUnit::Month,
+            _ => return None,
+        };
+        match Calendar::new(unit, &zone?) {
+            Ok(calendar) => Some(Kind::CalendarWindow { limit: limit?, calendar }),
+            Err(error) => self.off_calendar(given, &error),
+        }
+    }
+
+    fn budget(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let zone = self.zone(given);
+        let own = DAYS.map(|day| given.get("on").and_then(|on| on.get(day)));
+        if given.get("amount").is_none() && own.iter().any(Option::is_none) {
+            return self.report(messages::kind_needs(given, "budget", "`amount`"));
+        }
+        let amount = given.whole_or("amount", 0);
+        let amounts = own.map(|own| own.map_or(amount, whole));
+        let amounts: Vec<u64> = amounts.into_iter().collect::<Option<_>>()?;
+        Some(Kind::Budget { amounts: amounts.try_into().ok()?, zone: zone? })
+    }
+
+    /// Returns the name of the zone, or `None` if it is not one.
+    fn zone(&mut self, given: &Given<'_>) -> Option<String> {
+        let Some(node) = given.get("zone") else { return Some("UTC".to_owned()) };
+        let zone = node.text().filter(|zone| !zone.is_empty())?;
+        match Calendar::days(zone) {
+            Ok(_) => Some(zone.to_owned()),
+            Err(error) => self.off_calendar(given, &error),
+        }
+    }
+
+    fn all(&mut self, given: &Given<'_>) -> Option<Kind> {
+        let nodes = given.get("of")?.list()?;
+        let parts: Vec<Option<Kind>> = nodes
+            .iter()
+            .map(|node| match node.table() {
+                Some(_) => self.kind(&Given::new(node, "of")),
+                None => None,
+            })
+            .collect();
+        parts.into_iter().collect::<Option<_>>().map(Kind::All)
+    }
+}
+
+/// Returns the largest capacity that takes no more memory than `capacity`: the engine's log has
+/// a power of two of entries, and two of them have another use.
+fn all_places(capacity: u64) -> u64 {
+    match capacity.checked_add(2).and_then(u64::checked_next_power_of_two) {
+        Some(places) if capacity > 0 => places - 2,
+        _ => capacity,
+    }
+}

@@ -1,0 +1,125 @@
+//! One limiter of the file.
+
+use std::collections::HashMap;
+
+use super::given::{Given, time};
+use super::{Checks, messages};
+use crate::fields::Form;
+use crate::tree::{Node, Value};
+use crate::{KeyField, Kind, LimiterPolicy, Override, Room};
+
+impl Checks<'_> {
+    /// Checks a limiter. Returns it if it has no mistake.
+    pub(super) fn limiter(&mut self, name: Option<&str>, node: &Node) -> Option<LimiterPolicy> {
+        if node.table().is_none() {
+            let expected = self.expected(&Form::Limiter);
+            return self.wrong("", node, expected);
+        }
+        let before = self.errors.len();
+        self.limiter_form("", node);
+        let mut given = Given::new(node, "");
+        given.name = name;
+        if given.name.is_none() && given.get("name").is_none() {
+            let problem = messages::limiter_lacks(&given, "name", "expected `name`");
+            self.errors.push(problem);
+        }
+        let kind = self.kind(&given);
+        let store = self.store(&given, kind.as_ref());
+        let cost = self.cost(&given, kind.as_ref());
+        let filter = self.filter(&given);
+        let key = key(&given);
+        let overrides = self.overrides(&given, &key, kind.as_ref());
+        self.warn_of_limiter(&given, kind.as_ref());
+        let limiter = LimiterPolicy {
+            name: name?.to_owned(),
+            key,
+            kind: kind?,
+            filter,
+            cost: cost?,
+            store: store?,
+            wait: given.get("wait").and_then(time),
+            shadow: matches!(given.get("shadow").map(|node| &node.value), Some(Value::Flag(true))),
+            overrides,
+        };
+        (self.errors.len() == before).then_some(limiter)
+    }
+
+    fn overrides(
+        &mut self,
+        given: &Given<'_>,
+        key: &[KeyField],
+        kind: Option<&Kind>,
+    ) -> Vec<Override> {
+        let Some(node) = given.get("overrides") else { return Vec::new() };
+        if key.len() != 1 || key[0] == KeyField::All {
+            let place = given.place_of("key");
+            self.errors.push(messages::overrides_of_many(node.span.clone(), place));
+        }
+        let mut overrides: Vec<Override> = Vec::new();
+        let entries = node.table().unwrap_or_default();
+        let mut seen = HashMap::new();
+        for entry in entries {
+            if let Some(first) = seen.insert(&entry.name, entry) {
+                self.errors.push(messages::twice("overrides", entry, first));
+                continue;
+            }
+            if entry.node.table().is_none() {
+                let expected = self.expected(&Form::Overrides);
+                let path = messages::path("overrides", &format!("\"{}\"", entry.name));
+                self.errors.push(self.wrong_value(&path, &entry.node, expected));
+                continue;
+            }
+            let Some(kind) = self.override_kind(given, &entry.node, kind) else { continue };
+            if given.get("max_keys").is_some() && !kind.is_new_when_full() {
+                let place = given.place_of("max_keys");
+                let problem = messages::keys_are_kept(place, Some(entry.node.span.clone()));
+                self.errors.push(problem);
+            }
+            overrides.push(Override { key: entry.name.clone(), kind });
+        }
+        overrides
+    }
+
+    /// Returns the limiter's kind with the numbers of a key.
+    fn override_kind(
+        &mut self,
+        given: &Given<'_>,
+        own: &Node,
+        kind: Option<&Kind>,
+    ) -> Option<Kind> {
+        let before = self.errors.len();
+        self.override_form(given, own);
+        // Mistakes of the limiter itself have been reported.
+        let base = kind?;
+        if self.errors.len() > before {
+            return None;
+        }
+        let kind = self.kind(&given.with(own, "overrides"))?;
+        let (parts, own_parts) = (base.parts().len(), kind.parts().len());
+        if parts != own_parts {
+            // Reports count denials by part.
+            let expected =
+                format!("expected as many parts as the limiter has: {parts}, not {own_parts}");
+            return self.wrong("overrides", own, expected);
+        }
+        Some(kind)
+    }
+
+    /// Reports that the store is one in which all keys have the same numbers.
+    pub(super) fn overrides_fit(&mut self, given: &Given<'_>, room: Room) {
+        if let (Room::Table(_), Some(overrides)) = (room, given.get("overrides")) {
+            let store = given.place_of("store");
+            self.errors.push(messages::overrides_in_table(overrides.span.clone(), store));
+        }
+    }
+}
+
+/// Returns the fields of the key: the client if none is given.
+fn key(given: &Given<'_>) -> Vec<KeyField> {
+    match given.get("key") {
+        None => vec![KeyField::Client],
+        Some(node) => {
+            super::given::texts(node).into_iter().filter_map(KeyField::from_name).collect()
+        }
+    }
+}

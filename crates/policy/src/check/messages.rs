@@ -1,0 +1,205 @@
+//! The texts of errors and warnings: the mistake, and the value that is expected there.
+//!
+//! Texts on the form of a field are in [`fields`](crate::fields). Those on the range of a number are
+//! the engine's: `ConfigError::rule`.
+
+use std::ops::Range;
+
+use sluicegate::ConfigError;
+
+use super::given::Given;
+use crate::fields::MAX_NAME;
+use crate::problem::{Problem, escaped};
+use crate::tree::{Entry, Node};
+
+// Labels at a value that is wrong; the title says that it is the field's.
+pub(super) const SOME_TEXT: &str = "expected some text";
+pub(super) const ONE_OR_MORE: &str = "must be 1 or more";
+pub(super) const ONE_OR_MORE_OR_BYTES: &str = "must be 1 or more, or \"bytes\"";
+pub(super) const ONE_AT_A_TIME: &str =
+    "sliding_log takes 1 at a time; weighted_log takes any number";
+pub(super) const NAME_OF_ZONE: &str =
+    "expected a name of the IANA database, such as Europe/Berlin or UTC";
+pub(super) const FULL_IN_A_TABLE: &str =
+    "must be the limit in a table, where every new key starts full";
+pub(super) const EXACT_STORE: &str = "expected \"exact\": a table has only token buckets";
+
+// Labels at another place that is the reason.
+pub(super) const NEEDS_EXACT_STORE: &str = "this needs an exact store";
+pub(super) const IN_THIS_STORE: &str = "in this store";
+
+// Labels at a field of another store.
+pub(super) const ONLY_MAX_KEYS: &str = "expected only `max_keys`, or store = \"table\"";
+pub(super) const ONLY_MEMORY_OR_KEYS: &str =
+    "expected only `memory` or `keys`, or store = \"exact\"";
+
+/// Returns the name of a field in a table, such as `rate.amount`.
+pub(super) fn path(table: &str, field: &str) -> String {
+    match table {
+        "" => escaped(field),
+        table => format!("{table}.{}", escaped(field)),
+    }
+}
+
+/// Returns the name of a field in a sentence.
+pub(super) fn named(path: &str) -> String {
+    match path {
+        "" => "the limiter".to_owned(),
+        path => format!("`{path}`"),
+    }
+}
+
+/// Returns the rule for an amount of a calendar, from 0 to `max`.
+pub(super) fn up_to(max: u64) -> String {
+    format!("must be from 0 to {max}")
+}
+
+/// Returns the rule that a number broke, in the words of a policy.
+pub(super) fn rule(error: &ConfigError) -> String {
+    match *error {
+        ConfigError::Initial { .. } => "must be from 0 to the limit".to_owned(),
+        ConfigError::Limit { max, .. } => format!("must be from 1 to {max} for this window"),
+        // The least is the number itself, or 1.
+        ConfigError::Capacity { most, .. } => format!("must be from 1 to {most}"),
+        ConfigError::Count { .. } => "expected from 1 to 64 of them".to_owned(),
+        _ => error.rule().to_owned(),
+    }
+}
+
+/// Returns names for a list of those that are allowed.
+fn listed(names: &[&str]) -> String {
+    format!("`{}`", names.join("`, `"))
+}
+
+pub(super) fn unknown_field(table: &str, entry: &Entry, names: &[&str], of: &str) -> Problem {
+    let title = format!("`{}` is not a field of {of}", path(table, &cut(&entry.name)));
+    let label = format!("expected one of {}", listed(names));
+    Problem::at_field(entry, table, title, label).did_you_mean(&entry.name, names.iter().copied())
+}
+
+pub(super) fn twice(table: &str, entry: &Entry, first: &Entry) -> Problem {
+    let title = format!("`{}` is given twice", path(table, &cut(&entry.name)));
+    Problem::at_field(entry, table, title, "expected it once".to_owned())
+        .with_context(first.name_span.clone(), "the first")
+}
+
+pub(super) fn lacks_field(table: &str, field: &str, place: Range<usize>) -> Problem {
+    let title = format!("`{table}` lacks `{field}`");
+    Problem::new(place, path(table, field), title, format!("expected `{field}`"))
+}
+
+pub(super) fn too_long(path: &str, place: Range<usize>, text: &str, most: usize) -> Problem {
+    let title = format!("{} has {} characters", named(path), text.chars().count());
+    Problem::new(place, path, title, format!("expected at most {most}"))
+}
+
+pub(super) fn no_limiter() -> Problem {
+    let label = "expected at least one, in `limiter` or `limiters`";
+    Problem::new(0..0, "limiters", "the policy has no limiter", label)
+}
+
+pub(super) fn same_name(name: &str, place: Range<usize>, first: Range<usize>) -> Problem {
+    let title = format!("`name` is \"{}\" twice", cut(name));
+    Problem::new(place, "name", title, "expected a name that no other limiter has")
+        .with_context(first, "the first")
+}
+
+pub(super) fn name_of_name(entry: &Entry, name: Range<usize>) -> Problem {
+    let title = "`name` does not belong to a limiter that has a name".to_owned();
+    Problem::at_field(entry, "", title, "expected no other".to_owned())
+        .with_context(name, "the name")
+}
+
+pub(super) fn limiter_lacks(given: &Given<'_>, field: &str, label: &str) -> Problem {
+    let title = format!("{} lacks `{field}`", limiter(given));
+    Problem::new(given.place.clone(), path(given.prefix, field), title, label)
+}
+
+/// Returns the limiter's name in a sentence.
+fn limiter(given: &Given<'_>) -> String {
+    match (given.prefix, given.name) {
+        ("of", _) => "a part of all".to_owned(),
+        (_, Some(name)) => format!("limiter \"{}\"", cut(name)),
+        (_, None) => "a limiter".to_owned(),
+    }
+}
+
+/// Returns the problem that a limiter lacks what its kind needs.
+pub(super) fn kind_needs(given: &Given<'_>, kind: &str, what: &str) -> Problem {
+    let field = what.split('`').nth(1).unwrap_or_default();
+    let title = format!("{} lacks {what}", limiter(given));
+    let label = format!("{kind} needs {what}");
+    Problem::new(given.place_of("policy"), path(given.prefix, field), title, label)
+}
+
+pub(super) fn not_of_kind(path: &str, place: Range<usize>, kind: &str, own: &[&str]) -> Problem {
+    let title = format!("`{path}` does not belong to {kind}");
+    Problem::new(place, path, title, format!("expected only {}", listed(own)))
+}
+
+pub(super) fn not_beside(field: &str, node: &Node, other: &Node) -> Problem {
+    let title = format!("`{field}` does not belong beside the other");
+    Problem::new(node.span.clone(), field, title, "expected one of the two")
+        .with_context(other.span.clone(), "the other")
+}
+
+pub(super) fn not_of_part(table: &str, entry: &Entry) -> Problem {
+    let title = format!("`{}` does not belong to a part of all", path(table, &entry.name));
+    let label = "expected it beside `of`";
+    Problem::new(entry.node.span.clone(), path(table, &entry.name), title, label)
+}
+
+pub(super) fn not_of_override(entry: &Entry, kind: &str, own: &[&str]) -> Problem {
+    let title = format!("`overrides.{}` is not a number of {kind}", cut(&entry.name));
+    let label = format!("expected only {}", listed(own));
+    Problem::at_field(entry, "overrides", title, label)
+        .did_you_mean(&entry.name, own.iter().copied())
+}
+
+pub(super) fn overrides_of_many(place: Range<usize>, key: Range<usize>) -> Problem {
+    let title = "`overrides` needs a key of one field";
+    Problem::new(place, "overrides", title, "expected no overrides")
+        .with_context(key, "this key has several, or none")
+}
+
+pub(super) fn overrides_in_table(place: Range<usize>, store: Range<usize>) -> Problem {
+    let title = "`overrides` does not belong to a store that is \"table\"";
+    Problem::new(place, "overrides", title, "expected no overrides, or store = \"exact\"")
+        .with_context(store, IN_THIS_STORE)
+}
+
+pub(super) fn not_of_store(field: &str, place: Range<usize>, store: &str, label: &str) -> Problem {
+    let title = format!("`{field}` does not belong to a store that is \"{store}\"");
+    Problem::new(place, field, title, label)
+}
+
+/// Returns the problem of a bound on keys that would never be forgotten; `reason` is the place of
+/// the field that keeps them.
+pub(super) fn keys_are_kept(place: Range<usize>, reason: Option<Range<usize>>) -> Problem {
+    let title = "`max_keys` needs buckets that start full and refill smoothly";
+    let label = "each key is kept: full, it is not as one that was never seen";
+    let problem = Problem::new(place, "max_keys", title, label);
+    match reason {
+        Some(reason) => problem.with_context(reason, "because of this"),
+        None => problem,
+    }
+}
+
+pub(super) fn two_sizes(keys: Range<usize>, memory: Range<usize>) -> Problem {
+    let title = "`keys` does not belong beside `memory`";
+    Problem::new(keys, "keys", title, "expected one of the two").with_context(memory, "the other")
+}
+
+pub(super) fn no_size(given: &Given<'_>, place: Range<usize>) -> Problem {
+    let title = format!("{} lacks `memory` or `keys`", limiter(given));
+    let label = "a table needs `memory`, such as \"64 MiB\", or `keys`";
+    Problem::new(place, "memory", title, label)
+}
+
+/// Returns a name, cut off if it is longer than names may be.
+fn cut(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME) {
+        None => escaped(name),
+        Some((end, _)) => format!("{}…", escaped(&name[..end])),
+    }
+}

@@ -1,0 +1,128 @@
+//! The fields of a policy file: the one description of them, from which the checks and the JSON
+//! Schema are made.
+
+mod tables;
+
+pub(crate) use self::tables::{KINDS, LIMITER, MAX_NAME, TOP};
+
+/// A field of a table.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) form: Form,
+    /// True if the table must have it. Which fields a limiter must have depends on its [`KINDS`].
+    pub(crate) is_needed: bool,
+    pub(crate) about: &'static str,
+}
+
+/// The form that a value has.
+#[derive(Debug)]
+pub(crate) enum Form {
+    /// Some text, at most so many characters.
+    Text(usize),
+    /// A whole number in a range. The checks leave the range to the engine, which knows what a limit
+    /// may be in a window of some length.
+    Whole(u64, u64),
+    /// `true` or `false`.
+    Flag,
+    /// A time, such as `15 minutes`.
+    Time,
+    /// An amount of memory, such as `64 MiB`.
+    Memory,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A value or a list of at least one.
+    OneOrMany(&'static Form),
+    /// A table with these fields, such as the example.
+    Table(&'static [Field], &'static str),
+    /// A list of such values.
+    List(&'static Form),
+    /// A value of the first or the second form.
+    Either(&'static Form, &'static Form),
+    /// A limiter in a list, which has a name.
+    Limiter,
+    /// Limiters by their names.
+    Limiters,
+    /// A limiter that is part of another one.
+    Part,
+    /// Fields of a limiter, by keys for which they are different.
+    Overrides,
+    /// Anything: the field is another program's.
+    Any,
+}
+
+/// A kind of limiter, and the fields that only some kinds have.
+#[derive(Debug)]
+pub(crate) struct KindFields {
+    pub(crate) policy: &'static str,
+    pub(crate) mode: Option<&'static str>,
+    /// Its name in messages.
+    pub(crate) shown: &'static str,
+    pub(crate) needed: &'static [&'static str],
+    /// It needs exactly one of these.
+    pub(crate) either: &'static [&'static str],
+    pub(crate) optional: &'static [&'static str],
+    pub(crate) about: &'static str,
+}
+
+impl KindFields {
+    /// Returns the fields of the kind, without those that every limiter may have.
+    pub(crate) fn own(&self) -> impl Iterator<Item = &'static str> {
+        self.needed.iter().chain(self.either).chain(self.optional).copied()
+    }
+}
+
+/// Fields that every limiter may have, but not one that is part of another.
+pub(crate) const COMMON: [&str; 12] = [
+    "name",
+    "key",
+    "match",
+    "cost",
+    "store",
+    "max_keys",
+    "memory",
+    "keys",
+    "when_full",
+    "wait",
+    "shadow",
+    "overrides",
+];
+
+impl Form {
+    /// Says what is expected.
+    pub(crate) fn expected(&self) -> String {
+        match self {
+            Form::Text(_) => "expected some text".to_owned(),
+            Form::Whole(..) => "expected a whole number".to_owned(),
+            Form::Flag => "expected true or false".to_owned(),
+            Form::Time => {
+                "expected a time in quotes, such as \"15 minutes\" or \"100 ms\"".to_owned()
+            }
+            Form::Memory => "expected an amount of memory in quotes, such as \"64 MiB\"".to_owned(),
+            Form::Word([word]) => format!("expected \"{word}\""),
+            Form::Word([first, second]) => format!("expected `{first}` or `{second}`"),
+            Form::Word(words) => format!("expected one of `{}`", words.join("`, `")),
+            Form::OneOrMany(form) => format!("{}, or a list of these", form.expected()),
+            Form::Table(_, example) => format!("expected a table such as {example}"),
+            Form::List(Form::Table(_, example)) => {
+                format!("expected a list of tables such as {example}")
+            }
+            Form::List(_) => "expected a list of tables".to_owned(),
+            Form::Either(first, second) => {
+                format!(
+                    "{} or {}",
+                    first.expected(),
+                    second.expected().trim_start_matches("expected ")
+                )
+            }
+            Form::Limiter | Form::Part => {
+                "expected a table with the fields of a limiter".to_owned()
+            }
+            Form::Limiters => "expected a table of limiters by their names".to_owned(),
+            Form::Overrides => {
+                "expected a table such as { \"10.0.0.7\" = { limit = 100 } }".to_owned()
+            }
+            Form::Any => "expected anything".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! The tables of fields.
+
+use super::{Field, Form, KindFields};
+
+/// The longest name of a limiter, in characters.
+pub(crate) const MAX_NAME: usize = 200;
+
+/// The longest of other texts, such as a path.
+const MAX_TEXT: usize = 4096;
+
+/// The most permits of a rate, and of a bucket.
+const MAX_PERMITS: u64 = 1 << 32;
+
+/// The most permits of a day or a longer window of a calendar.
+const MAX_COUNT: u64 = (1 << 47) - 1;
+
+/// The largest number that is read as it is written.
+const MAX_SIZE: u64 = u64::MAX;
+
+const fn needed(name: &'static str, form: Form, about: &'static str) -> Field {
+    Field { name, form, is_needed: true, about }
+}
+
+const fn field(name: &'static str, form: Form, about: &'static str) -> Field {
+    Field { name, form, is_needed: false, about }
+}
+
+/// The fields of the file.
+pub(crate) static TOP: [Field; 4] = [
+    field("limiter", Form::List(&Form::Limiter), "Limiters, each with its name in it."),
+    field("limiters", Form::Limiters, "Limiters by their names."),
+    field(
+        "framework",
+        Form::Any,
+        "A configuration of Symfony, whose `rate_limiter` has limiters by their names.",
+    ),
+    field("$schema", Form::Any, "The JSON Schema, for editors."),
+];
+
+static RATE: [Field; 2] = [
+    needed("amount", Form::Whole(1, MAX_PERMITS), "Permits in each interval: from 1 to 2^32."),
+    needed("interval", Form::Time, "The interval: from 1 ns to 100 years."),
+];
+
+const RATE_FORM: Form = Form::Table(&RATE, "{ amount = 5, interval = \"1 minute\" }");
+
+static WINDOW: [Field; 2] = [
+    needed("limit", Form::Whole(1, MAX_PERMITS), "The most permits in the window."),
+    needed("interval", Form::Time, "The length of the window."),
+];
+
+static SHARE: [Field; 2] = [
+    needed("limit", Form::Whole(1, MAX_PERMITS), "The most permits at once."),
+    needed("rate", RATE_FORM, "The permits that it earns."),
+];
+
+static DAYS: [Field; 7] = [
+    field("monday", Form::Whole(0, MAX_COUNT), "The amount of Mondays."),
+    field("tuesday", Form::Whole(0, MAX_COUNT), "The amount of Tuesdays."),
+    field("wednesday", Form::Whole(0, MAX_COUNT), "The amount of Wednesdays."),
+    field("thursday", Form::Whole(0, MAX_COUNT), "The amount of Thursdays."),
+    field("friday", Form::Whole(0, MAX_COUNT), "The amount of Fridays."),
+    field("saturday", Form::Whole(0, MAX_COUNT), "The amount of Saturdays."),
+    field("sunday", Form::Whole(0, MAX_COUNT), "The amount of Sundays."),
+];
+
+static STATUS_CLASSES: Form = Form::Word(&["1xx", "2xx", "3xx", "4xx", "5xx"]);
+static TEXT: Form = Form::Text(MAX_TEXT);
+
+static FILTER: [Field; 3] = [
+    field("method", Form::OneOrMany(&TEXT), "Methods, in capitals."),
+    field("path_prefix", Form::OneOrMany(&TEXT), "Beginnings of paths, which have no query."),
+    field("status_class", Form::OneOrMany(&STATUS_CLASSES), "Classes of statuses."),
+];
+
+static KEY: Form = Form::Word(&[
+    "client",
+    "path",
+    "method",
+    "status",
+    "status_class",
+    "user",
+    "referer",
+    "agent",
+    "all",
+]);
+
+/// The fields of a limiter.
+pub(crate) static LIMITER: [Field; 30] = [
+    field("name", Form::Text(MAX_NAME), "The name that reports call it by; no two have the same."),
+    field(
+        "key",
+        Form::OneOrMany(&KEY),
+        "Requests that agree in this share one limiter; `client` if left out.",
+    ),
+    field(
+        "policy",
+        Form::Word(&[
+            "token_bucket",
+            "gcra",
+            "leaky_bucket",
+            "fixed_window",
+            "sliding_window",
+            "sliding_counter",
+            "sliding_log",
+            "weighted_log",
+            "multi_window",
+            "calendar_window",
+            "budget",
+            "all",
+        ]),
+        "The kind of limiter.",
+    ),
+    field("mode", Form::Word(&["meter", "min_interval"]), "The kind of leaky bucket."),
+    field(
+        "limit",
+        Form::Whole(1, MAX_COUNT),
+        "The most permits at once, in a bucket, or in one window: from 1 to 2^32.",
+    ),
+    field("rate", RATE_FORM, "The permits that come back in each interval."),
+    field(
+        "refill",
+        Form::Word(&["smooth", "interval"]),
+        "Tokens come little by little, as if left out, or together at the end of each interval.",
+    ),
+    field(
+        "initial",
+        Form::Whole(0, MAX_PERMITS),
+        "The tokens of a new bucket; the limit if left out.",
+    ),
+    field(
+        "max_debt",
+        Form::Whole(0, MAX_PERMITS - 1),
+        "The tokens that may be taken on credit, by force, reservations and settlements; the limit if \
+         left out.",
+    ),
+    field("interval", Form::Time, "The length of the window, or the distance of requests."),
+    field("tolerance", Form::Time, "The most that a request may come early."),
+    field(
+        "start",
+        Form::Word(&["epoch", "first"]),
+        "Windows follow each other from 1970 on, or begin with the first request, as if left out.",
+    ),
+    field(
+        "slots",
+        Form::Whole(1, 65_536),
+        "The number of slots of a window: from 1 to 65536, 60 if left out.",
+    ),
+    field(
+        "capacity",
+        Form::Whole(1, (1 << 24) - 2),
+        "The requests that the log remembers; the limit if left out.",
+    ),
+    field(
+        "limits",
+        Form::List(&Form::Table(&WINDOW, "{ limit = 10, interval = \"1 second\" }")),
+        "Several windows, at most 64; all must have room.",
+    ),
+    field(
+        "every",
+        Form::Word(&["minute", "hour", "day", "week", "month"]),
+        "The window of the calendar; weeks begin on Mondays.",
+    ),
+    field("amount", Form::Whole(0, MAX_COUNT), "The permits of each day."),
+    field(
+        "on",
+        Form::Table(&DAYS, "{ saturday = 100, sunday = 0 }"),
+        "Other amounts of some days of the week.",
+    ),
+    field("zone", Form::Text(MAX_TEXT), "A time zone of the IANA database; UTC if left out."),
+    field("of", Form::List(&Form::Part), "Limiters, at most 64; all must admit a request."),
+    field(
+        "match",
+        Form::Table(&FILTER, "{ method = \"POST\" }"),
+        "Only these requests are judged; all if left out.",
+    ),
+    field(
+        "cost",
+        Form::Either(&Form::Whole(1, MAX_SIZE), &Form::Word(&["bytes"])),
+        "The permits of a request, or its response's bytes; 1 if left out.",
+    ),
+    field("store", Form::Word(&["exact", "table"]), "The store of the keys; exact if left out."),
+    field(
+        "max_keys",
+        Form::Whole(1, MAX_SIZE),
+        "The most keys of an exact store; no bound if left out.",
+    ),
+    field("memory", Form::Memory, "The memory of a table."),
+    field("keys", Form::Whole(1, MAX_SIZE), "The keys that a table has space for."),
+    field(
+        "when_full",
+        Form::Either(
+            &Form::Word(&["deny", "admit"]),
+            &Form::Table(
+                &SHARE,
+                "{ limit = 100, rate = { amount = 50, interval = \"1 second\" } }",
+            ),
+        ),
+        "The treatment of a key for which there is no space: a bucket is one that all such share.",
+    ),
+    field(
+        "wait",
+        Form::Either(&Form::Word(&["refuse"]), &Form::Time),
+        "The longest that a request waits for its permits; refused at once if left out.",
+    ),
+    field("shadow", Form::Flag, "It counts what it would deny, and denies nothing."),
+    field(
+        "overrides",
+        Form::Overrides,
+        "Keys with numbers of their own: fields of the limiter that are different for this key.",
+    ),
+];
+
+/// The kinds of limiters.
+pub(crate) static KINDS: [KindFields; 13] = [
+    KindFields {
+        policy: "token_bucket",
+        mode: None,
+        shown: "token_bucket",
+        needed: &["limit", "rate"],
+        either: &[],
+        optional: &["refill", "initial", "max_debt"],
+        about: "Holds at most `limit` tokens, and earns `amount` in every `interval`.",
+    },
+    KindFields {
+        policy: "gcra",
+        mode: None,
+        shown: "gcra",
+        needed: &["interval", "tolerance"],
+        either: &[],
+        optional: &[],
+        about: "A request every `interval`, each up to `tolerance` early.",
+    },
+    KindFields {
+        policy: "leaky_bucket",
+        mode: Some("meter"),
+        shown: "leaky_bucket as a meter",
+        needed: &["limit", "rate"],
+        either: &[],
+        optional: &["max_debt"],
+        about: "Each request adds to a level, which leaks at the rate and never exceeds `limit`.",
+    },
+    KindFields {
+        policy: "leaky_bucket",
+        mode: Some("min_interval"),
+        shown: "leaky_bucket as a min_interval",
+        needed: &[],
+        either: &["rate", "interval"],
+        optional: &[],
+        about: "Requests are at least `interval` apart.",
+    },
+    KindFields {
+        policy: "fixed_window",
+        mode: None,
+        shown: "fixed_window",
+        needed: &["limit", "interval"],
+        either: &[],
+        optional: &["start"],
+        about: "At most `limit` permits in each window; then the count starts again.",
+    },
+    KindFields {
+        policy: "sliding_window",
+        mode: None,
+        shown: "sliding_window",
+        needed: &["limit", "interval"],
+        either: &[],
+        optional: &["slots"],
+        about: "At most `limit` permits in any interval, which moves on by one slot at a time.",
+    },
+    KindFields {
+        policy: "sliding_counter",
+        mode: None,
+        shown: "sliding_counter",
+        needed: &["limit", "interval"],
+        either: &[],
+        optional: &[],
+        about: "An estimate from this window's count and a part of the last one's.",
+    },
+    KindFields {
+        policy: "sliding_log",
+        mode: None,
+        shown: "sliding_log",
+        needed: &["limit", "interval"],
+        either: &[],
+        optional: &[],
+        about: "At most `limit` requests in any interval, exact to the nanosecond.",
+    },
+    KindFields {
+        policy: "weighted_log",
+        mode: None,
+        shown: "weighted_log",
+        needed: &["limit", "interval"],
+        either: &[],
+        optional: &["capacity"],
+        about: "At most `limit` permits in any interval; requests may take more than one.",
+    },
+    KindFields {
+        policy: "multi_window",
+        mode: None,
+        shown: "multi_window",
+        needed: &["limits"],
+        either: &[],
+        optional: &["slots"],
+        about: "Several sliding windows over the same requests.",
+    },
+    KindFields {
+        policy: "calendar_window",
+        mode: None,
+        shown: "calendar_window",
+        needed: &["limit", "every"],
+        either: &[],
+        optional: &["zone"],
+        about: "At most `limit` permits in each minute, hour, day, week or month of a time zone.",
+    },
+    KindFields {
+        policy: "budget",
+        mode: None,
+        shown: "budget",
+        // Needed unless every day has an amount of its own.
+        needed: &[],
+        either: &[],
+        optional: &["amount", "on", "zone"],
+        about: "An amount for each day, and others for some days of the week.",
+    },
+    KindFields {
+        policy: "all",
+        mode: None,
+        shown: "all",
+        needed: &["of"],
+        either: &[],
+        optional: &[],
+        about: "Limiters of any kind, all or nothing.",
+    },
+];

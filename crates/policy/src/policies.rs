@@ -1,0 +1,212 @@
+//! Policies from files and texts.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::check;
+use crate::error_snippet::{PolicyError, PolicyErrors, Source};
+use crate::limiter::LimiterPolicy;
+use crate::problem::Problem;
+
+/// The largest policy, in bytes: 1 MiB.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// The limiters of a policy file, which has been checked: each of them can be built.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate_policy::Policies;
+///
+/// let policies = Policies::from_yaml("limits.yaml", "
+/// limiters:
+///   api:
+///     policy: token_bucket
+///     limit: 5000
+///     rate: { interval: '15 minutes', amount: 500 }
+/// ")?;
+/// let api = policies.get("api").unwrap();
+/// assert_eq!(api.kind.to_string(), "token bucket: 5,000, then 500 per 15m");
+/// # Ok::<(), sluicegate_policy::PolicyErrors>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Policies {
+    limiters: Vec<LimiterPolicy>,
+    warnings: Vec<PolicyError>,
+}
+
+/// A format of policy files. All have the same fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// TOML 1.0, of `.toml`.
+    Toml,
+    /// YAML 1.2, of `.yaml` and `.yml`.
+    Yaml,
+    /// JSON, of `.json`.
+    Json,
+}
+
+/// A reason why a policy file has no policies.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("{file}: {error}")]
+    Io {
+        /// The file.
+        file: String,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// The file has mistakes.
+    #[error(transparent)]
+    Policy(#[from] PolicyErrors),
+}
+
+impl Policies {
+    /// Checks a text in TOML. Errors show `name` as that of the file.
+    ///
+    /// Blocks for as long as the checks take, and reads no clock.
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyErrors`], all mistakes of the text.
+    pub fn from_toml(name: &str, text: &str) -> Result<Policies, PolicyErrors> {
+        Policies::from_text(Format::Toml, name, text)
+    }
+
+    /// Checks a text in YAML, otherwise like [`from_toml`](Policies::from_toml).
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyErrors`], all mistakes of the text.
+    pub fn from_yaml(name: &str, text: &str) -> Result<Policies, PolicyErrors> {
+        Policies::from_text(Format::Yaml, name, text)
+    }
+
+    /// Checks a text in JSON, otherwise like [`from_toml`](Policies::from_toml).
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyErrors`], all mistakes of the text.
+    pub fn from_json(name: &str, text: &str) -> Result<Policies, PolicyErrors> {
+        Policies::from_text(Format::Json, name, text)
+    }
+
+    /// Checks a text in any format, otherwise like [`from_toml`](Policies::from_toml).
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyErrors`], all mistakes of the text.
+    pub fn from_text(format: Format, name: &str, text: &str) -> Result<Policies, PolicyErrors> {
+        if text.len() > MAX_BYTES {
+            return Err(too_large(name));
+        }
+        // Editors of some systems write a byte order mark, which no format wants.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let source = Source::new(name, text);
+        match check::policies(format, text) {
+            Ok((limiters, warnings)) => {
+                Ok(Policies { limiters, warnings: source.warnings(warnings) })
+            }
+            Err(problems) => Err(source.errors(problems)),
+        }
+    }
+
+    /// Checks what a file contains, in a text that is to be UTF-8; otherwise like
+    /// [`from_toml`](Policies::from_toml).
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyErrors`], all mistakes of the text, or the first byte that is not UTF-8.
+    pub fn from_bytes(format: Format, name: &str, bytes: &[u8]) -> Result<Policies, PolicyErrors> {
+        if bytes.len() > MAX_BYTES {
+            return Err(too_large(name));
+        }
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Policies::from_text(format, name, text),
+            Err(error) => {
+                let text = String::from_utf8_lossy(bytes);
+                let place = error.valid_up_to()..error.valid_up_to() + '\u{fffd}'.len_utf8();
+                let title = "this is not UTF-8";
+                let label = format!("byte {:#04x} is not", bytes[place.start]);
+                let problem = Problem::new(place, "", title, label);
+                Err(Source::new(name, &text).errors(vec![problem]))
+            }
+        }
+    }
+
+    /// Reads and checks a file, whose name ends in `.toml`, `.yaml`, `.yml` or `.json`. Any other is
+    /// taken for TOML.
+    ///
+    /// Blocks while it reads, and reads no more than [`MAX_BYTES`].
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Io`] if the file cannot be read, and [`LoadError::Policy`] with all its mistakes.
+    pub fn from_path(path: impl AsRef<Path>) -> Result<Policies, LoadError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let read = || {
+            let mut bytes = Vec::new();
+            File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = read().map_err(|error| LoadError::Io { file: name.clone(), error })?;
+        Ok(Policies::from_bytes(Format::of_path(path), &name, &bytes)?)
+    }
+
+    /// Returns the limiters, in the order of the file. At least one.
+    #[must_use]
+    pub fn limiters(&self) -> &[LimiterPolicy] {
+        &self.limiters
+    }
+
+    /// Returns the limiter of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&LimiterPolicy> {
+        self.limiters.iter().find(|limiter| limiter.name == name)
+    }
+
+    /// Returns what is valid but probably not meant, at most 50 of these.
+    #[must_use]
+    pub fn warnings(&self) -> &[PolicyError] {
+        &self.warnings
+    }
+
+    /// Returns the limiters, without the warnings.
+    #[must_use]
+    pub fn into_limiters(self) -> Vec<LimiterPolicy> {
+        self.limiters
+    }
+}
+
+impl Format {
+    /// Returns the format of a file by the end of its name: TOML, unless that is `.yaml`, `.yml` or
+    /// `.json`.
+    #[must_use]
+    pub fn of_path(path: &Path) -> Format {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        match extension.map(str::to_ascii_lowercase).as_deref() {
+            Some("yaml" | "yml") => Format::Yaml,
+            Some("json") => Format::Json,
+            _ => Format::Toml,
+        }
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Format::Toml => "TOML",
+            Format::Yaml => "YAML",
+            Format::Json => "JSON",
+        })
+    }
+}
+
+fn too_large(name: &str) -> PolicyErrors {
+    let label = format!("expected at most {MAX_BYTES} bytes");
+    let problem = Problem::new(0..0, "", "this is too large to be a policy", label);
+    Source::new(name, "").errors(vec![problem])
+}

@@ -1,0 +1,184 @@
+//! The JSON Schema of policies, made from the same [fields](crate::fields) as the checks.
+
+use serde_json::{Map, Value, json};
+
+use crate::fields::{COMMON, Field, Form, KINDS, KindFields, LIMITER, MAX_NAME, TOP};
+
+/// Times as `humantime` reads them, loosely: a number and a unit, once or more.
+const TIME: &str = r"^\s*(0|([0-9][0-9.]*\s*[A-Za-zµμ]+\s*)+)$";
+
+/// Amounts of memory as `bytesize` reads them, loosely.
+const MEMORY: &str = r"^\s*[0-9.]+\s*([kKmMgGtTpPeE][iI]?)?[bB]?\s*$";
+
+/// Returns the JSON Schema of policy files, draft 2020-12, as indented JSON. It is the same for all
+/// formats.
+///
+/// What it refuses the checks refuse too; they know more, such as how large a limit may be in a
+/// window of some length.
+#[must_use]
+pub fn json_schema() -> String {
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Policy of sluicegate",
+        "description": "Named limiters, in `limiters` by their names or in the list `limiter`.",
+        "type": "object",
+        "properties": properties(&TOP),
+        "additionalProperties": false,
+        "minProperties": 1,
+        "$defs": {
+            "limiter": limiter(&LIMITER.iter().collect::<Vec<_>>()),
+            "part": limiter(&LIMITER.iter().filter(|field| !is_common(field)).collect::<Vec<_>>()),
+            "numbers": {
+                "type": "object",
+                "properties": properties(LIMITER.iter().filter(|field| is_own(field.name))),
+                "additionalProperties": false,
+                "minProperties": 1,
+            },
+        },
+    });
+    format!("{schema:#}\n")
+}
+
+fn is_common(field: &Field) -> bool {
+    COMMON.contains(&field.name)
+}
+
+/// Returns true for the fields of some kind.
+fn is_own(name: &str) -> bool {
+    KINDS.iter().any(|kind| kind.own().any(|own| own == name))
+}
+
+fn properties<'a>(fields: impl IntoIterator<Item = &'a Field>) -> Map<String, Value> {
+    let property = |field: &Field| {
+        let mut schema = form(&field.form);
+        schema["description"] = json!(field.about);
+        (field.name.to_owned(), schema)
+    };
+    fields.into_iter().map(property).collect()
+}
+
+/// Returns the schema of a limiter with these fields, of which each kind has some.
+fn limiter(fields: &[&Field]) -> Value {
+    let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+    let mut rules: Vec<Value> = KINDS.iter().map(|kind| of_kind(kind, &names)).collect();
+    if names.contains(&"store") {
+        rules.push(of_store());
+    }
+    json!({
+        "type": "object",
+        "properties": properties(fields.iter().copied()),
+        "required": ["policy"],
+        "additionalProperties": false,
+        "allOf": rules,
+    })
+}
+
+/// Returns the fields that a limiter of one kind has and needs, among `names`.
+fn of_kind(kind: &KindFields, names: &[&str]) -> Value {
+    let mut is_kind = json!({
+        "properties": { "policy": { "const": kind.policy } },
+        "required": ["policy"],
+    });
+    let mut needed = kind.needed.to_vec();
+    if let Some(mode) = kind.mode {
+        is_kind["properties"]["mode"] = json!({ "const": mode });
+        needed.push("mode");
+    }
+    let allowed: Vec<&str> = names
+        .iter()
+        .copied()
+        .filter(|name| match *name {
+            "mode" => kind.mode.is_some(),
+            name => !is_own(name) || kind.own().any(|own| own == name),
+        })
+        .collect();
+    let mut then = json!({
+        "description": kind.about,
+        "required": needed,
+        "propertyNames": { "enum": allowed },
+    });
+    if !kind.either.is_empty() {
+        let one = |field: &&str| json!({ "required": [field] });
+        then["oneOf"] = kind.either.iter().map(one).collect();
+    }
+    json!({ "if": is_kind, "then": then })
+}
+
+/// Returns the fields that each store needs, and those that it does not have.
+fn of_store() -> Value {
+    let none_of = |fields: &[&str]| {
+        let given: Vec<Value> = fields.iter().map(|field| json!({ "required": [field] })).collect();
+        json!({ "not": { "anyOf": given } })
+    };
+    json!({
+        "if": { "properties": { "store": { "const": "table" } }, "required": ["store"] },
+        "then": {
+            "properties": { "policy": { "const": "token_bucket" } },
+            "oneOf": [{ "required": ["memory"] }, { "required": ["keys"] }],
+            "allOf": [none_of(&["max_keys", "overrides"])],
+        },
+        "else": none_of(&["memory", "keys"]),
+    })
+}
+
+fn form(form_of_value: &Form) -> Value {
+    match form_of_value {
+        Form::Text(most) => json!({ "type": "string", "minLength": 1, "maxLength": most }),
+        Form::Whole(least, most) => {
+            json!({ "type": "integer", "minimum": least, "maximum": most })
+        }
+        Form::Flag => json!({ "type": "boolean" }),
+        Form::Time => json!({
+            "type": "string",
+            "pattern": TIME,
+            "examples": ["1 second", "15 minutes", "1h 30m"],
+        }),
+        Form::Memory => json!({ "type": "string", "pattern": MEMORY, "examples": ["64 MiB"] }),
+        Form::Word(words) => json!({ "enum": words }),
+        Form::OneOrMany(one) => {
+            let list = json!({ "type": "array", "items": form(one), "minItems": 1 });
+            json!({ "anyOf": [form(one), list] })
+        }
+        Form::Table(fields, _) => {
+            let is_needed = |field: &&Field| field.is_needed;
+            let needed: Vec<&str> =
+                fields.iter().filter(is_needed).map(|field| field.name).collect();
+            json!({
+                "type": "object",
+                "properties": properties(*fields),
+                "required": needed,
+                "additionalProperties": false,
+            })
+        }
+        Form::List(one) => {
+            json!({ "type": "array", "items": form(one), "minItems": 1, "maxItems": most(one) })
+        }
+        Form::Either(first, second) => json!({ "anyOf": [form(first), form(second)] }),
+        Form::Limiter => json!({
+            "$ref": "#/$defs/limiter",
+            "required": ["name"],
+        }),
+        Form::Limiters => json!({
+            "type": "object",
+            "propertyNames": { "minLength": 1, "maxLength": MAX_NAME },
+            "additionalProperties": {
+                "$ref": "#/$defs/limiter",
+                "properties": { "name": false },
+            },
+        }),
+        Form::Part => json!({ "$ref": "#/$defs/part" }),
+        Form::Overrides => json!({
+            "type": "object",
+            "additionalProperties": { "$ref": "#/$defs/numbers" },
+        }),
+        Form::Any => json!({}),
+    }
+}
+
+/// Returns the most values in a list: 64 windows or parts, and any number of limiters.
+fn most(one: &Form) -> u32 {
+    match one {
+        Form::Limiter => u32::MAX,
+        _ => 64,
+    }
+}

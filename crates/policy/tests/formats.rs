@@ -1,0 +1,202 @@
+//! The same policy in three formats gives the same limiters, with every kind and every field.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+use sluicegate::{Quota, Rate, WhenFull};
+use sluicegate_policy::{
+    Cost, Format, KeyField, Kind, LimiterPolicy, LoadError, Policies, Room, Size,
+};
+
+const EVERY_OPTION: &str = include_str!("policies/every_option.toml");
+const NAMED: &str = include_str!("policies/named.yaml");
+const SAMPLE: &str = include_str!("../../cli/sample/policy.toml");
+
+fn limiters(format: Format, text: &str) -> Vec<LimiterPolicy> {
+    let policies = Policies::from_text(format, "p", text);
+    policies.unwrap_or_else(|errors| panic!("{errors}\n{text}")).into_limiters()
+}
+
+fn json(toml: &str) -> Value {
+    toml::from_str(toml).unwrap()
+}
+
+/// Writes a value as YAML in blocks, with plain scalars where they mean the same.
+fn yaml(value: &Value, indent: usize) -> String {
+    let margin = " ".repeat(indent);
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            let fields = fields.iter().map(|(name, value)| {
+                let name = if name.contains('.') { format!("{name:?}") } else { name.clone() };
+                format!("\n{margin}{name}:{}", yaml(value, indent + 2))
+            });
+            fields.collect()
+        }
+        Value::Array(items) if !items.is_empty() => {
+            let items = items.iter().map(|item| format!("\n{margin}-{}", yaml(item, indent + 2)));
+            items.collect()
+        }
+        Value::String(text) if text.parse::<f64>().is_err() => format!(" {text}"),
+        other => format!(" {other}"),
+    }
+}
+
+/// Sorts limiters, since a table of JSON has lost their order.
+fn sorted(mut limiters: Vec<LimiterPolicy>) -> Vec<LimiterPolicy> {
+    limiters.sort_by(|a, b| a.name.cmp(&b.name));
+    limiters
+}
+
+#[test]
+fn every_kind_and_field_means_the_same_in_each_format() {
+    for toml in [EVERY_OPTION, SAMPLE] {
+        let expected = sorted(limiters(Format::Toml, toml));
+        assert!(expected.len() >= 17);
+        let value = json(toml);
+        let (compact, indented) = (value.to_string(), format!("{value:#}"));
+        let blocks = yaml(&value, 0);
+        for (format, text) in [
+            (Format::Json, &compact),
+            (Format::Json, &indented),
+            (Format::Yaml, &indented),
+            (Format::Yaml, &blocks),
+            (Format::Yaml, &blocks.replace('\n', "\r\n")),
+            (Format::Toml, &toml.replace('\n', "\r\n")),
+            (Format::Toml, &format!("\u{feff}{toml}")),
+        ] {
+            assert_eq!(sorted(limiters(format, text)), expected, "{format}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn every_field_is_read() {
+    let policies = Policies::from_toml("p", EVERY_OPTION).unwrap();
+    let bucket = policies.get("bucket").unwrap();
+    let rate = Rate::new(500, Duration::from_secs(900)).unwrap();
+    let quota = Quota::new(rate).with_burst(20).unwrap();
+    let debt = quota.with_max_debt(7).unwrap().with_refill(sluicegate::Refill::Interval);
+    assert_eq!(bucket.kind, Kind::TokenBucket { quota: debt, initial: 5 });
+    assert_eq!(bucket.key, [KeyField::Client, KeyField::Path]);
+    assert_eq!((bucket.cost, bucket.wait), (Cost::Permits(3), Some(Duration::from_secs(2))));
+    assert_eq!(
+        (&*bucket.filter.path_prefix, bucket.filter.method.len()),
+        (&["/a".to_owned()][..], 2)
+    );
+    assert_eq!(bucket.filter.status_class, ["2xx", "4xx"]);
+
+    let table = policies.get("table").unwrap();
+    assert_eq!(table.store.room, Room::Table(Size::Memory(64 << 10)));
+    assert!(matches!(table.store.when_full, WhenFull::Share(_)));
+    let keys = policies.get("table-of-keys").unwrap().store;
+    assert_eq!((keys.room, keys.when_full), (Room::Table(Size::Keys(1000)), WhenFull::Admit));
+
+    let gcra = policies.get("gcra").unwrap();
+    assert_eq!((gcra.shadow, gcra.store.room), (true, Room::Exact { max_keys: Some(100) }));
+    let meter = policies.get("meter").unwrap();
+    assert_eq!((meter.wait, meter.cost), (None, Cost::Bytes));
+    assert!(matches!(meter.kind, Kind::LeakyMeter(quota) if quota.max_debt() == 0));
+
+    let apart = policies.get("apart").unwrap();
+    let every =
+        |seconds| Kind::LeakyMinInterval(Rate::every(Duration::from_secs(seconds)).unwrap());
+    assert_eq!(apart.kind_of(b"10.0.0.7"), &every(1));
+    assert_eq!(apart.kind_of(b"10.0.0.8"), &every(2));
+    assert_eq!(apart.kind_of(b"10.0.0.9"), &every(10));
+    let budget = policies.get("budget").unwrap();
+    assert!(
+        matches!(&budget.kind, Kind::Budget { amounts, .. } if *amounts == [1, 2, 3, 4, 5, 6, 0])
+    );
+    let own = budget.kind_of(b"10.0.0.7");
+    assert!(matches!(own, Kind::Budget { amounts, .. } if *amounts == [1, 2, 3, 4, 50, 6, 0]));
+    assert_eq!(
+        policies.get("several").unwrap().kind_of(b"staff").parts()[1],
+        "budget: 1,000 a day, UTC"
+    );
+    assert!(policies.get("nobody").is_none());
+    assert!(policies.warnings().is_empty(), "{:?}", policies.warnings());
+}
+
+#[test]
+fn named_limiters_work_as_they_are_written() {
+    let hour = Rate::new(100, Duration::from_secs(3600)).unwrap();
+    let slow = Rate::new(5, Duration::from_secs(3600)).unwrap();
+    let rate = Rate::new(500, Duration::from_secs(900)).unwrap();
+    let quota = Quota::new(rate).with_burst(5000).unwrap();
+    let nested = format!(
+        "framework:\n  rate_limiter:{}",
+        &NAMED.split_once("limiters:").unwrap().1.replace("\n    ", "\n        ")
+    );
+    for text in [NAMED, &nested] {
+        let limiters = limiters(Format::Yaml, text);
+        let kinds: Vec<_> = limiters.iter().map(|one| (one.name.as_str(), &one.kind)).collect();
+        assert_eq!(
+            kinds,
+            [
+                ("anonymous_api", &Kind::WindowFromFirst(hour)),
+                ("contact_form", &Kind::SlidingWindow { limit: slow, slots: 60 }),
+                ("authenticated_api", &Kind::TokenBucket { quota, initial: 5000 }),
+            ]
+        );
+        assert!(limiters.iter().all(|limiter| limiter.key == [KeyField::Client]));
+    }
+    let list = "limiter:\n- { name: a, policy: fixed_window, limit: 100, interval: 60 minutes }\n";
+    assert_eq!(limiters(Format::Yaml, list)[0].kind, Kind::WindowFromFirst(hour));
+}
+
+#[test]
+fn aliases_of_yaml_stand_for_their_values() {
+    let text =
+        "limiters:\n  a: &api { policy: gcra, interval: &s 1 s, tolerance: *s }\n  b: *api\n";
+    let limiters = limiters(Format::Yaml, text);
+    assert_eq!(limiters[0].kind, limiters[1].kind);
+    let two = "a: 1\n---\nb: 2\n";
+    let errors = Policies::from_yaml("p", two).unwrap_err();
+    assert_eq!(errors.as_slice()[0].expected(), "expected one document");
+}
+
+#[test]
+fn files_are_read_by_the_end_of_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let load = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        Policies::from_path(path)
+    };
+    let json = json(EVERY_OPTION).to_string();
+    for (name, text) in [
+        ("p.toml", EVERY_OPTION),
+        ("p", EVERY_OPTION),
+        ("p.json", &json),
+        ("p.yml", NAMED),
+        ("P.YAML", NAMED),
+    ] {
+        load(name, text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    let Err(LoadError::Policy(errors)) = load("latin.toml", b"# caf\xe9\n[limiters]\n") else {
+        panic!("it is not UTF-8");
+    };
+    let error = &errors.as_slice()[0];
+    assert_eq!((error.message(), error.expected()), ("this is not UTF-8", "byte 0xe9 is not"));
+    assert_eq!((error.line(), error.column()), (1, 6));
+
+    let Err(LoadError::Policy(errors)) = load("large.toml", &b"# \n".repeat(400_000)) else {
+        panic!("it is too large");
+    };
+    assert_eq!(errors.as_slice()[0].expected(), "expected at most 1048576 bytes");
+    let Err(LoadError::Policy(errors)) = load("fits.toml", &b" ".repeat(1 << 20)) else {
+        panic!("it has no limiter");
+    };
+    assert_eq!(errors.as_slice()[0].message(), "the policy has no limiter");
+    let missing = Policies::from_path(folder.path().join("no.toml"));
+    assert!(matches!(missing, Err(LoadError::Io { .. })));
+}
+
+#[test]
+fn of_many_mistakes_the_first_fifty_are_kept() {
+    let limiters: Vec<String> = (0..60).map(|n| format!("[limiters.l{n}]\n")).collect();
+    let errors = Policies::from_toml("p", &limiters.concat()).unwrap_err();
+    assert_eq!((errors.as_slice().len(), errors.more()), (50, 10));
+    assert!(errors.to_string().ends_with("\n\nerror: 10 more"));
+}

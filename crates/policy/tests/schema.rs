@@ -1,0 +1,165 @@
+//! The JSON Schema and the parser agree: it accepts every good policy, and what it refuses the parser
+//! refuses too.
+
+use std::fs;
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use sluicegate_policy::{Policies, json_schema};
+
+fn validator() -> Validator {
+    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    assert!(jsonschema::meta::is_valid(&schema));
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
+fn value(toml: &str) -> Value {
+    toml::from_str(toml).unwrap()
+}
+
+#[test]
+fn every_good_policy_is_valid() {
+    let validator = validator();
+    let named = json!({ "limiters": {
+        "anonymous_api": { "policy": "fixed_window", "limit": 100, "interval": "60 minutes" },
+        "authenticated_api": {
+            "policy": "token_bucket",
+            "limit": 5000,
+            "rate": { "interval": "15 minutes", "amount": 500 },
+        },
+    }});
+    for policy in [
+        value(include_str!("policies/every_option.toml")),
+        value(include_str!("../../cli/sample/policy.toml")),
+        named,
+    ] {
+        Policies::from_json("p", &policy.to_string()).unwrap();
+        let errors: Vec<String> =
+            validator.iter_errors(&policy).map(|error| error.to_string()).collect();
+        assert_eq!(errors, [""; 0]);
+    }
+}
+
+/// Policies of the table of mistakes as JSON, if they are in JSON or TOML that can be read.
+fn mistakes() -> Vec<(String, Value)> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mistakes.txt");
+    let file = fs::read_to_string(file).unwrap();
+    let mut policies = Vec::new();
+    for block in file.split("\n=== ").skip(1) {
+        let (format, rest) = block.split_once('\n').unwrap();
+        let text = rest.split("---\n").next().unwrap();
+        let value: Option<Value> = match format {
+            "toml" => toml::from_str(text).ok(),
+            "json" => serde_json::from_str(text).ok(),
+            _ => None,
+        };
+        policies.extend(value.map(|value| (text.to_owned(), value)));
+    }
+    policies
+}
+
+#[test]
+fn most_mistakes_are_not_valid_and_the_schema_refuses_nothing_else() {
+    let validator = validator();
+    let mistakes = mistakes();
+    let refused = |value: &Value| !validator.is_valid(value);
+    for (text, value) in &mistakes {
+        let is_refused = Policies::from_json("p", &value.to_string()).is_err();
+        assert!(is_refused || !refused(value), "only the schema refuses\n{text}");
+    }
+    // The others are numbers out of a range that depends on other fields.
+    let accepted: Vec<&str> = mistakes
+        .iter()
+        .filter(|(_, value)| !refused(value))
+        .map(|(text, _)| text.as_str())
+        .collect();
+    let (all, accepted) = (mistakes.len(), accepted.len());
+    assert!(all >= 130 && accepted * 3 <= all, "{accepted} of {all} are accepted");
+}
+
+#[test]
+fn what_an_editor_should_see_is_not_valid() {
+    let validator = validator();
+    for (mistake, policy) in [
+        ("no limiter", json!({})),
+        ("an unknown field of the file", json!({ "limitters": {} })),
+        ("no kind", json!({ "limiters": { "a": { "limit": 5 } } })),
+        ("an unknown kind", json!({ "limiters": { "a": { "policy": "gcraa" } } })),
+        (
+            "a field of another kind",
+            json!({ "limiters": { "a": {
+            "policy": "gcra", "interval": "1 s", "tolerance": "1 s", "limit": 5 } } }),
+        ),
+        (
+            "a lacking field",
+            json!({ "limiters": { "a": { "policy": "gcra", "interval": "1 s" } } }),
+        ),
+        (
+            "no mode",
+            json!({ "limiters": { "a": {
+            "policy": "leaky_bucket", "interval": "1 s" } } }),
+        ),
+        (
+            "both of two",
+            json!({ "limiters": { "a": { "policy": "leaky_bucket",
+            "mode": "min_interval", "interval": "1 s", "rate": { "amount": 1, "interval": "1 s" } } } }),
+        ),
+        (
+            "a time without a unit",
+            json!({ "limiters": { "a": {
+            "policy": "gcra", "interval": "1", "tolerance": "1 s" } } }),
+        ),
+        ("a list without names", json!({ "limiter": [{ "policy": "budget", "amount": 5 }] })),
+        (
+            "two names",
+            json!({ "limiters": { "a": { "name": "b", "policy": "budget", "amount": 5 } } }),
+        ),
+        (
+            "a long name",
+            json!({ "limiters": { ("a".repeat(201)): { "policy": "budget", "amount": 5 } } }),
+        ),
+        (
+            "a key of a part",
+            json!({ "limiters": { "a": { "policy": "all",
+            "of": [{ "policy": "budget", "amount": 5, "key": "client" }] } } }),
+        ),
+        (
+            "an unknown override",
+            json!({ "limiters": { "a": {
+            "policy": "budget", "amount": 5, "overrides": { "b": { "key": "client" } } } } }),
+        ),
+    ] {
+        assert!(!validator.is_valid(&policy), "{mistake}: {policy}");
+        assert!(Policies::from_json("p", &policy.to_string()).is_err(), "{mistake}: {policy}");
+    }
+}
+
+#[test]
+fn every_time_and_memory_that_can_be_read_is_valid() {
+    let validator = validator();
+    let mut read = 0;
+    for number in ["0", "1", " 1", "1.5", "007", "1e3", "-1", "1_000", ""] {
+        for unit in [
+            "", "s", " s ", "ms", "\u{b5}s", "\u{3bc}s", "min 3 s", "h30m", "M", "months", "y",
+            "d", " ns",
+        ] {
+            let text = format!("{number}{unit}");
+            let policy = json!({ "limiters": { "a": {
+                "policy": "gcra", "interval": "1 s", "tolerance": text } } });
+            if humantime::parse_duration(&text).is_ok() {
+                read += 1;
+                assert!(validator.is_valid(&policy), "{text}");
+            }
+        }
+        for unit in ["", " B", "k", "kB", " KiB", "mib", "MB ", "G", "TiB", "PB", "EiB", "EB"] {
+            let text = format!("{number}{unit}");
+            let policy = json!({ "limiters": { "a": { "policy": "token_bucket", "limit": 5,
+                "rate": { "amount": 1, "interval": "1 s" }, "store": "table", "memory": text } } });
+            if text.trim().parse::<bytesize::ByteSize>().is_ok() {
+                read += 1;
+                assert!(validator.is_valid(&policy), "{text}");
+            }
+        }
+    }
+    assert!(read >= 60, "{read}");
+}

@@ -1,0 +1,72 @@
+//! Warnings are for what is valid and probably not meant.
+
+use sluicegate_policy::Policies;
+
+fn warnings(fields: &str) -> Vec<String> {
+    let policies = Policies::from_toml("p", &format!("[limiters.a]\n{fields}\n"));
+    let policies = policies.unwrap_or_else(|errors| panic!("{errors}"));
+    let said = |warning: &sluicegate_policy::PolicyError| {
+        assert!(warning.is_warning());
+        assert!(warning.to_string().starts_with("warning: "), "{warning}");
+        format!("{}: {}: {}", warning.line(), warning.message(), warning.expected())
+    };
+    policies.warnings().iter().map(said).collect()
+}
+
+const WINDOW: &str = "policy = \"fixed_window\"\nlimit = 5\ninterval = \"1 s\"\n";
+
+#[test]
+fn a_month_is_warned_of_where_minutes_may_be_meant() {
+    let window = |interval: &str| warnings(&WINDOW.replace("1 s", interval));
+    assert_eq!(
+        window("1M"),
+        ["4: `interval` is \"1M\": `M` is a month of 30.44 days; a minute is `m`, and \
+             calendar_window has months of the calendar"]
+    );
+    let month = "a month here is 30.44 days; calendar_window has months of the calendar";
+    assert_eq!(window("2 months"), [format!("4: `interval` is \"2 months\": {month}")]);
+    assert_eq!(window("1 year"), ["4: `interval` is \"1 year\": a year here is 365.25 days"]);
+    for clear in ["1m", "60 minutes", "1h 30m", "100 ms", "30 days"] {
+        assert_eq!(window(clear), [""; 0], "{clear}");
+    }
+}
+
+#[test]
+fn a_cost_that_no_request_can_pay_is_warned_of() {
+    let cost = |cost: &str| warnings(&format!("{WINDOW}cost = {cost}"));
+    let none = "5: `cost` is 6: no request is admitted: at most 5 permits are, at once";
+    assert_eq!(cost("6"), [none]);
+    assert_eq!(cost("5"), [""; 0]);
+    let gcra = "policy = \"gcra\"\ninterval = \"1 s\"\ntolerance = \"2 s\"\ncost = ";
+    assert_eq!(warnings(&format!("{gcra}3")), [""; 0]);
+    assert_eq!(warnings(&format!("{gcra}4")).len(), 1);
+}
+
+#[test]
+fn requests_that_there_are_not_are_warned_of() {
+    let filter = |filter: &str| warnings(&format!("{WINDOW}match = {{ {filter} }}"));
+    let small = "methods are in capitals: no request has this one, but GET";
+    let get = format!("5: `match.method` is [\"HEAD\", \"get\"]: {small}");
+    assert_eq!(filter("method = [\"HEAD\", \"get\"]"), [get]);
+    let path = "paths begin with a slash and have no query: no request has this one";
+    for prefix in ["api/", "/a?b=1"] {
+        let said = format!("5: `match.path_prefix` is \"{prefix}\": {path}");
+        assert_eq!(filter(&format!("path_prefix = \"{prefix}\"")), [said]);
+    }
+    assert_eq!(filter("method = \"GET\", path_prefix = \"/a\""), [""; 0]);
+}
+
+#[test]
+fn fields_that_do_nothing_are_warned_of() {
+    let full = "an exact store without `max_keys` has space for every key";
+    let when_full = format!("{WINDOW}when_full = \"admit\"");
+    assert_eq!(warnings(&when_full), [format!("5: `when_full` is \"admit\": {full}")]);
+    assert_eq!(warnings(&format!("{when_full}\nmax_keys = 9")), [""; 0]);
+    let shadow = "a limiter in the shadow denies nothing, so nobody waits";
+    let waits = format!("{WINDOW}wait = \"1 s\"\nshadow = true");
+    assert_eq!(warnings(&waits), [format!("5: `wait` is \"1 s\": {shadow}")]);
+    let equal = "{ limit = 5, interval = \"60 s\" }, { limit = 9, interval = \"1 m\" }";
+    let windows = format!("policy = \"multi_window\"\nlimits = [{equal}]");
+    let only = "two windows of one length: only the smaller limit counts";
+    assert_eq!(warnings(&windows), [format!("3: `limits.interval` is \"1 m\": {only}")]);
+}
