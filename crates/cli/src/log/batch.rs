@@ -10,8 +10,9 @@ use memchr::{memchr, memchr_iter};
 use super::line::{ABSENT, BadLine, Line};
 use super::{MAX_LINE_BYTES, SHOWN_SKIPPED};
 
-/// Bytes that are read at a time, beside the rest of a line.
-const BLOCK_BYTES: usize = 1 << 18;
+/// Bytes that are read at a time, with the rest of the line before. Fewer than those for which
+/// allocators ask the system each time, and more than a line may have.
+const BLOCK_BYTES: usize = 120 << 10;
 
 /// Opens a text in UTF-8, as some editors write it.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -120,11 +121,13 @@ pub(super) struct Batches<R> {
     /// True while the end of a line that is too long is looked for.
     skips: bool,
     ended: bool,
+    /// The number of lines in the batch before.
+    entries: usize,
 }
 
 impl<R: BufRead> Batches<R> {
     pub(super) fn new(log: R) -> Batches<R> {
-        Batches { log, number: 0, rest: Vec::new(), skips: false, ended: false }
+        Batches { log, number: 0, rest: Vec::new(), skips: false, ended: false, entries: 0 }
     }
 
     /// Reads the next lines. `None` is the end of the log.
@@ -134,7 +137,8 @@ impl<R: BufRead> Batches<R> {
         if self.ended {
             return None;
         }
-        let mut batch = Batch::default();
+        let mut batch =
+            Batch { entries: Vec::with_capacity(self.entries), ..Batch::default() };
         let (mut text, mut extra) = (Vec::with_capacity(BLOCK_BYTES), Vec::new());
         text.append(&mut self.rest);
         let is_first = self.number == 0 && !self.skips;
@@ -178,6 +182,7 @@ impl<R: BufRead> Batches<R> {
         }
         text.extend_from_slice(&extra);
         batch.text = text;
+        self.entries = batch.entries.len();
         Some((batch, error))
     }
 
