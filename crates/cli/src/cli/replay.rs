@@ -157,14 +157,14 @@ impl ReplayArgs {
         let mut errors: Vec<String> =
             logs.failures().iter().map(|(log, error)| format!("{log}: {error}")).collect();
         errors.extend(done.err().map(|error| error.to_string()));
-        let is_complete = errors.is_empty();
+        let failed = errors.len();
         for error in &errors {
             tell(&format_args!("error: {error}"));
         }
         let summary = Summary::new(&replay, self.top, errors);
         let mut report = Vec::new();
         if self.json {
-            for warning in &summary.warnings {
+            for warning in &summary.warnings[failed..] {
                 tell(&format_args!("warning: {warning}"));
             }
             summary.write_json(&mut report)
@@ -175,7 +175,7 @@ impl ReplayArgs {
         }
         .and_then(|()| anstream::stdout().write_all(&report))
         .map_err(Failure::io("standard output"))?;
-        Ok(ExitCode::from(match (is_complete, replay.is_meaningful()) {
+        Ok(ExitCode::from(match (failed == 0, replay.is_meaningful()) {
             (false, _) => UNREADABLE,
             (true, false) => MEANINGLESS,
             (true, true) => 0,
