@@ -37,8 +37,8 @@ pub use self::shape::Waits;
 use self::spread::Spread;
 pub use self::tally::Tally;
 pub use self::timeline::{Bin, Timeline};
-pub use crate::log::{SHOWN_SKIPPED, Skipped};
 use crate::log::{Batch, Entry, Merged, check_range};
+pub use crate::log::{SHOWN_SKIPPED, Skipped};
 use crate::policy::Policy;
 
 /// The time between the stamps of a log in common or combined format.

@@ -137,8 +137,7 @@ impl<R: BufRead> Batches<R> {
         if self.ended {
             return None;
         }
-        let mut batch =
-            Batch { entries: Vec::with_capacity(self.entries), ..Batch::default() };
+        let mut batch = Batch { entries: Vec::with_capacity(self.entries), ..Batch::default() };
         let (mut text, mut extra) = (Vec::with_capacity(BLOCK_BYTES), Vec::new());
         text.append(&mut self.rest);
         let is_first = self.number == 0 && !self.skips;

@@ -180,9 +180,7 @@ fn size(text: &[u8]) -> Result<u64, BadLine> {
         return Ok(0);
     }
     let digit = |sum: u64, digit: &u8| sum.checked_mul(10)?.checked_add(u64::from(digit - b'0'));
-    text.iter()
-        .try_fold(0, digit)
-        .ok_or_else(|| BadLine::Size(text.to_str_lossy().into_owned()))
+    text.iter().try_fold(0, digit).ok_or_else(|| BadLine::Size(text.to_str_lossy().into_owned()))
 }
 
 /// Returns the method and the target of a request, if it is an HTTP request. Some clients
@@ -199,9 +197,8 @@ fn request(text: &[u8]) -> Option<(&BStr, &BStr)> {
         let (target, version) = rest.split_at(rest.len().checked_sub(version + 1)?);
         (version.starts_with(PROTOCOL) && !version[1..].contains(&b' ')).then_some(target)
     });
-    let target = target.unwrap_or_else(|| {
-        rest.rsplit_once_str(PROTOCOL).map_or(rest, |(target, _)| target)
-    });
+    let target =
+        target.unwrap_or_else(|| rest.rsplit_once_str(PROTOCOL).map_or(rest, |(target, _)| target));
     Some((method.as_bstr(), target.as_bstr()))
 }
 

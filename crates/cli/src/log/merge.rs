@@ -119,7 +119,8 @@ impl Merged {
             match (least, self.waiting.last()) {
                 (None, None) => return None,
                 (Some(least), waiting)
-                    if waiting.is_none_or(|log| (log.first, log.place) > self.open[least].key()) =>
+                    if waiting
+                        .is_none_or(|log| (log.first, log.place) > self.open[least].key()) =>
                 {
                     return Some(self.run_of(least));
                 }
@@ -134,9 +135,10 @@ impl Merged {
     /// Takes the lines of the log at that place that are before those of the others.
     fn run_of(&mut self, least: usize) -> Run {
         let others = self.open.iter().enumerate().filter(|(place, _)| *place != least);
-        let bound = others.map(|(_, open)| open.key()).chain(
-            self.waiting.last().map(|log| (log.first, log.place)),
-        ).min();
+        let bound = others
+            .map(|(_, open)| open.key())
+            .chain(self.waiting.last().map(|log| (log.first, log.place)))
+            .min();
         let open = &mut self.open[least];
         let entries = &open.batch.entries()[open.next..];
         let len = match bound {
@@ -265,7 +267,9 @@ impl Batches {
             return Batches::Here(Box::new(batches));
         }
         let (sender, receiver) = sync_channel(BATCHES_AHEAD);
-        thread::spawn(move || while batches.next().is_some_and(|item| sender.send(item).is_ok()) {});
+        thread::spawn(
+            move || while batches.next().is_some_and(|item| sender.send(item).is_ok()) {},
+        );
         Batches::InThread(receiver)
     }
 

@@ -49,14 +49,12 @@ pub(super) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
             let buckets = Buckets::with_clock(*quota, clock);
             Box::new(exact(buckets, max_keys, when_full).expect(CHECKED))
         }
-        _ if max_keys.is_none() => {
-            Box::new(Swept {
-                limiters: HashMap::new(),
-                spare: Vec::new(),
-                make,
-                sweep_at: FIRST_SWEEP,
-            })
-        }
+        _ if max_keys.is_none() => Box::new(Swept {
+            limiters: HashMap::new(),
+            spare: Vec::new(),
+            make,
+            sweep_at: FIRST_SWEEP,
+        }),
         _ => {
             let each = Each::with_clock(move |_: &Vec<u8>| make(), clock);
             Box::new(exact(each, max_keys, when_full).expect(CHECKED))

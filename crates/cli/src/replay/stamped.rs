@@ -24,7 +24,13 @@ pub(super) struct Stamped {
 }
 
 impl Stamped {
-    pub(super) fn judge(&mut self, rule: &Rule, key: &[u8], permits: u64, clock: &Arc<ManualClock>) {
+    pub(super) fn judge(
+        &mut self,
+        rule: &Rule,
+        key: &[u8],
+        permits: u64,
+        clock: &Arc<ManualClock>,
+    ) {
         let store = self.store.get_or_insert_with(|| keys(rule, clock));
         match store.try_acquire(key, permits).decision {
             Ok(_) => self.allowed += 1,

@@ -21,8 +21,7 @@ fn replay(policy: &str, log: &str) -> Replay {
 }
 
 fn replay_with(options: Options, policy: &str, log: &str) -> Replay {
-    let mut replay =
-        Replay::with_options(Policy::parse("test.toml", policy).unwrap(), options);
+    let mut replay = Replay::with_options(Policy::parse("test.toml", policy).unwrap(), options);
     replay.read(&mut logs("test.log", log)).unwrap();
     replay
 }

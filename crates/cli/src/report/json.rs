@@ -240,7 +240,9 @@ impl LimiterSummary {
             keys: judge.keys(),
             allowed: judge.allowed(),
             denied: judge.denied(),
-            as_stamped: judge.as_stamped().map(|(allowed, denied)| StampedSummary { allowed, denied }),
+            as_stamped: judge
+                .as_stamped()
+                .map(|(allowed, denied)| StampedSummary { allowed, denied }),
             tally: (!is_exact).then_some(TallySummary { max_keys, denied_error }),
             store: StoreSummary::of_judge(judge),
             waits: WaitsSummary::of_judge(judge, top),

@@ -104,9 +104,15 @@ impl Summary {
         line("lines", &format!("{lines} judged, {skipped} skipped, {late} late"))?;
         let seconds = replay::RESOLUTION.as_secs();
         if replay.options().as_stamped {
-            line("stamps", &format!("whole seconds; all lines come at the beginning of their {seconds} s"))?;
+            line(
+                "stamps",
+                &format!("whole seconds; all lines come at the beginning of their {seconds} s"),
+            )?;
         } else {
-            line("stamps", &format!("whole seconds; lines are spread evenly over their {seconds} s"))?;
+            line(
+                "stamps",
+                &format!("whole seconds; lines are spread evenly over their {seconds} s"),
+            )?;
         }
         let decisions: u64 =
             self.limiters.iter().map(|limiter| limiter.allowed + limiter.denied).sum();
@@ -154,7 +160,11 @@ impl Summary {
             return Ok(());
         }
         align_right(&mut table, 1..3);
-        section(out, "limiters of a few seconds", ", whose lines the log does not place within theirs")?;
+        section(
+            out,
+            "limiters of a few seconds",
+            ", whose lines the log does not place within theirs",
+        )?;
         write_table(out, table, width)
     }
 

@@ -32,7 +32,8 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
     for judge in replay.judges() {
         let name = &judge.rule().name;
         if replay.lines() > 0 && judge.allowed() + judge.denied() == 0 {
-            warnings.push(format!("limiter \"{name}\" judged no line: its `match` lets none through"));
+            warnings
+                .push(format!("limiter \"{name}\" judged no line: its `match` lets none through"));
         }
         if !judge.is_exact() {
             warnings.push(format!(

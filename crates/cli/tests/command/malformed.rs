@@ -76,15 +76,31 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Then)> {
         ("one NUL", among("\0"), one_bad()),
         ("NULs in the client", with("a -", "a\0\0b -"), Counts(0, 4, 0)),
         ("NULs before a line", with("a -", "\0\0\0a -"), Counts(0, 4, 0)),
-        ("a hole of NULs", [good(2), vec![0; 500_000], b"\n".to_vec(), good(2)].concat(), Counts(0, 4, 1)),
+        (
+            "a hole of NULs",
+            [good(2), vec![0; 500_000], b"\n".to_vec(), good(2)].concat(),
+            Counts(0, 4, 1),
+        ),
         ("a mebibyte of letters", among(vec![b'x'; 1 << 20]), one_bad()),
-        ("a request of a mebibyte", with("GET /", &format!("GET /{}", "x".repeat(1 << 20))), one_bad()),
-        ("a request as long as it may be", with("GET /", &format!("GET /{}", "x".repeat(65_000))), Counts(0, 4, 0)),
+        (
+            "a request of a mebibyte",
+            with("GET /", &format!("GET /{}", "x".repeat(1 << 20))),
+            one_bad(),
+        ),
+        (
+            "a request as long as it may be",
+            with("GET /", &format!("GET /{}", "x".repeat(65_000))),
+            Counts(0, 4, 0),
+        ),
         ("three long lines at the end", [good(4), vec![b'x'; 3 << 20]].concat(), Counts(0, 4, 1)),
         ("a bomb of zeros", bomb(16), Counts(3, 0, 1)),
         ("not UTF-8", among(b"\xff\xfe\xfd"), one_bad()),
         ("an agent that is not UTF-8", with("200 1", "200 1 \"-\" \"\u{e9}\""), Counts(0, 4, 0)),
-        ("Latin-1", among(b"h\xf6st - - [17/May/2015:10:05:03 +0000] \"GET /\xe9 HTTP/1.1\" 200 1"), Counts(0, 4, 0)),
+        (
+            "Latin-1",
+            among(b"h\xf6st - - [17/May/2015:10:05:03 +0000] \"GET /\xe9 HTTP/1.1\" 200 1"),
+            Counts(0, 4, 0),
+        ),
         ("a byte-order mark", [b"\xef\xbb\xbf".to_vec(), good(2)].concat(), Counts(0, 2, 0)),
         ("a byte-order mark alone", b"\xef\xbb\xbf".to_vec(), Counts(3, 0, 0)),
         ("UTF-16, little end first", utf16(LOG, u16::to_le_bytes), Error("is text in UTF-16")),
@@ -96,25 +112,81 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Then)> {
         ("half of gzip's magic", b"\x1f".to_vec(), Counts(3, 0, 1)),
         ("gzip's magic alone", b"\x1f\x8b".to_vec(), Part("unexpected end of file", 0)),
         ("gzip of nothing", gzip(""), Counts(3, 0, 0)),
-        ("gzip without its trailer", cut(gzip(&noisy(20_000)), 8), Part("unexpected end of file", 19_000)),
-        ("gzip cut in its middle", { let gzip = gzip(&noisy(20_000)); let half = gzip.len() / 2; cut(gzip, half) }, Part("incomplete deflate stream", 5_000)),
-        ("gzip with a wrong checksum", { let gzip = gzip(&noisy(99)); let at = gzip.len() - 6; corrupt(gzip, at) }, Part("corrupt", 90)),
-        ("gzip with a damaged block", { let gzip = gzip(&noisy(20_000)); let at = gzip.len() / 2; corrupt(gzip, at) }, Part("error: bad.log", 0)),
-        ("gzip and then junk", [gzip(LOG), b"junk junk junk".to_vec()].concat(), Part("invalid gzip header", 6)),
+        (
+            "gzip without its trailer",
+            cut(gzip(&noisy(20_000)), 8),
+            Part("unexpected end of file", 19_000),
+        ),
+        (
+            "gzip cut in its middle",
+            {
+                let gzip = gzip(&noisy(20_000));
+                let half = gzip.len() / 2;
+                cut(gzip, half)
+            },
+            Part("incomplete deflate stream", 5_000),
+        ),
+        (
+            "gzip with a wrong checksum",
+            {
+                let gzip = gzip(&noisy(99));
+                let at = gzip.len() - 6;
+                corrupt(gzip, at)
+            },
+            Part("corrupt", 90),
+        ),
+        (
+            "gzip with a damaged block",
+            {
+                let gzip = gzip(&noisy(20_000));
+                let at = gzip.len() / 2;
+                corrupt(gzip, at)
+            },
+            Part("error: bad.log", 0),
+        ),
+        (
+            "gzip and then junk",
+            [gzip(LOG), b"junk junk junk".to_vec()].concat(),
+            Part("invalid gzip header", 6),
+        ),
         ("gzip and then zeros", [gzip(LOG), vec![0; 512]].concat(), Part("invalid gzip header", 6)),
-        ("gzip in gzip", { let mut outer = GzEncoder::new(Vec::new(), Compression::fast()); outer.write_all(&gzip(LOG)).unwrap(); outer.finish().unwrap() }, Counts(3, 0, 1)),
+        (
+            "gzip in gzip",
+            {
+                let mut outer = GzEncoder::new(Vec::new(), Compression::fast());
+                outer.write_all(&gzip(LOG)).unwrap();
+                outer.finish().unwrap()
+            },
+            Counts(3, 0, 1),
+        ),
         ("zstd's magic alone", b"\x28\xb5\x2f\xfd".to_vec(), Part("zstd", 0)),
         ("zstd and then junk", b"\x28\xb5\x2f\xfd\x24junkjunkjunk".to_vec(), Part("zstd", 0)),
-        ("a zstd frame to be skipped", b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00\x50\x2a\x4d\x18\x02\x00\x00\x00ab".to_vec(), Counts(3, 0, 0)),
+        (
+            "a zstd frame to be skipped",
+            b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00\x50\x2a\x4d\x18\x02\x00\x00\x00ab".to_vec(),
+            Counts(3, 0, 0),
+        ),
         ("a date in the far future", with("2015", "9015"), one_bad()),
-        ("a date after the clock's end", GOOD.repeat(3).replace("2015", "2600").into_bytes(), Counts(3, 0, 3)),
-        ("a date before 1970", GOOD.repeat(3).replace("2015", "1969").into_bytes(), Counts(3, 0, 3)),
+        (
+            "a date after the clock's end",
+            GOOD.repeat(3).replace("2015", "2600").into_bytes(),
+            Counts(3, 0, 3),
+        ),
+        (
+            "a date before 1970",
+            GOOD.repeat(3).replace("2015", "1969").into_bytes(),
+            Counts(3, 0, 3),
+        ),
         ("the year 0", with("2015", "0000"), Counts(0, 4, 0)),
         ("a day too many", with("17/May", "31/Jun"), one_bad()),
         ("an hour too many", with("10:05", "25:05"), one_bad()),
         ("a month that is none", with("May", "Mai"), one_bad()),
         ("a zone that is none", with("+0000", "UTC"), one_bad()),
-        ("a time without digits", with("17/May/2015:10:05:03 +0000", "::/::/::::::::::::::::::::"), one_bad()),
+        (
+            "a time without digits",
+            with("17/May/2015:10:05:03 +0000", "::/::/::::::::::::::::::::"),
+            one_bad(),
+        ),
         ("an empty time", with("17/May/2015:10:05:03 +0000", ""), one_bad()),
         ("a size beyond 64 bits", with("200 1", "200 99999999999999999999"), one_bad()),
         ("a status of four digits", with("200 1", "2000 1"), one_bad()),

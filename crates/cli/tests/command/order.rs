@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-
 use crate::{Folder, json, sluicegate, stderr, stdout};
 
 fn at(second: usize) -> String {
@@ -12,7 +11,8 @@ fn at(second: usize) -> String {
 /// Returns one line for each of these seconds.
 fn lines(seconds: impl IntoIterator<Item = usize>) -> String {
     seconds.into_iter().fold(String::new(), |mut log, second| {
-        writeln!(log, "c{} - - [{} +0000] \"GET / HTTP/1.1\" 200 1", second % 7, at(second)).unwrap();
+        writeln!(log, "c{} - - [{} +0000] \"GET / HTTP/1.1\" 200 1", second % 7, at(second))
+            .unwrap();
         log
     })
 }
@@ -84,7 +84,11 @@ fn a_limiter_that_judges_no_line_is_told() {
     let folder = Folder::new();
     folder.file("policy.toml", crate::POLICY.to_owned() + "match = { path_prefix = \"/none\" }\n");
     let replay = folder.replay(&["--json", "access.log"], "").success();
-    assert!(stderr(&replay).contains("limiter \"three in all\" judged no line"), "{}", stderr(&replay));
+    assert!(
+        stderr(&replay).contains("limiter \"three in all\" judged no line"),
+        "{}",
+        stderr(&replay)
+    );
     assert_eq!(json(&replay)["warnings"].as_array().unwrap().len(), 1);
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-
 use crate::{Folder, json, stderr, stdout};
 
 /// Limits of exactly ten a second.
@@ -61,7 +60,8 @@ fn a_steady_rate_is_within_limits_of_that_rate() {
     let folder = Folder::new();
     folder.file("policy.toml", EXACT);
     let found = json(&folder.replay(&["--json"], steady(120)).success());
-    let denied: Vec<_> = found["limiters"].as_array().unwrap().iter().map(|l| &l["denied"]).collect();
+    let denied: Vec<_> =
+        found["limiters"].as_array().unwrap().iter().map(|l| &l["denied"]).collect();
     // The ring of the multi window looks back by up to a slot more than its second.
     assert_eq!(denied[1..], [&json!(0), &json!(0), &json!(0), &json!(0)]);
     assert!(denied[0].as_u64() < Some(120), "{denied:?}");

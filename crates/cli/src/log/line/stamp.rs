@@ -18,7 +18,8 @@ pub(super) fn parse(text: &[u8]) -> Option<Timestamp> {
 /// other one, and it does not know leap seconds or the 29th of February.
 fn usual(text: &[u8]) -> Option<Timestamp> {
     let text: &[u8; 26] = text.try_into().ok()?;
-    let digit = |at: usize| Some(i64::from(text[at].wrapping_sub(b'0'))).filter(|digit| *digit < 10);
+    let digit =
+        |at: usize| Some(i64::from(text[at].wrapping_sub(b'0'))).filter(|digit| *digit < 10);
     let two = |at| Some(digit(at)? * 10 + digit(at + 1)?);
     let is = |at: usize, byte| (text[at] == byte).then_some(());
     (is(2, b'/')?, is(6, b'/')?, is(11, b':')?, is(14, b':')?, is(17, b':')?, is(20, b' ')?);
@@ -74,9 +75,8 @@ mod tests {
             for (month, day) in months.iter().zip([31, 29, 28, 30, 1, 2, 30, 31, 31, 9, 10, 32]) {
                 for zone in ["+0000", "-0330", "+2359", "+1400", "-9999"] {
                     let text = format!("{day:02}/{month}/{year:04}:23:59:09 {zone}");
-                    let long = strtime::parse(FORMAT, &text)
-                        .and_then(|time| time.to_timestamp())
-                        .ok();
+                    let long =
+                        strtime::parse(FORMAT, &text).and_then(|time| time.to_timestamp()).ok();
                     let short = usual(text.as_bytes());
                     assert!(short.is_none() || short == long, "{text}: {short:?}, {long:?}");
                     read += usize::from(short.is_some());

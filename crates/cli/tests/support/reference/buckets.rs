@@ -16,9 +16,8 @@ pub(super) enum Bucket {
     Gcra { arrival: i128, interval: i128, tolerance: i128 },
     /// level = max(0, level - elapsed * rate)
     Meter { level: BigRational, capacity: BigRational, per_nano: BigRational, seen: i128 },
-    /// Admissions are at least `apart` nanoseconds apart: in the mean, as one may be up to a nanosecond
-    /// early whose time is no whole number of them. The next is due at `due`.
-    Apart { apart: BigRational, due: BigRational },
+    /// Admissions are at least `apart` nanoseconds apart.
+    Apart { apart: BigRational, last: Option<i128> },
 }
 
 impl Bucket {
@@ -52,7 +51,7 @@ impl Bucket {
     }
 
     pub(super) fn apart(rate: Rate) -> Bucket {
-        Bucket::Apart { apart: per_nano(rate).recip(), due: BigRational::zero() }
+        Bucket::Apart { apart: per_nano(rate).recip(), last: None }
     }
 
     pub(super) fn fits(&self, now: i128, permits: u64) -> bool {
@@ -65,7 +64,9 @@ impl Bucket {
                 start + (i128::from(permits) - 1) * *interval - *tolerance <= now
             }
             Bucket::Meter { capacity, .. } => self.level(now) + whole(permits) <= *capacity,
-            Bucket::Apart { due, .. } => permits == 1 && due.floor() <= whole(now),
+            Bucket::Apart { apart, last } => {
+                permits == 1 && last.is_none_or(|last| whole(now - last) >= *apart)
+            }
         }
     }
 
@@ -89,7 +90,7 @@ impl Bucket {
             (Bucket::Gcra { arrival, interval, .. }, ..) => {
                 *arrival = now.max(*arrival) + i128::from(permits) * *interval;
             }
-            (Bucket::Apart { apart, due }, ..) => *due = whole(now).max(due.clone()) + &*apart,
+            (Bucket::Apart { last, .. }, ..) => *last = Some(now),
             _ => unreachable!("each has what it keeps"),
         }
     }
