@@ -187,7 +187,7 @@ impl Replay {
         for judge in &mut self.judges {
             judge.judge(&line, nanos, [&self.clock, &self.stamps]);
         }
-        if self.lines % LINES_PER_LOOK == 0 {
+        if self.lines.is_multiple_of(LINES_PER_LOOK) {
             return self.options.check_memory(&self.judges);
         }
         Ok(())

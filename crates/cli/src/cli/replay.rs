@@ -71,6 +71,7 @@ the policy is wrong, and nothing was replayed; 3 if no line was judged, or most 
 more than a minute.";
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct ReplayArgs {
     /// The policy, a TOML file; without it, the bundled one
     #[arg(long, short, value_name = "POLICY.toml")]

@@ -154,6 +154,18 @@ mod tests {
     }
 
     #[test]
+    fn zstd_frames_are_one_log() {
+        let pack = |text: &str| {
+            ruzstd::encoding::compress_to_vec(
+                text.as_bytes(),
+                ruzstd::encoding::CompressionLevel::Fastest,
+            )
+        };
+        let both = [pack("one\n"), pack(&"two\n".repeat(100_000))].concat();
+        assert_eq!(read(Cursor::new(both)).unwrap(), "one\n".to_owned() + &"two\n".repeat(100_000));
+    }
+
+    #[test]
     fn joined_gzip_files_are_one_log() {
         let both = [gzip("one\n"), gzip("two\n")].concat();
         assert_eq!(read(Cursor::new(both)).unwrap(), "one\ntwo\n");

@@ -38,7 +38,7 @@ impl Distinct {
         let registers = REGISTERS as f64;
         let sum: f64 = self.registers.iter().map(|zeros| 0.5_f64.powi(i32::from(*zeros))).sum();
         let raw = 0.7213 / (1.0 + 1.079 / registers) * registers * registers / sum.max(1.0);
-        let empty = self.registers.iter().filter(|zeros| **zeros == 0).count();
+        let empty = self.registers.iter().map(|zeros| usize::from(*zeros == 0)).sum::<usize>();
         if raw <= 2.5 * registers && empty > 0 {
             return (registers * (registers / empty as f64).ln()).round() as usize;
         }

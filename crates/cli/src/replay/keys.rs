@@ -49,12 +49,9 @@ pub(super) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
             let buckets = Buckets::with_clock(*quota, clock);
             Box::new(exact(buckets, max_keys, when_full).expect(CHECKED))
         }
-        _ if max_keys.is_none() => Box::new(Swept {
-            limiters: HashMap::new(),
-            spare: Vec::new(),
-            make,
-            sweep_at: FIRST_SWEEP,
-        }),
+        _ if max_keys.is_none() => {
+            Box::new(Swept { limiters: HashMap::new(), make, sweep_at: FIRST_SWEEP })
+        }
         _ => {
             let each = Each::with_clock(move |_: &Vec<u8>| make(), clock);
             Box::new(exact(each, max_keys, when_full).expect(CHECKED))
@@ -121,12 +118,10 @@ impl<F: Fn() -> BoxedLimiter> Keys for Kept<F> {
 ///
 /// All are looked at whenever there are twice as many as were left the last time, so a new key costs
 /// two looks. A `Keyed` looks at some for each new key, without end, and each is in memory of its
-/// own that is not in the cache. An idle limiter serves the next new key, since it is the same as a new
-/// one.
+/// own that is not in the cache. (To give idle limiters to new keys is slower than to make new
+/// ones: a window writes each of its slots again after a pause.)
 struct Swept<F> {
     limiters: HashMap<BString, BoxedLimiter>,
-    /// Idle limiters without a key.
-    spare: Vec<BoxedLimiter>,
     make: F,
     sweep_at: usize,
 }
@@ -137,20 +132,15 @@ const FIRST_SWEEP: usize = 1 << 12;
 impl<F: Fn() -> BoxedLimiter> Keys for Swept<F> {
     fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer {
         if self.limiters.len() >= self.sweep_at && !self.limiters.contains_key(BStr::new(key)) {
-            let idle = self.limiters.extract_if(|_, limiter| limiter.is_idle());
-            self.spare.extend(idle.map(|(_, limiter)| limiter));
+            self.limiters.retain(|_, limiter| !limiter.is_idle());
             self.sweep_at = FIRST_SWEEP.max(2 * self.limiters.len());
         }
-        let (spare, make) = (&mut self.spare, &self.make);
-        let limiter = self
-            .limiters
-            .entry_ref(BStr::new(key))
-            .or_insert_with(|| spare.pop().unwrap_or_else(make));
+        let limiter = self.limiters.entry_ref(BStr::new(key)).or_insert_with(&self.make);
         Answer { decision: limiter.try_acquire(permits), is_full: false }
     }
 
     fn known(&self) -> usize {
-        self.limiters.len() + self.spare.len()
+        self.limiters.len()
     }
 }
 

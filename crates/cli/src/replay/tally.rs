@@ -5,7 +5,7 @@
 //! al., *A High-Performance Algorithm for Identifying Frequent Items in Data Streams*, 2017): the
 //! median of the weights is taken from each, and keys without weight are forgotten. A key that comes
 //! back has lost at most the sum of those medians, which is at most twice the number of denials
-//! divided by the number of keys that fit. Distinct keys are then estimated (HyperLogLog).
+//! divided by the number of keys that fit. Distinct keys are then estimated (`HyperLogLog`).
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;

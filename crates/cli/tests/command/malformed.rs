@@ -48,8 +48,9 @@ fn utf16(text: &str, bytes_of: fn(u16) -> [u8; 2]) -> Vec<u8> {
 /// Returns a gzip of zeros, without having them in memory.
 fn bomb(mebibytes: usize) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    let zeros = vec![0; 1 << 20];
     for _ in 0..mebibytes {
-        encoder.write_all(&[0; 1 << 20]).unwrap();
+        encoder.write_all(&zeros).unwrap();
     }
     encoder.finish().unwrap()
 }
@@ -59,6 +60,7 @@ fn noisy(lines: usize) -> String {
     (0..lines).map(|n| GOOD.replacen('a', &format!("a{}", n * n * 7919 % 1_000_003), 1)).collect()
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn cases() -> Vec<(&'static str, Vec<u8>, Then)> {
     let corrupt = |bytes: Vec<u8>, at: usize| {
         let mut bytes = bytes;

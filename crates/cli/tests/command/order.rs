@@ -101,7 +101,7 @@ fn memory_beyond_the_bound_is_refused_before_the_replay_or_ends_it() {
     let refused = folder.replay(&["--max-memory", "100 KiB", "access.log"], "").code(2);
     assert!(stderr(&refused).contains("limiter \"big\""), "{}", stderr(&refused));
     assert_eq!(stdout(&refused), "");
-    let log: String = (0..6400).map(|n| lines([n]).replacen("c", &format!("{n}c"), 1)).collect();
+    let log: String = (0..6400).map(|n| lines([n]).replacen('c', &format!("{n}c"), 1)).collect();
     let ended = folder.replay(&["--json", "--max-memory", "64 MiB"], log).code(1);
     assert!(stderr(&ended).contains("raise --max-memory"), "{}", stderr(&ended));
     assert_eq!(json(&ended)["incomplete"], json!(true));
@@ -113,7 +113,7 @@ fn memory_beyond_the_bound_is_refused_before_the_replay_or_ends_it() {
 #[test]
 fn tallies_of_too_many_keys_are_estimates_that_say_so() {
     let folder = Folder::new();
-    let log: String = (0..5000).map(|n| lines([n]).replacen("c", &format!("{n}c"), 1)).collect();
+    let log: String = (0..5000).map(|n| lines([n]).replacen('c', &format!("{n}c"), 1)).collect();
     let often = lines([5000]).repeat(300);
     let found = json(&folder.replay(&["--json", "--tally-keys", "100"], log + &often).success());
     let limiter = &found["limiters"][0];

@@ -22,7 +22,9 @@ fn usual(text: &[u8]) -> Option<Timestamp> {
         |at: usize| Some(i64::from(text[at].wrapping_sub(b'0'))).filter(|digit| *digit < 10);
     let two = |at| Some(digit(at)? * 10 + digit(at + 1)?);
     let is = |at: usize, byte| (text[at] == byte).then_some(());
-    (is(2, b'/')?, is(6, b'/')?, is(11, b':')?, is(14, b':')?, is(17, b':')?, is(20, b' ')?);
+    for (at, byte) in [(2, b'/'), (6, b'/'), (11, b':'), (14, b':'), (17, b':'), (20, b' ')] {
+        is(at, byte)?;
+    }
     let (day, year) = (two(0)?, two(7)? * 100 + two(9)?);
     let (hour, minute, second) = (two(12)?, two(15)?, two(18)?);
     let east = match text[21] {
