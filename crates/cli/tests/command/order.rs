@@ -48,9 +48,18 @@ fn files_are_merged_by_time_whatever_their_order() {
     folder.file("both", lines((0..6000).step_by(3)));
     let forwards = json(&folder.replay(&["--json", "old", "both", "new"], "").success());
     assert_eq!((&forwards["lines"], &forwards["late"]), (&json!(8000), &json!(0)));
-    let backwards = json(&folder.replay(&["--json", "new", "both", "old"], "").success());
-    assert_eq!(forwards["limiters"], backwards["limiters"]);
-    assert_eq!(backwards["late"], json!(0));
+    for args in [["new", "both", "old"], ["both", "new", "old"], ["old", "new", "both"]] {
+        let args = [&["--json"], &args[..]].concat();
+        let mixed = json(&folder.replay(&args, "").success());
+        assert_eq!(forwards["limiters"], mixed["limiters"]);
+        assert_eq!(mixed["late"], json!(0));
+    }
+    let apart = |from: usize| lines(from..from + 100);
+    folder.file("first", apart(0));
+    folder.file("second", apart(1000));
+    folder.file("third", apart(2000));
+    let found = json(&folder.replay(&["--json", "second", "third", "first"], "").success());
+    assert_eq!((&found["lines"], &found["late"]), (&json!(300), &json!(0)));
 }
 
 #[test]
