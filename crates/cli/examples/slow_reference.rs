@@ -1,9 +1,9 @@
 //! Replays logs by the definitions of the limiters, in rational numbers and
 //! without the engine, and prints the JSON that the command must print for
-//! `--json --top 0`, but for what that says of stores:
+//! `--json --top 0`, but for what that says of stores, of limiters as stamped, and in warnings:
 //!
 //! ```text
-//! cargo run --release -p sluicegate-cli --example slow_reference -- --policy POLICY.toml LOG...
+//! cargo run --release -p sluicegate-cli --example slow_reference -- --policy POLICY.toml [--as-stamped] LOG...
 //! ```
 
 use std::error::Error;
@@ -23,6 +23,8 @@ mod reference;
 struct Args {
     #[arg(long)]
     policy: PathBuf,
+    #[arg(long)]
+    as_stamped: bool,
     #[arg(required = true)]
     logs: Vec<PathBuf>,
 }
@@ -36,6 +38,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         .into_iter()
         .map(|path| Source::File(path).open(&ProgressBar::hidden()))
         .collect::<Result<_, _>>()?;
-    reference::replay(&policy, logs)?.write_json(&mut io::stdout())?;
+    reference::replay(&policy, logs, args.as_stamped)?.write_json(&mut io::stdout())?;
     Ok(())
 }

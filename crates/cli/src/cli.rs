@@ -1,18 +1,19 @@
 //! The arguments, and the main program that connects the parts.
 
-use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+mod replay;
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand};
-use indicatif::{ProgressBar, ProgressStyle};
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
 
-use crate::log::Source;
+use self::replay::{AFTER_HELP, ReplayArgs};
 use crate::policy::commands::{CheckArgs, ExplainArgs};
-use crate::policy::{self, LoadError, Policy, PolicyErrors};
-use crate::replay::{Replay, SHOWN_SKIPPED};
-use crate::report::{Heading, Summary};
+use crate::policy::{self, LoadError, PolicyErrors};
+use crate::replay::TooMuchMemory;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,41 +30,6 @@ Examples:
   sluicegate replay --policy policy.toml --shape --shape-within 2s access.log
       The waits of requests that are delayed instead of being denied.";
 
-const FORMATS: &str = "\
-Logs are in common or combined log format, plain or gzip. Lines in no such format are skipped, \
-counted and the first few shown. Lines out of order are judged at the newest time seen so far, \
-and counted as late.
-
-With --json, one object on one line:
-  {\"lines\":N,\"skipped\":N,\"late\":N,\"limiters\":[
-    {\"name\":S,\"keys\":N,\"allowed\":N,\"denied\":N,\"top_denied\":[
-      {\"key\":S,\"denied\":N,\"allowed\":N}]}]}
-Limiters of policy \"multi_window\" and \"all\" also have
-    \"denied_by\":[{\"part\":S,\"denied\":N}]
-for each of their windows or limiters; if several refused a line, it counts for the one that it \
-would have had to wait for longest.
-Limiters with `max_keys` also have
-    \"store\":\"exact\",\"max_keys\":N,\"known\":N,\"full\":N
-and those of store \"table\"
-    \"store\":\"table\",\"memory_bytes\":N,\"occupancy\":{\"places\":N,\"live\":N,\"expired\":N},\"full\":N
-where \"known\" is the most keys that were kept at a time, \"live\" are those not full at the end, \
-and \"full\" are the lines whose key found no room, of which `when_full` decided.
-With --shape, a request waits until its limiter grants it, in a queue behind the earlier ones of its \
-key. \"allowed\" then are the requests that got through, at once or later, and \"denied\" those for which \
-no wait was found: those for more than their limiter ever grants, those that would leave after the \
-year 2554, and those of limiters in parts that put each other off a thousand times. Each key is kept: \
-`store`, `max_keys` and `when_full` do not apply. A key takes about 800 bytes, more with a log or a \
-large window, so 10 million of them take 8 GB. Limiters have, instead of a store,
-    \"waits\":{\"delayed\":N,\"p50_nanos\":N,\"p90_nanos\":N,\"p99_nanos\":N,\"max_nanos\":N,\"longer\":N},
-    \"top_delayed\":[{\"key\":S,\"delayed\":N,\"allowed\":N,\"max_nanos\":N}]
-where percentiles are of all \"allowed\" requests, and at most 0.8 % too long; \"longer\" are those that \
-waited for longer than --shape-within, if that is given.
-\"lines\" are the lines judged, late ones among them, skipped ones not. Of each limiter, \"allowed\" \
-and \"denied\" add up to the lines that its `match` lets through.
-
-Exit status: 0 if the logs were replayed, whatever was denied or skipped; 1 if something could \
-not be read or written, or sliding logs would take more than 4 GiB; 2 if an argument or the policy is wrong.";
-
 /// Replay access logs against rate-limit policies.
 ///
 /// Reports what a policy would have done to the traffic you really had: each
@@ -79,7 +45,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Replay logs against a policy and report what it would have denied
-    #[command(after_long_help = FORMATS)]
+    #[command(after_long_help = AFTER_HELP)]
     Replay(ReplayArgs),
     /// Print the bundled policy, to start one's own from
     ///
@@ -92,42 +58,15 @@ enum Command {
     Explain(ExplainArgs),
 }
 
-#[derive(Debug, Args)]
-struct ReplayArgs {
-    /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json); without it,
-    /// the bundled one
-    #[arg(long, short, value_name = "POLICY")]
-    policy: Option<PathBuf>,
-    /// Print one JSON object instead of the report
-    #[arg(long)]
-    json: bool,
-    /// Number of the most denied keys to list per limiter, and with --shape of the most delayed
-    /// ones; 0 is all
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    top: usize,
-    /// Let requests wait instead of denying them, and report how long they do
-    ///
-    /// Each key has a queue, first come, first served. A request leaves it at the earliest
-    /// time at which the limiter grants it.
-    #[arg(long)]
-    shape: bool,
-    /// Count the requests that wait for longer than this, such as `2s` or `500ms`
-    #[arg(long, value_name = "TIME", requires = "shape", value_parser = humantime::parse_duration)]
-    shape_within: Option<Duration>,
-    /// Replay the bundled log
-    #[arg(long, conflicts_with = "logs")]
-    sample: bool,
-    /// The logs, oldest first; `-` or none is standard input
-    #[arg(value_name = "LOG")]
-    logs: Vec<PathBuf>,
-}
-
 /// A reason why the command could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The policy is wrong.
     #[error(transparent)]
     Policy(#[from] PolicyErrors),
+    /// The policy would take more memory than it may.
+    #[error(transparent)]
+    Memory(#[from] TooMuchMemory),
     /// Something could not be read or written.
     #[error("{what}: {error}")]
     Io {
@@ -161,24 +100,59 @@ impl Failure {
                 ExitCode::SUCCESS
             }
             Failure::Io { .. } => {
-                anstream::eprintln!("error: {self}");
-                ExitCode::from(1)
+                tell(&format_args!("error: {self}"));
+                ExitCode::from(UNREADABLE)
+            }
+            Failure::Memory(_) => {
+                tell(&format_args!("error: {self}"));
+                ExitCode::from(WRONG_USE)
             }
             Failure::Policy(error) => {
-                anstream::eprintln!("{}", error.in_colour());
-                ExitCode::from(2)
+                tell(&error.in_colour());
+                ExitCode::from(WRONG_USE)
             }
         }
     }
 }
 
+/// Exit status if something could not be read or written.
+const UNREADABLE: u8 = 1;
+
+/// Exit status if an argument or the policy is wrong.
+const WRONG_USE: u8 = 2;
+
+/// Exit status if nothing was judged, or most lines were not or only at the wrong time.
+const MEANINGLESS: u8 = 3;
+
+/// Writes a line to standard error. If that cannot be written to, there is nobody to tell.
+pub(crate) fn tell(line: &dyn Display) {
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
+
 impl Cli {
-    /// Carries out the command.
+    /// Reads the arguments of the program.
+    ///
+    /// # Errors
+    ///
+    /// The exit status, after help or an error was shown.
+    pub fn from_args() -> Result<Cli, ExitCode> {
+        Cli::try_parse().map_err(|error| {
+            let _ = error.print();
+            if error.kind() == ErrorKind::InvalidSubcommand {
+                let logs: Vec<_> = std::env::args_os().skip(1).collect();
+                let logs = logs.join(OsStr::new(" "));
+                tell(&format_args!("To replay a log: sluicegate replay {}", logs.display()));
+            }
+            ExitCode::from(if error.use_stderr() { WRONG_USE } else { 0 })
+        })
+    }
+
+    /// Carries out the command, and returns the exit status.
     ///
     /// # Errors
     ///
     /// [`Failure`], to be shown to the user.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<ExitCode, Failure> {
         match self.command {
             None => ReplayArgs::of_sample().run(),
             Some(Command::Replay(args)) => args.run(),
@@ -189,109 +163,7 @@ impl Cli {
     }
 }
 
-fn print(text: &str) -> Result<(), Failure> {
-    io::stdout().write_all(text.as_bytes()).map_err(Failure::io("standard output"))
-}
-
-impl ReplayArgs {
-    fn of_sample() -> ReplayArgs {
-        ReplayArgs {
-            policy: None,
-            json: false,
-            top: 3,
-            shape: false,
-            shape_within: None,
-            sample: true,
-            logs: Vec::new(),
-        }
-    }
-
-    fn run(self) -> Result<(), Failure> {
-        let (name, policy) = self.policy()?;
-        let sources = self.sources();
-        let mut replay = if self.shape {
-            Replay::shaped(policy, self.shape_within)
-        } else {
-            Replay::new(policy)
-        };
-        let started = Instant::now();
-        read(&mut replay, &sources)?;
-        let took = started.elapsed();
-        show_skipped(&replay);
-
-        let summary = Summary::new(&replay, self.top);
-        let mut report = Vec::new();
-        if self.json {
-            summary.write_json(&mut report)
-        } else {
-            let logs = sources.iter().map(Source::to_string).collect();
-            summary.write_text(&Heading { logs, policy: name, took }, &replay, &mut report)
-        }
-        .and_then(|()| anstream::stdout().write_all(&report))
-        .map_err(Failure::io("standard output"))
-    }
-
-    fn policy(&self) -> Result<(String, Policy), Failure> {
-        match &self.policy {
-            None => {
-                let name = "the bundled policy";
-                Ok((name.to_owned(), Policy::parse(name, policy::BUNDLED)?))
-            }
-            Some(path) => {
-                let name = path.display().to_string();
-                Ok((name, Policy::load(path)?))
-            }
-        }
-    }
-
-    fn sources(&self) -> Vec<Source> {
-        if self.sample {
-            return vec![Source::Sample];
-        }
-        if self.logs.is_empty() {
-            return vec![Source::Stdin];
-        }
-        let source = |path: &PathBuf| match path.as_os_str().as_encoded_bytes() {
-            b"-" => Source::Stdin,
-            _ => Source::File(path.clone()),
-        };
-        self.logs.iter().map(source).collect()
-    }
-}
-
-fn read(replay: &mut Replay, sources: &[Source]) -> Result<(), Failure> {
-    let progress = progress(sources);
-    for source in sources {
-        let name = source.to_string();
-        if *source == Source::Stdin && io::stdin().is_terminal() {
-            anstream::eprintln!("reading standard input");
-        }
-        source
-            .open(&progress)
-            .and_then(|log| replay.read(&name, log))
-            .map_err(Failure::io(&name))?;
-    }
-    progress.finish_and_clear();
-    Ok(())
-}
-
-/// Returns a progress bar on standard error, which draws nothing unless that is a terminal.
-fn progress(sources: &[Source]) -> ProgressBar {
-    let bytes: Option<u64> = sources.iter().map(Source::bytes).sum();
-    let (bar, template) = match bytes {
-        Some(bytes) => {
-            (ProgressBar::new(bytes), "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
-        }
-        None => (ProgressBar::new_spinner(), "{spinner} {bytes} {bytes_per_sec}"),
-    };
-    bar.with_style(ProgressStyle::with_template(template).expect("the template is a constant"))
-}
-
-fn show_skipped(replay: &Replay) {
-    for skipped in replay.first_skipped() {
-        anstream::eprintln!("skipped {}:{}: {}", skipped.log, skipped.number, skipped.why);
-    }
-    if let Some(more @ 1..) = replay.skipped().checked_sub(SHOWN_SKIPPED as u64) {
-        anstream::eprintln!("skipped {more} more lines");
-    }
+fn print(text: &str) -> Result<ExitCode, Failure> {
+    let printed = io::stdout().write_all(text.as_bytes());
+    printed.map(|()| ExitCode::SUCCESS).map_err(Failure::io("standard output"))
 }

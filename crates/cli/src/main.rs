@@ -2,12 +2,11 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use sluicegate_cli::cli::Cli;
 
 fn main() -> ExitCode {
-    match Cli::parse().run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+    match Cli::from_args().map(Cli::run) {
+        Ok(Ok(status)) | Err(status) => status,
+        Ok(Err(failure)) => failure.report(),
     }
 }

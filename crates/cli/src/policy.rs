@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
-use sluicegate_policy::{LimiterPolicy, Policies};
+use sluicegate_policy::{LimiterPolicy, Override, Policies};
 
 pub use self::store::{Exact, Table, exact, table};
-use crate::log::{Field, Line};
+use crate::log::{Field, Line, write_canonical};
 
 /// The policy that is used when none is given.
 pub const BUNDLED: &str = include_str!("../sample/policy.toml");
@@ -81,15 +81,17 @@ impl From<Policies> for Policy {
 
 impl From<LimiterPolicy> for Rule {
     fn from(limiter: LimiterPolicy) -> Rule {
-        let own = limiter.overrides.into_iter().map(|own| (own.key.into_bytes(), own.kind));
+        let key: Vec<Field> = limiter.key.into_iter().map(field).collect();
+        let own = |own: Override| (as_judged(&key, own.key.into_bytes()), own.kind);
+        let overrides = limiter.overrides.into_iter().map(own).collect();
         Rule {
             name: limiter.name,
-            key: limiter.key.into_iter().map(field).collect(),
+            key,
             kind: limiter.kind,
             filter: Filter(limiter.filter),
             cost: Cost(limiter.cost),
             store: limiter.store,
-            overrides: own.collect(),
+            overrides,
         }
     }
 }
@@ -99,6 +101,16 @@ impl Rule {
     #[must_use]
     pub fn kind_of(&self, key: &[u8]) -> &Kind {
         self.overrides.get(key).unwrap_or(&self.kind)
+    }
+}
+
+/// Returns a key as the replay has it: clients are in the canonical form of their addresses.
+fn as_judged(fields: &[Field], key: Vec<u8>) -> Vec<u8> {
+    let mut canonical = Vec::new();
+    if *fields == [Field::Client] && write_canonical(&key, &mut canonical) {
+        canonical
+    } else {
+        key
     }
 }
 

@@ -2,9 +2,10 @@
 
 mod json;
 mod text;
+mod warnings;
 
 pub use self::json::{
-    DelayedSummary, KeySummary, LimiterSummary, PartSummary, PlacesSummary, StoreSummary, Summary,
-    WaitSummary, WaitsSummary,
+    DelayedSummary, KeySummary, LimiterSummary, PartSummary, PlacesSummary, StampSummary,
+    StampedSummary, StoreSummary, Summary, TallySummary, WaitSummary, WaitsSummary,
 };
 pub use self::text::Heading;

@@ -11,10 +11,16 @@ use assert_cmd::assert::Assert;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+#[path = "command/malformed.rs"]
+mod malformed;
+#[path = "command/order.rs"]
+mod order;
 #[path = "command/policies.rs"]
 mod policies;
 #[path = "command/shape.rs"]
 mod shape;
+#[path = "command/spread.rs"]
+mod spread;
 
 const POLICY: &str = r#"
 [[limiter]]
@@ -102,6 +108,9 @@ fn json_is_one_object_with_fixed_names() {
             "lines": 6,
             "skipped": 0,
             "late": 1,
+            "misplaced": 0,
+            "outliers": 0,
+            "stamps": { "resolution_nanos": 1_000_000_000, "spread": true },
             "limiters": [
                 {
                     "name": "two each",
@@ -255,10 +264,10 @@ fn bad_lines_are_counted_and_the_first_five_shown() {
     let time = LOG.replacen("17/May", "17/Mai", 1);
     folder.file(
         "bad.log",
-        [time.as_bytes(), b"\xff\xfe\x1b[31m\n\n", b"x\n".repeat(6).as_slice()].concat(),
+        [time.as_bytes(), b"\xff\xfe\x1b[31m\n\n", &b"x\n".repeat(6), LOG.as_bytes()].concat(),
     );
     let replay = folder.replay(&["--json", "bad.log"], "").success();
-    assert_eq!((&json(&replay)["lines"], &json(&replay)["skipped"]), (&json!(5), &json!(8)));
+    assert_eq!((&json(&replay)["lines"], &json(&replay)["skipped"]), (&json!(11), &json!(8)));
     assert_eq!(
         stderr(&replay),
         "\
@@ -283,7 +292,8 @@ fn a_file_that_cannot_be_read_is_status_1_with_its_name() {
     cut.truncate(cut.len() - 20);
     folder.file("cut.gz", cut);
     let cut = folder.replay(&["cut.gz"], "").code(1);
-    assert!(stderr(&cut).starts_with("error: cut.gz: "), "{}", stderr(&cut));
+    assert!(stderr(&cut).contains("error: cut.gz: "), "{}", stderr(&cut));
+    assert!(stdout(&cut).contains("limiters"), "what was read is reported: {}", stdout(&cut));
 
     let no_policy = sluicegate().args(["replay", "--policy", "no.toml"]).assert().code(1);
     assert!(stderr(&no_policy).starts_with("error: no.toml: "), "{}", stderr(&no_policy));
@@ -330,7 +340,8 @@ fn long_and_hostile_keys_do_not_break_the_report() {
 
 #[test]
 fn an_empty_log_has_a_report_too() {
-    let report = stdout(&Folder::new().replay(&[], "").success());
+    let report = stdout(&Folder::new().replay(&[], "").code(3));
+    assert!(report.contains("no line was judged"), "{report}");
     assert!(report.contains("0 judged, 0 skipped, 0 late"), "{report}");
     assert!(report.contains("nothing was denied"), "{report}");
 }

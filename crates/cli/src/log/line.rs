@@ -1,41 +1,22 @@
 //! One line of an access log, in common or combined format.
 
-use std::sync::LazyLock;
+mod address;
+mod split;
+mod stamp;
 
 use bstr::{BStr, ByteSlice};
 use jiff::Timestamp;
-use jiff::fmt::strtime;
-use regex::bytes::Regex;
 use serde::Deserialize;
 
-/// Common log format, with or without the two quoted fields of the combined one.
-///
-/// Works on bytes, since what clients send is often not UTF-8. Accepts more
-/// fields after the agent, as in nginx's `main` format, and an agent that was cut
-/// off at the end of the line.
-///
-/// At every byte there is one way to go on, which lets `regex` match and capture
-/// in one pass. Checks that would break this are left to [`user`] and [`request`].
-static FORMAT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?x-u) ^
-        (?<client>\S+) \x20 (?<identd>\S+) \x20 (?<user>[^\[]+)
-        \[ (?<time>[^\]]+) \] \x20
-        " (?<request>(?:[^"\\]|\\.)*) " \x20
-        (?<status>[0-9]{3}|-) \x20
-        (?<bytes>[0-9]+|-)
-        (?: $ |
-            \x20 " (?<referer>(?:[^"\\]|\\.)*) "
-            \x20 " (?<agent>(?:[^"\\]|\\.)*) (?: $ | " (?: $ | \x20 ) ) )"#,
-    )
-    .expect("the pattern is a constant")
-});
+use self::split::Split;
 
-/// Format of a time such as `17/May/2015:10:05:03 +0000`.
-const TIME: &str = "%d/%b/%Y:%H:%M:%S %z";
+pub(crate) use self::address::write_canonical;
 
 /// The text of a field that is absent.
-const ABSENT: &[u8] = b"-";
+pub(super) const ABSENT: &[u8] = b"-";
+
+/// Separator of the target of a request and its version.
+const PROTOCOL: &[u8] = b" HTTP/";
 
 /// The fields of a line. A field that the line leaves out, or that its format does not
 /// have, is `-`.
@@ -97,12 +78,24 @@ pub enum BadLine {
     /// Its response size does not fit in 64 bits.
     #[error("`{0:.40}` is too large to be a response's size")]
     Size(String),
+    /// It is longer than a line may be.
+    #[error("longer than {}", indicatif::HumanBytes(super::MAX_LINE_BYTES as u64))]
+    TooLong,
+    /// The log broke off in the middle of it.
+    #[error("the log breaks off in the middle of this line")]
+    Cut,
     /// Its time is before the one that limiters count from.
     #[error("{0} is before 1970")]
     BeforeEpoch(Timestamp),
+    /// Its time is after the last that a clock of 64 bits counts.
+    #[error("{0} is after the year 2554, the last that limiters can count to")]
+    AfterClock(Timestamp),
     /// Its time is further ahead of the log's first than limiters can count.
     #[error("{0} is more than 100 years after the first line")]
     FarFuture(Timestamp),
+    /// Its time is far ahead of those of the lines after it.
+    #[error("{0} is more than an hour ahead of the lines around it")]
+    Outlier(Timestamp),
 }
 
 impl<'a> Line<'a> {
@@ -112,27 +105,43 @@ impl<'a> Line<'a> {
     ///
     /// [`BadLine`], with the part that is wrong.
     pub fn parse(text: &'a [u8]) -> Result<Line<'a>, BadLine> {
-        let found = FORMAT.captures(text).ok_or(BadLine::Format)?;
-        let field = |name| found.name(name).map_or(ABSENT, |field| field.as_bytes()).as_bstr();
-        let (time, size) = (field("time"), field("bytes"));
+        let found = Split::new(text).ok_or(BadLine::Format)?;
         let (method, target) =
-            request(field("request")).unwrap_or((ABSENT.as_bstr(), ABSENT.as_bstr()));
+            request(found.request).unwrap_or((ABSENT.as_bstr(), ABSENT.as_bstr()));
         Ok(Line {
-            client: field("client"),
-            user: user(field("identd"), field("user")).ok_or(BadLine::Format)?,
-            time: strtime::parse(TIME, time)
-                .and_then(|time| time.to_timestamp())
-                .map_err(|_| BadLine::Time(printable(&time.to_str_lossy())))?,
+            client: found.client.as_bstr(),
+            user: user(found.identd, found.user).ok_or(BadLine::Format)?,
+            time: stamp::parse(found.time)
+                .ok_or_else(|| BadLine::Time(printable(&found.time.to_str_lossy())))?,
             method,
-            path: target.split_once_str("?").map_or(target, |(path, _)| path.as_bstr()),
-            status: field("status"),
-            bytes: match size.to_str_lossy().as_ref() {
-                "-" => 0,
-                digits => digits.parse().map_err(|_| BadLine::Size(digits.to_owned()))?,
+            path: match memchr::memchr(b'?', target) {
+                Some(end) => target[..end].as_bstr(),
+                None => target,
             },
-            referer: field("referer"),
-            agent: field("agent"),
+            status: found.status.as_bstr(),
+            bytes: size(found.bytes)?,
+            referer: found.referer.as_bstr(),
+            agent: found.agent.as_bstr(),
         })
+    }
+
+    /// Writes an IPv6 address of the client in its canonical form, and one that stands for an IPv4
+    /// address as that. `space` holds the text if it differs.
+    #[must_use]
+    pub fn with_canonical_client<'b>(self, space: &'b mut Vec<u8>) -> Line<'b>
+    where
+        'a: 'b,
+    {
+        if self.has_canonical_client(space) {
+            return self;
+        }
+        Line { client: space.as_bstr(), ..self }
+    }
+
+    /// Returns true if the client is in its canonical form, and otherwise writes that form.
+    pub(super) fn has_canonical_client(&self, canonical: &mut Vec<u8>) -> bool {
+        canonical.clear();
+        !write_canonical(self.client, canonical)
     }
 
     /// Returns the text of one field.
@@ -162,18 +171,37 @@ pub(crate) fn printable(text: &str) -> String {
 /// A user's name may contain spaces, but only if the identd name is absent. Otherwise
 /// the line starts with something else, such as a virtual host, and its fields would
 /// be taken for others.
-fn user<'a>(identd: &BStr, user: &'a BStr) -> Option<&'a BStr> {
+fn user<'a>(identd: &[u8], user: &'a [u8]) -> Option<&'a BStr> {
     let user = user.strip_suffix(b" ")?;
-    (*identd == *ABSENT || !user.contains(&b' ')).then_some(user.as_bstr())
+    (identd == ABSENT || !user.contains(&b' ')).then_some(user.as_bstr())
+}
+
+/// Returns the size of a response in the text, which is digits or a `-`.
+fn size(text: &[u8]) -> Result<u64, BadLine> {
+    if text == ABSENT {
+        return Ok(0);
+    }
+    let digit = |sum: u64, digit: &u8| sum.checked_mul(10)?.checked_add(u64::from(digit - b'0'));
+    text.iter().try_fold(0, digit).ok_or_else(|| BadLine::Size(text.to_str_lossy().into_owned()))
 }
 
 /// Returns the method and the target of a request, if it is an HTTP request. Some clients
 /// send spaces in the target.
-fn request(text: &BStr) -> Option<(&BStr, &BStr)> {
-    let (method, rest) = text.split_once_str(" ")?;
+fn request(text: &[u8]) -> Option<(&BStr, &BStr)> {
+    let (method, rest) = text.split_at(memchr::memchr(b' ', text)?);
+    let rest = &rest[1..];
     let is_method = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
-    let target = rest.rsplit_once_str(" HTTP/").map_or(rest, |(target, _)| target);
-    method.iter().all(is_method).then_some((method.as_bstr(), target.as_bstr()))
+    if !method.iter().all(is_method) {
+        return None;
+    }
+    // Nearly every request ends with a version of one or three characters.
+    let target = [6, 8].into_iter().find_map(|version| {
+        let (target, version) = rest.split_at(rest.len().checked_sub(version + 1)?);
+        (version.starts_with(PROTOCOL) && !version[1..].contains(&b' ')).then_some(target)
+    });
+    let target =
+        target.unwrap_or_else(|| rest.rsplit_once_str(PROTOCOL).map_or(rest, |(target, _)| target));
+    Some((method.as_bstr(), target.as_bstr()))
 }
 
 fn status_class(status: &BStr) -> &'static BStr {

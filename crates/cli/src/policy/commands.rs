@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use sluicegate_policy::{LimiterPolicy, LoadError, Policies, escaped};
 
+use crate::cli::tell;
+
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
@@ -68,7 +70,7 @@ impl ExplainArgs {
 /// Prints the warnings about a policy on standard error.
 pub fn warn(policies: &Policies) {
     for warning in policies.warnings() {
-        anstream::eprintln!("{}\n", warning.in_colour());
+        tell(&format_args!("{}\n", warning.in_colour()));
     }
 }
 

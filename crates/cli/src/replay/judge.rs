@@ -4,22 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
-use hashbrown::HashMap;
-use indicatif::{HumanBytes, HumanCount};
 use sluicegate::{Clock, Denied, ManualClock, Occupancy};
 
 use super::keys::{Answer, Keys, keys};
 use super::shape::Shape;
-use super::{Timeline, Waits};
+use super::stamped::Stamped;
+use super::tally::Tallies;
+use super::{Tally, Timeline, Waits, memory};
 use crate::log::Line;
 use crate::policy::Rule;
 
 /// Separator of the fields of a key. No field contains it, since no line does.
 const SEPARATOR: &[u8] = b"\n";
-
-/// The most bytes that the logs of one limiter's keys may take: a replay that needs more fails
-/// instead of filling the machine's memory.
-const MAX_LOG_BYTES: u64 = 4 << 30;
 
 /// A rule, and the counts of its decisions so far.
 #[derive(Debug)]
@@ -31,42 +27,33 @@ pub struct Judge {
     shape: Option<Shape>,
     /// The most keys that an exact store knew at a time.
     known: usize,
-    keys: HashMap<BString, Tally>,
+    tallies: Tallies,
+    /// The same limiter at the times of the log, if it counts in times as short as those of a log.
+    stamped: Option<Stamped>,
     timeline: Timeline,
     allowed: u64,
     denied: u64,
     full: u64,
     /// Refusals by each part of the limiter, if it has several.
     denied_by: Vec<u64>,
-    /// Bytes that the logs of a key take.
-    log_bytes: u64,
+    /// Bytes that a key takes, about.
+    key_bytes: u64,
     /// The key of the current line; kept to reuse its memory.
     key: BString,
 }
 
-/// The decisions on one key so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Lines that were admitted.
-    pub allowed: u64,
-    /// Lines that were refused.
-    pub denied: u64,
-    /// Lines that were admitted after a wait.
-    pub delayed: u64,
-    /// The longest wait, in nanoseconds.
-    pub longest_nanos: u64,
-}
-
 impl Judge {
-    pub(super) fn new(rule: Rule) -> Judge {
+    /// Starts with no line judged. Keeps the tallies of at most `tally_keys` keys.
+    pub(super) fn new(rule: Rule, tally_keys: usize) -> Judge {
         Judge {
             denied_by: vec![0; rule.kind.parts().len()],
-            log_bytes: rule.kind.log_bytes(),
+            key_bytes: memory::key_bytes(&rule, false),
             rule,
             store: None,
             shape: None,
             known: 0,
-            keys: HashMap::new(),
+            tallies: Tallies::new(tally_keys),
+            stamped: None,
             timeline: Timeline::default(),
             allowed: 0,
             denied: 0,
@@ -76,12 +63,25 @@ impl Judge {
     }
 
     /// Lets lines wait instead of refusing them.
-    pub(super) fn shaping(rule: Rule, within: Option<Duration>) -> Judge {
-        Judge { shape: Some(Shape::new(within)), ..Judge::new(rule) }
+    pub(super) fn shaped(self, within: Option<Duration>) -> Judge {
+        let key_bytes = memory::key_bytes(&self.rule, true);
+        Judge { shape: Some(Shape::new(within)), key_bytes, ..self }
     }
 
-    /// Judges a line. `nanos` is the time since the first line, for the timeline.
-    pub(super) fn judge(&mut self, line: &Line<'_>, nanos: u64, clock: &Arc<ManualClock>) {
+    /// Judges lines at their stamps too, if those are too coarse for the limiter.
+    pub(super) fn stamped_too(self, resolution: Duration) -> Judge {
+        let is_short = super::stamped::is_short(&self.rule.kind, resolution);
+        Judge { stamped: is_short.then(Stamped::default), ..self }
+    }
+
+    /// Judges a line at the time of the first of the clocks, whose second shows its stamp. `nanos` is
+    /// the time since the first line, for the timeline.
+    pub(super) fn judge(
+        &mut self,
+        line: &Line<'_>,
+        nanos: u64,
+        [clock, stamps]: [&Arc<ManualClock>; 2],
+    ) {
         if !self.rule.filter.lets_through(line) {
             return;
         }
@@ -92,18 +92,15 @@ impl Judge {
             }
             self.key.extend_from_slice(line.field(*field));
         }
-        let (decision, is_full) = self.decide(self.rule.cost.of(line), clock);
-
-        let tally = self.keys.entry_ref(&self.key).or_default();
+        let permits = self.rule.cost.of(line);
+        let (decision, is_full) = self.decide(permits, clock);
+        if let Some(stamped) = &mut self.stamped {
+            stamped.judge(&self.rule, &self.key, permits, stamps);
+        }
+        self.tallies.count(&self.key, decision.ok());
         match decision {
-            Ok(wait_nanos) => {
-                tally.allowed += 1;
-                tally.delayed += u64::from(wait_nanos > 0);
-                tally.longest_nanos = tally.longest_nanos.max(wait_nanos);
-                self.allowed += 1;
-            }
+            Ok(_) => self.allowed += 1,
             Err(denied) => {
-                tally.denied += 1;
                 self.denied += 1;
                 // A denial for want of space comes from none of the parts.
                 if let (false, Some(by)) = (is_full, self.denied_by.get_mut(denied.which())) {
@@ -132,20 +129,38 @@ impl Judge {
         (decision.map(|_| 0), is_full)
     }
 
-    /// Returns a message if its logs take more memory than they may.
-    pub(super) fn too_large(&self) -> Option<String> {
-        let Judge { rule, known, log_bytes, .. } = self;
-        let bytes = (*known as u64).saturating_mul(*log_bytes);
-        (bytes > MAX_LOG_BYTES).then(|| {
-            format!(
-                "limiter \"{}\" takes more than {}: {} for each of {} keys; lower its limit or \
-                 capacity, or take a sliding_window",
-                rule.name,
-                HumanBytes(MAX_LOG_BYTES),
-                HumanBytes(*log_bytes),
-                HumanCount(*known as u64),
-            )
-        })
+    /// Returns about the bytes that its keys take at present.
+    pub(super) fn bytes(&self) -> u64 {
+        // Of a table the keys are not counted.
+        let keys = self.known as u64;
+        let copies = 1 + u64::from(self.stamped.is_some());
+        keys.saturating_mul(self.key_bytes)
+            .saturating_add(memory::fixed_bytes(&self.rule))
+            .saturating_mul(copies)
+    }
+
+    /// Returns about the bytes that each key takes.
+    pub(super) fn key_bytes(&self) -> u64 {
+        self.key_bytes
+    }
+
+    /// Returns the lines that it would have admitted and refused if all lines had come at the
+    /// beginning of their second; `None` if that makes little difference to it.
+    #[must_use]
+    pub fn as_stamped(&self) -> Option<(u64, u64)> {
+        self.stamped.as_ref().map(|stamped| (stamped.allowed, stamped.denied))
+    }
+
+    /// Returns true if the counts of all its keys are kept, and exact.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.tallies.is_exact()
+    }
+
+    /// Returns the most refusals that a key may have had that is not kept.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.tallies.missed()
     }
 
     /// Returns the rule that it judges by.
@@ -206,39 +221,18 @@ impl Judge {
         &self.timeline
     }
 
-    /// Returns the number of distinct keys that it saw.
+    /// Returns the number of distinct keys that it saw; an estimate unless
+    /// [`is_exact`](Judge::is_exact).
     #[must_use]
     pub fn keys(&self) -> usize {
-        self.keys.len()
+        self.tallies.keys()
     }
 
-    /// Returns every key with its tally, in no order. The fields of a key are separated by a
-    /// space; bytes that are not UTF-8 are replaced.
+    /// Returns the keys that are kept with their tallies, in no order. The fields of a key are
+    /// separated by a space; bytes that are not UTF-8 are replaced.
     pub fn tallies(&self) -> impl Iterator<Item = (String, &Tally)> {
-        self.keys
+        self.tallies
             .iter()
             .map(|(key, tally)| (key.replace(SEPARATOR, " ").to_str_lossy().into_owned(), tally))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::policy::Policy;
-
-    #[test]
-    fn logs_that_take_more_memory_than_they_may_are_said_to() {
-        let policy = "[[limiter]]\nname = \"a\"\nkey = \"client\"\npolicy = \"sliding_log\"\n\
-                      limit = 10_000_000\ninterval = \"1 day\"";
-        let mut policy = Policy::parse("test.toml", policy).unwrap();
-        let mut judge = Judge::new(policy.rules.remove(0));
-        judge.known = 32;
-        assert_eq!(judge.too_large(), None);
-        judge.known = 33;
-        assert_eq!(
-            judge.too_large().unwrap(),
-            "limiter \"a\" takes more than 4.00 GiB: 128.00 MiB for each of 33 keys; lower its \
-             limit or capacity, or take a sliding_window"
-        );
     }
 }

@@ -51,6 +51,9 @@ pub(super) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
             let buckets = Buckets::with_clock(*quota, clock);
             Box::new(exact(buckets, max_keys, when_full).expect(CHECKED))
         }
+        _ if max_keys.is_none() => {
+            Box::new(Swept { limiters: HashMap::new(), make, sweep_at: FIRST_SWEEP })
+        }
         _ => {
             let each = Each::with_clock(move |key: &Vec<u8>| make(key), clock);
             Box::new(exact(each, max_keys, when_full).expect(CHECKED))
@@ -104,6 +107,36 @@ struct Kept<F> {
 
 impl<F: Fn(&[u8]) -> BoxedLimiter> Keys for Kept<F> {
     fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer {
+        let limiter = self.limiters.entry_ref(BStr::new(key)).or_insert_with(|| (self.make)(key));
+        Answer { decision: limiter.try_acquire(permits), is_full: false }
+    }
+
+    fn known(&self) -> usize {
+        self.limiters.len()
+    }
+}
+
+/// Limiters that are forgotten when they are idle, without a bound on their number.
+///
+/// All are looked at whenever there are twice as many as were left the last time, so a new key costs
+/// two looks. A `Keyed` looks at some for each new key, without end, and each is in memory of its
+/// own that is not in the cache. (To give idle limiters to new keys is slower than to make new
+/// ones: a window writes each of its slots again after a pause.)
+struct Swept<F> {
+    limiters: HashMap<BString, BoxedLimiter>,
+    make: F,
+    sweep_at: usize,
+}
+
+/// The number of keys at which idle ones are looked for at first.
+const FIRST_SWEEP: usize = 1 << 12;
+
+impl<F: Fn(&[u8]) -> BoxedLimiter> Keys for Swept<F> {
+    fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer {
+        if self.limiters.len() >= self.sweep_at && !self.limiters.contains_key(BStr::new(key)) {
+            self.limiters.retain(|_, limiter| !limiter.is_idle());
+            self.sweep_at = FIRST_SWEEP.max(2 * self.limiters.len());
+        }
         let limiter = self.limiters.entry_ref(BStr::new(key)).or_insert_with(|| (self.make)(key));
         Answer { decision: limiter.try_acquire(permits), is_full: false }
     }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::warnings::warnings;
 use crate::policy::{Room, Rule};
-use crate::replay::{Judge, Replay, Tally};
+use crate::replay::{Judge, RESOLUTION, Replay, Tally};
 
 /// The counts of a replay, as the JSON report has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -18,8 +19,47 @@ pub struct Summary {
     pub skipped: u64,
     /// Lines judged that were older than a line before them.
     pub late: u64,
+    /// Those of them that were older by more than a minute.
+    pub misplaced: u64,
+    /// Skipped lines that were far ahead of their neighbours.
+    pub outliers: u64,
+    /// The times at which lines were judged.
+    pub stamps: StampSummary,
     /// The limiters, in the order of the policy.
     pub limiters: Vec<LimiterSummary>,
+    /// True if not all of the logs was judged.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
+    /// Reasons for which the counts may mislead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// The times at which lines were judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StampSummary {
+    /// The time between two stamps.
+    pub resolution_nanos: u64,
+    /// True if the lines of a stamp were spread over that time.
+    pub spread: bool,
+}
+
+/// The counts of a limiter if all lines come at the beginning of their second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StampedSummary {
+    /// Lines that it would admit.
+    pub allowed: u64,
+    /// Lines that it would refuse.
+    pub denied: u64,
+}
+
+/// The accuracy of the counts of keys, if not all keys were kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TallySummary {
+    /// The most keys that were kept.
+    pub max_keys: usize,
+    /// The most refusals of a key that is not among those listed.
+    pub denied_error: u64,
 }
 
 /// The counts of one named limiter.
@@ -38,6 +78,12 @@ pub struct LimiterSummary {
     /// Refusals by each of its parts, if it has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied_by: Vec<PartSummary>,
+    /// The counts at the stamps themselves, if the limiter counts in times about as short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_stamped: Option<StampedSummary>,
+    /// The accuracy of the counts of keys, if they are not exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tally: Option<TallySummary>,
     /// The counts of the store, if the policy chose one, and lines were refused.
     #[serde(flatten)]
     pub store: Option<StoreSummary>,
@@ -105,6 +151,9 @@ pub struct KeySummary {
     pub denied: u64,
     /// Lines with that key that were admitted.
     pub allowed: u64,
+    /// Refusals that may be missing from the count.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub denied_error: u64,
 }
 
 /// The counts of one limiter's store.
@@ -144,17 +193,25 @@ pub struct PlacesSummary {
 
 impl Summary {
     /// Collects the counts of `replay`, with the `top` most refused keys of each limiter,
-    /// or all of them if that is 0.
+    /// or all of them if that is 0. `errors` are the reasons for which not all was judged.
     #[must_use]
-    pub fn new(replay: &Replay, top: usize) -> Summary {
+    pub fn new(replay: &Replay, top: usize, errors: Vec<String>) -> Summary {
         Summary {
             lines: replay.lines(),
             skipped: replay.skipped(),
             late: replay.late(),
+            misplaced: replay.misplaced(),
+            outliers: replay.outliers(),
+            stamps: StampSummary {
+                resolution_nanos: u64::try_from(RESOLUTION.as_nanos()).unwrap_or(u64::MAX),
+                spread: !replay.options().as_stamped,
+            },
+            incomplete: !errors.is_empty(),
+            warnings: errors.into_iter().chain(warnings(replay)).collect(),
             limiters: replay
                 .judges()
                 .iter()
-                .map(|judge| LimiterSummary::of_judge(judge, top))
+                .map(|judge| LimiterSummary::of_judge(judge, top, replay.options().tally_keys))
                 .collect(),
         }
     }
@@ -171,13 +228,22 @@ impl Summary {
 }
 
 impl LimiterSummary {
-    fn of_judge(judge: &Judge, top: usize) -> LimiterSummary {
+    fn of_judge(judge: &Judge, top: usize, max_keys: usize) -> LimiterSummary {
         let keys = judge.tallies().map(|(key, tally)| KeySummary {
             key,
             denied: tally.denied,
             allowed: tally.allowed,
+            denied_error: tally.missed,
         });
+        let (is_exact, denied_error) = (judge.is_exact(), judge.missed());
         LimiterSummary {
+            keys: judge.keys(),
+            allowed: judge.allowed(),
+            denied: judge.denied(),
+            as_stamped: judge
+                .as_stamped()
+                .map(|(allowed, denied)| StampedSummary { allowed, denied }),
+            tally: (!is_exact).then_some(TallySummary { max_keys, denied_error }),
             store: StoreSummary::of_judge(judge),
             waits: WaitsSummary::of_judge(judge, top),
             ..LimiterSummary::new(judge.rule(), keys, judge.denied_by(), top)
@@ -202,6 +268,8 @@ impl LimiterSummary {
             denied: keys.iter().map(|key| key.denied).sum(),
             top_denied: keys.into_iter().filter(|key| key.denied > 0).collect(),
             denied_by: parts.map(|(part, &denied)| PartSummary { part, denied }).collect(),
+            as_stamped: None,
+            tally: None,
             store: None,
             waits: None,
         };
@@ -270,4 +338,9 @@ impl StoreSummary {
             }
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

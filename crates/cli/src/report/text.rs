@@ -16,10 +16,13 @@ use jiff::tz::TimeZone;
 
 use super::json::{KeySummary, LimiterSummary, Summary};
 use crate::log::printable;
-use crate::replay::{Bin, Judge, Replay};
+use crate::replay::{self, Bin, Judge, Replay};
 
 /// The greatest width of the report.
 const MAX_WIDTH: u16 = 100;
+
+/// The least width of the report, however narrow the terminal is.
+const MIN_WIDTH: u16 = 60;
 
 /// Columns of a timeline that are taken by its name and its peak.
 const AROUND_TIMELINE: u16 = 40;
@@ -41,6 +44,8 @@ pub struct Heading {
     pub policy: String,
     /// Wall-clock time from the first byte read to the last decision.
     pub took: Duration,
+    /// True if only the limiters and the warnings are wanted.
+    pub brief: bool,
 }
 
 impl Summary {
@@ -55,18 +60,23 @@ impl Summary {
         replay: &Replay,
         out: &mut impl Write,
     ) -> io::Result<()> {
-        let mut table = Table::new();
-        let width = table.width().unwrap_or(MAX_WIDTH).min(MAX_WIDTH);
+        let width = width();
         self.write_heading(heading, replay, out)?;
+        if !heading.brief {
+            self.write_parts(out, width)?;
+            self.write_stores(replay, out, width)?;
+            self.write_waits(replay, out, width)?;
+            write_timelines(out, replay, width)?;
+            self.write_delayed(out, width)?;
+            self.write_top(out, width)?;
+        }
+        // What matters most is last, next to the prompt.
         section(out, "limiters", "")?;
+        let mut table = Table::new();
         self.fill_limiters(&mut table, replay);
         write_table(out, table, width)?;
-        self.write_parts(out, width)?;
-        self.write_stores(replay, out, width)?;
-        self.write_waits(replay, out, width)?;
-        write_timelines(out, replay, width)?;
-        self.write_delayed(out, width)?;
-        self.write_top(out, width)
+        self.write_stamped(out, width)?;
+        self.write_warnings(out, width)
     }
 
     fn write_heading(
@@ -92,6 +102,18 @@ impl Summary {
         }
         let [lines, skipped, late] = [self.lines, self.skipped, self.late].map(HumanCount);
         line("lines", &format!("{lines} judged, {skipped} skipped, {late} late"))?;
+        let seconds = replay::RESOLUTION.as_secs();
+        if replay.options().as_stamped {
+            line(
+                "stamps",
+                &format!("whole seconds; all lines come at the beginning of their {seconds} s"),
+            )?;
+        } else {
+            line(
+                "stamps",
+                &format!("whole seconds; lines are spread evenly over their {seconds} s"),
+            )?;
+        }
         let decisions: u64 =
             self.limiters.iter().map(|limiter| limiter.allowed + limiter.denied).sum();
         let per_second = u128::from(decisions) * 1_000_000_000 / heading.took.as_nanos().max(1);
@@ -120,6 +142,42 @@ impl Summary {
             ]);
         }
         align_right(table, 2..6);
+    }
+
+    /// Writes what limiters of a short time would have done at the stamps themselves.
+    fn write_stamped(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
+        let mut table = Table::new();
+        table.set_header(["limiter", "denied %, spread", "denied %, as stamped"].map(header));
+        for limiter in &self.limiters {
+            let Some(stamped) = limiter.as_stamped else { continue };
+            table.add_row([
+                Cell::new(&limiter.name).add_attribute(Attribute::Bold),
+                Cell::new(percent(limiter.denied, limiter.allowed + limiter.denied)),
+                Cell::new(percent(stamped.denied, stamped.allowed + stamped.denied)),
+            ]);
+        }
+        if table.is_empty() {
+            return Ok(());
+        }
+        align_right(&mut table, 1..3);
+        section(
+            out,
+            "limiters of a few seconds",
+            ", whose lines the log does not place within theirs",
+        )?;
+        write_table(out, table, width)
+    }
+
+    fn write_warnings(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
+        if self.warnings.is_empty() {
+            return Ok(());
+        }
+        section(out, "warnings", "")?;
+        let mut table = Table::new();
+        for warning in &self.warnings {
+            table.add_row([Cell::new(printable(warning)).fg(Color::Yellow)]);
+        }
+        write_table(out, table, width)
     }
 
     /// Writes the refusals by each of several windows or limiters.
@@ -165,6 +223,14 @@ impl Summary {
     }
 }
 
+/// Returns the columns of the report. Some terminals say that they have none.
+fn width() -> u16 {
+    match Table::new().width() {
+        None | Some(0) => MAX_WIDTH,
+        Some(width) => width.clamp(MIN_WIDTH, MAX_WIDTH),
+    }
+}
+
 fn top_row(name: &str, key: &KeySummary) -> Row {
     let all = key.allowed + key.denied;
     let mut row = Row::from([
@@ -194,6 +260,9 @@ fn write_timelines(out: &mut impl Write, replay: &Replay, width: u16) -> io::Res
     section(out, "over time", &format!(", {} a column", format_duration(column)))?;
     for (judge, columns, _) in drawn {
         let highest = columns.iter().map(|bin| bin.allowed.max(bin.denied)).max().unwrap_or(0);
+        if highest == 0 {
+            continue;
+        }
         let name: String = judge.rule().name.chars().take(14).collect();
         let mut row = |name: &str, what: &str, style: Style, count: fn(&Bin) -> u64| {
             let bars: String = columns.iter().map(|bin| tick(count(bin), highest)).collect();
@@ -204,7 +273,9 @@ fn write_timelines(out: &mut impl Write, replay: &Replay, width: u16) -> io::Res
             )
         };
         row(&name, "allowed", ALLOWED, |bin| bin.allowed)?;
-        row("", "denied", DENIED, |bin| bin.denied)?;
+        if judge.denied() > 0 {
+            row("", "denied", DENIED, |bin| bin.denied)?;
+        }
     }
     Ok(())
 }

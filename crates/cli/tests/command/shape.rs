@@ -26,7 +26,7 @@ cost = "bytes"
 "#,
     );
     folder.file("access.log", LOG.replacen("200 1\n", "200 3\n", 1));
-    let args = ["--json", "--shape", "--shape-within", "59m 58s", "access.log"];
+    let args = ["--json", "--as-stamped", "--shape", "--shape-within", "59m 58s", "access.log"];
     let mut report = json(&folder.replay(&args, "").success());
     assert_eq!(
         report["limiters"].take(),

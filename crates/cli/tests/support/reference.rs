@@ -14,7 +14,7 @@ use num_rational::BigRational;
 use num_traits::One;
 use sluicegate_cli::log::Line;
 use sluicegate_cli::policy::{Kind, Policy, Rule};
-use sluicegate_cli::report::{KeySummary, LimiterSummary, Summary};
+use sluicegate_cli::report::{KeySummary, LimiterSummary, StampSummary, Summary};
 
 #[path = "reference/buckets.rs"]
 mod buckets;
@@ -29,40 +29,56 @@ use self::ideal::Ideal;
 
 const HUNDRED_YEARS_NANOS: i128 = 100 * 31_557_600 * 1_000_000_000;
 
-/// Replays the logs, and lists every key that was denied.
-pub(crate) fn replay(policy: &Policy, logs: Vec<Box<dyn BufRead>>) -> io::Result<Summary> {
+const SECOND_NANOS: i128 = 1_000_000_000;
+
+/// A line, and the stamp at which it is judged: its own or the newest of its log.
+struct Stamped {
+    text: Vec<u8>,
+    time: i128,
+    stamp: i128,
+}
+
+/// Replays the logs, and lists every key that was denied. The lines of a second are spread over it,
+/// unless they are to be judged `as_stamped`. Knows no lines that are far ahead of others.
+pub(crate) fn replay(
+    policy: &Policy,
+    logs: Vec<Box<dyn BufRead + Send>>,
+    as_stamped: bool,
+) -> io::Result<Summary> {
     let mut rules: Vec<(&Rule, BTreeMap<Vec<String>, Key>)> =
         policy.rules.iter().map(|rule| (rule, BTreeMap::new())).collect();
-    let (mut lines, mut skipped, mut late) = (0, 0, 0);
-    let mut clock: Option<(i128, i128)> = None;
+    let (mut lines, mut skipped, mut late, mut misplaced) = (0, 0, 0, 0);
+    let mut all = Vec::new();
+    for log in logs {
+        skipped += read(log, &mut all)?;
+    }
+    // Of one time, the lines of an earlier log are first.
+    all.sort_by_key(|line| line.stamp);
+    let first = all.first().map_or(0, |line| line.stamp);
 
-    for text in logs.into_iter().flat_map(|log| log.split(b'\n')) {
-        let text = text?;
-        if text.trim_ascii().is_empty() {
+    for second in all.chunk_by(|one, next| one.stamp == next.stamp) {
+        let stamp = second[0].stamp;
+        if stamp - first > HUNDRED_YEARS_NANOS {
+            skipped += second.len() as u64;
             continue;
         }
-        let text = text.strip_suffix(b"\r").unwrap_or(&text);
-        let Ok(line) = Line::parse(text) else {
-            skipped += 1;
-            continue;
-        };
-        let time = line.time.as_nanosecond();
-        let (first, newest) = clock.unwrap_or((time, time));
-        let now = time.max(newest);
-        if now < 0 || now - first > HUNDRED_YEARS_NANOS {
-            skipped += 1;
-            continue;
-        }
-        lines += 1;
-        late += u64::from(time < newest);
-        clock = Some((first, now));
-        for (rule, keys) in &mut rules {
-            if rule.filter.lets_through(&line) {
-                let key: Vec<String> =
-                    rule.key.iter().map(|field| line.field(*field).to_string()).collect();
-                let kind = rule.kind_of(key.join("\n").as_bytes());
-                let key = keys.entry(key).or_insert_with(|| Key::new(kind, now));
-                key.judge(now, rule.cost.of(&line));
+        for (place, read) in second.iter().enumerate() {
+            let after = place as i128 * SECOND_NANOS / second.len() as i128;
+            let now = if as_stamped { stamp } else { stamp + after };
+            lines += 1;
+            late += u64::from(read.time < stamp);
+            misplaced += u64::from(stamp - read.time > 60 * SECOND_NANOS);
+            let mut space = Vec::new();
+            let line = Line::parse(&read.text).expect("it was read before");
+            let line = line.with_canonical_client(&mut space);
+            for (rule, keys) in &mut rules {
+                if rule.filter.lets_through(&line) {
+                    let key: Vec<String> =
+                        rule.key.iter().map(|field| line.field(*field).to_string()).collect();
+                    let kind = rule.kind_of(key.join("\n").as_bytes());
+                    let key = keys.entry(key).or_insert_with(|| Key::new(kind, now));
+                    key.judge(now, rule.cost.of(&line));
+                }
             }
         }
     }
@@ -76,10 +92,43 @@ pub(crate) fn replay(policy: &Policy, logs: Vec<Box<dyn BufRead>>) -> io::Result
             key: key.join(" "),
             denied,
             allowed,
+            denied_error: 0,
         });
         LimiterSummary::new(rule, keys, &denied_by, 0)
     });
-    Ok(Summary { lines, skipped, late, limiters: limiters.collect() })
+    Ok(Summary {
+        lines,
+        skipped,
+        late,
+        misplaced,
+        outliers: 0,
+        stamps: StampSummary { resolution_nanos: SECOND_NANOS as u64, spread: !as_stamped },
+        limiters: limiters.collect(),
+        incomplete: false,
+        warnings: Vec::new(),
+    })
+}
+
+/// Reads the lines of a log, and returns the number of those that cannot be judged.
+fn read(log: impl BufRead, all: &mut Vec<Stamped>) -> io::Result<u64> {
+    let mut skipped = 0;
+    let mut newest = None;
+    for text in log.split(b'\n') {
+        let text = text?;
+        if text.trim_ascii().is_empty() {
+            continue;
+        }
+        let text = text.strip_suffix(b"\r").unwrap_or(&text);
+        let time = Line::parse(text).ok().map(|line| line.time.as_nanosecond());
+        let stamp = time.max(newest).filter(|stamp| *stamp >= 0);
+        let (Some(time), Some(stamp)) = (time, stamp) else {
+            skipped += 1;
+            continue;
+        };
+        newest = Some(stamp);
+        all.push(Stamped { text: text.to_vec(), time, stamp });
+    }
+    Ok(skipped)
 }
 
 struct Key {

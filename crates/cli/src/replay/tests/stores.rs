@@ -150,7 +150,7 @@ fn a_table_decides_the_bundled_log_as_exact_buckets_do() {
         }
     }
     let mut replay = Replay::new(Policy::parse("test.toml", &policy).unwrap());
-    replay.read("sample", Source::Sample.open(&ProgressBar::hidden()).unwrap()).unwrap();
+    replay.read(&mut Merged::open(&[Source::Sample], &ProgressBar::hidden()).unwrap()).unwrap();
     for pair in replay.judges().chunks(2) {
         let [exact, table] = [&pair[0], &pair[1]].map(|judge| {
             let mut tallies: Vec<(String, Tally)> =

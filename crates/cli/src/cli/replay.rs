@@ -1,0 +1,243 @@
+//! `sluicegate replay`.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use bytesize::ByteSize;
+use clap::Args;
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+
+use super::{Failure, MEANINGLESS, UNREADABLE, tell};
+use crate::log::{Merged, SHOWN_SKIPPED, Source};
+use crate::policy::{self, Policy};
+use crate::replay::{Options, Replay};
+use crate::report::{Heading, Summary};
+
+pub(super) const AFTER_HELP: &str = "\
+Logs are in common or combined log format, plain, gzip or zstd. Several are merged by time, whatever \
+their order. Lines in no such format, or of more than 64 KiB, are skipped, counted and the first few \
+shown. So are lines that are more than an hour ahead of most of the thousand lines after them. Lines \
+out of order within a log are judged at the newest time seen so far, and counted as late. An IPv6 \
+address is one client however it is spelled, and the same as the IPv4 address that it stands for.
+
+These logs have whole seconds. The lines of a second are spread evenly over it, in their order; with \
+--as-stamped all of them come at its beginning. How they really came cannot be seen in such a log: for \
+limiters that count over 5 seconds or less, both figures are told.
+
+With --json, one object on one line:
+  {\"lines\":N,\"skipped\":N,\"late\":N,\"limiters\":[
+    {\"name\":S,\"keys\":N,\"allowed\":N,\"denied\":N,\"top_denied\":[
+      {\"key\":S,\"denied\":N,\"allowed\":N}]}]}
+Limiters of policy \"multi_window\" and \"all\" also have
+    \"denied_by\":[{\"part\":S,\"denied\":N}]
+for each of their windows or limiters; if several refused a line, it counts for the one that it \
+would have had to wait for longest.
+Limiters with `max_keys` also have
+    \"store\":\"exact\",\"max_keys\":N,\"known\":N,\"full\":N
+and those of store \"table\"
+    \"store\":\"table\",\"memory_bytes\":N,\"occupancy\":{\"places\":N,\"live\":N,\"expired\":N},\"full\":N
+where \"known\" is the most keys that were kept at a time, \"live\" are those not full at the end, \
+and \"full\" are the lines whose key found no room, of which `when_full` decided.
+Limiters that count over 5 seconds or less also have, unless --as-stamped or --shape is given,
+    \"as_stamped\":{\"allowed\":N,\"denied\":N}
+If there were more keys than --tally-keys, \"keys\" is an estimate (its standard error is 0.8 %), and \
+limiters have
+    \"tally\":{\"max_keys\":N,\"denied_error\":N}
+where \"denied_error\" is the most denials that a key may have had which is not listed. Each key of \
+\"top_denied\" then has a \"denied_error\" too: it may have been denied so many times more. \"allowed\" and \
+\"denied\" of limiters are always exact.
+The object also has \"outliers\", the skipped lines that were far ahead of others, \"misplaced\", the lines \
+late by more than a minute, \"stamps\":{\"resolution_nanos\":N,\"spread\":B}, and, if there are any, \
+\"warnings\":[S] and \"incomplete\":true, if not all could be read.
+With --shape, a request waits until its limiter grants it, in a queue behind the earlier ones of its \
+key. \"allowed\" then are the requests that got through, at once or later, and \"denied\" those for which \
+no wait was found: those for more than their limiter ever grants, those that would leave after the \
+year 2554, and those of limiters in parts that put each other off a thousand times. Each key is kept: \
+`store`, `max_keys` and `when_full` do not apply. A key takes about 800 bytes, more with a log or a \
+large window, so 10 million of them take 8 GB. Limiters have, instead of a store,
+    \"waits\":{\"delayed\":N,\"p50_nanos\":N,\"p90_nanos\":N,\"p99_nanos\":N,\"max_nanos\":N,\"longer\":N},
+    \"top_delayed\":[{\"key\":S,\"delayed\":N,\"allowed\":N,\"max_nanos\":N}]
+where percentiles are of all \"allowed\" requests, and at most 0.8 % too long; \"longer\" are those that \
+waited for longer than --shape-within, if that is given.
+\"lines\" are the lines judged, late ones among them, skipped ones not. Of each limiter, \"allowed\" \
+and \"denied\" add up to the lines that its `match` lets through.
+
+Exit status: 0 if the logs were replayed, whatever was denied; 1 if something could not be read to its \
+end or written, or the keys took more than --max-memory: what was read is reported; 2 if an argument or \
+the policy is wrong, and nothing was replayed; 3 if no line was judged, or most were skipped or late by \
+more than a minute.";
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(super) struct ReplayArgs {
+    /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json); without it,
+    /// the bundled one
+    #[arg(long, short, value_name = "POLICY")]
+    policy: Option<PathBuf>,
+    /// Print one JSON object instead of the report
+    #[arg(long)]
+    json: bool,
+    /// Number of the most denied keys to list per limiter, and with --shape of the most delayed
+    /// ones; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+    /// Let requests wait instead of denying them, and report how long they do
+    ///
+    /// Each key has a queue, first come, first served. A request leaves it at the earliest
+    /// time at which the limiter grants it.
+    #[arg(long)]
+    shape: bool,
+    /// Count the requests that wait for longer than this, such as `2s` or `500ms`
+    #[arg(long, value_name = "TIME", requires = "shape", value_parser = humantime::parse_duration)]
+    shape_within: Option<Duration>,
+    /// Judge each line at the beginning of its second, instead of spreading the lines of a second
+    #[arg(long)]
+    as_stamped: bool,
+    /// Print the table of limiters and the warnings only
+    #[arg(long)]
+    brief: bool,
+    /// The most keys of a limiter whose counts are kept; with more, counts of keys are estimates
+    #[arg(long, value_name = "N", default_value_t = Options::default().tally_keys)]
+    tally_keys: usize,
+    /// The most memory that the keys of all limiters may take, estimated
+    #[arg(long, value_name = "SIZE", default_value = "4 GiB")]
+    max_memory: ByteSize,
+    /// Replay the bundled log
+    #[arg(long, conflicts_with = "logs")]
+    sample: bool,
+    /// The logs, in any order; `-` or none is standard input
+    #[arg(value_name = "LOG")]
+    logs: Vec<PathBuf>,
+}
+
+impl ReplayArgs {
+    pub(super) fn of_sample() -> ReplayArgs {
+        let options = Options::default();
+        ReplayArgs {
+            policy: None,
+            json: false,
+            top: 3,
+            shape: false,
+            shape_within: None,
+            as_stamped: false,
+            brief: false,
+            tally_keys: options.tally_keys,
+            max_memory: ByteSize::b(options.max_memory_bytes),
+            sample: true,
+            logs: Vec::new(),
+        }
+    }
+
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let (name, policy) = self.policy()?;
+        let options = self.options();
+        options.check_policy(&policy)?;
+        for (rule, bytes) in options.too_roomy(&policy) {
+            tell(&format_args!(
+                "warning: limiter \"{}\" would take {} if it had `max_keys` keys",
+                rule.name,
+                HumanBytes(bytes)
+            ));
+        }
+        let sources = self.sources();
+        let started = Instant::now();
+        if sources.contains(&Source::Stdin) && io::stdin().is_terminal() {
+            tell(&"reading standard input");
+        }
+        let progress = progress(&sources);
+        let mut logs = Merged::open(&sources, &progress)
+            .map_err(|(what, error)| Failure::Io { what, error })?;
+        let mut replay = Replay::with_options(policy, options);
+        let done = replay.read(&mut logs);
+        progress.finish_and_clear();
+        let took = started.elapsed();
+        show_skipped(&replay);
+
+        let mut errors: Vec<String> =
+            logs.failures().iter().map(|(log, error)| format!("{log}: {error}")).collect();
+        errors.extend(done.err().map(|error| error.to_string()));
+        let failed = errors.len();
+        for error in &errors {
+            tell(&format_args!("error: {error}"));
+        }
+        let summary = Summary::new(&replay, self.top, errors);
+        let mut report = Vec::new();
+        if self.json {
+            for warning in &summary.warnings[failed..] {
+                tell(&format_args!("warning: {warning}"));
+            }
+            summary.write_json(&mut report)
+        } else {
+            let logs = sources.iter().map(Source::to_string).collect();
+            let heading = Heading { logs, policy: name, took, brief: self.brief };
+            summary.write_text(&heading, &replay, &mut report)
+        }
+        .and_then(|()| anstream::stdout().write_all(&report))
+        .map_err(Failure::io("standard output"))?;
+        Ok(ExitCode::from(match (failed == 0, replay.is_meaningful()) {
+            (false, _) => UNREADABLE,
+            (true, false) => MEANINGLESS,
+            (true, true) => 0,
+        }))
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            shape: self.shape,
+            shape_within: self.shape_within,
+            as_stamped: self.as_stamped,
+            tally_keys: self.tally_keys,
+            max_memory_bytes: self.max_memory.as_u64(),
+        }
+    }
+
+    fn policy(&self) -> Result<(String, Policy), Failure> {
+        match &self.policy {
+            None => {
+                let name = "the bundled policy";
+                Ok((name.to_owned(), Policy::parse(name, policy::BUNDLED)?))
+            }
+            Some(path) => {
+                let name = path.display().to_string();
+                Ok((name, Policy::load(path)?))
+            }
+        }
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        if self.sample {
+            return vec![Source::Sample];
+        }
+        if self.logs.is_empty() {
+            return vec![Source::Stdin];
+        }
+        let source = |path: &PathBuf| match path.as_os_str().as_encoded_bytes() {
+            b"-" => Source::Stdin,
+            _ => Source::File(path.clone()),
+        };
+        self.logs.iter().map(source).collect()
+    }
+}
+
+/// Returns a progress bar on standard error, which draws nothing unless that is a terminal.
+fn progress(sources: &[Source]) -> ProgressBar {
+    let bytes: Option<u64> = sources.iter().map(Source::bytes).sum();
+    let (bar, template) = match bytes {
+        Some(bytes) => {
+            (ProgressBar::new(bytes), "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
+        }
+        None => (ProgressBar::new_spinner(), "{spinner} {bytes} {bytes_per_sec}"),
+    };
+    bar.with_style(ProgressStyle::with_template(template).expect("the template is a constant"))
+}
+
+fn show_skipped(replay: &Replay) {
+    for skipped in replay.first_skipped() {
+        tell(&format_args!("skipped {}:{}: {}", skipped.log, skipped.number, skipped.why));
+    }
+    if let Some(more @ 1..) = replay.skipped().checked_sub(SHOWN_SKIPPED as u64) {
+        tell(&format_args!("skipped {} more lines", HumanCount(more)));
+    }
+}

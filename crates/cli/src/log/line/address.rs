@@ -1,0 +1,51 @@
+//! Canonical forms of addresses, so that an address has one key however it is spelled.
+
+use std::io::Write;
+use std::net::Ipv6Addr;
+
+/// Writes the canonical form of an IPv6 address to `out`, of one that stands for an IPv4 address
+/// as that. Returns false, and writes nothing, if the text is no IPv6 address or is in that form.
+pub(crate) fn write_canonical(text: &[u8], out: &mut Vec<u8>) -> bool {
+    if memchr::memchr(b':', text).is_none() {
+        return false;
+    }
+    let bare = text.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]")).unwrap_or(text);
+    let Some(address) = str::from_utf8(bare).ok().and_then(|text| text.parse::<Ipv6Addr>().ok())
+    else {
+        return false;
+    };
+    let from = out.len();
+    let written = match address.to_ipv4_mapped() {
+        Some(address) => write!(out, "{address}"),
+        None => write!(out, "{address}"),
+    };
+    let differs = written.is_ok() && out[from..] != *text;
+    if !differs {
+        out.truncate(from);
+    }
+    differs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_address_become_one() {
+        let canonical = |text: &str| {
+            let mut out = Vec::new();
+            let differs = write_canonical(text.as_bytes(), &mut out);
+            assert_eq!(differs, !out.is_empty(), "{text}");
+            if differs { String::from_utf8(out).unwrap() } else { text.to_owned() }
+        };
+        for text in ["2001:DB8::1", "2001:db8:0:0::1", "2001:0db8:0000::0001", "[2001:db8::1]"] {
+            assert_eq!(canonical(text), "2001:db8::1");
+        }
+        assert_eq!(canonical("2001:db8::1"), "2001:db8::1");
+        assert_eq!(canonical("::ffff:192.0.2.7"), "192.0.2.7");
+        assert_eq!(canonical("::FFFF:c000:207"), "192.0.2.7");
+        for text in ["192.0.2.7", "host:80", "::1", "fe80::1%eth0", "-", ":", "\u{fc}:"] {
+            assert_eq!(canonical(text), text);
+        }
+    }
+}

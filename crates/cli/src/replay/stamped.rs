@@ -1,0 +1,70 @@
+//! The same limiter at the times that the log has, beside that at times spread over a second.
+//!
+//! A log of whole seconds does not say when within its second a line came. That matters to limiters
+//! that count in times as short: for them both figures are told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate::{ManualClock, Quota};
+
+use super::keys::{Keys, keys};
+use crate::policy::{Kind, Rule};
+
+/// A limiter whose time is up to so many stamps long is judged in both ways.
+const SHORT_STAMPS: u32 = 5;
+
+/// A limiter whose lines all come at the beginning of their second.
+#[derive(Debug, Default)]
+pub(super) struct Stamped {
+    store: Option<Box<dyn Keys>>,
+    /// Lines that it admitted, and that it refused.
+    pub(super) allowed: u64,
+    pub(super) denied: u64,
+}
+
+impl Stamped {
+    pub(super) fn judge(
+        &mut self,
+        rule: &Rule,
+        key: &[u8],
+        permits: u64,
+        clock: &Arc<ManualClock>,
+    ) {
+        let store = self.store.get_or_insert_with(|| keys(rule, clock));
+        match store.try_acquire(key, permits).decision {
+            Ok(_) => self.allowed += 1,
+            Err(_) => self.denied += 1,
+        }
+    }
+}
+
+/// Returns true if a limiter's time is about as short as the time between stamps.
+pub(super) fn is_short(kind: &Kind, resolution: Duration) -> bool {
+    shortest(kind) <= resolution * SHORT_STAMPS
+}
+
+/// Returns the shortest time over which a limiter counts.
+fn shortest(kind: &Kind) -> Duration {
+    let refill = |quota: &Quota| {
+        let rate = quota.rate();
+        let nanos = rate.period().as_nanos() * u128::from(quota.burst());
+        Duration::from_nanos(u64::try_from(nanos / u128::from(rate.permits())).unwrap_or(u64::MAX))
+    };
+    match kind {
+        Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => refill(quota),
+        Kind::Gcra { interval, tolerance } => interval.saturating_add(*tolerance),
+        Kind::LeakyMinInterval(rate) => refill(&Quota::new(*rate)).min(rate.period()),
+        Kind::FixedWindow(limit)
+        | Kind::WindowFromFirst(limit)
+        | Kind::SlidingCounter(limit)
+        | Kind::SlidingLog(limit)
+        | Kind::SlidingWindow { limit, .. }
+        | Kind::WeightedLog { limit, .. } => limit.period(),
+        Kind::MultiWindow { limits, .. } => {
+            limits.iter().map(|limit| limit.period()).min().unwrap_or(Duration::MAX)
+        }
+        Kind::CalendarWindow { .. } | Kind::Budget { .. } => Duration::MAX,
+        Kind::All(parts) => parts.iter().map(shortest).min().unwrap_or(Duration::MAX),
+    }
+}

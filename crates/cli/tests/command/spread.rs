@@ -1,0 +1,107 @@
+//! Lines that have the same whole second.
+
+use std::fmt::Write;
+
+use crate::{Folder, json, stderr, stdout};
+
+/// Limits of exactly ten a second.
+const EXACT: &str = r#"
+[[limiter]]
+name = "multi window"
+key = "all"
+policy = "multi_window"
+limits = [{ limit = 10, interval = "1 s" }]
+
+[[limiter]]
+name = "sliding log"
+key = "all"
+policy = "sliding_log"
+limit = 10
+interval = "1 s"
+
+[[limiter]]
+name = "min interval"
+key = "all"
+policy = "leaky_bucket"
+mode = "min_interval"
+interval = "100 ms"
+
+[[limiter]]
+name = "bucket of one"
+key = "all"
+policy = "token_bucket"
+limit = 1
+rate = { amount = 10, interval = "1 s" }
+
+[[limiter]]
+name = "a minute"
+key = "all"
+policy = "sliding_log"
+limit = 600
+interval = "1 minute"
+"#;
+
+/// Returns ten lines for each of so many seconds.
+fn steady(seconds: usize) -> String {
+    let mut log = String::new();
+    for line in 0..seconds * 10 {
+        let (minute, second) = (line / 600, line / 10 % 60);
+        writeln!(
+            log,
+            "a - - [17/May/2015:10:{minute:02}:{second:02} +0000] \"GET / HTTP/1.1\" 200 1"
+        )
+        .unwrap();
+    }
+    log
+}
+
+#[test]
+fn a_steady_rate_is_within_limits_of_that_rate() {
+    let folder = Folder::new();
+    folder.file("policy.toml", EXACT);
+    let found = json(&folder.replay(&["--json"], steady(120)).success());
+    let denied: Vec<_> =
+        found["limiters"].as_array().unwrap().iter().map(|l| &l["denied"]).collect();
+    // The ring of the multi window looks back by up to a slot more than its second.
+    assert_eq!(denied[1..], [&json!(0), &json!(0), &json!(0), &json!(0)]);
+    assert!(denied[0].as_u64() < Some(120), "{denied:?}");
+}
+
+#[test]
+fn as_stamped_all_lines_come_at_the_beginning_of_their_second() {
+    let folder = Folder::new();
+    folder.file("policy.toml", EXACT);
+    let plain = json(&folder.replay(&["--json"], steady(10)).success());
+    let stamped = json(&folder.replay(&["--json", "--as-stamped"], steady(10)).success());
+    assert_eq!(stamped["stamps"]["spread"], json!(false));
+    assert_eq!(stamped["limiters"][2]["denied"], json!(90));
+    for limiter in 0..5 {
+        let [plain, stamped] = [&plain, &stamped].map(|found| &found["limiters"][limiter]);
+        assert_eq!(stamped.get("as_stamped"), None);
+        // Both figures are told of limiters of a few seconds.
+        let both = (limiter < 4)
+            .then(|| json!({ "allowed": stamped["allowed"], "denied": stamped["denied"] }));
+        assert_eq!(plain.get("as_stamped"), both.as_ref());
+    }
+}
+
+#[test]
+fn the_report_says_how_stamps_were_taken() {
+    let folder = Folder::new();
+    folder.file("policy.toml", EXACT);
+    let report = stdout(&folder.replay(&[], steady(10)).success());
+    assert!(report.contains("lines are spread evenly over their 1 s"), "{report}");
+    assert!(report.contains("\nlimiters of a few seconds"), "{report}");
+    let report = stdout(&folder.replay(&["--as-stamped"], steady(10)).success());
+    assert!(report.contains("all lines come at the beginning"), "{report}");
+    assert!(!report.contains("\nlimiters of a few seconds"), "{report}");
+}
+
+#[test]
+fn a_second_with_very_many_lines_is_judged_in_bounded_memory() {
+    let folder = Folder::new();
+    let line = "a - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1\n";
+    let replay = folder.replay(&["--json"], line.repeat(600_000)).success();
+    assert_eq!(json(&replay)["lines"], json!(600_000));
+    assert_eq!(stderr(&replay), "");
+}
