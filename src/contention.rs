@@ -211,14 +211,15 @@ impl<'a> Contender<'a> {
         Contender { contention, announced: None, has_looked: false, pauses: Pauses::new() }
     }
 
-    /// Goes on after first attempts with these `pauses`. Announces the caller if it is starved; then it
-    /// steps back for nobody, and the word must be loaded again.
+    /// Goes on after first attempts with these `pauses`. Announces the caller if it is starved and the
+    /// count is not at its maximum; then it steps back for nobody, and the word must be loaded again.
     #[inline(always)]
     pub(crate) fn after(contention: Option<&'a Contention>, pauses: Pauses) -> Contender<'a> {
         let is_starved = pauses.lost == LOSSES;
         let announced = contention.filter(|_| is_starved).and_then(Contention::announce);
         let pauses = if is_starved { Pauses::new() } else { pauses };
-        Contender { contention, announced, has_looked: is_starved, pauses }
+        let has_looked = announced.is_some();
+        Contender { contention, announced, has_looked, pauses }
     }
 
     /// Returns whether this caller is announced.

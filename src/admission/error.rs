@@ -48,7 +48,7 @@ pub enum AdmissionError<I = Infallible, E = Infallible, D = Denied> {
 ///
 /// If it was not admitted before its deadline, this says which limit it waited for then:
 /// [`InFlightError::TimedOut`] is for a place in flight, [`AcquireError::TimedOut`] for permits of the rate.
-/// [`AdmissionError::TimedOut`] is of a call that was admitted, and took longer than its time limit.
+/// [`AdmissionError::TimedOut`] means that the call was admitted, but took longer than its time limit.
 pub type AdmitError<E = Infallible> = AdmissionError<InFlightError, E, AcquireError>;
 
 impl<I, E, D> AdmissionError<I, E, D> {
