@@ -79,7 +79,7 @@ use crate::{Cost, Filter, KeyField, Kind, LimiterPolicy, Policies, Store};
 /// | change of a policy | effect |
 /// |---|---|
 /// | other numbers of the same kind | the limiter changes in place, in one step; balances and counts stay, up to the new limit |
-/// | another length or number of slots of a window; a limit for which a log or a word has no bits; several limits of a `multi_window`; several days of a `budget`; several parts of an `all_of`; another kind | another limiter takes the place, with what the old one has used |
+/// | another length or number of slots of a window; a limit for which a log or a word has no bits; several limits of a `multi_window`; several days of a `budget`; several parts of an `all`; another kind | another limiter takes the place, with what the old one has used |
 /// | other numbers of a limiter with keys, or of its overrides | each key changes in place, in one step, one after the other |
 /// | another store, or a change that keys cannot make in place | another store takes the place, with what the keys of the old one have used; those of a table are not known, and start full |
 /// | other fields of the key | another store, whose keys start full |
@@ -112,8 +112,8 @@ struct Shared<C: SharedClock, U: SharedClock> {
 type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
 
 impl Registry {
-    /// Creates the limiters of `policies`. Those of a calendar read the system's clock, all others the
-    /// engine's default clock. Allocates.
+    /// Creates the limiters of `policies`. Those of a calendar, and windows that follow each other from
+    /// 1970 on, read the system's clock; all others the engine's default clock. Allocates.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Registry {
 
 impl<C: SharedClock> Registry<C, C> {
     /// Creates the limiters of `policies`, all of which read clones of `clock`: in nanoseconds since
-    /// the Unix epoch, for the limiters of a calendar.
+    /// the Unix epoch, for windows that begin at fixed times.
     ///
     /// # Errors
     ///
@@ -146,8 +146,9 @@ impl<C: SharedClock> Registry<C, C> {
 }
 
 impl<C: SharedClock, U: SharedClock> Registry<C, U> {
-    /// Creates the limiters of `policies`. Those of a calendar read clones of `unix`, in nanoseconds
-    /// since the Unix epoch, and all others clones of `clock`.
+    /// Creates the limiters of `policies`. Those of a calendar, and windows that follow each other from
+    /// 1970 on, read clones of `unix`, in nanoseconds since the Unix epoch; all others clones of
+    /// `clock`.
     ///
     /// # Errors
     ///
@@ -207,8 +208,8 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// # Errors
     ///
     /// Those of [`limiter`](Registry::limiter), and [`RegistryError::OtherType`] if it is not an `L`.
-    /// Limiters of a calendar are on the clock `U`, all others on `C`. An `all_of` has no type that
-    /// can be named.
+    /// A `CalendarWindow`, a `Budget` and a `FixedWindow` are on the clock `U`, all others on `C`. An
+    /// `all` has no type that can be named.
     ///
     /// # Examples
     ///

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | window | window | the grants that the old one counts, and when they were made |
 //! | any | any | as many permits as the old one has used, as if they were used now |
-//! | any | `all_of` | to each part: from an equal part, the same limiter; from one of the same algorithm, or else from the whole, as above |
+//! | any | `all` | to each part: from an equal part, the same limiter; from one of the same algorithm, or else from the whole, as above |
 
 use std::mem::discriminant;
 use std::sync::Arc;
@@ -18,6 +18,10 @@ use sluicegate::{
 use super::clocks::{Clocks, SharedClock};
 use super::limiter_of_kind::LimiterOfKind;
 use crate::{Kind, Unbuildable};
+
+/// The factor by which the limit of a window from the first request can be raised in place. Its
+/// resolution is coarser by the same factor: 2 us for a limit of 100.
+const FROM_FIRST_ROOM: u64 = 16;
 
 /// A limiter and the kind that it is of.
 pub(super) type Of<'a, C, U> = (&'a Kind, &'a LimiterOfKind<C, U>);
@@ -64,10 +68,20 @@ impl<C: SharedClock, U: SharedClock> Clocks<C, U> {
                 LimiterOfKind::LeakyBucket(Arc::new(bucket))
             }
             Kind::FixedWindow(limit) => {
-                window!(FixedWindow, FixedWindow::with_clock(*limit, clock)?)
+                // Its windows begin where the file says: they follow each other from 1970 on.
+                window!(FixedWindow, FixedWindow::with_clock(*limit, self.unix.clone())?)
             }
             Kind::WindowFromFirst(limit) => {
-                window!(WindowFromFirst, WindowFromFirst::with_clock(*limit, clock)?)
+                // Room for a larger limit, so that it can be raised in place.
+                let most = limit.permits().saturating_mul(FROM_FIRST_ROOM);
+                let roomy = WindowFromFirst::with_clock(*limit, clock.clone())?;
+                window!(
+                    WindowFromFirst,
+                    match roomy.with_max_limit(most) {
+                        Ok(roomy) => roomy,
+                        Err(_) => WindowFromFirst::with_clock(*limit, clock)?,
+                    }
+                )
             }
             Kind::SlidingWindow { limit, slots } if is_of_key => {
                 window!(CompactWindow, SlidingWindow::compact(*limit, *slots, clock)?)

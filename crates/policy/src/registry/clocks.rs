@@ -12,8 +12,9 @@ impl<C: Clock + Clone + Send + Sync + 'static> SharedClock for C {}
 /// The clocks of a registry.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks<C, U> {
-    /// That of all limiters but those of a calendar.
+    /// That of all other limiters.
     pub(super) elapsed: C,
-    /// That of a calendar: nanoseconds since the Unix epoch.
+    /// That of a calendar, and of windows that begin at fixed times: nanoseconds since the Unix
+    /// epoch.
     pub(super) unix: U,
 }

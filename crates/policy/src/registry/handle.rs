@@ -71,8 +71,8 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
 
     /// Takes all of `permits` or none.
     ///
-    /// Does what the limiter does: never blocks, and reads the clock once (an `all_of` twice). Does not
-    /// allocate, but for an `all_of` within an `all_of`.
+    /// Does what the limiter does: never blocks, and reads the clock once (an `all` twice). Does not
+    /// allocate, but for an `all` within an `all`.
     ///
     /// # Errors
     ///

@@ -20,7 +20,7 @@ pub(crate) enum LimiterOfKind<C: SharedClock, U: SharedClock> {
     TokenBucket(Arc<TokenBucket<C>>),
     Gcra(Arc<Gcra<C>>),
     LeakyBucket(Arc<LeakyBucket<C>>),
-    FixedWindow(Arc<FixedWindow<C>>),
+    FixedWindow(Arc<FixedWindow<U>>),
     WindowFromFirst(Arc<WindowFromFirst<C>>),
     SlidingWindow(Arc<SlidingWindow<C>>),
     /// That of a key.
@@ -117,6 +117,11 @@ impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
     /// Returns the permits that are missing from a full limiter.
     pub(super) fn used(&self) -> u64 {
         self.peek(0).map_or(0, |grant| grant.limit().saturating_sub(grant.remaining()))
+    }
+
+    /// Returns the permits that a window counts, or that are missing from any other limiter.
+    pub(super) fn counted(&self) -> u64 {
+        self.history().map_or_else(|| self.used(), |history| history.permits())
     }
 
     /// Takes `permits`, or as many of them as there are.

@@ -131,9 +131,13 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         let limiter = slot.limiter();
         let is_in_place = limiter.change(&old.kind, &new.kind);
         if !is_in_place {
+            let before = limiter.counted();
             let from = Some((&old.kind, &*limiter));
             let next = self.shared.clocks.limiter(&new.kind, false, from)?;
-            slot.replace(next);
+            slot.replace(next.clone());
+            // What the old one has granted meanwhile. A grant that both numbers include counts twice,
+            // which is the safe side.
+            next.charge(limiter.counted().saturating_sub(before));
         }
         slot.set_policy(Arc::clone(new));
         Ok(is_in_place)
