@@ -77,9 +77,12 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     /// # Errors
     ///
     /// [`Denied`], which tells whether to retry, and when.
-    #[inline]
+    #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.with(|limiter| limiter.try_acquire(permits))
+        match self.limiter.own() {
+            Some(own) => own.try_acquire_inlined(permits),
+            None => self.limiter.with_other(|other| other.try_acquire(permits)),
+        }
     }
 
     /// Takes as many of `permits` as are available, at least one. Otherwise the same as

@@ -75,14 +75,17 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     /// # Errors
     ///
     /// [`Denied`], which tells whether to retry, and when.
-    #[inline]
+    #[inline(always)]
     pub fn try_acquire(
         &self,
         key: &(impl AsRef<[u8]> + ?Sized),
         permits: u64,
     ) -> Result<Grant, Denied> {
         let key = key.as_ref();
-        self.keys.with(|keys| keys.try_acquire(key, permits))
+        match self.keys.own() {
+            Some(own) => own.try_acquire_inlined(key, permits),
+            None => self.keys.with_other(|other| other.try_acquire(key, permits)),
+        }
     }
 
     /// Takes as many of `permits` as are available for the key, at least one. Otherwise the same as

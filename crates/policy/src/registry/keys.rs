@@ -141,11 +141,22 @@ impl<C: SharedClock, U: SharedClock> Keys<C, U> {
         Ok(Keys::Each(Arc::new(EachKey { store, are_kept, policy: in_force, seed })))
     }
 
-    #[inline]
+    /// Takes all of `permits` or none. The stores of buckets are inlined into the caller, for the
+    /// reason that [`LimiterOfKind::try_acquire_inlined`] gives.
+    #[inline(always)]
+    pub(super) fn try_acquire_inlined(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
+        match self {
+            Keys::Buckets(store) => Keyed::try_acquire(store, key, permits),
+            Keys::Table(table) => KeyTable::try_acquire(table, key, permits),
+            Keys::Each(_) => self.try_acquire(key, permits),
+        }
+    }
+
+    #[inline(never)]
     pub(super) fn try_acquire(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
         match self {
-            Keys::Buckets(store) => store.try_acquire(key, permits),
-            Keys::Table(table) => table.try_acquire(key, permits),
+            Keys::Buckets(store) => Keyed::try_acquire(store, key, permits),
+            Keys::Table(table) => KeyTable::try_acquire(table, key, permits),
             Keys::Each(each) => each.decide(
                 key,
                 || each.store.try_acquire(key, permits),

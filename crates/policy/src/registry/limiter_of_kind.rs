@@ -130,7 +130,25 @@ impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
         let _ = self.try_acquire_up_to(permits);
     }
 
-    /// Kinds whose first attempt is too large to be inlined beside those of the buckets.
+    /// Takes all of `permits` or none.
+    ///
+    /// The kinds that are called most are inlined into the caller whatever their size: what it does
+    /// not ask of the answer is then never computed.
+    #[inline(always)]
+    pub(super) fn try_acquire_inlined(&self, permits: u64) -> Result<Grant, Denied> {
+        match self {
+            LimiterOfKind::TokenBucket(bucket) => TokenBucket::try_acquire(bucket, permits),
+            LimiterOfKind::Gcra(cells) => Gcra::try_acquire(cells, permits),
+            LimiterOfKind::LeakyBucket(bucket) => LeakyBucket::try_acquire(bucket, permits),
+            LimiterOfKind::FixedWindow(window) => FixedWindow::try_acquire(window, permits),
+            LimiterOfKind::WindowFromFirst(window) => WindowFromFirst::try_acquire(window, permits),
+            LimiterOfKind::SlidingWindow(window) => SlidingWindow::try_acquire(window, permits),
+            LimiterOfKind::SlidingCounter(window) => SlidingCounter::try_acquire(window, permits),
+            _ => self.try_acquire_elsewhere(permits),
+        }
+    }
+
+    /// Takes all of `permits` or none, of any kind.
     #[inline(never)]
     fn try_acquire_elsewhere(&self, permits: u64) -> Result<Grant, Denied> {
         each_kind!(self, limiter => limiter.try_acquire(permits))
@@ -138,13 +156,8 @@ impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
 }
 
 impl<C: SharedClock, U: SharedClock> Limiter for LimiterOfKind<C, U> {
-    #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        match self {
-            // Its own method, which is inlined, not that of the trait.
-            LimiterOfKind::TokenBucket(bucket) => TokenBucket::try_acquire(bucket, permits),
-            _ => self.try_acquire_elsewhere(permits),
-        }
+        each_kind!(self, limiter => limiter.try_acquire(permits))
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {

@@ -64,7 +64,7 @@ impl<L: Clone> Slot<L> {
         self.generation.fetch_add(1, Release);
     }
 
-    #[inline]
+    #[inline(always)]
     fn generation(&self) -> u64 {
         // ORDERING: Acquire; see `replace`.
         // MODEL: none, as there.
@@ -91,13 +91,15 @@ impl<L: Clone> Follower<L> {
     }
 
     /// Returns the handle's own limiter, if that is in force.
-    #[inline]
+    #[inline(always)]
     pub(super) fn own(&self) -> Option<&L> {
         (self.slot.generation() == self.generation).then_some(&self.own)
     }
 
+    /// Calls `call` with the limiter that is in force in the place of the handle's own.
     #[cold]
-    fn with_other<T>(&self, call: impl FnOnce(&L) -> T) -> T {
+    #[inline(never)]
+    pub(super) fn with_other<T>(&self, call: impl FnOnce(&L) -> T) -> T {
         call(&self.slot.in_force.load())
     }
 
