@@ -133,6 +133,7 @@ impl Registry {
     }
 }
 
+#[expect(clippy::mismatching_type_param_order, reason = "both clocks are one")]
 impl<C: SharedClock> Registry<C, C> {
     /// Creates the limiters of `policies`, all of which read clones of `clock`: in nanoseconds since
     /// the Unix epoch, for windows that begin at fixed times.

@@ -323,6 +323,10 @@ fn defaults_make_limiters_that_a_file_may_change() {
         registry.get_or_create("large", too_large),
         Err(RegistryError::Unbuildable { .. })
     ));
+    assert!(matches!(
+        registry.keyed_or_create("large keys", too_large),
+        Err(RegistryError::Unbuildable { .. })
+    ));
     // A file that does not name it leaves it; one that does changes it.
     assert!(registry.reload(policies(&one(BUCKET))).unwrap().is_empty());
     let bucket = registry.limiter("TokenBucket").unwrap();

@@ -2,8 +2,8 @@
 //! is made by a mixture of two.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::thread;
 use std::time::Duration;
 
@@ -35,11 +35,12 @@ fn under_load(
     decide: impl Fn(usize) -> u64 + Sync,
     between: impl Fn(),
 ) -> (u64, u32) {
-    let is_over = AtomicBool::new(false);
+    let (begun, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         let threads = [0, 1].map(|thread| {
-            let (is_over, decide) = (&is_over, &decide);
+            let (begun, is_over, decide) = (&begun, &is_over, &decide);
             scope.spawn(move || {
+                begun.fetch_add(1, Relaxed);
                 let mut admitted = 0;
                 while !is_over.load(Relaxed) {
                     admitted += decide(thread);
@@ -47,6 +48,9 @@ fn under_load(
                 admitted
             })
         });
+        while begun.load(Relaxed) < 2 {
+            thread::yield_now();
+        }
         let mut replaced = 0;
         for number in 1..=reloads {
             let events = registry.reload(terms[number as usize % 2].clone()).unwrap();
@@ -86,7 +90,7 @@ fn ten_thousand_changes_in_place_admit_no_more_than_the_larger_terms() {
         registry.reload(terms[0].clone()).unwrap();
         let rest = limiter.try_acquire_up_to(u64::MAX).map_or(0, |grant| grant.permits());
         assert_eq!(replaced, 0, "{kind}");
-        assert!(admitted > 0 && admitted + rest <= 30_000, "{kind}: {admitted} and {rest}");
+        assert!(admitted + rest <= 30_000, "{kind}: {admitted} and {rest}");
         // Nothing is lost: a window has the whole limit, and a bucket the smaller burst at least.
         assert!(admitted + rest >= 20_000, "{kind}: {admitted} and {rest}");
         if !kind.contains("bucket") {
@@ -96,20 +100,21 @@ fn ten_thousand_changes_in_place_admit_no_more_than_the_larger_terms() {
 }
 
 #[test]
-fn a_bucket_whose_rate_changes_earns_no_more_than_the_faster_rate() {
+fn a_bucket_whose_rate_changes_earns_at_the_rates_that_were_in_force() {
+    const BURST: u64 = 10_000;
     let terms = ["20", "50"].map(|rate| {
-        let fields = "policy = \"token_bucket\"\nlimit = 100\nrate = ";
-        policies("all", &format!("{fields}{{ amount = {rate}, interval = \"1 second\" }}"))
+        let rate = format!("rate = {{ amount = {rate}, interval = \"1 second\" }}");
+        policies("all", &format!("policy = \"token_bucket\"\nlimit = {BURST}\n{rate}"))
     });
     let (clock, registry) = new(&terms[0]);
     let limiter = registry.limiter("a").unwrap();
+    // Never full again, so whatever is earned is there.
+    limiter.try_acquire(BURST).unwrap();
     let tick = || clock.advance(Duration::from_millis(10));
     let (admitted, _) = under_load(&registry, &terms, RELOADS, |_| one(&limiter), tick);
-    // 100 seconds.
-    let most = 100 + 50 * u64::from(RELOADS) / 100;
-    let rest = limiter.peek(0).unwrap().remaining();
-    assert!(admitted + rest <= most, "{admitted} and {rest} of {most}");
-    assert!(admitted + rest >= 20 * u64::from(RELOADS) / 100, "{admitted} and {rest}");
+    // 50 s at each rate. A change may round down by less than a nanosecond's worth.
+    let earned = admitted + limiter.peek(0).unwrap().remaining();
+    assert!(earned == 3_500 || earned == 3_499, "{earned}");
 }
 
 #[test]
@@ -196,7 +201,7 @@ fn keys_with_overrides_admit_no_more_than_their_larger_terms() {
             let (admitted, replaced) = under_load(&registry, &terms, 1_000, take, || {});
             let rest = keys.peek(key, 0).unwrap().remaining();
             assert_eq!(replaced, 0);
-            assert!(admitted > 0 && admitted + rest <= most, "{key}: {admitted} and {rest}");
+            assert!(admitted + rest <= most, "{key}: {admitted} and {rest}");
         }
     }
 }

@@ -259,13 +259,12 @@ impl<C: SharedClock, U: SharedClock> EachKey<C, U> {
         // New keys first. A key that is made by the old policy is in the store before the walk comes
         // to its shard, because the policy is loaded under the lock of the shard.
         self.policy.store(Arc::clone(new));
-        let changes = self.store.iter().map(|(key, _)| {
+        self.store.iter().all(|(key, _)| {
             let (before, after) = (old.kind_of(&key), new.kind_of(&key));
             let change = |own: &KeyLimiter<C, U>| own.limiter.change(before, after);
             // There may be no space for a key that was forgotten meanwhile.
             self.store.with_limiter(key.as_slice(), change).unwrap_or(true)
-        });
-        changes.fold(true, |are_all, is_changed| are_all && is_changed)
+        })
     }
 
     /// Takes over the keys of a store whose policy is `old`. No other call may use this store yet.

@@ -49,9 +49,9 @@ impl<C: SharedClock, U: SharedClock> Names<C, U> {
 
     /// Returns the limiter of this name, unless it was removed.
     pub(super) fn form(&self, name: &str) -> Option<(Arc<str>, Form<C, U>)> {
-        let names = self.read();
-        let (name, named) = names.get_key_value(name).filter(|(_, named)| !named.is_removed)?;
-        Some((Arc::clone(name), named.form.clone()))
+        let limiters = self.read();
+        let (name, limiter) = limiters.get_key_value(name).filter(|(_, own)| !own.is_removed)?;
+        Some((Arc::clone(name), limiter.form.clone()))
     }
 
     /// Returns the names in order.

@@ -115,7 +115,7 @@ impl fmt::Debug for Watch {
     }
 }
 
-/// What the thread of a watch does.
+/// The work of the thread of a watch.
 struct FileFollower<C: SharedClock, U: SharedClock> {
     registry: Registry<C, U>,
     path: PathBuf,
