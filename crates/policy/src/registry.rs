@@ -9,6 +9,7 @@
 //! | `build`, `change` | limiters that take over what another has used, and changes in place |
 //! | `reload` | new terms for all names |
 //! | `watch` | new terms whenever a file changes |
+//! | `factory` | limiters that a default creates |
 //! | `event` | events and errors |
 //! | `algorithm` | the classic algorithms, each with numbers to start with |
 
@@ -17,6 +18,7 @@ mod build;
 mod change;
 pub(crate) mod clocks;
 pub(crate) mod event;
+mod factory;
 pub(crate) mod handle;
 pub(crate) mod keyed_handle;
 mod keys;
@@ -39,7 +41,7 @@ use self::event::{Event, RegistryError, ReloadError};
 use self::handle::LimiterHandle;
 use self::keyed_handle::KeyedHandle;
 use self::names::{Form, Names};
-use crate::{Cost, Filter, KeyField, Kind, LimiterPolicy, Policies, Store};
+use crate::{LimiterPolicy, Policies};
 
 /// The limiters of a policy file by name. Their terms can be changed while they are in use.
 ///
@@ -95,7 +97,7 @@ use crate::{Cost, Filter, KeyField, Kind, LimiterPolicy, Policies, Store};
 ///
 /// If another limiter takes the place, calls that are under way may still be decided by the old one,
 /// whose grants the new one does not count. So a span across the change admits at most what the old
-/// limiter and the new one admit together; one permit or two more than the new terms, as measured. A
+/// limiter and the new one admit together; two permits more than the new terms, as measured with two threads. A
 /// grant that is made during the change may count twice in the new limiter.
 #[derive(Clone)]
 pub struct Registry<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
@@ -255,57 +257,6 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         self.typed(name).ok()
     }
 
-    /// Returns a handle of the limiter `name`, which is created of the kind that `default` returns if
-    /// there is none.
-    ///
-    /// A limiter that was created so stays if a reload does not name it, and takes the terms of a file
-    /// that does. Tells observers of [`Event::Added`]. `default` is called while changes of terms wait,
-    /// and must not change any itself.
-    ///
-    /// # Errors
-    ///
-    /// * [`RegistryError::HasKeys`] if there is one that is divided by keys.
-    /// * [`RegistryError::Unbuildable`] if no limiter can be built of the default.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use sluicegate_policy::{Algorithm, Policies, Registry};
-    ///
-    /// let registry = Registry::new(Policies::from_toml("p.toml", r#"
-    /// limiters.pages = { policy = "fixed_window", key = "all", limit = 2, interval = "1 day" }
-    /// "#)?)?;
-    /// let default = || Algorithm::TokenBucket.default_kind();
-    /// assert_eq!(registry.get_or_create("pages", default)?.peek(0)?.limit(), 2);
-    /// assert_eq!(registry.get_or_create("images", default)?.peek(0)?.limit(), 100);
-    /// assert!(registry.limiter("images").is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn get_or_create(
-        &self,
-        name: &str,
-        default: impl FnOnce() -> Kind,
-    ) -> Result<LimiterHandle<C, U>, RegistryError> {
-        self.ensure(name, KeyField::All, default)?;
-        self.limiter(name)
-    }
-
-    /// Does the same as [`get_or_create`](Registry::get_or_create) for a limiter with keys, of which
-    /// any number is known at a time.
-    ///
-    /// # Errors
-    ///
-    /// * [`RegistryError::HasNoKeys`] if there is one that is not divided by keys.
-    /// * [`RegistryError::Unbuildable`] if no limiter can be built of the default.
-    pub fn keyed_or_create(
-        &self,
-        name: &str,
-        default: impl FnOnce() -> Kind,
-    ) -> Result<KeyedHandle<C, U>, RegistryError> {
-        self.ensure(name, KeyField::Client, default)?;
-        self.keyed(name)
-    }
-
     /// Returns the names, in order. Takes a lock; allocates.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
@@ -360,41 +311,6 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
             name: name.to_owned(),
             nearest: self.shared.names.nearest(name),
         })
-    }
-
-    fn ensure(
-        &self,
-        name: &str,
-        key: KeyField,
-        default: impl FnOnce() -> Kind,
-    ) -> Result<(), RegistryError> {
-        if self.form(name).is_ok() {
-            return Ok(());
-        }
-        let changing = self.shared.reload.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have been faster.
-        if self.form(name).is_ok() {
-            return Ok(());
-        }
-        let policy = Arc::new(LimiterPolicy {
-            name: name.to_owned(),
-            key: vec![key],
-            kind: default(),
-            filter: Filter::default(),
-            cost: Cost::Permits(1),
-            store: Store::default(),
-            wait: None,
-            shadow: false,
-            overrides: Vec::new(),
-        });
-        let add = || {
-            reload::check(&policy)?;
-            self.shared.names.put(&policy, false, &self.shared.clocks)
-        };
-        add().map_err(|error| RegistryError::Unbuildable { name: name.to_owned(), error })?;
-        drop(changing);
-        self.tell(&Event::Added { policy });
-        Ok(())
     }
 }
 
