@@ -41,6 +41,7 @@ mod kind;
 mod limiter;
 mod policies;
 mod problem;
+mod registry;
 mod schema;
 mod store;
 mod tree;
@@ -50,6 +51,14 @@ pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
 pub use self::limiter::{Cost, Filter, KeyField, LimiterPolicy, Override};
 pub use self::policies::{Format, LoadError, MAX_BYTES, Policies};
 pub use self::problem::escaped;
+pub use self::registry::Registry;
+pub use self::registry::algorithm::Algorithm;
+pub use self::registry::clocks::SharedClock;
+pub use self::registry::event::{Event, RegistryError, ReloadError};
+pub use self::registry::handle::LimiterHandle;
+pub use self::registry::keyed_handle::KeyedHandle;
+#[cfg(feature = "watch")]
+pub use self::registry::watch::Watch;
 pub use self::schema::json_schema;
 pub use self::store::{Room, Size, Store};
 

@@ -1,0 +1,322 @@
+//! Named limiters at work, whose terms change live.
+//!
+//! | file | |
+//! |---|---|
+//! | `handle`, `keyed_handle` | the handles, by which limiters are called |
+//! | `slot` | the place of a limiter, and how handles learn that another has taken it |
+//! | `limiter_of_kind` | a limiter of any kind |
+//! | `keys` | the stores of keys |
+//! | `build`, `change` | limiters that take over what another has used, and changes in place |
+//! | `reload` | new terms for all names |
+//! | `watch` | new terms whenever a file changes |
+//! | `factory` | limiters that a default creates |
+//! | `event` | events and errors |
+//! | `algorithm` | the classic algorithms, each with numbers to start with |
+
+pub(crate) mod algorithm;
+mod build;
+mod change;
+pub(crate) mod clocks;
+pub(crate) mod event;
+mod factory;
+pub(crate) mod handle;
+pub(crate) mod keyed_handle;
+mod keys;
+mod limiter_of_kind;
+mod names;
+mod reload;
+mod slot;
+#[cfg(feature = "watch")]
+pub(crate) mod watch;
+
+use std::any::{Any, type_name};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sluicegate::{DefaultClock, TokenBucket, UnixClock};
+
+use self::clocks::{Clocks, SharedClock};
+use self::event::{Event, RegistryError, ReloadError};
+use self::handle::LimiterHandle;
+use self::keyed_handle::KeyedHandle;
+use self::names::{Form, Names};
+use crate::{LimiterPolicy, Policies};
+
+/// The limiters of a policy file by name. Their terms can be changed while they are in use.
+///
+/// A limiter whose policy has `key = "all"` is one limiter, and [`limiter`](Registry::limiter) returns
+/// its handle. Any other has a limiter for each key, and [`keyed`](Registry::keyed) returns its handle.
+/// The registry applies the kind, the store and the overrides of a policy. The cost, the filter, the
+/// fields of the key, the longest wait and `shadow` are the caller's: see
+/// [`policy`](LimiterHandle::policy).
+///
+/// A clone is the same registry.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate_policy::{Event, Policies, Registry};
+///
+/// let registry = Registry::new(Policies::from_toml("limits.toml", r#"
+/// limiters.pages = { policy = "fixed_window", key = "all", limit = 100, interval = "1 day" }
+/// "#)?)?;
+/// let pages = registry.limiter("pages")?;
+/// pages.try_acquire(60)?;
+///
+/// let events = registry.reload(Policies::from_toml("limits.toml", r#"
+/// limiters.pages = { policy = "fixed_window", key = "all", limit = 80, interval = "1 day" }
+/// "#)?)?;
+/// assert!(matches!(&events[..], [Event::Changed { .. }]));
+/// // The 60 still count.
+/// assert_eq!(pages.peek(0)?.remaining(), 20);
+///
+/// let error = registry.limiter("page").unwrap_err();
+/// assert_eq!(error.to_string(), "no limiter is named \"page\"; did you mean \"pages\"?");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Changes
+///
+/// | change of a policy | effect |
+/// |---|---|
+/// | other numbers of the same kind | the limiter changes in place, in one step; balances and counts stay, up to the new limit |
+/// | another length or number of slots of a window; a limit for which a log or a word has no bits; several limits of a `multi_window`; several days of a `budget`; several parts of an `all`; another kind | another limiter takes the place, with what the old one has used |
+/// | other numbers of a limiter with keys, or of its overrides | each key changes in place, in one step, one after the other |
+/// | another store, or a change that keys cannot make in place | another store takes the place, with what the keys of the old one have used; those of a table are not known, and start full |
+/// | other fields of the key | another store, whose keys start full |
+/// | a new name | a new limiter |
+/// | a name is gone | its handles go on with the last terms; if it comes back while there are any, they get the terms |
+///
+/// **Guarantee.** A decision is made by all terms that one file has for the limiter, never by some of
+/// one file and some of another. After [`reload`](Registry::reload) has returned, decisions are made
+/// by the new terms.
+///
+/// While a limiter changes only in place, no span admits more than the most generous of the terms
+/// that were in force in it. A change in place mints nothing, whatever the number of changes.
+///
+/// If another limiter takes the place, calls that are under way may still be decided by the old one,
+/// whose grants the new one does not count. So a span across the change admits at most what the old
+/// limiter and the new one admit together; two permits more than the new terms, as measured with two threads. A
+/// grant that is made during the change may count twice in the new limiter.
+#[derive(Clone)]
+pub struct Registry<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
+    shared: Arc<Shared<C, U>>,
+}
+
+struct Shared<C: SharedClock, U: SharedClock> {
+    clocks: Clocks<C, U>,
+    names: Names<C, U>,
+    /// Held while terms change, so that changes come one after the other.
+    reload: Mutex<()>,
+    observers: Mutex<Vec<Observer>>,
+}
+
+type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
+
+impl Registry {
+    /// Creates the limiters of `policies`. Those of a calendar, and windows that follow each other from
+    /// 1970 on, read the system's clock; all others the engine's default clock. Allocates.
+    ///
+    /// # Errors
+    ///
+    /// [`ReloadError::Unbuildable`], which checked policies do not lead to.
+    pub fn new(policies: Policies) -> Result<Registry, ReloadError> {
+        Registry::with_clocks(policies, DefaultClock::default(), UnixClock::new())
+    }
+
+    /// Reads and checks a file, and creates its limiters; see [`Policies::from_path`]. Blocks while it
+    /// reads.
+    ///
+    /// # Errors
+    ///
+    /// [`ReloadError::Load`] if the file cannot be read, or with all its mistakes.
+    pub fn open(path: impl AsRef<Path>) -> Result<Registry, ReloadError> {
+        Registry::new(Policies::from_path(path)?)
+    }
+}
+
+#[expect(clippy::mismatching_type_param_order, reason = "both clocks are one")]
+impl<C: SharedClock> Registry<C, C> {
+    /// Creates the limiters of `policies`, all of which read clones of `clock`: in nanoseconds since
+    /// the Unix epoch, for windows that begin at fixed times.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`with_clocks`](Registry::with_clocks).
+    pub fn with_clock(policies: Policies, clock: C) -> Result<Registry<C, C>, ReloadError> {
+        Registry::with_clocks(policies, clock.clone(), clock)
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> Registry<C, U> {
+    /// Creates the limiters of `policies`. Those of a calendar, and windows that follow each other from
+    /// 1970 on, read clones of `unix`, in nanoseconds since the Unix epoch; all others clones of
+    /// `clock`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReloadError::Unbuildable`], which checked policies do not lead to.
+    pub fn with_clocks(
+        policies: Policies,
+        clock: C,
+        unix: U,
+    ) -> Result<Registry<C, U>, ReloadError> {
+        let clocks = Clocks { elapsed: clock, unix };
+        let shared = Shared {
+            clocks,
+            names: Names::default(),
+            reload: Mutex::default(),
+            observers: Mutex::default(),
+        };
+        let registry = Registry { shared: Arc::new(shared) };
+        registry.apply(policies)?;
+        Ok(registry)
+    }
+
+    /// Returns a handle of the limiter `name`, whose policy has `key = "all"`.
+    ///
+    /// Looks the name up under a lock: keep the handle, and call that.
+    ///
+    /// # Errors
+    ///
+    /// * [`RegistryError::Unknown`], with the most similar name.
+    /// * [`RegistryError::HasKeys`] if it is divided by keys.
+    pub fn limiter(&self, name: &str) -> Result<LimiterHandle<C, U>, RegistryError> {
+        match self.form(name)? {
+            (name, Form::One(slot)) => Ok(LimiterHandle::new(&name, &slot)),
+            (name, Form::Keys(_)) => Err(RegistryError::HasKeys { name: name.to_string() }),
+        }
+    }
+
+    /// Returns a handle of the limiter `name`, which has a limiter for each key.
+    ///
+    /// Looks the name up under a lock: keep the handle, and call that.
+    ///
+    /// # Errors
+    ///
+    /// * [`RegistryError::Unknown`], with the most similar name.
+    /// * [`RegistryError::HasNoKeys`] if its policy has `key = "all"`.
+    pub fn keyed(&self, name: &str) -> Result<KeyedHandle<C, U>, RegistryError> {
+        match self.form(name)? {
+            (name, Form::Keys(slot)) => Ok(KeyedHandle::new(&name, &slot)),
+            (name, Form::One(_)) => Err(RegistryError::HasNoKeys { name: name.to_string() }),
+        }
+    }
+
+    /// Returns the limiter `name` itself, for what a handle cannot do: leases, debts, snapshots.
+    ///
+    /// Changes of its numbers reach it. If another limiter takes its place, this one goes on with its
+    /// last terms, beside the other: then ask again.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`limiter`](Registry::limiter), and [`RegistryError::OtherType`] if it is not an `L`.
+    /// A `CalendarWindow`, a `Budget` and a `FixedWindow` are on the clock `U`, all others on `C`. An
+    /// `all` has no type that can be named.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{Gcra, TokenBucket};
+    /// use sluicegate_policy::{Policies, Registry};
+    /// use std::sync::Arc;
+    ///
+    /// let registry = Registry::new(Policies::from_toml("p.toml", r#"
+    /// [limiters.pages]
+    /// policy = "token_bucket"
+    /// key = "all"
+    /// limit = 100
+    /// rate = { amount = 10, interval = "1 second" }
+    /// max_debt = 50
+    /// "#)?)?;
+    /// let pages: Arc<TokenBucket> = registry.typed("pages")?;
+    /// assert_eq!(pages.force(120)?.remaining(), 0);
+    /// assert!(registry.limiter("pages")?.try_acquire(1).is_err());
+    /// assert!(registry.typed::<Gcra>("pages").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn typed<L: Any + Send + Sync>(&self, name: &str) -> Result<Arc<L>, RegistryError> {
+        let (name, slot) = match self.form(name)? {
+            (name, Form::One(slot)) => (name, slot),
+            (name, Form::Keys(_)) => {
+                return Err(RegistryError::HasKeys { name: name.to_string() });
+            }
+        };
+        slot.limiter().to_any().downcast().map_err(|_| RegistryError::OtherType {
+            name: name.to_string(),
+            wanted: type_name::<L>(),
+            kind: slot.policy().kind.to_string(),
+        })
+    }
+
+    /// Returns the token bucket `name`, or `None` if there is none of that name; see
+    /// [`typed`](Registry::typed).
+    #[must_use]
+    pub fn bucket(&self, name: &str) -> Option<Arc<TokenBucket<C>>> {
+        self.typed(name).ok()
+    }
+
+    /// Returns the names, in order. Takes a lock; allocates.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.shared.names.all()
+    }
+
+    /// Returns the policy in force for `name`. Takes a lock.
+    #[must_use]
+    pub fn policy(&self, name: &str) -> Option<Arc<LimiterPolicy>> {
+        self.form(name).ok().map(|(_, form)| form.policy())
+    }
+
+    /// Calls `observer` with each event from now on, in the thread that makes the change, when the
+    /// change is in force. It may use the registry. For a channel, send a clone of the event.
+    ///
+    /// Events of two concurrent changes may come in either order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate_policy::{Policies, Registry};
+    /// use std::sync::mpsc;
+    ///
+    /// let policies = |limit: u64| {
+    ///     let text = format!("limiters: {{ a: {{ policy: gcra, key: all, interval: {limit} s, tolerance: 9 s }} }}");
+    ///     Policies::from_yaml("p.yaml", &text)
+    /// };
+    /// let registry = Registry::new(policies(1)?)?;
+    /// let (sender, events) = mpsc::channel();
+    /// registry.on_event(move |event| drop(sender.send(event.to_string())));
+    /// registry.reload(policies(3)?)?;
+    /// let event = "limiter \"a\" changed: gcra: every 3s, up to 9s early, before: gcra: every 1s, up to 9s early";
+    /// assert_eq!(events.recv()?, event);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_event(&self, observer: impl Fn(&Event) + Send + Sync + 'static) {
+        let mut observers = self.shared.observers.lock().unwrap_or_else(PoisonError::into_inner);
+        observers.push(Arc::new(observer));
+    }
+
+    fn tell(&self, event: &Event) {
+        // Not under the lock: an observer may use the registry.
+        let observers =
+            self.shared.observers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for observer in observers {
+            observer(event);
+        }
+    }
+
+    fn form(&self, name: &str) -> Result<(Arc<str>, Form<C, U>), RegistryError> {
+        self.shared.names.form(name).ok_or_else(|| RegistryError::Unknown {
+            name: name.to_owned(),
+            nearest: self.shared.names.nearest(name),
+        })
+    }
+}
+
+/// Shows the names.
+impl<C: SharedClock, U: SharedClock> fmt::Debug for Registry<C, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("names", &self.names()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,156 @@
+//! Limiters of a kind, which start full or with what another limiter has used.
+//!
+//! | old | new | carried |
+//! |---|---|---|
+//! | window | window | the grants that the old one counts, and when they were made |
+//! | any | any | as many permits as the old one has used, as if they were used now |
+//! | any | `all` | to each part: from an equal part, the same limiter; from one of the same algorithm, or else from the whole, as above |
+
+use std::mem::discriminant;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate::{
+    All, Budget, CalendarWindow, FixedWindow, Gcra, LeakyBucket, MultiWindow, SlidingCounter,
+    SlidingLog, SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
+};
+
+use super::clocks::{Clocks, SharedClock};
+use super::limiter_of_kind::LimiterOfKind;
+use crate::{Kind, Unbuildable};
+
+/// The factor by which the limit of a window from the first request can be raised in place. Its
+/// resolution is coarser by the same factor: 2 us for a limit of 100.
+const FROM_FIRST_ROOM: u64 = 16;
+
+/// A limiter and the kind that it is of.
+pub(super) type Of<'a, C, U> = (&'a Kind, &'a LimiterOfKind<C, U>);
+
+impl<C: SharedClock, U: SharedClock> Clocks<C, U> {
+    /// Creates a limiter of `kind`, without the padding of a hot word if it is that of a `key`.
+    pub(super) fn limiter(
+        &self,
+        kind: &Kind,
+        is_of_key: bool,
+        from: Option<Of<'_, C, U>>,
+    ) -> Result<LimiterOfKind<C, U>, Unbuildable> {
+        if let Kind::All(parts) = kind {
+            return self.all(parts, is_of_key, from);
+        }
+        let history = from.and_then(|(_, old)| old.history());
+        let clock = self.elapsed.clone();
+        /// Creates a window, and restores the history.
+        macro_rules! window {
+            ($Kind:ident, $window:expr) => {{
+                let mut window = $window;
+                if let Some(history) = &history {
+                    window.restore(history, Duration::ZERO);
+                    return Ok(LimiterOfKind::$Kind(Arc::new(window)));
+                }
+                LimiterOfKind::$Kind(Arc::new(window))
+            }};
+        }
+        let limiter = match kind {
+            Kind::TokenBucket { quota, initial } => {
+                let bucket = TokenBucket::with_clock(*quota, clock);
+                // One that takes over what was used has begun before.
+                let initial = if from.is_some() { quota.burst() } else { *initial };
+                LimiterOfKind::TokenBucket(Arc::new(bucket.starting_with(initial)?))
+            }
+            Kind::Gcra { interval, tolerance } => {
+                LimiterOfKind::Gcra(Arc::new(Gcra::with_clock(*interval, *tolerance, clock)?))
+            }
+            Kind::LeakyMeter(quota) => {
+                LimiterOfKind::LeakyBucket(Arc::new(LeakyBucket::meter_with_clock(*quota, clock)))
+            }
+            Kind::LeakyMinInterval(rate) => {
+                let bucket = LeakyBucket::min_interval_with_clock(*rate, clock);
+                LimiterOfKind::LeakyBucket(Arc::new(bucket))
+            }
+            Kind::FixedWindow(limit) => {
+                // Its windows begin where the file says: they follow each other from 1970 on.
+                window!(FixedWindow, FixedWindow::with_clock(*limit, self.unix.clone())?)
+            }
+            Kind::WindowFromFirst(limit) => {
+                // Room for a larger limit, so that it can be raised in place.
+                let most = limit.permits().saturating_mul(FROM_FIRST_ROOM);
+                let roomy = WindowFromFirst::with_clock(*limit, clock.clone())?;
+                window!(
+                    WindowFromFirst,
+                    match roomy.with_max_limit(most) {
+                        Ok(roomy) => roomy,
+                        Err(_) => WindowFromFirst::with_clock(*limit, clock)?,
+                    }
+                )
+            }
+            Kind::SlidingWindow { limit, slots } if is_of_key => {
+                window!(CompactWindow, SlidingWindow::compact(*limit, *slots, clock)?)
+            }
+            Kind::SlidingWindow { limit, slots } => {
+                window!(SlidingWindow, SlidingWindow::with_clock(*limit, *slots, clock)?)
+            }
+            Kind::SlidingCounter(limit) => {
+                window!(SlidingCounter, SlidingCounter::with_clock(*limit, clock)?)
+            }
+            Kind::SlidingLog(limit) => {
+                window!(SlidingLog, SlidingLog::with_clock(*limit, clock)?)
+            }
+            Kind::WeightedLog { limit, capacity } => {
+                window!(WeightedLog, WeightedLog::with_capacity(*limit, *capacity, clock)?)
+            }
+            Kind::MultiWindow { limits, slots } => {
+                let limits = limits.iter().copied();
+                window!(MultiWindow, MultiWindow::with_clock(limits, *slots, clock)?)
+            }
+            Kind::CalendarWindow { limit, calendar } => {
+                let clock = self.unix.clone();
+                let calendar = calendar.clone();
+                window!(CalendarWindow, CalendarWindow::with_clock(*limit, calendar, clock)?)
+            }
+            Kind::Budget { amounts, zone } => {
+                let budget = Budget::with_clock(amounts[0], zone, self.unix.clone())?;
+                let mut days = Weekday::ALL.into_iter().zip(amounts);
+                let budget = days.try_fold(budget, |budget, (day, amount)| budget.on(day, *amount));
+                window!(Budget, budget?)
+            }
+            // Treated above.
+            Kind::All(parts) => return self.all(parts, is_of_key, from),
+        };
+        if let Some((_, old)) = from {
+            limiter.charge(old.used());
+        }
+        Ok(limiter)
+    }
+
+    fn all(
+        &self,
+        parts: &[Kind],
+        is_of_key: bool,
+        from: Option<Of<'_, C, U>>,
+    ) -> Result<LimiterOfKind<C, U>, Unbuildable> {
+        let mut old_parts: Vec<Option<Of<'_, C, U>>> = match from {
+            Some((Kind::All(kinds), LimiterOfKind::All(all))) => {
+                kinds.iter().zip(all.limiters()).map(Some).collect()
+            }
+            _ => Vec::new(),
+        };
+        // Equal parts first, so that none of these is taken for a part that has changed.
+        let mut take = |is_alike: &dyn Fn(&Kind) -> bool| {
+            let is_match = |old: &&mut Option<Of<'_, C, U>>| old.is_some_and(|of| is_alike(of.0));
+            old_parts.iter_mut().find(is_match).and_then(Option::take)
+        };
+        let equal: Vec<_> = parts.iter().map(|part| take(&|kind| kind == part)).collect();
+        let limiters: Result<Vec<_>, Unbuildable> = parts
+            .iter()
+            .zip(equal)
+            .map(|(part, equal)| {
+                if let Some((_, limiter)) = equal {
+                    return Ok(limiter.clone());
+                }
+                let alike = take(&|kind| discriminant(kind) == discriminant(part));
+                self.limiter(part, is_of_key, alike.or(from))
+            })
+            .collect();
+        Ok(LimiterOfKind::All(Arc::new(All::new(limiters?)?)))
+    }
+}

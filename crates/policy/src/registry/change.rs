@@ -1,0 +1,121 @@
+//! Changes of a limiter in place: the engine's live reconfiguration, if that is one step.
+//!
+//! Two numbers of a `MultiWindow`, a `Budget` or an `All` cannot be changed in one step. A decision in
+//! between would be made by one number of the old terms and another of the new ones. Then the limiter
+//! is to be replaced.
+
+use sluicegate::{Carry, Quota, Weekday};
+
+use super::clocks::SharedClock;
+use super::limiter_of_kind::LimiterOfKind;
+use crate::Kind;
+
+impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
+    /// Changes the limiter from `old` to `new` numbers, in one step, and returns true; or changes
+    /// nothing and returns false.
+    pub(super) fn change(&self, old: &Kind, new: &Kind) -> bool {
+        if old == new {
+            return true;
+        }
+        match (self, old, new) {
+            (LimiterOfKind::TokenBucket(bucket), _, Kind::TokenBucket { quota, .. }) => {
+                bucket.reconfigure(*quota, Carry::Keep);
+                true
+            }
+            (LimiterOfKind::Gcra(cells), _, Kind::Gcra { interval, tolerance }) => {
+                cells.reconfigure(*interval, *tolerance, Carry::Keep).is_ok()
+            }
+            (LimiterOfKind::LeakyBucket(bucket), _, Kind::LeakyMeter(quota)) => {
+                bucket.reconfigure(*quota, Carry::Keep);
+                true
+            }
+            (LimiterOfKind::LeakyBucket(bucket), _, Kind::LeakyMinInterval(rate)) => {
+                let Ok(quota) = Quota::new(*rate).with_burst(1) else { return false };
+                bucket.reconfigure(quota, Carry::Keep);
+                true
+            }
+            (LimiterOfKind::CalendarWindow(window), _, _) => match (old, new) {
+                (
+                    Kind::CalendarWindow { calendar: before, .. },
+                    Kind::CalendarWindow { limit, calendar },
+                ) => before == calendar && window.reconfigure(*limit).is_ok(),
+                _ => false,
+            },
+            (
+                LimiterOfKind::Budget(budget),
+                Kind::Budget { amounts: before, zone: old_zone },
+                Kind::Budget { amounts, zone },
+            ) => {
+                let days = Weekday::ALL.into_iter().zip(before.iter().zip(amounts));
+                let one = only(days.filter(|(_, (before, amount))| before != amount));
+                old_zone == zone
+                    && one
+                        .is_some_and(|(day, (_, amount))| budget.reconfigure(day, *amount).is_ok())
+            }
+            (LimiterOfKind::MultiWindow(windows), _, _) => match (old, new) {
+                (
+                    Kind::MultiWindow { limits: before, slots: old_slots },
+                    Kind::MultiWindow { limits, slots },
+                ) => {
+                    let is_alike = old_slots == slots
+                        && before.len() == limits.len()
+                        && before.iter().zip(limits).all(|(a, b)| a.period() == b.period());
+                    let pairs = before.iter().zip(limits).enumerate();
+                    let one = only(pairs.filter(|(_, (before, limit))| before != limit));
+                    is_alike
+                        && one.is_some_and(|(which, (_, limit))| {
+                            windows.reconfigure(which, limit.permits()).is_ok()
+                        })
+                }
+                _ => false,
+            },
+            (LimiterOfKind::All(all), Kind::All(before), Kind::All(parts)) => {
+                let pairs = all.limiters().iter().zip(before.iter().zip(parts));
+                let one = only(pairs.filter(|(_, (before, part))| before != part));
+                before.len() == parts.len()
+                    && one.is_some_and(|(limiter, (before, part))| limiter.change(before, part))
+            }
+            _ => self.change_window(old, new),
+        }
+    }
+
+    /// Changes a window of a single limit.
+    fn change_window(&self, old: &Kind, new: &Kind) -> bool {
+        let (before, limit) = match (old, new) {
+            (Kind::FixedWindow(before), Kind::FixedWindow(limit))
+            | (Kind::WindowFromFirst(before), Kind::WindowFromFirst(limit))
+            | (Kind::SlidingCounter(before), Kind::SlidingCounter(limit))
+            | (Kind::SlidingLog(before), Kind::SlidingLog(limit)) => (before, limit),
+            (
+                Kind::SlidingWindow { limit: before, slots: a },
+                Kind::SlidingWindow { limit, slots: b },
+            ) if a == b => (before, limit),
+            (
+                Kind::WeightedLog { limit: before, capacity: a },
+                Kind::WeightedLog { limit, capacity: b },
+            ) if a == b => (before, limit),
+            _ => return false,
+        };
+        if before.period() != limit.period() {
+            return false;
+        }
+        let limit = limit.permits();
+        match self {
+            LimiterOfKind::FixedWindow(window) => window.reconfigure(limit),
+            LimiterOfKind::WindowFromFirst(window) => window.reconfigure(limit),
+            LimiterOfKind::SlidingWindow(window) => window.reconfigure(limit),
+            LimiterOfKind::CompactWindow(window) => window.reconfigure(limit),
+            LimiterOfKind::SlidingCounter(window) => window.reconfigure(limit),
+            LimiterOfKind::SlidingLog(window) => window.reconfigure(limit),
+            LimiterOfKind::WeightedLog(window) => window.reconfigure(limit),
+            _ => return false,
+        }
+        .is_ok()
+    }
+}
+
+/// Returns the item of an iterator that has only one.
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next()?;
+    items.next().is_none().then_some(first)
+}

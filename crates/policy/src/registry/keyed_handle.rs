@@ -1,0 +1,200 @@
+//! Handles of limiters that are divided by keys.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sluicegate::{DefaultClock, Denied, Grant, KeyedLimiter, Receipt, UnixClock};
+
+use super::clocks::SharedClock;
+use super::keys::{Keys, each_store};
+use super::slot::{Follower, Slot};
+use crate::LimiterPolicy;
+
+/// A named limiter of a [`Registry`](super::Registry) that limits each key by itself.
+///
+/// A key is text or bytes. If the policy makes keys of several fields, join them by a byte that none
+/// of them contains. The handle is a [`KeyedLimiter`] of `str` and of `[u8]`.
+///
+/// **Cost.** A decision loads one word more than that of the store, as for a
+/// [`LimiterHandle`](super::LimiterHandle). A store with limits for each key
+/// ([`Keyed`](sluicegate::Keyed)) takes a lock of its own, shared, in one of 128 parts; a table takes
+/// none.
+///
+/// # Examples
+///
+/// ```
+/// use sluicegate_policy::{Policies, Registry};
+///
+/// let registry = Registry::new(Policies::from_toml("p.toml", r#"
+/// [limiters.logins]
+/// policy = "sliding_window"
+/// key = "user"
+/// limit = 3
+/// interval = "1 hour"
+/// overrides.robot = { limit = 100 }
+/// "#)?)?;
+/// let logins = registry.keyed("logins")?;
+/// assert_eq!(logins.try_acquire("ada", 1)?.remaining(), 2);
+/// assert_eq!(logins.try_acquire("robot", 1)?.remaining(), 99);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct KeyedHandle<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
+    name: Arc<str>,
+    keys: Follower<Keys<C, U>>,
+}
+
+impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
+    pub(super) fn new(name: &Arc<str>, slot: &Arc<Slot<Keys<C, U>>>) -> Self {
+        KeyedHandle { name: Arc::clone(name), keys: slot.follower() }
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the policy in force, with the fields that the caller applies: those of the key, the
+    /// cost, the filter, the longest wait, and whether it only counts. Wait-free; does not allocate.
+    #[must_use]
+    pub fn policy(&self) -> Arc<LimiterPolicy> {
+        self.keys.policy()
+    }
+
+    /// Takes the store in force for the handle's own, so that its calls cost least. Without effect if
+    /// it was not replaced.
+    pub fn refresh(&mut self) {
+        self.keys.refresh();
+    }
+
+    /// Takes all of `permits` for the key, or none. A request for 0 permits is always granted.
+    ///
+    /// Reads the clock once. Allocates for a new key, unless the store is a table. Waits for other
+    /// calls only as [`Keyed`](sluicegate::Keyed) does.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`], which tells whether to retry, and when.
+    #[inline(always)]
+    pub fn try_acquire(
+        &self,
+        key: &(impl AsRef<[u8]> + ?Sized),
+        permits: u64,
+    ) -> Result<Grant, Denied> {
+        let key = key.as_ref();
+        match self.keys.own() {
+            Some(own) => own.try_acquire_inlined(key, permits),
+            None => self.keys.with_other(|other| other.try_acquire(key, permits)),
+        }
+    }
+
+    /// Takes as many of `permits` as are available for the key, at least one. Otherwise the same as
+    /// [`try_acquire`](KeyedHandle::try_acquire).
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] if not even one permit is available.
+    pub fn try_acquire_up_to(
+        &self,
+        key: &(impl AsRef<[u8]> + ?Sized),
+        permits: u64,
+    ) -> Result<Grant, Denied> {
+        let key = key.as_ref();
+        self.keys.with(|keys| keys.try_acquire_up_to(key, permits))
+    }
+
+    /// Returns the answer that [`try_acquire`](KeyedHandle::try_acquire) would give. Takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_acquire`](KeyedHandle::try_acquire).
+    pub fn peek(&self, key: &(impl AsRef<[u8]> + ?Sized), permits: u64) -> Result<Grant, Denied> {
+        let key = key.as_ref();
+        self.keys.with(|keys| each_store!(keys, store => store.peek(key, permits)))
+    }
+}
+
+/// Writes the trait for keys of type `$Key`, whose bytes `$bytes` returns.
+macro_rules! keyed_limiter {
+    ($Key:ty, $bytes:expr) => {
+        impl<C: SharedClock, U: SharedClock> KeyedLimiter<$Key> for KeyedHandle<C, U> {
+            #[inline]
+            fn try_acquire(&self, key: &$Key, permits: u64) -> Result<Grant, Denied> {
+                KeyedHandle::try_acquire(self, key, permits)
+            }
+
+            fn try_acquire_up_to(&self, key: &$Key, permits: u64) -> Result<Grant, Denied> {
+                KeyedHandle::try_acquire_up_to(self, key, permits)
+            }
+
+            /// Receipts cannot give anything back, unless the store is a table that was not replaced
+            /// since the handle was made or refreshed.
+            fn try_acquire_revocable(
+                &self,
+                key: &$Key,
+                permits: u64,
+            ) -> Result<Receipt<'_>, Denied> {
+                match self.keys.own() {
+                    Some(Keys::Table(table)) => table.try_acquire_revocable($bytes(key), permits),
+                    _ => self.try_acquire(key, permits).map(Receipt::spent),
+                }
+            }
+
+            fn try_acquire_batch_with(
+                &self,
+                keys: &mut dyn Iterator<Item = &$Key>,
+                permits: u64,
+                answer: &mut dyn FnMut(usize, Result<Grant, Denied>),
+            ) {
+                let keys = keys.map($bytes);
+                self.keys.with(|store| store.try_acquire_batch_with(keys, permits, answer));
+            }
+
+            fn peek(&self, key: &$Key, permits: u64) -> Result<Grant, Denied> {
+                KeyedHandle::peek(self, key, permits)
+            }
+
+            fn reset(&self, key: &$Key) {
+                self.keys.with(|keys| each_store!(keys, store => store.reset($bytes(key))));
+            }
+
+            fn remove(&self, key: &$Key) -> bool {
+                self.keys.with(|keys| each_store!(keys, store => store.remove($bytes(key))))
+            }
+
+            fn len(&self) -> usize {
+                self.keys.with(|keys| each_store!(keys, store => store.len()))
+            }
+
+            fn sweep(&self) -> usize {
+                self.keys.with(|keys| each_store!(keys, store => store.sweep()))
+            }
+
+            fn memory_bytes(&self) -> usize {
+                self.keys.with(|keys| each_store!(keys, store => store.memory_bytes()))
+            }
+
+            fn healed(&self) -> u64 {
+                self.keys.with(|keys| each_store!(keys, store => store.healed()))
+            }
+        }
+    };
+}
+
+keyed_limiter!([u8], |key| key);
+keyed_limiter!(str, str::as_bytes);
+
+/// A clone has the store in force for its own, as if it was [refreshed](KeyedHandle::refresh).
+impl<C: SharedClock, U: SharedClock> Clone for KeyedHandle<C, U> {
+    fn clone(&self) -> Self {
+        KeyedHandle { name: Arc::clone(&self.name), keys: self.keys.clone() }
+    }
+}
+
+/// Shows the name and the terms.
+impl<C: SharedClock, U: SharedClock> fmt::Debug for KeyedHandle<C, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.policy().kind.to_string();
+        f.debug_struct("KeyedHandle").field("name", &self.name).field("kind", &kind).finish()
+    }
+}

@@ -1,0 +1,324 @@
+//! The stores of keys: one of three, as the policy chose.
+//!
+//! | store | policies |
+//! |---|---|
+//! | `Buckets` | a token bucket that starts full, with the same numbers for every key |
+//! | `Table` | the same, with `store = "table"` |
+//! | `Each` | any other |
+
+use std::hash::RandomState;
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use sluicegate::{Buckets, Carry, Denied, Each, Grant, KeyTable, Keyed, Limiter, PerKey, Receipt};
+
+use super::clocks::{Clocks, SharedClock};
+use super::limiter_of_kind::LimiterOfKind;
+use crate::{Kind, LimiterPolicy, Room, Unbuildable};
+
+const CHECKED: &str = "limiters with these numbers were built before the store was";
+
+/// A store of keys. A clone is the same store.
+#[derive(Debug)]
+pub(crate) enum Keys<C: SharedClock, U: SharedClock> {
+    Buckets(Arc<Keyed<Vec<u8>, Buckets<C>>>),
+    Table(Arc<KeyTable<[u8], RandomState, C>>),
+    Each(Arc<EachKey<C, U>>),
+}
+
+/// A store with a limiter of its own for each key.
+#[derive(Debug)]
+pub(crate) struct EachKey<C: SharedClock, U: SharedClock> {
+    pub(super) store: Keyed<Vec<u8>, EachLimiter<C, U>>,
+    /// True if no key is forgotten; see [`KeyLimiter`].
+    are_kept: bool,
+    policy: Arc<ArcSwap<LimiterPolicy>>,
+    seed: Arc<ArcSwapOption<Seed<C, U>>>,
+}
+
+type EachLimiter<C, U> = Each<KeyLimiter<C, U>, Make<C, U>, C>;
+type Make<C, U> = Box<dyn Fn(&Vec<u8>) -> KeyLimiter<C, U> + Send + Sync>;
+
+/// The limiter that a key had in another store, and its kind.
+#[derive(Debug)]
+struct Seed<C: SharedClock, U: SharedClock>(Kind, LimiterOfKind<C, U>);
+
+/// The limiter of a key.
+#[derive(Debug)]
+pub(crate) struct KeyLimiter<C: SharedClock, U: SharedClock> {
+    limiter: LimiterOfKind<C, U>,
+    /// True if an idle limiter differs from a new one, so that it must not be forgotten.
+    is_kept: bool,
+}
+
+impl<C: SharedClock, U: SharedClock> Clone for Keys<C, U> {
+    fn clone(&self) -> Self {
+        match self {
+            Keys::Buckets(store) => Keys::Buckets(Arc::clone(store)),
+            Keys::Table(store) => Keys::Table(Arc::clone(store)),
+            Keys::Each(store) => Keys::Each(Arc::clone(store)),
+        }
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> Limiter for KeyLimiter<C, U> {
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.try_acquire(permits)
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.try_acquire_up_to(permits)
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.limiter.peek(permits)
+    }
+
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.limiter.try_acquire_revocable(permits)
+    }
+
+    fn reset(&self) {
+        self.limiter.reset();
+    }
+
+    fn is_idle(&self) -> bool {
+        !self.is_kept && self.limiter.is_idle()
+    }
+
+    fn healed(&self) -> u64 {
+        self.limiter.healed()
+    }
+}
+
+/// Evaluates `$body` with `$store`, whichever of the three it is.
+macro_rules! each_store {
+    ($keys:expr, $store:ident => $body:expr) => {
+        match $keys {
+            // Not the pointer, which is a store too.
+            Keys::Buckets(store) => {
+                let $store = &**store;
+                $body
+            }
+            Keys::Table(store) => {
+                let $store = &**store;
+                $body
+            }
+            Keys::Each(each) => {
+                let $store = &each.store;
+                $body
+            }
+        }
+    };
+}
+pub(super) use each_store;
+
+impl<C: SharedClock, U: SharedClock> Keys<C, U> {
+    /// Creates the store of `policy`, without keys. Its limiters can be built.
+    pub(super) fn new(
+        policy: &Arc<LimiterPolicy>,
+        clocks: &Clocks<C, U>,
+    ) -> Result<Keys<C, U>, Unbuildable> {
+        let (store, clock) = (policy.store, clocks.elapsed.clone());
+        let max_keys = match (&policy.kind, store.room) {
+            (Kind::TokenBucket { quota, .. }, Room::Table(size)) => {
+                let table = size.table(*quota, store.when_full, RandomState::new(), clock)?;
+                return Ok(Keys::Table(Arc::new(table)));
+            }
+            (_, Room::Exact { max_keys }) => max_keys,
+            // A policy has tables of token buckets only. Any other gets a limiter for each key.
+            (_, Room::Table(_)) => None,
+        };
+        if let Some(Kind::TokenBucket { quota, .. }) = of_buckets(policy) {
+            let buckets = Buckets::with_clock(*quota, clock);
+            return Ok(Keys::Buckets(Arc::new(exact(buckets, max_keys, policy)?)));
+        }
+        let in_force = Arc::new(ArcSwap::new(Arc::clone(policy)));
+        let seed = Arc::new(ArcSwapOption::empty());
+        let make = make(clocks.clone(), Arc::clone(&in_force), Arc::clone(&seed));
+        let store = exact(Each::with_clock(make, clock), max_keys, policy)?;
+        let are_kept = is_kept(policy);
+        Ok(Keys::Each(Arc::new(EachKey { store, are_kept, policy: in_force, seed })))
+    }
+
+    /// Takes all of `permits` or none. The stores of buckets are inlined into the caller, for the
+    /// reason that [`LimiterOfKind::try_acquire_inlined`] gives.
+    #[inline(always)]
+    pub(super) fn try_acquire_inlined(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
+        match self {
+            Keys::Buckets(store) => Keyed::try_acquire(store, key, permits),
+            Keys::Table(table) => KeyTable::try_acquire(table, key, permits),
+            Keys::Each(_) => self.try_acquire(key, permits),
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn try_acquire(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
+        match self {
+            Keys::Buckets(store) => Keyed::try_acquire(store, key, permits),
+            Keys::Table(table) => KeyTable::try_acquire(table, key, permits),
+            Keys::Each(each) => each.decide(
+                key,
+                || each.store.try_acquire(key, permits),
+                |own| own.try_acquire(permits),
+            ),
+        }
+    }
+
+    pub(super) fn try_acquire_up_to(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
+        match self {
+            Keys::Buckets(store) => store.try_acquire_up_to(key, permits),
+            Keys::Table(table) => table.try_acquire_up_to(key, permits),
+            Keys::Each(each) => each.decide(
+                key,
+                || each.store.try_acquire_up_to(key, permits),
+                |own| own.try_acquire_up_to(permits),
+            ),
+        }
+    }
+
+    pub(super) fn try_acquire_batch_with<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k [u8]>,
+        permits: u64,
+        mut answer: impl FnMut(usize, Result<Grant, Denied>),
+    ) {
+        match self {
+            Keys::Each(each) if each.are_kept => {
+                for (index, key) in keys.enumerate() {
+                    answer(index, self.try_acquire(key, permits));
+                }
+            }
+            _ => each_store!(self, store => store.try_acquire_batch_with(keys, permits, answer)),
+        }
+    }
+
+    /// Changes the numbers of every key from those of `old` to those of `new`, and returns true if it
+    /// could. Each key changes in one step.
+    ///
+    /// If it returns false, some keys may have changed, and the store is to be replaced.
+    pub(super) fn change(&self, old: &LimiterPolicy, new: &Arc<LimiterPolicy>) -> bool {
+        if old.key != new.key || old.store != new.store {
+            return false;
+        }
+        match (self, &new.kind) {
+            (Keys::Buckets(store), Kind::TokenBucket { quota, .. }) => {
+                let is_still_of_buckets = of_buckets(new).is_some();
+                if is_still_of_buckets {
+                    store.reconfigure(*quota, Carry::Keep);
+                }
+                is_still_of_buckets
+            }
+            (Keys::Table(table), Kind::TokenBucket { quota, .. }) => {
+                table.reconfigure(*quota).is_ok()
+            }
+            (Keys::Each(each), _) => each.change(old, new),
+            _ => false,
+        }
+    }
+
+    /// Takes over what the keys of `old` have used, if its keys are known. Those of a table are not.
+    pub(super) fn take_over(&self, old: &Keys<C, U>, policy: &LimiterPolicy) {
+        match old {
+            Keys::Buckets(store) => self.charge(store.iter()),
+            Keys::Table(_) => {}
+            Keys::Each(from) => match self {
+                Keys::Each(each) => each.take_over(from, policy),
+                _ => self.charge(from.store.iter()),
+            },
+        }
+    }
+
+    fn charge(&self, states: impl Iterator<Item = (Vec<u8>, Grant)>) {
+        for (key, state) in states {
+            let used = state.limit().saturating_sub(state.remaining());
+            // Fewer, if there are not so many, or no space for the key.
+            let _ = self.try_acquire_up_to(&key, used);
+        }
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> EachKey<C, U> {
+    /// Makes a decision in the way of the store, or by the limiter of a key that is kept.
+    ///
+    /// A store does not remember a new key that it refuses. A bucket that starts with too little
+    /// would never fill.
+    fn decide(
+        &self,
+        key: &[u8],
+        by_store: impl FnOnce() -> Result<Grant, Denied>,
+        by_limiter: impl FnOnce(&KeyLimiter<C, U>) -> Result<Grant, Denied>,
+    ) -> Result<Grant, Denied> {
+        if self.are_kept { self.store.with_limiter(key, by_limiter)? } else { by_store() }
+    }
+
+    fn change(&self, old: &LimiterPolicy, new: &Arc<LimiterPolicy>) -> bool {
+        if of_buckets(new).is_some() || self.are_kept != is_kept(new) {
+            return false;
+        }
+        // New keys first. A key that is made by the old policy is in the store before the walk comes
+        // to its shard, because the policy is loaded under the lock of the shard.
+        self.policy.store(Arc::clone(new));
+        self.store.iter().all(|(key, _)| {
+            let (before, after) = (old.kind_of(&key), new.kind_of(&key));
+            let change = |own: &KeyLimiter<C, U>| own.limiter.change(before, after);
+            // There may be no space for a key that was forgotten meanwhile.
+            self.store.with_limiter(key.as_slice(), change).unwrap_or(true)
+        })
+    }
+
+    /// Takes over the keys of a store whose policy is `old`. No other call may use this store yet.
+    fn take_over(&self, from: &EachKey<C, U>, old: &LimiterPolicy) {
+        for (key, _) in from.store.iter() {
+            let own = from.store.with_limiter(key.as_slice(), |own| own.limiter.clone());
+            let Ok(own) = own else { continue };
+            self.seed.store(Some(Arc::new(Seed(old.kind_of(&key).clone(), own))));
+            // Makes the limiter of the key.
+            let _ = self.store.with_limiter(key.as_slice(), |_| ());
+        }
+        self.seed.store(None);
+    }
+}
+
+/// Returns a function that makes the limiter of a key.
+fn make<C: SharedClock, U: SharedClock>(
+    clocks: Clocks<C, U>,
+    policy: Arc<ArcSwap<LimiterPolicy>>,
+    seed: Arc<ArcSwapOption<Seed<C, U>>>,
+) -> Make<C, U> {
+    Box::new(move |key| {
+        let policy = policy.load();
+        let seed = seed.load();
+        let from = seed.as_deref().map(|Seed(kind, limiter)| (kind, limiter));
+        let limiter = clocks.limiter(policy.kind_of(key), true, from).expect(CHECKED);
+        KeyLimiter { limiter, is_kept: is_kept(&policy) }
+    })
+}
+
+fn exact<L: PerKey<Vec<u8>>>(
+    limiter: L,
+    max_keys: Option<usize>,
+    policy: &LimiterPolicy,
+) -> Result<Keyed<Vec<u8>, L>, Unbuildable>
+where
+    L::Clock: Clone,
+{
+    let builder = Keyed::builder(limiter).when_full(policy.store.when_full);
+    let builder = match max_keys {
+        Some(max_keys) => builder.max_keys(max_keys),
+        None => builder,
+    };
+    Ok(builder.build()?)
+}
+
+/// Returns the kind, if all keys have buckets of the same numbers that start full.
+fn of_buckets(policy: &LimiterPolicy) -> Option<&Kind> {
+    let is_bucket = matches!(policy.kind, Kind::TokenBucket { .. });
+    let are_buckets = is_bucket && policy.overrides.is_empty() && policy.kind.is_new_when_full();
+    are_buckets.then_some(&policy.kind)
+}
+
+fn is_kept(policy: &LimiterPolicy) -> bool {
+    let mut own = policy.overrides.iter().map(|own| &own.kind);
+    !policy.kind.is_new_when_full() || own.any(|kind| !kind.is_new_when_full())
+}

@@ -1,0 +1,190 @@
+//! A limiter of any kind, shared, without a pointer to a table of methods.
+//!
+//! A decision is a `match`, so that a bucket's first attempt can be inlined into the caller, as if it
+//! had called the bucket itself.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use sluicegate::{
+    All, Budget, CalendarWindow, Compact, Denied, FixedWindow, Gcra, Grant, History, LeakyBucket,
+    Limiter, MultiWindow, Receipt, SlidingCounter, SlidingLog, SlidingWindow, TokenBucket,
+    WeightedLog, WindowFromFirst,
+};
+
+use super::clocks::SharedClock;
+
+/// A limiter of one of the kinds of a policy. A clone is the same limiter.
+#[derive(Debug)]
+pub(crate) enum LimiterOfKind<C: SharedClock, U: SharedClock> {
+    TokenBucket(Arc<TokenBucket<C>>),
+    Gcra(Arc<Gcra<C>>),
+    LeakyBucket(Arc<LeakyBucket<C>>),
+    FixedWindow(Arc<FixedWindow<U>>),
+    WindowFromFirst(Arc<WindowFromFirst<C>>),
+    SlidingWindow(Arc<SlidingWindow<C>>),
+    /// That of a key.
+    CompactWindow(Arc<SlidingWindow<C, Compact>>),
+    SlidingCounter(Arc<SlidingCounter<C>>),
+    SlidingLog(Arc<SlidingLog<C>>),
+    WeightedLog(Arc<WeightedLog<C>>),
+    MultiWindow(Arc<MultiWindow<C>>),
+    CalendarWindow(Arc<CalendarWindow<U>>),
+    Budget(Arc<Budget<U>>),
+    All(Arc<All<LimiterOfKind<C, U>>>),
+}
+
+/// Evaluates `$body` with `$limiter`, whatever its kind.
+macro_rules! each_kind {
+    ($of:expr, $limiter:ident => $body:expr) => {
+        match $of {
+            LimiterOfKind::TokenBucket($limiter) => $body,
+            LimiterOfKind::Gcra($limiter) => $body,
+            LimiterOfKind::LeakyBucket($limiter) => $body,
+            LimiterOfKind::FixedWindow($limiter) => $body,
+            LimiterOfKind::WindowFromFirst($limiter) => $body,
+            LimiterOfKind::SlidingWindow($limiter) => $body,
+            LimiterOfKind::CompactWindow($limiter) => $body,
+            LimiterOfKind::SlidingCounter($limiter) => $body,
+            LimiterOfKind::SlidingLog($limiter) => $body,
+            LimiterOfKind::WeightedLog($limiter) => $body,
+            LimiterOfKind::MultiWindow($limiter) => $body,
+            LimiterOfKind::CalendarWindow($limiter) => $body,
+            LimiterOfKind::Budget($limiter) => $body,
+            LimiterOfKind::All($limiter) => $body,
+        }
+    };
+}
+
+impl<C: SharedClock, U: SharedClock> Clone for LimiterOfKind<C, U> {
+    fn clone(&self) -> Self {
+        match self {
+            LimiterOfKind::TokenBucket(limiter) => LimiterOfKind::TokenBucket(Arc::clone(limiter)),
+            LimiterOfKind::Gcra(limiter) => LimiterOfKind::Gcra(Arc::clone(limiter)),
+            LimiterOfKind::LeakyBucket(limiter) => LimiterOfKind::LeakyBucket(Arc::clone(limiter)),
+            LimiterOfKind::FixedWindow(limiter) => LimiterOfKind::FixedWindow(Arc::clone(limiter)),
+            LimiterOfKind::WindowFromFirst(limiter) => {
+                LimiterOfKind::WindowFromFirst(Arc::clone(limiter))
+            }
+            LimiterOfKind::SlidingWindow(limiter) => {
+                LimiterOfKind::SlidingWindow(Arc::clone(limiter))
+            }
+            LimiterOfKind::CompactWindow(limiter) => {
+                LimiterOfKind::CompactWindow(Arc::clone(limiter))
+            }
+            LimiterOfKind::SlidingCounter(limiter) => {
+                LimiterOfKind::SlidingCounter(Arc::clone(limiter))
+            }
+            LimiterOfKind::SlidingLog(limiter) => LimiterOfKind::SlidingLog(Arc::clone(limiter)),
+            LimiterOfKind::WeightedLog(limiter) => LimiterOfKind::WeightedLog(Arc::clone(limiter)),
+            LimiterOfKind::MultiWindow(limiter) => LimiterOfKind::MultiWindow(Arc::clone(limiter)),
+            LimiterOfKind::CalendarWindow(limiter) => {
+                LimiterOfKind::CalendarWindow(Arc::clone(limiter))
+            }
+            LimiterOfKind::Budget(limiter) => LimiterOfKind::Budget(Arc::clone(limiter)),
+            LimiterOfKind::All(limiter) => LimiterOfKind::All(Arc::clone(limiter)),
+        }
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
+    /// Returns the limiter, to be taken for one of a type.
+    pub(super) fn to_any(&self) -> Arc<dyn Any + Send + Sync> {
+        each_kind!(self, limiter => Arc::clone(limiter) as Arc<dyn Any + Send + Sync>)
+    }
+
+    /// Returns the permits that a window still counts, and when they were granted; `None` for
+    /// limiters that are not windows.
+    pub(super) fn history(&self) -> Option<History> {
+        match self {
+            LimiterOfKind::FixedWindow(window) => Some(window.snapshot()),
+            LimiterOfKind::WindowFromFirst(window) => Some(window.snapshot()),
+            LimiterOfKind::SlidingWindow(window) => Some(window.snapshot()),
+            LimiterOfKind::CompactWindow(window) => Some(window.snapshot()),
+            LimiterOfKind::SlidingCounter(window) => Some(window.snapshot()),
+            LimiterOfKind::SlidingLog(window) => Some(window.snapshot()),
+            LimiterOfKind::WeightedLog(window) => Some(window.snapshot()),
+            LimiterOfKind::MultiWindow(window) => Some(window.snapshot()),
+            LimiterOfKind::CalendarWindow(window) => Some(window.snapshot()),
+            LimiterOfKind::Budget(window) => Some(window.snapshot()),
+            LimiterOfKind::TokenBucket(_)
+            | LimiterOfKind::Gcra(_)
+            | LimiterOfKind::LeakyBucket(_)
+            | LimiterOfKind::All(_) => None,
+        }
+    }
+
+    /// Returns the permits that are missing from a full limiter.
+    pub(super) fn used(&self) -> u64 {
+        self.peek(0).map_or(0, |grant| grant.limit().saturating_sub(grant.remaining()))
+    }
+
+    /// Returns the permits that a window counts, or that are missing from any other limiter.
+    pub(super) fn counted(&self) -> u64 {
+        self.history().map_or_else(|| self.used(), |history| history.permits())
+    }
+
+    /// Takes `permits`, or as many of them as there are.
+    pub(super) fn charge(&self, permits: u64) {
+        // Fewer, if the old limiter had a larger limit: then this one is empty, which is right.
+        let _ = self.try_acquire_up_to(permits);
+    }
+
+    /// Takes all of `permits` or none.
+    ///
+    /// The kinds that are called most are inlined into the caller whatever their size: what it does
+    /// not ask of the answer is then never computed.
+    #[inline(always)]
+    pub(super) fn try_acquire_inlined(&self, permits: u64) -> Result<Grant, Denied> {
+        match self {
+            LimiterOfKind::TokenBucket(bucket) => TokenBucket::try_acquire(bucket, permits),
+            LimiterOfKind::Gcra(cells) => Gcra::try_acquire(cells, permits),
+            LimiterOfKind::LeakyBucket(bucket) => LeakyBucket::try_acquire(bucket, permits),
+            LimiterOfKind::FixedWindow(window) => FixedWindow::try_acquire(window, permits),
+            LimiterOfKind::WindowFromFirst(window) => WindowFromFirst::try_acquire(window, permits),
+            LimiterOfKind::SlidingWindow(window) => SlidingWindow::try_acquire(window, permits),
+            LimiterOfKind::SlidingCounter(window) => SlidingCounter::try_acquire(window, permits),
+            _ => self.try_acquire_elsewhere(permits),
+        }
+    }
+
+    /// Takes all of `permits` or none, of any kind.
+    #[inline(never)]
+    fn try_acquire_elsewhere(&self, permits: u64) -> Result<Grant, Denied> {
+        each_kind!(self, limiter => limiter.try_acquire(permits))
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> Limiter for LimiterOfKind<C, U> {
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        each_kind!(self, limiter => limiter.try_acquire(permits))
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        each_kind!(self, limiter => limiter.try_acquire_up_to(permits))
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        each_kind!(self, limiter => limiter.peek(permits))
+    }
+
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        each_kind!(self, limiter => Limiter::peek_ahead(&**limiter, permits))
+    }
+
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        each_kind!(self, limiter => limiter.try_acquire_revocable(permits))
+    }
+
+    fn reset(&self) {
+        each_kind!(self, limiter => limiter.reset());
+    }
+
+    fn is_idle(&self) -> bool {
+        each_kind!(self, limiter => Limiter::is_idle(&**limiter))
+    }
+
+    fn healed(&self) -> u64 {
+        each_kind!(self, limiter => Limiter::healed(&**limiter))
+    }
+}

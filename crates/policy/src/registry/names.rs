@@ -1,0 +1,129 @@
+//! The names of a registry, and the limiter of each.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::clocks::{Clocks, SharedClock};
+use super::keys::Keys;
+use super::limiter_of_kind::LimiterOfKind;
+use super::slot::Slot;
+use crate::{KeyField, LimiterPolicy, Unbuildable};
+
+/// One limiter, or one for each key.
+#[derive(Debug)]
+pub(super) enum Form<C: SharedClock, U: SharedClock> {
+    One(Arc<Slot<LimiterOfKind<C, U>>>),
+    Keys(Arc<Slot<Keys<C, U>>>),
+}
+
+/// The limiter of a name.
+#[derive(Debug)]
+pub(super) struct Named<C: SharedClock, U: SharedClock> {
+    pub(super) form: Form<C, U>,
+    /// False if a default has created it.
+    pub(super) is_of_file: bool,
+    /// True if the file no longer names it. It stays for as long as there are handles.
+    pub(super) is_removed: bool,
+}
+
+/// All names.
+#[derive(Debug)]
+pub(super) struct Names<C: SharedClock, U: SharedClock>(RwLock<Map<C, U>>);
+
+type Map<C, U> = BTreeMap<Arc<str>, Named<C, U>>;
+
+impl<C: SharedClock, U: SharedClock> Default for Names<C, U> {
+    fn default() -> Self {
+        Names(RwLock::default())
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> Names<C, U> {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Map<C, U>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Map<C, U>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the limiter of this name, unless it was removed.
+    pub(super) fn form(&self, name: &str) -> Option<(Arc<str>, Form<C, U>)> {
+        let limiters = self.read();
+        let (name, limiter) = limiters.get_key_value(name).filter(|(_, own)| !own.is_removed)?;
+        Some((Arc::clone(name), limiter.form.clone()))
+    }
+
+    /// Returns the names in order.
+    pub(super) fn all(&self) -> Vec<String> {
+        let names = self.read();
+        let present = names.iter().filter(|(_, named)| !named.is_removed);
+        present.map(|(name, _)| name.to_string()).collect()
+    }
+
+    /// Returns the most similar name, if one is similar enough to be a misspelling.
+    pub(super) fn nearest(&self, name: &str) -> Option<String> {
+        let names = self.all().into_iter();
+        let likeness = |other: &String| strsim::jaro_winkler(name, other);
+        names
+            .map(|other| (likeness(&other), other))
+            .filter(|(likeness, _)| *likeness >= 0.7)
+            .max_by(|(a, _), (b, _)| a.total_cmp(b))
+            .map(|(_, other)| other)
+    }
+
+    /// Creates the limiter of `policy` in the place of any other of its name.
+    pub(super) fn put(
+        &self,
+        policy: &Arc<LimiterPolicy>,
+        is_of_file: bool,
+        clocks: &Clocks<C, U>,
+    ) -> Result<(), Unbuildable> {
+        let form = Form::new(policy, clocks)?;
+        let named = Named { form, is_of_file, is_removed: false };
+        self.write().insert(Arc::from(policy.name.as_str()), named);
+        Ok(())
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> Form<C, U> {
+    fn new(policy: &Arc<LimiterPolicy>, clocks: &Clocks<C, U>) -> Result<Self, Unbuildable> {
+        let own = Arc::clone(policy);
+        Ok(if has_keys(policy) {
+            Form::Keys(Arc::new(Slot::new(Keys::new(policy, clocks)?, own)))
+        } else {
+            let limiter = clocks.limiter(&policy.kind, false, None)?;
+            Form::One(Arc::new(Slot::new(limiter, own)))
+        })
+    }
+
+    /// Returns the policy in force.
+    pub(super) fn policy(&self) -> Arc<LimiterPolicy> {
+        match self {
+            Form::One(slot) => slot.policy(),
+            Form::Keys(slot) => slot.policy(),
+        }
+    }
+
+    /// Returns true if there are handles. (That of a concurrent look-up has a count of its own.)
+    pub(super) fn has_handles(&self) -> bool {
+        match self {
+            Form::One(slot) => Arc::strong_count(slot) > 1,
+            Form::Keys(slot) => Arc::strong_count(slot) > 1,
+        }
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> Clone for Form<C, U> {
+    fn clone(&self) -> Self {
+        match self {
+            Form::One(slot) => Form::One(Arc::clone(slot)),
+            Form::Keys(slot) => Form::Keys(Arc::clone(slot)),
+        }
+    }
+}
+
+/// Returns true if there is a limiter for each key.
+pub(super) fn has_keys(policy: &LimiterPolicy) -> bool {
+    policy.key != [KeyField::All]
+}

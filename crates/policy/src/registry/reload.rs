@@ -1,0 +1,193 @@
+//! New terms for all names of a registry.
+
+use std::collections::HashSet;
+use std::mem::take;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use sluicegate::ManualClock;
+
+use super::Registry;
+use super::clocks::SharedClock;
+use super::event::{Event, ReloadError};
+use super::keys::Keys;
+use super::limiter_of_kind::LimiterOfKind;
+use super::names::{Form, has_keys};
+use super::slot::Slot;
+use crate::{Kind, LimiterPolicy, Policies, Unbuildable};
+
+impl<C: SharedClock, U: SharedClock> Registry<C, U> {
+    /// Enforces `policies` from now on, and returns what has changed, which observers are told too.
+    /// The section on changes of [`Registry`] says what becomes of each limiter.
+    ///
+    /// Decisions do not wait for it, apart from those on a key of a part of a store that is being
+    /// changed. Waits for other changes. Allocates; goes through all keys of stores that change. All
+    /// limiters have the terms of `policies` when it returns, but change one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`ReloadError::Unbuildable`], which checked policies do not lead to. Nothing has changed then,
+    /// and observers are told of [`Event::Refused`].
+    pub fn reload(&self, policies: Policies) -> Result<Vec<Event>, Arc<ReloadError>> {
+        let events = self.apply(policies).map_err(|error| self.refused(error))?;
+        for event in &events {
+            self.tell(event);
+        }
+        Ok(events)
+    }
+
+    /// Reads and checks a file, and enforces its policies as [`reload`](Registry::reload) does.
+    ///
+    /// # Errors
+    ///
+    /// [`ReloadError::Load`] if the file cannot be read, or with all its mistakes. Nothing has changed
+    /// then, and observers are told of [`Event::Refused`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate_policy::Registry;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("limits.yaml");
+    /// std::fs::write(&path, "limiters: { a: { policy: gcra, key: all, interval: 1 s, tolerance: 0 s } }")?;
+    /// let registry = Registry::open(&path)?;
+    ///
+    /// std::fs::write(&path, "limiters: { a: { policy: grca } }")?;
+    /// assert!(registry.reload_path(&path).is_err());
+    /// assert!(registry.limiter("a")?.try_acquire(1).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reload_path(&self, path: impl AsRef<Path>) -> Result<Vec<Event>, Arc<ReloadError>> {
+        let policies = Policies::from_path(path).map_err(|error| self.refused(error.into()))?;
+        self.reload(policies)
+    }
+
+    /// Tells observers of new terms that were refused.
+    pub(super) fn refused(&self, error: ReloadError) -> Arc<ReloadError> {
+        let error = Arc::new(error);
+        self.tell(&Event::Refused { error: Arc::clone(&error) });
+        error
+    }
+
+    /// Enforces `policies`, and returns the events, which nobody was told yet.
+    pub(super) fn apply(&self, policies: Policies) -> Result<Vec<Event>, ReloadError> {
+        let _changing = self.shared.reload.lock().unwrap_or_else(PoisonError::into_inner);
+        let policies: Vec<_> = policies.into_limiters().into_iter().map(Arc::new).collect();
+        // All before the first is changed.
+        for policy in &policies {
+            check(policy).map_err(|error| unbuildable(policy, error))?;
+        }
+        let mut events = Vec::new();
+        for policy in &policies {
+            events.extend(self.enforce(policy).map_err(|error| unbuildable(policy, error))?);
+        }
+        events.append(&mut self.remove_others(&policies));
+        Ok(events)
+    }
+
+    /// Puts one policy in force.
+    fn enforce(&self, policy: &Arc<LimiterPolicy>) -> Result<Option<Event>, Unbuildable> {
+        let (names, clocks) = (&self.shared.names, &self.shared.clocks);
+        let found = {
+            let mut names = names.write();
+            names.get_mut(policy.name.as_str()).map(|named| {
+                named.is_of_file = true;
+                (named.form.clone(), take(&mut named.is_removed))
+            })
+        };
+        let new = || Arc::clone(policy);
+        let Some((form, was_removed)) = found else {
+            names.put(policy, true, clocks)?;
+            return Ok(Some(Event::Added { policy: new() }));
+        };
+        let old = form.policy();
+        let is_same_form = has_keys(&old) == has_keys(policy);
+        let mut is_in_place = true;
+        if !is_same_form {
+            names.put(policy, true, clocks)?;
+            is_in_place = false;
+        } else if old != *policy {
+            is_in_place = match &form {
+                Form::One(slot) => self.enforce_one(slot, &old, policy)?,
+                Form::Keys(slot) => self.enforce_keys(slot, &old, policy)?,
+            };
+        }
+        Ok(match (was_removed, is_in_place) {
+            (true, _) => Some(Event::Added { policy: new() }),
+            _ if old == *policy => None,
+            (false, true) => Some(Event::Changed { old, new: new() }),
+            (false, false) => Some(Event::Replaced { old, new: new() }),
+        })
+    }
+
+    /// Returns true if the limiter could change in place.
+    fn enforce_one(
+        &self,
+        slot: &Slot<LimiterOfKind<C, U>>,
+        old: &LimiterPolicy,
+        new: &Arc<LimiterPolicy>,
+    ) -> Result<bool, Unbuildable> {
+        let limiter = slot.limiter();
+        let is_in_place = limiter.change(&old.kind, &new.kind);
+        if !is_in_place {
+            let before = limiter.counted();
+            let from = Some((&old.kind, &*limiter));
+            let next = self.shared.clocks.limiter(&new.kind, false, from)?;
+            slot.replace(next.clone());
+            // What the old one has granted meanwhile. A grant that both numbers include counts twice,
+            // which is the safe side.
+            next.charge(limiter.counted().saturating_sub(before));
+        }
+        slot.set_policy(Arc::clone(new));
+        Ok(is_in_place)
+    }
+
+    /// Returns true if the keys could change in place.
+    fn enforce_keys(
+        &self,
+        slot: &Slot<Keys<C, U>>,
+        old: &LimiterPolicy,
+        new: &Arc<LimiterPolicy>,
+    ) -> Result<bool, Unbuildable> {
+        let keys = slot.limiter();
+        let is_in_place = keys.change(old, new);
+        if !is_in_place {
+            let next = Keys::new(new, &self.shared.clocks)?;
+            if old.key == new.key {
+                next.take_over(&keys, old);
+            }
+            slot.replace(next);
+        }
+        slot.set_policy(Arc::clone(new));
+        Ok(is_in_place)
+    }
+
+    /// Removes the names of earlier files that are not among `policies`.
+    fn remove_others(&self, policies: &[Arc<LimiterPolicy>]) -> Vec<Event> {
+        let present: HashSet<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
+        let mut names = self.shared.names.write();
+        let mut events = Vec::new();
+        for (name, named) in names.iter_mut() {
+            if named.is_of_file && !named.is_removed && !present.contains(&**name) {
+                named.is_removed = true;
+                events.push(Event::Removed { old: named.form.policy() });
+            }
+        }
+        // Nobody can tell it from a new one any more: without handles, nothing counts on it.
+        names.retain(|_, named| !named.is_removed || named.form.has_handles());
+        events
+    }
+}
+
+/// Builds each limiter that `policy` describes, for a moment.
+pub(super) fn check(policy: &LimiterPolicy) -> Result<(), Unbuildable> {
+    let clock = Arc::new(ManualClock::new());
+    let own = policy.overrides.iter().map(|own| &own.kind);
+    let mut kinds = std::iter::once(&policy.kind).chain(own);
+    kinds.try_for_each(|kind: &Kind| kind.limiter(Arc::clone(&clock)).map(drop))
+}
+
+fn unbuildable(policy: &LimiterPolicy, error: Unbuildable) -> ReloadError {
+    ReloadError::Unbuildable { name: policy.name.clone(), error }
+}

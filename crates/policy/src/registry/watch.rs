@@ -1,0 +1,183 @@
+//! New terms whenever a file changes.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use notify::event::{AccessKind, AccessMode};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::Registry;
+use super::clocks::SharedClock;
+use super::event::Event;
+use crate::{Format, LoadError, MAX_BYTES, Policies};
+
+/// The time without changes after which the file is read. An editor writes in several steps.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// A file whose changes a registry follows, until this is dropped.
+#[must_use = "the file is watched until this is dropped"]
+pub struct Watch {
+    path: PathBuf,
+    messages: Sender<Message>,
+    thread: Option<JoinHandle<()>>,
+    /// Stops when it is dropped.
+    _watcher: RecommendedWatcher,
+}
+
+enum Message {
+    /// The folder has changed.
+    Changed,
+    Failed(notify::Error),
+    Stop,
+}
+
+impl<C: SharedClock, U: SharedClock> Registry<C, U> {
+    /// Reloads the file at `path` whenever it changes, from a thread of its own, until the returned
+    /// [`Watch`] is dropped.
+    ///
+    /// Reads the file at once, in case that it has changed since it was opened, and then 50 ms after the
+    /// last of several changes that follow each other. A file that was replaced by another, as editors
+    /// and deployments do, is read like one that was written. All its folder is watched for that; a
+    /// file in another folder, to which `path` is a link, is not.
+    ///
+    /// Changes, and files that are refused, are events: see [`on_event`](Registry::on_event). A file
+    /// that cannot be read or has mistakes leaves the terms as they are. Dropping the `Watch` waits for
+    /// a reload in progress; do not drop it in an observer.
+    ///
+    /// # Errors
+    ///
+    /// [`notify::Error`] if the folder cannot be watched, or [`notify::ErrorKind::Io`] if no thread can
+    /// be created.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use sluicegate_policy::Registry;
+    ///
+    /// let registry = Registry::open("limits.toml")?;
+    /// registry.on_event(|event| eprintln!("{event}"));
+    /// let _watch = registry.watch("limits.toml")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn watch(&self, path: impl AsRef<Path>) -> notify::Result<Watch> {
+        let path = path.as_ref().to_owned();
+        let (messages, receiver) = mpsc::channel();
+        let sender = messages.clone();
+        let mut watcher =
+            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                let message = match event {
+                    Ok(event) if !is_change(event.kind) => return,
+                    Ok(_) => Message::Changed,
+                    Err(error) => Message::Failed(error),
+                };
+                // The thread is gone if the watch is being dropped.
+                let _ = sender.send(message);
+            })?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        watcher.watch(folder.unwrap_or(Path::new(".")), RecursiveMode::NonRecursive)?;
+        // Read by the thread, after the watch has begun: no change is missed in between.
+        let _ = messages.send(Message::Changed);
+        let mut follower = FileFollower { registry: self.clone(), path: path.clone(), last: None };
+        let thread = thread::Builder::new()
+            .name("sluicegate-watch".to_owned())
+            .spawn(move || follower.run(&receiver))
+            .map_err(notify::Error::io)?;
+        Ok(Watch { path, messages, thread: Some(thread), _watcher: watcher })
+    }
+}
+
+impl Watch {
+    /// Returns the path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.messages.send(Message::Stop);
+        if let Some(thread) = self.thread.take() {
+            // An observer that panicked has ended it already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// The work of the thread of a watch.
+struct FileFollower<C: SharedClock, U: SharedClock> {
+    registry: Registry<C, U>,
+    path: PathBuf,
+    /// The outcome of the last reading. The folder may have other files, which change too.
+    last: Option<Result<Vec<u8>, io::ErrorKind>>,
+}
+
+impl<C: SharedClock, U: SharedClock> FileFollower<C, U> {
+    fn run(&mut self, messages: &Receiver<Message>) {
+        while let Ok(message) = messages.recv() {
+            let mut message = Ok(message);
+            loop {
+                match message {
+                    Ok(Message::Changed) => {}
+                    Ok(Message::Failed(error)) => {
+                        self.registry.tell(&Event::NotWatched { error: error.into() });
+                    }
+                    Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                    Err(RecvTimeoutError::Timeout) => break,
+                }
+                message = messages.recv_timeout(QUIET);
+            }
+            self.read();
+        }
+    }
+
+    /// Reads the file, and reloads it if it differs from the last time.
+    fn read(&mut self) {
+        let name = self.path.display().to_string();
+        let read = read(&self.path);
+        let outcome = match &read {
+            Ok(bytes) => Ok(bytes.clone()),
+            Err(error) => Err(error.kind()),
+        };
+        if self.last.as_ref() == Some(&outcome) {
+            return;
+        }
+        self.last = Some(outcome);
+        let policies = match read {
+            Ok(bytes) => Policies::from_bytes(Format::of_path(&self.path), &name, &bytes)
+                .map_err(LoadError::from),
+            Err(error) => Err(LoadError::Io { file: name, error }),
+        };
+        // Observers are told of either outcome.
+        match policies {
+            Ok(policies) => drop(self.registry.reload(policies)),
+            Err(error) => drop(self.registry.refused(error.into())),
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Returns true unless the file was only read, as this thread does.
+fn is_change(kind: EventKind) -> bool {
+    match kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
+        EventKind::Access(_) => false,
+        _ => true,
+    }
+}
