@@ -72,6 +72,7 @@ ci/setup.sh
 step "tests of the engine, the command, the examples, the benches and the models on real threads"
 # The sources of the engine once more, under another name, have no tests of their own.
 timed cargo test --workspace --exclude sluicegate-counted --lib --bins --tests --examples
+timed cargo test -p sluicegate-policy --features watch --test registry_watch
 
 step "documentation tests"
 # The sources of the engine once more, under another name, which their examples do not use.
