@@ -37,6 +37,7 @@ mod check;
 mod error_snippet;
 mod explain;
 mod fields;
+mod hierarchy;
 mod kind;
 mod limiter;
 mod policies;
@@ -46,6 +47,9 @@ mod store;
 mod tree;
 
 pub use self::error_snippet::{PolicyError, PolicyErrors};
+pub use self::hierarchy::{
+    Admitted, BoxedSettle, Hierarchy, HierarchyError, LevelOverride, LevelPolicy, Refused, Request,
+};
 pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
 pub use self::limiter::{Cost, Filter, KeyField, LimiterPolicy, Override};
 pub use self::policies::{Format, LoadError, MAX_BYTES, Policies};
