@@ -119,15 +119,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{level}, {key}: {} left", grant.remaining());
     }
 
-    // What the model has earned in between is enough.
-    clock.advance(refused.retry_after().unwrap_or(Duration::ZERO));
-    println!("{} tokens", serve(&budgets, &bob, || Some(400))?);
+    let brief = Call { prompt_tokens: 10, max_answer_tokens: 10, ..ada };
+    println!("{} tokens", serve(&budgets, &brief, || Some(1))?);
+    let fourth = serve(&budgets, &brief, || Some(1)).unwrap_err();
+    assert_eq!(fourth.level(), "requests of the user");
+    println!("{fourth}");
 
-    let third =
-        serve(&budgets, &Call { prompt_tokens: 10, max_answer_tokens: 10, ..ada }, || Some(1));
-    println!("{} tokens", third?);
-    let fourth =
-        serve(&budgets, &Call { prompt_tokens: 10, max_answer_tokens: 10, ..ada }, || Some(1));
-    println!("{}", fourth.unwrap_err());
+    // A bucket has earned its whole limit after a minute.
+    clock.advance(Duration::from_secs(60));
+    println!("{} tokens", serve(&budgets, &bob, || Some(400))?);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_budgets_decide_as_the_example_says() {
+        super::main().unwrap();
+    }
 }

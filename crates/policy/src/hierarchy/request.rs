@@ -38,7 +38,9 @@ impl<'h, const A: usize> Request<'h, A> {
 }
 
 impl<const A: usize> Request<'_, A> {
-    /// Returns what each level would grant, in their order. Takes nothing, and makes no key known.
+    /// Returns what each level would grant, in their order; [`Grant::remaining`] is what it would have
+    /// left after that. Takes nothing, and makes no key known. (A level that counts requests is asked
+    /// for 1, whatever the amounts are.)
     ///
     /// Locks a part of each level's store shared, one after the other. Reads the clock once for
     /// each level. Allocates.
