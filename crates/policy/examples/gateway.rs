@@ -12,7 +12,7 @@ use sluicegate::{Clock, ManualClock};
 use sluicegate_policy::{Hierarchy, Policies, Refused};
 
 /// Budgets from the widest to the narrowest. They would be in a file.
-const POLICY: &str = r#"
+const POLICY: &str = r"
 hierarchy:
   - name: total tokens of the organisation
     key: org
@@ -48,7 +48,7 @@ hierarchy:
     policy: token_bucket
     limit: 3
     rate: { amount: 3, interval: 1 minute }
-"#;
+";
 
 /// Requests have these fields, and these amounts.
 type Budgets = Hierarchy<4, 2>;

@@ -26,7 +26,7 @@ const MOST_SHOWN: usize = 60;
 /// The number of mistakes after which names are not looked at any more: the nearest name takes time.
 const ENOUGH: usize = 1_000;
 
-/// What a file has, and the warnings about it.
+/// Limiters and levels of a file, and the warnings about them.
 pub(crate) struct Checked {
     pub(crate) limiters: Vec<LimiterPolicy>,
     pub(crate) hierarchy: Vec<LevelPolicy>,

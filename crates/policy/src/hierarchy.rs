@@ -38,11 +38,10 @@ use self::patterns::Patterns;
 /// * A request is admitted by all levels, or refused by one of them, which [`Refused`] names. A
 ///   level that denies as all are first looked at costs the others nothing.
 /// * If another thread takes the rest of a level between that look and the taking, what was taken
-///   from other levels is given back by settlement, at once. All of it comes back if nobody else took
-///   from that key meanwhile. Otherwise a bucket may lose permits that were nearly as old as the
-///   time in which it fills, and a window loses what it cannot count any more: see
-///   [`Estimate`](sluicegate::Estimate). Until then, other requests may be refused for what
-///   this one holds.
+///   from other levels is given back at once, by settlement. A window gets back all of it, unless it
+///   ends in that moment. So does a bucket, but for fractions of a permit, unless it was more than
+///   three quarters full: then it may lose what is given back, as [`Estimate`](sluicegate::Estimate)
+///   says. Until then, other requests may be refused for what this one holds.
 ///
 /// # Examples
 ///
@@ -190,6 +189,7 @@ impl<const K: usize, const A: usize> Hierarchy<K, A> {
     }
 
     /// Returns the names of the levels.
+    #[must_use]
     pub fn levels(&self) -> impl ExactSizeIterator<Item = &str> {
         self.levels.iter().map(|level| &*level.name)
     }

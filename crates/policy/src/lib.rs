@@ -1,8 +1,8 @@
 //! Policies as data: named limiters from a file in TOML, YAML or JSON, checked, and described by
 //! types.
 //!
-//! The three formats have the same fields. Nothing is limited here: a [`LimiterPolicy`] says what to
-//! limit, and its [`Kind`] makes limiters of the engine.
+//! The three formats have the same fields. A [`LimiterPolicy`] says what to limit, and its [`Kind`] makes
+//! limiters of the engine; a [`Hierarchy`] limits at several levels at once.
 //!
 //! ```
 //! use sluicegate::ManualClock;

@@ -33,7 +33,7 @@ pub struct LevelPolicy {
 /// alphabetical order. So the order in which they are written does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelOverride {
-    /// The pattern, such as `acme/*`.
+    /// The pattern, such as `acme/*`: at most 1,000 bytes.
     pub pattern: String,
     /// The numbers, which may be of another algorithm if they are not from a file.
     pub kind: Kind,

@@ -7,6 +7,9 @@ use globset::{Glob, GlobBuilder, GlobSet};
 use super::level::{HierarchyError, LevelPolicy};
 use crate::Kind;
 
+/// The longest pattern, in bytes.
+const MAX_PATTERN: usize = 1_000;
+
 /// The kinds of a level's keys.
 #[derive(Debug)]
 pub(super) struct Patterns {
@@ -50,6 +53,10 @@ fn rank(pattern: &str) -> (bool, Reverse<usize>) {
 }
 
 fn glob(pattern: &str) -> Result<Glob, String> {
+    // Alternatives in alternatives are compiled by recursion.
+    if pattern.len() > MAX_PATTERN {
+        return Err(format!("expected at most {MAX_PATTERN} bytes"));
+    }
     GlobBuilder::new(pattern)
         .literal_separator(true)
         .backslash_escape(true)
@@ -59,5 +66,7 @@ fn glob(pattern: &str) -> Result<Glob, String> {
 
 /// Returns the mistake of a pattern, if it has one.
 pub(crate) fn pattern_error(pattern: &str) -> Option<String> {
-    glob(pattern).err()
+    let built =
+        |glob| GlobSet::builder().add(glob).build().map_err(|error| error.kind().to_string());
+    glob(pattern).and_then(built).err()
 }
