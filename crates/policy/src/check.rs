@@ -8,6 +8,7 @@ mod filter;
 mod form;
 mod given;
 mod kind;
+mod level;
 mod limiter;
 mod messages;
 mod store;
@@ -17,7 +18,7 @@ mod warn;
 
 use crate::problem::{Problem, escaped};
 use crate::tree::Node;
-use crate::{Format, LimiterPolicy};
+use crate::{Format, LevelPolicy, LimiterPolicy};
 
 /// The most characters of a value that an error repeats.
 const MOST_SHOWN: usize = 60;
@@ -25,15 +26,24 @@ const MOST_SHOWN: usize = 60;
 /// The number of mistakes after which names are not looked at any more: the nearest name takes time.
 const ENOUGH: usize = 1_000;
 
-/// Limiters, and the warnings about them.
-pub(crate) type Checked = (Vec<LimiterPolicy>, Vec<Problem>);
+/// Limiters and levels of a file, and the warnings about them.
+pub(crate) struct Checked {
+    pub(crate) limiters: Vec<LimiterPolicy>,
+    pub(crate) hierarchy: Vec<LevelPolicy>,
+    pub(crate) warnings: Vec<Problem>,
+}
 
 /// Checks the text of a policy.
 pub(crate) fn policies(format: Format, text: &str) -> Result<Checked, Vec<Problem>> {
     let tree = Node::parse(format, text)?;
     let mut checks = Checks { format, text, errors: Vec::new(), warnings: Vec::new() };
     let limiters = checks.top(&tree);
-    if checks.errors.is_empty() { Ok((limiters, checks.warnings)) } else { Err(checks.errors) }
+    let hierarchy = checks.hierarchy(&tree);
+    if checks.errors.is_empty() {
+        Ok(Checked { limiters, hierarchy, warnings: checks.warnings })
+    } else {
+        Err(checks.errors)
+    }
 }
 
 /// The mistakes that have been found so far.

@@ -3,7 +3,7 @@
 
 mod tables;
 
-pub(crate) use self::tables::{KINDS, LIMITER, MAX_NAME, TOP};
+pub(crate) use self::tables::{KINDS, LEVEL, LIMITER, MAX_NAME, SETTLEABLE, TOP};
 
 /// A field of a table.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ pub(crate) enum Form {
     Limiter,
     /// Limiters by their names.
     Limiters,
+    /// A level of a hierarchy.
+    Level,
     /// A limiter that is part of another one.
     Part,
     /// Fields of a limiter, by keys for which they are different.
@@ -107,6 +109,7 @@ impl Form {
             Form::List(Form::Table(_, example)) => {
                 format!("expected a list of tables such as {example}")
             }
+            Form::List(Form::Level) => "expected a list of levels".to_owned(),
             Form::List(_) => "expected a list of tables".to_owned(),
             Form::Either(first, second) => {
                 format!(
@@ -118,6 +121,7 @@ impl Form {
             Form::Limiter | Form::Part => {
                 "expected a table with the fields of a limiter".to_owned()
             }
+            Form::Level => "expected a table with the fields of a level".to_owned(),
             Form::Limiters => "expected a table of limiters by their names".to_owned(),
             Form::Overrides => {
                 "expected a table such as { \"10.0.0.7\" = { limit = 100 } }".to_owned()

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::check;
 use crate::error_snippet::{PolicyError, PolicyErrors, Source};
+use crate::hierarchy::LevelPolicy;
 use crate::limiter::LimiterPolicy;
 use crate::problem::Problem;
 
@@ -33,6 +34,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Policies {
     limiters: Vec<LimiterPolicy>,
+    hierarchy: Vec<LevelPolicy>,
     warnings: Vec<PolicyError>,
 }
 
@@ -106,8 +108,8 @@ impl Policies {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let source = Source::new(name, text);
         match check::policies(format, text) {
-            Ok((limiters, warnings)) => {
-                Ok(Policies { limiters, warnings: source.warnings(warnings) })
+            Ok(check::Checked { limiters, hierarchy, warnings }) => {
+                Ok(Policies { limiters, hierarchy, warnings: source.warnings(warnings) })
             }
             Err(problems) => Err(source.errors(problems)),
         }
@@ -156,7 +158,8 @@ impl Policies {
         Ok(Policies::from_bytes(Format::of_path(path), &name, &bytes)?)
     }
 
-    /// Returns the limiters, in the order of the file. At least one.
+    /// Returns the limiters, in the order of the file. At least one, unless the file has a
+    /// hierarchy.
     #[must_use]
     pub fn limiters(&self) -> &[LimiterPolicy] {
         &self.limiters
@@ -166,6 +169,13 @@ impl Policies {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&LimiterPolicy> {
         self.limiters.iter().find(|limiter| limiter.name == name)
+    }
+
+    /// Returns the levels of the file's hierarchy, in its order: for
+    /// [`Hierarchy::new`](crate::Hierarchy::new). Empty if the file has none.
+    #[must_use]
+    pub fn hierarchy(&self) -> &[LevelPolicy] {
+        &self.hierarchy
     }
 
     /// Returns what is valid but probably not meant, at most 50 of these.

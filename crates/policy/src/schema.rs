@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::fields::{COMMON, Field, Form, KINDS, KindFields, LIMITER, MAX_NAME, TOP};
+use crate::fields::{
+    COMMON, Field, Form, KINDS, KindFields, LEVEL, LIMITER, MAX_NAME, SETTLEABLE, TOP,
+};
 
 /// Times as `humantime` reads them, loosely: a number and a unit, once or more.
 const TIME: &str = r"^\s*(0|([0-9][0-9.]*\s*[A-Za-zµμ]+\s*)+)$";
@@ -28,6 +30,7 @@ pub fn json_schema() -> String {
         "$defs": {
             "limiter": limiter(&LIMITER.iter().collect::<Vec<_>>()),
             "part": limiter(&LIMITER.iter().filter(|field| !is_common(field)).collect::<Vec<_>>()),
+            "level": level(),
             "numbers": {
                 "type": "object",
                 "properties": properties(LIMITER.iter().filter(|field| is_own(field.name))),
@@ -37,6 +40,16 @@ pub fn json_schema() -> String {
         },
     });
     format!("{schema:#}\n")
+}
+
+/// Returns the schema of a level: the fields of its own, and those of its kind of limiter.
+fn level() -> Value {
+    let of_kind = LIMITER.iter().filter(|field| !is_common(field));
+    let fields: Vec<&Field> = LEVEL.iter().chain(of_kind).collect();
+    let mut level = limiter(&fields);
+    level["required"] = json!(["name", "key", "policy"]);
+    level["properties"]["policy"] = json!({ "enum": SETTLEABLE });
+    level
 }
 
 fn is_common(field: &Field) -> bool {
@@ -166,6 +179,7 @@ fn form(form_of_value: &Form) -> Value {
                 "properties": { "name": false },
             },
         }),
+        Form::Level => json!({ "$ref": "#/$defs/level" }),
         Form::Part => json!({ "$ref": "#/$defs/part" }),
         Form::Overrides => json!({
             "type": "object",
@@ -175,10 +189,10 @@ fn form(form_of_value: &Form) -> Value {
     }
 }
 
-/// Returns the most values in a list: 64 windows or parts, and any number of limiters.
+/// Returns the most values in a list: 64 windows or parts, and any number of limiters or levels.
 fn most(one: &Form) -> u32 {
     match one {
-        Form::Limiter => u32::MAX,
+        Form::Limiter | Form::Level => u32::MAX,
         _ => 64,
     }
 }

@@ -1,9 +1,12 @@
 //! No input panics, or makes an error that a terminal would obey: random texts, and good policies with
 //! random damage, in each format.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use proptest::sample::Index;
-use sluicegate_policy::{Format, Policies};
+use sluicegate::ManualClock;
+use sluicegate_policy::{Format, Hierarchy, HierarchyError, Policies};
 
 const TOML: &str = include_str!("policies/every_option.toml");
 const YAML: &str = include_str!("policies/named.yaml");
@@ -41,6 +44,20 @@ fn check(format: Format, bytes: &[u8]) {
         Ok(policies) => {
             for limiter in policies.limiters() {
                 let _ = (limiter.explain(), limiter.kind.to_string(), limiter.kind.parts());
+            }
+            if !policies.hierarchy().is_empty() {
+                // Requests of this program have other fields, or these levels can be built.
+                let built = Hierarchy::new(
+                    policies.hierarchy(),
+                    ["org", "user", "model"],
+                    ["input", "output"],
+                    Arc::new(ManualClock::new()),
+                );
+                match built {
+                    Ok(hierarchy) => _ = hierarchy.request(["a", "b", "c"]).try_acquire([1, 2]),
+                    Err(HierarchyError::Unknown { .. }) => {}
+                    Err(error) => panic!("{error}"),
+                }
             }
             for warning in policies.warnings() {
                 assert!(!warning.to_string().contains('\u{1b}'));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sluicegate::{Quota, Rate, WhenFull};
 use sluicegate_policy::{
-    Cost, Format, KeyField, Kind, LimiterPolicy, LoadError, Policies, Room, Size,
+    Cost, Format, KeyField, Kind, LevelPolicy, LimiterPolicy, LoadError, Policies, Room, Size,
 };
 
 const EVERY_OPTION: &str = include_str!("policies/every_option.toml");
@@ -28,7 +28,8 @@ fn yaml(value: &Value, indent: usize) -> String {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             let fields = fields.iter().map(|(name, value)| {
-                let name = if name.contains('.') { format!("{name:?}") } else { name.clone() };
+                let name =
+                    if name.contains(['.', '*']) { format!("{name:?}") } else { name.clone() };
                 format!("\n{margin}{name}:{}", yaml(value, indent + 2))
             });
             fields.collect()
@@ -42,6 +43,16 @@ fn yaml(value: &Value, indent: usize) -> String {
     }
 }
 
+/// Returns the levels of the hierarchy, with their overrides in the order of the patterns: a table of
+/// JSON has lost theirs.
+fn levels(format: Format, text: &str) -> Vec<LevelPolicy> {
+    let mut levels = Policies::from_text(format, "p", text).unwrap().hierarchy().to_vec();
+    for level in &mut levels {
+        level.overrides.sort_by(|a, b| a.pattern.cmp(&b.pattern));
+    }
+    levels
+}
+
 /// Sorts limiters, since a table of JSON has lost their order.
 fn sorted(mut limiters: Vec<LimiterPolicy>) -> Vec<LimiterPolicy> {
     limiters.sort_by(|a, b| a.name.cmp(&b.name));
@@ -53,6 +64,8 @@ fn every_kind_and_field_means_the_same_in_each_format() {
     for toml in [EVERY_OPTION, SAMPLE] {
         let expected = sorted(limiters(Format::Toml, toml));
         assert!(expected.len() >= 17);
+        let hierarchy = levels(Format::Toml, toml);
+        assert_eq!(hierarchy.len(), if toml == SAMPLE { 0 } else { 3 });
         let value = json(toml);
         let (compact, indented) = (value.to_string(), format!("{value:#}"));
         let blocks = yaml(&value, 0);
@@ -66,6 +79,7 @@ fn every_kind_and_field_means_the_same_in_each_format() {
             (Format::Toml, &format!("\u{feff}{toml}")),
         ] {
             assert_eq!(sorted(limiters(format, text)), expected, "{format}:\n{text}");
+            assert_eq!(levels(format, text), hierarchy, "{format}:\n{text}");
         }
     }
 }

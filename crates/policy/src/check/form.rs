@@ -6,7 +6,7 @@ use bytesize::ByteSize;
 
 use super::{Checks, ENOUGH, messages};
 use crate::Format;
-use crate::fields::{COMMON, Field, Form, KINDS, KindFields, LIMITER};
+use crate::fields::{COMMON, Field, Form, KINDS, KindFields, LEVEL, LIMITER};
 use crate::problem::Problem;
 use crate::tree::{Entry, Node, Value};
 
@@ -50,8 +50,8 @@ impl Checks<'_> {
     /// Checks the form of a value.
     pub(super) fn form(&mut self, path: &str, node: &Node, form: &Form) {
         match (form, &node.value) {
-            // Those of limiters are checked with the limiters.
-            (Form::Any | Form::Limiter, _)
+            // Those of limiters are checked with the limiters, and those of levels with the levels.
+            (Form::Any | Form::Limiter | Form::Level, _)
             | (Form::Flag, Value::Flag(_))
             | (Form::Whole(..), Value::Whole(0..))
             | (Form::Overrides | Form::Limiters, Value::Table(_)) => {}
@@ -160,6 +160,34 @@ impl Checks<'_> {
         let shown: Vec<&str> = LIMITER.iter().filter(is_shown).map(|field| field.name).collect();
         self.names(path, node, &LIMITER, &shown, "a limiter");
         self.forms(path, node, &LIMITER);
+    }
+
+    /// Checks the forms of the fields of a level: its own, and those of its kind of limiter.
+    pub(super) fn level_form(&mut self, node: &Node) {
+        let policy = node.get("policy").and_then(Node::text);
+        let kind = KINDS.iter().filter(|kind| Some(kind.policy) == policy);
+        let own: Vec<&str> = kind.flat_map(KindFields::own).collect();
+        let of_kind = LIMITER.iter().filter(|field| !COMMON.contains(&field.name));
+        let fields: Vec<&Field> = LEVEL.iter().chain(of_kind).collect();
+        let is_shown = |field: &&&Field| {
+            let is_own = LEVEL.iter().any(|level| level.name == field.name);
+            field.name == "policy" || own.is_empty() || is_own || own.contains(&field.name)
+        };
+        let shown: Vec<&str> = fields.iter().filter(is_shown).map(|field| field.name).collect();
+        let mut seen = HashMap::new();
+        for entry in node.table().unwrap_or_default() {
+            if self.errors.len() >= ENOUGH {
+                return;
+            }
+            if let Some(first) = seen.insert(&entry.name, entry) {
+                self.errors.push(messages::twice("hierarchy", entry, first));
+            } else if let Some(field) = fields.iter().find(|field| field.name == entry.name) {
+                self.form(&messages::path("hierarchy", field.name), &entry.node, &field.form);
+            } else {
+                let problem = messages::unknown_field("hierarchy", entry, &shown, "a level");
+                self.errors.push(problem);
+            }
+        }
     }
 
     fn part(&mut self, path: &str, node: &Node) {

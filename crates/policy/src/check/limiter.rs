@@ -81,7 +81,7 @@ impl Checks<'_> {
     }
 
     /// Returns the limiter's kind with the numbers of a key.
-    fn override_kind(
+    pub(super) fn override_kind(
         &mut self,
         given: &Given<'_>,
         own: &Node,

@@ -94,7 +94,7 @@ pub(super) fn too_long(path: &str, place: Range<usize>, text: &str, most: usize)
 }
 
 pub(super) fn no_limiter() -> Problem {
-    let label = "expected at least one, in `limiter` or `limiters`";
+    let label = "expected at least one, in `limiter`, `limiters` or `hierarchy`";
     Problem::new(0..0, "limiters", "the policy has no limiter", label)
 }
 
@@ -102,6 +102,24 @@ pub(super) fn same_name(name: &str, place: Range<usize>, first: Range<usize>) ->
     let title = format!("`name` is \"{}\" twice", cut(name));
     Problem::new(place, "name", title, "expected a name that no other limiter has")
         .with_context(first, "the first")
+}
+
+pub(super) fn same_level(name: &str, place: Range<usize>, first: Range<usize>) -> Problem {
+    let title = format!("`hierarchy.name` is \"{}\" twice", cut(name));
+    Problem::new(place, "hierarchy.name", title, "expected a name that no other level has")
+        .with_context(first, "the first")
+}
+
+pub(super) fn not_a_pattern(entry: &Entry, reason: &str) -> Problem {
+    let title = format!("`overrides` has \"{}\", which is not a pattern", cut(&entry.name));
+    Problem::new(entry.name_span.clone(), "hierarchy.overrides", title, reason)
+}
+
+pub(super) fn not_of_level(path: &str, place: Range<usize>) -> Problem {
+    let title = format!("`{path}` does not belong to a level");
+    let label =
+        "buckets of a level start full and refill smoothly, so that idle keys are forgotten";
+    Problem::new(place, path, title, label)
 }
 
 pub(super) fn name_of_name(entry: &Entry, name: Range<usize>) -> Problem {
@@ -119,6 +137,8 @@ pub(super) fn limiter_lacks(given: &Given<'_>, field: &str, label: &str) -> Prob
 fn limiter(given: &Given<'_>) -> String {
     match (given.prefix, given.name) {
         ("of", _) => "a part of all".to_owned(),
+        ("hierarchy", Some(name)) => format!("level \"{}\"", cut(name)),
+        ("hierarchy", None) => "a level".to_owned(),
         (_, Some(name)) => format!("limiter \"{}\"", cut(name)),
         (_, None) => "a limiter".to_owned(),
     }

@@ -30,7 +30,8 @@ impl Checks<'_> {
         }
         self.table("", tree, &TOP, "a policy");
         let written = self.written(tree);
-        if written.is_empty() && self.errors.is_empty() {
+        let has_hierarchy = tree.get("hierarchy").is_some();
+        if written.is_empty() && !has_hierarchy && self.errors.is_empty() {
             return self.no_limiter();
         }
         let mut names: HashMap<&str, Range<usize>> = HashMap::new();

@@ -26,9 +26,14 @@ const fn field(name: &'static str, form: Form, about: &'static str) -> Field {
 }
 
 /// The fields of the file.
-pub(crate) static TOP: [Field; 4] = [
+pub(crate) static TOP: [Field; 5] = [
     field("limiter", Form::List(&Form::Limiter), "Limiters, each with its name in it."),
     field("limiters", Form::Limiters, "Limiters by their names."),
+    field(
+        "hierarchy",
+        Form::List(&Form::Level),
+        "Levels, such as organisation, team and user: a request passes all of them or none.",
+    ),
     field(
         "framework",
         Form::Any,
@@ -209,6 +214,41 @@ pub(crate) static LIMITER: [Field; 30] = [
         Form::Overrides,
         "Keys with numbers of their own: fields of the limiter that are different for this key.",
     ),
+];
+
+/// The fields of a level of a hierarchy, besides those of its kind of limiter.
+pub(crate) static LEVEL: [Field; 5] = [
+    field("name", Form::Text(MAX_NAME), "The name that refusals call it by; no two have the same."),
+    field(
+        "key",
+        Form::OneOrMany(&TEXT),
+        "Fields of a request, as the program names them; requests that agree in them share a budget.",
+    ),
+    field(
+        "counts",
+        Form::OneOrMany(&TEXT),
+        "Amounts of a request, as the program names them, of which it counts the sum; 1 for each \
+         request if left out.",
+    ),
+    field("max_keys", Form::Whole(1, MAX_SIZE), "The most keys; no bound if left out."),
+    field(
+        "overrides",
+        Form::Overrides,
+        "Numbers of their own for keys that match a pattern, such as \"acme/*\": fields of the level \
+         that are different for these. The most specific pattern counts.",
+    ),
+];
+
+/// The kinds of limiters that a level may have: those that can be settled.
+pub(crate) const SETTLEABLE: [&str; 8] = [
+    "token_bucket",
+    "fixed_window",
+    "sliding_window",
+    "sliding_counter",
+    "multi_window",
+    "calendar_window",
+    "budget",
+    "all",
 ];
 
 /// The kinds of limiters.

@@ -1,0 +1,223 @@
+//! Budgets at several levels, such as organisation, team and user: a request passes all or none.
+//!
+//! | file | |
+//! |---|---|
+//! | `level` | a level as data, and the checks of it |
+//! | `patterns` | the numbers of a key, by patterns |
+//! | `request` | the keys of one request, and its admission |
+//! | `settleable` | limiters that can be settled, by kind |
+
+mod level;
+mod patterns;
+mod request;
+mod settleable;
+
+use std::fmt;
+use std::sync::Arc;
+
+use sluicegate::{Clock, Each, Keyed};
+
+pub(crate) use self::patterns::pattern_error;
+
+pub use self::level::{HierarchyError, LevelOverride, LevelPolicy};
+pub use self::request::{Admitted, Refused, Request};
+pub use self::settleable::BoxedSettle;
+
+use self::patterns::Patterns;
+
+/// Budgets at several levels, each with a limiter for every key: one request passes all levels,
+/// or takes nothing from any.
+///
+/// `K` is the number of key fields that a request has, and `A` the number of its amounts.
+/// [`new`](Hierarchy::new) names them once; requests then give their values in that order.
+///
+/// # Guarantees
+///
+/// * The bound of each key of each level holds, as the limiter's docs state it, in every
+///   interleaving of threads. Usage beyond an estimate comes on top: see [`Admitted::settle`].
+/// * A request is admitted by all levels, or refused by one of them, which [`Refused`] names. A
+///   level that denies as all are first looked at costs the others nothing.
+/// * If another thread takes the rest of a level between that look and the taking, what was taken
+///   from other levels is given back at once, by settlement. A window gets back all of it, unless it
+///   ends in that moment. So does a bucket, but for fractions of a permit, unless it was more than
+///   three quarters full: then it may lose what is given back, as [`Estimate`](sluicegate::Estimate)
+///   says. Until then, other requests may be refused for what this one holds.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use sluicegate::ManualClock;
+/// use sluicegate_policy::{Hierarchy, Policies};
+///
+/// let policies = Policies::from_toml("policy.toml", r#"
+/// [[hierarchy]]
+/// name = "org"
+/// key = "org"
+/// counts = ["input", "output"]
+/// policy = "fixed_window"
+/// limit = 10_000
+/// interval = "1 minute"
+///
+/// [[hierarchy]]
+/// name = "user"
+/// key = ["org", "user"]
+/// counts = "output"
+/// policy = "fixed_window"
+/// limit = 1_000
+/// interval = "1 minute"
+/// overrides = { "acme/*" = { limit = 5_000 } }
+/// "#)?;
+/// let clock = Arc::new(ManualClock::new());
+/// let tokens = Hierarchy::new(policies.hierarchy(), ["org", "user"], ["input", "output"], clock)?;
+///
+/// let ada = tokens.request(["acme", "ada"]);
+/// let call = ada.try_acquire([2_000, 4_000])?;
+/// // Too long an answer for this user. Nothing was taken from the organisation.
+/// let refused = ada.try_acquire([1_000, 1_500]).unwrap_err();
+/// assert_eq!(refused.level(), "user");
+///
+/// // The answer was brief: both levels get the rest back.
+/// for settled in call.settle([2_000, 300]) {
+///     assert_eq!(settled?.given_back(), 3_700);
+/// }
+/// assert_eq!(ada.peek([0, 0])?[1].remaining(), 4_700);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Hierarchy<const K: usize, const A: usize> {
+    levels: Box<[Level]>,
+    /// The limiters of each level, in the same order.
+    stores: Box<[Store]>,
+}
+
+/// The store of one level's limiters.
+type Store = Keyed<String, Each<Arc<BoxedSettle>, Make, SharedClock>>;
+
+/// The clock of all limiters.
+type SharedClock = Arc<dyn Clock + Send + Sync>;
+
+/// Makes the limiter of a key.
+type Make = Box<dyn Fn(&String) -> Arc<BoxedSettle> + Send + Sync>;
+
+/// The parts of a request that a level looks at.
+#[derive(Debug)]
+struct Level {
+    name: Arc<str>,
+    /// Indexes of the fields that its key is made of.
+    key: Vec<usize>,
+    /// Indexes of the amounts that it counts the sum of; none if it counts requests.
+    counts: Vec<usize>,
+}
+
+impl Level {
+    /// Returns the permits that a request takes from this level.
+    fn permits(&self, amounts: &[u64]) -> u64 {
+        match self.counts.as_slice() {
+            [] => 1,
+            counts => counts.iter().fold(0, |sum: u64, which| sum.saturating_add(amounts[*which])),
+        }
+    }
+
+    /// Returns the key of a request: the values of its fields, between slashes.
+    fn key_of(&self, fields: &[&str]) -> String {
+        let mut key = String::new();
+        for (index, field) in self.key.iter().enumerate() {
+            if index > 0 {
+                key.push('/');
+            }
+            for c in fields[*field].chars() {
+                // So that no two requests with different fields have the same key.
+                match c {
+                    '/' => key.push_str("%2F"),
+                    '%' => key.push_str("%25"),
+                    c => key.push(c),
+                }
+            }
+        }
+        key
+    }
+}
+
+impl<const K: usize, const A: usize> Hierarchy<K, A> {
+    /// Creates the limiters of these levels, which read the time from `clock`, in nanoseconds since
+    /// the Unix epoch.
+    ///
+    /// `fields` are the names of the parts of a request that keys are made of, and `amounts` those of
+    /// its numbers. The order of the levels decides nothing; reports are clearest from the widest to
+    /// the narrowest.
+    ///
+    /// Allocates. Builds one limiter of each kind, and drops it again.
+    ///
+    /// # Errors
+    ///
+    /// [`HierarchyError`] if there is no level, if two have the same name, if a level names a
+    /// field or an amount that requests do not have, or if its limiters cannot be built or settled. The
+    /// levels of a [`Policies`](crate::Policies) have passed all of these checks but for the names of
+    /// fields and amounts, which a file does not know.
+    pub fn new(
+        levels: &[LevelPolicy],
+        fields: [&str; K],
+        amounts: [&str; A],
+        clock: impl Clock + Send + Sync + 'static,
+    ) -> Result<Hierarchy<K, A>, HierarchyError> {
+        level::check_names(levels)?;
+        let clock: SharedClock = Arc::new(clock);
+        let mut built = Vec::with_capacity(levels.len());
+        let mut stores = Vec::with_capacity(levels.len());
+        for policy in levels {
+            built.push(Level {
+                name: policy.name.as_str().into(),
+                key: policy.indexes(&policy.key, &fields)?,
+                counts: policy.indexes(&policy.counts, &amounts)?,
+            });
+            stores.push(store(policy, &clock)?);
+        }
+        Ok(Hierarchy { levels: built.into(), stores: stores.into() })
+    }
+
+    /// Makes the keys of a request from the values of its fields, in the order of
+    /// [`new`](Hierarchy::new).
+    ///
+    /// A field that a request does not have is an empty text: all such requests share a key. In
+    /// keys, `/` stands between fields; within a value it is written `%2F`, and `%` is written `%25`.
+    ///
+    /// Allocates a text for each level. Reads no clock, and takes no permits.
+    #[must_use]
+    pub fn request(&self, fields: [&str; K]) -> Request<'_, A> {
+        let keys = self.levels.iter().map(|level| level.key_of(&fields)).collect();
+        Request::new(&self.levels, &self.stores, keys)
+    }
+
+    /// Returns the names of the levels.
+    #[must_use]
+    pub fn levels(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.levels.iter().map(|level| &*level.name)
+    }
+}
+
+impl<const K: usize, const A: usize> fmt::Debug for Hierarchy<K, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hierarchy").field("levels", &self.levels).finish_non_exhaustive()
+    }
+}
+
+/// Creates the store of a level.
+fn store(policy: &LevelPolicy, clock: &SharedClock) -> Result<Store, HierarchyError> {
+    let unbuildable = |error| HierarchyError::Unbuildable { level: policy.name.clone(), error };
+    for kind in policy.kinds() {
+        policy.check_kind(kind)?;
+        kind.settleable(Arc::clone(clock)).map_err(unbuildable)?;
+    }
+    let patterns = Patterns::new(policy)?;
+    let each_clock = Arc::clone(clock);
+    let make: Make = Box::new(move |key| {
+        // Each kind was built above, and neither the key nor the time decides whether it can be.
+        let limiter = patterns.kind_of(key).settleable(Arc::clone(&each_clock));
+        Arc::new(limiter.ok().flatten().expect("a limiter with these numbers was built"))
+    });
+    let mut store = Keyed::builder(Each::with_clock(make, Arc::clone(clock)));
+    if let Some(max_keys) = policy.max_keys {
+        store = store.max_keys(max_keys);
+    }
+    store.build().map_err(|error| unbuildable(error.into()))
+}

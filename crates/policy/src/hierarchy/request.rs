@@ -1,0 +1,233 @@
+//! The keys of one request, and its admission by all levels.
+//!
+//! All levels are looked at first, so that a level that denies costs the others nothing. Then they are
+//! charged one after the other, first the one that has least left: if another thread was
+//! faster there, nothing has to be given back.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate::{Denied, Grant, KeyEstimate, Settled, Unpaid};
+
+use super::{BoxedSettle, Level, Store};
+use crate::escaped;
+
+/// A request with its key at each level, which can be asked for more than once.
+///
+/// [`Hierarchy::request`](crate::Hierarchy::request) returns it.
+pub struct Request<'h, const A: usize> {
+    levels: &'h [Level],
+    stores: &'h [Store],
+    keys: Box<[String]>,
+}
+
+impl<'h, const A: usize> Request<'h, A> {
+    pub(super) fn new(
+        levels: &'h [Level],
+        stores: &'h [Store],
+        keys: Box<[String]>,
+    ) -> Request<'h, A> {
+        Request { levels, stores, keys }
+    }
+
+    /// Returns the key at each level, in their order.
+    #[must_use]
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.keys.iter().map(String::as_str)
+    }
+}
+
+impl<const A: usize> Request<'_, A> {
+    /// Returns what each level would grant, in their order; [`Grant::remaining`] is what it would have
+    /// left after that. Takes nothing, and makes no key known. (A level that counts requests is asked
+    /// for 1, whatever the amounts are.)
+    ///
+    /// Locks a part of each level's store shared, one after the other. Reads the clock once for
+    /// each level. Allocates.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], as by [`try_acquire`](Request::try_acquire).
+    pub fn peek(&self, amounts: [u64; A]) -> Result<Vec<Grant>, Refused> {
+        let mut grants = Vec::with_capacity(self.levels.len());
+        let mut refused = None;
+        for which in 0..self.levels.len() {
+            match self.look(which, &amounts) {
+                Ok(grant) => grants.push(grant),
+                Err(denied) => self.refuse(&mut refused, which, denied),
+            }
+        }
+        refused.map_or(Ok(grants), Err)
+    }
+
+    /// Takes the amounts from all levels, or nothing from any: as much as the request is expected to
+    /// use, to be [settled](Admitted::settle) when it is known what it used.
+    ///
+    /// Never waits for permits. Locks a part of each level's store, one after the other and never two
+    /// at a time. Reads the clock twice for each level. Allocates.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] names the level that has to be waited for longest, if several refuse: one that would
+    /// refuse for ever before all others. Nothing was taken then, or all of it was given back: see
+    /// [`Hierarchy`](crate::Hierarchy#guarantees) for what may be lost.
+    #[doc(alias = "reserve")]
+    pub fn try_acquire(&self, estimate: [u64; A]) -> Result<Admitted<'_, A>, Refused> {
+        let grants = self.peek(estimate)?;
+        let mut order: Vec<usize> = (0..grants.len()).collect();
+        order.sort_by_key(|which| grants[*which].remaining());
+        let mut taken = Vec::with_capacity(order.len());
+        for which in order {
+            let permits = self.levels[which].permits(&estimate);
+            match self.stores[which].try_acquire_settleable(self.keys[which].as_str(), permits) {
+                Ok(estimate) => taken.push((which, estimate)),
+                Err(denied) => {
+                    for (_, estimate) in &mut taken {
+                        estimate.give_back(u64::MAX);
+                    }
+                    return Err(self.refused(which, denied, &estimate));
+                }
+            }
+        }
+        taken.sort_unstable_by_key(|(which, _)| *which);
+        let parts = taken.into_iter().map(|(_, estimate)| estimate).collect();
+        Ok(Admitted { levels: self.levels, parts })
+    }
+
+    fn look(&self, which: usize, amounts: &[u64; A]) -> Result<Grant, Denied> {
+        self.stores[which].peek(self.keys[which].as_str(), self.levels[which].permits(amounts))
+    }
+
+    /// Returns the refusal of a level that another thread has emptied, or of one that takes longer.
+    fn refused(&self, which: usize, denied: Denied, amounts: &[u64; A]) -> Refused {
+        let mut refused = Refused { level: Arc::clone(&self.levels[which].name), which, denied };
+        for other in (0..self.levels.len()).filter(|other| *other != which) {
+            if let Err(denied) = self.look(other, amounts)
+                && is_longer(&denied, &refused.denied)
+            {
+                let level = Arc::clone(&self.levels[other].name);
+                refused = Refused { level, which: other, denied };
+            }
+        }
+        refused
+    }
+
+    /// Keeps the refusal that has to be waited for longest.
+    fn refuse(&self, refused: &mut Option<Refused>, which: usize, denied: Denied) {
+        if refused.as_ref().is_none_or(|other| is_longer(&denied, &other.denied)) {
+            *refused = Some(Refused { level: Arc::clone(&self.levels[which].name), which, denied });
+        }
+    }
+}
+
+/// Returns true if a denial has to be waited for longer than the other.
+fn is_longer(denied: &Denied, other: &Denied) -> bool {
+    let wait = |denied: &Denied| denied.retry_after().unwrap_or(Duration::MAX);
+    wait(denied) > wait(other)
+}
+
+impl<const A: usize> fmt::Debug for Request<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.levels.iter().map(|level| &level.name);
+        f.debug_map().entries(names.zip(&self.keys)).finish()
+    }
+}
+
+/// A request that all levels have admitted, charged with what it is expected to use.
+///
+/// **Dropping it keeps all levels charged as they are**: a request that fails without a word about
+/// what it used has paid for its estimate.
+#[must_use = "to drop it is to keep all levels charged with the estimate"]
+pub struct Admitted<'r, const A: usize> {
+    levels: &'r [Level],
+    parts: Vec<KeyEstimate<'r, str, BoxedSettle>>,
+}
+
+impl<const A: usize> Admitted<'_, A> {
+    /// Returns the grant of each level, in their order.
+    #[must_use]
+    pub fn grants(&self) -> impl ExactSizeIterator<Item = Grant> {
+        self.parts.iter().map(KeyEstimate::grant)
+    }
+
+    /// Settles all levels with what was used in fact, and returns their answers, in their order: each
+    /// level gives back the rest of its estimate, or takes what is lacking. One that counts
+    /// requests keeps its 1.
+    ///
+    /// No level's answer keeps another from being settled. A key that was forgotten meanwhile, because
+    /// it was idle, gives back nothing; usage beyond the estimate is charged to it all the same: see
+    /// [`KeyEstimate`]. Usage beyond an estimate may take a bucket into debt, at most its `max_debt`,
+    /// and a window over its limit; then nothing is granted until that is earned, or the window has ended.
+    ///
+    /// Locks a part of each level's store, one after the other. Allocates.
+    #[must_use = "it says what could not be charged"]
+    pub fn settle(self, used: [u64; A]) -> Vec<Result<Settled, Unpaid>> {
+        let levels = self.levels.iter().zip(self.parts);
+        levels.map(|(level, estimate)| estimate.settle(level.permits(&used))).collect()
+    }
+
+    /// Gives back all that was taken, also to levels that count requests: for a request that was not made
+    /// after all.
+    ///
+    /// What comes back is that of an estimate that is settled with 0. Locks a part of each level's store
+    /// shared, one after the other. Does not allocate.
+    pub fn cancel(mut self) {
+        for estimate in &mut self.parts {
+            estimate.give_back(u64::MAX);
+        }
+    }
+}
+
+impl<const A: usize> fmt::Debug for Admitted<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.levels.iter().map(|level| &level.name);
+        f.debug_map().entries(names.zip(&self.parts)).finish()
+    }
+}
+
+/// The refusal of a request: the level that has to be waited for longest, and its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    level: Arc<str>,
+    which: usize,
+    denied: Denied,
+}
+
+impl Refused {
+    /// Returns the name of the level that refused.
+    #[must_use]
+    pub fn level(&self) -> &str {
+        &self.level
+    }
+
+    /// Returns the index of that level, by which [`Request::keys`] has its key.
+    #[must_use]
+    pub fn which(&self) -> usize {
+        self.which
+    }
+
+    /// Returns the answer of that level.
+    #[must_use]
+    pub fn denied(&self) -> Denied {
+        self.denied
+    }
+
+    /// Returns the longest wait of all levels that refuse, or `None` if waiting alone will not help.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.denied.retry_after()
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "level \"{}\": {}", escaped(&self.level), self.denied)
+    }
+}
+
+impl std::error::Error for Refused {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.denied)
+    }
+}
