@@ -51,9 +51,15 @@ pub enum Share {
 }
 
 impl Goal {
+    /// Returns the most that may be hit.
+    #[must_use]
+    pub fn most_hit(&self, total: u64) -> u64 {
+        let parts = u128::from(WHOLE.saturating_sub(self.untouched)) * u128::from(total);
+        (parts / u128::from(WHOLE)) as u64
+    }
+
     fn is_met(&self, total: u64, hit: u64) -> bool {
-        let untouched = u128::from(total.saturating_sub(hit));
-        untouched * u128::from(WHOLE) >= u128::from(self.untouched) * u128::from(total)
+        hit <= self.most_hit(total)
     }
 }
 
@@ -103,14 +109,30 @@ pub struct Suggestion {
     pub present: u64,
     /// The least limit that leaves the share untouched; `None` if no limit that it can have does.
     pub suggested: Option<u64>,
+    /// The most keys, or requests, that it may hit.
+    pub may_hit: u64,
     /// True if a higher limit never denies more, so that no lower limit would do.
     pub is_least: bool,
+    /// The widest gap between the least limits of keys, if they were computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Gap>,
     /// Requests of keys with numbers of their own, which are not among the others.
     pub overridden: u64,
     /// Limits and what they would have done, in rising order.
     pub curve: Vec<Point>,
     /// The keys that the suggested limit would have hit, the most denied first.
     pub hit: Vec<HitKey>,
+}
+
+/// Limits that all hit the same few keys: those that are far apart from the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// The least of these limits.
+    pub from: u64,
+    /// The highest.
+    pub to: u64,
+    /// The keys that each of them hits.
+    pub keys_hit: u64,
 }
 
 /// A key that the suggested limit would have hit.
@@ -377,7 +399,12 @@ fn suggestion(
         requests: subject.requests,
         present: subject.present,
         suggested,
+        may_hit: options.goal.most_hit(match options.goal.of {
+            Share::Keys => subject.keys.len() as u64,
+            Share::Requests => subject.requests,
+        }),
         is_least: dial::is_monotone(&subject.rule, options.goal.of),
+        gap: search::gap(subject),
         overridden: subject.overridden,
         curve: trial.points(subject),
         hit,

@@ -35,12 +35,14 @@ cannot be one of them.
 
 With --json, one object on one line:
   {\"lines\":N,\"skipped\":N,\"of\":S,\"untouched_percent\":N,\"limiters\":[
-    {\"name\":S,\"policy\":S,\"keys\":N,\"requests\":N,\"present\":N,\"suggested\":N or null,\"is_least\":B,
-     \"overridden\":N,
+    {\"name\":S,\"policy\":S,\"keys\":N,\"requests\":N,\"present\":N,\"suggested\":N or null,\"may_hit\":N,
+     \"is_least\":B,\"gap\":{\"from\":N,\"to\":N,\"keys_hit\":N},\"overridden\":N,
      \"curve\":[{\"limit\":N,\"keys_hit\":N,\"denied\":N,\"requests_of_hit\":N}],
      \"hit\":[{\"key\":S,\"denied\":N,\"requests\":N,\"least_limit\":N,\"first\":S,\"last\":S}]}],
    \"without\":[{\"name\":S,\"why\":S}],\"warnings\":[S],\"failures\":[S]}
-where \"requests_of_hit\" are all requests of the keys that a limit hits, and \"least_limit\", if it can be \
+where \"may_hit\" is the most keys, or requests, that the suggested limit may hit, \"gap\", if there is one, \
+are the limits in the widest gap between the least limits of keys (those above it are likely the abusers), \
+\"requests_of_hit\" are all requests of the keys that a limit hits, and \"least_limit\", if it can be \
 computed, is the least that leaves a key untouched.
 
 Exit status: as that of `replay`.";

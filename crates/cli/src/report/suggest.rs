@@ -49,8 +49,14 @@ impl Suggestion {
         match self.suggested {
             Some(limit) => writeln!(
                 out,
-                "  {BOLD}{}{BOLD:#} is the least limit that leaves at least {goal} untouched",
-                HumanCount(limit)
+                "  {BOLD}{}{BOLD:#} is the least limit that leaves at least {goal} untouched: it may hit {} of \
+                 {}",
+                HumanCount(limit),
+                HumanCount(self.may_hit),
+                HumanCount(match of {
+                    Share::Keys => self.keys,
+                    Share::Requests => self.requests,
+                }),
             )?,
             None => writeln!(out, "  no limit that it can have leaves {goal} untouched")?,
         }
@@ -64,6 +70,10 @@ impl Suggestion {
                 "  {DIM}(found by search: the limit below it does not; a higher limit of this kind can \
                  {what}, so a lower one might do too){DIM:#}"
             )?;
+        }
+        if let Some(gap) = self.gap {
+            let [from, to, keys] = [gap.from, gap.to, gap.keys_hit].map(HumanCount);
+            writeln!(out, "  limits from {from} to {to} all hit the same {keys} keys")?;
         }
         if self.overridden > 0 {
             let count = HumanCount(self.overridden);

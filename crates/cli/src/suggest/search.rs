@@ -2,7 +2,7 @@
 
 use super::survey::Subject;
 use super::trial::Point;
-use super::{Goal, Share};
+use super::{Gap, Goal, Share};
 
 /// Limits that are replayed in one reading.
 const AT_ONCE: u64 = 16;
@@ -123,4 +123,20 @@ fn ladder(top: u64, count: u64) -> Vec<u64> {
     limits.push(top);
     limits.dedup();
     limits
+}
+
+/// Returns the limits between the two neighbouring least limits that are furthest apart by their
+/// ratio, and at least at twice. Those above are of fewer than half of the keys.
+pub(super) fn gap(subject: &Subject) -> Option<Gap> {
+    let needs = needs(subject)?;
+    let ratio = |gap: &Gap| (gap.to + 1) as f64 / gap.from as f64;
+    let pairs = needs.windows(2).enumerate().skip(needs.len() / 2);
+    pairs
+        .filter(|(_, pair)| pair[0] > 0 && pair[1] / 2 >= pair[0])
+        .map(|(place, pair)| Gap {
+            from: pair[0],
+            to: (pair[1] - 1).min(subject.highest),
+            keys_hit: (needs.len() - place - 1) as u64,
+        })
+        .max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
 }
