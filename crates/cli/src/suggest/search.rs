@@ -129,6 +129,7 @@ fn ladder(top: u64, count: u64) -> Vec<u64> {
 /// ratio, and at least at twice. Those above are of fewer than half of the keys.
 pub(super) fn gap(subject: &Subject) -> Option<Gap> {
     let needs = needs(subject)?;
+    #[expect(clippy::cast_precision_loss, reason = "of gaps about as wide, any will do")]
     let ratio = |gap: &Gap| (gap.to + 1) as f64 / gap.from as f64;
     let pairs = needs.windows(2).enumerate().skip(needs.len() / 2);
     pairs

@@ -118,8 +118,8 @@ fn check(name: &str, policy: &Policy, text: &str, options: &SuggestOptions) {
         Share::Keys => options.goal.is_met(found.keys, point.keys_hit),
         Share::Requests => options.goal.is_met(found.requests, point.denied),
     };
-    let last = found.curve.last().unwrap().limit;
-    let all: Vec<Point> = (1..=last.min(150)).map(|limit| brute(policy, text, limit)).collect();
+    let highest = found.curve.last().unwrap().limit;
+    let all: Vec<Point> = (1..=highest.min(150)).map(|limit| brute(policy, text, limit)).collect();
     for point in &found.curve {
         if let Some(brute) = all.iter().find(|brute| brute.limit == point.limit) {
             assert_eq!(point, brute, "{name}, {options:?}");

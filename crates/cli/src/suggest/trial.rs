@@ -69,13 +69,13 @@ impl Trial {
         }
         let (limits, limiters) = (&self.limits, &mut self.limiters);
         let lanes = self.keys.entry_ref(key).or_insert_with(|| {
-            let lane = |(place, (limit, kind)): (usize, &(u64, Kind))| {
+            let new = |(place, (limit, kind)): (usize, &(u64, Kind))| {
                 let limiter =
                     subject.may_hit(facts, *limit).then(|| kind.limiter(Arc::clone(clock)).ok());
                 limiters[place] += u64::from(limiter.is_some());
                 Lane { limiter: limiter.flatten(), denied: 0 }
             };
-            limits.iter().enumerate().map(lane).collect()
+            limits.iter().enumerate().map(new).collect()
         });
         for lane in lanes {
             if let Some(limiter) = &lane.limiter {
