@@ -107,7 +107,7 @@ pub struct Suggestion {
     pub requests: u64,
     /// Its present limit.
     pub present: u64,
-    /// The least limit that leaves the share untouched; `None` if no limit that it can have does.
+    /// The least limit that leaves the share untouched; `None` if none was found.
     pub suggested: Option<u64>,
     /// The most keys, or requests, that it may hit.
     pub may_hit: u64,

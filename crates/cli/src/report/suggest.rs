@@ -58,7 +58,10 @@ impl Suggestion {
                     Share::Requests => self.requests,
                 }),
             )?,
-            None => writeln!(out, "  no limit that it can have leaves {goal} untouched")?,
+            None if self.is_least => {
+                writeln!(out, "  no limit that it can have leaves {goal} untouched")?;
+            }
+            None => writeln!(out, "  no limit was found that leaves {goal} untouched")?,
         }
         if !self.is_least && self.suggested.is_some() {
             let what = match of {
