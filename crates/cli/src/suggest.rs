@@ -105,8 +105,8 @@ pub struct Suggestion {
     pub keys: u64,
     /// Requests of these.
     pub requests: u64,
-    /// Its present limit.
-    pub present: u64,
+    /// Its present limit; `None` if it has none that means anything.
+    pub present: Option<u64>,
     /// The least limit that leaves the share untouched; `None` if none was found.
     pub suggested: Option<u64>,
     /// The most keys, or requests, that it may hit.
@@ -187,6 +187,8 @@ pub struct SuggestOptions {
     pub max_memory_bytes: u64,
     /// The most keys to list of each limiter.
     pub top: usize,
+    /// True if the limits of the policy are those at present, and not only an example.
+    pub has_present: bool,
     /// Searches even where the least limit can be computed. For tests.
     pub is_searched: bool,
 }
@@ -198,6 +200,7 @@ impl Default for SuggestOptions {
             as_stamped: false,
             max_memory_bytes: Options::default().max_memory_bytes,
             top: 10,
+            has_present: true,
             is_searched: false,
         }
     }
@@ -397,7 +400,7 @@ fn suggestion(
         policy: subject.rule.kind.to_string(),
         keys: subject.keys.len() as u64,
         requests: subject.requests,
-        present: subject.present,
+        present: options.has_present.then_some(subject.present),
         suggested,
         may_hit: options.goal.most_hit(match options.goal.of {
             Share::Keys => subject.keys.len() as u64,

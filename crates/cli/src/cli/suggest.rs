@@ -35,7 +35,7 @@ cannot be one of them.
 
 With --json, one object on one line:
   {\"lines\":N,\"skipped\":N,\"of\":S,\"untouched_percent\":N,\"limiters\":[
-    {\"name\":S,\"policy\":S,\"keys\":N,\"requests\":N,\"present\":N,\"suggested\":N or null,\"may_hit\":N,
+    {\"name\":S,\"policy\":S,\"keys\":N,\"requests\":N,\"present\":N or null,\"suggested\":N or null,\"may_hit\":N,
      \"is_least\":B,\"gap\":{\"from\":N,\"to\":N,\"keys_hit\":N},\"overridden\":N,
      \"curve\":[{\"limit\":N,\"keys_hit\":N,\"denied\":N,\"requests_of_hit\":N}],
      \"hit\":[{\"key\":S,\"denied\":N,\"requests\":N,\"least_limit\":N,\"first\":S,\"last\":S}]}],
@@ -106,12 +106,15 @@ enum KindName {
 }
 
 impl KindName {
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
     /// Returns the fields of the limiter in a policy.
     fn fields(self, interval: &str, amount: u64) -> String {
         let text = |text: &str| serde_json::Value::from(text).to_string();
         let interval = text(interval);
-        let name = self.to_possible_value().map(|value| value.get_name().to_owned());
-        let name = text(&name.unwrap_or_default());
+        let name = text(&self.name());
         let rate = format!("limit = 1\nrate = {{ amount = {amount}, interval = {interval} }}");
         match self {
             KindName::TokenBucket => format!("policy = {name}\n{rate}"),
@@ -144,6 +147,7 @@ impl SuggestArgs {
             as_stamped: self.as_stamped,
             max_memory_bytes: self.max_memory.as_u64(),
             top: self.top,
+            has_present: self.kind.is_none(),
             ..SuggestOptions::default()
         };
         let mut bars = Vec::new();
@@ -190,7 +194,8 @@ impl SuggestArgs {
         };
         let key = serde_json::Value::from(self.key.as_str());
         let fields = kind.fields(interval, self.amount);
-        let text = format!("[[limiter]]\nname = \"suggested\"\nkey = {key}\n{fields}\n");
+        let name = serde_json::Value::from(format!("{}, {interval}", kind.name()));
+        let text = format!("[[limiter]]\nname = {name}\nkey = {key}\n{fields}\n");
         Ok(Policy::parse("the arguments", &text)?)
     }
 }

@@ -42,7 +42,8 @@ impl Findings {
 
 impl Suggestion {
     fn write(&self, out: &mut impl Write, goal: &str, of: Share, width: u16) -> io::Result<()> {
-        section(out, &self.name, &format!(", now {}", self.policy))?;
+        let now = self.present.map_or_else(String::new, |_| format!(", now {}", self.policy));
+        section(out, &self.name, &now)?;
         if self.requests == 0 {
             return writeln!(out, "  no request in the logs");
         }
@@ -95,7 +96,7 @@ impl Suggestion {
         let most = self.curve.iter().map(|point| point.denied).max().unwrap_or(0);
         for point in &self.curve {
             let is_suggested = self.suggested == Some(point.limit);
-            let mark = match (is_suggested, point.limit == self.present) {
+            let mark = match (is_suggested, self.present == Some(point.limit)) {
                 (true, true) => "suggested, now",
                 (true, false) => "suggested",
                 (false, true) => "now",

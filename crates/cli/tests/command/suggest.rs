@@ -27,11 +27,11 @@ fn the_curve_and_those_it_hits_are_told() {
             "of": "keys",
             "untouched_percent": 50.0,
             "limiters": [{
-                "name": "suggested",
+                "name": "sliding_log, 1 minute",
                 "policy": "sliding log: 1 in any 1m",
                 "keys": 2,
                 "requests": 4,
-                "present": 1,
+                "present": null,
                 "suggested": 1,
                 "may_hit": 1,
                 "is_least": true,
