@@ -1,6 +1,7 @@
 //! The arguments, and the main program that connects the parts.
 
 mod replay;
+mod suggest;
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -11,6 +12,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use self::replay::{AFTER_HELP, ReplayArgs};
+use self::suggest::SuggestArgs;
 use crate::policy::commands::{CheckArgs, ExplainArgs};
 use crate::policy::{self, LoadError, PolicyErrors};
 use crate::replay::TooMuchMemory;
@@ -28,7 +30,9 @@ Examples:
   zcat *.gz | sluicegate replay --policy policy.toml --json --top 0
       Every key that was ever denied, as JSON.
   sluicegate replay --policy policy.toml --shape --shape-within 2s access.log
-      The waits of requests that are delayed instead of being denied.";
+      The waits of requests that are delayed instead of being denied.
+  sluicegate suggest --policy policy.toml access.log
+      The least limits that leave 99 % of the keys untouched, and whom they hit.";
 
 /// Replay access logs against rate-limit policies.
 ///
@@ -47,6 +51,9 @@ enum Command {
     /// Replay logs against a policy and report what it would have denied
     #[command(after_long_help = AFTER_HELP)]
     Replay(ReplayArgs),
+    /// Find the least limits that leave most keys or requests of a log untouched
+    #[command(after_long_help = suggest::AFTER_HELP)]
+    Suggest(SuggestArgs),
     /// Print the bundled policy, to start one's own from
     ///
     /// It has a limiter of every kind there is, with all of its fields, and explains what
@@ -67,6 +74,9 @@ pub enum Failure {
     /// The policy would take more memory than it may.
     #[error(transparent)]
     Memory(#[from] TooMuchMemory),
+    /// Arguments do not fit together.
+    #[error("{0}")]
+    Use(String),
     /// Something could not be read or written.
     #[error("{what}: {error}")]
     Io {
@@ -103,7 +113,7 @@ impl Failure {
                 tell(&format_args!("error: {self}"));
                 ExitCode::from(UNREADABLE)
             }
-            Failure::Memory(_) => {
+            Failure::Memory(_) | Failure::Use(_) => {
                 tell(&format_args!("error: {self}"));
                 ExitCode::from(WRONG_USE)
             }
@@ -156,6 +166,7 @@ impl Cli {
         match self.command {
             None => ReplayArgs::of_sample().run(),
             Some(Command::Replay(args)) => args.run(),
+            Some(Command::Suggest(args)) => args.run(),
             Some(Command::Policy) => print(policy::BUNDLED),
             Some(Command::Check(args)) => print(&args.run()?),
             Some(Command::Explain(args)) => print(&args.run()?),

@@ -7,6 +7,7 @@
 //! | [`policy`] | reads a policy file, and reports its mistakes |
 //! | [`replay`] | asks the engine about every line, at that line's time |
 //! | [`report`] | prints the results |
+//! | [`suggest`] | finds the least limits that leave most keys untouched |
 //! | [`cli`] | reads the arguments, and connects the parts |
 
 pub mod cli;
@@ -14,3 +15,4 @@ pub mod log;
 pub mod policy;
 pub mod replay;
 pub mod report;
+pub mod suggest;

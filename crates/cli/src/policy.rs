@@ -7,6 +7,7 @@ mod store;
 use std::collections::HashMap;
 use std::path::Path;
 
+use bstr::{BString, ByteSlice};
 pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
 use sluicegate_policy::{LimiterPolicy, Override, Policies};
 
@@ -15,6 +16,9 @@ use crate::log::{Field, Line, write_canonical};
 
 /// The policy that is used when none is given.
 pub const BUNDLED: &str = include_str!("../sample/policy.toml");
+
+/// Separator of the fields of a key. No field contains it, since no line does.
+const SEPARATOR: &[u8] = b"\n";
 
 /// A policy file that has been checked.
 #[derive(Clone, Debug)]
@@ -97,11 +101,28 @@ impl From<LimiterPolicy> for Rule {
 }
 
 impl Rule {
+    /// Writes the key of a line in place of what is there.
+    pub(crate) fn write_key(&self, line: &Line<'_>, key: &mut BString) {
+        key.clear();
+        for (place, field) in self.key.iter().enumerate() {
+            if place > 0 {
+                key.extend_from_slice(SEPARATOR);
+            }
+            key.extend_from_slice(line.field(*field));
+        }
+    }
+
     /// Returns the numbers that hold for a key.
     #[must_use]
     pub fn kind_of(&self, key: &[u8]) -> &Kind {
         self.overrides.get(key).unwrap_or(&self.kind)
     }
+}
+
+/// Returns a key for people: its fields are separated by a space, and bytes that are not UTF-8 are
+/// replaced.
+pub(crate) fn readable(key: &[u8]) -> String {
+    key.replace(SEPARATOR, " ").to_str_lossy().into_owned()
 }
 
 /// Returns a key as the replay has it: clients are in the canonical form of their addresses.

@@ -17,8 +17,9 @@
 mod distinct;
 mod judge;
 mod keys;
-mod memory;
+pub(crate) mod memory;
 mod options;
+mod pass;
 mod shape;
 mod spread;
 mod stamped;
@@ -28,24 +29,21 @@ mod timeline;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use sluicegate::ManualClock;
 
 pub use self::judge::Judge;
 pub use self::options::{Options, TooMuchMemory};
+pub use self::pass::{Moment, Pass};
 pub use self::shape::Waits;
-use self::spread::Spread;
 pub use self::tally::Tally;
 pub use self::timeline::{Bin, Timeline};
-use crate::log::{Batch, Entry, Merged, check_range};
+use crate::log::{Line, Merged};
 pub use crate::log::{SHOWN_SKIPPED, Skipped};
 use crate::policy::Policy;
 
 /// The time between the stamps of a log in common or combined format.
 pub const RESOLUTION: Duration = Duration::from_secs(1);
-
-/// A line that is late by more than this is *misplaced*: the log is not in order of time.
-const MISPLACED: SignedDuration = SignedDuration::from_mins(1);
 
 /// Lines between two looks at the memory that keys take.
 const LINES_PER_LOOK: u64 = 64;
@@ -57,15 +55,7 @@ pub struct Replay {
     /// Reads the stamp of the present line.
     stamps: Arc<ManualClock>,
     options: Options,
-    span: Option<(Timestamp, Timestamp)>,
-    /// The lines of the newest stamp, which are not judged before all of them are known.
-    spread: Spread,
-    lines: u64,
-    late: u64,
-    misplaced: u64,
-    skipped: u64,
-    outliers: u64,
-    first_skipped: Vec<Skipped>,
+    pass: Pass,
     judges: Vec<Judge>,
 }
 
@@ -89,14 +79,7 @@ impl Replay {
         Replay {
             clock: Arc::new(ManualClock::new()),
             stamps: Arc::new(ManualClock::new()),
-            span: None,
-            spread: Spread::default(),
-            lines: 0,
-            late: 0,
-            misplaced: 0,
-            skipped: 0,
-            outliers: 0,
-            first_skipped: Vec::new(),
+            pass: Pass::new(options.as_stamped),
             judges: policy.rules.into_iter().map(judge).collect(),
             options,
         }
@@ -112,123 +95,54 @@ impl Replay {
     ///
     /// If the keys take more memory than they may. The lines after that are not judged.
     pub fn read(&mut self, logs: &mut Merged) -> Result<(), TooMuchMemory> {
-        let done = self.read_all(logs);
-        self.skipped += logs.skipped();
-        self.outliers += logs.outliers();
-        self.first_skipped.extend_from_slice(logs.first_skipped());
-        self.first_skipped.truncate(SHOWN_SKIPPED);
-        done
-    }
-
-    fn read_all(&mut self, logs: &mut Merged) -> Result<(), TooMuchMemory> {
-        while let Some(mut run) = logs.next_run() {
-            let (batch, end) = (Arc::clone(&run.batch), run.range.end);
-            let mut entries = &batch.entries()[run.range.clone()];
-            while let Some(entry) = entries.first() {
-                let newest = self.span.map_or(entry.at, |(_, newest)| newest.max(entry.at));
-                let of_stamp = entries.partition_point(|entry| entry.at <= newest);
-                run.range.end = run.range.start + of_stamp;
-                entries = &entries[of_stamp..];
-                match check_range(self.span.map_or(newest, |(first, _)| first), newest) {
-                    Ok(()) => self.put(newest, run.clone())?,
-                    Err(_) => self.skipped += of_stamp as u64,
-                }
-                (run.range.start, run.range.end) = (run.range.end, end);
+        let Replay { clock, stamps, options, pass, judges } = self;
+        let mut lines = pass.lines();
+        pass.read(logs, &mut |line: &Line<'_>, moment| {
+            clock.set_nanos(moment.nanos);
+            stamps.set_nanos(moment.stamp_nanos);
+            for judge in judges.iter_mut() {
+                judge.judge(line, moment.since_first, [clock, stamps]);
             }
-        }
-        self.flush(true)
-    }
-
-    /// Puts lines to those of their stamp, which is the newest.
-    fn put(&mut self, stamp: Timestamp, run: crate::log::Run) -> Result<(), TooMuchMemory> {
-        if self.span.is_some_and(|(_, newest)| newest < stamp) {
-            self.flush(true)?;
-        }
-        self.span = Some((self.span.map_or(stamp, |(first, _)| first), stamp));
-        self.spread.put(stamp, run);
-        if self.spread.is_full() { self.flush(false) } else { Ok(()) }
-    }
-
-    /// Judges the lines that are held back. `is_whole` tells that they are all of their stamp.
-    fn flush(&mut self, is_whole: bool) -> Result<(), TooMuchMemory> {
-        let (Some(stamp), Some((first, _))) = (self.spread.stamp(), self.span) else {
-            return Ok(());
-        };
-        let stamp_nanos = since(Timestamp::UNIX_EPOCH, stamp);
-        let since_first = since(first, stamp);
-        let (runs, times) = self.spread.take(is_whole);
-        self.stamps.set_nanos(stamp_nanos);
-        let mut place = 0;
-        for run in runs {
-            for entry in &run.batch.entries()[run.range] {
-                let after = if self.options.as_stamped { 0 } else { times.after_stamp(place) };
-                place += 1;
-                self.clock.set_nanos(stamp_nanos.saturating_add(after));
-                self.judge(&run.batch, entry, stamp, since_first.saturating_add(after))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Lets every limiter judge one line.
-    fn judge(
-        &mut self,
-        batch: &Batch,
-        entry: &Entry,
-        stamp: Timestamp,
-        nanos: u64,
-    ) -> Result<(), TooMuchMemory> {
-        let line = batch.line(entry);
-        self.lines += 1;
-        if entry.time < stamp {
-            self.late += 1;
-            self.misplaced += u64::from(stamp.duration_since(entry.time) > MISPLACED);
-        }
-        for judge in &mut self.judges {
-            judge.judge(&line, nanos, [&self.clock, &self.stamps]);
-        }
-        if self.lines.is_multiple_of(LINES_PER_LOOK) {
-            return self.options.check_memory(&self.judges);
-        }
-        Ok(())
+            lines += 1;
+            if lines.is_multiple_of(LINES_PER_LOOK) { options.check_memory(judges) } else { Ok(()) }
+        })
     }
 
     /// Returns the number of lines that were judged.
     #[must_use]
     pub fn lines(&self) -> u64 {
-        self.lines
+        self.pass.lines
     }
 
     /// Returns the number of judged lines that were older than a line before them.
     #[must_use]
     pub fn late(&self) -> u64 {
-        self.late
+        self.pass.late
     }
 
     /// Returns the number of judged lines that were older than a line before them by more than a
     /// minute.
     #[must_use]
     pub fn misplaced(&self) -> u64 {
-        self.misplaced
+        self.pass.misplaced
     }
 
     /// Returns the number of lines that could not be judged.
     #[must_use]
     pub fn skipped(&self) -> u64 {
-        self.skipped
+        self.pass.skipped
     }
 
     /// Returns the number of skipped lines whose time is far ahead of their neighbours'.
     #[must_use]
     pub fn outliers(&self) -> u64 {
-        self.outliers
+        self.pass.outliers
     }
 
     /// Returns true if a line was judged, and most lines could be judged at about their own time.
     #[must_use]
     pub fn is_meaningful(&self) -> bool {
-        let in_place = self.lines - self.misplaced;
-        self.lines > 0 && in_place >= self.skipped.saturating_add(self.misplaced)
+        self.pass.is_meaningful()
     }
 
     /// Returns the options.
@@ -240,13 +154,13 @@ impl Replay {
     /// Returns the first few of the lines that could not be judged.
     #[must_use]
     pub fn first_skipped(&self) -> &[Skipped] {
-        &self.first_skipped
+        &self.pass.first_skipped
     }
 
     /// Returns the time of the first line and the newest time, if there was a line.
     #[must_use]
     pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
-        self.span
+        self.pass.span
     }
 
     /// Returns the limiters, in the order of the policy.

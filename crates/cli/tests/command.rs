@@ -21,6 +21,8 @@ mod policies;
 mod shape;
 #[path = "command/spread.rs"]
 mod spread;
+#[path = "command/suggest.rs"]
+mod suggest;
 
 const POLICY: &str = r#"
 [[limiter]]

@@ -1,7 +1,7 @@
 //! `sluicegate replay`.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 
 use super::{Failure, MEANINGLESS, UNREADABLE, tell};
-use crate::log::{Merged, SHOWN_SKIPPED, Source};
+use crate::log::{Merged, SHOWN_SKIPPED, Skipped, Source};
 use crate::policy::{self, Policy};
 use crate::replay::{Options, Replay};
 use crate::report::{Heading, Summary};
@@ -153,7 +153,7 @@ impl ReplayArgs {
         let done = replay.read(&mut logs);
         progress.finish_and_clear();
         let took = started.elapsed();
-        show_skipped(&replay);
+        show_skipped(replay.first_skipped(), replay.skipped());
 
         let mut errors: Vec<String> =
             logs.failures().iter().map(|(log, error)| format!("{log}: {error}")).collect();
@@ -194,35 +194,44 @@ impl ReplayArgs {
     }
 
     fn policy(&self) -> Result<(String, Policy), Failure> {
-        match &self.policy {
-            None => {
-                let name = "the bundled policy";
-                Ok((name.to_owned(), Policy::parse(name, policy::BUNDLED)?))
-            }
-            Some(path) => {
-                let name = path.display().to_string();
-                Ok((name, Policy::load(path)?))
-            }
-        }
+        load(self.policy.as_deref())
     }
 
     fn sources(&self) -> Vec<Source> {
-        if self.sample {
-            return vec![Source::Sample];
-        }
-        if self.logs.is_empty() {
-            return vec![Source::Stdin];
-        }
-        let source = |path: &PathBuf| match path.as_os_str().as_encoded_bytes() {
-            b"-" => Source::Stdin,
-            _ => Source::File(path.clone()),
-        };
-        self.logs.iter().map(source).collect()
+        sources(self.sample, &self.logs)
     }
 }
 
+/// Reads a policy, or the bundled one. Returns its name too.
+pub(super) fn load(path: Option<&Path>) -> Result<(String, Policy), Failure> {
+    match path {
+        None => {
+            let name = "the bundled policy";
+            Ok((name.to_owned(), Policy::parse(name, policy::BUNDLED)?))
+        }
+        Some(path) => {
+            let name = path.display().to_string();
+            Ok((name, Policy::load(path)?))
+        }
+    }
+}
+
+/// Returns the logs that arguments name.
+pub(super) fn sources(sample: bool, logs: &[PathBuf]) -> Vec<Source> {
+    if sample {
+        return vec![Source::Sample];
+    }
+    if logs.is_empty() {
+        return vec![Source::Stdin];
+    }
+    let source = |path: &PathBuf| match path.as_os_str().as_encoded_bytes() {
+        b"-" => Source::Stdin,
+        _ => Source::File(path.clone()),
+    };
+    logs.iter().map(source).collect()
+}
 /// Returns a progress bar on standard error, which draws nothing unless that is a terminal.
-fn progress(sources: &[Source]) -> ProgressBar {
+pub(super) fn progress(sources: &[Source]) -> ProgressBar {
     let bytes: Option<u64> = sources.iter().map(Source::bytes).sum();
     let (bar, template) = match bytes {
         Some(bytes) => {
@@ -233,11 +242,11 @@ fn progress(sources: &[Source]) -> ProgressBar {
     bar.with_style(ProgressStyle::with_template(template).expect("the template is a constant"))
 }
 
-fn show_skipped(replay: &Replay) {
-    for skipped in replay.first_skipped() {
+pub(super) fn show_skipped(first: &[Skipped], skipped: u64) {
+    for skipped in first {
         tell(&format_args!("skipped {}:{}: {}", skipped.log, skipped.number, skipped.why));
     }
-    if let Some(more @ 1..) = replay.skipped().checked_sub(SHOWN_SKIPPED as u64) {
+    if let Some(more @ 1..) = skipped.checked_sub(SHOWN_SKIPPED as u64) {
         tell(&format_args!("skipped {} more lines", HumanCount(more)));
     }
 }

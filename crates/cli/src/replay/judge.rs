@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use sluicegate::{Clock, Denied, ManualClock, Occupancy};
 
 use super::keys::{Answer, Keys, keys};
@@ -12,10 +12,7 @@ use super::stamped::Stamped;
 use super::tally::Tallies;
 use super::{Tally, Timeline, Waits, memory};
 use crate::log::Line;
-use crate::policy::Rule;
-
-/// Separator of the fields of a key. No field contains it, since no line does.
-const SEPARATOR: &[u8] = b"\n";
+use crate::policy::{Rule, readable};
 
 /// A rule, and the counts of its decisions so far.
 #[derive(Debug)]
@@ -85,13 +82,7 @@ impl Judge {
         if !self.rule.filter.lets_through(line) {
             return;
         }
-        self.key.clear();
-        for (place, field) in self.rule.key.iter().enumerate() {
-            if place > 0 {
-                self.key.extend_from_slice(SEPARATOR);
-            }
-            self.key.extend_from_slice(line.field(*field));
-        }
+        self.rule.write_key(line, &mut self.key);
         let permits = self.rule.cost.of(line);
         let (decision, is_full) = self.decide(permits, clock);
         if let Some(stamped) = &mut self.stamped {
@@ -231,8 +222,6 @@ impl Judge {
     /// Returns the keys that are kept with their tallies, in no order. The fields of a key are
     /// separated by a space; bytes that are not UTF-8 are replaced.
     pub fn tallies(&self) -> impl Iterator<Item = (String, &Tally)> {
-        self.tallies
-            .iter()
-            .map(|(key, tally)| (key.replace(SEPARATOR, " ").to_str_lossy().into_owned(), tally))
+        self.tallies.iter().map(|(key, tally)| (readable(key), tally))
     }
 }

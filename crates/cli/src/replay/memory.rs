@@ -12,7 +12,7 @@ const LIMITER_BYTES: u64 = 256;
 const TABLE_KEY_BYTES: u64 = 16;
 
 /// Returns about the bytes that a key takes, in a store with a limiter for each.
-pub(super) fn key_bytes(rule: &Rule, is_shaped: bool) -> u64 {
+pub(crate) fn key_bytes(rule: &Rule, is_shaped: bool) -> u64 {
     match &rule.kind {
         Kind::TokenBucket { .. } if rule.kind.is_new_when_full() && !is_shaped => ENTRY_BYTES,
         kind if is_shaped => 800 + ring_bytes(kind).saturating_add(kind.log_bytes()),

@@ -28,9 +28,9 @@ const MIN_WIDTH: u16 = 60;
 const AROUND_TIMELINE: u16 = 40;
 
 const ALLOWED: Style = AnsiColor::Green.on_default();
-const DENIED: Style = AnsiColor::Red.on_default();
-const DIM: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
+pub(super) const DENIED: Style = AnsiColor::Red.on_default();
+pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const BOLD: Style = Style::new().bold();
 
 /// A space, and then eighths of a block.
 const TICKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -224,7 +224,7 @@ impl Summary {
 }
 
 /// Returns the columns of the report. Some terminals say that they have none.
-fn width() -> u16 {
+pub(super) fn width() -> u16 {
     match Table::new().width() {
         None | Some(0) => MAX_WIDTH,
         Some(width) => width.clamp(MIN_WIDTH, MAX_WIDTH),
@@ -286,17 +286,17 @@ fn tick(count: u64, highest: u64) -> char {
     TICKS[(u128::from(count) * full).div_ceil(u128::from(highest.max(1))) as usize]
 }
 
-fn percent(part: u64, whole: u64) -> String {
+pub(super) fn percent(part: u64, whole: u64) -> String {
     let whole = u128::from(whole.max(1));
     let tenths = (u128::from(part) * 1000 + whole / 2) / whole;
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-fn header(name: &str) -> Cell {
+pub(super) fn header(name: &str) -> Cell {
     Cell::new(name).add_attribute(Attribute::Dim)
 }
 
-fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
+pub(super) fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
     for column in columns {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -304,11 +304,11 @@ fn align_right(table: &mut Table, columns: std::ops::Range<usize>) {
     }
 }
 
-fn section(out: &mut impl Write, title: &str, note: &str) -> io::Result<()> {
+pub(super) fn section(out: &mut impl Write, title: &str, note: &str) -> io::Result<()> {
     writeln!(out, "\n{BOLD}{title}{BOLD:#}{DIM}{note}{DIM:#}")
 }
 
-fn write_table(out: &mut impl Write, mut table: Table, width: u16) -> io::Result<()> {
+pub(super) fn write_table(out: &mut impl Write, mut table: Table, width: u16) -> io::Result<()> {
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)

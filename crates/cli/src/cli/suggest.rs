@@ -1,0 +1,213 @@
+//! `sluicegate suggest`.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use bytesize::ByteSize;
+use clap::{Args, ValueEnum};
+
+use super::replay::{load, progress, show_skipped, sources};
+use super::{Failure, MEANINGLESS, UNREADABLE, tell};
+use crate::log::{Merged, Source};
+use crate::policy::Policy;
+use crate::suggest::{Goal, Share, SuggestError, SuggestOptions, WHOLE, suggest};
+
+pub(super) const AFTER_HELP: &str = "\
+Example:
+  sluicegate suggest --kind sliding_window --interval '1 minute' --at-least 99.5 access.log
+      The least limit of a minute that never denies a request of 99.5 % of the clients.
+
+A key is untouched by a limit if none of its requests is denied. The limit of a bucket is its burst, \
+and that of a GCRA its requests at once: rates and intervals stay as they are. A bucket that starts full \
+still does; the capacity of a weighted log stays. Each window of `multi_window` and each limiter of \
+`all` is looked at as if it were alone. Every key is kept, with a limiter of its own: `store`, `max_keys` \
+and `when_full` do not apply. Keys with overrides are left out. A budget and a minimum interval have no \
+single limit, and get no suggestion.
+
+The least limit of a key can be computed in one reading for token buckets and meters that start full and \
+refill smoothly, GCRA, sliding logs and all windows but those from the first request. For these, weighted \
+logs and other buckets, limits are replayed, sixteen in each reading, until the one found reaches the \
+goal and the one below it does not. So they are for the share of requests. There a higher limit may deny \
+more: with costs that differ, in estimated and slotted windows, and where limits are not computed. The \
+report then says that a lower limit might do too. The logs are read several times, so standard input \
+cannot be one of them.
+
+With --json, one object on one line:
+  {\"lines\":N,\"skipped\":N,\"of\":S,\"untouched_percent\":N,\"limiters\":[
+    {\"name\":S,\"policy\":S,\"keys\":N,\"requests\":N,\"present\":N or null,\"suggested\":N or null,\"may_hit\":N,
+     \"is_least\":B,\"gap\":{\"from\":N,\"to\":N,\"keys_hit\":N},\"overridden\":N,
+     \"curve\":[{\"limit\":N,\"keys_hit\":N,\"denied\":N,\"requests_of_hit\":N}],
+     \"hit\":[{\"key\":S,\"denied\":N,\"requests\":N,\"least_limit\":N,\"first\":S,\"last\":S}]}],
+   \"without\":[{\"name\":S,\"why\":S}],\"warnings\":[S],\"failures\":[S]}
+where \"may_hit\" is the most keys, or requests, that the suggested limit may hit, \"gap\", if there is one, \
+are the limits in the widest gap between the least limits of keys (those above it are likely the abusers), \
+\"requests_of_hit\" are all requests of the keys that a limit hits, and \"least_limit\", if it can be \
+computed, is the least that leaves a key untouched.
+
+Exit status: as that of `replay`.";
+
+#[derive(Debug, Args)]
+pub(super) struct SuggestArgs {
+    /// The policy whose limits are searched for: TOML, or by the end of its name YAML (.yaml, .yml)
+    /// or JSON (.json); without it and --kind, the bundled one
+    #[arg(long, short, value_name = "POLICY", conflicts_with = "kind")]
+    policy: Option<PathBuf>,
+    /// A kind of limiter instead of a policy
+    #[arg(long, value_name = "KIND", requires = "interval")]
+    kind: Option<KindName>,
+    /// The interval of --kind, such as `1 minute`; of a calendar window `day`, `month` and so on
+    #[arg(long, value_name = "TIME", requires = "kind")]
+    interval: Option<String>,
+    /// The tokens that a bucket of --kind earns in each interval
+    #[arg(long, value_name = "N", requires = "kind", default_value_t = 1)]
+    amount: u64,
+    /// The field that is the key of --kind, such as `user`
+    #[arg(long, value_name = "FIELD", requires = "kind", default_value = "client")]
+    key: String,
+    /// The share that the limit has to leave untouched, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "99", value_parser = percent)]
+    at_least: u64,
+    /// The things of which it is a share
+    #[arg(long, value_name = "WHAT", default_value = "keys")]
+    of: Share,
+    /// Print one JSON object instead of the report
+    #[arg(long)]
+    json: bool,
+    /// Number of the most denied keys to list per limiter; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    top: usize,
+    /// Judge each line at the beginning of its second, instead of spreading the lines of a second
+    #[arg(long)]
+    as_stamped: bool,
+    /// The most memory that the keys of all limiters may take, estimated
+    #[arg(long, value_name = "SIZE", default_value = "4 GiB")]
+    max_memory: ByteSize,
+    /// Read the bundled log
+    #[arg(long, conflicts_with = "logs")]
+    sample: bool,
+    /// The logs, in any order
+    #[arg(value_name = "LOG", required_unless_present = "sample")]
+    logs: Vec<PathBuf>,
+}
+
+/// The kinds of limiters that are made from arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum KindName {
+    TokenBucket,
+    Meter,
+    Gcra,
+    FixedWindow,
+    SlidingWindow,
+    SlidingCounter,
+    SlidingLog,
+    CalendarWindow,
+}
+
+impl KindName {
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// Returns the fields of the limiter in a policy.
+    fn fields(self, interval: &str, amount: u64) -> String {
+        let text = |text: &str| serde_json::Value::from(text).to_string();
+        let interval = text(interval);
+        let name = text(&self.name());
+        let rate = format!("limit = 1\nrate = {{ amount = {amount}, interval = {interval} }}");
+        match self {
+            KindName::TokenBucket => format!("policy = {name}\n{rate}"),
+            KindName::Meter => format!("policy = \"leaky_bucket\"\nmode = \"meter\"\n{rate}"),
+            KindName::Gcra => {
+                format!("policy = {name}\ninterval = {interval}\ntolerance = \"0 s\"")
+            }
+            KindName::CalendarWindow => format!("policy = {name}\nlimit = 1\nevery = {interval}"),
+            KindName::FixedWindow => {
+                format!("policy = {name}\nlimit = 1\ninterval = {interval}\nstart = \"epoch\"")
+            }
+            _ => format!("policy = {name}\nlimit = 1\ninterval = {interval}"),
+        }
+    }
+}
+
+impl SuggestArgs {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let policy = self.policy()?;
+        let sources = sources(self.sample, &self.logs);
+        if sources.contains(&Source::Stdin) {
+            return Err(Failure::Use(
+                "`-` is standard input, which can be read only once, and `suggest` reads its logs \
+                 several times; name files"
+                    .to_owned(),
+            ));
+        }
+        let options = SuggestOptions {
+            goal: Goal { of: self.of, untouched: self.at_least },
+            as_stamped: self.as_stamped,
+            max_memory_bytes: self.max_memory.as_u64(),
+            top: self.top,
+            has_present: self.kind.is_none(),
+            ..SuggestOptions::default()
+        };
+        let mut bars = Vec::new();
+        let found = suggest(&policy, &options, &mut || {
+            let bar = progress(&sources);
+            let logs = Merged::open(&sources, &bar);
+            bars.push(bar);
+            logs
+        });
+        for bar in bars {
+            bar.finish_and_clear();
+        }
+        let (findings, pass) = found.map_err(|error| match error {
+            SuggestError::Open(what, error) => Failure::Io { what, error },
+            SuggestError::Memory(error) => Failure::Memory(error),
+        })?;
+        show_skipped(pass.first_skipped(), pass.skipped());
+        for error in &findings.failures {
+            tell(&format_args!("error: {error}"));
+        }
+        let mut report = Vec::new();
+        if self.json {
+            for warning in &findings.warnings {
+                tell(&format_args!("warning: {warning}"));
+            }
+            serde_json::to_writer(&mut report, &findings)
+                .map_err(std::io::Error::from)
+                .and_then(|()| writeln!(report))
+        } else {
+            findings.write_text(&mut report)
+        }
+        .and_then(|()| anstream::stdout().write_all(&report))
+        .map_err(Failure::io("standard output"))?;
+        Ok(ExitCode::from(match (findings.failures.is_empty(), pass.is_meaningful()) {
+            (false, _) => UNREADABLE,
+            (true, false) => MEANINGLESS,
+            (true, true) => 0,
+        }))
+    }
+
+    fn policy(&self) -> Result<Policy, Failure> {
+        let (Some(kind), Some(interval)) = (self.kind, &self.interval) else {
+            return load(self.policy.as_deref()).map(|(_, policy)| policy);
+        };
+        let key = serde_json::Value::from(self.key.as_str());
+        let fields = kind.fields(interval, self.amount);
+        let name = serde_json::Value::from(format!("{}, {interval}", kind.name()));
+        let text = format!("[[limiter]]\nname = {name}\nkey = {key}\n{fields}\n");
+        Ok(Policy::parse("the arguments", &text)?)
+    }
+}
+
+/// Reads a share in percent, as millionths.
+fn percent(text: &str) -> Result<u64, String> {
+    let why = || format!("`{text}` is not a share from 0 to 100 percent, with at most 4 decimals");
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(decimals) || decimals.len() > 4 {
+        return Err(why());
+    }
+    let share = format!("{whole}{decimals:0<4}").parse().map_err(|_| why())?;
+    if share <= WHOLE { Ok(share) } else { Err(why()) }
+}

@@ -1,0 +1,172 @@
+//! One reading of the logs: every line with the time at which it is judged.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::since;
+use super::spread::Spread;
+use crate::log::{Line, Merged, Run, SHOWN_SKIPPED, Skipped, check_range};
+
+/// A line that is late by more than this is *misplaced*: the log is not in order of time.
+const MISPLACED: SignedDuration = SignedDuration::from_mins(1);
+
+/// The time at which a line is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Nanoseconds from 1970 to the time at which it is judged.
+    pub nanos: u64,
+    /// Nanoseconds from 1970 to its stamp.
+    pub stamp_nanos: u64,
+    /// Nanoseconds from the first stamp to the time at which it is judged.
+    pub since_first: u64,
+}
+
+/// The times of the lines that were read, and the counts of those that were not judged.
+#[derive(Debug, Default)]
+pub struct Pass {
+    pub(super) as_stamped: bool,
+    pub(super) span: Option<(Timestamp, Timestamp)>,
+    /// The lines of the newest stamp, which are not judged before all of them are known.
+    spread: Spread,
+    pub(super) lines: u64,
+    pub(super) late: u64,
+    pub(super) misplaced: u64,
+    pub(super) skipped: u64,
+    pub(super) outliers: u64,
+    pub(super) first_skipped: Vec<Skipped>,
+}
+
+impl Pass {
+    /// Starts with no line read. `as_stamped` is to judge each line at the beginning of its second.
+    #[must_use]
+    pub fn new(as_stamped: bool) -> Pass {
+        Pass { as_stamped, ..Pass::default() }
+    }
+
+    /// Reads the logs, which follow those read before, and has each line judged.
+    ///
+    /// # Errors
+    ///
+    /// The first of `judge`. The lines after that are not read.
+    pub fn read<E>(
+        &mut self,
+        logs: &mut Merged,
+        judge: &mut impl FnMut(&Line<'_>, Moment) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let done = self.read_all(logs, judge);
+        self.skipped += logs.skipped();
+        self.outliers += logs.outliers();
+        self.first_skipped.extend_from_slice(logs.first_skipped());
+        self.first_skipped.truncate(SHOWN_SKIPPED);
+        done
+    }
+
+    fn read_all<E>(
+        &mut self,
+        logs: &mut Merged,
+        judge: &mut impl FnMut(&Line<'_>, Moment) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(mut run) = logs.next_run() {
+            let (batch, end) = (Arc::clone(&run.batch), run.range.end);
+            let mut entries = &batch.entries()[run.range.clone()];
+            while let Some(entry) = entries.first() {
+                let newest = self.span.map_or(entry.at, |(_, newest)| newest.max(entry.at));
+                let of_stamp = entries.partition_point(|entry| entry.at <= newest);
+                run.range.end = run.range.start + of_stamp;
+                entries = &entries[of_stamp..];
+                match check_range(self.span.map_or(newest, |(first, _)| first), newest) {
+                    Ok(()) => self.put(newest, run.clone(), judge)?,
+                    Err(_) => self.skipped += of_stamp as u64,
+                }
+                (run.range.start, run.range.end) = (run.range.end, end);
+            }
+        }
+        self.flush(true, judge)
+    }
+
+    /// Puts lines to those of their stamp, which is the newest.
+    fn put<E>(
+        &mut self,
+        stamp: Timestamp,
+        run: Run,
+        judge: &mut impl FnMut(&Line<'_>, Moment) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.span.is_some_and(|(_, newest)| newest < stamp) {
+            self.flush(true, judge)?;
+        }
+        self.span = Some((self.span.map_or(stamp, |(first, _)| first), stamp));
+        self.spread.put(stamp, run);
+        if self.spread.is_full() { self.flush(false, judge) } else { Ok(()) }
+    }
+
+    /// Judges the lines that are held back. `is_whole` tells that they are all of their stamp.
+    fn flush<E>(
+        &mut self,
+        is_whole: bool,
+        judge: &mut impl FnMut(&Line<'_>, Moment) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (Some(stamp), Some((first, _))) = (self.spread.stamp(), self.span) else {
+            return Ok(());
+        };
+        let stamp_nanos = since(Timestamp::UNIX_EPOCH, stamp);
+        let since_first = since(first, stamp);
+        let (runs, times) = self.spread.take(is_whole);
+        let mut place = 0;
+        for run in runs {
+            for entry in &run.batch.entries()[run.range] {
+                let after = if self.as_stamped { 0 } else { times.after_stamp(place) };
+                place += 1;
+                self.lines += 1;
+                if entry.time < stamp {
+                    self.late += 1;
+                    self.misplaced += u64::from(stamp.duration_since(entry.time) > MISPLACED);
+                }
+                let moment = Moment {
+                    nanos: stamp_nanos.saturating_add(after),
+                    stamp_nanos,
+                    since_first: since_first.saturating_add(after),
+                };
+                judge(&run.batch.line(entry), moment)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the number of lines that were judged.
+    #[must_use]
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Returns the number of judged lines that were older than a line before them.
+    #[must_use]
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+
+    /// Returns the number of lines that could not be judged.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Returns the first few of the lines that could not be judged.
+    #[must_use]
+    pub fn first_skipped(&self) -> &[Skipped] {
+        &self.first_skipped
+    }
+
+    /// Returns the time of the first line and the newest time, if there was a line.
+    #[must_use]
+    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        self.span
+    }
+
+    /// Returns true if a line was judged, and most lines could be judged at about their own time.
+    #[must_use]
+    pub fn is_meaningful(&self) -> bool {
+        let in_place = self.lines - self.misplaced;
+        self.lines > 0 && in_place >= self.skipped.saturating_add(self.misplaced)
+    }
+}

@@ -1,0 +1,318 @@
+//! Finds the least limit that leaves most keys, or most requests, of a log untouched.
+//!
+//! The logs are read at least twice: once for the keys and, where it can be computed, the least limit
+//! of each; then to replay the limits of the curve. Where a limit has to be searched for, it is also
+//! read for each step of the search, in which sixteen limits are replayed.
+
+mod dial;
+mod findings;
+mod search;
+mod survey;
+mod trial;
+
+use std::io;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use sluicegate::ManualClock;
+
+use self::dial::Method;
+pub use self::findings::{Findings, Gap, HitKey, Suggestion, Without};
+use self::search::Search;
+use self::survey::Subject;
+pub use self::trial::Point;
+use self::trial::Trial;
+use crate::log::Merged;
+use crate::policy::{Policy, readable};
+use crate::replay::{Options, Pass, TooMuchMemory};
+
+/// Lines between two looks at the memory that keys take.
+const LINES_PER_LOOK: u64 = 64;
+
+/// A whole, in the parts that a [`Goal`] counts in.
+pub const WHOLE: u64 = 1_000_000;
+
+/// A share that a limit has to leave untouched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Goal {
+    /// The things of which it is a share.
+    pub of: Share,
+    /// The share, in millionths.
+    pub untouched: u64,
+}
+
+/// The things that a limit has to leave untouched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// Keys of which no request is denied
+    Keys,
+    /// Requests that are not denied
+    Requests,
+}
+
+impl Goal {
+    /// Returns the most that may be hit.
+    #[must_use]
+    pub fn most_hit(&self, total: u64) -> u64 {
+        let parts = u128::from(WHOLE.saturating_sub(self.untouched)) * u128::from(total);
+        (parts / u128::from(WHOLE)) as u64
+    }
+
+    fn is_met(&self, total: u64, hit: u64) -> bool {
+        hit <= self.most_hit(total)
+    }
+}
+
+/// The reason why nothing was suggested.
+#[derive(Debug, thiserror::Error)]
+pub enum SuggestError {
+    /// A log could not be opened: its name, and why.
+    #[error("{0}: {1}")]
+    Open(String, io::Error),
+    /// The keys take more memory than they may.
+    #[error(transparent)]
+    Memory(#[from] TooMuchMemory),
+}
+
+/// The options of [`suggest`].
+#[derive(Clone, Copy, Debug)]
+pub struct SuggestOptions {
+    /// The share that is to be left untouched.
+    pub goal: Goal,
+    /// Judges each line at the beginning of its second.
+    pub as_stamped: bool,
+    /// The most bytes that the keys of all limiters may take, about.
+    pub max_memory_bytes: u64,
+    /// The most keys to list of each limiter.
+    pub top: usize,
+    /// True if the limits of the policy are those at present, and not only an example.
+    pub has_present: bool,
+    /// Searches even where the least limit can be computed. For tests.
+    pub is_searched: bool,
+}
+
+impl Default for SuggestOptions {
+    fn default() -> SuggestOptions {
+        SuggestOptions {
+            goal: Goal { of: Share::Keys, untouched: 990_000 },
+            as_stamped: false,
+            max_memory_bytes: Options::default().max_memory_bytes,
+            top: 10,
+            has_present: true,
+            is_searched: false,
+        }
+    }
+}
+
+/// Finds the least limits. `open` opens the same logs again each time. The pass is the first reading.
+///
+/// Stores, `max_keys` and `when_full` do not apply: each key has a limiter of its own.
+///
+/// # Errors
+///
+/// If a log cannot be opened, or the keys take more memory than they may.
+pub fn suggest(
+    policy: &Policy,
+    options: &SuggestOptions,
+    open: &mut dyn FnMut() -> Result<Merged, (String, io::Error)>,
+) -> Result<(Findings, Pass), SuggestError> {
+    let (mut subjects, without) = subjects(policy, options);
+    let mut logs = open().map_err(|(name, error)| SuggestError::Open(name, error))?;
+    let pass = survey(&mut subjects, options, &mut logs)?;
+    let failures = logs.failures().iter().map(|(log, error)| format!("{log}: {error}")).collect();
+    drop(logs);
+
+    let mut readings = Readings { options, open, lines: pass.lines(), has_changed: false };
+    let mut searches: Vec<Search> =
+        subjects.iter().map(|subject| Search::new(subject, &options.goal)).collect();
+    loop {
+        let limits: Vec<Vec<u64>> = searches.iter().map(Search::next).collect();
+        if limits.iter().all(Vec::is_empty) {
+            break;
+        }
+        let trials = readings.read(&subjects, &limits)?;
+        for ((search, trial), subject) in searches.iter_mut().zip(&trials).zip(&subjects) {
+            let points = trial.points(subject);
+            if !points.is_empty() {
+                search.take(subject, &options.goal, &points);
+            }
+        }
+    }
+    let limits: Vec<Vec<u64>> =
+        searches.iter().zip(&subjects).map(|(search, subject)| search.curve(subject)).collect();
+    let trials = readings.read(&subjects, &limits)?;
+    let mut warnings = Vec::new();
+    if readings.has_changed {
+        warnings.push("the logs changed while they were read again: counts may differ".to_owned());
+    }
+    let limiters = subjects
+        .iter()
+        .zip(&searches)
+        .zip(&trials)
+        .map(|((subject, search), trial)| suggestion(subject, search, trial, options))
+        .collect();
+    let findings = Findings {
+        lines: pass.lines(),
+        skipped: pass.skipped(),
+        of: options.goal.of,
+        untouched_percent: options.goal.untouched,
+        limiters,
+        without,
+        warnings,
+        failures,
+    };
+    Ok((findings, pass))
+}
+
+fn subjects(policy: &Policy, options: &SuggestOptions) -> (Vec<Subject>, Vec<Without>) {
+    let (mut subjects, mut without) = (Vec::new(), Vec::new());
+    for rule in &policy.rules {
+        for (part, kind) in dial::parts(&rule.kind) {
+            match Subject::new(rule, part.as_deref(), &kind, options.is_searched) {
+                Ok(subject) => subjects.push(subject),
+                Err(why) => {
+                    let name = part
+                        .map_or_else(|| rule.name.clone(), |part| format!("{}: {part}", rule.name));
+                    without.push(Without { name, why });
+                }
+            }
+        }
+    }
+    (subjects, without)
+}
+
+/// Reads the logs for the first time.
+fn survey(
+    subjects: &mut [Subject],
+    options: &SuggestOptions,
+    logs: &mut Merged,
+) -> Result<Pass, TooMuchMemory> {
+    let clock = Arc::new(ManualClock::new());
+    let mut pass = Pass::new(options.as_stamped);
+    let mut lines = 0_u64;
+    pass.read(logs, &mut |line, moment| {
+        clock.set_nanos(moment.nanos);
+        for subject in subjects.iter_mut() {
+            subject.see(line, moment, &clock);
+        }
+        lines += 1;
+        if !lines.is_multiple_of(LINES_PER_LOOK) {
+            return Ok(());
+        }
+        check(options, subjects.iter().map(|subject| (subject, subject.bytes())))
+    })?;
+    subjects.iter_mut().for_each(Subject::finish);
+    Ok(pass)
+}
+
+/// Checks the bytes that each subject takes.
+fn check<'a>(
+    options: &SuggestOptions,
+    bytes: impl Iterator<Item = (&'a Subject, u64)> + Clone,
+) -> Result<(), TooMuchMemory> {
+    let all = bytes.clone().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(bytes));
+    match bytes.max_by_key(|(_, bytes)| *bytes) {
+        Some((most, bytes)) if all > options.max_memory_bytes => {
+            let keys = most.keys.len().max(1) as u64;
+            Err(TooMuchMemory {
+                limiter: most.name.clone(),
+                key_bytes: bytes / keys,
+                keys,
+                max_bytes: options.max_memory_bytes,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The readings after the first.
+struct Readings<'a> {
+    options: &'a SuggestOptions,
+    open: &'a mut dyn FnMut() -> Result<Merged, (String, io::Error)>,
+    lines: u64,
+    has_changed: bool,
+}
+
+impl Readings<'_> {
+    fn read(
+        &mut self,
+        subjects: &[Subject],
+        limits: &[Vec<u64>],
+    ) -> Result<Vec<Trial>, SuggestError> {
+        let mut trials: Vec<Trial> = subjects
+            .iter()
+            .zip(limits)
+            .map(|(subject, limits)| Trial::new(subject, limits))
+            .collect();
+        let clock = Arc::new(ManualClock::new());
+        let mut pass = Pass::new(self.options.as_stamped);
+        let mut lines = 0_u64;
+        let mut logs = (self.open)().map_err(|(name, error)| SuggestError::Open(name, error))?;
+        pass.read(&mut logs, &mut |line, moment| {
+            clock.set_nanos(moment.nanos);
+            for (trial, subject) in trials.iter_mut().zip(subjects) {
+                trial.put(subject, line, &clock);
+            }
+            lines += 1;
+            if !lines.is_multiple_of(LINES_PER_LOOK) {
+                return Ok(());
+            }
+            let bytes = |(trial, subject): (&Trial, &'_ Subject)| {
+                subject.bytes().saturating_add(trial.bytes(subject))
+            };
+            check(self.options, trials.iter().zip(subjects).map(|pair| (pair.1, bytes(pair))))
+        })?;
+        self.has_changed |= pass.lines() != self.lines;
+        Ok(trials)
+    }
+}
+
+fn suggestion(
+    subject: &Subject,
+    search: &Search,
+    trial: &Trial,
+    options: &SuggestOptions,
+) -> Suggestion {
+    let suggested = search.found();
+    let instant = |nanos: u64| Timestamp::from_nanosecond(i128::from(nanos)).unwrap_or_default();
+    let mut hit: Vec<HitKey> = suggested
+        .into_iter()
+        .flat_map(|limit| trial.hit_by(limit))
+        .filter_map(|(key, denied)| {
+            let facts = subject.keys.get(key)?;
+            let is_computed = subject.method != Method::Search && facts.need < u64::MAX;
+            Some(HitKey {
+                key: readable(key),
+                denied,
+                requests: facts.requests,
+                least_limit: is_computed.then_some(facts.need),
+                first: instant(facts.first),
+                last: instant(facts.last),
+            })
+        })
+        .collect();
+    hit.sort_by(|a, b| b.denied.cmp(&a.denied).then_with(|| a.key.cmp(&b.key)));
+    hit.truncate(if options.top == 0 { usize::MAX } else { options.top });
+    Suggestion {
+        name: subject.name.clone(),
+        policy: subject.rule.kind.to_string(),
+        keys: subject.keys.len() as u64,
+        requests: subject.requests,
+        present: options.has_present.then_some(subject.present),
+        suggested,
+        may_hit: options.goal.most_hit(match options.goal.of {
+            Share::Keys => subject.keys.len() as u64,
+            Share::Requests => subject.requests,
+        }),
+        is_least: dial::is_monotone(&subject.rule, options.goal.of),
+        gap: search::gap(subject),
+        overridden: subject.overridden,
+        curve: trial.points(subject),
+        hit,
+    }
+}
+
+#[cfg(test)]
+mod tests;

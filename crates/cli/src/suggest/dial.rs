@@ -1,0 +1,178 @@
+//! The number of a limiter that is searched for, and whether it can be computed.
+//!
+//! A key is untouched by a limit if none of its requests is denied. As long as none is, the state of
+//! most limiters does not depend on their limit: a window counts the same requests, a bucket owes the
+//! same tokens. The least limit of a key is then the highest level that it ever reaches, which one
+//! reading of the log tells. In some kinds the limit changes more than the comparison: for those, it is
+//! searched for.
+
+use std::sync::Arc;
+
+use std::time::Duration;
+
+use sluicegate::{ManualClock, Quota, Rate, Refill};
+
+use super::Share;
+use crate::policy::{Cost, Kind, Rule};
+
+/// The way in which the least limit of a key is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// By the level of the engine's limiter, with the highest limit that it can have.
+    Level,
+    /// By the requests of the last interval.
+    Log,
+    /// By replaying limits.
+    Search,
+}
+
+/// The highest limit of a log that is tried, whose memory grows with it.
+const MAX_LOG_LIMIT: u64 = 1 << 24;
+
+/// Returns the parts of a limiter that have one limit each, with their descriptions if there are
+/// several.
+pub(super) fn parts(kind: &Kind) -> Vec<(Option<String>, Kind)> {
+    match kind {
+        Kind::MultiWindow { limits, slots } if limits.len() > 1 => kind
+            .parts()
+            .into_iter()
+            .zip(limits)
+            .map(|(name, limit)| {
+                (Some(name), Kind::MultiWindow { limits: vec![*limit], slots: *slots })
+            })
+            .collect(),
+        Kind::All(of) => of
+            .iter()
+            .flat_map(|part| {
+                let name = part.to_string();
+                parts(part)
+                    .into_iter()
+                    .map(move |(inner, kind)| (Some(inner.unwrap_or_else(|| name.clone())), kind))
+            })
+            .collect(),
+        _ => vec![(None, kind.clone())],
+    }
+}
+
+/// Returns the limit of a limiter, or why it has none that could be searched for.
+pub(super) fn limit(kind: &Kind) -> Result<u64, &'static str> {
+    Ok(match kind {
+        Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => quota.burst(),
+        Kind::Gcra { .. } => kind.most_at_once(),
+        Kind::FixedWindow(limit)
+        | Kind::WindowFromFirst(limit)
+        | Kind::SlidingWindow { limit, .. }
+        | Kind::SlidingCounter(limit)
+        | Kind::SlidingLog(limit)
+        | Kind::WeightedLog { limit, .. } => limit.permits(),
+        Kind::MultiWindow { limits, .. } => limits.first().map_or(0, |limit| limit.permits()),
+        Kind::CalendarWindow { limit, .. } => *limit,
+        Kind::LeakyMinInterval(_) => {
+            return Err("a minimum interval has no limit; a `gcra` of the same interval has one");
+        }
+        Kind::Budget { .. } => {
+            return Err("a budget has an amount for each day; a `calendar_window` has one limit");
+        }
+        Kind::All(_) => return Err("its parts have limits of their own"),
+    })
+}
+
+/// Returns the same limiter with another limit. `None` if it has none, or cannot have this one.
+///
+/// Rates and intervals stay: the limit of a bucket is its burst, and that of a GCRA the number of
+/// requests at once. A bucket that starts full still does.
+pub(super) fn with_limit(kind: &Kind, limit: u64) -> Option<Kind> {
+    let rate = |of: &Rate| Rate::new(limit, of.period()).ok();
+    let burst = |of: &Quota| of.with_burst(limit).ok();
+    Some(match kind {
+        Kind::TokenBucket { quota, initial } => Kind::TokenBucket {
+            quota: burst(quota)?,
+            initial: if *initial == quota.burst() { limit } else { (*initial).min(limit) },
+        },
+        Kind::LeakyMeter(quota) => Kind::LeakyMeter(burst(quota)?),
+        Kind::Gcra { interval, .. } => {
+            let nanos = interval.as_nanos().checked_mul(u128::from(limit.checked_sub(1)?))?;
+            let tolerance = Duration::from_nanos(u64::try_from(nanos).ok()?);
+            Kind::Gcra { interval: *interval, tolerance }
+        }
+        Kind::FixedWindow(of) => Kind::FixedWindow(rate(of)?),
+        Kind::WindowFromFirst(of) => Kind::WindowFromFirst(rate(of)?),
+        Kind::SlidingWindow { limit: of, slots } => {
+            Kind::SlidingWindow { limit: rate(of)?, slots: *slots }
+        }
+        Kind::SlidingCounter(of) => Kind::SlidingCounter(rate(of)?),
+        Kind::SlidingLog(of) => Kind::SlidingLog(rate(of)?),
+        Kind::WeightedLog { limit: of, capacity } => {
+            Kind::WeightedLog { limit: rate(of)?, capacity: *capacity }
+        }
+        Kind::MultiWindow { limits, slots } => {
+            Kind::MultiWindow { limits: vec![rate(limits.first()?)?], slots: *slots }
+        }
+        Kind::CalendarWindow { calendar, .. } => {
+            Kind::CalendarWindow { limit, calendar: calendar.clone() }
+        }
+        Kind::LeakyMinInterval(_) | Kind::Budget { .. } | Kind::All(_) => return None,
+    })
+}
+
+/// Returns the highest limit that a limiter of this kind can have.
+pub(super) fn highest(kind: &Kind) -> u64 {
+    if matches!(kind, Kind::SlidingLog(_)) {
+        return MAX_LOG_LIMIT;
+    }
+    let can_be = |limit| {
+        with_limit(kind, limit)
+            .is_some_and(|kind| kind.limiter(Arc::new(ManualClock::new())).is_ok())
+    };
+    let (mut good, mut bad) = (0, u64::MAX);
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if can_be(middle) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    good
+}
+
+/// Returns the way in which the least limit of a key of this kind is found.
+pub(super) fn method(kind: &Kind) -> Method {
+    match kind {
+        Kind::TokenBucket { quota, initial }
+            if quota.refill() == Refill::Smooth && *initial == quota.burst() =>
+        {
+            Method::Level
+        }
+        Kind::LeakyMeter(quota) if quota.refill() == Refill::Smooth => Method::Level,
+        Kind::Gcra { .. }
+        | Kind::FixedWindow(_)
+        | Kind::SlidingWindow { .. }
+        | Kind::SlidingCounter(_)
+        | Kind::MultiWindow { .. }
+        | Kind::CalendarWindow { .. } => Method::Level,
+        Kind::SlidingLog(_) => Method::Log,
+        // What a bucket starts with may be less than its limit, and its periods are whole; these
+        // windows last longer the higher the limit is; a log also denies for want of places.
+        _ => Method::Search,
+    }
+}
+
+/// Returns true if a higher limit never hits more keys, or never denies more requests.
+///
+/// Of keys that holds wherever their least limit can be computed. Of requests it holds for those of one
+/// permit in buckets, logs and windows that count exactly: each grants as many as can be granted. It
+/// does not if a higher limit lets a request through that takes the place of several smaller ones, or
+/// if what was granted is counted in steps or estimated.
+pub(super) fn is_monotone(rule: &Rule, of: Share) -> bool {
+    let is_computed = method(&rule.kind) != Method::Search;
+    let is_exact = match rule.kind {
+        Kind::SlidingCounter(_) | Kind::SlidingWindow { .. } | Kind::MultiWindow { .. } => false,
+        _ => is_computed,
+    };
+    let takes_one = rule.cost == Cost(sluicegate_policy::Cost::Permits(1));
+    match of {
+        Share::Keys => is_computed,
+        Share::Requests => is_exact && takes_one,
+    }
+}

@@ -1,0 +1,108 @@
+//! What was found out, as the JSON report has it.
+
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+
+use super::{Point, Share, WHOLE};
+
+/// Everything that was found out.
+#[derive(Debug, Serialize)]
+pub struct Findings {
+    /// Lines of the logs.
+    pub lines: u64,
+    /// Lines that could not be read.
+    pub skipped: u64,
+    /// The things of which a share was to be left untouched.
+    pub of: Share,
+    /// The share, in percent.
+    #[serde(serialize_with = "as_percent")]
+    pub untouched_percent: u64,
+    /// The limiters with one limit, in the order of the policy.
+    pub limiters: Vec<Suggestion>,
+    /// Limiters that have no limit which could be searched for.
+    pub without: Vec<Without>,
+    /// Reasons for which the counts may mislead.
+    pub warnings: Vec<String>,
+    /// Logs that could not be read to their end.
+    pub failures: Vec<String>,
+}
+
+/// A limiter that has no limit which could be searched for.
+#[derive(Debug, Serialize)]
+pub struct Without {
+    /// Its name in the policy.
+    pub name: String,
+    /// The reason.
+    pub why: &'static str,
+}
+
+/// The least limit of one limiter.
+#[derive(Debug, Serialize)]
+pub struct Suggestion {
+    /// Its name in the policy, and the part of it.
+    pub name: String,
+    /// The limiter in words, with its present limit.
+    pub policy: String,
+    /// Its keys.
+    pub keys: u64,
+    /// Requests of these.
+    pub requests: u64,
+    /// Its present limit; `None` if it has none that means anything.
+    pub present: Option<u64>,
+    /// The least limit that leaves the share untouched; `None` if none was found.
+    pub suggested: Option<u64>,
+    /// The most keys, or requests, that it may hit.
+    pub may_hit: u64,
+    /// True if a higher limit never denies more, so that no lower limit would do.
+    pub is_least: bool,
+    /// The widest gap between the least limits of keys, if they were computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Gap>,
+    /// Requests of keys with numbers of their own, which are not among the others.
+    pub overridden: u64,
+    /// Limits and what they would have done, in rising order.
+    pub curve: Vec<Point>,
+    /// The keys that the suggested limit would have hit, the most denied first.
+    pub hit: Vec<HitKey>,
+}
+
+/// Limits that all hit the same few keys: those that are far apart from the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// The least of these limits.
+    pub from: u64,
+    /// The highest.
+    pub to: u64,
+    /// The keys that each of them hits.
+    pub keys_hit: u64,
+}
+
+/// A key that the suggested limit would have hit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HitKey {
+    /// The key's fields, separated by a space.
+    pub key: String,
+    /// Requests that would have been denied.
+    pub denied: u64,
+    /// All its requests.
+    pub requests: u64,
+    /// The least limit that leaves it untouched, if that was computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_limit: Option<u64>,
+    /// The time of its first request.
+    #[serde(serialize_with = "as_text")]
+    pub first: Timestamp,
+    /// The time of its last request.
+    #[serde(serialize_with = "as_text")]
+    pub last: Timestamp,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn as_percent<S: Serializer>(parts: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    #[expect(clippy::cast_precision_loss, reason = "at most a million")]
+    serializer.serialize_f64(*parts as f64 * 100.0 / WHOLE as f64)
+}
+
+fn as_text<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(time)
+}

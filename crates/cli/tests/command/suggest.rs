@@ -1,0 +1,98 @@
+//! `sluicegate suggest`.
+
+use serde_json::json;
+
+use crate::{Folder, json as output, sluicegate, stderr, stdout};
+
+#[test]
+fn the_curve_and_those_it_hits_are_told() {
+    let folder = Folder::new();
+    let log = folder.file(
+        "suggest.log",
+        "a - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1\n\
+         a - - [17/May/2015:10:05:04 +0000] \"GET / HTTP/1.1\" 200 1\n\
+         b - - [17/May/2015:10:05:04 +0000] \"GET / HTTP/1.1\" 200 1\n\
+         a - - [17/May/2015:10:05:05 +0000] \"GET / HTTP/1.1\" 200 1\n",
+    );
+    let run = |args: &[&str]| {
+        let fixed = ["suggest", "--kind", "sliding_log", "--interval", "1 minute"];
+        sluicegate().args(fixed).args(args).arg(&log).assert().success()
+    };
+    let found = output(&run(&["--json", "--at-least", "50"]));
+    assert_eq!(
+        found,
+        json!({
+            "lines": 4,
+            "skipped": 0,
+            "of": "keys",
+            "untouched_percent": 50.0,
+            "limiters": [{
+                "name": "sliding_log, 1 minute",
+                "policy": "sliding log: 1 in any 1m",
+                "keys": 2,
+                "requests": 4,
+                "present": null,
+                "suggested": 1,
+                "may_hit": 1,
+                "is_least": true,
+                "overridden": 0,
+                "curve": [
+                    { "limit": 1, "keys_hit": 1, "denied": 2, "requests_of_hit": 3 },
+                    { "limit": 2, "keys_hit": 1, "denied": 1, "requests_of_hit": 3 },
+                    { "limit": 3, "keys_hit": 0, "denied": 0, "requests_of_hit": 0 },
+                ],
+                "hit": [{
+                    "key": "a",
+                    "denied": 2,
+                    "requests": 3,
+                    "least_limit": 3,
+                    "first": "2015-05-17T10:05:03Z",
+                    "last": "2015-05-17T10:05:05Z",
+                }],
+            }],
+            "without": [],
+            "warnings": [],
+            "failures": [],
+        })
+    );
+    let text = stdout(&run(&[]));
+    assert!(text.contains("3 is the least limit that leaves at least 99 % of the keys"), "{text}");
+    let text = stdout(&run(&["--of", "requests", "--at-least", "75"]));
+    assert!(
+        text.contains("2 is the least limit that leaves at least 75 % of the requests"),
+        "{text}"
+    );
+    assert!(text.contains("2015-05-17 10:05:03"), "{text}");
+}
+
+#[test]
+fn each_limiter_of_the_bundled_policy_is_looked_at() {
+    let found = output(&sluicegate().args(["suggest", "--sample", "--json"]).assert().success());
+    let limiters = found["limiters"].as_array().unwrap();
+    // There are 17: two have no limit; one has three windows, and one two limiters.
+    let without = found["without"].as_array().unwrap();
+    assert_eq!((limiters.len(), without.len()), (18, 2), "{without:?}");
+    assert!(limiters.iter().all(|limiter| limiter["suggested"].is_u64()));
+    let gap = &limiters[0]["gap"];
+    assert!(gap["keys_hit"].as_u64() < limiters[0]["keys"].as_u64(), "{gap}");
+}
+
+#[test]
+fn what_cannot_be_is_a_clear_error() {
+    for (args, said) in [
+        (&["suggest", "-"][..], "standard input, which can be read only once"),
+        (&["suggest"], "<LOG>"),
+        (&["suggest", "--at-least", "100.5", "x"], "from 0 to 100 percent"),
+        (&["suggest", "--at-least", "nine", "x"], "from 0 to 100 percent"),
+        (&["suggest", "--kind", "gcra", "x"], "--interval"),
+        (&["suggest", "--kind", "budget", "--interval", "1 day", "x"], "sliding_log"),
+        (&["suggest", "--kind", "gcra", "--interval", "often", "--sample"], "the arguments"),
+        (&["suggest", "--kind", "gcra", "--interval", "1 s", "--key", "hat", "--sample"], "hat"),
+        (&["suggest", "--sample", "--max-memory", "1 KiB"], "--max-memory"),
+    ] {
+        let failed = sluicegate().args(args).assert().code(2);
+        assert!(stderr(&failed).contains(said), "{args:?}: {}", stderr(&failed));
+    }
+    let failed = sluicegate().args(["suggest", "no such log"]).assert().code(1);
+    assert!(stderr(&failed).contains("no such log"), "{}", stderr(&failed));
+}
