@@ -11,6 +11,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use self::replay::{AFTER_HELP, ReplayArgs};
+use crate::log::FormatError;
 use crate::policy::commands::{CheckArgs, ExplainArgs};
 use crate::policy::{self, LoadError, PolicyErrors};
 use crate::replay::TooMuchMemory;
@@ -64,6 +65,9 @@ pub enum Failure {
     /// The policy is wrong.
     #[error(transparent)]
     Policy(#[from] PolicyErrors),
+    /// The format of the logs is wrong.
+    #[error(transparent)]
+    Format(#[from] FormatError),
     /// The policy would take more memory than it may.
     #[error(transparent)]
     Memory(#[from] TooMuchMemory),
@@ -103,7 +107,7 @@ impl Failure {
                 tell(&format_args!("error: {self}"));
                 ExitCode::from(UNREADABLE)
             }
-            Failure::Memory(_) => {
+            Failure::Memory(_) | Failure::Format(_) => {
                 tell(&format_args!("error: {self}"));
                 ExitCode::from(WRONG_USE)
             }

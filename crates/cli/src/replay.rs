@@ -5,10 +5,12 @@
 //! request is done, so lines are often a little out of order; one that is older
 //! than a line before it is *late*, and is judged at the newest time.
 //!
-//! Logs have whole seconds, and the lines of one second did not all come at its beginning. So they are
+//! Most logs have whole seconds, and the lines of one second did not all come at its beginning. So they
+//! are
 //! spread evenly over it, in their order: of `n` lines, line `i` (from 0) is judged at `i / n` seconds
 //! after the stamp, rounded down to a nanosecond. For limiters that count in times as short as that,
-//! the counts at the stamps themselves are kept as well.
+//! the counts at the stamps themselves are kept as well. Finer stamps are used as they are: lines of the
+//! same one are spread over the time to the next that it could have had.
 //!
 //! Every limiter of the policy judges every line that its filter lets through,
 //! whatever the others decide. Its keys are in one of the engine's stores, which reads
@@ -41,7 +43,8 @@ use crate::log::{Batch, Entry, Merged, check_range};
 pub use crate::log::{SHOWN_SKIPPED, Skipped};
 use crate::policy::Policy;
 
-/// The time between the stamps of a log in common or combined format.
+/// The time between the stamps of a log in common or combined format, and of any other unless its
+/// stamps are finer.
 pub const RESOLUTION: Duration = Duration::from_secs(1);
 
 /// A line that is late by more than this is *misplaced*: the log is not in order of time.
@@ -60,6 +63,8 @@ pub struct Replay {
     span: Option<(Timestamp, Timestamp)>,
     /// The lines of the newest stamp, which are not judged before all of them are known.
     spread: Spread,
+    /// The time between stamps, of the log in which it is longest.
+    resolution: Option<Duration>,
     lines: u64,
     late: u64,
     misplaced: u64,
@@ -91,6 +96,7 @@ impl Replay {
             stamps: Arc::new(ManualClock::new()),
             span: None,
             spread: Spread::default(),
+            resolution: None,
             lines: 0,
             late: 0,
             misplaced: 0,
@@ -123,6 +129,7 @@ impl Replay {
     fn read_all(&mut self, logs: &mut Merged) -> Result<(), TooMuchMemory> {
         while let Some(mut run) = logs.next_run() {
             let (batch, end) = (Arc::clone(&run.batch), run.range.end);
+            self.resolution = self.resolution.max(Some(batch.resolution()));
             let mut entries = &batch.entries()[run.range.clone()];
             while let Some(entry) = entries.first() {
                 let newest = self.span.map_or(entry.at, |(_, newest)| newest.max(entry.at));
@@ -136,27 +143,33 @@ impl Replay {
                 (run.range.start, run.range.end) = (run.range.end, end);
             }
         }
-        self.flush(true)
+        self.flush(Some(Timestamp::MAX))?;
+        let resolution = self.resolution();
+        for judge in &mut self.judges {
+            judge.forget_stamps_unless_short(resolution);
+        }
+        Ok(())
     }
 
     /// Puts lines to those of their stamp, which is the newest.
     fn put(&mut self, stamp: Timestamp, run: crate::log::Run) -> Result<(), TooMuchMemory> {
         if self.span.is_some_and(|(_, newest)| newest < stamp) {
-            self.flush(true)?;
+            self.flush(Some(stamp))?;
         }
         self.span = Some((self.span.map_or(stamp, |(first, _)| first), stamp));
         self.spread.put(stamp, run);
-        if self.spread.is_full() { self.flush(false) } else { Ok(()) }
+        if self.spread.is_full() { self.flush(None) } else { Ok(()) }
     }
 
-    /// Judges the lines that are held back. `is_whole` tells that they are all of their stamp.
-    fn flush(&mut self, is_whole: bool) -> Result<(), TooMuchMemory> {
+    /// Judges the lines that are held back. `next` is the next stamp, if no more lines are of theirs.
+    fn flush(&mut self, next: Option<Timestamp>) -> Result<(), TooMuchMemory> {
         let (Some(stamp), Some((first, _))) = (self.spread.stamp(), self.span) else {
             return Ok(());
         };
         let stamp_nanos = since(Timestamp::UNIX_EPOCH, stamp);
         let since_first = since(first, stamp);
-        let (runs, times) = self.spread.take(is_whole);
+        let (runs, times) =
+            self.spread.take(next.is_some(), next.map_or(u64::MAX, |next| since(stamp, next)));
         self.stamps.set_nanos(stamp_nanos);
         let mut place = 0;
         for run in runs {
@@ -247,6 +260,12 @@ impl Replay {
     #[must_use]
     pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
         self.span
+    }
+
+    /// Returns the time between stamps, of the log in which it is longest.
+    #[must_use]
+    pub fn resolution(&self) -> Duration {
+        self.resolution.unwrap_or(RESOLUTION)
     }
 
     /// Returns the limiters, in the order of the policy.

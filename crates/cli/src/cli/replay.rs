@@ -10,7 +10,7 @@ use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 
 use super::{Failure, MEANINGLESS, UNREADABLE, tell};
-use crate::log::{Merged, SHOWN_SKIPPED, Source};
+use crate::log::{Format, Merged, SHOWN_SKIPPED, Source};
 use crate::policy::{self, Policy};
 use crate::replay::{Options, Replay};
 use crate::report::{Heading, Summary};
@@ -76,6 +76,18 @@ pub(super) struct ReplayArgs {
     /// the bundled one
     #[arg(long, short, value_name = "POLICY")]
     policy: Option<PathBuf>,
+    /// Format of the logs: `common`, `combined`, `json`, `csv`, `w3c`, or a pattern of nginx or Apache
+    ///
+    /// `common` and `combined` are told apart line by line. A pattern is what the server's
+    /// `log_format` or `LogFormat` has, or that whole directive. See below for examples.
+    #[arg(long, value_name = "FORMAT", default_value = "combined")]
+    format: String,
+    /// Names that fields have in the logs, such as `client=remote_addr,time=ts`
+    ///
+    /// The fields are client, user, time, date, time_of_day, request, method, path, status,
+    /// bytes, referer and agent. Those that are left out keep their usual names.
+    #[arg(long, value_name = "FIELD=NAME,...")]
+    fields: Option<String>,
     /// Print one JSON object instead of the report
     #[arg(long)]
     json: bool,
@@ -117,6 +129,8 @@ impl ReplayArgs {
         let options = Options::default();
         ReplayArgs {
             policy: None,
+            format: "combined".to_owned(),
+            fields: None,
             json: false,
             top: 3,
             shape: false,
@@ -132,6 +146,7 @@ impl ReplayArgs {
 
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let (name, policy) = self.policy()?;
+        let format = Format::parse(&self.format, self.fields.as_deref())?;
         let options = self.options();
         options.check_policy(&policy)?;
         for (rule, bytes) in options.too_roomy(&policy) {
@@ -147,7 +162,7 @@ impl ReplayArgs {
             tell(&"reading standard input");
         }
         let progress = progress(&sources);
-        let mut logs = Merged::open(&sources, &progress)
+        let mut logs = Merged::open_as(&format, &sources, &progress)
             .map_err(|(what, error)| Failure::Io { what, error })?;
         let mut replay = Replay::with_options(policy, options);
         let done = replay.read(&mut logs);
