@@ -108,7 +108,7 @@ pub(super) struct ReplayArgs {
     format: String,
     /// Names that fields have in the logs, such as `client=remote_addr,time=ts`
     ///
-    /// The fields are client, user, time, date, time_of_day, request, method, path, status,
+    /// The fields are client, user, time, date, `time_of_day`, request, method, path, status,
     /// bytes, referer and agent. Those that are left out keep their usual names.
     #[arg(long, value_name = "FIELD=NAME,...")]
     fields: Option<String>,

@@ -59,7 +59,9 @@ impl Header {
         for (column, slots) in self.slots.iter().enumerate() {
             let value = scratch.value(column);
             if !value.is_empty() && value != ABSENT {
-                slots.iter().for_each(|slot| found.put(*slot, scratch.place(column)));
+                for slot in slots {
+                    found.put(*slot, scratch.place(column));
+                }
             }
         }
         match found.line(&scratch.text, None)? {

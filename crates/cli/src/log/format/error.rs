@@ -7,7 +7,10 @@ use sluicegate_policy::escaped;
 
 /// A mistake in the value of `--format` or `--fields`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FormatError {
+pub struct FormatError(Box<Mistake>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mistake {
     option: &'static str,
     /// The line of the value that has the mistake, and the line's number.
     line: String,
@@ -32,7 +35,7 @@ impl FormatError {
         let end = text[start..].find('\n').map_or(text.len(), |len| start + len);
         let width = |range: Range<usize>| escaped(&text[range]).chars().count();
         let from = width(start..span.start);
-        FormatError {
+        FormatError(Box::new(Mistake {
             option,
             line: escaped(&text[start..end]),
             number: 1 + text[..start].matches('\n').count(),
@@ -40,23 +43,24 @@ impl FormatError {
             title: escaped(&title.into()),
             label: label.into(),
             meant: None,
-        }
+        }))
     }
 
     /// Adds the one of `names` that is nearest to `given`, if one is near.
     pub(super) fn did_you_mean<'a>(
-        self,
+        mut self,
         given: &str,
         names: impl IntoIterator<Item = &'a str>,
     ) -> FormatError {
         let most = given.chars().count().div_ceil(3);
-        FormatError { meant: nearest(given, names, most).map(str::to_owned), ..self }
+        self.0.meant = nearest(given, names, most).map(str::to_owned);
+        self
     }
 }
 
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FormatError { option, line, number, columns, title, label, meant } = self;
+        let Mistake { option, line, number, columns, title, label, meant } = &*self.0;
         let margin = " ".repeat(number.to_string().len());
         let mark = "^".repeat(columns.len());
         writeln!(f, "{title}")?;

@@ -81,8 +81,10 @@ impl Found {
             Some(digits) => stamp.and_then(|stamp| time::with_fraction(stamp, digits)),
             None => stamp,
         };
-        let parts = [Slot::Date, Slot::TimeOfDay, Slot::Time].into_iter().filter_map(get);
-        let given = || shown(&parts.collect::<Vec<_>>().join(&b' '));
+        let given = || match (get(Slot::Date), get(Slot::TimeOfDay), get(Slot::Time)) {
+            (Some(date), Some(time), _) => shown(&[date, time].join(&b' ')),
+            (_, _, time) => shown(time.unwrap_or(ABSENT)),
+        };
         stamp.map(Some).ok_or_else(|| BadLine::OtherTime(given()))
     }
 }

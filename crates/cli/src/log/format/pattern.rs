@@ -208,10 +208,9 @@ fn name_slots(text: &str, pieces: &mut [Piece], names: &Names) -> Result<(), For
     }
     // The finest stamp is the best: in nginx's names, `msec`.
     let rank = |field: &Field| match field.name.as_str() {
-        "msec" => 0,
+        "msec" | "body_bytes_sent" => 0,
         "time_iso8601" => 2,
         "time_local" => 3,
-        "body_bytes_sent" => 0,
         _ => 1,
     };
     for slot in [

@@ -1,4 +1,4 @@
-//! The extended log format of the W3C, as IIS and CloudFront write it.
+//! The extended log format of the W3C, as IIS and `CloudFront` write it.
 
 use std::io;
 use std::ops::Range;
@@ -44,7 +44,9 @@ impl Fields {
             let text = &line[place.clone()];
             if !text.is_empty() && text != ABSENT {
                 let slots = self.0.get(count).map_or(&[][..], Vec::as_slice);
-                slots.iter().for_each(|slot| found.put(*slot, place.clone()));
+                for slot in slots {
+                    found.put(*slot, place.clone());
+                }
             }
             count += 1;
             let is_quoted = line.get(at) == Some(&b'"');

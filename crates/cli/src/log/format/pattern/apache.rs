@@ -27,19 +27,12 @@ pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, FormatError> {
             escaped = c == '\\' && !escaped;
             ends
         });
-        match end {
-            Some(len) => (start + 1, start + 1 + len),
-            None => {
-                let label = "must have a closing quote";
-                return Err(FormatError::new(
-                    "--format",
-                    text,
-                    start..text.len(),
-                    "a quote is open",
-                    label,
-                ));
-            }
-        }
+        let Some(len) = end else {
+            let label = "must have a closing quote";
+            let span = start..text.len();
+            return Err(FormatError::new("--format", text, span, "a quote is open", label));
+        };
+        (start + 1, start + 1 + len)
     } else {
         (start, text.len())
     };
@@ -77,19 +70,14 @@ fn field(
     let rest = &directive[start..];
     let (argument, rest) = match rest.strip_prefix('{') {
         None => (None, rest),
-        Some(argument) => match argument.split_once('}') {
-            Some((argument, rest)) => (Some(argument), rest),
-            None => {
+        Some(argument) => {
+            let Some((argument, rest)) = argument.split_once('}') else {
                 let (title, label) = ("a brace is open", "must end with a `}` and a letter");
-                return Err(FormatError::new(
-                    "--format",
-                    text,
-                    at..at + 1 + directive.len(),
-                    title,
-                    label,
-                ));
-            }
-        },
+                let span = at..at + 1 + directive.len();
+                return Err(FormatError::new("--format", text, span, title, label));
+            };
+            (Some(argument), rest)
+        }
     };
     let letter = rest.chars().next();
     let len = directive.len() - rest.len() + letter.map_or(0, char::len_utf8);

@@ -102,18 +102,15 @@ fn divide(
             continue;
         };
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let (name, len) = match name.strip_prefix('{') {
-            Some(braced) => match braced.split_once('}') {
-                Some((name, _)) => (name, name.len() + 3),
-                None => {
-                    let (title, label) = ("a brace is open", "must end with a `}`");
-                    return Err(FormatError::new("--format", text, at..range.end, title, label));
-                }
-            },
-            None => {
-                let len = name.find(|c| !is_part(c)).unwrap_or(name.len());
-                (&name[..len], len + 1)
-            }
+        let (name, len) = if let Some(braced) = name.strip_prefix('{') {
+            let Some((name, _)) = braced.split_once('}') else {
+                let (title, label) = ("a brace is open", "must end with a `}`");
+                return Err(FormatError::new("--format", text, at..range.end, title, label));
+            };
+            (name, name.len() + 3)
+        } else {
+            let len = name.find(|c| !is_part(c)).unwrap_or(name.len());
+            (&name[..len], len + 1)
         };
         let span = at..at + len;
         if name.is_empty() || !name.chars().all(is_part) {
