@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand};
 
 use self::replay::{AFTER_HELP, ReplayArgs};
 use self::suggest::SuggestArgs;
+use crate::log::FormatError;
 use crate::policy::commands::{CheckArgs, ExplainArgs};
 use crate::policy::{self, LoadError, PolicyErrors};
 use crate::replay::TooMuchMemory;
@@ -71,6 +72,9 @@ pub enum Failure {
     /// The policy is wrong.
     #[error(transparent)]
     Policy(#[from] PolicyErrors),
+    /// The format of the logs is wrong.
+    #[error(transparent)]
+    Format(#[from] FormatError),
     /// The policy would take more memory than it may.
     #[error(transparent)]
     Memory(#[from] TooMuchMemory),
@@ -113,7 +117,7 @@ impl Failure {
                 tell(&format_args!("error: {self}"));
                 ExitCode::from(UNREADABLE)
             }
-            Failure::Memory(_) | Failure::Use(_) => {
+            Failure::Memory(_) | Failure::Use(_) | Failure::Format(_) => {
                 tell(&format_args!("error: {self}"));
                 ExitCode::from(WRONG_USE)
             }

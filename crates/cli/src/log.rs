@@ -2,12 +2,14 @@
 //! several logs.
 
 mod batch;
+mod format;
 mod input;
 mod line;
 mod merge;
 mod vet;
 
 pub use self::batch::{Batch, Entry};
+pub use self::format::{Format, FormatError};
 pub use self::input::Source;
 pub use self::line::{BadLine, Field, Line};
 pub(crate) use self::line::{printable, write_canonical};

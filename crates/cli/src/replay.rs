@@ -5,10 +5,12 @@
 //! request is done, so lines are often a little out of order; one that is older
 //! than a line before it is *late*, and is judged at the newest time.
 //!
-//! Logs have whole seconds, and the lines of one second did not all come at its beginning. So they are
+//! Most logs have whole seconds, and the lines of one second did not all come at its beginning. So they
+//! are
 //! spread evenly over it, in their order: of `n` lines, line `i` (from 0) is judged at `i / n` seconds
 //! after the stamp, rounded down to a nanosecond. For limiters that count in times as short as that,
-//! the counts at the stamps themselves are kept as well.
+//! the counts at the stamps themselves are kept as well. Finer stamps are used as they are: lines of the
+//! same one are spread over the time to the next that it could have had.
 //!
 //! Every limiter of the policy judges every line that its filter lets through,
 //! whatever the others decide. Its keys are in one of the engine's stores, which reads
@@ -42,7 +44,8 @@ use crate::log::{Line, Merged};
 pub use crate::log::{SHOWN_SKIPPED, Skipped};
 use crate::policy::Policy;
 
-/// The time between the stamps of a log in common or combined format.
+/// The time between the stamps of a log in common or combined format, and of any other unless its
+/// stamps are finer.
 pub const RESOLUTION: Duration = Duration::from_secs(1);
 
 /// Lines between two looks at the memory that keys take.
@@ -97,7 +100,7 @@ impl Replay {
     pub fn read(&mut self, logs: &mut Merged) -> Result<(), TooMuchMemory> {
         let Replay { clock, stamps, options, pass, judges } = self;
         let mut lines = pass.lines();
-        pass.read(logs, &mut |line: &Line<'_>, moment| {
+        let done = pass.read(logs, &mut |line: &Line<'_>, moment| {
             clock.set_nanos(moment.nanos);
             stamps.set_nanos(moment.stamp_nanos);
             for judge in judges.iter_mut() {
@@ -105,7 +108,14 @@ impl Replay {
             }
             lines += 1;
             if lines.is_multiple_of(LINES_PER_LOOK) { options.check_memory(judges) } else { Ok(()) }
-        })
+        });
+        if done.is_ok() {
+            let resolution = pass.resolution();
+            for judge in judges {
+                judge.forget_stamps_unless_short(resolution);
+            }
+        }
+        done
     }
 
     /// Returns the number of lines that were judged.
@@ -161,6 +171,12 @@ impl Replay {
     #[must_use]
     pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
         self.pass.span
+    }
+
+    /// Returns the time between stamps, of the log in which it is longest.
+    #[must_use]
+    pub fn resolution(&self) -> Duration {
+        self.pass.resolution()
     }
 
     /// Returns the limiters, in the order of the policy.

@@ -10,21 +10,45 @@ use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 
 use super::{Failure, MEANINGLESS, UNREADABLE, tell};
-use crate::log::{Merged, SHOWN_SKIPPED, Skipped, Source};
+use crate::log::{Format, Merged, SHOWN_SKIPPED, Skipped, Source};
 use crate::policy::{self, Policy};
 use crate::replay::{Options, Replay};
 use crate::report::{Heading, Summary};
 
 pub(super) const AFTER_HELP: &str = "\
-Logs are in common or combined log format, plain, gzip or zstd. Several are merged by time, whatever \
+Logs are in common or combined log format, or that of --format; plain, gzip or zstd. Several are merged by time, whatever \
 their order. Lines in no such format, or of more than 64 KiB, are skipped, counted and the first few \
 shown. So are lines that are more than an hour ahead of most of the thousand lines after them. Lines \
 out of order within a log are judged at the newest time seen so far, and counted as late. An IPv6 \
 address is one client however it is spelled, and the same as the IPv4 address that it stands for.
 
-These logs have whole seconds. The lines of a second are spread evenly over it, in their order; with \
+Most logs have whole seconds. The lines of a second are spread evenly over it, in their order; with \
 --as-stamped all of them come at its beginning. How they really came cannot be seen in such a log: for \
-limiters that count over 5 seconds or less, both figures are told.
+limiters that count over 5 seconds or less, both figures are told. Finer stamps are used as they are.
+
+Formats:
+  --format combined
+      The default, and the same as `common`.
+  --format '$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent'
+      A pattern of nginx: the string of its `log_format`, or that whole directive. Of several stamps \
+$msec is used before $time_iso8601 before $time_local. Other variables are passed over.
+  --format '%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\"'
+      A pattern of Apache: the string of its `LogFormat`, with or without backslashes, or that whole \
+directive. %{sec}t, %{msec}t, %{usec}t, %{msec_frac}t, %{usec_frac}t and the format of strftime in \
+%{...}t are read, in UTC unless it has a zone.
+  --format '$http_x_real_ip [$time_local] $status' --fields client=http_x_real_ip
+      A field of the pattern in place of the usual one; of Apache, as in client=%{X-Real-IP}i.
+  --format json --fields client=request.remote_ip,time=ts
+      An object on each line. A point leads into an object; of an array the first value is taken.
+  --format csv --fields 'client=Source IP'
+      Columns by the names in the first line, which commas, semicolons or tabs separate. Values in \
+quotes end on their line.
+  --format w3c
+      The extended log format, by its `#Fields:`; its times are in UTC.
+Times of json, csv and w3c are RFC 3339, those of the common format, or numbers: seconds since 1970 with \
+or without a fraction, milliseconds from 10^11 on, microseconds from 10^14, nanoseconds from 10^17. \
+Fields that --fields leaves out have their usual names, such as client, remote_addr or c-ip; in these \
+formats an empty value is an absent one. Fields that a log lacks are `-`.
 
 With --json, one object on one line:
   {\"lines\":N,\"skipped\":N,\"late\":N,\"limiters\":[
@@ -76,6 +100,18 @@ pub(super) struct ReplayArgs {
     /// the bundled one
     #[arg(long, short, value_name = "POLICY")]
     policy: Option<PathBuf>,
+    /// Format of the logs: `common`, `combined`, `json`, `csv`, `w3c`, or a pattern of nginx or Apache
+    ///
+    /// `common` and `combined` are told apart line by line. A pattern is what the server's
+    /// `log_format` or `LogFormat` has, or that whole directive. See below for examples.
+    #[arg(long, value_name = "FORMAT", default_value = "combined")]
+    format: String,
+    /// Names that fields have in the logs, such as `client=remote_addr,time=ts`
+    ///
+    /// The fields are client, user, time, date, `time_of_day`, request, method, path, status,
+    /// bytes, referer and agent. Those that are left out keep their usual names.
+    #[arg(long, value_name = "FIELD=NAME,...")]
+    fields: Option<String>,
     /// Print one JSON object instead of the report
     #[arg(long)]
     json: bool,
@@ -117,6 +153,8 @@ impl ReplayArgs {
         let options = Options::default();
         ReplayArgs {
             policy: None,
+            format: "combined".to_owned(),
+            fields: None,
             json: false,
             top: 3,
             shape: false,
@@ -132,6 +170,7 @@ impl ReplayArgs {
 
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let (name, policy) = self.policy()?;
+        let format = Format::parse(&self.format, self.fields.as_deref())?;
         let options = self.options();
         options.check_policy(&policy)?;
         for (rule, bytes) in options.too_roomy(&policy) {
@@ -147,7 +186,7 @@ impl ReplayArgs {
             tell(&"reading standard input");
         }
         let progress = progress(&sources);
-        let mut logs = Merged::open(&sources, &progress)
+        let mut logs = Merged::open_as(&format, &sources, &progress)
             .map_err(|(what, error)| Failure::Io { what, error })?;
         let mut replay = Replay::with_options(policy, options);
         let done = replay.read(&mut logs);

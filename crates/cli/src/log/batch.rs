@@ -2,11 +2,13 @@
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
+use std::time::Duration;
 
 use bstr::{BStr, ByteSlice};
 use jiff::Timestamp;
 use memchr::{memchr, memchr_iter};
 
+use super::format::{Format, NoLine, Reader, Record, Scratch};
 use super::line::{ABSENT, BadLine, Line};
 use super::{MAX_LINE_BYTES, SHOWN_SKIPPED};
 
@@ -30,6 +32,8 @@ pub struct Batch {
     pub(super) skipped: u64,
     /// Those of them that are far ahead of their neighbours.
     pub(super) outliers: u64,
+    /// The most decimal places that a stamp's second has.
+    places: u8,
 }
 
 /// A line of a [`Batch`].
@@ -65,6 +69,12 @@ impl Batch {
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Returns the time between two stamps, by the finest of them.
+    #[must_use]
+    pub fn resolution(&self) -> Duration {
+        Duration::from_nanos(10_u64.pow(9 - u32::from(self.places.min(9))))
     }
 
     /// Returns the bytes of memory that it takes.
@@ -123,11 +133,28 @@ pub(super) struct Batches<R> {
     ended: bool,
     /// The number of lines in the batch before.
     entries: usize,
+    reader: Reader,
+    scratch: Scratch,
+    /// The most decimal places of a stamp so far.
+    places: u8,
+    /// The reason why the lines that follow cannot be read.
+    failed: Option<io::Error>,
 }
 
 impl<R: BufRead> Batches<R> {
-    pub(super) fn new(log: R) -> Batches<R> {
-        Batches { log, number: 0, rest: Vec::new(), skips: false, ended: false, entries: 0 }
+    pub(super) fn new(log: R, format: &Format) -> Batches<R> {
+        Batches {
+            log,
+            number: 0,
+            rest: Vec::new(),
+            skips: false,
+            ended: false,
+            entries: 0,
+            reader: Reader::new(format),
+            scratch: Scratch::default(),
+            places: 0,
+            failed: None,
+        }
     }
 
     /// Reads the next lines. `None` is the end of the log.
@@ -181,6 +208,7 @@ impl<R: BufRead> Batches<R> {
         }
         text.extend_from_slice(&extra);
         batch.text = text;
+        let error = self.failed.take().inspect(|_| self.ended = true).or(error);
         self.entries = batch.entries.len();
         Some((batch, error))
     }
@@ -197,6 +225,9 @@ impl<R: BufRead> Batches<R> {
         if line.len() > MAX_LINE_BYTES {
             return self.skip(batch, BadLine::TooLong);
         }
+        if !self.reader.is_common() {
+            return self.other_line(batch, text, line, extra);
+        }
         let fields = match Line::parse(line) {
             Ok(fields) => fields,
             Err(why) => {
@@ -208,10 +239,50 @@ impl<R: BufRead> Batches<R> {
             }
         };
         self.number += 1;
+        self.add(batch, &fields, text, extra, |part, _| Place::within(text, part));
+    }
+
+    /// Does the same for a line in another format.
+    #[inline(never)]
+    fn other_line(&mut self, batch: &mut Batch, text: &[u8], line: &[u8], extra: &mut Vec<u8>) {
+        if self.failed.is_some() {
+            return;
+        }
+        if line.trim_ascii().is_empty() {
+            self.number += 1;
+            return;
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        match self.reader.record(line, &mut scratch) {
+            Ok(None) => self.number += 1,
+            Ok(Some(Record { line, places })) => {
+                self.number += 1;
+                // Writers of numbers leave the last noughts of a fraction out.
+                self.places = self.places.max(places);
+                batch.places = self.places;
+                self.add(batch, &line, text, extra, |part, extra| {
+                    Place::within_or_copied(text, part, extra)
+                });
+            }
+            Err(NoLine::Bad(why)) => self.skip(batch, why),
+            Err(NoLine::Log(error)) => self.failed = Some(error),
+        }
+        self.scratch = scratch;
+    }
+
+    /// Adds the fields of a line. `place` finds their places in the text, or puts them to `extra`.
+    #[inline]
+    fn add(
+        &self,
+        batch: &mut Batch,
+        fields: &Line<'_>,
+        text: &[u8],
+        extra: &mut Vec<u8>,
+        place: impl Fn(&BStr, &mut Vec<u8>) -> Place,
+    ) {
         let mut canonical = Vec::new();
-        let in_text = |part: &BStr| Place::within(text, part);
         let client = if fields.has_canonical_client(&mut canonical) {
-            in_text(fields.client)
+            place(fields.client, extra)
         } else {
             let start = text.len() + extra.len();
             extra.extend_from_slice(&canonical);
@@ -223,12 +294,12 @@ impl<R: BufRead> Batches<R> {
             time: fields.time,
             bytes: fields.bytes,
             client,
-            user: in_text(fields.user),
-            method: in_text(fields.method),
-            path: in_text(fields.path),
-            status: in_text(fields.status),
-            referer: in_text(fields.referer),
-            agent: in_text(fields.agent),
+            user: place(fields.user, extra),
+            method: place(fields.method, extra),
+            path: place(fields.path, extra),
+            status: place(fields.status, extra),
+            referer: place(fields.referer, extra),
+            agent: place(fields.agent, extra),
         });
     }
 }
@@ -243,5 +314,16 @@ impl Place {
             }
             _ => NOWHERE,
         }
+    }
+
+    /// Does the same, but copies what is not a part of the text to `extra`, which will follow it.
+    fn within_or_copied(text: &[u8], part: &[u8], extra: &mut Vec<u8>) -> Place {
+        let place = Place::within(text, part);
+        if place.start != NOWHERE.start || part == ABSENT {
+            return place;
+        }
+        let start = (text.len() + extra.len()) as u32;
+        extra.extend_from_slice(part);
+        Place { start, len: part.len() as u32 }
     }
 }

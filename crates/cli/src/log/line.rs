@@ -1,4 +1,4 @@
-//! One line of an access log, in common or combined format.
+//! One line of an access log, and how one in common or combined format is read.
 
 mod address;
 mod split;
@@ -75,6 +75,36 @@ pub enum BadLine {
     /// Its time is not valid.
     #[error("`{0:.40}` is not a time such as `17/May/2015:10:05:03 +0000`")]
     Time(String),
+    /// Its time is in none of the forms that are read.
+    #[error(
+        "`{0:.60}` is no time: RFC 3339 such as `2015-05-17T10:05:03.25Z`, Unix seconds or \
+         milliseconds, or the common format's are"
+    )]
+    OtherTime(String),
+    /// It has no time.
+    #[error("has no time, which would be named {0:.200}")]
+    NoTime(String),
+    /// It does not match the pattern of its log.
+    #[error("does not match the pattern: {0} at byte {1}")]
+    Pattern(String, usize),
+    /// It is no JSON object.
+    #[error("not a JSON object: {0}")]
+    Json(String),
+    /// It has not as many values as there are columns.
+    #[error("the number of its values is {0}, that of the columns {1}")]
+    Columns(usize, usize),
+    /// Its last quote is open.
+    #[error("a quoted value does not end on its line")]
+    OpenQuote,
+    /// No line before it names its fields.
+    #[error("comes before the `#Fields:` line")]
+    NoFields,
+    /// Its status is not one.
+    #[error("`{0:.40}` is not a status of three digits")]
+    Status(String),
+    /// Its response size is not a number.
+    #[error("`{0:.40}` is not a number of bytes")]
+    NoSize(String),
     /// Its response size does not fit in 64 bits.
     #[error("`{0:.40}` is too large to be a response's size")]
     Size(String),
@@ -166,6 +196,16 @@ pub(crate) fn printable(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
+/// Returns a part of a line as it is shown.
+pub(super) fn shown(text: &[u8]) -> String {
+    printable(&text.to_str_lossy())
+}
+
+/// Reads a time such as `17/May/2015:10:05:03 +0000`.
+pub(super) fn clf_time(text: &[u8]) -> Option<Timestamp> {
+    stamp::parse(text)
+}
+
 /// Returns the user in the text between the identd name and the time.
 ///
 /// A user's name may contain spaces, but only if the identd name is absent. Otherwise
@@ -177,7 +217,7 @@ fn user<'a>(identd: &[u8], user: &'a [u8]) -> Option<&'a BStr> {
 }
 
 /// Returns the size of a response in the text, which is digits or a `-`.
-fn size(text: &[u8]) -> Result<u64, BadLine> {
+pub(super) fn size(text: &[u8]) -> Result<u64, BadLine> {
     if text == ABSENT {
         return Ok(0);
     }
@@ -187,7 +227,7 @@ fn size(text: &[u8]) -> Result<u64, BadLine> {
 
 /// Returns the method and the target of a request, if it is an HTTP request. Some clients
 /// send spaces in the target.
-fn request(text: &[u8]) -> Option<(&BStr, &BStr)> {
+pub(super) fn request(text: &[u8]) -> Option<(&BStr, &BStr)> {
     let (method, rest) = text.split_at(memchr::memchr(b' ', text)?);
     let rest = &rest[1..];
     let is_method = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);

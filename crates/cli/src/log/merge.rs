@@ -13,6 +13,7 @@ use indicatif::ProgressBar;
 use jiff::Timestamp;
 
 use super::batch::Batch;
+use super::format::Format;
 use super::input::Source;
 use super::vet::Vetted;
 use super::{SHOWN_SKIPPED, Skipped};
@@ -35,6 +36,7 @@ pub struct Merged {
     outliers: u64,
     first_skipped: Vec<Skipped>,
     failures: Vec<(String, io::Error)>,
+    format: Format,
 }
 
 /// Successive lines of one log.
@@ -78,19 +80,32 @@ enum Batches {
 }
 
 impl Merged {
-    /// Opens each log, and reads its first lines. `progress` counts the bytes that are read.
+    /// Opens logs in common or combined format: see [`open_as`](Merged::open_as).
     ///
     /// # Errors
     ///
     /// If a log cannot be opened, or nothing can be read of it: its name, and why.
     pub fn open(sources: &[Source], progress: &ProgressBar) -> Result<Merged, (String, io::Error)> {
-        let mut merged = Merged::default();
+        Merged::open_as(&Format::default(), sources, progress)
+    }
+
+    /// Opens each log, and reads its first lines. `progress` counts the bytes that are read.
+    ///
+    /// # Errors
+    ///
+    /// If a log cannot be opened, or nothing can be read of it: its name, and why.
+    pub fn open_as(
+        format: &Format,
+        sources: &[Source],
+        progress: &ProgressBar,
+    ) -> Result<Merged, (String, io::Error)> {
+        let mut merged = Merged { format: format.clone(), ..Merged::default() };
         for (place, source) in sources.iter().enumerate() {
             let name = source.to_string();
             let is_kept = place < MOST_KEPT_OPEN || !source.can_be_reopened();
             let counted = if is_kept { progress } else { &ProgressBar::hidden() };
             let log = source.open(counted).map_err(|error| (name.clone(), error))?;
-            let waiting = Waiting::new(name, place, log);
+            let waiting = Waiting::new(name, place, log, format);
             merged.waiting.push(if is_kept {
                 waiting
             } else {
@@ -103,7 +118,7 @@ impl Merged {
 
     /// Reads one log that is open already.
     pub fn of_log(name: &str, log: impl BufRead + Send + 'static) -> Merged {
-        let waiting = Waiting::new(name.to_owned(), 0, Box::new(log));
+        let waiting = Waiting::new(name.to_owned(), 0, Box::new(log), &Format::default());
         Merged { waiting: vec![waiting], ..Merged::default() }
     }
 
@@ -160,7 +175,7 @@ impl Merged {
         let (read, vetted) = match log {
             Unread::Open(log) => *log,
             Unread::Closed(source, progress) => match source.open(&progress) {
-                Ok(log) => (Vec::new(), Vetted::new(log)),
+                Ok(log) => (Vec::new(), Vetted::new(log, &self.format)),
                 Err(error) => return self.failures.push((name, error)),
             },
         };
@@ -227,8 +242,8 @@ impl fmt::Debug for Open {
 }
 
 impl Waiting {
-    fn new(name: String, place: usize, log: Log) -> Waiting {
-        let mut vetted = Vetted::new(log);
+    fn new(name: String, place: usize, log: Log, format: &Format) -> Waiting {
+        let mut vetted = Vetted::new(log, format);
         let mut read = Vec::new();
         // Lines in no format may fill any number of batches.
         let mut empty = Batch::default();

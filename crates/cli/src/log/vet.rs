@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use sluicegate::Rate;
 
 use super::batch::{Batch, Batches, Entry};
+use super::format::Format;
 use super::line::BadLine;
 
 /// The time that a line is *far* ahead of others.
@@ -31,8 +32,8 @@ pub(super) struct Vetted<R> {
 }
 
 impl<R: BufRead> Vetted<R> {
-    pub(super) fn new(log: R) -> Vetted<R> {
-        Vetted { batches: Batches::new(log), ahead: None, is_started: false, span: None }
+    pub(super) fn new(log: R, format: &Format) -> Vetted<R> {
+        Vetted { batches: Batches::new(log, format), ahead: None, is_started: false, span: None }
     }
 
     /// Returns the next lines. `None` is the end of the log. An error comes with the lines before it.

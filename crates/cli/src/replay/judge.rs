@@ -71,6 +71,13 @@ impl Judge {
         Judge { stamped: is_short.then(Stamped::default), ..self }
     }
 
+    /// Forgets the counts at stamps, if those turned out to be fine enough for the limiter.
+    pub(super) fn forget_stamps_unless_short(&mut self, resolution: Duration) {
+        if !super::stamped::is_short(&self.rule.kind, resolution) {
+            self.stamped = None;
+        }
+    }
+
     /// Judges a line at the time of the first of the clocks, whose second shows its stamp. `nanos` is
     /// the time since the first line, for the timeline.
     pub(super) fn judge(

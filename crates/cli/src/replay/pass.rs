@@ -1,11 +1,12 @@
 //! One reading of the logs: every line with the time at which it is judged.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::since;
 use super::spread::Spread;
+use super::{RESOLUTION, since};
 use crate::log::{Line, Merged, Run, SHOWN_SKIPPED, Skipped, check_range};
 
 /// A line that is late by more than this is *misplaced*: the log is not in order of time.
@@ -29,6 +30,8 @@ pub struct Pass {
     pub(super) span: Option<(Timestamp, Timestamp)>,
     /// The lines of the newest stamp, which are not judged before all of them are known.
     spread: Spread,
+    /// The time between stamps, of the log in which it is longest.
+    resolution: Option<Duration>,
     pub(super) lines: u64,
     pub(super) late: u64,
     pub(super) misplaced: u64,
@@ -69,6 +72,7 @@ impl Pass {
     ) -> Result<(), E> {
         while let Some(mut run) = logs.next_run() {
             let (batch, end) = (Arc::clone(&run.batch), run.range.end);
+            self.resolution = self.resolution.max(Some(batch.resolution()));
             let mut entries = &batch.entries()[run.range.clone()];
             while let Some(entry) = entries.first() {
                 let newest = self.span.map_or(entry.at, |(_, newest)| newest.max(entry.at));
@@ -82,7 +86,7 @@ impl Pass {
                 (run.range.start, run.range.end) = (run.range.end, end);
             }
         }
-        self.flush(true, judge)
+        self.flush(Some(Timestamp::MAX), judge)
     }
 
     /// Puts lines to those of their stamp, which is the newest.
@@ -93,17 +97,17 @@ impl Pass {
         judge: &mut impl FnMut(&Line<'_>, Moment) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.span.is_some_and(|(_, newest)| newest < stamp) {
-            self.flush(true, judge)?;
+            self.flush(Some(stamp), judge)?;
         }
         self.span = Some((self.span.map_or(stamp, |(first, _)| first), stamp));
         self.spread.put(stamp, run);
-        if self.spread.is_full() { self.flush(false, judge) } else { Ok(()) }
+        if self.spread.is_full() { self.flush(None, judge) } else { Ok(()) }
     }
 
-    /// Judges the lines that are held back. `is_whole` tells that they are all of their stamp.
+    /// Judges the lines that are held back. `next` is the next stamp, if no more lines are of theirs.
     fn flush<E>(
         &mut self,
-        is_whole: bool,
+        next: Option<Timestamp>,
         judge: &mut impl FnMut(&Line<'_>, Moment) -> Result<(), E>,
     ) -> Result<(), E> {
         let (Some(stamp), Some((first, _))) = (self.spread.stamp(), self.span) else {
@@ -111,7 +115,8 @@ impl Pass {
         };
         let stamp_nanos = since(Timestamp::UNIX_EPOCH, stamp);
         let since_first = since(first, stamp);
-        let (runs, times) = self.spread.take(is_whole);
+        let next_nanos = next.map_or(u64::MAX, |next| since(stamp, next));
+        let (runs, times) = self.spread.take(next.is_some(), next_nanos);
         let mut place = 0;
         for run in runs {
             for entry in &run.batch.entries()[run.range] {
@@ -161,6 +166,12 @@ impl Pass {
     #[must_use]
     pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
         self.span
+    }
+
+    /// Returns the time between stamps, of the log in which it is longest.
+    #[must_use]
+    pub fn resolution(&self) -> Duration {
+        self.resolution.unwrap_or(RESOLUTION)
     }
 
     /// Returns true if a line was judged, and most lines could be judged at about their own time.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::RESOLUTION;
 use crate::log::Run;
 
 /// The most lines that are held back.
@@ -12,8 +11,6 @@ const MAX_LINES: usize = 1 << 18;
 
 /// The most bytes of batches that are held back.
 const MAX_BYTES: usize = 128 << 20;
-
-const RESOLUTION_NANOS: u64 = RESOLUTION.as_nanos() as u64;
 
 /// The lines of the newest stamp that have not been judged.
 ///
@@ -25,6 +22,8 @@ pub(super) struct Spread {
     runs: Vec<Run>,
     lines: usize,
     bytes: usize,
+    /// The time between stamps; of logs that differ in it, the longest.
+    resolution_nanos: u64,
     /// The part of the time between stamps that is taken by lines which were judged.
     taken_nanos: u64,
 }
@@ -42,6 +41,8 @@ impl Spread {
     pub(super) fn put(&mut self, stamp: Timestamp, run: Run) {
         self.stamp = Some(stamp);
         self.lines += run.range.len();
+        let resolution_nanos = run.batch.resolution().as_nanos() as u64;
+        self.resolution_nanos = self.resolution_nanos.max(resolution_nanos);
         if self.runs.last().is_none_or(|last| !Arc::ptr_eq(&last.batch, &run.batch)) {
             self.bytes += run.batch.memory_bytes();
         }
@@ -57,9 +58,10 @@ impl Spread {
         self.lines >= MAX_LINES || self.bytes >= MAX_BYTES
     }
 
-    /// Takes the lines that are held back. `is_whole` tells that no more are of their stamp.
-    pub(super) fn take(&mut self, is_whole: bool) -> (Vec<Run>, Times) {
-        let left_nanos = RESOLUTION_NANOS - self.taken_nanos;
+    /// Takes the lines that are held back. `is_whole` tells that no more are of their stamp, and
+    /// `most_nanos` is the time to the next stamp, before which all are judged.
+    pub(super) fn take(&mut self, is_whole: bool, most_nanos: u64) -> (Vec<Run>, Times) {
+        let left_nanos = self.resolution_nanos.min(most_nanos).saturating_sub(self.taken_nanos);
         let times = Times {
             lines: self.lines as u64,
             from_nanos: self.taken_nanos,

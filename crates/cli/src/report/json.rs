@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::warnings::warnings;
 use crate::policy::{Room, Rule};
-use crate::replay::{Judge, RESOLUTION, Replay, Tally};
+use crate::replay::{Judge, Replay, Tally};
 
 /// The counts of a replay, as the JSON report has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -203,7 +203,7 @@ impl Summary {
             misplaced: replay.misplaced(),
             outliers: replay.outliers(),
             stamps: StampSummary {
-                resolution_nanos: u64::try_from(RESOLUTION.as_nanos()).unwrap_or(u64::MAX),
+                resolution_nanos: u64::try_from(replay.resolution().as_nanos()).unwrap_or(u64::MAX),
                 spread: !replay.options().as_stamped,
             },
             incomplete: !errors.is_empty(),

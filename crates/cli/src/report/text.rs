@@ -102,17 +102,18 @@ impl Summary {
         }
         let [lines, skipped, late] = [self.lines, self.skipped, self.late].map(HumanCount);
         line("lines", &format!("{lines} judged, {skipped} skipped, {late} late"))?;
-        let seconds = replay::RESOLUTION.as_secs();
+        let stamps = match replay.resolution() {
+            replay::RESOLUTION => ("whole seconds".to_owned(), "1 s".to_owned()),
+            finer => (format!("finer than a second, to {finer:?}"), format!("{finer:?}")),
+        };
+        let (stamps, length) = stamps;
         if replay.options().as_stamped {
             line(
                 "stamps",
-                &format!("whole seconds; all lines come at the beginning of their {seconds} s"),
+                &format!("{stamps}; all lines come at the beginning of their {length}"),
             )?;
         } else {
-            line(
-                "stamps",
-                &format!("whole seconds; lines are spread evenly over their {seconds} s"),
-            )?;
+            line("stamps", &format!("{stamps}; lines are spread evenly over their {length}"))?;
         }
         let decisions: u64 =
             self.limiters.iter().map(|limiter| limiter.allowed + limiter.denied).sum();

@@ -1,0 +1,77 @@
+//! Formats of logs: the common and combined one, patterns as servers have them, and those whose
+//! fields have names.
+
+mod csv;
+mod error;
+mod found;
+mod json;
+mod names;
+mod pattern;
+mod reader;
+mod time;
+mod w3c;
+
+use std::sync::Arc;
+
+pub use self::error::FormatError;
+use self::names::Names;
+use self::pattern::Pattern;
+pub(super) use self::reader::{NoLine, Reader, Record, Scratch};
+
+/// The names that `--format` takes, beside a pattern.
+const NAMES: [&str; 5] = ["common", "combined", "json", "csv", "w3c"];
+
+/// The format of a log's lines.
+#[derive(Clone, Debug, Default)]
+pub struct Format(Kind);
+
+#[derive(Clone, Debug, Default)]
+enum Kind {
+    /// Common or combined format, which are told apart line by line.
+    #[default]
+    Common,
+    /// A pattern of nginx or Apache.
+    Pattern(Arc<Pattern>),
+    /// An object on each line.
+    Json(Arc<Names>),
+    /// Columns under a header.
+    Csv(Arc<Names>),
+    /// The extended log format of the W3C.
+    W3c(Arc<Names>),
+}
+
+impl Format {
+    /// Reads the values of `--format` and of `--fields`.
+    ///
+    /// # Errors
+    ///
+    /// [`FormatError`], with the place of the mistake.
+    pub fn parse(format: &str, fields: Option<&str>) -> Result<Format, FormatError> {
+        let names = Names::parse(fields.unwrap_or_default())?;
+        Ok(Format(match format.trim() {
+            "common" | "combined" if fields.is_none() => Kind::Common,
+            name @ ("common" | "combined") => {
+                let label = "only a pattern, json, csv and w3c have fields with names";
+                let text = fields.unwrap_or_default();
+                let title = format!("`--fields` has no use with the {name} format");
+                return Err(FormatError::new("--fields", text, 0..text.len(), title, label));
+            }
+            "json" => Kind::Json(Arc::new(names)),
+            "csv" => Kind::Csv(Arc::new(names)),
+            "w3c" => Kind::W3c(Arc::new(names)),
+            text if text.contains(['$', '%']) => {
+                Kind::Pattern(Arc::new(Pattern::parse(text, &names)?))
+            }
+            text => {
+                let title = match text {
+                    "" => "the format is empty".to_owned(),
+                    _ => format!("`{text}` is no format, and no pattern"),
+                };
+                let label = "must be common, combined, json, csv, w3c, or a pattern with `$variables` \
+                             of nginx or `%` directives of Apache";
+                return Err(FormatError::new("--format", text, 0..text.len(), title, label)
+                    .did_you_mean(text, NAMES));
+            }
+        }))
+    }
+}

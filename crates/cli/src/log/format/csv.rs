@@ -1,0 +1,153 @@
+//! Lines of columns under a header.
+
+use std::io;
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use memchr::memchr_iter;
+
+use super::error::nearest;
+use super::found::Found;
+use super::names::{Names, Slot};
+use super::{Record, reader::Scratch};
+use crate::log::line::{ABSENT, BadLine, shown};
+
+/// The header of a log, and the reader of its lines.
+pub(super) struct Header {
+    /// The header's line, which joined logs repeat.
+    line: Vec<u8>,
+    reader: Reader,
+    /// The slots of each column.
+    slots: Vec<Vec<Slot>>,
+}
+
+impl Header {
+    /// Reads the first line of a log.
+    ///
+    /// # Errors
+    ///
+    /// If a name that was given is not in it, or no time is.
+    pub(super) fn read(names: &Names, line: &[u8], scratch: &mut Scratch) -> io::Result<Header> {
+        let delimiters = [b',', b';', b'\t'];
+        let count = |delimiter: &u8| memchr_iter(*delimiter, line).count();
+        // Of as many, the first.
+        let delimiter = delimiters.iter().rev().max_by_key(|byte| count(byte)).unwrap_or(&b',');
+        let mut reader = ReaderBuilder::new().delimiter(*delimiter).build();
+        let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidData, text);
+        let count = split(&mut reader, line, scratch, count(delimiter) + 1)
+            .map_err(|why| invalid(format!("its header: {why}")))?;
+        let columns: Vec<String> =
+            (0..count).map(|column| shown(scratch.value(column)).trim().to_owned()).collect();
+        let slots = slots(names, &columns, "the header").map_err(invalid)?;
+        Ok(Header { line: line.to_vec(), reader, slots })
+    }
+
+    /// Reads a line; `None` for the header again.
+    pub(super) fn record<'a>(
+        &mut self,
+        names: &Names,
+        line: &[u8],
+        scratch: &'a mut Scratch,
+    ) -> Result<Option<Record<'a>>, BadLine> {
+        if line == self.line {
+            return Ok(None);
+        }
+        let count = split(&mut self.reader, line, scratch, self.slots.len())?;
+        if count != self.slots.len() {
+            return Err(BadLine::Columns(count, self.slots.len()));
+        }
+        let mut found = Found::default();
+        for (column, slots) in self.slots.iter().enumerate() {
+            let value = scratch.value(column);
+            if !value.is_empty() && value != ABSENT {
+                for slot in slots {
+                    found.put(*slot, scratch.place(column));
+                }
+            }
+        }
+        match found.line(&scratch.text, None)? {
+            Some((line, places)) => Ok(Some(Record { line, places })),
+            None => Err(BadLine::NoTime(names.of_time())),
+        }
+    }
+}
+
+/// Returns the slots of each of some columns. Errors if a name that was given is none of them, or no
+/// time is.
+pub(super) fn slots(
+    names: &Names,
+    columns: &[String],
+    what: &str,
+) -> Result<Vec<Vec<Slot>>, String> {
+    let mut slots = vec![Vec::new(); columns.len()];
+    let mut known = Vec::new();
+    for name in names.iter() {
+        let is_name = |column: &String| name.names.iter().position(|name| name == column);
+        let place =
+            (0..columns.len()).filter_map(|place| Some((is_name(&columns[place])?, place))).min();
+        match place {
+            Some((_, place)) => {
+                slots[place].push(name.slot);
+                known.push(name.slot);
+            }
+            None if name.is_given => {
+                let given = &name.names[0];
+                let near =
+                    nearest(given, columns.iter().map(String::as_str), given.len().div_ceil(3));
+                let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                return Err(format!("`{given}` is not in {what}: {}{near}", columns.join(", ")));
+            }
+            None => {}
+        }
+    }
+    let has = |slot| known.contains(&slot);
+    if has(Slot::Time) || has(Slot::Date) && has(Slot::TimeOfDay) {
+        return Ok(slots);
+    }
+    Err(format!(
+        "no time is in {what}: {}; it would be named {}, or by `--fields time=NAME`",
+        columns.join(", "),
+        names.of_time()
+    ))
+}
+
+/// Divides a line into its values, which are put to `scratch`, and returns their number. More than
+/// `most` values are not put there.
+fn split(
+    reader: &mut Reader,
+    line: &[u8],
+    scratch: &mut Scratch,
+    most: usize,
+) -> Result<usize, BadLine> {
+    if memchr_iter(b'"', line).count() % 2 == 1 {
+        return Err(BadLine::OpenQuote);
+    }
+    reader.reset();
+    scratch.text.resize(line.len() + 1, 0);
+    scratch.ends.resize(most + 1, 0);
+    let (mut read, mut written, mut count) = (0, 0, 0);
+    loop {
+        let (result, more_read, more_written, more) = reader.read_record(
+            &line[read..],
+            &mut scratch.text[written..],
+            &mut scratch.ends[count..],
+        );
+        read += more_read;
+        written += more_written;
+        count += more;
+        match result {
+            // At the end of the line it is called again, with nothing.
+            ReadRecordResult::InputEmpty => {}
+            ReadRecordResult::Record | ReadRecordResult::End => break,
+            ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
+                return Err(BadLine::Columns(count, most));
+            }
+        }
+    }
+    // Keys separate their fields by line ends, and a line has none but these.
+    for byte in &mut scratch.text[..written] {
+        if *byte == b'\n' {
+            *byte = b' ';
+        }
+    }
+    Ok(count)
+}

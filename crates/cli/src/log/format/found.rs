@@ -1,0 +1,90 @@
+//! The fields that were found in a line.
+
+use std::ops::Range;
+
+use bstr::{BStr, ByteSlice};
+
+use super::super::line::{ABSENT, BadLine, Line, request, shown, size};
+use super::names::{SLOTS, Slot};
+use super::time::{self, Stamp};
+
+/// Places of fields in a text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    places: [Option<Range<usize>>; SLOTS],
+}
+
+impl Found {
+    pub(super) fn put(&mut self, slot: Slot, place: Range<usize>) {
+        self.places[slot as usize] = Some(place);
+    }
+
+    pub(super) fn get<'a>(&self, text: &'a [u8], slot: Slot) -> Option<&'a [u8]> {
+        self.places[slot as usize].clone().map(|place| &text[place])
+    }
+
+    /// Returns the fields as a line, with the decimal places of its stamp. `format` is that of its time,
+    /// if it has one of its own.
+    pub(super) fn line<'a>(
+        &self,
+        text: &'a [u8],
+        format: Option<&str>,
+    ) -> Result<Option<(Line<'a>, u8)>, BadLine> {
+        let get = |slot| self.get(text, slot);
+        let or_absent = |slot| get(slot).unwrap_or(ABSENT).as_bstr();
+        let Some((time, places)) = self.stamp(text, format)? else { return Ok(None) };
+        let (mut method, mut target) =
+            get(Slot::Request).and_then(request).unwrap_or((ABSENT.as_bstr(), ABSENT.as_bstr()));
+        if let Some(given) = get(Slot::Method) {
+            method = given.as_bstr();
+        }
+        if let Some(given) = get(Slot::Path) {
+            target = given.as_bstr();
+        }
+        let path: &BStr = match memchr::memchr(b'?', target) {
+            Some(end) => target[..end].as_bstr(),
+            None => target,
+        };
+        let status = or_absent(Slot::Status);
+        if status != ABSENT && !(status.len() == 3 && status.iter().all(u8::is_ascii_digit)) {
+            return Err(BadLine::Status(shown(status)));
+        }
+        let bytes = get(Slot::Bytes).unwrap_or(ABSENT);
+        if bytes != ABSENT && (bytes.is_empty() || !bytes.iter().all(u8::is_ascii_digit)) {
+            return Err(BadLine::NoSize(shown(bytes)));
+        }
+        let line = Line {
+            client: or_absent(Slot::Client),
+            user: or_absent(Slot::User),
+            time,
+            method,
+            path,
+            status,
+            bytes: size(bytes)?,
+            referer: or_absent(Slot::Referer),
+            agent: or_absent(Slot::Agent),
+        };
+        Ok(Some((line, places)))
+    }
+
+    fn stamp(&self, text: &[u8], format: Option<&str>) -> Result<Option<Stamp>, BadLine> {
+        let get = |slot| self.get(text, slot);
+        let stamp = match (get(Slot::Date), get(Slot::TimeOfDay), get(Slot::Time)) {
+            (Some(date), Some(time), _) => time::of_parts(date, time),
+            (_, _, Some(time)) => match format {
+                Some(format) => time::by_format(format, time),
+                None => time::parse(time),
+            },
+            _ => return Ok(None),
+        };
+        let stamp = match get(Slot::Fraction) {
+            Some(digits) => stamp.and_then(|stamp| time::with_fraction(stamp, digits)),
+            None => stamp,
+        };
+        let given = || match (get(Slot::Date), get(Slot::TimeOfDay), get(Slot::Time)) {
+            (Some(date), Some(time), _) => shown(&[date, time].join(&b' ')),
+            (_, _, time) => shown(time.unwrap_or(ABSENT)),
+        };
+        stamp.map(Some).ok_or_else(|| BadLine::OtherTime(given()))
+    }
+}

@@ -1,0 +1,147 @@
+//! Lines that are JSON objects.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::found::Found;
+use super::names::{Names, SLOTS};
+use super::{Record, reader::Scratch};
+use crate::log::line::{BadLine, shown};
+
+/// Reads one line. Its values are copied to `scratch`.
+pub(super) fn record<'a>(
+    names: &Names,
+    line: &[u8],
+    scratch: &'a mut Scratch,
+) -> Result<Option<Record<'a>>, BadLine> {
+    let json_error = |error: serde_json::Error| BadLine::Json(shown(error.to_string().as_bytes()));
+    scratch.text.clear();
+    scratch.path.clear();
+    let (mut found, mut ranks) = (Found::default(), [usize::MAX; SLOTS]);
+    let object = Object { names, found: &mut found, ranks: &mut ranks, scratch };
+    let mut reader = serde_json::Deserializer::from_slice(line);
+    object.deserialize(&mut reader).and_then(|()| reader.end()).map_err(json_error)?;
+    match found.line(&scratch.text, None)? {
+        Some((line, places)) => Ok(Some(Record { line, places })),
+        None => Err(BadLine::NoTime(names.of_time())),
+    }
+}
+
+/// An object of the line. Names of fields within it follow the names of the objects around it, with
+/// points between.
+struct Object<'a> {
+    names: &'a Names,
+    found: &'a mut Found,
+    /// The place of each value's name among those of its slot.
+    ranks: &'a mut [usize; SLOTS],
+    scratch: &'a mut Scratch,
+}
+
+impl<'de> DeserializeSeed<'de> for Object<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        let outer = self.scratch.path.len();
+        while let Some(Key(key)) = map.next_key()? {
+            self.scratch.path.push_str(&key);
+            if self.is_wanted() {
+                let value: &RawValue = map.next_value()?;
+                self.value(value.get());
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+            self.scratch.path.truncate(outer);
+        }
+        Ok(())
+    }
+}
+
+impl Object<'_> {
+    /// Returns true if the present path is the name of a field, or of an object around one.
+    fn is_wanted(&self) -> bool {
+        let path = &self.scratch.path;
+        self.names.iter().flat_map(|name| &name.names).any(|name| {
+            name.strip_prefix(path.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    }
+
+    fn value(&mut self, raw: &str) {
+        if raw.starts_with('{') {
+            self.scratch.path.push('.');
+            let Object { names, found, ranks, scratch } = self;
+            let inner = Object { names, found, ranks, scratch };
+            // Its syntax was checked when it was read; one too deep has no field.
+            let _ = inner.deserialize(&mut serde_json::Deserializer::from_str(raw));
+            return;
+        }
+        let first: Vec<&RawValue>;
+        let raw = if raw.starts_with('[') {
+            first = serde_json::from_str(raw).unwrap_or_default();
+            first.first().map_or("null", |first| first.get())
+        } else {
+            raw
+        };
+        let text: Cow<'_, str> = match raw.as_bytes() {
+            [b'{' | b'[', ..] | b"null" | b"\"\"" | b"\"-\"" => return,
+            [b'"', text @ .., b'"'] if memchr::memchr(b'\\', text).is_none() => {
+                Cow::Borrowed(&raw[1..raw.len() - 1])
+            }
+            [b'"', ..] => match serde_json::from_str::<String>(raw) {
+                // Keys separate their fields by line ends.
+                Ok(text) => Cow::Owned(text.replace('\n', "\\n")),
+                Err(_) => return,
+            },
+            _ => Cow::Borrowed(raw),
+        };
+        let start = self.scratch.text.len();
+        self.scratch.text.extend_from_slice(text.as_bytes());
+        for name in self.names.iter() {
+            let rank = name.names.iter().position(|name| *name == self.scratch.path);
+            if let Some(rank) = rank.filter(|rank| *rank <= self.ranks[name.slot as usize]) {
+                self.ranks[name.slot as usize] = rank;
+                self.found.put(name.slot, start..self.scratch.text.len());
+            }
+        }
+    }
+}
+
+/// The name of a value.
+struct Key<'de>(Cow<'de, str>);
+
+impl<'de> serde::Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Key<'de>, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+        from.deserialize_str(Text)
+    }
+}

@@ -1,0 +1,176 @@
+//! The fields of a request, and the names that logs give them.
+
+use super::FormatError;
+
+/// A part of a line that is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    Client,
+    User,
+    /// A whole stamp.
+    Time,
+    /// The part of a stamp beyond its second, in milliseconds or microseconds.
+    Fraction,
+    Date,
+    TimeOfDay,
+    /// `GET /path HTTP/1.1`
+    Request,
+    Method,
+    Path,
+    Status,
+    Bytes,
+    Referer,
+    Agent,
+}
+
+/// The number of slots.
+pub(super) const SLOTS: usize = Slot::Agent as usize + 1;
+
+/// The names that fields have in `--fields`, and those by which they are found without it, the
+/// preferred first.
+const FIELDS: [(&str, Slot, &[&str]); 12] = [
+    (
+        "client",
+        Slot::Client,
+        &[
+            "client",
+            "remote_addr",
+            "client_ip",
+            "c-ip",
+            "clientip",
+            "remote_ip",
+            "ip",
+            "request.remote_ip",
+            "host",
+        ],
+    ),
+    ("user", Slot::User, &["user", "remote_user", "cs-username", "user_id"]),
+    (
+        "time",
+        Slot::Time,
+        &[
+            "time",
+            "timestamp",
+            "@timestamp",
+            "ts",
+            "msec",
+            "time_iso8601",
+            "time_local",
+            "datetime",
+        ],
+    ),
+    ("date", Slot::Date, &["date"]),
+    ("time_of_day", Slot::TimeOfDay, &["time"]),
+    ("request", Slot::Request, &["request", "request_line"]),
+    ("method", Slot::Method, &["method", "request_method", "cs-method", "request.method"]),
+    (
+        "path",
+        Slot::Path,
+        &["path", "uri", "request_uri", "url", "cs-uri-stem", "cs-uri", "request.uri"],
+    ),
+    ("status", Slot::Status, &["status", "sc-status", "status_code"]),
+    ("bytes", Slot::Bytes, &["bytes", "body_bytes_sent", "bytes_sent", "sc-bytes", "size"]),
+    (
+        "referer",
+        Slot::Referer,
+        &["referer", "http_referer", "cs(Referer)", "referrer", "request.headers.Referer"],
+    ),
+    (
+        "agent",
+        Slot::Agent,
+        &["agent", "http_user_agent", "user_agent", "cs(User-Agent)", "request.headers.User-Agent"],
+    ),
+];
+
+/// Where a log has each field.
+#[derive(Clone, Debug)]
+pub(super) struct Names(Vec<Name>);
+
+/// A field, and the names that it may have, the preferred first.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    pub(super) slot: Slot,
+    pub(super) names: Vec<String>,
+    /// True if `--fields` named it.
+    pub(super) is_given: bool,
+}
+
+impl Names {
+    /// Reads `client=remote_addr,time=ts`. Fields that it leaves out keep their usual names.
+    pub(super) fn parse(text: &str) -> Result<Names, FormatError> {
+        let usual = FIELDS.iter().map(|(_, slot, names)| Name {
+            slot: *slot,
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            is_given: false,
+        });
+        let mut names: Vec<Name> = usual.collect();
+        let mut start = 0;
+        for part in text.split(',').filter(|_| !text.is_empty()) {
+            let end = start + part.len();
+            let error = |title: String, label: &str| {
+                FormatError::new("--fields", text, start..end, title, label)
+            };
+            let known: Vec<&str> = FIELDS.iter().map(|(name, ..)| *name).collect();
+            let Some((field, name)) = part.split_once('=') else {
+                return Err(error(
+                    format!("`{part}` is no pair"),
+                    "must be FIELD=NAME, as in client=remote_addr",
+                ));
+            };
+            let (field, name) = (field.trim(), name.trim());
+            let Some(place) = known.iter().position(|known| *known == field) else {
+                let label = format!("must be one of {}", known.join(", "));
+                return Err(
+                    error(format!("`{field}` is not a field"), &label).did_you_mean(field, known)
+                );
+            };
+            if name.is_empty() {
+                return Err(error(
+                    format!("`{field}` has no name"),
+                    "must be FIELD=NAME, as in client=remote_addr",
+                ));
+            }
+            if names[place].is_given {
+                return Err(error(format!("`{field}` is named twice"), "must be named once"));
+            }
+            names[place].names = vec![name.to_owned()];
+            names[place].is_given = true;
+            start = end + 1;
+        }
+        let is_given = |slot| names.iter().any(|name: &Name| name.slot == slot && name.is_given);
+        let (time, method, path) =
+            (is_given(Slot::Time), is_given(Slot::Method), is_given(Slot::Path));
+        // A stamp that was named takes the place of a date and a time of day.
+        let in_parts = is_given(Slot::Date) || is_given(Slot::TimeOfDay);
+        let request = is_given(Slot::Request);
+        names.retain(|name| {
+            name.is_given
+                || match name.slot {
+                    Slot::Date | Slot::TimeOfDay => !time,
+                    Slot::Time => !in_parts,
+                    Slot::Request => !(method && path),
+                    Slot::Method | Slot::Path => !request,
+                    _ => true,
+                }
+        });
+        Ok(Names(names))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Name> {
+        self.0.iter()
+    }
+
+    /// Returns the names by which the time is found, for messages.
+    pub(super) fn of_time(&self) -> String {
+        let of_slot = |slot| self.0.iter().find(move |name| name.slot == slot);
+        let quoted = |name: &Name| {
+            let names: Vec<String> = name.names.iter().map(|name| format!("`{name}`")).collect();
+            names.join(", ")
+        };
+        match (of_slot(Slot::Time), of_slot(Slot::Date)) {
+            (Some(time), _) => quoted(time),
+            (None, Some(date)) => quoted(date),
+            (None, None) => String::new(),
+        }
+    }
+}

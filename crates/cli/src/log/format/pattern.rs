@@ -1,0 +1,236 @@
+//! Lines by a pattern of nginx's `log_format` or Apache's `LogFormat`.
+//!
+//! The pattern becomes literal texts and fields by turns. A field ends where the text after it is found
+//! first; between quotes, a backslash makes the next byte a part of the field.
+
+mod apache;
+mod nginx;
+
+use std::ops::Range;
+
+use memchr::{memchr, memchr2};
+
+use super::found::Found;
+use super::names::{Names, Slot};
+use super::{FormatError, Record};
+use crate::log::line::BadLine;
+
+/// A pattern that has been read.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    steps: Vec<Step>,
+    /// The format of the time, if it has one of its own.
+    stamp: Option<String>,
+}
+
+/// A field, and the text after it.
+#[derive(Clone, Debug)]
+struct Step {
+    slot: Option<Slot>,
+    /// Its name in the pattern; empty before the first field.
+    name: String,
+    /// The text after it; empty at the end of the pattern.
+    then: Vec<u8>,
+    is_quoted: bool,
+    /// The number of times that the text after it is in the field itself.
+    passes: usize,
+}
+
+/// A part of a pattern, with its place there.
+enum Piece {
+    Text(Vec<u8>),
+    Field(Field),
+}
+
+struct Field {
+    /// Its name, as `--fields` would give it.
+    name: String,
+    slot: Option<Slot>,
+    /// The format of its time, if it has one of its own.
+    stamp: Option<String>,
+    span: Range<usize>,
+}
+
+impl Pattern {
+    pub(super) fn parse(text: &str, names: &Names) -> Result<Pattern, FormatError> {
+        let pieces = if nginx::is_one(text) { nginx::pieces(text)? } else { apache::pieces(text)? };
+        Pattern::of_pieces(text, pieces, names)
+    }
+
+    fn of_pieces(
+        text: &str,
+        mut pieces: Vec<Piece>,
+        names: &Names,
+    ) -> Result<Pattern, FormatError> {
+        name_slots(text, &mut pieces, names)?;
+        let mut pattern = Pattern { steps: Vec::new(), stamp: None };
+        let mut last: Option<Field> = None;
+        let mut then = Vec::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(more) => then.extend_from_slice(&more),
+                Piece::Field(field) => {
+                    if last.is_some() && then.is_empty() {
+                        let title =
+                            format!("nothing separates `{}` from the field before it", field.name);
+                        let label = "must follow a text, such as a space";
+                        return Err(FormatError::new("--format", text, field.span, title, label));
+                    }
+                    pattern.step(last.take(), std::mem::take(&mut then));
+                    last = Some(field);
+                }
+            }
+        }
+        pattern.step(last, then);
+        if pattern.steps.iter().any(|step| step.slot == Some(Slot::Time)) {
+            return Ok(pattern);
+        }
+        let label = "must have one of $time_local, $time_iso8601 and $msec, or %t, or a field that \
+                     `--fields time=...` names";
+        Err(FormatError::new("--format", text, 0..text.len(), "the pattern has no time", label))
+    }
+
+    fn step(&mut self, field: Option<Field>, then: Vec<u8>) {
+        let Some(field) = field else {
+            let (slot, name) = (None, String::new());
+            return self.steps.push(Step { slot, name, then, is_quoted: false, passes: 0 });
+        };
+        let before = self.steps.last().map_or(&[][..], |step| &step.then);
+        let form = match (field.slot, &field.stamp) {
+            (_, Some(format)) => format,
+            (Some(Slot::Request), _) => "GET / HTTP/1.1",
+            _ if field.name == "time_local" => "17/May/2015:10:05:03 +0000",
+            _ => "",
+        };
+        let is_quoted = before.ends_with(b"\"") && then.starts_with(b"\"");
+        let passes = str::from_utf8(&then)
+            .ok()
+            .filter(|then| !then.is_empty() && !is_quoted)
+            .map_or(0, |then| form.matches(then).count());
+        self.stamp = self.stamp.take().or(field.stamp);
+        self.steps.push(Step { slot: field.slot, name: field.name, then, is_quoted, passes });
+    }
+
+    /// Reads one line.
+    pub(super) fn record<'a>(&self, line: &'a [u8]) -> Result<Option<Record<'a>>, BadLine> {
+        let mut found = Found::default();
+        let mut at = 0;
+        for (number, step) in self.steps.iter().enumerate() {
+            let rest = &line[at..];
+            let is_last = number + 1 == self.steps.len();
+            let len = if step.name.is_empty() {
+                rest.starts_with(&step.then).then_some(0)
+            } else if step.then.is_empty() && is_last {
+                Some(rest.len())
+            } else {
+                step.end(rest)
+            };
+            let len = len.ok_or_else(|| step.missing(at))?;
+            if let Some(slot) = step.slot {
+                if slot == Slot::Client && len == 0 {
+                    return Err(BadLine::Pattern(format!("`{}` is empty", step.name), at));
+                }
+                found.put(slot, at..at + len);
+            }
+            at += len + step.then.len();
+        }
+        if at < line.len() {
+            return Err(BadLine::Pattern("something follows it".to_owned(), at));
+        }
+        let line = found.line(line, self.stamp.as_deref())?;
+        Ok(line.map(|(line, places)| Record { line, places }))
+    }
+}
+
+impl Step {
+    /// Returns the length of the field at the beginning of a text.
+    fn end(&self, rest: &[u8]) -> Option<usize> {
+        if self.is_quoted {
+            let mut from = 0;
+            while let Some(found) = memchr2(b'"', b'\\', rest.get(from..)?) {
+                if rest[from + found] == b'"' {
+                    let end = from + found;
+                    return rest[end..].starts_with(&self.then).then_some(end);
+                }
+                from += found + 2;
+            }
+            return None;
+        }
+        let (mut from, mut passes) = (0, self.passes);
+        while let Some(found) = memchr(*self.then.first()?, rest.get(from..)?) {
+            if rest[from + found..].starts_with(&self.then) {
+                if passes == 0 {
+                    return Some(from + found);
+                }
+                passes -= 1;
+            }
+            from += found + 1;
+        }
+        None
+    }
+
+    fn missing(&self, at: usize) -> BadLine {
+        let then = super::super::line::shown(&self.then);
+        BadLine::Pattern(
+            match self.name.as_str() {
+                "" => format!("no `{then}`"),
+                name => format!("no `{then}` ends `{name}`"),
+            },
+            at,
+        )
+    }
+}
+
+/// Gives each slot to at most one field: to the one that `--fields` names, or else to the best of those
+/// that have it.
+fn name_slots(text: &str, pieces: &mut [Piece], names: &Names) -> Result<(), FormatError> {
+    let mut fields: Vec<&mut Field> = pieces
+        .iter_mut()
+        .filter_map(|piece| match piece {
+            Piece::Field(field) => Some(field),
+            Piece::Text(_) => None,
+        })
+        .collect();
+    let known: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
+    for given in names.iter().filter(|name| name.is_given) {
+        let name = given.names[0].trim_start_matches('$');
+        let Some(place) = known.iter().position(|known| known == name) else {
+            let title = format!("`{name}` of --fields is not in the pattern");
+            let label = format!("must be one of {}", known.join(", "));
+            let known = known.iter().map(String::as_str);
+            return Err(FormatError::new("--format", text, 0..text.len(), title, label)
+                .did_you_mean(name, known));
+        };
+        for field in fields.iter_mut().filter(|field| field.slot == Some(given.slot)) {
+            field.slot = None;
+        }
+        fields[place].slot = Some(given.slot);
+    }
+    // The finest stamp is the best: in nginx's names, `msec`.
+    let rank = |field: &Field| match field.name.as_str() {
+        "msec" | "body_bytes_sent" => 0,
+        "time_iso8601" => 2,
+        "time_local" => 3,
+        _ => 1,
+    };
+    for slot in [
+        Slot::Client,
+        Slot::User,
+        Slot::Time,
+        Slot::Request,
+        Slot::Method,
+        Slot::Path,
+        Slot::Status,
+        Slot::Bytes,
+        Slot::Referer,
+        Slot::Agent,
+        Slot::Fraction,
+    ] {
+        let of_slot = || (0..fields.len()).filter(|place| fields[*place].slot == Some(slot));
+        let Some(best) = of_slot().min_by_key(|place| rank(fields[*place])) else { continue };
+        for other in of_slot().filter(|place| *place != best).collect::<Vec<_>>() {
+            (fields[other].slot, fields[other].stamp) = (None, None);
+        }
+    }
+    Ok(())
+}

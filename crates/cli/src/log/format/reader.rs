@@ -1,0 +1,104 @@
+//! The lines of one log in a format other than the common one.
+
+use std::io;
+use std::ops::Range;
+
+use super::csv::Header;
+use super::names::Names;
+use super::w3c::{self, Fields};
+use super::{Format, Kind, json};
+use crate::log::line::{BadLine, Line};
+
+/// A line, and the decimal places of its stamp.
+pub(in crate::log) struct Record<'a> {
+    pub(in crate::log) line: Line<'a>,
+    pub(in crate::log) places: u8,
+}
+
+/// Memory that is used again for each line.
+#[derive(Debug, Default)]
+pub(in crate::log) struct Scratch {
+    /// Values that are not in the line as they are.
+    pub(in crate::log) text: Vec<u8>,
+    /// The ends of values in that text.
+    pub(super) ends: Vec<usize>,
+    /// The name of the present value.
+    pub(super) path: String,
+}
+
+impl Scratch {
+    pub(super) fn place(&self, column: usize) -> Range<usize> {
+        let start = column.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start..self.ends[column]
+    }
+
+    pub(super) fn value(&self, column: usize) -> &[u8] {
+        &self.text[self.place(column)]
+    }
+}
+
+/// Reads the lines of one log, and knows its header.
+pub(in crate::log) struct Reader {
+    format: Format,
+    header: Option<Header>,
+    fields: Option<Fields>,
+}
+
+/// A reason why a line is none of the log's.
+pub(in crate::log) enum NoLine {
+    Bad(BadLine),
+    /// The log cannot be read.
+    Log(io::Error),
+}
+
+impl Reader {
+    pub(in crate::log) fn new(format: &Format) -> Reader {
+        Reader { format: format.clone(), header: None, fields: None }
+    }
+
+    /// Returns true for common and combined format, whose lines need no reader.
+    pub(in crate::log) fn is_common(&self) -> bool {
+        matches!(self.format.0, Kind::Common)
+    }
+
+    /// Reads a line that is not empty; `None` if it is a part of a header.
+    pub(in crate::log) fn record<'a>(
+        &mut self,
+        line: &'a [u8],
+        scratch: &'a mut Scratch,
+    ) -> Result<Option<Record<'a>>, NoLine> {
+        let bad = NoLine::Bad;
+        match &self.format.0 {
+            Kind::Common => {
+                Line::parse(line).map(|line| Some(Record { line, places: 0 })).map_err(bad)
+            }
+            Kind::Pattern(pattern) => pattern.record(line).map_err(bad),
+            Kind::Json(names) => json::record(names, line, scratch).map_err(bad),
+            Kind::Csv(names) => match &mut self.header {
+                Some(header) => header.record(names, line, scratch).map_err(bad),
+                none => {
+                    *none = Some(Header::read(names, line, scratch).map_err(NoLine::Log)?);
+                    Ok(None)
+                }
+            },
+            Kind::W3c(names) => w3c(&mut self.fields, names, line),
+        }
+    }
+}
+
+fn w3c<'a>(
+    fields: &mut Option<Fields>,
+    names: &Names,
+    line: &'a [u8],
+) -> Result<Option<Record<'a>>, NoLine> {
+    if line.starts_with(b"#") {
+        if let Some(named) = w3c::directive(names, line) {
+            *fields = Some(named.map_err(NoLine::Log)?);
+        }
+        return Ok(None);
+    }
+    match fields {
+        Some(fields) => fields.record(names, line).map_err(NoLine::Bad),
+        None => Err(NoLine::Bad(BadLine::NoFields)),
+    }
+}

@@ -1,0 +1,81 @@
+//! The extended log format of the W3C, as IIS and `CloudFront` write it.
+
+use std::io;
+use std::ops::Range;
+
+use super::found::Found;
+use super::names::{Names, Slot};
+use super::{Record, csv};
+use crate::log::line::{ABSENT, BadLine, shown};
+
+/// The fields of the last `#Fields:` line.
+pub(super) struct Fields(Vec<Vec<Slot>>);
+
+/// Reads a line that begins with `#`; `None` if it does not name the fields.
+pub(super) fn directive(names: &Names, line: &[u8]) -> Option<io::Result<Fields>> {
+    let names_of_fields = line.strip_prefix(b"#Fields:")?;
+    let columns: Vec<String> = names_of_fields
+        .split(u8::is_ascii_whitespace)
+        .filter(|name| !name.is_empty())
+        .map(shown)
+        .collect();
+    let slots = csv::slots(names, &columns, "the `#Fields:` line");
+    Some(slots.map(Fields).map_err(|text| io::Error::new(io::ErrorKind::InvalidData, text)))
+}
+
+impl Fields {
+    pub(super) fn record<'a>(
+        &self,
+        names: &Names,
+        line: &'a [u8],
+    ) -> Result<Option<Record<'a>>, BadLine> {
+        let separator = if memchr::memchr(b'\t', line).is_some() { b'\t' } else { b' ' };
+        let mut found = Found::default();
+        let (mut at, mut count) = (0, 0);
+        while at <= line.len() {
+            if separator == b' ' && line.get(at) == Some(&b' ') {
+                at += 1;
+                continue;
+            }
+            if separator == b' ' && at == line.len() {
+                break;
+            }
+            let place = value(line, at, separator)?;
+            let text = &line[place.clone()];
+            if !text.is_empty() && text != ABSENT {
+                let slots = self.0.get(count).map_or(&[][..], Vec::as_slice);
+                for slot in slots {
+                    found.put(*slot, place.clone());
+                }
+            }
+            count += 1;
+            let is_quoted = line.get(at) == Some(&b'"');
+            at = place.end + usize::from(is_quoted) + 1;
+        }
+        if count != self.0.len() {
+            return Err(BadLine::Columns(count, self.0.len()));
+        }
+        match found.line(line, None)? {
+            Some((line, places)) => Ok(Some(Record { line, places })),
+            None => Err(BadLine::NoTime(names.of_time())),
+        }
+    }
+}
+
+/// Returns the place of the value that begins there, without its quotes.
+fn value(line: &[u8], at: usize, separator: u8) -> Result<Range<usize>, BadLine> {
+    if line.get(at) != Some(&b'"') {
+        let len = memchr::memchr(separator, &line[at..]).unwrap_or(line.len() - at);
+        return Ok(at..at + len);
+    }
+    let mut end = at + 1;
+    loop {
+        end +=
+            memchr::memchr(b'"', line.get(end..).unwrap_or_default()).ok_or(BadLine::OpenQuote)?;
+        // Two quotes are one in the value.
+        if line.get(end + 1) != Some(&b'"') {
+            return Ok(at + 1..end);
+        }
+        end += 2;
+    }
+}
