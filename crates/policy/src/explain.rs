@@ -1,4 +1,4 @@
-//! Sentences on what a limiter admits at worst, and on the memory that it takes.
+//! Sentences on the most that a limiter can admit, and on the memory that it takes.
 
 use std::time::Duration;
 
@@ -10,114 +10,170 @@ use crate::{Cost, Kind, LimiterPolicy, Room, Size};
 
 /// The times for which the most is told.
 const TIMES: [(&str, Duration); 3] = [
-    ("1 second", Duration::from_secs(1)),
-    ("1 minute", Duration::from_secs(60)),
-    ("1 hour", Duration::from_secs(3600)),
+    ("second", Duration::from_secs(1)),
+    ("minute", Duration::from_secs(60)),
+    ("hour", Duration::from_secs(3600)),
 ];
 
 impl LimiterPolicy {
-    /// Returns sentences on what it admits at worst and on the memory that it takes, for people.
+    /// Returns sentences on the most that a limiter can admit and on the memory that it takes, for
+    /// people.
     ///
     /// The numbers are the engine's proved bounds, which [`Kind::most_in`] returns.
     #[must_use]
     pub fn explain(&self) -> Vec<String> {
         let whom = match self.key.as_slice() {
-            [crate::KeyField::All] => "all together",
+            [crate::KeyField::All] => "all requests together",
             _ => "each key",
         };
-        let mut sentences = vec![self.most(&self.kind, whom)];
+        let mut sentences = Vec::new();
+        if self.shadow {
+            let shadow = "Shadow mode: nothing is denied. The numbers are what it would admit if \
+                enforced.";
+            sentences.push(shadow.to_owned());
+        }
+        sentences.extend(self.most(&self.kind, whom));
         sentences.extend(self.kind.why().map(str::to_owned));
-        if let Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) = self.kind {
+        if let Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) = self.kind
+            && quota.max_debt() > 0
+        {
             let debt = HumanCount(quota.max_debt());
-            sentences.push(format!("Credit comes on top, if callers ask for it: at most {debt}."));
+            sentences.push(format!("Callers may also borrow up to {debt} more (`max_debt`)."));
         }
         let own = |own: &crate::Override| {
             self.most(&own.kind, &format!("key \"{}\"", crate::escaped(&own.key)))
         };
-        sentences.extend(self.overrides.iter().map(own));
-        if self.shadow {
-            sentences.push("In the shadow it denies nothing: so much it would admit.".to_owned());
+        sentences.extend(self.overrides.iter().flat_map(own));
+        if let Some(wait) = self.wait
+            && !self.shadow
+        {
+            let wait = humantime::format_duration(wait);
+            sentences.push(format!(
+                "A request that would be denied waits instead, if it can be admitted within {wait}."
+            ));
         }
         sentences.push(self.memory());
         sentences
     }
 
-    fn most(&self, kind: &Kind, whom: &str) -> String {
-        let unit = match self.cost {
-            Cost::Bytes => "bytes",
-            Cost::Permits(1) => "requests",
-            Cost::Permits(_) => "permits",
-        };
-        let [second, minute, hour] =
-            TIMES.map(|(name, time)| format!("{} in any {name}", HumanCount(kind.most_in(time))));
-        format!("Admits at most, for {whom}, {second}, {minute} and {hour} ({unit}).")
+    /// Returns what a limiter admits, and the permits for that if a request takes several.
+    fn most(&self, kind: &Kind, whom: &str) -> Vec<String> {
+        let permits = |time| kind.most_in(time);
+        match self.cost {
+            Cost::Bytes => vec![format!("For {whom}, admits at most {}.", in_any("bytes", permits))],
+            Cost::Permits(cost) => {
+                let cost = cost.max(1);
+                let is_too_much = cost > kind.most_at_once();
+                let requests = |time| if is_too_much { 0 } else { permits(time) / cost };
+                let mut most =
+                    vec![format!("For {whom}, admits at most {}.", in_any("requests", requests))];
+                if cost > 1 {
+                    let (cost, permits) = (HumanCount(cost), in_any("permits", permits));
+                    most.push(format!("Each request takes {cost} permits: at most {permits}."));
+                }
+                most
+            }
+        }
     }
 
     fn memory(&self) -> String {
-        let each = self.kind.key_bytes();
-        let bytes = ByteSize(each).display().iec();
-        let each_key = format!("about {bytes} for each, and the key itself");
-        let full = match self.store.when_full {
-            WhenFull::Admit => "admits keys for which there is no space",
-            WhenFull::Share(_) => "has one bucket for all keys for which there is no space",
-            _ => "denies keys for which there is no space",
+        let each = match self.overrides.is_empty() {
+            true => self.kind.key_bytes(),
+            false => self.kind.limiter_bytes(),
         };
+        let bytes = ByteSize(each).display().iec();
+        let each_key = format!("about {bytes} plus the key for each");
+        let full = match self.store.when_full {
+            WhenFull::Admit => "when full, all requests of further keys are admitted",
+            WhenFull::Share(_) => "when full, all further keys share one bucket",
+            _ => "when full, all requests of further keys are denied",
+        };
+        let are_kept = !self.kind.is_new_when_full()
+            || self.overrides.iter().any(|own| !own.kind.is_new_when_full());
         match self.store.room {
-            Room::Exact { max_keys: None } if !self.kind.is_new_when_full() => {
-                format!("Keeps every key that it ever saw, with no bound: {each_key}.")
+            Room::Exact { max_keys: None } if are_kept => {
+                format!("Never forgets a key: memory grows without bound, by {each_key}.")
             }
             Room::Exact { max_keys: None } => format!(
-                "Keeps each key that is not idle, with no bound on their number: {each_key}."
+                "Keeps each key until it is idle, with no bound on their number: {each_key}."
             ),
             Room::Exact { max_keys: Some(keys) } => {
                 let all = ByteSize(each.saturating_mul(keys as u64)).display().iec();
-                let keys = HumanCount(keys as u64);
-                format!("Keeps at most {keys} keys: {each_key}, {all} in all. It {full}.")
+                let keys = keys_of(keys as u64);
+                format!("Keeps at most {keys}: {each_key}, {all} in all; {full}.")
             }
-            Room::Table(Size::Memory(bytes)) => {
-                let keys = HumanCount(bytes as u64 / 12);
-                let bytes = ByteSize(bytes as u64).display().iec();
-                format!("Takes {bytes} for about {keys} keys at a time. It {full}.")
-            }
-            Room::Table(Size::Keys(keys)) => {
-                let bytes = ByteSize((keys as u64).saturating_mul(12)).display().iec();
-                format!(
-                    "Takes about {bytes} for {} keys at a time, and {full}.",
-                    HumanCount(keys as u64)
-                )
+            Room::Table(size) => {
+                let keys = match size {
+                    Size::Memory(bytes) => bytes as u64 / 12,
+                    Size::Keys(keys) => keys as u64,
+                };
+                let (bytes, keys) = (ByteSize(size.bytes()).display().iec(), keys_of(keys));
+                format!("Takes {bytes} for about {keys} at a time; {full}.")
             }
         }
     }
 }
 
+fn keys_of(keys: u64) -> String {
+    match keys {
+        1 => "1 key".to_owned(),
+        keys => format!("{} keys", HumanCount(keys)),
+    }
+}
+
+/// Returns the numbers of all times in words.
+fn in_any(unit: &str, most: impl Fn(Duration) -> u64) -> String {
+    let [second, minute, hour] =
+        TIMES.map(|(name, time)| (HumanCount(most(time)).to_string(), format!("any {name}")));
+    let unit = if second.0 == "1" { unit.trim_end_matches('s') } else { unit };
+    format!(
+        "{} {unit} in {}, {} in {}, {} in {}",
+        second.0, second.1, minute.0, minute.1, hour.0, hour.1
+    )
+}
+
 impl Kind {
-    /// Returns the most permits that are granted in any time (s, s + time] to callers that take no
+    /// Returns the most permits that are granted in any span of this length to callers that take no
     /// credit: the engine's proved bound for one key. What is taken by force, by reservations or by
     /// settlements comes on top, at most the quota's `max_debt`.
     ///
-    /// Rounds down to whole permits, and up to the next whole window.
+    /// Spans are half-open, `[s, s + time)`, for every kind: of grants that are exactly one second
+    /// apart, a span of a second has one. Rounds down to whole permits, and up to the next whole
+    /// window. 0 for no time.
     #[must_use]
     pub fn most_in(&self, time: Duration) -> u64 {
-        let windows = |length: Duration| ceil(time.as_nanos(), length.as_nanos());
+        // The time from the first grant in a span to the last one that still is.
+        let Some(between) = time.checked_sub(Duration::from_nanos(1)) else { return 0 };
+        let windows = |length: Duration| ceil(time, length);
         let most = match self {
             Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) => {
                 let rate = quota.rate();
                 let earned = match quota.refill() {
-                    Refill::Interval => u128::from(rate.permits()) * windows(rate.period()),
-                    Refill::Smooth => earned(rate, time),
+                    // Each time as much as there is space for.
+                    Refill::Interval => {
+                        let once = rate.permits().min(quota.burst());
+                        u128::from(once) * ceil(between, rate.period())
+                    }
+                    Refill::Smooth => earned(rate, between),
                 };
                 u128::from(quota.burst()) + earned
             }
             Kind::Gcra { interval, tolerance } => {
-                1 + (tolerance.as_nanos() + time.as_nanos()) / interval.as_nanos().max(1)
+                1 + (tolerance.as_nanos() + between.as_nanos()) / interval.as_nanos().max(1)
             }
-            Kind::LeakyMinInterval(rate) => 1 + earned(*rate, time),
-            // The end of one window, and the beginning of another, of which a sliding counter may
-            // estimate the first at nothing that was full at its end.
-            Kind::FixedWindow(limit)
-            | Kind::WindowFromFirst(limit)
-            | Kind::SlidingCounter(limit) => {
+            Kind::LeakyMinInterval(rate) => 1 + earned(*rate, between),
+            // The end of one window, and all others that begin in this time.
+            Kind::FixedWindow(limit) => {
                 u128::from(limit.permits()) * (windows(limit.period()) + 1)
+            }
+            // The first request of the first one is before the span, or all windows begin in it.
+            Kind::WindowFromFirst(limit) => {
+                u128::from(limit.permits()) * (windows(limit.period()) + 1) - 1
+            }
+            // Less than twice the limit in any span of a window, and the limit in each window.
+            Kind::SlidingCounter(limit) => {
+                let (permits, windows) = (u128::from(limit.permits()), windows(limit.period()));
+                ((2 * permits - 1) * windows).min(permits * (windows + 1))
             }
             Kind::SlidingWindow { limit, .. }
             | Kind::SlidingLog(limit)
@@ -132,7 +188,9 @@ impl Kind {
             Kind::CalendarWindow { limit, calendar } => {
                 u128::from(*limit) * windows_of(calendar, time)
             }
-            Kind::Budget { amounts, .. } => most_of_days(amounts, windows(SHORTEST_DAY) + 1),
+            Kind::Budget { amounts, zone } => {
+                most_of_days(amounts, windows(shortest_day(Some(zone))) + 1)
+            }
             Kind::All(parts) => {
                 return parts.iter().map(|part| part.most_in(time)).min().unwrap_or(0);
             }
@@ -144,58 +202,63 @@ impl Kind {
     fn why(&self) -> Option<&'static str> {
         match self {
             Kind::FixedWindow(_) | Kind::WindowFromFirst(_) => Some(
-                "Twice the limit may come together: at the end of one window and the beginning of \
-                 the next.",
+                "About twice the limit can be admitted in a short time: at the end of one window and \
+                 the beginning of the next.",
             ),
             Kind::SlidingCounter(_) => Some(
-                "Nearly twice the limit may come together, as the count of the last window is \
-                 estimated.",
+                "Less than twice the limit can be admitted in any interval: the requests of the \
+                 previous window are assumed to be spread evenly over it.",
             ),
-            Kind::CalendarWindow { .. } | Kind::Budget { .. } => {
-                Some("Two windows may meet: what is left of one, and the whole of the next.")
-            }
-            Kind::TokenBucket { .. } | Kind::LeakyMeter(_) | Kind::Gcra { .. } => {
-                Some("That is what it holds after a pause, and what it earns meanwhile.")
-            }
+            Kind::CalendarWindow { .. } | Kind::Budget { .. } => Some(
+                "More than the limit can be admitted in a short time: at the end of one window and \
+                 the beginning of the next.",
+            ),
+            Kind::TokenBucket { .. } | Kind::LeakyMeter(_) | Kind::Gcra { .. } => Some(
+                "This is a full burst after an idle time, plus the tokens earned in that time.",
+            ),
             _ => None,
         }
     }
 }
 
-fn ceil(of: u128, by: u128) -> u128 {
-    of.div_ceil(by.max(1))
+/// Returns the number of lengths that a time takes, rounded up.
+fn ceil(time: Duration, length: Duration) -> u128 {
+    time.as_nanos().div_ceil(length.as_nanos().max(1))
 }
 
 fn earned(rate: Rate, time: Duration) -> u128 {
     u128::from(rate.permits()) * time.as_nanos() / rate.period().as_nanos().max(1)
 }
 
-/// Shorter than any day of a time zone: the shortest since 1970 had 21 hours.
-const SHORTEST_DAY: Duration = Duration::from_secs(20 * 3600);
+/// Returns a time that no day of the zone is shorter than: the shortest since 1970 had 21 hours.
+fn shortest_day(zone: Option<&str>) -> Duration {
+    Duration::from_secs(if zone == Some("UTC") { 24 * 3600 } else { 20 * 3600 })
+}
 
 /// Returns the most windows of a calendar that such a time is in.
 fn windows_of(calendar: &Calendar, time: Duration) -> u128 {
+    let day = shortest_day(calendar.zone());
     let shortest = match calendar.unit() {
         CalendarUnit::Minute => Duration::from_secs(60),
         CalendarUnit::Hour => Duration::from_secs(3600),
-        CalendarUnit::Week => 6 * SHORTEST_DAY,
-        CalendarUnit::Month => 27 * SHORTEST_DAY,
-        _ => SHORTEST_DAY,
+        CalendarUnit::Week => 6 * day,
+        CalendarUnit::Month => 27 * day,
+        _ => day,
     };
     // A change of the zone's offset ends a minute or an hour early.
     let changes = match calendar.unit() {
         CalendarUnit::Minute | CalendarUnit::Hour => u128::from(calendar.zone() != Some("UTC")),
         _ => 0,
     };
-    ceil(time.as_nanos(), shortest.as_nanos()) + 1 + changes
+    ceil(time, shortest) + 1 + changes
 }
 
-/// Returns the most that so many days in a row have.
+/// Returns the most that so many days in a row have: full weeks, and the best run of the other days.
 fn most_of_days(amounts: &[u64; 7], days: u128) -> u128 {
-    let days = usize::try_from(days).unwrap_or(usize::MAX);
-    let sum = |first: usize| -> u128 {
-        (0..days.min(7)).map(|day| u128::from(amounts[(first + day) % 7])).sum()
+    let week: u128 = amounts.iter().copied().map(u128::from).sum();
+    let others = (days % 7) as usize;
+    let run = |first: usize| -> u128 {
+        (0..others).map(|day| u128::from(amounts[(first + day) % 7])).sum()
     };
-    let weeks = (days / 7).max(1) as u128;
-    (0..7).map(sum).max().unwrap_or(0) * weeks
+    week * (days / 7) + (0..7).map(run).max().unwrap_or(0)
 }

@@ -82,6 +82,17 @@ pub enum Kind {
     All(Vec<Kind>),
 }
 
+/// The most requests that a weighted log remembers.
+const MAX_LINES: u64 = (1 << 24) - 2;
+
+/// The most slots of a window.
+const MAX_SLOTS: u32 = 65_536;
+
+/// Returns a rate of the same period with another number of permits, or the same rate if there is none.
+fn with_permits(rate: Rate, permits: u64) -> Rate {
+    Rate::new(permits, rate.period()).unwrap_or(rate)
+}
+
 /// Invalid numbers: no limiter can be built from them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unbuildable {
@@ -177,35 +188,110 @@ impl Kind {
     pub fn log_bytes(&self) -> u64 {
         match self {
             Kind::SlidingLog(limit) => 8 * limit.permits().next_power_of_two(),
-            Kind::WeightedLog { capacity, .. } => 8 * (capacity + 2).next_power_of_two(),
-            Kind::All(parts) => parts.iter().map(Kind::log_bytes).sum(),
+            Kind::WeightedLog { capacity, .. } => capacity
+                .checked_add(2)
+                .and_then(u64::checked_next_power_of_two)
+                .map_or(u64::MAX, |places| places.saturating_mul(8)),
+            Kind::All(parts) => parts.iter().map(Kind::log_bytes).fold(0, u64::saturating_add),
             _ => 0,
         }
     }
 
+    /// Checks the numbers as [`limiter`](Kind::limiter) does, without the memory that a limiter of these
+    /// numbers takes.
+    pub(crate) fn check(&self) -> Result<(), Unbuildable> {
+        // The time on the clock does not affect whether it can be built.
+        self.small().limiter(Arc::new(ManualClock::new())).map(drop)
+    }
+
+    /// Returns a kind that takes little memory, and can be built if and only if this one can. Numbers
+    /// that the engine refuses are left as they are: it does so before it allocates.
+    fn small(&self) -> Kind {
+        /// The largest limit of a sliding window that fits whatever its length and its slots are.
+        const FITS_IN_ANY_WINDOW: u64 = 1 << 24;
+        match self {
+            // The engine checks a limit that it remembers, but nothing else about it.
+            Kind::SlidingLog(limit) if limit.permits() <= 1 << 24 => {
+                Kind::SlidingLog(with_permits(*limit, 1))
+            }
+            Kind::WeightedLog { limit, capacity: 1..=MAX_LINES } => {
+                Kind::WeightedLog { limit: *limit, capacity: 1 }
+            }
+            Kind::SlidingWindow { limit, slots: 1..=MAX_SLOTS }
+                if limit.permits() <= FITS_IN_ANY_WINDOW =>
+            {
+                Kind::SlidingWindow { limit: *limit, slots: 1 }
+            }
+            // The slots of all windows are numbered in the shortest one's, by as many bits as the
+            // longest one takes; the largest limit takes the other bits.
+            Kind::MultiWindow { limits, slots } if (4..=64).contains(&limits.len()) => {
+                let decisive = [
+                    limits.iter().min_by_key(|limit| limit.period()),
+                    limits.iter().max_by_key(|limit| limit.period()),
+                    limits.iter().max_by_key(|limit| limit.permits()),
+                ];
+                let limits = decisive.into_iter().flatten().copied().collect();
+                Kind::MultiWindow { limits, slots: *slots }
+            }
+            other => other.clone(),
+        }
+    }
+
     /// Returns about how many bytes a store takes for each key, without the key itself: the limiter,
-    /// its slots and its log, and a slot of the store.
+    /// its slots and its log, and a slot of the store. Allocates little, however much that is.
     #[must_use]
     pub fn key_bytes(&self) -> u64 {
-        /// A pointer to the limiter and its table of methods, and part of the store's hash table.
-        const SLOT: usize = 32;
         match self {
             Kind::TokenBucket { .. } if self.is_new_when_full() => 16,
-            Kind::All(parts) => parts.iter().map(Kind::key_bytes).sum(),
-            _ => {
-                let clock = Arc::new(ManualClock::new());
-                let limiter = self.limiter(clock).map_or(0, |limiter| size_of_val(&*limiter));
-                (SLOT + limiter) as u64 + self.slot_bytes() + self.log_bytes()
+            _ => self.limiter_bytes(),
+        }
+    }
+
+    /// Returns the same for a store with a limiter for each key, which has no smaller buckets.
+    pub(crate) fn limiter_bytes(&self) -> u64 {
+        /// A pointer to the limiter and its table of methods, and part of the store's hash table.
+        const SLOT: u64 = 32;
+        self.own_bytes().saturating_add(SLOT)
+    }
+
+    /// Returns the bytes of the limiter itself, and of what it has allocated.
+    fn own_bytes(&self) -> u64 {
+        /// A pointer to a part, and its table of methods.
+        const BOX: u64 = size_of::<BoxedLimiter>() as u64;
+        if let Kind::All(parts) = self {
+            let parts = parts.iter().map(|part| BOX.saturating_add(part.own_bytes()));
+            return parts.fold(size_of::<All<BoxedLimiter>>() as u64, u64::saturating_add);
+        }
+        let limiter = self.smallest().limiter(Arc::new(ManualClock::new()));
+        let bytes = limiter.map_or(0, |limiter| size_of_val(&*limiter)) as u64;
+        bytes.saturating_add(self.slot_bytes()).saturating_add(self.log_bytes())
+    }
+
+    /// Returns a limiter of the same type with as little memory as there can be.
+    fn smallest(&self) -> Kind {
+        match self {
+            Kind::SlidingLog(limit) => Kind::SlidingLog(with_permits(*limit, 1)),
+            Kind::WeightedLog { limit, .. } => Kind::WeightedLog { limit: *limit, capacity: 1 },
+            Kind::SlidingWindow { limit, .. } => {
+                Kind::SlidingWindow { limit: with_permits(*limit, 1), slots: 1 }
             }
+            Kind::MultiWindow { limits, .. } => Kind::MultiWindow {
+                limits: limits.iter().take(1).map(|limit| with_permits(*limit, 1)).collect(),
+                slots: 1,
+            },
+            other => other.clone(),
         }
     }
 
     /// Returns the bytes of the slots of sliding windows, 8 each.
     fn slot_bytes(&self) -> u64 {
+        /// About the bytes of each window of several.
+        const WINDOW: u64 = 64;
         match self {
             Kind::SlidingWindow { slots, .. } => 8 * (u64::from(*slots) + 1).next_power_of_two(),
             Kind::MultiWindow { limits, slots } => {
-                8 * limits.len() as u64 * (2 * u64::from(*slots) + 1).next_power_of_two()
+                let ring = 8 * (2 * u64::from(*slots) + 1).next_power_of_two();
+                limits.len() as u64 * (WINDOW + ring)
             }
             _ => 0,
         }

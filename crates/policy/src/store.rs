@@ -43,12 +43,26 @@ impl Default for Room {
 }
 
 impl Size {
+    /// Returns the bytes of a table of this size, in whole lines of 64.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        match self {
+            Size::Memory(bytes) => bytes as u64 / 64 * 64,
+            // A line has 8 places, of which 17 in 25 may be in use: see `KeyTableBuilder::keys`.
+            Size::Keys(keys) => {
+                let lines = (keys as u128 * 25).div_ceil(17 * 8);
+                u64::try_from(lines.saturating_mul(64)).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
     /// Creates a table of this size, with a bucket of `quota` for each key.
     ///
     /// # Errors
     ///
     /// The engine's verdict on the quota and the size. Those of a
-    /// [`LimiterPolicy`](crate::LimiterPolicy) have passed it.
+    /// [`LimiterPolicy`](crate::LimiterPolicy) have passed it, but for [`ConfigError::Memory`] and
+    /// [`ConfigError::Keys`]: whether this machine has the memory shows only here.
     pub fn table<K, S, C>(
         self,
         quota: Quota,

@@ -170,3 +170,19 @@ fn deep_and_large_inputs_are_refused_without_harm() {
     check(Format::Json, format!("{{{}\"a\": 1}}", "\"a\": 1, ".repeat(2_000)).as_bytes());
     check(Format::Yaml, format!("limiters:\n  a:\n    policy: {}", "x".repeat(100_000)).as_bytes());
 }
+
+#[test]
+fn aliases_of_long_names_are_refused_before_they_fill_the_memory() {
+    let name = "k".repeat(400_000);
+    for (named, aliased) in [
+        (format!("{{ {name}: 1 }}"), "*a"),
+        (format!("{{ b: {{ {name}: 1 }} }}"), "*a"),
+        (format!("[{{ {name}: 1 }}]"), "{ c: *a }"),
+    ] {
+        let aliases = format!("{aliased}, ").repeat(40_000);
+        let text = format!("framework: {{ a: &a {named}, b: [{aliases}] }}\n");
+        let errors = Policies::from_yaml("p", &text).unwrap_err();
+        let expected = "expected at most 100000 values, with those of aliases";
+        assert_eq!(errors.as_slice()[0].expected(), expected);
+    }
+}

@@ -16,27 +16,53 @@ fn kinds() -> Vec<(String, Kind)> {
     let policies = Policies::from_toml("p", POLICIES).unwrap();
     let mut kinds: Vec<(String, Kind)> =
         policies.limiters().iter().map(|one| (one.name.clone(), one.kind.clone())).collect();
-    let more = "
+    let more = r#"
 [limiters.smooth]
-policy = \"token_bucket\"
+policy = "token_bucket"
 limit = 7
-rate = { amount = 3, interval = \"1 second\" }
+rate = { amount = 3, interval = "1 second" }
 
 [limiters.short-window]
-policy = \"fixed_window\"
+policy = "fixed_window"
 limit = 3
-interval = \"300 ms\"
+interval = "300 ms"
 
 [limiters.short-counter]
-policy = \"sliding_counter\"
+policy = "sliding_counter"
 limit = 3
-interval = \"300 ms\"
+interval = "300 ms"
+
+[limiters.short-first]
+policy = "fixed_window"
+limit = 3
+interval = "300 ms"
+start = "first"
+
+[limiters.single]
+policy = "sliding_counter"
+limit = 1
+interval = "300 ms"
+
+[limiters.overfull]
+policy = "token_bucket"
+limit = 7
+rate = { amount = 30, interval = "1 second" }
+refill = "interval"
+
+[limiters.every-second]
+policy = "leaky_bucket"
+mode = "min_interval"
+interval = "1 second"
+
+[limiters.ten-a-day]
+policy = "budget"
+amount = 10
 
 [limiters.short-log]
-policy = \"sliding_log\"
+policy = "sliding_log"
 limit = 3
-interval = \"300 ms\"
-";
+interval = "300 ms"
+"#;
     let more = Policies::from_toml("p", more).unwrap();
     kinds.extend(more.limiters().iter().map(|one| (one.name.clone(), one.kind.clone())));
     kinds
@@ -62,8 +88,34 @@ fn admissions(kind: &Kind, waits_nanos: &[u64]) -> Vec<(u64, u64)> {
     admitted
 }
 
+/// Checks all spans that begin with an admission.
+fn check(waits: &[u64], span_nanos: u64) -> Result<(), TestCaseError> {
+    for (name, kind) in kinds() {
+        let most = kind.most_in(Duration::from_nanos(span_nanos));
+        let admitted = admissions(&kind, waits);
+        for (index, (first, _)) in admitted.iter().enumerate() {
+            let in_span = admitted[index..].iter().take_while(|(at, _)| at - first < span_nanos);
+            let sum: u64 = in_span.map(|(_, count)| count).sum();
+            prop_assert!(sum <= most, "{name} admits {sum} in {span_nanos} ns, not {most}");
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn no_time_of_days_admits_more_than_it_may(
+        waits in prop::collection::vec(
+            prop_oneof![0..200_000_u64, 0..10_u64, Just(86_400), Just(3_600)],
+            1..60,
+        ),
+        span_secs in prop_oneof![1..2_000_000_u64, Just(86_400), Just(604_800), Just(691_200)],
+    ) {
+        let waits: Vec<u64> = waits.into_iter().map(|secs| secs * 1_000_000_000).collect();
+        check(&waits, span_secs * 1_000_000_000)?;
+    }
 
     #[test]
     fn no_time_admits_more_than_it_may(
@@ -73,15 +125,7 @@ proptest! {
         ),
         span_nanos in prop_oneof![1..2_000_000_000_u64, 1..100_000_000_000_u64, Just(1_000_000_000)],
     ) {
-        for (name, kind) in kinds() {
-            let most = kind.most_in(Duration::from_nanos(span_nanos));
-            let admitted = admissions(&kind, &waits);
-            for (index, (first, _)) in admitted.iter().enumerate() {
-                let in_span = admitted[index..].iter().take_while(|(at, _)| at - first < span_nanos);
-                let sum: u64 = in_span.map(|(_, count)| count).sum();
-                prop_assert!(sum <= most, "{name} admits {sum} in {span_nanos} ns, not {most}");
-            }
-        }
+        check(&waits, span_nanos)?;
     }
 }
 
@@ -92,17 +136,22 @@ fn the_bound_is_met_where_it_can_be() {
         let (_, kind) = kinds.iter().find(|(name, _)| name == kind).unwrap();
         kind.most_in(Duration::from_secs(seconds))
     };
-    // What it holds, and what it earns.
-    assert_eq!(most("smooth", 1), 10);
+    // What it holds, and what it earns until just before the end.
+    assert_eq!((most("smooth", 1), most("overfull", 2)), (9, 21));
     // The end of a window, and the beginning of the next.
-    assert_eq!((most("first", 1), most("epoch", 3600), most("epoch", 3601)), (200, 200, 300));
+    assert_eq!((most("first", 1), most("epoch", 3600), most("epoch", 3601)), (199, 200, 300));
     assert_eq!((most("log", 60), most("log", 61)), (100, 200));
     assert_eq!((most("windows", 1), most("windows", 60), most("windows", 3600)), (10, 200, 12_000));
     // Saturday and Friday, or Thursday and Friday.
     assert_eq!(most("budget", 3600), 11);
-    assert_eq!(most("apart", 3600), 361);
-    assert_eq!(most("bucket", 900), 520);
+    // As many days as eight days of a clock touch.
+    assert_eq!((most("ten-a-day", 8 * 86_400), most("ten-a-day", 14 * 86_400)), (90, 150));
+    assert_eq!((most("apart", 3600), most("apart", 3601)), (360, 361));
+    assert_eq!((most("every-second", 1), most("every-second", 60)), (1, 60));
+    assert_eq!((most("counter", 1), most("counter", 60), most("counter", 61)), (199, 199, 300));
+    assert_eq!(most("bucket", 900), 40);
     assert_eq!(most("several", 1), 9);
+    assert!(kinds().iter().all(|(_, kind)| kind.most_in(Duration::ZERO) == 0));
 }
 
 #[test]
@@ -112,9 +161,9 @@ fn explanations_are_sentences() {
     assert_eq!(
         explain("epoch"),
         [
-            "Admits at most, for each key, 200 in any 1 second, 200 in any 1 minute and 200 in any 1 \
-             hour (requests).",
-            "Twice the limit may come together: at the end of one window and the beginning of the next.",
+            "For each key, admits at most 200 requests in any second, 200 in any minute, 200 in any hour.",
+            "About twice the limit can be admitted in a short time: at the end of one window and the \
+             beginning of the next.",
         ]
         .map(str::to_owned)
         .into_iter()
@@ -122,8 +171,20 @@ fn explanations_are_sentences() {
         .collect::<Vec<_>>()
     );
     let table = explain("table").pop().unwrap();
-    assert!(table.starts_with("Takes 64.0 KiB for about 5,461 keys at a time."), "{table}");
-    assert!(explain("budget").iter().any(|line| line.contains("for key \"10.0.0.7\"")));
+    assert!(table.starts_with("Takes 64.0 KiB for about 5,461 keys at a time; "), "{table}");
+    assert!(explain("budget").iter().any(|line| line.contains("For key \"10.0.0.7\"")));
+    assert!(explain("gcra")[0].starts_with("Shadow mode: nothing is denied."));
+    let bucket = explain("bucket");
+    for sentence in [
+        "For each key, admits at most 13 requests in any second, 13 in any minute, 33 in any hour.",
+        "Each request takes 3 permits: at most 40 permits in any second, 40 in any minute, 100 in any \
+         hour.",
+        "Callers may also borrow up to 7 more (`max_debt`).",
+        "A request that would be denied waits instead, if it can be admitted within 2s.",
+    ] {
+        assert!(bucket.iter().any(|line| line == sentence), "{sentence} is not in {bucket:?}");
+    }
+    assert!(explain("meter").iter().all(|line| !line.contains("borrow")));
     for limiter in policies.limiters() {
         for sentence in limiter.explain() {
             assert!(sentence.ends_with('.'), "{sentence}");

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use sluicegate::{
-    Calendar, CalendarUnit, ConfigError, ManualClock, Quota, Rate, Refill, SlidingWindow,
-};
+use sluicegate::{Calendar, CalendarUnit, ConfigError, Quota, Rate, Refill, SlidingWindow};
 
 use super::given::{Given, time, whole};
 use super::{Checks, messages};
@@ -64,9 +62,8 @@ impl Checks<'_> {
                 count => self.out_of_range(given, &ConfigError::Count { count }),
             };
         }
-        // The time on the clock does not affect whether it can be built.
-        match kind.limiter(std::sync::Arc::new(ManualClock::new())) {
-            Ok(_) => Some(kind),
+        match kind.check() {
+            Ok(()) => Some(kind),
             Err(error) => self.unbuildable(given, &error),
         }
     }

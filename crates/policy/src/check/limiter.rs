@@ -77,6 +77,7 @@ impl Checks<'_> {
             }
             overrides.push(Override { key: entry.name.clone(), kind });
         }
+        overrides.sort_by(|a, b| a.key.cmp(&b.key));
         overrides
     }
 

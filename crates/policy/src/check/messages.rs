@@ -22,6 +22,9 @@ pub(super) const NAME_OF_ZONE: &str =
     "expected a name of the IANA database, such as Europe/Berlin or UTC";
 pub(super) const FULL_IN_A_TABLE: &str =
     "must be the limit in a table, where every new key starts full";
+pub(super) const TABLE_MEMORY: &str =
+    "must be from 64 bytes to 128 TiB, the most that a process can address";
+pub(super) const TABLE_KEYS: &str = "must be at least 1, and take no more than 128 TiB";
 pub(super) const EXACT_STORE: &str = "expected \"exact\": a table has only token buckets";
 
 // Labels at another place that is the reason.

@@ -5,13 +5,21 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytesize::ByteSize;
-use sluicegate::{ConfigError, ManualClock, Quota, Rate, WhenFull};
+use sluicegate::{ManualClock, Quota, Rate, WhenFull};
 
 use super::given::{Given, whole};
 use super::{Checks, messages};
-use crate::problem::Problem;
 use crate::tree::{Node, Value};
 use crate::{Kind, Room, Size, Store};
+
+/// The bytes of the smallest table.
+const LINE_BYTES: u64 = 64;
+
+/// The most bytes of a table: as many as processes can address on usual machines of 64 bits.
+const MOST_BYTES: u64 = 1 << 47;
+
+/// Larger tables are warned of.
+const LARGE_BYTES: u64 = 64 << 30;
 
 /// Returns the number, or the largest that a `usize` holds.
 fn size(number: u64) -> usize {
@@ -92,27 +100,31 @@ impl Checks<'_> {
         }
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
         let clock = Arc::new(ManualClock::new());
-        // The time on the clock does not affect whether it can be built.
-        match room.table::<[u8], _, _>(*quota, when_full?, hasher, clock) {
-            Ok(_) => Some(room),
-            Err(error) => {
-                let problem = self.no_table(given, &error);
-                self.report(problem.with_context(place.clone(), messages::IN_THIS_STORE))
-            }
+        // The smallest table tells whether it can keep the quota. The time on the clock does not matter.
+        let smallest = Size::Memory(LINE_BYTES as usize);
+        if let Err(error) = smallest.table::<[u8], _, _>(*quota, when_full?, hasher, clock) {
+            let problem = self.verdict(given, &error);
+            return self.report(problem.with_context(place.clone(), messages::IN_THIS_STORE));
         }
+        self.table_fits(given, room)
     }
 
-    /// Returns the engine's verdict on a table, at the place of the field concerned.
-    fn no_table(&self, given: &Given<'_>, error: &ConfigError) -> Problem {
-        let field = match error {
-            ConfigError::Memory { .. } => "memory",
-            ConfigError::Keys { .. } => "keys",
-            _ => return self.verdict(given, error),
+    /// Checks the bytes of a table, whatever memory this machine has.
+    fn table_fits(&mut self, given: &Given<'_>, room: Size) -> Option<Size> {
+        let (field, range) = match room {
+            Size::Memory(_) => ("memory", messages::TABLE_MEMORY),
+            Size::Keys(_) => ("keys", messages::TABLE_KEYS),
         };
-        match given.get(field) {
-            Some(node) => self.wrong_value(field, node, error.rule()),
-            None => self.verdict(given, error),
+        let node = given.get(field)?;
+        let bytes = room.bytes();
+        if !(LINE_BYTES..=MOST_BYTES).contains(&bytes) {
+            return self.wrong(field, node, range);
         }
+        if bytes > LARGE_BYTES {
+            let bytes = ByteSize(bytes).display().iec();
+            self.warn(field, node, format!("the table takes {bytes} as soon as it is built"));
+        }
+        Some(room)
     }
 
     fn when_full(&mut self, given: &Given<'_>, node: &Node) -> Option<WhenFull> {

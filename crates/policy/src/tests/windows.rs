@@ -89,11 +89,11 @@ fn every_window_is_put_in_words() {
     for (fields, words) in [
         (
             "fixed_window'\nlimit = 1000\ninterval = '1h'",
-            "fixed window: 1,000 per 1h, from the first on",
+            "fixed window: 1,000 per 1h, starting at the first request",
         ),
         (
             "fixed_window'\nlimit = 1\ninterval = '90s'\nstart = 'epoch'",
-            "fixed window: 1 per 1m 30s, from 1970 on",
+            "fixed window: 1 per 1m 30s, aligned to the clock",
         ),
         ("sliding_window'\nlimit = 5\ninterval = '1h'", "sliding window: 5 in any 1h, 60 slots"),
         ("sliding_counter'\nlimit = 5\ninterval = '1h'", "sliding counter: 5 per 1h"),
@@ -116,4 +116,41 @@ fn every_window_is_put_in_words() {
     ] {
         assert_eq!(kind(&format!("policy = '{fields}")).to_string(), words);
     }
+}
+
+#[test]
+fn numbers_are_valid_if_and_only_if_a_limiter_can_be_built() {
+    use std::time::Duration;
+    let clock = std::sync::Arc::new(sluicegate::ManualClock::new());
+    let agree = |kind: &Kind| {
+        let (checked, built) = (kind.check(), kind.limiter(std::sync::Arc::clone(&clock)));
+        assert_eq!(checked.err(), built.err(), "{kind:?}");
+    };
+    let permits = [1, 2, 1 << 17, 1 << 24, (1 << 24) + 1, 1 << 29, 1 << 32];
+    let periods = [1, 1_000, 1_000_000, 1_000_000_000, 3_600_000_000_000, 3_155_760_000_000_000_000];
+    let rates: Vec<Rate> = periods
+        .into_iter()
+        .flat_map(|nanos| permits.map(|permits| Rate::new(permits, Duration::from_nanos(nanos))))
+        .flatten()
+        .collect();
+    for limit in rates.iter().copied() {
+        for slots in [0, 1, 2, 60, 65_535, 65_536, 65_537] {
+            agree(&Kind::SlidingWindow { limit, slots });
+        }
+        for capacity in [0, 1, 1 << 10, (1 << 24) - 1, u64::MAX] {
+            agree(&Kind::WeightedLog { limit, capacity });
+        }
+        if limit.permits() != 1 << 24 {
+            agree(&Kind::SlidingLog(limit));
+        }
+    }
+    for first in 0..rates.len() {
+        for count in [1, 3, 4, 5, rates.len()] {
+            let limits: Vec<Rate> = rates.iter().cycle().skip(first).take(count).copied().collect();
+            for slots in [1, 60, 1000] {
+                agree(&Kind::MultiWindow { limits: limits.clone(), slots });
+            }
+        }
+    }
+    agree(&Kind::MultiWindow { limits: vec![rates[0]; 65], slots: 1 });
 }

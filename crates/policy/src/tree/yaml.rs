@@ -12,9 +12,13 @@ use super::{Entry, MAX_DEPTH, Node, Value, not_in_format, too_deep};
 use crate::Format;
 use crate::problem::Problem;
 
-/// The most values that a file may have once its aliases are replaced, where 64 bytes of text count
-/// for one. A few lines of aliases to aliases would fill any memory.
+/// The most values that a file may have once its aliases are replaced, where [`TEXT_PER_VALUE`] bytes
+/// of text, in values and in names, count for one. A few lines of aliases to aliases would fill any
+/// memory.
 const MAX_VALUES: usize = 100_000;
+
+/// The bytes of text that count for a value.
+const TEXT_PER_VALUE: usize = 64;
 
 pub(super) fn parse(text: &str) -> Result<Node, Box<Problem>> {
     let mut builder = Builder::new(text);
@@ -95,8 +99,7 @@ impl Builder<'_> {
             },
             Event::Scalar(text, style, anchor, tag) => {
                 if self.wants_name() {
-                    self.set_name(text.into_owned(), span);
-                    return Ok(());
+                    return self.name(text.into_owned(), anchor, span);
                 }
                 let value = scalar(&text, style, tag.as_deref(), &span)?;
                 let written = self.text.get(span.clone()).unwrap_or_default().trim_end().len();
@@ -128,10 +131,29 @@ impl Builder<'_> {
         matches!(self.open.last(), Some(Open { items: Items::Table { name: None, .. }, .. }))
     }
 
-    fn set_name(&mut self, text: String, span: Range<usize>) {
+    /// Takes the name of a field, and counts it.
+    fn name(&mut self, text: String, anchor: usize, span: Range<usize>) -> Result<(), Box<Problem>> {
+        if text == "<<" {
+            return Err(unsupported(span, "merge keys (`<<`) are not supported: repeat the fields"));
+        }
+        if anchor != 0 {
+            return Err(unsupported(span, "anchor a value: the name of a field cannot have one"));
+        }
+        self.put(of_text(&text), &span)?;
         if let Some(Open { items: Items::Table { name, .. }, .. }) = self.open.last_mut() {
             *name = Some((text, span));
         }
+        Ok(())
+    }
+
+    /// Counts values.
+    fn put(&mut self, values: usize, span: &Range<usize>) -> Result<(), Box<Problem>> {
+        self.values += values;
+        if self.values > MAX_VALUES {
+            let label = format!("expected at most {MAX_VALUES} values, with those of aliases");
+            return Err(unsupported(span.clone(), label));
+        }
+        Ok(())
     }
 
     fn start(
@@ -171,11 +193,7 @@ impl Builder<'_> {
 
     /// Adds a node, and counts its values.
     fn add(&mut self, node: Node, anchor: usize, values: usize) -> Result<(), Box<Problem>> {
-        self.values += values;
-        if self.values > MAX_VALUES {
-            let label = format!("expected at most {MAX_VALUES} values, with those of aliases");
-            return Err(unsupported(node.span, label));
-        }
+        self.put(values, &node.span)?;
         if anchor != 0 {
             self.anchors.insert(anchor, (node.clone(), values));
         }
@@ -195,10 +213,17 @@ impl Builder<'_> {
 fn count(node: &Node) -> usize {
     1 + match &node.value {
         Value::List(nodes) => nodes.iter().map(count).sum(),
-        Value::Table(entries) => entries.iter().map(|entry| count(&entry.node)).sum(),
-        Value::Text(text) => text.len() / 64,
+        Value::Table(entries) => {
+            entries.iter().map(|entry| of_text(&entry.name) + count(&entry.node)).sum()
+        }
+        Value::Text(text) => of_text(text),
         _ => 0,
     }
+}
+
+/// Returns what a text counts for. The name of a field counts beside the field's value.
+fn of_text(text: &str) -> usize {
+    text.len() / TEXT_PER_VALUE
 }
 
 fn unsupported(span: Range<usize>, label: impl Into<String>) -> Box<Problem> {
