@@ -60,9 +60,9 @@ enum Command {
     /// It has a limiter of every kind there is, with all of its fields, and explains what
     /// they mean.
     Policy,
-    /// Check a policy: print all its mistakes, or its limiters
+    /// Check a policy file and list its errors, or its limiters if it is valid
     Check(CheckArgs),
-    /// Say what each limiter of a policy admits at most, and the memory that it takes
+    /// Explain the most that each limiter of a policy can admit, and the memory that it takes
     Explain(ExplainArgs),
 }
 

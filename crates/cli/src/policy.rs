@@ -6,6 +6,7 @@ mod store;
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
 pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
@@ -45,6 +46,10 @@ pub struct Rule {
     pub store: Store,
     /// Keys that have numbers of their own.
     pub overrides: HashMap<Vec<u8>, Kind>,
+    /// The longest that a request waits, which only `--shape` replays.
+    pub wait: Option<Duration>,
+    /// True if the limiter only counts; a replay counts what it would deny.
+    pub shadow: bool,
 }
 
 /// The lines that a limiter judges.
@@ -96,6 +101,8 @@ impl From<LimiterPolicy> for Rule {
             cost: Cost(limiter.cost),
             store: limiter.store,
             overrides,
+            wait: limiter.wait,
+            shadow: limiter.shadow,
         }
     }
 }

@@ -168,12 +168,15 @@ of = [
         limiters[1]["denied_by"],
         json!([
             { "part": "token bucket: 4, then 1 per 1h", "denied": 1 },
-            { "part": "fixed window: 1 per 1s, from the first on", "denied": 1 },
+            { "part": "fixed window: 1 per 1s, starting at the first request", "denied": 1 },
         ])
     );
     let report = stdout(&folder.replay(&["access.log"], "").success());
     assert!(report.contains("\nlimiters of several parts\n"), "{report}");
-    assert!(report.contains("  fixed window: 1 per 1s, from the first on       1"), "{report}");
+    assert!(
+        report.contains("  fixed window: 1 per 1s, starting at the first request       1"),
+        "{report}"
+    );
 }
 
 #[test]

@@ -60,7 +60,9 @@ impl LimiterPolicy {
     fn most(&self, kind: &Kind, whom: &str) -> Vec<String> {
         let permits = |time| kind.most_in(time);
         match self.cost {
-            Cost::Bytes => vec![format!("For {whom}, admits at most {}.", in_any("bytes", permits))],
+            Cost::Bytes => {
+                vec![format!("For {whom}, admits at most {}.", in_any("bytes", permits))]
+            }
             Cost::Permits(cost) => {
                 let cost = cost.max(1);
                 let is_too_much = cost > kind.most_at_once();
@@ -163,9 +165,7 @@ impl Kind {
             }
             Kind::LeakyMinInterval(rate) => 1 + earned(*rate, between),
             // The end of one window, and all others that begin in this time.
-            Kind::FixedWindow(limit) => {
-                u128::from(limit.permits()) * (windows(limit.period()) + 1)
-            }
+            Kind::FixedWindow(limit) => u128::from(limit.permits()) * (windows(limit.period()) + 1),
             // The first request of the first one is before the span, or all windows begin in it.
             Kind::WindowFromFirst(limit) => {
                 u128::from(limit.permits()) * (windows(limit.period()) + 1) - 1

@@ -49,7 +49,7 @@ pub enum Format {
     Json,
 }
 
-/// A reason why a policy file has no policies.
+/// An error from loading a policy file.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file cannot be read.

@@ -70,7 +70,17 @@ fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<
 pub fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        let invisible = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+        let invisible = matches!(
+            c,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+        );
         if c.is_control() || invisible {
             shown.extend(c.escape_default());
         } else {
@@ -97,6 +107,9 @@ mod tests {
 
     #[test]
     fn what_a_terminal_obeys_is_escaped() {
-        assert_eq!(escaped("a\x1b[31m\u{9b}\u{202e}ü"), "a\\u{1b}[31m\\u{9b}\\u{202e}ü");
+        assert_eq!(
+            escaped("a\x1b[31m\u{9b}\u{202e}ü\u{61c}"),
+            "a\\u{1b}[31m\\u{9b}\\u{202e}ü\\u{61c}"
+        );
     }
 }

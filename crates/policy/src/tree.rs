@@ -13,7 +13,7 @@ use std::ops::Range;
 use crate::Format;
 use crate::problem::Problem;
 
-/// The deepest that lists and tables may be in each other, and more than any policy needs.
+/// The deepest that lists and tables may be nested, and more than any policy needs.
 const MAX_DEPTH: usize = 32;
 
 /// A value and its place.
@@ -101,6 +101,6 @@ fn not_in_format(format: Format, span: Range<usize>, message: impl Into<String>)
 
 /// Returns the problem of lists and tables that are too deep in each other.
 fn too_deep(span: Range<usize>) -> Box<Problem> {
-    let label = format!("expected at most {MAX_DEPTH} lists and tables in each other");
-    Box::new(Problem::new(span, "", "this is too deep", label))
+    let label = format!("nested too deeply: at most {MAX_DEPTH} levels");
+    Box::new(Problem::new(span, "", "lists and tables are nested too deeply", label))
 }

@@ -34,7 +34,7 @@ fn a_month_is_warned_of_where_minutes_may_be_meant() {
 #[test]
 fn a_cost_that_no_request_can_pay_is_warned_of() {
     let cost = |cost: &str| warnings(&format!("{WINDOW}cost = {cost}"));
-    let none = "5: `cost` is 6: no request is admitted: at most 5 permits are, at once";
+    let none = "5: `cost` is 6: every request will be denied: it costs more than the 5 that can be granted at once";
     assert_eq!(cost("6"), [none]);
     assert_eq!(cost("5"), [""; 0]);
     let gcra = "policy = \"gcra\"\ninterval = \"1 s\"\ntolerance = \"2 s\"\ncost = ";
@@ -45,7 +45,7 @@ fn a_cost_that_no_request_can_pay_is_warned_of() {
 #[test]
 fn requests_that_there_are_not_are_warned_of() {
     let filter = |filter: &str| warnings(&format!("{WINDOW}match = {{ {filter} }}"));
-    let small = "methods are in capitals: no request has this one, but GET";
+    let small = "methods are upper case; write GET";
     let get = format!("5: `match.method` is [\"HEAD\", \"get\"]: {small}");
     assert_eq!(filter("method = [\"HEAD\", \"get\"]"), [get]);
     let path = "paths begin with a slash and have no query: no request has this one";
@@ -62,7 +62,7 @@ fn fields_that_do_nothing_are_warned_of() {
     let when_full = format!("{WINDOW}when_full = \"admit\"");
     assert_eq!(warnings(&when_full), [format!("5: `when_full` is \"admit\": {full}")]);
     assert_eq!(warnings(&format!("{when_full}\nmax_keys = 9")), [""; 0]);
-    let shadow = "a limiter in the shadow denies nothing, so nobody waits";
+    let shadow = "`wait` has no effect with `shadow: true`";
     let waits = format!("{WINDOW}wait = \"1 s\"\nshadow = true");
     assert_eq!(warnings(&waits), [format!("5: `wait` is \"1 s\": {shadow}")]);
     let equal = "{ limit = 5, interval = \"60 s\" }, { limit = 9, interval = \"1 m\" }";

@@ -11,7 +11,7 @@ use crate::cli::tell;
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json)
+    /// Policy file: .yaml, .yml or .json; anything else is TOML
     #[arg(value_name = "POLICY", required_unless_present = "schema")]
     policy: Option<PathBuf>,
     /// Print the JSON Schema of policies, for editors
@@ -22,7 +22,7 @@ pub struct CheckArgs {
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json)
+    /// Policy file: .yaml, .yml or .json; anything else is TOML
     #[arg(value_name = "POLICY")]
     policy: PathBuf,
 }
@@ -77,8 +77,11 @@ pub fn warn(policies: &Policies) {
 /// Returns a limiter in one line.
 fn line(limiter: &LimiterPolicy) -> String {
     let key: Vec<&str> = limiter.key.iter().map(|field| field.name()).collect();
-    let mut line =
-        format!("{}, by {}: {}", escaped(&limiter.name), key.join(" and "), limiter.kind);
+    let by = match key.as_slice() {
+        ["all"] => "one limiter for all requests".to_owned(),
+        fields => format!("by {}", fields.join(" and ")),
+    };
+    let mut line = format!("{}, {by}: {}", escaped(&limiter.name), limiter.kind);
     match limiter.overrides.len() {
         0 => {}
         1 => line += "; 1 key has other numbers",
@@ -87,10 +90,10 @@ fn line(limiter: &LimiterPolicy) -> String {
         }
     }
     if let Some(wait) = limiter.wait {
-        let _ = write!(line, "; waits up to {}", humantime::format_duration(wait));
+        let _ = write!(line, "; requests wait up to {}", humantime::format_duration(wait));
     }
     if limiter.shadow {
-        line += "; in the shadow: denies nothing";
+        line += "; shadow: only counts what it would deny";
     }
     line
 }

@@ -31,6 +31,16 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
     }
     for judge in replay.judges() {
         let name = &judge.rule().name;
+        if judge.rule().shadow {
+            warnings.push(format!(
+                "limiter \"{name}\" has `shadow: true`: what is counted as denied it would deny"
+            ));
+        } else if judge.rule().wait.is_some() && !replay.options().shape {
+            warnings.push(format!(
+                "limiter \"{name}\" has `wait`, which a replay follows only with --shape: requests \
+                 that would wait are counted as denied"
+            ));
+        }
         if replay.lines() > 0 && judge.allowed() + judge.denied() == 0 {
             warnings
                 .push(format!("limiter \"{name}\" judged no line: its `match` lets none through"));

@@ -35,9 +35,9 @@ fn check_says_ok_with_a_line_for_each_limiter_and_warns() {
         stdout(&check),
         "\
 ok
-  anonymous_api, by client: fixed window: 100 per 1h, from the first on
-  authenticated_api, by user: token bucket: 5,000, then 500 per 15m; 1 key has other numbers; waits \
-up to 2s; in the shadow: denies nothing
+  anonymous_api, by client: fixed window: 100 per 1h, starting at the first request
+  authenticated_api, by user: token bucket: 5,000, then 500 per 15m; 1 key has other numbers; \
+requests wait up to 2s; shadow: only counts what it would deny
 "
     );
     let warning = stderr(&check);
@@ -86,10 +86,10 @@ fn explain_says_what_each_limiter_admits_at_worst() {
     folder.file("policy.yaml", YAML);
     let said = stdout(&run(&folder, &["explain", "policy.yaml"]).success());
     for part in [
-        "Admits at most, for each key, 200 in any 1 second, 200 in any 1 minute and 200 in any 1 hour (requests).",
-        "Admits at most, for each key, 5,000 in any 1 second, 5,033 in any 1 minute and 7,000 in any 1 hour",
-        "Admits at most, for key \"anna\", 9,000 in any 1 second",
-        "with no bound on their number: about 16 B for each, and the key itself.",
+        "For each key, admits at most 199 requests in any second, 199 in any minute, 199 in any hour.",
+        "For each key, admits at most 5,000 requests in any second, 5,033 in any minute, 6,999 in any hour.",
+        "For key \"anna\", admits at most 9,000 requests in any second",
+        "Shadow mode: nothing is denied.",
     ] {
         assert!(said.contains(part), "{part}:\n{said}");
     }
@@ -134,4 +134,23 @@ fn a_client_has_its_own_numbers_however_its_address_is_spelled() {
     let args = ["replay", "--policy", "p.yaml", "--json", "six.log"];
     let replay = json(&run(&folder, &args).success());
     assert_eq!(replay["limiters"][0]["allowed"], json!(1));
+}
+
+#[test]
+fn a_replay_warns_of_limiters_that_only_count_and_of_those_that_wait() {
+    let folder = Folder::new();
+    let window = "policy: fixed_window, limit: 1, interval: 1 hour";
+    let yaml = format!(
+        "limiters:\n  waits: {{ {window}, wait: 2 s }}\n  counts: {{ {window}, shadow: true }}\n"
+    );
+    folder.file("p.yaml", &yaml);
+    let args = ["replay", "--policy", "p.yaml", "--json", "access.log"];
+    let (waits, counts) = ("limiter \"waits\" has `wait`", "limiter \"counts\" has `shadow: true`");
+    let plain = run(&folder, &args).success();
+    for warning in [waits, counts] {
+        assert!(stderr(&plain).contains(warning), "{}", stderr(&plain));
+        assert!(json(&plain)["warnings"].to_string().contains(&warning[8..13]));
+    }
+    let shaped = run(&folder, &[&args[..], &["--shape"]].concat()).success();
+    assert!(!stderr(&shaped).contains(waits) && stderr(&shaped).contains(counts));
 }

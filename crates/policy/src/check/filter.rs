@@ -15,10 +15,7 @@ impl Checks<'_> {
         if let Some(field) = node.get("method")
             && let Some(small) = method.iter().find(|method| **method != method.to_uppercase())
         {
-            let capitals = format!(
-                "methods are in capitals: no request has this one, but {}",
-                small.to_uppercase()
-            );
+            let capitals = format!("methods are upper case; write {}", small.to_uppercase());
             self.warn("match.method", field, capitals);
         }
         if let Some(field) = node.get("path_prefix")
@@ -50,7 +47,10 @@ impl Checks<'_> {
             self.warn(
                 "cost",
                 node,
-                format!("no request is admitted: at most {most} permits are, at once"),
+                format!(
+                    "every request will be denied: it costs more than the {most} that can be granted \
+                     at once"
+                ),
             );
         }
         Some(cost)

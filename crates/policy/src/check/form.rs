@@ -62,12 +62,16 @@ impl Checks<'_> {
                     self.errors.push(problem.did_you_mean(text, words.iter().copied()));
                 }
             }
-            (Form::Time, Value::Text(text)) => match humantime::parse_duration(text) {
-                Ok(_) => self.warn_of_time(path, node),
-                Err(error) => {
-                    self.errors.push(self.wrong_value(path, node, format!("not a time: {error}")));
+            (Form::Time, Value::Text(text)) => {
+                match humantime::parse_duration(text) {
+                    Ok(_) => self.warn_of_time(path, node),
+                    Err(error) => {
+                        self.errors.push(self.wrong_value(path, node, format!(
+                        "not a time: {error}; write, for example, \"15 minutes\" or \"100 ms\""
+                    )));
+                    }
                 }
-            },
+            }
             (Form::Memory, Value::Text(text)) => {
                 if text.trim().parse::<ByteSize>().is_err() {
                     self.errors.push(self.wrong_value(path, node, self.expected(form)));
@@ -220,7 +224,7 @@ impl Checks<'_> {
                     self.errors.push(messages::kind_needs(given, kind.shown, &what));
                 }
                 (Some(first_node), Some(second_node)) => {
-                    let problem = messages::not_beside(second, second_node, first_node);
+                    let problem = messages::not_beside(first, first_node, second, second_node);
                     self.errors.push(problem);
                 }
                 _ => {}

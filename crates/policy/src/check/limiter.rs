@@ -28,6 +28,7 @@ impl Checks<'_> {
         let cost = self.cost(&given, kind.as_ref());
         let filter = self.filter(&given);
         let key = key(&given);
+        self.check_key(&given, &key);
         let overrides = self.overrides(&given, &key, kind.as_ref());
         self.warn_of_limiter(&given, kind.as_ref());
         let limiter = LimiterPolicy {
@@ -42,6 +43,17 @@ impl Checks<'_> {
             overrides,
         };
         (self.errors.len() == before).then_some(limiter)
+    }
+
+    /// Checks that `all` stands alone, and warns of a field that is there twice.
+    fn check_key(&mut self, given: &Given<'_>, key: &[KeyField]) {
+        let Some(node) = given.get("key") else { return };
+        if key.len() > 1 && key.contains(&KeyField::All) {
+            let alone = "`all` means one limiter for all requests: it cannot stand beside a field";
+            self.errors.push(self.wrong_value("key", node, alone));
+        } else if (1..key.len()).any(|place| key[..place].contains(&key[place])) {
+            self.warn("key", node, "a field is repeated, which changes nothing");
+        }
     }
 
     fn overrides(

@@ -64,7 +64,7 @@ pub(super) fn rule(error: &ConfigError) -> String {
         ConfigError::Limit { max, .. } => format!("must be from 1 to {max} for this window"),
         // The least is the number itself, or 1.
         ConfigError::Capacity { most, .. } => format!("must be from 1 to {most}"),
-        ConfigError::Count { .. } => "expected from 1 to 64 of them".to_owned(),
+        ConfigError::Count { .. } => "expected 1 to 64 entries".to_owned(),
         _ => error.rule().to_owned(),
     }
 }
@@ -160,9 +160,10 @@ pub(super) fn not_of_kind(path: &str, place: Range<usize>, kind: &str, own: &[&s
     Problem::new(place, path, title, format!("expected only {}", listed(own)))
 }
 
-pub(super) fn not_beside(field: &str, node: &Node, other: &Node) -> Problem {
-    let title = format!("`{field}` does not belong beside the other");
-    Problem::new(node.span.clone(), field, title, "expected one of the two")
+pub(super) fn not_beside(first: &str, other: &Node, field: &str, node: &Node) -> Problem {
+    let title = format!("`{field}` and `{first}` are both given");
+    let label = format!("give either `{first}` or `{field}`, not both");
+    Problem::new(node.span.clone(), field, title, label)
         .with_context(other.span.clone(), "the other")
 }
 
@@ -173,14 +174,14 @@ pub(super) fn not_of_part(table: &str, entry: &Entry) -> Problem {
 }
 
 pub(super) fn not_of_override(entry: &Entry, kind: &str, own: &[&str]) -> Problem {
-    let title = format!("`overrides.{}` is not a number of {kind}", cut(&entry.name));
+    let title = format!("`overrides.{}` cannot be overridden for {kind}", cut(&entry.name));
     let label = format!("expected only {}", listed(own));
     Problem::at_field(entry, "overrides", title, label)
         .did_you_mean(&entry.name, own.iter().copied())
 }
 
 pub(super) fn overrides_of_many(place: Range<usize>, key: Range<usize>) -> Problem {
-    let title = "`overrides` needs a key of one field";
+    let title = "`overrides` works only if `key` is a single field";
     Problem::new(place, "overrides", title, "expected no overrides")
         .with_context(key, "this key has several, or none")
 }
@@ -200,7 +201,7 @@ pub(super) fn not_of_store(field: &str, place: Range<usize>, store: &str, label:
 /// the field that keeps them.
 pub(super) fn keys_are_kept(place: Range<usize>, reason: Option<Range<usize>>) -> Problem {
     let title = "`max_keys` needs buckets that start full and refill smoothly";
-    let label = "each key is kept: full, it is not as one that was never seen";
+    let label = "such buckets are never removed, because an idle one differs from a new one";
     let problem = Problem::new(place, "max_keys", title, label);
     match reason {
         Some(reason) => problem.with_context(reason, "because of this"),
@@ -209,8 +210,9 @@ pub(super) fn keys_are_kept(place: Range<usize>, reason: Option<Range<usize>>) -
 }
 
 pub(super) fn two_sizes(keys: Range<usize>, memory: Range<usize>) -> Problem {
-    let title = "`keys` does not belong beside `memory`";
-    Problem::new(keys, "keys", title, "expected one of the two").with_context(memory, "the other")
+    let title = "`keys` and `memory` are both given";
+    let label = "give either `memory` or `keys`, not both";
+    Problem::new(keys, "keys", title, label).with_context(memory, "the other")
 }
 
 pub(super) fn no_size(given: &Given<'_>, place: Range<usize>) -> Problem {

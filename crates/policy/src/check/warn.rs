@@ -28,7 +28,7 @@ impl Checks<'_> {
         if let (Some(wait), Some(Value::Flag(true))) =
             (given.get("wait"), given.get("shadow").map(|node| &node.value))
         {
-            self.warn("wait", wait, "a limiter in the shadow denies nothing, so nobody waits");
+            self.warn("wait", wait, "`wait` has no effect with `shadow: true`");
         }
         if let (Some(Kind::MultiWindow { .. }), Some(limits)) = (kind, given.get("limits")) {
             self.warn_of_equal_windows(limits);

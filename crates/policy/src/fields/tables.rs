@@ -73,7 +73,7 @@ static STATUS_CLASSES: Form = Form::Word(&["1xx", "2xx", "3xx", "4xx", "5xx"]);
 static TEXT: Form = Form::Text(MAX_TEXT);
 
 static FILTER: [Field; 3] = [
-    field("method", Form::OneOrMany(&TEXT), "Methods, in capitals."),
+    field("method", Form::OneOrMany(&TEXT), "Methods, in upper case."),
     field("path_prefix", Form::OneOrMany(&TEXT), "Beginnings of paths, which have no query."),
     field("status_class", Form::OneOrMany(&STATUS_CLASSES), "Classes of statuses."),
 ];
@@ -126,7 +126,7 @@ pub(crate) static LIMITER: [Field; 30] = [
     field(
         "refill",
         Form::Word(&["smooth", "interval"]),
-        "Tokens come little by little, as if left out, or together at the end of each interval.",
+        "`smooth` (default): continuously; `interval`: all at the end of each interval.",
     ),
     field(
         "initial",
@@ -144,7 +144,7 @@ pub(crate) static LIMITER: [Field; 30] = [
     field(
         "start",
         Form::Word(&["epoch", "first"]),
-        "Windows follow each other from 1970 on, or begin with the first request, as if left out.",
+        "`first` (default): starting at the first request; `epoch`: aligned to the clock.",
     ),
     field(
         "slots",
@@ -208,7 +208,7 @@ pub(crate) static LIMITER: [Field; 30] = [
         Form::Either(&Form::Word(&["refuse"]), &Form::Time),
         "The longest that a request waits for its permits; refused at once if left out.",
     ),
-    field("shadow", Form::Flag, "It counts what it would deny, and denies nothing."),
+    field("shadow", Form::Flag, "Only counts what it would deny."),
     field(
         "overrides",
         Form::Overrides,

@@ -31,7 +31,9 @@ impl fmt::Display for Kind {
             Kind::LeakyMinInterval(rate) => {
                 write!(f, "leaky bucket: {}, evenly apart", per(*rate))
             }
-            Kind::FixedWindow(limit) => write!(f, "fixed window: {}, aligned to the clock", per(*limit)),
+            Kind::FixedWindow(limit) => {
+                write!(f, "fixed window: {}, aligned to the clock", per(*limit))
+            }
             Kind::WindowFromFirst(limit) => {
                 write!(f, "fixed window: {}, starting at the first request", per(*limit))
             }

@@ -88,7 +88,7 @@ error: `max_keys` needs buckets that start full and refill smoothly
  --> p.toml:8:12
   |
 8 | max_keys = 9
-  |            ^ each key is kept: full, it is not as one that was never seen
+  |            ^ such buckets are never removed, because an idle one differs from a new one
 9 | initial = 0
   |           - because of this"
     );

@@ -127,7 +127,8 @@ fn numbers_are_valid_if_and_only_if_a_limiter_can_be_built() {
         assert_eq!(checked.err(), built.err(), "{kind:?}");
     };
     let permits = [1, 2, 1 << 17, 1 << 24, (1 << 24) + 1, 1 << 29, 1 << 32];
-    let periods = [1, 1_000, 1_000_000, 1_000_000_000, 3_600_000_000_000, 3_155_760_000_000_000_000];
+    let periods =
+        [1, 1_000, 1_000_000, 1_000_000_000, 3_600_000_000_000, 3_155_760_000_000_000_000];
     let rates: Vec<Rate> = periods
         .into_iter()
         .flat_map(|nanos| permits.map(|permits| Rate::new(permits, Duration::from_nanos(nanos))))

@@ -1,4 +1,4 @@
-//! JSON, read by `jsonc-parser`, which knows the place of every value. Told to, it takes nothing but
+//! JSON, read by `jsonc-parser`, which knows the place of every value. In strict mode it accepts only
 //! JSON. (A parser of YAML would take most of JSON, but not its surrogate pairs, and would speak of
 //! YAML in its errors.)
 

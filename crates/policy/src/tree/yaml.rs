@@ -132,9 +132,17 @@ impl Builder<'_> {
     }
 
     /// Takes the name of a field, and counts it.
-    fn name(&mut self, text: String, anchor: usize, span: Range<usize>) -> Result<(), Box<Problem>> {
+    fn name(
+        &mut self,
+        text: String,
+        anchor: usize,
+        span: Range<usize>,
+    ) -> Result<(), Box<Problem>> {
         if text == "<<" {
-            return Err(unsupported(span, "merge keys (`<<`) are not supported: repeat the fields"));
+            return Err(unsupported(
+                span,
+                "merge keys (`<<`) are not supported: repeat the fields",
+            ));
         }
         if anchor != 0 {
             return Err(unsupported(span, "anchor a value: the name of a field cannot have one"));
