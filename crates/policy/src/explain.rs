@@ -79,9 +79,10 @@ impl LimiterPolicy {
     }
 
     fn memory(&self) -> String {
-        let each = match self.overrides.is_empty() {
-            true => self.kind.key_bytes(),
-            false => self.kind.limiter_bytes(),
+        let each = if self.overrides.is_empty() {
+            self.kind.key_bytes()
+        } else {
+            self.kind.limiter_bytes()
         };
         let bytes = ByteSize(each).display().iec();
         let each_key = format!("about {bytes} plus the key for each");

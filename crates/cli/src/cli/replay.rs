@@ -93,17 +93,13 @@ end or written, or the keys took more than --max-memory: what was read is report
 the policy is wrong, and nothing was replayed; 3 if no line was judged, or most were skipped or late by \
 more than a minute.";
 
+/// The format of the logs.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(super) struct ReplayArgs {
-    /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json); without it,
-    /// the bundled one
-    #[arg(long, short, value_name = "POLICY")]
-    policy: Option<PathBuf>,
+pub(super) struct FormatArgs {
     /// Format of the logs: `common`, `combined`, `json`, `csv`, `w3c`, or a pattern of nginx or Apache
     ///
     /// `common` and `combined` are told apart line by line. A pattern is what the server's
-    /// `log_format` or `LogFormat` has, or that whole directive. See below for examples.
+    /// `log_format` or `LogFormat` has, or that whole directive. The help of `replay` has examples.
     #[arg(long, value_name = "FORMAT", default_value = "combined")]
     format: String,
     /// Names that fields have in the logs, such as `client=remote_addr,time=ts`
@@ -112,6 +108,27 @@ pub(super) struct ReplayArgs {
     /// bytes, referer and agent. Those that are left out keep their usual names.
     #[arg(long, value_name = "FIELD=NAME,...")]
     fields: Option<String>,
+}
+
+impl FormatArgs {
+    fn combined() -> FormatArgs {
+        FormatArgs { format: "combined".to_owned(), fields: None }
+    }
+
+    pub(super) fn format(&self) -> Result<Format, Failure> {
+        Ok(Format::parse(&self.format, self.fields.as_deref())?)
+    }
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(super) struct ReplayArgs {
+    /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json); without it,
+    /// the bundled one
+    #[arg(long, short, value_name = "POLICY")]
+    policy: Option<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgs,
     /// Print one JSON object instead of the report
     #[arg(long)]
     json: bool,
@@ -153,8 +170,7 @@ impl ReplayArgs {
         let options = Options::default();
         ReplayArgs {
             policy: None,
-            format: "combined".to_owned(),
-            fields: None,
+            format: FormatArgs::combined(),
             json: false,
             top: 3,
             shape: false,
@@ -170,7 +186,7 @@ impl ReplayArgs {
 
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let (name, policy) = self.policy()?;
-        let format = Format::parse(&self.format, self.fields.as_deref())?;
+        let format = self.format.format()?;
         let options = self.options();
         options.check_policy(&policy)?;
         for (rule, bytes) in options.too_roomy(&policy) {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 
-use super::replay::{load, progress, show_skipped, sources};
+use super::replay::{FormatArgs, load, progress, show_skipped, sources};
 use super::{Failure, MEANINGLESS, UNREADABLE, tell};
 use crate::log::{Merged, Source};
 use crate::policy::Policy;
@@ -86,6 +86,8 @@ pub(super) struct SuggestArgs {
     /// Read the bundled log
     #[arg(long, conflicts_with = "logs")]
     sample: bool,
+    #[command(flatten)]
+    format: FormatArgs,
     /// The logs, in any order
     #[arg(value_name = "LOG", required_unless_present = "sample")]
     logs: Vec<PathBuf>,
@@ -134,6 +136,7 @@ impl KindName {
 impl SuggestArgs {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let policy = self.policy()?;
+        let format = self.format.format()?;
         let sources = sources(self.sample, &self.logs);
         if sources.contains(&Source::Stdin) {
             return Err(Failure::Use(
@@ -153,7 +156,7 @@ impl SuggestArgs {
         let mut bars = Vec::new();
         let found = suggest(&policy, &options, &mut || {
             let bar = progress(&sources);
-            let logs = Merged::open(&sources, &bar);
+            let logs = Merged::open_as(&format, &sources, &bar);
             bars.push(bar);
             logs
         });

@@ -96,3 +96,15 @@ fn what_cannot_be_is_a_clear_error() {
     let failed = sluicegate().args(["suggest", "no such log"]).assert().code(1);
     assert!(stderr(&failed).contains("no such log"), "{}", stderr(&failed));
 }
+
+#[test]
+fn a_log_of_another_format_is_searched() {
+    let folder = Folder::new();
+    folder.file("a.json", "{\"client\":\"a\",\"time\":\"2026-11-22T10:00:00Z\"}\n".repeat(3));
+    let args = ["suggest", "--kind", "fixed_window", "--interval", "1m", "--format", "json"];
+    let run =
+        sluicegate().current_dir(folder.0.path()).args(args).args(["--json", "a.json"]).assert();
+    let found = output(&run.success());
+    assert_eq!(found["lines"], json!(3), "{found}");
+    assert_eq!(found["limiters"][0]["suggested"], json!(3), "{found}");
+}
