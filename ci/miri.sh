@@ -66,7 +66,9 @@ export flags
         --skip every_small_state --skip the_exact_weight --skip so_many_steps_back \
         --skip keyed::table::ticks --skip keyed::table::home --skip keyed::prepay --skip settle::lots
     # The thread of the timer for any executor never ends, which Miri takes for a leak.
-    schedules "$unit_seeds" wait --lib -- time_limit wait:: --skip timer::thread
+    # A line of thousands takes minutes.
+    schedules "$unit_seeds" wait --lib -- time_limit wait:: --skip timer::thread \
+        --skip as_many_places --skip without_places
     # Two tests of the line leak on purpose what their wakers own.
     schedules "$unit_seeds" wait --test wait -- changes faults gate leaving limits order reserve \
         --skip a_waker_may_drop --skip the_old_waker
