@@ -3,10 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sluicegate::{Clock, Denied, FixedWindow, KeyedLimiter, Limiter, ManualClock, TokenBucket};
+use sluicegate::{Clock, Denied, FixedWindow, Limiter, ManualClock, TokenBucket};
 use sluicegate_policy::{
-    Algorithm, Event, KeyedHandle, LimiterHandle, Policies, Registry, RegistryError, ReloadError,
+    Algorithm, Event, LimiterHandle, Policies, Registry, RegistryError, ReloadError,
 };
+
+#[path = "registry/keys.rs"]
+mod keys;
 
 type TestClock = Arc<ManualClock>;
 
@@ -334,93 +337,6 @@ fn defaults_make_limiters_that_a_file_may_change() {
     assert_eq!(reload(&registry, &named), ["changed TokenBucket"]);
     assert_eq!(bucket.peek(0).unwrap().limit(), 10);
     assert_eq!(reload(&registry, &one(BUCKET)), ["removed TokenBucket"]);
-}
-
-fn users(fields: &str) -> String {
-    format!("[limiters.a]\nkey = \"user\"\n{fields}\n")
-}
-
-fn left(handle: &KeyedHandle<TestClock, TestClock>, key: &str) -> (u64, u64) {
-    let grant = handle.peek(key, 0).unwrap();
-    (grant.remaining(), grant.limit())
-}
-
-#[test]
-fn keys_keep_what_they_used_and_overrides_come_and_go() {
-    let window = "policy = \"sliding_window\"\ninterval = \"1 day\"\n";
-    let bucket = "policy = \"token_bucket\"\nrate = { amount = 1, interval = \"1 day\" }\n";
-    for (kind, counts) in [(window, true), (bucket, false)] {
-        let terms = |limit: u64, own: Option<u64>| {
-            let own = own.map(|own| format!("overrides.vip = {{ limit = {own} }}\n"));
-            users(&format!("{kind}limit = {limit}\n{}", own.unwrap_or_default()))
-        };
-        let (_, registry) = registry(&terms(10, Some(50)));
-        let handle = registry.keyed("a").unwrap();
-        handle.try_acquire("ada", 4).unwrap();
-        handle.try_acquire("vip", 20).unwrap();
-        assert_eq!((left(&handle, "ada"), left(&handle, "vip")), ((6, 10), (30, 50)));
-
-        // A window counts 4 and 20; a bucket has 6 and 30 left.
-        assert_eq!(reload(&registry, &terms(8, Some(60))), ["changed a"]);
-        let (ada, vip) = if counts { (4, 40) } else { (6, 30) };
-        assert_eq!((left(&handle, "ada"), left(&handle, "vip")), ((ada, 8), (vip, 60)));
-        assert_eq!(left(&handle, "bob"), (8, 8));
-
-        // Without its override, the key has the numbers of all. Buckets change their store.
-        let word = if counts { "changed a" } else { "replaced a" };
-        assert_eq!(reload(&registry, &terms(8, None)), [word]);
-        assert_eq!(left(&handle, "vip"), (0, 8));
-        let ada = if counts { 4 } else { 6 };
-        assert_eq!(left(&handle, "ada"), (ada, 8));
-    }
-}
-
-#[test]
-fn another_store_begins_with_what_the_keys_have_used() {
-    let (_, registry) = registry(&users(BUCKET));
-    let handle = registry.keyed("a").unwrap();
-    handle.try_acquire("ada", 7).unwrap();
-    let bounded = users(&format!("{BUCKET}\nmax_keys = 100"));
-    assert_eq!(reload(&registry, &bounded), ["replaced a"]);
-    assert_eq!(left(&handle, "ada"), (3, 10));
-
-    let log = "policy = \"sliding_log\"\nlimit = 9\ninterval = \"1 day\"";
-    assert_eq!(reload(&registry, &users(log)), ["replaced a"]);
-    assert_eq!(left(&handle, "ada"), (2, 9));
-    // A log has no space for more, so its keys move to others, with their history.
-    let longer = log.replace('9', "20");
-    assert_eq!(reload(&registry, &users(&longer)), ["replaced a"]);
-    assert_eq!(left(&handle, "ada"), (13, 20));
-
-    let table = users(&format!("{BUCKET}\nstore = \"table\"\nkeys = 1000"));
-    assert_eq!(reload(&registry, &table), ["replaced a"]);
-    assert_eq!(left(&handle, "ada"), (3, 10));
-    assert_eq!(reload(&registry, &table.replace("limit = 10", "limit = 5")), ["changed a"]);
-    assert_eq!(left(&handle, "ada").1, 5);
-    // Other fields mean other keys.
-    assert_eq!(reload(&registry, &users(BUCKET).replace("user", "client")), ["replaced a"]);
-    assert_eq!(left(&handle, "ada"), (10, 10));
-    // Without keys it is another form, and the handle of the old form goes on.
-    assert_eq!(reload(&registry, &one(BUCKET)), ["replaced a"]);
-    handle.try_acquire("ada", 1).unwrap();
-    assert_eq!(remaining(&registry.limiter("a").unwrap()), 10);
-}
-
-#[test]
-fn a_key_that_starts_with_less_than_full_earns_from_its_first_request() {
-    let (clock, registry) = registry(&users(&format!("{BUCKET}\ninitial = 0")));
-    let handle = registry.keyed("a").unwrap();
-    assert!(handle.try_acquire("ada", 1).is_err());
-    clock.advance(Duration::from_secs(3600));
-    assert!(handle.try_acquire("ada", 1).is_ok());
-    // It is not forgotten while it is full.
-    clock.advance(Duration::from_secs(20 * 3600));
-    assert_eq!(KeyedLimiter::<str>::sweep(&handle), 0);
-    assert_eq!(left(&handle, "ada"), (10, 10));
-    let answers = KeyedLimiter::<str>::try_acquire_batch(&handle, &mut ["bob"].into_iter(), 1);
-    assert!(answers[0].is_err());
-    clock.advance(Duration::from_secs(3600));
-    assert!(handle.try_acquire(b"bob", 1).is_ok());
 }
 
 #[test]
