@@ -15,8 +15,7 @@ const MEMORY: &str = r"^\s*[0-9.]+\s*([kKmMgGtTpPeE][iI]?)?[bB]?\s*$";
 /// Returns the JSON Schema of policy files, draft 2020-12, as indented JSON. It is the same for all
 /// formats.
 ///
-/// What it refuses the checks refuse too; they know more, such as how large a limit may be in a
-/// window of some length.
+/// The checks refuse more, such as a limit that is too large for the length of its window.
 #[must_use]
 pub fn json_schema() -> String {
     let schema = json!({

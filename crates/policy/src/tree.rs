@@ -101,6 +101,6 @@ fn not_in_format(format: Format, span: Range<usize>, message: impl Into<String>)
 
 /// Returns the problem of lists and tables that are too deep in each other.
 fn too_deep(span: Range<usize>) -> Box<Problem> {
-    let label = format!("nested too deeply: at most {MAX_DEPTH} levels");
+    let label = format!("at most {MAX_DEPTH} levels");
     Box::new(Problem::new(span, "", "lists and tables are nested too deeply", label))
 }

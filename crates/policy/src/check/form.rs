@@ -123,7 +123,7 @@ impl Checks<'_> {
     }
 
     fn text(&mut self, path: &str, node: &Node, text: &str, most: usize) {
-        if text.is_empty() {
+        if text.trim().is_empty() {
             self.errors.push(self.wrong_value(path, node, messages::SOME_TEXT));
         } else if text.chars().count() > most {
             self.errors.push(messages::too_long(path, node.span.clone(), text, most));

@@ -77,8 +77,8 @@ impl Checks<'_> {
 
     fn by_name<'a>(&mut self, entry: &'a Entry) -> Named<'a> {
         let Entry { name, name_span, node } = entry;
-        if name.is_empty() {
-            let title = "`name` is \"\"";
+        if name.trim().is_empty() {
+            let title = format!("`name` is \"{name}\"");
             let problem = Problem::new(name_span.clone(), "name", title, messages::SOME_TEXT);
             self.errors.push(problem);
         } else if name.chars().count() > MAX_NAME {

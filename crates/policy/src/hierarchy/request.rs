@@ -170,7 +170,7 @@ impl<const A: usize> Admitted<'_, A> {
     /// Gives back all that was taken, also to levels that count requests: for a request that was not made
     /// after all.
     ///
-    /// What comes back is that of an estimate that is settled with 0. Locks a part of each level's store
+    /// As much comes back as of an estimate that is settled with 0. Locks a part of each level's store
     /// shared, one after the other. Does not allocate.
     pub fn cancel(mut self) {
         for estimate in &mut self.parts {
