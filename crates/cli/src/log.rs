@@ -11,7 +11,7 @@ mod vet;
 pub use self::batch::{Batch, Entry};
 pub use self::format::{Format, FormatError};
 pub use self::input::Source;
-pub use self::line::{BadLine, Field, Line};
+pub use self::line::{BadLine, Line};
 pub(crate) use self::line::{printable, write_canonical};
 pub use self::merge::{Merged, Run};
 pub(crate) use self::vet::check_range;

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
 pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
-use sluicegate_policy::{LimiterPolicy, Override, Policies};
+use sluicegate_policy::{KeyField, LimiterPolicy, Override, Policies};
 
 pub use self::store::{Exact, Table, exact, table};
-use crate::log::{Field, Line, write_canonical};
+use crate::log::{Line, write_canonical};
 
 /// The policy that is used when none is given.
 pub const BUNDLED: &str = include_str!("../sample/policy.toml");
@@ -35,7 +35,7 @@ pub struct Rule {
     /// The name it is reported under.
     pub name: String,
     /// Fields of a line; lines that agree in all of them share one limiter.
-    pub key: Vec<Field>,
+    pub key: Vec<KeyField>,
     /// The algorithm and its numbers.
     pub kind: Kind,
     /// The lines that it judges.
@@ -90,7 +90,7 @@ impl From<Policies> for Policy {
 
 impl From<LimiterPolicy> for Rule {
     fn from(limiter: LimiterPolicy) -> Rule {
-        let key: Vec<Field> = limiter.key.into_iter().map(field).collect();
+        let key = limiter.key;
         let own = |own: Override| (as_judged(&key, own.key.into_bytes()), own.kind);
         let overrides = limiter.overrides.into_iter().map(own).collect();
         Rule {
@@ -133,28 +133,12 @@ pub(crate) fn readable(key: &[u8]) -> String {
 }
 
 /// Returns a key as the replay has it: clients are in the canonical form of their addresses.
-fn as_judged(fields: &[Field], key: Vec<u8>) -> Vec<u8> {
+fn as_judged(fields: &[KeyField], key: Vec<u8>) -> Vec<u8> {
     let mut canonical = Vec::new();
-    if *fields == [Field::Client] && write_canonical(&key, &mut canonical) {
+    if *fields == [KeyField::Client] && write_canonical(&key, &mut canonical) {
         canonical
     } else {
         key
-    }
-}
-
-/// Returns the field of a line that keys are made of.
-fn field(field: sluicegate_policy::KeyField) -> Field {
-    use sluicegate_policy::KeyField;
-    match field {
-        KeyField::Client => Field::Client,
-        KeyField::Path => Field::Path,
-        KeyField::Method => Field::Method,
-        KeyField::Status => Field::Status,
-        KeyField::StatusClass => Field::StatusClass,
-        KeyField::User => Field::User,
-        KeyField::Referer => Field::Referer,
-        KeyField::Agent => Field::Agent,
-        KeyField::All => Field::All,
     }
 }
 
@@ -167,7 +151,7 @@ impl Filter {
         };
         any(&self.0.method, &|method| line.method == method)
             && any(&self.0.path_prefix, &|prefix| line.path.starts_with(prefix))
-            && any(&self.0.status_class, &|class| line.field(Field::StatusClass) == class)
+            && any(&self.0.status_class, &|class| line.field(KeyField::StatusClass) == class)
     }
 }
 

@@ -6,7 +6,7 @@ mod stamp;
 
 use bstr::{BStr, ByteSlice};
 use jiff::Timestamp;
-use serde::Deserialize;
+use sluicegate_policy::KeyField;
 
 use self::split::Split;
 
@@ -40,30 +40,6 @@ pub struct Line<'a> {
     pub referer: &'a BStr,
     /// The `User-Agent` header.
     pub agent: &'a BStr,
-}
-
-/// A field, or a part of one, that keys can be made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Field {
-    /// [`Line::client`]
-    Client,
-    /// [`Line::path`]
-    Path,
-    /// [`Line::method`]
-    Method,
-    /// [`Line::status`]
-    Status,
-    /// The first digit of the status: `2xx`.
-    StatusClass,
-    /// [`Line::user`]
-    User,
-    /// [`Line::referer`]
-    Referer,
-    /// [`Line::agent`]
-    Agent,
-    /// No field: the whole stream has one key.
-    All,
 }
 
 /// A reason why a line cannot be judged.
@@ -176,17 +152,17 @@ impl<'a> Line<'a> {
 
     /// Returns the text of one field.
     #[must_use]
-    pub fn field(&self, field: Field) -> &'a BStr {
+    pub fn field(&self, field: KeyField) -> &'a BStr {
         match field {
-            Field::Client => self.client,
-            Field::Path => self.path,
-            Field::Method => self.method,
-            Field::Status => self.status,
-            Field::StatusClass => status_class(self.status),
-            Field::User => self.user,
-            Field::Referer => self.referer,
-            Field::Agent => self.agent,
-            Field::All => BStr::new("all"),
+            KeyField::Client => self.client,
+            KeyField::Path => self.path,
+            KeyField::Method => self.method,
+            KeyField::Status => self.status,
+            KeyField::StatusClass => status_class(self.status),
+            KeyField::User => self.user,
+            KeyField::Referer => self.referer,
+            KeyField::Agent => self.agent,
+            KeyField::All => BStr::new("all"),
         }
     }
 }

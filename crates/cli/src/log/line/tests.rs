@@ -64,7 +64,7 @@ fn a_request_that_is_not_http_has_no_method_and_no_path() {
         let text = format!(r#"10.0.0.1 - - [17/May/2015:10:05:03 +0000] "{request}" 400 0"#);
         let line = line(&text);
         assert_eq!((line.method, line.path), ("-".into(), "-".into()), "{request}");
-        assert_eq!(line.field(Field::StatusClass), "4xx");
+        assert_eq!(line.field(KeyField::StatusClass), "4xx");
     }
 }
 
@@ -80,7 +80,7 @@ fn what_servers_write_besides_the_standard_is_understood() {
     let cut = format!(r#"a - - {time} "GET / HTTP/1.1" 200 1 "-" "Mozilla/5.0 (comp"#);
     assert_eq!(line(&cut).agent, "Mozilla/5.0 (comp");
     let no_status = format!(r#"a - - {time} "GET / HTTP/1.1" - -"#);
-    assert_eq!(line(&no_status).field(Field::StatusClass), "-");
+    assert_eq!(line(&no_status).field(KeyField::StatusClass), "-");
 }
 
 #[test]
