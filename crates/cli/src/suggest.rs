@@ -216,7 +216,7 @@ fn check<'a>(
     match bytes.max_by_key(|(_, bytes)| *bytes) {
         Some((most, bytes)) if all > options.max_memory_bytes => {
             let keys = most.keys.len().max(1) as u64;
-            Err(TooMuchMemory {
+            Err(TooMuchMemory::Keys {
                 limiter: most.name.clone(),
                 key_bytes: bytes / keys,
                 keys,

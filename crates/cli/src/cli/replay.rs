@@ -24,7 +24,7 @@ address is one client however it is spelled, and the same as the IPv4 address th
 
 Most logs have whole seconds. The lines of a second are spread evenly over it, in their order; with \
 --as-stamped all of them come at its beginning. How they really came cannot be seen in such a log: for \
-limiters that count over 5 seconds or less, both figures are told. Finer stamps are used as they are.
+limiters that count over 5 seconds or less (5 times the time between the log's stamps), both figures are told. Finer stamps are used as they are.
 
 Formats:
   --format combined
@@ -64,7 +64,7 @@ and those of store \"table\"
     \"store\":\"table\",\"memory_bytes\":N,\"occupancy\":{\"places\":N,\"live\":N,\"expired\":N},\"full\":N
 where \"known\" is the most keys that were kept at a time, \"live\" are those not full at the end, \
 and \"full\" are the lines whose key found no room, of which `when_full` decided.
-Limiters that count over 5 seconds or less also have, unless --as-stamped or --shape is given,
+Limiters that count over 5 times the time between stamps or less also have, unless --as-stamped or --shape is given,
     \"as_stamped\":{\"allowed\":N,\"denied\":N}
 If there were more keys than --tally-keys, \"keys\" is an estimate (its standard error is 0.8 %), and \
 limiters have

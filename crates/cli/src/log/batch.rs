@@ -22,7 +22,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Some successive lines of a log.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// What was read, and then the canonical forms of clients.
+    /// The bytes of the lines, and after them the canonical forms of clients.
     text: Vec<u8>,
     /// The lines that are in a format, in the log's order.
     pub(super) entries: Vec<Entry>,

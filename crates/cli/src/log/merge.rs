@@ -60,7 +60,7 @@ struct Waiting {
 enum Unread {
     /// It is opened again when it is its turn.
     Closed(Source, ProgressBar),
-    /// What was read of it, and the rest.
+    /// The items that were read of it, and the rest.
     Open(Box<(Vec<Item>, Vetted<Log>)>),
 }
 

@@ -36,22 +36,37 @@ impl Default for Options {
     }
 }
 
-/// The keys of a policy take more memory than they may.
+/// The keys of a policy take more memory than they may, or than there is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "limiter \"{limiter}\" brings the memory to more than the {} of --max-memory: {} for each of {} \
-     keys; lower its limit, slots, capacity or max_keys, or raise --max-memory",
-    HumanBytes(*max_bytes), HumanBytes(*key_bytes), HumanCount(*keys)
-)]
-pub struct TooMuchMemory {
-    /// Name of the limiter that takes most.
-    pub limiter: String,
-    /// About the bytes that each of its keys takes.
-    pub key_bytes: u64,
-    /// The number of its keys.
-    pub keys: u64,
-    /// The most bytes that all limiters together may take.
-    pub max_bytes: u64,
+pub enum TooMuchMemory {
+    /// More than they may.
+    #[error(
+        "limiter \"{limiter}\" brings the memory to more than the {} of --max-memory: {} for each of \
+         {} keys; lower its limit, slots, capacity or max_keys, or raise --max-memory",
+        HumanBytes(*max_bytes), HumanBytes(*key_bytes), HumanCount(*keys)
+    )]
+    Keys {
+        /// Name of the limiter that takes most.
+        limiter: String,
+        /// About the bytes that each of its keys takes.
+        key_bytes: u64,
+        /// The number of its keys.
+        keys: u64,
+        /// The most bytes that all limiters together may take.
+        max_bytes: u64,
+    },
+    /// A table that the system has no memory for.
+    #[error(
+        "limiter \"{limiter}\" has a table of {}, which this machine cannot allocate; lower its memory \
+         or keys",
+        HumanBytes(*bytes)
+    )]
+    Table {
+        /// Name of the limiter.
+        limiter: String,
+        /// About the bytes of its table.
+        bytes: u64,
+    },
 }
 
 impl Options {
@@ -59,7 +74,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// If that is more than it may.
+    /// If that is more than it may, or a table is more than can be allocated.
     pub fn check_policy(&self, policy: &Policy) -> Result<(), TooMuchMemory> {
         let bytes = |rule: &Rule| {
             let fixed = if self.shape { 0 } else { memory::fixed_bytes(rule) };
@@ -67,13 +82,14 @@ impl Options {
         };
         let all = policy.rules.iter().fold(0_u64, |sum, rule| sum.saturating_add(bytes(rule)));
         match policy.rules.iter().max_by_key(|rule| bytes(rule)) {
-            Some(most) if all > self.max_memory_bytes => Err(TooMuchMemory {
+            Some(most) if all > self.max_memory_bytes => Err(TooMuchMemory::Keys {
                 limiter: most.name.clone(),
                 key_bytes: bytes(most),
                 keys: 1,
                 max_bytes: self.max_memory_bytes,
             }),
-            _ => Ok(()),
+            _ if self.shape => Ok(()),
+            _ => policy.rules.iter().try_for_each(can_have_its_table),
         }
     }
 
@@ -101,7 +117,7 @@ impl Options {
         }
         let most = judges.iter().max_by_key(|judge| judge.bytes());
         most.map_or(Ok(()), |judge| {
-            Err(TooMuchMemory {
+            Err(TooMuchMemory::Keys {
                 limiter: judge.rule().name.clone(),
                 key_bytes: judge.key_bytes(),
                 keys: judge.known() as u64,
@@ -109,4 +125,11 @@ impl Options {
             })
         })
     }
+}
+
+/// Checks that there is memory for a limiter's table, if it has one.
+fn can_have_its_table(rule: &Rule) -> Result<(), TooMuchMemory> {
+    let bytes = memory::fixed_bytes(rule);
+    let reserved = Vec::<u8>::new().try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX));
+    reserved.map_err(|_| TooMuchMemory::Table { limiter: rule.name.clone(), bytes })
 }

@@ -160,7 +160,7 @@ pub(super) fn method(kind: &Kind) -> Method {
 
 /// Returns true if a higher limit never hits more keys, or never denies more requests.
 ///
-/// Of keys that holds wherever their least limit can be computed. Of requests it holds for those of one
+/// For keys that holds wherever their least limit can be computed. For requests it holds for those of one
 /// permit in buckets, logs and windows that count exactly: each grants as many as can be granted. It
 /// does not if a higher limit lets a request through that takes the place of several smaller ones, or
 /// if what was granted is counted in steps or estimated.

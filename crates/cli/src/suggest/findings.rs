@@ -1,4 +1,4 @@
-//! What was found out, as the JSON report has it.
+//! Findings of a search, as the JSON report has them.
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};

@@ -15,7 +15,7 @@ use super::survey::{self, Subject};
 use crate::log::Line;
 use crate::policy::{BoxedLimiter, Kind};
 
-/// What a limit would have done.
+/// The effect that a limit would have had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Point {
     /// The limit.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{Folder, LOG, gzip};
 
-/// What is to come of an input.
+/// The expected result of an input.
 enum Then {
     /// The status, and the number of lines judged and skipped.
     Counts(i32, u64, u64),

@@ -154,3 +154,19 @@ fn a_replay_warns_of_limiters_that_only_count_and_of_those_that_wait() {
     let shaped = run(&folder, &[&args[..], &["--shape"]].concat()).success();
     assert!(!stderr(&shaped).contains(waits) && stderr(&shaped).contains(counts));
 }
+
+#[test]
+fn a_table_that_cannot_be_allocated_is_refused() {
+    let folder = Folder::new();
+    folder.file(
+        "p.toml",
+        "[limiters.x]\npolicy = \"token_bucket\"\nlimit = 5\nrate = { amount = 1, interval = \"1 s\" }\n\
+         store = \"table\"\nmemory = \"100 TiB\"\n",
+    );
+    let args = ["replay", "--policy", "p.toml", "access.log"];
+    let said = stderr(&run(&folder, &args).code(2));
+    assert!(said.contains("raise --max-memory"), "{said}");
+    let more = [&args[..], &["--max-memory", "1000TiB"]].concat();
+    let said = stderr(&run(&folder, &more).code(2));
+    assert!(said.contains("limiter \"x\" has a table of 100.00 TiB, which this machine"), "{said}");
+}

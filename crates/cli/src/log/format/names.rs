@@ -41,7 +41,6 @@ const FIELDS: [(&str, Slot, &[&str]); 12] = [
             "remote_ip",
             "ip",
             "request.remote_ip",
-            "host",
         ],
     ),
     ("user", Slot::User, &["user", "remote_user", "cs-username", "user_id"]),
