@@ -20,10 +20,10 @@
 //! The line then moves once for `LOSSES` lost races instead of once per call. A caller that is not
 //! contended pays one more load, of a line that it needs anyway.
 //!
-//! After a pause, the load brings the line, and the CAS has to come before another core takes the line
-//! away again, a few nanoseconds later. So a caller of a bucket tries again by the code of its first
-//! attempt: the processor has just run that, and guesses its branches right. (Two threads took up to
-//! 1.6 times as long where each retry was in the loop.)
+//! After a pause, the load brings the line, and the CAS has to come before another core takes it away
+//! again. So a caller of a bucket tries again by the code of its first attempt, which the processor has
+//! just run. (Two threads took up to 1.6 times as long where each retry was in the loop, and lost more
+//! races.)
 //!
 //! # Progress
 //!
