@@ -27,9 +27,10 @@ apt_packages() {
 }
 
 base() {
-    command -v apt-get >/dev/null && apt_packages gcc libc6-dev patch
+    command -v apt-get >/dev/null && apt_packages gcc libc6-dev patch mandoc
     command -v cc >/dev/null || die "no C compiler (cc), which Rust links with"
     command -v patch >/dev/null || die "no patch(1), which the loom mutants are applied with"
+    command -v mandoc >/dev/null || die "no mandoc(1), which the tests read pages of the manual with"
     command -v cargo >/dev/null || die "no cargo; install Rust $msrv or later from rustup.rs"
     command -v rustup >/dev/null || die "no rustup, which the other toolchains and targets come from"
     cargo clippy --version >/dev/null 2>&1 && cargo fmt --version >/dev/null 2>&1 \

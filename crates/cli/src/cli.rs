@@ -1,6 +1,9 @@
 //! The arguments, and the main program that connects the parts.
 
+mod completions;
+mod man;
 mod replay;
+mod status;
 mod suggest;
 
 use std::ffi::OsStr;
@@ -11,7 +14,10 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
-use self::replay::{AFTER_HELP, ReplayArgs};
+use self::completions::CompletionsArgs;
+use self::man::ManArgs;
+use self::replay::ReplayArgs;
+use self::status::{UNREADABLE, WRONG_USE};
 use self::suggest::SuggestArgs;
 use crate::log::FormatError;
 use crate::policy::commands::{CheckArgs, ExplainArgs};
@@ -41,7 +47,8 @@ Examples:
 /// line of a log is put to each limiter of the policy at the line's own time.
 /// Without a command, replays the bundled log against the bundled policy.
 #[derive(Debug, Parser)]
-#[command(name = "sluicegate", version, after_help = EXAMPLES)]
+#[command(name = "sluicegate", version)]
+#[command(after_help = EXAMPLES, after_long_help = status::after(EXAMPLES, status::OF_ALL))]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -50,20 +57,29 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Replay logs against a policy and report what it would have denied
-    #[command(after_long_help = AFTER_HELP)]
+    #[command(after_long_help = status::after(replay::AFTER_HELP, status::OF_LOGS))]
     Replay(ReplayArgs),
     /// Find the least limits that leave most keys or requests of a log untouched
-    #[command(after_long_help = suggest::AFTER_HELP)]
+    #[command(after_long_help = status::after(suggest::AFTER_HELP, status::OF_LOGS))]
     Suggest(SuggestArgs),
     /// Print the bundled policy, to start one's own from
     ///
     /// It has a limiter of every kind there is, with all of its fields, and explains what
     /// they mean.
+    #[command(after_long_help = status::after("", status::OF_TEXTS))]
     Policy,
     /// Check a policy file and list its errors, or its limiters if it is valid
+    #[command(after_long_help = status::after("", status::OF_POLICIES))]
     Check(CheckArgs),
     /// Explain the most that each limiter of a policy can admit, and the memory that it takes
+    #[command(after_long_help = status::after("", status::OF_POLICIES))]
     Explain(ExplainArgs),
+    /// Print a script that completes the arguments of this command in a shell
+    #[command(after_long_help = status::after(completions::AFTER_HELP, status::OF_TEXTS))]
+    Completions(CompletionsArgs),
+    /// Print a page of the manual, or write all of them to a directory
+    #[command(after_long_help = status::after(man::AFTER_HELP, status::OF_TEXTS))]
+    Man(ManArgs),
 }
 
 /// A reason why the command could not do its work.
@@ -129,15 +145,6 @@ impl Failure {
     }
 }
 
-/// Exit status if something could not be read or written.
-const UNREADABLE: u8 = 1;
-
-/// Exit status if an argument or the policy is wrong.
-const WRONG_USE: u8 = 2;
-
-/// Exit status if nothing was judged, or most lines were not or only at the wrong time.
-const MEANINGLESS: u8 = 3;
-
 /// Writes a line to standard error. If that cannot be written to, there is nobody to tell.
 pub(crate) fn tell(line: &dyn Display) {
     let _ = writeln!(anstream::stderr(), "{line}");
@@ -171,14 +178,16 @@ impl Cli {
             None => ReplayArgs::of_sample().run(),
             Some(Command::Replay(args)) => args.run(),
             Some(Command::Suggest(args)) => args.run(),
-            Some(Command::Policy) => print(policy::BUNDLED),
-            Some(Command::Check(args)) => print(&args.run()?),
-            Some(Command::Explain(args)) => print(&args.run()?),
+            Some(Command::Policy) => print(policy::BUNDLED.as_bytes()),
+            Some(Command::Check(args)) => print(args.run()?.as_bytes()),
+            Some(Command::Explain(args)) => print(args.run()?.as_bytes()),
+            Some(Command::Completions(args)) => print(&args.script()),
+            Some(Command::Man(args)) => print(&args.page()?),
         }
     }
 }
 
-fn print(text: &str) -> Result<ExitCode, Failure> {
-    let printed = io::stdout().write_all(text.as_bytes());
+fn print(text: &[u8]) -> Result<ExitCode, Failure> {
+    let printed = io::stdout().write_all(text);
     printed.map(|()| ExitCode::SUCCESS).map_err(Failure::io("standard output"))
 }

@@ -15,6 +15,8 @@ use tempfile::TempDir;
 mod formats;
 #[path = "command/malformed.rs"]
 mod malformed;
+#[path = "command/manual.rs"]
+mod manual;
 #[path = "command/order.rs"]
 mod order;
 #[path = "command/policies.rs"]
@@ -23,6 +25,8 @@ mod policies;
 mod shape;
 #[path = "command/spread.rs"]
 mod spread;
+#[path = "command/statuses.rs"]
+mod statuses;
 #[path = "command/suggest.rs"]
 mod suggest;
 

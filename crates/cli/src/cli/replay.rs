@@ -9,7 +9,8 @@ use bytesize::ByteSize;
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 
-use super::{Failure, MEANINGLESS, UNREADABLE, tell};
+use super::status::{MEANINGLESS, UNREADABLE};
+use super::{Failure, tell};
 use crate::log::{Format, Merged, SHOWN_SKIPPED, Skipped, Source};
 use crate::policy::{self, Policy};
 use crate::replay::{Options, Replay};
@@ -86,12 +87,7 @@ large window, so 10 million of them take 8 GB. Limiters have, instead of a store
 where percentiles are of all \"allowed\" requests, and at most 0.8 % too long; \"longer\" are those that \
 waited for longer than --shape-within, if that is given.
 \"lines\" are the lines judged, late ones among them, skipped ones not. Of each limiter, \"allowed\" \
-and \"denied\" add up to the lines that its `match` lets through.
-
-Exit status: 0 if the logs were replayed, whatever was denied; 1 if something could not be read to its \
-end or written, or the keys took more than --max-memory: what was read is reported; 2 if an argument or \
-the policy is wrong, and nothing was replayed; 3 if no line was judged, or most were skipped or late by \
-more than a minute.";
+and \"denied\" add up to the lines that its `match` lets through.";
 
 /// The format of the logs.
 #[derive(Debug, Args)]

@@ -8,7 +8,8 @@ use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 
 use super::replay::{FormatArgs, load, progress, show_skipped, sources};
-use super::{Failure, MEANINGLESS, UNREADABLE, tell};
+use super::status::{MEANINGLESS, UNREADABLE};
+use super::{Failure, tell};
 use crate::log::{Merged, Source};
 use crate::policy::Policy;
 use crate::suggest::{Goal, Share, SuggestError, SuggestOptions, WHOLE, suggest};
@@ -43,9 +44,7 @@ With --json, one object on one line:
 where \"may_hit\" is the most keys, or requests, that the suggested limit may hit, \"gap\", if there is one, \
 are the limits in the widest gap between the least limits of keys (those above it are likely the abusers), \
 \"requests_of_hit\" are all requests of the keys that a limit hits, and \"least_limit\", if it can be \
-computed, is the least that leaves a key untouched.
-
-Exit status: as that of `replay`.";
+computed, is the least that leaves a key untouched.";
 
 #[derive(Debug, Args)]
 pub(super) struct SuggestArgs {
