@@ -10,6 +10,8 @@ pub(crate) mod grant;
 #[cfg(feature = "alloc")]
 pub(crate) mod history;
 pub(crate) mod lease;
+#[cfg(feature = "alloc")]
+mod overruled;
 pub(crate) mod pieces;
 pub(crate) mod receipt;
 pub(crate) mod settled;

@@ -21,6 +21,7 @@ use crate::time::clock::default::DefaultClock;
 use crate::wait::error::AcquireError;
 use crate::wait::limits::LineLimits;
 use crate::wait::line;
+use crate::wait::line::longest_wait;
 use crate::wait::outside::{HasOutsideLine, OutsideLine};
 
 use super::keyed_limiter::KeyedLimiter;
@@ -243,9 +244,11 @@ where
     }
 
     /// Bounds the line of each key, live: of all that are there, and of all to come. Callers that
-    /// already stand in line stay.
+    /// already stand in line stay, but for those who would wait longer than the new
+    /// [longest wait](LineLimits::max_wait).
     pub fn set_line_limits(&self, limits: LineLimits) {
         self.lines.set_limits(limits);
+        self.for_each_line(|at_key| longest_wait::keep_longest_wait(at_key));
     }
 
     /// Closes the line of each key for good: refuses all that wait, and all that would, with

@@ -172,6 +172,14 @@ impl<L: Limiter, C: Clock> Queued<L, C> {
         result
     }
 
+    /// Returns whether callers stand in line, so that a call of the limiter itself would overtake them.
+    /// Loads one word; does not lock the line.
+    #[must_use]
+    #[inline]
+    pub fn has_waiters(&self) -> bool {
+        self.line.is_gated()
+    }
+
     /// Returns the wrapped limiter. Calls of it do not wait for those in line, and do not tell them
     /// anything.
     #[must_use]

@@ -9,6 +9,7 @@ use crate::wait::acquire::Waiting;
 use crate::wait::error::AcquireError;
 use crate::wait::limits::LineLimits;
 use crate::wait::line;
+use crate::wait::line::longest_wait;
 use crate::wait::reservation::Reservation;
 use crate::wait::turn::{CountedLine, CountsAnswers, HasLine, TakesTurns};
 
@@ -196,7 +197,8 @@ impl Line<'_> {
         self.limiter().queue().permits()
     }
 
-    /// Bounds the line. Callers that already stand in it stay.
+    /// Bounds the line. Callers that already stand in it stay, but for those who would wait longer than
+    /// the new [longest wait](LineLimits::max_wait).
     ///
     /// # Examples
     ///
@@ -211,6 +213,7 @@ impl Line<'_> {
     /// ```
     pub fn set_limits(&self, limits: LineLimits) {
         self.limiter().queue().set_limits(limits);
+        longest_wait::keep_longest_wait(self.limiter());
     }
 
     /// Closes the line for good: refuses all that stand in it, and all that would from now on, with

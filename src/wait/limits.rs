@@ -1,5 +1,9 @@
 //! The bounds of a line.
 
+use core::time::Duration;
+
+use crate::time::units;
+
 /// The bounds of a line of waiting callers, and what happens when it is full.
 ///
 /// A new line has no bounds. Callers that are granted permits at once never stand in line.
@@ -18,6 +22,8 @@
 pub struct LineLimits {
     pub(crate) max_waiters: usize,
     pub(crate) max_permits: u64,
+    /// `u64::MAX` if there is no bound.
+    pub(crate) max_wait_nanos: u64,
     pub(crate) when_full: WhenLineFull,
 }
 
@@ -41,6 +47,7 @@ impl LineLimits {
         LineLimits {
             max_waiters: usize::MAX,
             max_permits: u64::MAX,
+            max_wait_nanos: u64::MAX,
             when_full: WhenLineFull::RefuseNewest,
         }
     }
@@ -55,6 +62,33 @@ impl LineLimits {
     #[must_use]
     pub const fn max_permits(self, permits: u64) -> LineLimits {
         LineLimits { max_permits: permits, ..self }
+    }
+
+    /// Lets each caller wait for at most `longest` from when it came to stand in line, by the limiter's
+    /// clock, or for its own timeout if that is shorter. [`Duration::MAX`] is no bound, and with 0 only
+    /// those are granted permits that are due at once.
+    ///
+    /// Live: when it is changed, each caller in line has the new time, from when it came. (From the
+    /// change, if it came before the line had any such bound.) Those who would be too late are refused
+    /// with [`AcquireError::TimedOut`](crate::AcquireError::TimedOut), nobody loses its place, and nothing
+    /// is charged.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{AcquireError, LineLimits, TokenBucket, Wait, quota};
+    ///
+    /// let bucket = TokenBucket::new(quota!(1 / minute));
+    /// bucket.line().set_limits(LineLimits::new().max_wait(Duration::from_millis(5)));
+    /// bucket.acquire(1)?;
+    /// // Blocks for no time at all: the next permit comes too late.
+    /// assert!(matches!(bucket.acquire(1), Err(AcquireError::TimedOut { .. })));
+    /// # Ok::<(), AcquireError>(())
+    /// ```
+    #[must_use]
+    pub const fn max_wait(self, longest: Duration) -> LineLimits {
+        LineLimits { max_wait_nanos: units::nanos(longest), ..self }
     }
 
     /// Chooses who is refused when the line is full.

@@ -5,6 +5,7 @@
 //! [line outside](super::outside) is asked under the lock, and may have a line of its own to wake.)
 
 mod last_due;
+pub(crate) mod longest_wait;
 mod room;
 mod untold;
 
@@ -79,9 +80,12 @@ pub(crate) fn stand(
         return Err(AcquireError::TooLarge { limit });
     }
     let now_nanos = limiter.now_nanos();
+    let own_nanos = deadline_nanos;
+    let deadline_nanos = line.bounded(now_nanos, own_nanos);
     line.make_room(permits, now_nanos, deadline_nanos)?;
     // Noted before user code runs again, so that the caller leaves the line if that panics.
     let place = *key.insert(line.push(permits, now_nanos, deadline_nanos));
+    line.note_stay(place, now_nanos, own_nanos);
     let now_nanos = line.settle(now_nanos);
     let standing = line.answer(place, key, now_nanos, deadline_nanos, waker);
     Ok(untold.told(line, standing))

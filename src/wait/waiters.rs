@@ -17,6 +17,7 @@ use crate::decision::grant::Grant;
 use super::charged::Charged;
 use super::error::AcquireError;
 use super::limits::LineLimits;
+use super::line::longest_wait::Stay;
 
 /// The place of a caller in the slab, plus 1; valid until it is told its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +84,8 @@ impl Node {
 pub(crate) struct Waiters {
     nodes: Slab<Node>,
     outcomes: Slab<Outcome>,
+    /// By places; empty if the line never had a bound of the wait.
+    stays: Vec<Option<Stay>>,
     first: Option<Key>,
     last: Option<Key>,
     count: usize,
@@ -182,6 +185,40 @@ impl Waiters {
         node.due_nanos = due_nanos;
         node.waker = Some(waker);
         node.armed_nanos()
+    }
+
+    /// Notes the stay of a caller, if the line bounds the wait.
+    pub(crate) fn note_stay(&mut self, key: Key, stay: Option<Stay>) {
+        let place = key.place();
+        if stay.is_some() && place >= self.stays.len() {
+            self.stays.resize(place + 1, None);
+        }
+        // That of another caller, which had the place.
+        if let Some(noted) = self.stays.get_mut(place) {
+            *noted = stay;
+        }
+    }
+
+    /// Gives all in line their times anew, in a line where none may stand for longer than
+    /// `longest_nanos`. Returns the wakers of those that would sleep for too long. A caller whose
+    /// arrival was not noted comes at `now_nanos`.
+    pub(crate) fn bound_waits(&mut self, now_nanos: u64, longest_nanos: u64) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        let mut next = self.first;
+        while let Some(key) = next {
+            let own_nanos = self.deadline_of(key);
+            let known = self.stays.get(key.place()).copied().flatten();
+            let stay = known.unwrap_or(Stay { from_nanos: now_nanos, own_nanos });
+            self.note_stay(key, Some(stay));
+            let node = self.node(key);
+            let armed_nanos = node.armed_nanos();
+            node.deadline_nanos = stay.deadline(longest_nanos);
+            if node.armed_nanos() < armed_nanos {
+                wakers.extend(node.waker.take());
+            }
+            next = node.after;
+        }
+        wakers
     }
 
     /// Returns the waker of a caller, and forgets it.
@@ -338,6 +375,7 @@ impl Waiters {
         self.nodes.remove(key.place());
         if self.nodes.is_empty() && self.nodes.capacity() > KEPT {
             self.nodes = Slab::new();
+            self.stays = Vec::new();
         }
     }
 
