@@ -1,6 +1,7 @@
 //! The results of a replay, for people and for programs.
 
 mod json;
+mod seen;
 mod suggest;
 mod text;
 mod warnings;

@@ -125,14 +125,14 @@ fn json_is_one_object_with_fixed_names() {
                     "keys": 2,
                     "allowed": 4,
                     "denied": 2,
-                    "top_denied": [{ "key": "a", "denied": 2, "allowed": 2 }],
+                    "top_denied": [{ "key": "a", "denied": 2, "allowed": 2, "first_seen": "2015-05-17T10:05:03Z", "last_seen": "2015-05-17T10:05:06Z" }],
                 },
                 {
                     "name": "three in all",
                     "keys": 1,
                     "allowed": 3,
                     "denied": 3,
-                    "top_denied": [{ "key": "all", "denied": 3, "allowed": 3 }],
+                    "top_denied": [{ "key": "all", "denied": 3, "allowed": 3, "first_seen": "2015-05-17T10:05:03Z", "last_seen": "2015-05-17T10:05:06Z" }],
                 },
             ],
         })
@@ -197,7 +197,7 @@ fn stores_that_the_policy_chose_are_in_both_reports() {
         "keys": 2,
         "allowed": 4,
         "denied": 2,
-        "top_denied": [{ "key": "a", "denied": 2, "allowed": 2 }],
+        "top_denied": [{ "key": "a", "denied": 2, "allowed": 2, "first_seen": "2015-05-17T10:05:03Z", "last_seen": "2015-05-17T10:05:06Z" }],
         "store": "table",
         "memory_bytes": 1024,
         "occupancy": { "places": 128, "live": 2, "expired": 0 },
@@ -249,7 +249,7 @@ fn top_limits_the_keys_that_are_listed_and_0_does_not() {
         let replay = folder.replay(&[args, &["--json", "many.log"]].concat(), "").success();
         let top = json(&replay)["limiters"][0]["top_denied"].as_array().unwrap().clone();
         assert_eq!(top.len(), listed);
-        assert_eq!(top[1], json!({ "key": "c01", "denied": 1, "allowed": 2 }));
+        assert_eq!((&top[1]["key"], &top[1]["denied"]), (&json!("c01"), &json!(1)));
     }
 }
 

@@ -54,7 +54,9 @@ formats an empty value is an absent one. Fields that a log lacks are `-`.
 With --json, one object on one line:
   {\"lines\":N,\"skipped\":N,\"late\":N,\"limiters\":[
     {\"name\":S,\"keys\":N,\"allowed\":N,\"denied\":N,\"top_denied\":[
-      {\"key\":S,\"denied\":N,\"allowed\":N}]}]}
+      {\"key\":S,\"denied\":N,\"allowed\":N,\"first_seen\":S,\"last_seen\":S}]}]}
+where \"first_seen\" and \"last_seen\" are the stamps of a key's first and last line, in RFC 3339; a late line \
+has the newest stamp before it.
 Limiters of policy \"multi_window\" and \"all\" also have
     \"denied_by\":[{\"part\":S,\"denied\":N}]
 for each of their windows or limiters; if several refused a line, it counts for the one that it \
@@ -71,7 +73,7 @@ If there were more keys than --tally-keys, \"keys\" is an estimate (its standard
 limiters have
     \"tally\":{\"max_keys\":N,\"denied_error\":N}
 where \"denied_error\" is the most denials that a key may have had which is not listed. Each key of \
-\"top_denied\" then has a \"denied_error\" too: it may have been denied so many times more. \"allowed\" and \
+\"top_denied\" then has a \"denied_error\" too: it may have been denied so many times more, and seen earlier. \"allowed\" and \
 \"denied\" of limiters are always exact.
 The object also has \"outliers\", the skipped lines that were far ahead of others, \"misplaced\", the lines \
 late by more than a minute, \"stamps\":{\"resolution_nanos\":N,\"spread\":B}, and, if there are any, \
@@ -83,7 +85,7 @@ year 2554, and those of limiters in parts that put each other off a thousand tim
 `store`, `max_keys` and `when_full` do not apply. A key takes about 800 bytes, more with a log or a \
 large window, so 10 million of them take 8 GB. Limiters have, instead of a store,
     \"waits\":{\"delayed\":N,\"p50_nanos\":N,\"p90_nanos\":N,\"p99_nanos\":N,\"max_nanos\":N,\"longer\":N},
-    \"top_delayed\":[{\"key\":S,\"delayed\":N,\"allowed\":N,\"max_nanos\":N}]
+    \"top_delayed\":[{\"key\":S,\"delayed\":N,\"allowed\":N,\"max_nanos\":N,\"first_seen\":S,\"last_seen\":S}]
 where percentiles are of all \"allowed\" requests, and at most 0.8 % too long; \"longer\" are those that \
 waited for longer than --shape-within, if that is given.
 \"lines\" are the lines judged, late ones among them, skipped ones not. Of each limiter, \"allowed\" \

@@ -95,7 +95,7 @@ impl Judge {
         if let Some(stamped) = &mut self.stamped {
             stamped.judge(&self.rule, &self.key, permits, stamps);
         }
-        self.tallies.count(&self.key, decision.ok());
+        self.tallies.count(&self.key, decision.ok(), stamps.now_nanos());
         match decision {
             Ok(_) => self.allowed += 1,
             Err(denied) => {

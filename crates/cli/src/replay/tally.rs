@@ -26,6 +26,11 @@ pub struct Tally {
     pub delayed: u64,
     /// The longest wait, in nanoseconds.
     pub longest_nanos: u64,
+    /// The stamp of the first line that was counted, in nanoseconds since 1970. A late line has that
+    /// of the line before it.
+    pub first_nanos: u64,
+    /// The stamp of the last line that was counted.
+    pub last_nanos: u64,
     /// The most lines that were refused or delayed, and are missing from the counts: 0 while all
     /// keys fit.
     pub missed: u64,
@@ -64,18 +69,20 @@ impl Tallies {
         }
     }
 
-    /// Counts an admission after a wait, or a refusal (`None`).
-    pub(super) fn count(&mut self, key: &[u8], wait_nanos: Option<u64>) {
+    /// Counts an admission after a wait, or a refusal (`None`), of a line of that stamp.
+    pub(super) fn count(&mut self, key: &[u8], wait_nanos: Option<u64>, stamp_nanos: u64) {
         let hash = super::distinct::hash(key);
         let slot = match self.slots.entry(hash, |slot| *slot.key == *key, |slot| slot.hash) {
             Entry::Occupied(slot) => slot.into_mut(),
             Entry::Vacant(place) => {
                 self.distinct.add(hash);
                 self.key_bytes += key.len();
-                let tally = Tally { missed: self.missed, ..Tally::default() };
+                let (first_nanos, missed) = (stamp_nanos, self.missed);
+                let tally = Tally { first_nanos, missed, ..Tally::default() };
                 place.insert(Slot { hash, key: key.into(), weight: 0, tally }).into_mut()
             }
         };
+        slot.tally.last_nanos = stamp_nanos;
         match wait_nanos {
             None => slot.tally.denied += 1,
             Some(wait_nanos) => {
@@ -136,11 +143,15 @@ mod tests {
     fn counts_are_exact_while_keys_fit() {
         let mut tallies = Tallies::new(100);
         for turn in 0..1000_u64 {
-            tallies.count(&(turn % 100).to_be_bytes(), (turn % 3 == 0).then_some(0));
+            tallies.count(&(turn % 100).to_be_bytes(), (turn % 3 == 0).then_some(0), turn);
         }
         assert!(tallies.is_exact());
         assert_eq!((tallies.keys(), tallies.missed()), (100, 0));
         assert_eq!(tallies.iter().map(|(_, tally)| tally.denied).sum::<u64>(), 666);
+        for (key, tally) in tallies.iter() {
+            let key = u64::from_be_bytes(key.try_into().unwrap());
+            assert_eq!((tally.first_nanos, tally.last_nanos), (key, 900 + key));
+        }
     }
 
     #[test]
@@ -148,10 +159,10 @@ mod tests {
         let mut tallies = Tallies::new(1000);
         let mut denials = 0;
         for turn in 0..200_000_u64 {
-            tallies.count(&turn.to_be_bytes(), (turn % 2 == 0).then_some(0));
+            tallies.count(&turn.to_be_bytes(), (turn % 2 == 0).then_some(0), turn);
             denials += turn % 2;
             if turn % 10 == 0 {
-                tallies.count(b"often", None);
+                tallies.count(b"often", None, turn);
                 denials += 1;
             }
         }
@@ -170,7 +181,7 @@ mod tests {
         for turn in 0..3000_u64 {
             let mut key = vec![b'a'; 60_000];
             key.extend_from_slice(&turn.to_be_bytes());
-            tallies.count(&key, Some(0));
+            tallies.count(&key, Some(0), turn);
         }
         assert!(tallies.key_bytes <= MAX_KEY_BYTES && !tallies.is_exact());
     }

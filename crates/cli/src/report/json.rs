@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::warnings::warnings;
 use crate::policy::{Room, Rule};
-use crate::replay::{Judge, Replay, Tally};
+use crate::replay::{Judge, Replay};
 
 /// The counts of a replay, as the JSON report has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -131,6 +132,10 @@ pub struct DelayedSummary {
     pub allowed: u64,
     /// The longest wait of any of them.
     pub max_nanos: u64,
+    /// The stamp of the first line with that key, as far as it was counted.
+    pub first_seen: Timestamp,
+    /// The stamp of the last line with that key.
+    pub last_seen: Timestamp,
 }
 
 /// The counts of one of several windows, or of one of several limiters.
@@ -151,6 +156,10 @@ pub struct KeySummary {
     pub denied: u64,
     /// Lines with that key that were admitted.
     pub allowed: u64,
+    /// The stamp of the first line with that key, as far as it was counted.
+    pub first_seen: Timestamp,
+    /// The stamp of the last line with that key.
+    pub last_seen: Timestamp,
     /// Refusals that may be missing from the count.
     #[serde(skip_serializing_if = "is_zero")]
     pub denied_error: u64,
@@ -233,6 +242,8 @@ impl LimiterSummary {
             key,
             denied: tally.denied,
             allowed: tally.allowed,
+            first_seen: stamp(tally.first_nanos),
+            last_seen: stamp(tally.last_nanos),
             denied_error: tally.missed,
         });
         let (is_exact, denied_error) = (judge.is_exact(), judge.missed());
@@ -298,11 +309,13 @@ impl WaitsSummary {
         };
         let keys = judge.tallies().filter(|(_, tally)| tally.delayed > 0);
         let mut top_delayed: Vec<DelayedSummary> = keys
-            .map(|(key, &Tally { delayed, allowed, longest_nanos, .. })| DelayedSummary {
+            .map(|(key, tally)| DelayedSummary {
                 key,
-                delayed,
-                allowed,
-                max_nanos: longest_nanos,
+                delayed: tally.delayed,
+                allowed: tally.allowed,
+                max_nanos: tally.longest_nanos,
+                first_seen: stamp(tally.first_nanos),
+                last_seen: stamp(tally.last_nanos),
             })
             .collect();
         top_delayed.sort_by(|a, b| (Reverse(a.delayed), &a.key).cmp(&(Reverse(b.delayed), &b.key)));
@@ -338,6 +351,11 @@ impl StoreSummary {
             }
         }
     }
+}
+
+/// Returns the time that is so many nanoseconds after 1970.
+fn stamp(nanos: u64) -> Timestamp {
+    Timestamp::from_nanosecond(i128::from(nanos)).unwrap_or(Timestamp::MAX)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]

@@ -12,9 +12,11 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table, presets};
 use humantime::format_duration;
 use indicatif::HumanCount;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::json::{KeySummary, LimiterSummary, Summary};
+use super::seen::Stamps;
 use crate::log::printable;
 use crate::replay::{self, Bin, Judge, Replay};
 
@@ -23,6 +25,12 @@ const MAX_WIDTH: u16 = 100;
 
 /// The least width of the report, however narrow the terminal is.
 const MIN_WIDTH: u16 = 60;
+
+/// The least width at which keys have the times at which they were seen.
+const SEEN_WIDTH: u16 = 90;
+
+/// The note on those times.
+pub(super) const SEEN: &str = ", seen in UTC";
 
 /// Columns of a timeline that are taken by its name and its peak.
 const AROUND_TIMELINE: u16 = 40;
@@ -67,8 +75,8 @@ impl Summary {
             self.write_stores(replay, out, width)?;
             self.write_waits(replay, out, width)?;
             write_timelines(out, replay, width)?;
-            self.write_delayed(out, width)?;
-            self.write_top(out, width)?;
+            self.write_delayed(replay, out, width)?;
+            self.write_top(replay, out, width)?;
         }
         // What matters most is last, next to the prompt.
         section(out, "limiters", "")?;
@@ -206,17 +214,20 @@ impl Summary {
         write_table(out, table, width)
     }
 
-    fn write_top(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
-        section(out, "most denied", "")?;
+    fn write_top(&self, replay: &Replay, out: &mut impl Write, width: u16) -> io::Result<()> {
+        let stamps = has_seen(width).then(|| Stamps::within(replay.span()));
+        section(out, "most denied", if stamps.is_some() { SEEN } else { "" })?;
         let mut table = Table::new();
-        table.set_header(["limiter", "key", "denied", "of", "denied %"].map(header));
+        let mut names = vec!["limiter", "key", "denied", "of", "denied %"];
+        names.extend(stamps.iter().flat_map(|_| ["first seen", "last seen"]));
+        table.set_header(names.into_iter().map(header));
         for limiter in &self.limiters {
             for (place, key) in limiter.top_denied.iter().enumerate() {
                 let name = if place == 0 { limiter.name.as_str() } else { "" };
-                table.add_row(top_row(name, key));
+                table.add_row(top_row(name, key, stamps));
             }
         }
-        align_right(&mut table, 2..5);
+        align_right(&mut table, 2..7);
         if table.is_empty() {
             return writeln!(out, "  nothing was denied");
         }
@@ -232,7 +243,19 @@ pub(super) fn width() -> u16 {
     }
 }
 
-fn top_row(name: &str, key: &KeySummary) -> Row {
+/// Returns true if the report is wide enough for the times at which keys were seen.
+pub(super) fn has_seen(width: u16) -> bool {
+    width >= SEEN_WIDTH
+}
+
+/// Adds the times at which a key was seen first and last.
+pub(super) fn add_seen(row: &mut Row, stamps: Option<Stamps>, seen: [Timestamp; 2]) {
+    for cell in stamps.iter().flat_map(|stamps| seen.map(|stamp| Cell::new(stamps.of(stamp)))) {
+        row.add_cell(cell);
+    }
+}
+
+fn top_row(name: &str, key: &KeySummary, stamps: Option<Stamps>) -> Row {
     let all = key.allowed + key.denied;
     let mut row = Row::from([
         Cell::new(name).add_attribute(Attribute::Bold),
@@ -241,6 +264,7 @@ fn top_row(name: &str, key: &KeySummary) -> Row {
         Cell::new(HumanCount(all)),
         Cell::new(percent(key.denied, all)),
     ]);
+    add_seen(&mut row, stamps, [key.first_seen, key.last_seen]);
     row.max_height(1);
     row
 }

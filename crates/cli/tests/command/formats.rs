@@ -317,13 +317,13 @@ fn values_with_escapes_are_one_key_however_they_are_written() {
     let report = json(&folder.replay(&["--json", "--format", "json"], log));
     assert_eq!(
         report["limiters"][0]["top_denied"],
-        json!([{ "key": "ab\\n", "denied": 1, "allowed": 2 }])
+        json!([{ "key": "ab\\n", "denied": 1, "allowed": 2, "first_seen": "1970-01-01T00:00:01Z", "last_seen": "1970-01-01T00:00:01Z" }])
     );
     let log = "client,time\n\"a\"\"b\",1\n\"a\"\"b\",1\nclient,time\n\"a\"\"b\",1\n";
     let report = json(&folder.replay(&["--json", "--format", "csv"], log));
     assert_eq!(
         report["limiters"][0]["top_denied"],
-        json!([{ "key": "a\"b", "denied": 1, "allowed": 2 }])
+        json!([{ "key": "a\"b", "denied": 1, "allowed": 2, "first_seen": "1970-01-01T00:00:01Z", "last_seen": "1970-01-01T00:00:01Z" }])
     );
     assert_eq!(report["lines"], json!(3));
     assert_eq!(json(&folder.replay(&["--json", "--format", "common"], LOG))["lines"], json!(6));

@@ -116,7 +116,10 @@ fn a_replay_takes_each_format_and_keys_with_numbers_of_their_own() {
         let limiter = &replay["limiters"][0];
         // Of four lines of a, two; of two lines of b, one.
         assert_eq!((&limiter["allowed"], &limiter["denied"]), (&json!(3), &json!(3)), "{yaml}");
-        assert_eq!(limiter["top_denied"][1], json!({ "key": "b", "denied": 1, "allowed": 1 }));
+        assert_eq!(
+            limiter["top_denied"][1],
+            json!({ "key": "b", "denied": 1, "allowed": 1, "first_seen": "2015-05-17T10:05:04Z", "last_seen": "2015-05-17T10:05:06Z" })
+        );
         let shaped = json(&run(&folder, &[&args[..], &["--shape"]].concat()).success());
         assert_eq!(shaped["limiters"][0]["waits"]["delayed"], json!(3), "{yaml}");
     }

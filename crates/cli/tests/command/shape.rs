@@ -48,7 +48,7 @@ cost = "bytes"
                     "longer": 1,
                 },
                 "top_delayed": [
-                    { "key": "a", "delayed": 2, "allowed": 4, "max_nanos": 7_197_000_000_000_u64 },
+                    { "key": "a", "delayed": 2, "allowed": 4, "max_nanos": 7_197_000_000_000_u64, "first_seen": "2015-05-17T10:05:03Z", "last_seen": "2015-05-17T10:05:06Z" },
                 ],
             },
             {
@@ -56,7 +56,7 @@ cost = "bytes"
                 "keys": 1,
                 "allowed": 5,
                 "denied": 1,
-                "top_denied": [{ "key": "all", "denied": 1, "allowed": 5 }],
+                "top_denied": [{ "key": "all", "denied": 1, "allowed": 5, "first_seen": "2015-05-17T10:05:03Z", "last_seen": "2015-05-17T10:05:06Z" }],
                 // Five permits from 10:05:04 on: two at once, then one each second.
                 "waits": {
                     "delayed": 1,
@@ -67,7 +67,7 @@ cost = "bytes"
                     "longer": 0,
                 },
                 "top_delayed": [
-                    { "key": "all", "delayed": 1, "allowed": 5, "max_nanos": 1_000_000_000 },
+                    { "key": "all", "delayed": 1, "allowed": 5, "max_nanos": 1_000_000_000, "first_seen": "2015-05-17T10:05:03Z", "last_seen": "2015-05-17T10:05:06Z" },
                 ],
             },
         ])
@@ -82,8 +82,8 @@ fn the_report_for_people_shows_the_waits() {
         "\nwaits, each key has a queue\n",
         "  limiter       delayed  delayed %  p50  p90  p99  longest",
         "  two each            2       33.3  0ns   2h   2h       2h\n",
-        "\nmost delayed\n",
-        "  two each      a          2   4       50.0       2h\n",
+        "\nmost delayed, seen in UTC\n",
+        "  two each      a          2   4       50.0       2h    10:05:03   10:05:06\n",
         "\n  nothing was denied\n",
     ] {
         assert!(report.contains(text), "no {text:?} in\n{report}");

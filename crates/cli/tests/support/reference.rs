@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use num_rational::BigRational;
 use num_traits::One;
 use sluicegate_cli::log::Line;
@@ -78,6 +79,7 @@ pub(crate) fn replay(
                     let kind = rule.kind_of(key.join("\n").as_bytes());
                     let key = keys.entry(key).or_insert_with(|| Key::new(kind, now));
                     key.judge(now, rule.cost.of(&line));
+                    key.seen = (key.seen.0.min(stamp), stamp);
                 }
             }
         }
@@ -88,10 +90,12 @@ pub(crate) fn replay(
         for key in keys.values() {
             denied_by.iter_mut().zip(&key.denied_by).for_each(|(sum, denied)| *sum += denied);
         }
-        let keys = keys.into_iter().map(|(key, Key { allowed, denied, .. })| KeySummary {
+        let keys = keys.into_iter().map(|(key, Key { allowed, denied, seen, .. })| KeySummary {
             key: key.join(" "),
             denied,
             allowed,
+            first_seen: Timestamp::from_nanosecond(seen.0).unwrap(),
+            last_seen: Timestamp::from_nanosecond(seen.1).unwrap(),
             denied_error: 0,
         });
         LimiterSummary::new(rule, keys, &denied_by, 0)
@@ -137,12 +141,15 @@ struct Key {
     denied: u64,
     /// Refusals by each part of the limiter, if it has several.
     denied_by: Vec<u64>,
+    /// The stamps of its first and its last line.
+    seen: (i128, i128),
 }
 
 impl Key {
     fn new(kind: &Kind, now: i128) -> Key {
         let ideal = Ideal::new(kind, now);
-        Key { ideal, allowed: 0, denied: 0, denied_by: vec![0; kind.parts().len()] }
+        let denied_by = vec![0; kind.parts().len()];
+        Key { ideal, allowed: 0, denied: 0, denied_by, seen: (i128::MAX, i128::MIN) }
     }
 
     fn judge(&mut self, now: i128, permits: u64) {

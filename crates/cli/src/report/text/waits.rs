@@ -7,10 +7,11 @@ use comfy_table::{Attribute, Cell, Color, Table};
 use humantime::format_duration;
 use indicatif::HumanCount;
 
-use super::{align_right, header, percent, section, write_table};
+use super::{SEEN, add_seen, align_right, has_seen, header, percent, section, write_table};
 use crate::log::printable;
 use crate::replay::Replay;
 use crate::report::json::Summary;
+use crate::report::seen::Stamps;
 
 impl Summary {
     /// Writes how long requests waited, if they did instead of being refused.
@@ -44,9 +45,17 @@ impl Summary {
     }
 
     /// Writes the keys that were delayed the most, if requests waited.
-    pub(super) fn write_delayed(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
+    pub(super) fn write_delayed(
+        &self,
+        replay: &Replay,
+        out: &mut impl Write,
+        width: u16,
+    ) -> io::Result<()> {
+        let stamps = has_seen(width).then(|| Stamps::within(replay.span()));
         let mut table = Table::new();
-        table.set_header(["limiter", "key", "delayed", "of", "delayed %", "longest"].map(header));
+        let mut names = vec!["limiter", "key", "delayed", "of", "delayed %", "longest"];
+        names.extend(stamps.iter().flat_map(|_| ["first seen", "last seen"]));
+        table.set_header(names.into_iter().map(header));
         for limiter in &self.limiters {
             let delayed = limiter.waits.iter().flat_map(|waits| &waits.top_delayed);
             for (place, key) in delayed.enumerate() {
@@ -59,6 +68,7 @@ impl Summary {
                     Cell::new(percent(key.delayed, key.allowed)),
                     Cell::new(shown(Duration::from_nanos(key.max_nanos))),
                 ]);
+                add_seen(&mut row, stamps, [key.first_seen, key.last_seen]);
                 row.max_height(1);
                 table.add_row(row);
             }
@@ -66,8 +76,8 @@ impl Summary {
         if table.is_empty() {
             return Ok(());
         }
-        align_right(&mut table, 2..6);
-        section(out, "most delayed", "")?;
+        align_right(&mut table, 2..8);
+        section(out, "most delayed", if stamps.is_some() { SEEN } else { "" })?;
         write_table(out, table, width)
     }
 }
