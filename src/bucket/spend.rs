@@ -140,7 +140,14 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         charge: impl Fn(&Terms, i64) -> Charge,
     ) -> Result<Spent, Denied> {
         let now_nanos = self.clock.now_nanos();
-        self.spend_at::<SPEND>(now_nanos, charge).map_err(Denied::from)
+        // Not by `spend_at`: there the answers of the first attempts and that of the loop share their memory,
+        // so every call would compute and store the whole answer, used or not (40 of 80 instructions).
+        match self.first_attempts::<SPEND>(now_nanos, &charge) {
+            Ok(answer) => answer.map_err(Denied::from),
+            Err(start) => {
+                self.spend_from::<SPEND>(start, now_nanos, 0, charge).map_err(Denied::from)
+            }
+        }
     }
 
     /// Does the same by a reading of the clock.
@@ -150,26 +157,38 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         now_nanos: u64,
         charge: impl Fn(&Terms, i64) -> Charge,
     ) -> Result<Spent, NotSpent> {
+        match self.first_attempts::<SPEND>(now_nanos, &charge) {
+            Ok(answer) => answer,
+            Err(start) => self.spend_from::<SPEND>(start, now_nanos, 0, charge),
+        }
+    }
+
+    /// Makes first attempts, until one has an answer or the loop has to go on from where they end.
+    #[inline(always)]
+    fn first_attempts<const SPEND: bool>(
+        &self,
+        now_nanos: u64,
+        charge: &impl Fn(&Terms, i64) -> Charge,
+    ) -> Result<Result<Spent, NotSpent>, (Level, Pauses)> {
         // ORDERING: Acquire. The level names the slot of its terms; this makes the stores that
         // filled the slot visible. Pairs with the CAS in `change_locked`. A stale level is
         // harmless: the CAS in `attempt` fails on it, and a denial loads the word again.
         // MODEL: `terms_are_never_mixed`.
         let mut seen = self.line.word.load(Acquire);
         let mut pauses = Pauses::new();
-        let found = loop {
-            match self.attempt::<SPEND>(seen, now_nanos, 0, &charge, None) {
-                Attempt::Spent(granted) => return Ok(granted),
-                Attempt::NotSpent(refused) => return Err(refused),
-                Attempt::Impossible(answer) => return answer,
-                Attempt::Behind { .. } => break seen,
+        loop {
+            match self.attempt::<SPEND>(seen, now_nanos, 0, charge, None) {
+                Attempt::Spent(granted) => return Ok(Ok(granted)),
+                Attempt::NotSpent(refused) => return Ok(Err(refused)),
+                Attempt::Impossible(answer) => return Ok(answer),
+                Attempt::Behind { .. } => return Err((seen, pauses)),
                 // Decide again from the word that the winner left; the clock is not read again.
                 Attempt::Missed { has_lost: true, .. } if pauses.may_try_again() => {
                     seen = self.look_again();
                 }
-                Attempt::Missed { found, .. } => break found,
+                Attempt::Missed { found, .. } => return Err((found, pauses)),
             }
-        };
-        self.spend_from::<SPEND>((found, pauses), now_nanos, 0, charge)
+        }
     }
 
     /// The loop. Starts from the word as it was `seen` by a first attempt that had these `pauses`. The
