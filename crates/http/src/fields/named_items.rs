@@ -1,0 +1,123 @@
+//! Drafts 8 to 10: lists of named items.
+//!
+//! ```text
+//! RateLimit-Policy: "burst";q=100;w=60, "bytes";q=65535;qu="content-bytes";w=10;pk=:c2RmamxqdW8=:
+//! RateLimit: "burst";r=50;t=30
+//! ```
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName};
+use sfv::{BareItem, Item, KeyRef, ListSerializer, Parameters, StringRef};
+
+use super::policy::{QuotaPolicy, QuotaUnit};
+use super::reader::ServiceLimit;
+use super::state::PolicyState;
+use super::values;
+
+pub(super) const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+pub(super) const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+
+const QUOTA: &KeyRef = KeyRef::constant("q");
+const UNIT: &KeyRef = KeyRef::constant("qu");
+const WINDOW: &KeyRef = KeyRef::constant("w");
+const PARTITION: &KeyRef = KeyRef::constant("pk");
+const REMAINING: &KeyRef = KeyRef::constant("r");
+const RESET: &KeyRef = KeyRef::constant("t");
+
+/// Returns the value of `RateLimit-Policy`. `limit` tells the limit of a policy if it is not the quota.
+pub(super) fn policies(
+    policies: &[QuotaPolicy],
+    limit: impl Fn(usize) -> Option<u64>,
+) -> Option<String> {
+    let mut list = ListSerializer::new();
+    for (which, policy) in policies.iter().enumerate() {
+        // Names were checked when they were given, and these are the same characters.
+        let Ok(name) = StringRef::from_str(policy.name_or_default()) else { continue };
+        let quota = limit(which).unwrap_or(policy.quota());
+        let mut item = list.bare_item(name).parameter(QUOTA, values::integer(quota));
+        if *policy.unit() != QuotaUnit::Requests
+            && let Ok(unit) = StringRef::from_str(policy.unit().as_str())
+        {
+            item = item.parameter(UNIT, unit);
+        }
+        if let Some(window) = policy.window() {
+            item = item.parameter(WINDOW, values::seconds(window));
+        }
+        if let Some(key) = policy.partition_key() {
+            item = item.parameter(PARTITION, key);
+        }
+        let _ = item.finish();
+    }
+    list.finish()
+}
+
+/// Returns the value of `RateLimit`.
+pub(super) fn limits(policies: &[QuotaPolicy], states: &[PolicyState<'_>]) -> Option<String> {
+    let mut list = ListSerializer::new();
+    for state in states {
+        let (Some(policy), Some(remaining)) = (policies.get(state.which), state.remaining) else {
+            continue;
+        };
+        let Ok(name) = StringRef::from_str(policy.name_or_default()) else { continue };
+        let mut item = list.bare_item(name).parameter(REMAINING, values::integer(remaining));
+        if let Some(wait) = state.more_after() {
+            item = item.parameter(RESET, values::seconds(wait));
+        }
+        if let Some(key) = state.partition {
+            item = item.parameter(PARTITION, key);
+        }
+        let _ = item.finish();
+    }
+    list.finish()
+}
+
+/// Returns the well-formed policies of `RateLimit-Policy`. Parameters that are not known are comments.
+pub(super) fn parse_policies(headers: &HeaderMap) -> Vec<QuotaPolicy> {
+    values::list(headers, &POLICY).iter().filter_map(parse_policy).collect()
+}
+
+fn parse_policy(item: &Item) -> Option<QuotaPolicy> {
+    let parameters = &item.params;
+    let quota = values::number_parameter(parameters, QUOTA.as_str()).ok()??;
+    let mut policy = QuotaPolicy::new(quota).named(values::text(&item.bare_item)?).ok()?;
+    if let Some(unit) = parameters.get(UNIT.as_str()) {
+        policy = policy.counting(QuotaUnit::from(values::text(unit)?));
+    }
+    match values::number_parameter(parameters, WINDOW.as_str()).ok()? {
+        Some(0) => return None,
+        Some(seconds) => policy = policy.per(Duration::from_secs(seconds)),
+        None => {}
+    }
+    Some(match parse_partition(parameters).ok()? {
+        Some(key) => policy.partition(key),
+        None => policy,
+    })
+}
+
+/// Returns the well-formed limits of `RateLimit`.
+pub(super) fn parse_limits(headers: &HeaderMap) -> Vec<ServiceLimit> {
+    values::list(headers, &LIMIT).iter().filter_map(parse_limit).collect()
+}
+
+fn parse_limit(item: &Item) -> Option<ServiceLimit> {
+    let name = values::text(&item.bare_item)?;
+    let remaining = values::number_parameter(&item.params, REMAINING.as_str()).ok()??;
+    let reset = values::number_parameter(&item.params, RESET.as_str()).ok()?;
+    Some(ServiceLimit {
+        name: Some(name.into()),
+        limit: None,
+        remaining,
+        reset_after: reset.map(Duration::from_secs),
+        partition: parse_partition(&item.params).ok()?.map(Into::into),
+    })
+}
+
+/// Returns the partition key, if there is one; `Err` if it is malformed.
+fn parse_partition(parameters: &Parameters) -> Result<Option<&[u8]>, ()> {
+    match parameters.get(PARTITION.as_str()) {
+        None => Ok(None),
+        Some(BareItem::ByteSequence(key)) => Ok(Some(key)),
+        Some(_) => Err(()),
+    }
+}

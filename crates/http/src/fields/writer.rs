@@ -1,0 +1,147 @@
+//! The fields of a response, as a server writes them.
+
+use std::time::SystemTime;
+
+use http::{HeaderMap, HeaderValue};
+
+use super::named_items::{self, LIMIT, POLICY};
+use super::policy::{FieldError, QuotaPolicy};
+use super::retry_after::write_retry_after;
+use super::single_limit::{self, DRAFT, LEGACY};
+use super::state::PolicyState;
+use super::values::{self, MAX_ITEMS};
+use super::version::{FieldVersion, ResetAs};
+
+/// Writes the fields of one version for the same policies, response after response.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use http::HeaderMap;
+/// use sluicegate::{FixedWindow, rate};
+/// use sluicegate_http::fields::{FieldVersion, FieldWriter, PolicyState, QuotaPolicy};
+///
+/// let policy = QuotaPolicy::new(5).per(Duration::from_secs(60));
+/// let writer = FieldWriter::new(FieldVersion::Draft6, [policy])?;
+/// let window = FixedWindow::new(rate!(5 / minute))?;
+/// let mut headers = HeaderMap::new();
+/// let state = PolicyState::granted(&window.try_acquire(1)?);
+/// writer.write(&mut headers, &[state], SystemTime::now());
+/// assert_eq!(headers["ratelimit-policy"], "5;w=60");
+/// assert_eq!(headers["ratelimit-remaining"], "4");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FieldWriter {
+    version: FieldVersion,
+    policies: Box<[QuotaPolicy]>,
+    /// `RateLimit-Policy`, which is the same for most responses.
+    policy_value: Option<HeaderValue>,
+}
+
+impl FieldWriter {
+    /// Creates a writer. Allocates.
+    ///
+    /// # Errors
+    ///
+    /// [`FieldError::TooManyPolicies`] for more than [`MAX_ITEMS`], and [`FieldError::SameName`] if
+    /// clients could not tell two of them apart.
+    pub fn new(
+        version: FieldVersion,
+        policies: impl IntoIterator<Item = QuotaPolicy>,
+    ) -> Result<FieldWriter, FieldError> {
+        let policies: Box<[QuotaPolicy]> = policies.into_iter().collect();
+        if policies.len() > MAX_ITEMS {
+            return Err(FieldError::TooManyPolicies { policies: policies.len() });
+        }
+        for (which, policy) in policies.iter().enumerate() {
+            let name = policy.name_or_default();
+            if policies[..which].iter().any(|other| other.name_or_default() == name) {
+                return Err(FieldError::SameName { name: name.to_owned() });
+            }
+        }
+        let text = match version {
+            FieldVersion::Draft8 => named_items::policies(&policies, |_| None),
+            FieldVersion::Draft6 | FieldVersion::Draft7 => single_limit::policies(&policies),
+            FieldVersion::Draft3 | FieldVersion::Legacy(_) => None,
+        };
+        let policy_value = text.and_then(|text| HeaderValue::try_from(text).ok());
+        Ok(FieldWriter { version, policies, policy_value })
+    }
+
+    /// Returns the version.
+    #[must_use]
+    pub fn version(&self) -> FieldVersion {
+        self.version
+    }
+
+    /// Returns the policies.
+    #[must_use]
+    pub fn policies(&self) -> &[QuotaPolicy] {
+        &self.policies
+    }
+
+    /// Sets the fields of a response, and `Retry-After` if a policy has refused the request. Fields of
+    /// the same name that are already there are replaced. `now` is the time of the response; only
+    /// [`ResetAs::UnixTime`] reads it.
+    ///
+    /// Each state belongs to the policy at its index, and a state without a policy is left out. All
+    /// waits are rounded up to whole seconds. `Retry-After` is the longest wait of those that refuse, and
+    /// at least 1; if one of them will never grant the request, there is none. Versions that tell one
+    /// limit tell that of the policy that refuses, or else of the one with least left.
+    ///
+    /// Allocates for the values of fields. Never panics.
+    pub fn write(&self, headers: &mut HeaderMap, states: &[PolicyState<'_>], now: SystemTime) {
+        self.write_limits(headers, states, now);
+        let mut denied = states.iter().filter(|state| state.is_denied).peekable();
+        if denied.peek().is_some() {
+            let waits: Option<Vec<_>> = denied.map(|state| state.retry_after).collect();
+            write_retry_after(headers, waits.and_then(|waits| waits.into_iter().max()));
+        }
+    }
+
+    fn write_limits(&self, headers: &mut HeaderMap, states: &[PolicyState<'_>], now: SystemTime) {
+        let known = || states.iter().filter(|state| state.which < self.policies.len());
+        let tightest = known().min_by_key(|state| state.tightness());
+        let Some((state, policy)) = tightest.map(|state| (state, &self.policies[state.which]))
+        else {
+            return;
+        };
+        match self.version {
+            FieldVersion::Legacy(ResetAs::SecondsLeft) => {
+                single_limit::write(headers, &LEGACY, policy, state, None);
+            }
+            FieldVersion::Legacy(ResetAs::UnixTime) => {
+                single_limit::write(headers, &LEGACY, policy, state, Some(now));
+            }
+            FieldVersion::Draft3 => {
+                single_limit::write_draft3(headers, &self.policies, policy, state);
+            }
+            FieldVersion::Draft6 => {
+                self.write_policies(headers);
+                single_limit::write(headers, &DRAFT, policy, state, None);
+            }
+            FieldVersion::Draft7 => {
+                self.write_policies(headers);
+                values::set_text(headers, LIMIT, single_limit::dictionary(policy, state));
+            }
+            FieldVersion::Draft8 => {
+                if known().any(|state| state.limit.is_some()) {
+                    let limit = |which| known().find(|state| state.which == which)?.limit;
+                    let text = named_items::policies(&self.policies, limit);
+                    values::set_text(headers, POLICY, text);
+                } else {
+                    self.write_policies(headers);
+                }
+                values::set_text(headers, LIMIT, named_items::limits(&self.policies, states));
+            }
+        }
+    }
+
+    fn write_policies(&self, headers: &mut HeaderMap) {
+        if let Some(value) = &self.policy_value {
+            headers.insert(POLICY, value.clone());
+        }
+    }
+}
