@@ -1,0 +1,70 @@
+//! Keys, and the answers to requests whose client is not known.
+
+use std::fmt;
+use std::net::IpAddr;
+
+/// The key of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClientKey {
+    /// The address of the client, or the network that it is in.
+    Address(IpAddr),
+    /// The client is not known, and shares one key with all such clients: [`WhenUnknown::Share`].
+    Shared,
+    /// The client is not known, and is not to be limited: [`WhenUnknown::Admit`].
+    Unlimited,
+    /// The client is not known, and is to be refused.
+    Refused(UnknownClient),
+}
+
+/// The answer to a request whose client is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenUnknown {
+    /// Refuses the request. A server that is set up wrongly is noticed at once.
+    #[default]
+    Refuse,
+    /// Limits the peer in the client's place: for all clients of a proxy together. Refuses if there is
+    /// no peer.
+    UsePeer,
+    /// Gives all such requests one key, which they share.
+    Share,
+    /// Lets the request pass without a limit.
+    Admit,
+}
+
+/// The reasons why a client is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UnknownClient {
+    /// The connection tells no address of a peer.
+    NoPeer,
+    /// A trusted proxy has not set the field.
+    MissingField,
+    /// The field tells fewer proxies than there are.
+    TooFewHops {
+        /// The number of trusted proxies.
+        expected: u8,
+        /// The number of addresses.
+        found: u8,
+    },
+    /// An address that is needed is malformed, or a field is there twice.
+    Malformed,
+    /// A proxy hides the address, as `unknown` or by a name of its own (RFC 7239, section 6).
+    Hidden,
+}
+
+impl fmt::Display for UnknownClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the address of the client is not known: ")?;
+        match self {
+            UnknownClient::NoPeer => f.write_str("the connection tells none"),
+            UnknownClient::MissingField => f.write_str("the trusted proxy has not sent its field"),
+            UnknownClient::TooFewHops { expected, found } => {
+                write!(f, "{found} instead of {expected} proxies have added one to the field")
+            }
+            UnknownClient::Malformed => f.write_str("the field of the trusted proxy is malformed"),
+            UnknownClient::Hidden => f.write_str("the trusted proxy hides it"),
+        }
+    }
+}
+
+impl std::error::Error for UnknownClient {}
