@@ -19,8 +19,9 @@ use self::man::ManArgs;
 use self::replay::ReplayArgs;
 use self::status::{UNREADABLE, WRONG_USE};
 use self::suggest::SuggestArgs;
-use crate::log::FormatError;
+use crate::log::{FormatError, HeaderError};
 use crate::policy::commands::{CheckArgs, ExplainArgs};
+use crate::policy::input::InputError;
 use crate::policy::{self, LoadError, PolicyErrors};
 use crate::replay::TooMuchMemory;
 
@@ -88,6 +89,14 @@ pub enum Failure {
     /// The policy is wrong.
     #[error(transparent)]
     Policy(#[from] PolicyErrors),
+    /// The policy is in another format than it was taken for.
+    #[error("{errors}")]
+    PolicyFormat {
+        /// The mistakes that it has in that format.
+        errors: PolicyErrors,
+        /// The option that says what it is.
+        option: &'static str,
+    },
     /// The format of the logs is wrong.
     #[error(transparent)]
     Format(#[from] FormatError),
@@ -107,11 +116,13 @@ pub enum Failure {
     },
 }
 
-impl From<LoadError> for Failure {
-    fn from(error: LoadError) -> Failure {
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Failure {
         match error {
-            LoadError::Policy(errors) => Failure::Policy(errors),
-            LoadError::Io { file, error } => Failure::Io { what: file, error },
+            InputError::Load(LoadError::Policy(errors)) => Failure::Policy(errors),
+            InputError::Load(LoadError::Io { file, error }) => Failure::Io { what: file, error },
+            InputError::Guessed { errors, option } => Failure::PolicyFormat { errors, option },
+            InputError::Contradiction { .. } => Failure::Use(error.to_string()),
         }
     }
 }
@@ -129,12 +140,19 @@ impl Failure {
             Failure::Io { error, .. } if error.kind() == io::ErrorKind::BrokenPipe => {
                 ExitCode::SUCCESS
             }
-            Failure::Io { .. } => {
+            Failure::Io { error, .. } => {
                 tell(&format_args!("error: {self}"));
-                ExitCode::from(UNREADABLE)
+                ExitCode::from(if HeaderError::is(error) { WRONG_USE } else { UNREADABLE })
             }
             Failure::Memory(_) | Failure::Use(_) | Failure::Format(_) => {
                 tell(&format_args!("error: {self}"));
+                ExitCode::from(WRONG_USE)
+            }
+            Failure::PolicyFormat { errors, option } => {
+                tell(&errors.in_colour());
+                tell(&format_args!(
+                    "  = help: for YAML or JSON, say `{option} yaml` or `{option} json`"
+                ));
                 ExitCode::from(WRONG_USE)
             }
             Failure::Policy(error) => {

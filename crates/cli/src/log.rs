@@ -9,7 +9,7 @@ mod merge;
 mod vet;
 
 pub use self::batch::{Batch, Entry};
-pub use self::format::{Format, FormatError};
+pub use self::format::{Format, FormatError, HeaderError};
 pub use self::input::Source;
 pub use self::line::{BadLine, Line};
 pub(crate) use self::line::{printable, write_canonical};

@@ -2,10 +2,10 @@
 //! costs are those of a log's lines.
 
 pub mod commands;
+pub mod input;
 mod store;
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::time::Duration;
 
 use bstr::{BString, ByteSlice};
@@ -68,17 +68,6 @@ impl Policy {
     /// [`PolicyErrors`], which show their places.
     pub fn parse(path: &str, text: &str) -> Result<Policy, PolicyErrors> {
         Policies::from_toml(path, text).map(Policy::from)
-    }
-
-    /// Reads and checks a policy file, and prints warnings on standard error.
-    ///
-    /// # Errors
-    ///
-    /// [`LoadError`] if the file cannot be read, or has mistakes.
-    pub fn load(path: &Path) -> Result<Policy, LoadError> {
-        let policies = Policies::from_path(path)?;
-        commands::warn(&policies);
-        Ok(Policy::from(policies))
     }
 }
 

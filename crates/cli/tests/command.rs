@@ -21,6 +21,8 @@ mod manual;
 mod order;
 #[path = "command/policies.rs"]
 mod policies;
+#[path = "command/policy_input.rs"]
+mod policy_input;
 #[path = "command/shape.rs"]
 mod shape;
 #[path = "command/spread.rs"]

@@ -125,6 +125,11 @@ impl Policies {
         if bytes.len() > MAX_BYTES {
             return Err(too_large(name));
         }
+        if is_utf16(bytes) {
+            let title = "this is text in UTF-16";
+            let problem = Problem::new(0..0, "", title, "save it as UTF-8");
+            return Err(Source::new(name, "").errors(vec![problem]));
+        }
         match std::str::from_utf8(bytes) {
             Ok(text) => Policies::from_text(format, name, text),
             Err(error) => {
@@ -148,6 +153,17 @@ impl Policies {
     /// [`LoadError::Io`] if the file cannot be read, and [`LoadError::Policy`] with all its mistakes.
     pub fn from_path(path: impl AsRef<Path>) -> Result<Policies, LoadError> {
         let path = path.as_ref();
+        Policies::from_path_as(Format::of_path(path), path)
+    }
+
+    /// Reads and checks a file in this format, whatever its name; otherwise like
+    /// [`from_path`](Policies::from_path).
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Io`] if the file cannot be read, and [`LoadError::Policy`] with all its mistakes.
+    pub fn from_path_as(format: Format, path: impl AsRef<Path>) -> Result<Policies, LoadError> {
+        let path = path.as_ref();
         let name = path.display().to_string();
         let read = || {
             let mut bytes = Vec::new();
@@ -155,7 +171,7 @@ impl Policies {
             Ok(bytes)
         };
         let bytes = read().map_err(|error| LoadError::Io { file: name.clone(), error })?;
-        Ok(Policies::from_bytes(Format::of_path(path), &name, &bytes)?)
+        Ok(Policies::from_bytes(format, &name, &bytes)?)
     }
 
     /// Returns the limiters, in the order of the file. At least one, unless the file has a
@@ -213,6 +229,12 @@ impl std::fmt::Display for Format {
             Format::Json => "JSON",
         })
     }
+}
+
+/// Returns whether a text begins with a byte-order mark of UTF-16, or has a NUL where that has one
+/// beside each letter of a policy.
+fn is_utf16(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..])
 }
 
 fn too_large(name: &str) -> PolicyErrors {

@@ -12,6 +12,7 @@ use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use super::status::{MEANINGLESS, UNREADABLE};
 use super::{Failure, tell};
 use crate::log::{Format, Merged, SHOWN_SKIPPED, Skipped, Source};
+use crate::policy::input::{self, FormatName};
 use crate::policy::{self, Policy};
 use crate::replay::{Options, Replay};
 use crate::report::{Heading, Summary};
@@ -122,9 +123,12 @@ impl FormatArgs {
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct ReplayArgs {
     /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json); without it,
-    /// the bundled one
+    /// the bundled one; `-` is standard input
     #[arg(long, short, value_name = "POLICY")]
     policy: Option<PathBuf>,
+    /// Format of the policy, if its name does not tell it
+    #[arg(long, value_name = "FORMAT", requires = "policy")]
+    policy_format: Option<FormatName>,
     #[command(flatten)]
     format: FormatArgs,
     /// Print one JSON object instead of the report
@@ -168,6 +172,7 @@ impl ReplayArgs {
         let options = Options::default();
         ReplayArgs {
             policy: None,
+            policy_format: None,
             format: FormatArgs::combined(),
             json: false,
             top: 3,
@@ -183,7 +188,8 @@ impl ReplayArgs {
     }
 
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let (name, policy) = self.policy()?;
+        let sources = self.sources();
+        let (name, policy) = load(self.policy.as_deref(), self.policy_format, &sources)?;
         let format = self.format.format()?;
         let options = self.options();
         options.check_policy(&policy)?;
@@ -194,7 +200,6 @@ impl ReplayArgs {
                 HumanBytes(bytes)
             ));
         }
-        let sources = self.sources();
         let started = Instant::now();
         if sources.contains(&Source::Stdin) && io::stdin().is_terminal() {
             tell(&"reading standard input");
@@ -246,27 +251,30 @@ impl ReplayArgs {
         }
     }
 
-    fn policy(&self) -> Result<(String, Policy), Failure> {
-        load(self.policy.as_deref())
-    }
-
     fn sources(&self) -> Vec<Source> {
         sources(self.sample, &self.logs)
     }
 }
 
 /// Reads a policy, or the bundled one. Returns its name too.
-pub(super) fn load(path: Option<&Path>) -> Result<(String, Policy), Failure> {
-    match path {
-        None => {
-            let name = "the bundled policy";
-            Ok((name.to_owned(), Policy::parse(name, policy::BUNDLED)?))
-        }
-        Some(path) => {
-            let name = path.display().to_string();
-            Ok((name, Policy::load(path)?))
-        }
+pub(super) fn load(
+    path: Option<&Path>,
+    format: Option<FormatName>,
+    logs: &[Source],
+) -> Result<(String, Policy), Failure> {
+    let Some(path) = path else {
+        let name = "the bundled policy";
+        return Ok((name.to_owned(), Policy::parse(name, policy::BUNDLED)?));
+    };
+    let is_stdin = input::is_stdin(path);
+    if is_stdin && logs.contains(&Source::Stdin) {
+        return Err(Failure::Use(
+            "standard input is the policy, so it cannot be a log too; name the files of the logs"
+                .to_owned(),
+        ));
     }
+    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    Ok((name, Policy::from(input::read(path, format, "--policy-format")?)))
 }
 
 /// Returns the logs that arguments name.

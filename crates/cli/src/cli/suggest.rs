@@ -12,6 +12,7 @@ use super::status::{MEANINGLESS, UNREADABLE};
 use super::{Failure, tell};
 use crate::log::{Merged, Source};
 use crate::policy::Policy;
+use crate::policy::input::FormatName;
 use crate::suggest::{Goal, Share, SuggestError, SuggestOptions, WHOLE, suggest};
 
 pub(super) const AFTER_HELP: &str = "\
@@ -49,9 +50,12 @@ computed, is the least that leaves a key untouched.";
 #[derive(Debug, Args)]
 pub(super) struct SuggestArgs {
     /// The policy whose limits are searched for: TOML, or by the end of its name YAML (.yaml, .yml)
-    /// or JSON (.json); without it and --kind, the bundled one
+    /// or JSON (.json); without it and --kind, the bundled one; `-` is standard input
     #[arg(long, short, value_name = "POLICY", conflicts_with = "kind")]
     policy: Option<PathBuf>,
+    /// Format of the policy, if its name does not tell it
+    #[arg(long, value_name = "FORMAT", requires = "policy")]
+    policy_format: Option<FormatName>,
     /// A kind of limiter instead of a policy
     #[arg(long, value_name = "KIND", requires = "interval")]
     kind: Option<KindName>,
@@ -192,7 +196,8 @@ impl SuggestArgs {
 
     fn policy(&self) -> Result<Policy, Failure> {
         let (Some(kind), Some(interval)) = (self.kind, &self.interval) else {
-            return load(self.policy.as_deref()).map(|(_, policy)| policy);
+            let loaded = load(self.policy.as_deref(), self.policy_format, &[]);
+            return loaded.map(|(_, policy)| policy);
         };
         let key = serde_json::Value::from(self.key.as_str());
         let fields = kind.fields(interval, self.amount);

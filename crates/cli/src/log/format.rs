@@ -13,7 +13,7 @@ mod w3c;
 
 use std::sync::Arc;
 
-pub use self::error::FormatError;
+pub use self::error::{FormatError, HeaderError};
 use self::names::Names;
 use self::pattern::Pattern;
 pub(super) use self::reader::{NoLine, Reader, Record, Scratch};

@@ -13,7 +13,7 @@ use indicatif::ProgressBar;
 use jiff::Timestamp;
 
 use super::batch::Batch;
-use super::format::Format;
+use super::format::{Format, HeaderError};
 use super::input::Source;
 use super::vet::Vetted;
 use super::{SHOWN_SKIPPED, Skipped};
@@ -105,7 +105,10 @@ impl Merged {
             let is_kept = place < MOST_KEPT_OPEN || !source.can_be_reopened();
             let counted = if is_kept { progress } else { &ProgressBar::hidden() };
             let log = source.open(counted).map_err(|error| (name.clone(), error))?;
-            let waiting = Waiting::new(name, place, log, format);
+            let mut waiting = Waiting::new(name, place, log, format);
+            if let Some(error) = waiting.take_header_error() {
+                return Err((waiting.name, error));
+            }
             merged.waiting.push(if is_kept {
                 waiting
             } else {
@@ -261,6 +264,15 @@ impl Waiting {
         }
         read.push((empty, None));
         Waiting { name, place, first: None, log: Unread::Open(Box::new((read, vetted))) }
+    }
+
+    /// Takes the error about a header that comes before its first line.
+    fn take_header_error(&mut self) -> Option<io::Error> {
+        let Unread::Open(unread) = &mut self.log else { return None };
+        let errors = unread.0.iter_mut().filter_map(|(batch, error)| {
+            error.take_if(|error| batch.entries().is_empty() && HeaderError::is(error))
+        });
+        errors.last()
     }
 }
 

@@ -4,16 +4,21 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use sluicegate_policy::{LimiterPolicy, LoadError, Policies, escaped};
+use sluicegate_policy::{LimiterPolicy, Policies, escaped};
+
+use super::input::{self, FormatName, InputError};
 
 use crate::cli::tell;
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Policy file: .yaml, .yml or .json; anything else is TOML
+    /// Policy file: .yaml, .yml or .json; anything else is TOML; `-` is standard input
     #[arg(value_name = "POLICY", required_unless_present = "schema")]
     policy: Option<PathBuf>,
+    /// Format of the policy, if the name does not tell it
+    #[arg(long, value_name = "FORMAT", conflicts_with = "schema")]
+    format: Option<FormatName>,
     /// Print the JSON Schema of policies, for editors
     #[arg(long, conflicts_with = "policy")]
     schema: bool,
@@ -22,9 +27,12 @@ pub struct CheckArgs {
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// Policy file: .yaml, .yml or .json; anything else is TOML
+    /// Policy file: .yaml, .yml or .json; anything else is TOML; `-` is standard input
     #[arg(value_name = "POLICY")]
     policy: PathBuf,
+    /// Format of the policy, if the name does not tell it
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatName>,
 }
 
 impl CheckArgs {
@@ -32,13 +40,12 @@ impl CheckArgs {
     ///
     /// # Errors
     ///
-    /// [`LoadError`] if the policy cannot be read, or has mistakes.
-    pub fn run(&self) -> Result<String, LoadError> {
+    /// [`InputError`] if the policy cannot be read, or has mistakes.
+    pub fn run(&self) -> Result<String, InputError> {
         let Some(path) = self.policy.as_ref().filter(|_| !self.schema) else {
             return Ok(sluicegate_policy::json_schema());
         };
-        let policies = Policies::from_path(path)?;
-        warn(&policies);
+        let policies = input::read(path, self.format, "--format")?;
         let mut text = String::from("ok\n");
         for limiter in policies.limiters() {
             let _ = writeln!(text, "  {}", line(limiter));
@@ -52,10 +59,9 @@ impl ExplainArgs {
     ///
     /// # Errors
     ///
-    /// [`LoadError`] if the policy cannot be read, or has mistakes.
-    pub fn run(&self) -> Result<String, LoadError> {
-        let policies = Policies::from_path(&self.policy)?;
-        warn(&policies);
+    /// [`InputError`] if the policy cannot be read, or has mistakes.
+    pub fn run(&self) -> Result<String, InputError> {
+        let policies = input::read(&self.policy, self.format, "--format")?;
         let texts = policies.limiters().iter().map(|limiter| {
             let mut text = format!("{}\n", line(limiter));
             for sentence in limiter.explain() {

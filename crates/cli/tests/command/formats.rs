@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::{Folder, LOG, json, sluicegate, stderr};
+use crate::{Folder, LOG, json, sluicegate, stderr, stdout};
 
 const POLICY: &str = r#"
 [[limiter]]
@@ -293,18 +293,49 @@ fn malformed_lines_are_counted_and_shown() {
 }
 
 #[test]
-fn a_header_without_a_field_is_status_1_with_what_it_has() {
+fn a_header_without_a_field_is_told_before_anything_is_replayed() {
     let folder = Folder::new();
-    let csv = ["--format", "csv", "--fields", "client=adress"];
-    let replay = folder.replay(&csv, "time,address\n1,a\n").code(1);
-    let expected = "`adress` is not in the header: time, address; did you mean `address`?";
-    assert!(stderr(&replay).contains(expected), "{}", stderr(&replay));
-    let replay = folder.replay(&["--format", "w3c"], "#Fields: c-ip\na\n").code(1);
+    folder.file("good.csv", "time,address\n1,a\n");
+    folder.file("other.csv", "time,Address,status\n1,a,200\n");
+    let csv = ["--json", "--format", "csv", "--fields"];
+    let wide = format!("time,{}\n1\n", "column,".repeat(100));
+    folder.file("wide.csv", wide);
+    let cases: [(&str, &[&str], &str); 6] = [
+        (
+            "client=adress",
+            &["good.csv"],
+            "error: good.csv: no column is named `adress` in the header: time, address; did you mean \
+             `address`?",
+        ),
+        ("client=adress", &["other.csv"], "time, Address, status; did you mean `Address`?"),
+        (
+            "client=address",
+            &["good.csv", "other.csv"],
+            "error: other.csv: no column is named `address`",
+        ),
+        ("client=host", &["good.csv"], "no column is named `host` in the header: time, address\n"),
+        ("time=stamp", &["good.csv"], "no column is named `stamp`"),
+        ("client=host", &["wide.csv"], "column and 62 more\n"),
+    ];
+    for (fields, log, said) in cases {
+        for command in ["replay", "suggest"] {
+            let args = [&[command], &csv[..], &[fields], log].concat();
+            let replay = sluicegate().current_dir(folder.0.path()).args(args).assert().code(2);
+            assert!(stderr(&replay).contains(said), "{}", stderr(&replay));
+            assert_eq!(stdout(&replay), "");
+        }
+    }
+    let w3c = ["--json", "--format", "w3c"];
+    let replay = folder.replay(&w3c, "#Fields: c-ip\na\n").code(2);
     assert!(
         stderr(&replay).contains("no time is in the `#Fields:` line: c-ip"),
         "{}",
         stderr(&replay)
     );
+    // What was judged before such a header is reported.
+    let late = "#Fields: date time c-ip\n2015-05-17 10:05:03 a\n#Fields: c-ip\na\n";
+    let replay = folder.replay(&w3c, late).code(1);
+    assert_eq!((&json(&replay)["lines"], &json(&replay)["incomplete"]), (&json!(1), &json!(true)));
 }
 
 #[test]

@@ -5,11 +5,14 @@ use std::io;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use memchr::memchr_iter;
 
-use super::error::nearest;
+use super::error::{HeaderError, nearest};
 use super::found::Found;
 use super::names::{Names, Slot};
 use super::{Record, reader::Scratch};
 use crate::log::line::{ABSENT, BadLine, shown};
+
+/// The columns that a message lists, and the characters of each.
+const LISTED: usize = 40;
 
 /// The header of a log, and the reader of its lines.
 pub(super) struct Header {
@@ -32,12 +35,11 @@ impl Header {
         // Of as many, the first.
         let delimiter = delimiters.iter().rev().max_by_key(|byte| count(byte)).unwrap_or(&b',');
         let mut reader = ReaderBuilder::new().delimiter(*delimiter).build();
-        let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidData, text);
         let count = split(&mut reader, line, scratch, count(delimiter) + 1)
-            .map_err(|why| invalid(format!("its header: {why}")))?;
+            .map_err(|why| HeaderError(format!("its header: {why}")))?;
         let columns: Vec<String> =
             (0..count).map(|column| shown(scratch.value(column)).trim().to_owned()).collect();
-        let slots = slots(names, &columns, "the header").map_err(invalid)?;
+        let slots = slots(names, &columns, "the header")?;
         Ok(Header { line: line.to_vec(), reader, slots })
     }
 
@@ -77,7 +79,7 @@ pub(super) fn slots(
     names: &Names,
     columns: &[String],
     what: &str,
-) -> Result<Vec<Vec<Slot>>, String> {
+) -> Result<Vec<Vec<Slot>>, HeaderError> {
     let mut slots = vec![Vec::new(); columns.len()];
     let mut known = Vec::new();
     for name in names.iter() {
@@ -94,7 +96,10 @@ pub(super) fn slots(
                 let near =
                     nearest(given, columns.iter().map(String::as_str), given.len().div_ceil(3));
                 let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                return Err(format!("`{given}` is not in {what}: {}{near}", columns.join(", ")));
+                return Err(HeaderError(format!(
+                    "no column is named `{given}` in {what}: {}{near}",
+                    listed(columns)
+                )));
             }
             None => {}
         }
@@ -103,11 +108,22 @@ pub(super) fn slots(
     if has(Slot::Time) || has(Slot::Date) && has(Slot::TimeOfDay) {
         return Ok(slots);
     }
-    Err(format!(
+    Err(HeaderError(format!(
         "no time is in {what}: {}; it would be named {}, or by `--fields time=NAME`",
-        columns.join(", "),
+        listed(columns),
         names.of_time()
-    ))
+    )))
+}
+
+/// Returns names for a message, which has no space for all names of a wide header.
+fn listed(columns: &[String]) -> String {
+    let listed: Vec<String> =
+        columns.iter().take(LISTED).map(|name| name.chars().take(LISTED).collect()).collect();
+    let listed = listed.join(", ");
+    match columns.len().saturating_sub(LISTED) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
 }
 
 /// Divides a line into its values, which are put to `scratch`, and returns their number. More than

@@ -1,7 +1,7 @@
 //! A mistake in an option that describes a format.
 
-use std::fmt;
 use std::ops::Range;
+use std::{fmt, io};
 
 use sluicegate_policy::escaped;
 
@@ -77,6 +77,26 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
+/// A header that lacks what is wanted of it, so that no line after it can be read. It is the cause of
+/// an [`io::Error`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HeaderError(pub(super) String);
+
+impl HeaderError {
+    /// Returns whether an error has such a cause.
+    #[must_use]
+    pub fn is(error: &io::Error) -> bool {
+        matches!(error.get_ref(), Some(cause) if cause.is::<HeaderError>())
+    }
+}
+
+impl From<HeaderError> for io::Error {
+    fn from(error: HeaderError) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, error)
+    }
+}
+
 /// Returns the name that differs from the given one by at most `most` edits, and least.
 pub(super) fn nearest<'a>(
     given: &str,
@@ -90,7 +110,7 @@ pub(super) fn nearest<'a>(
     let given = given.to_lowercase();
     names
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&given, name), name))
+        .map(|name| (strsim::damerau_levenshtein(&given, &name.to_lowercase()), name))
         .filter(|(distance, _)| *distance <= most)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)

@@ -20,7 +20,7 @@ pub(super) fn directive(names: &Names, line: &[u8]) -> Option<io::Result<Fields>
         .map(shown)
         .collect();
     let slots = csv::slots(names, &columns, "the `#Fields:` line");
-    Some(slots.map(Fields).map_err(|text| io::Error::new(io::ErrorKind::InvalidData, text)))
+    Some(slots.map(Fields).map_err(io::Error::from))
 }
 
 impl Fields {
