@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::found::Found;
-use super::names::{Names, SLOTS};
+use super::names::{Names, SLOTS, Wanted};
 use super::{Record, reader::Scratch};
 use crate::log::line::{BadLine, shown};
 
@@ -59,11 +59,15 @@ impl<'de> Visitor<'de> for Object<'_> {
         let outer = self.scratch.path.len();
         while let Some(Key(key)) = map.next_key()? {
             self.scratch.path.push_str(&key);
-            if self.is_wanted() {
-                let value: &RawValue = map.next_value()?;
-                self.value(value.get());
-            } else {
-                map.next_value::<IgnoredAny>()?;
+            let names = self.names;
+            match names.get(&self.scratch.path) {
+                Some(wanted) => {
+                    let value: &RawValue = map.next_value()?;
+                    self.value(wanted, value.get());
+                }
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
             }
             self.scratch.path.truncate(outer);
         }
@@ -72,16 +76,7 @@ impl<'de> Visitor<'de> for Object<'_> {
 }
 
 impl Object<'_> {
-    /// Returns true if the present path is the name of a field, or of an object around one.
-    fn is_wanted(&self) -> bool {
-        let path = &self.scratch.path;
-        self.names.iter().flat_map(|name| &name.names).any(|name| {
-            name.strip_prefix(path.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        })
-    }
-
-    fn value(&mut self, raw: &str) {
+    fn value(&mut self, wanted: &Wanted, raw: &str) {
         if raw.starts_with('{') {
             self.scratch.path.push('.');
             let Object { names, found, ranks, scratch } = self;
@@ -111,11 +106,11 @@ impl Object<'_> {
         };
         let start = self.scratch.text.len();
         self.scratch.text.extend_from_slice(text.as_bytes());
-        for name in self.names.iter() {
-            let rank = name.names.iter().position(|name| *name == self.scratch.path);
-            if let Some(rank) = rank.filter(|rank| *rank <= self.ranks[name.slot as usize]) {
-                self.ranks[name.slot as usize] = rank;
-                self.found.put(name.slot, start..self.scratch.text.len());
+        for (slot, rank) in &wanted.slots {
+            let best = &mut self.ranks[*slot as usize];
+            if *rank <= *best {
+                *best = *rank;
+                self.found.put(*slot, start..self.scratch.text.len());
             }
         }
     }

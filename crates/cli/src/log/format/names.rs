@@ -1,5 +1,8 @@
 //! The fields of a request, and the names that logs give them.
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 use super::FormatError;
 
 /// A part of a line that is used.
@@ -83,7 +86,19 @@ const FIELDS: [(&str, Slot, &[&str]); 12] = [
 
 /// Where a log has each field.
 #[derive(Clone, Debug)]
-pub(super) struct Names(Vec<Name>);
+pub(super) struct Names {
+    names: Vec<Name>,
+    /// All names, and what is before each of their points.
+    by_name: HashMap<String, Wanted, RandomState>,
+}
+
+/// The fields that are found by one name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wanted {
+    /// The slot of each, and the place of the name among those of the field. None if it is only the
+    /// name of an object around fields.
+    pub(super) slots: Vec<(Slot, usize)>,
+}
 
 /// A field, and the names that it may have, the preferred first.
 #[derive(Clone, Debug)]
@@ -152,16 +167,31 @@ impl Names {
                     _ => true,
                 }
         });
-        Ok(Names(names))
+        let mut by_name: HashMap<String, Wanted, RandomState> = HashMap::default();
+        for field in &names {
+            for (rank, name) in field.names.iter().enumerate() {
+                for (point, _) in name.match_indices('.') {
+                    by_name.entry_ref(&name[..point]).or_default();
+                }
+                by_name.entry_ref(name.as_str()).or_default().slots.push((field.slot, rank));
+            }
+        }
+        Ok(Names { names, by_name })
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Name> {
-        self.0.iter()
+        self.names.iter()
+    }
+
+    /// Returns the fields that this name is one of; `None` if it is neither the name of a field nor
+    /// of an object around one.
+    pub(super) fn get(&self, name: &str) -> Option<&Wanted> {
+        self.by_name.get(name)
     }
 
     /// Returns the names by which the time is found, for messages.
     pub(super) fn of_time(&self) -> String {
-        let of_slot = |slot| self.0.iter().find(move |name| name.slot == slot);
+        let of_slot = |slot| self.names.iter().find(move |name| name.slot == slot);
         let quoted = |name: &Name| {
             let names: Vec<String> = name.names.iter().map(|name| format!("`{name}`")).collect();
             names.join(", ")
