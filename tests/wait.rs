@@ -10,6 +10,8 @@ mod support;
 
 #[path = "wait/anew.rs"]
 mod anew;
+#[path = "wait/as_elsewhere.rs"]
+mod as_elsewhere;
 #[cfg(feature = "calendar")]
 #[path = "wait/calendars.rs"]
 mod calendars;

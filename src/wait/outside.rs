@@ -272,7 +272,7 @@ impl<T: HasOutsideLine> TakesTurns for T {
         self.outside().move_gate(OPEN);
     }
 
-    /// As the denial of the turn has told. To ask again would be to ask later.
+    /// Returns the instant that the denial of the turn has told. To ask again would be to ask later.
     fn due_nanos(&self, turn: Turn) -> u64 {
         let now_nanos = self.line_nanos().max(turn.now_nanos);
         now_nanos.saturating_add(self.outside().first_wait_nanos())
@@ -281,7 +281,12 @@ impl<T: HasOutsideLine> TakesTurns for T {
     /// Returns the turn as the limiter tells it for the sum, if that is no more than its limit. Beyond
     /// it, returns an estimate: as if the limiter granted its limit anew a period after each grant.
     fn last_due(&self, turn: Turn, _: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
-        let mut answer = self.look_ahead(turn.permits);
+        let first = sizes.next();
+        let sizes = &mut first.into_iter().chain(sizes);
+        // A sum may be granted in parts, from more than one source. The first in line has one request.
+        let is_first = first == Some(turn.permits);
+        let mut answer =
+            if is_first { self.look(turn.permits) } else { self.look_ahead(turn.permits) };
         let mut periods = 0;
         if let Err(Denied::TooLarge { limit, .. }) = answer {
             let permits;

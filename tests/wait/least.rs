@@ -15,8 +15,12 @@ use sluicegate::*;
 use crate::cases::cases;
 use crate::support::{Noted, Woken};
 
+#[path = "least/kinds.rs"]
+mod kinds;
 #[path = "least/reservations.rs"]
 mod reservations;
+
+use self::kinds::{KINDS, check, quota_of};
 
 /// Permits that each limiter grants at once.
 const LIMIT: u64 = 10;
@@ -221,95 +225,6 @@ fn run(subject: &dyn Subject, clock: &ManualClock, span: u64, late: u64, ops: Ve
                 line.remove(0);
             }
         }
-    }
-}
-
-const KINDS: &[&str] = &[
-    "Gcra",
-    "LeakyBucket",
-    "TokenBucket",
-    "SettleableBucket",
-    "WeightedLog",
-    "Sharded",
-    "All",
-    "FixedWindow",
-    "WindowFromFirst",
-    "SlidingCounter",
-    #[cfg(feature = "calendar")]
-    "CalendarWindow",
-    #[cfg(feature = "calendar")]
-    "Budget",
-    #[cfg(feature = "keyed")]
-    "Keyed",
-    #[cfg(feature = "keyed")]
-    "Keyed logs",
-];
-
-fn quota_of(span: u64) -> Quota {
-    Rate::new(LIMIT, Duration::from_nanos(span)).unwrap().into()
-}
-
-fn check(kind: &str, span: u64, ops: Vec<Op>) {
-    let clock = &ManualClock::at(90 * 86_400 * SECOND);
-    let quota = quota_of(span);
-    let rate = quota.rate();
-    let nanos = Duration::from_nanos;
-    let run = |subject: &dyn Subject, span| run(subject, clock, span, 0, ops);
-    match kind {
-        "Gcra" => {
-            let interval = span / LIMIT + 1;
-            let tolerance = nanos(interval * (LIMIT - 1));
-            run(&Of(Gcra::with_clock(nanos(interval), tolerance, clock).unwrap()), span);
-        }
-        "LeakyBucket" => run(&Of(LeakyBucket::meter_with_clock(quota, clock)), span),
-        "TokenBucket" => run(&Of(TokenBucket::with_clock(quota, clock)), span),
-        "SettleableBucket" => {
-            let bucket = SettleableBucket::with_clock(quota, clock);
-            run(&SettledBehind(Queued::with_clock(bucket, clock)), span);
-        }
-        "WeightedLog" => {
-            let log = WeightedLog::with_clock(rate, clock).unwrap();
-            run(&Of(Queued::with_clock(log, clock)), span);
-        }
-        "Sharded" => {
-            let sharded = Sharded::builder(quota).shards(4).clock(clock).build().unwrap();
-            run(&Of(Queued::with_clock(sharded, clock)), span);
-        }
-        "All" => {
-            let bucket = SettleableBucket::with_clock(quota, clock);
-            let window = WindowFromFirst::with_clock(rate, clock).unwrap();
-            let log = WeightedLog::with_clock(rate, clock).unwrap();
-            let all: All<&dyn Limiter> =
-                All::new([&bucket as &dyn Limiter, &window, &log]).unwrap();
-            run(&Of(Queued::with_clock(all, clock)), span);
-        }
-        "FixedWindow" => run(&Settled(FixedWindow::with_clock(rate, clock).unwrap()), span),
-        "WindowFromFirst" => run(&Settled(WindowFromFirst::with_clock(rate, clock).unwrap()), span),
-        "SlidingCounter" => run(&Settled(SlidingCounter::with_clock(rate, clock).unwrap()), span),
-        #[cfg(feature = "calendar")]
-        "CalendarWindow" => {
-            let days = Calendar::days("Europe/Berlin").unwrap();
-            let window = CalendarWindow::with_clock(LIMIT, days, clock).unwrap();
-            run(&Settled(window), 86_400 * SECOND);
-        }
-        #[cfg(feature = "calendar")]
-        "Budget" => {
-            let budget = Budget::with_clock(LIMIT, "Europe/Berlin", clock).unwrap();
-            let budget = budget.on(Weekday::Saturday, 4).and_then(|it| it.on(Weekday::Sunday, 0));
-            run(&Settled(budget.unwrap()), 86_400 * SECOND);
-        }
-        #[cfg(feature = "keyed")]
-        "Keyed" => {
-            let keyed = Keyed::<String, _>::with(Buckets::with_clock(quota, clock));
-            run(&OfKey(QueuedKeys::with_clock(keyed, clock)), span);
-        }
-        #[cfg(feature = "keyed")]
-        "Keyed logs" => {
-            let logs = Each::new(|_: &String| WeightedLog::with_clock(rate, clock).unwrap());
-            let keyed = Keyed::<String, _>::with(logs);
-            run(&OfKey(QueuedKeys::with_clock(keyed, clock)), span);
-        }
-        _ => unreachable!("{kind}"),
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use sluicegate::{
     AcquireError, Buckets, Carry, Counted, Denied, Each, HotKeys, KeyTable, Keyed, KeyedLimiter,
-    LineLimits, ManualClock, QueuedKeys, WaitingForKey, WeightedLog, WhenFull, WhenLineFull, quota,
-    rate,
+    LineLimits, ManualClock, QueuedKeys, TieredKeyed, WaitingForKey, WeightedLog, WhenFull,
+    WhenLineFull, quota, rate,
 };
 
 use crate::support::{MILLI, Noted, Woken};
@@ -139,6 +139,63 @@ fn every_store_of_keys_can_be_waited_for() {
         assert_eq!(store.lines(), 0);
         clock.advance(Duration::from_secs(1));
     }
+}
+
+/// The tier of a key is its own, also while keys of another one wait.
+#[test]
+fn keys_of_two_tiers_wait_at_the_rates_of_their_tiers() {
+    let clock = ManualClock::new();
+    let (slow, fast) = (quota!(10 / second), quota!(100 / second));
+    let tier_of = |key: &u64| (key % 2) as usize;
+    let users = TieredKeyed::tiered_with_clock([slow, fast], tier_of, &clock).unwrap();
+    let users = QueuedKeys::<_, u64, _>::with_clock(users, &clock);
+    let limits = [10, 100];
+    for key in 0..2 {
+        users.acquire(&key, limits[key as usize]).unwrap();
+    }
+    let callers = [(0, 2), (1, 3), (0, 1), (1, 1)].map(|(key, permits)| {
+        Caller::of(users.acquire_async(if key == 0 { &0 } else { &1 }, permits))
+    });
+    let sleeps = callers.each_ref().map(|caller| caller.noted.longest().as_millis());
+    assert_eq!((users.lines(), sleeps), (2, [200, 30, 300, 40]));
+    let mut line: Vec<_> = callers.into_iter().enumerate().collect();
+    for (millis, granted) in [(30, 1), (10, 3), (160, 0), (100, 2)] {
+        clock.advance_nanos(millis * 1_000_000 - 1);
+        assert!(line.iter_mut().all(|(_, caller)| caller.is_waiting()));
+        clock.advance_nanos(1);
+        line.retain_mut(|(place, caller)| *place != granted || !caller.is_granted());
+        assert!(line.iter().all(|(place, _)| *place != granted), "{granted}");
+    }
+    assert_eq!(users.lines(), 0);
+    // A change of one tier lets those of its keys look again.
+    let mut slow = Caller::of(users.acquire_async(&0, 10));
+    users.update(|users| users.reconfigure_tier(0, fast, Carry::Keep)).unwrap();
+    assert!(slow.is_waiting());
+    clock.advance(100 * MILLI);
+    assert!(slow.is_granted());
+}
+
+/// Each tier of a table is a store of its own, and so has a line for each of its keys.
+#[test]
+fn a_tier_of_a_table_can_be_waited_for_beside_the_others() {
+    let clock = ManualClock::new();
+    let quota = quota!(100 / second, burst 10);
+    let table = KeyTable::<str>::builder(quota).tier(quota!(10 / second)).clock(&clock);
+    let table = table.keys(100).unwrap();
+    let tiers =
+        [0, 1].map(|tier| QueuedKeys::<_, str, _>::with_clock(table.tier(tier).unwrap(), &clock));
+    let mut callers: Vec<_> = std::iter::zip(&tiers, ["ada", "bob"])
+        .map(|(tier, key)| {
+            tier.try_acquire(key, 10).unwrap();
+            Caller::of(tier.acquire_async(key, 1))
+        })
+        .collect();
+    assert!(callers.iter_mut().all(Caller::is_waiting));
+    clock.advance(11 * MILLI);
+    assert!(callers[0].is_granted() && callers[1].is_waiting());
+    clock.advance(90 * MILLI);
+    assert!(callers[1].is_granted());
+    assert_eq!(tiers.each_ref().map(QueuedKeys::lines), [0; 2]);
 }
 
 #[test]

@@ -141,3 +141,21 @@ pub(crate) fn assert_every_verb_denied(limiter: &impl Limiter) {
     assert!(limiter.try_acquire(0).is_ok() && limiter.peek(0).is_ok());
     assert!(limiter.try_acquire_up_to(0).is_ok());
 }
+
+/// Runs a future on this thread, which sleeps until it is woken.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}

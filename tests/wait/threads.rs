@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use sluicegate::{AcquireError, TokenBucket, Wait, quota};
 
+use crate::support::block_on;
+
 #[test]
 fn threads_are_granted_what_they_ask_for_and_no_more() {
     let bucket = TokenBucket::new(quota!(20_000 / second, burst 50));
@@ -91,22 +93,4 @@ fn threads_and_tasks_stand_in_one_line() {
         }
     });
     assert_eq!(granted.into_inner(), 40);
-}
-
-/// Runs a future on this thread, which sleeps until it is woken.
-fn block_on<F: std::future::Future>(future: F) -> F::Output {
-    struct Unpark(thread::Thread);
-    impl std::task::Wake for Unpark {
-        fn wake(self: std::sync::Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = std::sync::Arc::new(Unpark(thread::current())).into();
-    let mut future = std::pin::pin!(future);
-    loop {
-        match future.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
-            std::task::Poll::Ready(output) => return output,
-            std::task::Poll::Pending => thread::park(),
-        }
-    }
 }
