@@ -6,10 +6,9 @@
 //! than a line before it is *late*, and is judged at the newest time.
 //!
 //! Most logs have whole seconds, and the lines of one second did not all come at its beginning. So they
-//! are
-//! spread evenly over it, in their order: of `n` lines, line `i` (from 0) is judged at `i / n` seconds
-//! after the stamp, rounded down to a nanosecond. For limiters that count in times as short as that,
-//! the counts at the stamps themselves are kept as well. Finer stamps are used as they are: lines of the
+//! are spread evenly over it, in their order: of `n` lines, each is judged `1 / n` seconds after the one
+//! before, rounded up to a nanosecond. For limiters that count in times as short as that, the counts at
+//! the stamps themselves are kept as well. Finer stamps are used as they are: lines of the
 //! same one are spread over the time to the next that it could have had.
 //!
 //! Every limiter of the policy judges every line that its filter lets through,

@@ -1,6 +1,7 @@
 //! The command reports, for every limiter and key, exactly what the definitions
 //! give: it is compared with the same replay in rational numbers.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,8 @@ use serde_json::{Value, json};
 use sluicegate_cli::log::Source;
 use sluicegate_cli::policy::Policy;
 
+#[path = "support/random_policies.rs"]
+mod random_policies;
 #[path = "support/reference.rs"]
 mod reference;
 
@@ -22,11 +25,16 @@ const STORE: [&str; 6] = ["store", "max_keys", "known", "memory_bytes", "occupan
 /// unless they have no space.
 fn assert_exact(policy: &str, logs: &[&str]) {
     for as_stamped in [false, true] {
-        assert_exact_in(policy, logs, as_stamped);
+        let denied = assert_exact_in(policy, logs, as_stamped);
+        assert!(
+            denied.iter().all(|denied| *denied > 0),
+            "a limiter was not put to the test: {denied:?}"
+        );
     }
 }
 
-fn assert_exact_in(policy: &str, logs: &[&str], as_stamped: bool) {
+/// Does the same in one way, and returns how many requests each limiter denied.
+fn assert_exact_in(policy: &str, logs: &[&str], as_stamped: bool) -> Vec<u64> {
     // An absolute path stays as it is.
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let policy = root.join(policy);
@@ -50,11 +58,7 @@ fn assert_exact_in(policy: &str, logs: &[&str], as_stamped: bool) {
     let logs = logs.iter().map(open).collect();
     let policy = Policy::parse("policy", &fs::read_to_string(policy).unwrap()).unwrap();
     let expected = reference::replay(&policy, logs, as_stamped).unwrap();
-    let denied: Vec<u64> = expected.limiters.iter().map(|limiter| limiter.denied).collect();
-    assert!(
-        denied.iter().all(|denied| *denied > 0),
-        "a limiter was not put to the test: {denied:?}"
-    );
+    let denied = expected.limiters.iter().map(|limiter| limiter.denied).collect();
     found.as_object_mut().unwrap().remove("warnings");
     let expected = serde_json::to_value(&expected).unwrap();
     let limiters = |report: &Value| report["limiters"].as_array().unwrap().clone();
@@ -62,6 +66,7 @@ fn assert_exact_in(policy: &str, logs: &[&str], as_stamped: bool) {
         assert_eq!(*found, expected, "{}", expected["name"]);
     }
     assert_eq!(found, expected);
+    denied
 }
 
 #[test]
@@ -121,4 +126,43 @@ fn scrambled_line(number: i64) -> String {
         pick(90_000, 41),
         pick(3, 47),
     )
+}
+
+/// The variable with the number of random policies; a few if it is not set. `ci/random_policies.sh` sets
+/// it.
+const POLICIES: &str = "RANDOM_POLICIES";
+
+/// Random policies after which one is replayed on the bundled log too.
+const BUNDLED_EACH: u64 = 20;
+
+#[test]
+fn random_policies_are_exact_on_random_logs() {
+    let asked = std::env::var(POLICIES).ok().map(|policies| policies.parse().unwrap());
+    let (policies, lines) = asked.map_or((40, 600), |policies| (policies, 2500));
+    let folder = tempfile::tempdir().unwrap();
+    let [policy, log] = ["policy.toml", "access.log"].map(|name| folder.path().join(name));
+    let [policy, log] = [&policy, &log].map(|path| path.to_str().unwrap());
+    let mut denied = 0;
+    let mut kinds = BTreeMap::new();
+    for seed in 0..policies {
+        let text = random_policies::policy(seed);
+        fs::write(policy, &text).unwrap();
+        fs::write(log, random_policies::log(seed, lines)).unwrap();
+        // What fails shows its seed, and its policy.
+        println!("seed {seed}:\n{text}");
+        let of_seed = assert_exact_in(policy, &[log], seed % 4 == 3);
+        if asked.is_some() && seed % BUNDLED_EACH == 0 {
+            assert_exact_in(policy, &["sample/access.log.gz"], false);
+        }
+        for (limiter, of_limiter) in text.split("[limiters.\"").skip(1).zip(&of_seed) {
+            let kind = limiter.split(['"', ' ']).nth(1).unwrap().to_owned();
+            let (limiters, denials) = kinds.entry(kind).or_insert((0_u64, 0_u64));
+            (*limiters, *denials) = (*limiters + 1, *denials + of_limiter);
+        }
+        denied += of_seed.iter().sum::<u64>();
+    }
+    println!("limiters and denials of each kind: {kinds:?}");
+    assert!(denied > 100 * policies, "the limits are too high to be put to the test: {denied}");
+    // With a few policies, not all kinds can be among them.
+    assert!(asked.is_none() || kinds.values().all(|(_, denied)| *denied > 0), "{kinds:?}");
 }

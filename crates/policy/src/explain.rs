@@ -34,6 +34,7 @@ impl LimiterPolicy {
         }
         sentences.extend(self.most(&self.kind, whom));
         sentences.extend(self.kind.why().map(str::to_owned));
+        sentences.extend(self.kind.about_steady());
         if let Kind::TokenBucket { quota, .. } | Kind::LeakyMeter(quota) = self.kind
             && quota.max_debt() > 0
         {

@@ -1,6 +1,8 @@
 //! The limiters that a policy can name, and their numbers.
 
 mod display;
+mod memory;
+mod steady;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -183,20 +185,6 @@ impl Kind {
         }
     }
 
-    /// Returns the bytes that logs take for each key: 0 for all other kinds, which take little.
-    #[must_use]
-    pub fn log_bytes(&self) -> u64 {
-        match self {
-            Kind::SlidingLog(limit) => 8 * limit.permits().next_power_of_two(),
-            Kind::WeightedLog { capacity, .. } => capacity
-                .checked_add(2)
-                .and_then(u64::checked_next_power_of_two)
-                .map_or(u64::MAX, |places| places.saturating_mul(8)),
-            Kind::All(parts) => parts.iter().map(Kind::log_bytes).fold(0, u64::saturating_add),
-            _ => 0,
-        }
-    }
-
     /// Checks the numbers as [`limiter`](Kind::limiter) does, without the memory that a limiter of these
     /// numbers takes.
     pub(crate) fn check(&self) -> Result<(), Unbuildable> {
@@ -234,66 +222,6 @@ impl Kind {
                 Kind::MultiWindow { limits, slots: *slots }
             }
             other => other.clone(),
-        }
-    }
-
-    /// Returns about how many bytes a store takes for each key, without the key itself: the limiter,
-    /// its slots and its log, and a slot of the store. Allocates little, however much that is.
-    #[must_use]
-    pub fn key_bytes(&self) -> u64 {
-        match self {
-            Kind::TokenBucket { .. } if self.is_new_when_full() => 16,
-            _ => self.limiter_bytes(),
-        }
-    }
-
-    /// Returns the same for a store with a limiter for each key, which has no smaller buckets.
-    pub(crate) fn limiter_bytes(&self) -> u64 {
-        /// A pointer to the limiter and its table of methods, and part of the store's hash table.
-        const SLOT: u64 = 32;
-        self.own_bytes().saturating_add(SLOT)
-    }
-
-    /// Returns the bytes of the limiter itself, and of what it has allocated.
-    fn own_bytes(&self) -> u64 {
-        /// A pointer to a part, and its table of methods.
-        const BOX: u64 = size_of::<BoxedLimiter>() as u64;
-        if let Kind::All(parts) = self {
-            let parts = parts.iter().map(|part| BOX.saturating_add(part.own_bytes()));
-            return parts.fold(size_of::<All<BoxedLimiter>>() as u64, u64::saturating_add);
-        }
-        let limiter = self.smallest().limiter(Arc::new(ManualClock::new()));
-        let bytes = limiter.map_or(0, |limiter| size_of_val(&*limiter)) as u64;
-        bytes.saturating_add(self.slot_bytes()).saturating_add(self.log_bytes())
-    }
-
-    /// Returns a limiter of the same type with as little memory as there can be.
-    fn smallest(&self) -> Kind {
-        match self {
-            Kind::SlidingLog(limit) => Kind::SlidingLog(with_permits(*limit, 1)),
-            Kind::WeightedLog { limit, .. } => Kind::WeightedLog { limit: *limit, capacity: 1 },
-            Kind::SlidingWindow { limit, .. } => {
-                Kind::SlidingWindow { limit: with_permits(*limit, 1), slots: 1 }
-            }
-            Kind::MultiWindow { limits, .. } => Kind::MultiWindow {
-                limits: limits.iter().take(1).map(|limit| with_permits(*limit, 1)).collect(),
-                slots: 1,
-            },
-            other => other.clone(),
-        }
-    }
-
-    /// Returns the bytes of the slots of sliding windows, 8 each.
-    fn slot_bytes(&self) -> u64 {
-        /// About the bytes of each window of several.
-        const WINDOW: u64 = 64;
-        match self {
-            Kind::SlidingWindow { slots, .. } => 8 * (u64::from(*slots) + 1).next_power_of_two(),
-            Kind::MultiWindow { limits, slots } => {
-                let ring = 8 * (2 * u64::from(*slots) + 1).next_power_of_two();
-                limits.len() as u64 * (WINDOW + ring)
-            }
-            _ => 0,
         }
     }
 

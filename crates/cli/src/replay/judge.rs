@@ -128,7 +128,8 @@ impl Judge {
     }
 
     /// Returns about the bytes that its keys take at present.
-    pub(super) fn bytes(&self) -> u64 {
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         // Of a table the keys are not counted.
         let keys = self.known as u64;
         let copies = 1 + u64::from(self.stamped.is_some());

@@ -2,41 +2,36 @@
 
 use crate::policy::{Kind, Room, Rule, Size};
 
-/// Bytes that an entry of a store takes beside its limiter and its log.
-const ENTRY_BYTES: u64 = 128;
+/// Bytes that an entry of a store takes beside its limiter: its part of the hash table, a key of some
+/// bytes, and what the allocator adds.
+const ENTRY_BYTES: u64 = 112;
 
-/// Bytes of a limiter of any kind, without its ring or log.
-const LIMITER_BYTES: u64 = 256;
+/// Bytes that the allocator adds to a limiter, most of which are on a line of their own.
+const ALIGNED_BYTES: u64 = 128;
+
+/// Bytes of a bucket in a store of buckets, with its key.
+const BUCKET_BYTES: u64 = 88;
+
+/// Bytes of the clock of a queue.
+const CLOCK_BYTES: u64 = 48;
 
 /// Bytes of a table for each of its keys.
 const TABLE_KEY_BYTES: u64 = 16;
 
 /// Returns about the bytes that a key takes, in a store with a limiter for each.
 pub(crate) fn key_bytes(rule: &Rule, is_shaped: bool) -> u64 {
-    match &rule.kind {
-        Kind::TokenBucket { .. } if rule.kind.is_new_when_full() && !is_shaped => ENTRY_BYTES,
-        kind if is_shaped => 800 + ring_bytes(kind).saturating_add(kind.log_bytes()),
-        kind => ENTRY_BYTES + limiter_bytes(kind).saturating_add(kind.log_bytes()),
-    }
-}
-
-fn limiter_bytes(kind: &Kind) -> u64 {
-    let parts = match kind {
-        Kind::All(parts) => parts.iter().map(|part| LIMITER_BYTES + ring_bytes(part)).sum(),
-        _ => ring_bytes(kind),
+    let limiter = || {
+        // Those of a sliding window are small, and not padded.
+        let is_compact = matches!(rule.kind, Kind::SlidingWindow { .. });
+        let aligned = if is_compact { 0 } else { ALIGNED_BYTES };
+        (ENTRY_BYTES + aligned).saturating_add(rule.kind.own_bytes())
     };
-    LIMITER_BYTES + parts
-}
-
-/// Returns the bytes of the rings of a limiter's windows.
-fn ring_bytes(kind: &Kind) -> u64 {
-    let ring = |slots: u32| 8 * (u64::from(slots) + 2).next_power_of_two();
-    match kind {
-        Kind::SlidingWindow { slots, .. } => ring(*slots),
-        // The slots of a window are a power of two of ticks, so there may be twice as many.
-        Kind::MultiWindow { limits, slots } => 2 * ring(*slots) * limits.len() as u64,
-        Kind::All(parts) => parts.iter().map(ring_bytes).sum(),
-        _ => 0,
+    match &rule.kind {
+        _ if is_shaped => limiter().saturating_add(CLOCK_BYTES),
+        Kind::TokenBucket { .. } if rule.kind.is_new_when_full() && rule.overrides.is_empty() => {
+            BUCKET_BYTES
+        }
+        _ => limiter(),
     }
 }
 

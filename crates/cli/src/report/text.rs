@@ -1,6 +1,7 @@
 //! The report for people: at most 100 columns, in colours that the output stream
 //! may remove again.
 
+mod steady;
 mod stores;
 mod waits;
 
@@ -84,6 +85,7 @@ impl Summary {
         self.fill_limiters(&mut table, replay);
         write_table(out, table, width)?;
         self.write_stamped(out, width)?;
+        self.write_steady(replay, out, width)?;
         self.write_warnings(out, width)
     }
 

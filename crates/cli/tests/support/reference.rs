@@ -57,14 +57,15 @@ pub(crate) fn replay(
     all.sort_by_key(|line| line.stamp);
     let first = all.first().map_or(0, |line| line.stamp);
 
+    let mut before = Before::default();
     for second in all.chunk_by(|one, next| one.stamp == next.stamp) {
         let stamp = second[0].stamp;
         if stamp - first > HUNDRED_YEARS_NANOS {
             skipped += second.len() as u64;
             continue;
         }
-        for (place, read) in second.iter().enumerate() {
-            let after = place as i128 * SECOND_NANOS / second.len() as i128;
+        let times = before.times(stamp, second.len() as i128);
+        for (read, after) in second.iter().zip(times) {
             let now = if as_stamped { stamp } else { stamp + after };
             lines += 1;
             late += u64::from(read.time < stamp);
@@ -111,6 +112,37 @@ pub(crate) fn replay(
         incomplete: false,
         warnings: Vec::new(),
     })
+}
+
+/// The second before: its stamp, its number of lines, and the time by which its steps were too long.
+#[derive(Default)]
+struct Before {
+    stamp: i128,
+    lines: i128,
+    over: i128,
+}
+
+impl Before {
+    /// Returns the time of each line after the stamp. Steps are rounded up, and what that adds goes to
+    /// the next second if it has as many lines; unless lines would leave their second.
+    fn times(&mut self, stamp: i128, lines: i128) -> Vec<i128> {
+        let step = (SECOND_NANOS + lines - 1) / lines;
+        let is_next = self.lines == lines && self.stamp + SECOND_NANOS == stamp;
+        let steps = |from: i128| (0..lines).map(|line| from + line * step).collect::<Vec<_>>();
+        let is_within = |times: &Vec<i128>| times.iter().all(|after| *after < SECOND_NANOS);
+        let mut times = steps(if is_next { self.over } else { 0 });
+        if !is_within(&times) {
+            times = steps(0);
+        }
+        // Rounded up to 512 ns, of which a second has a whole number.
+        let mut over = (times[0] + lines * step - SECOND_NANOS + 511) / 512 * 512;
+        if !is_within(&times) {
+            times = (0..lines).map(|line| line * SECOND_NANOS / lines).collect();
+            over = 0;
+        }
+        *self = Before { stamp, lines, over };
+        times
+    }
 }
 
 /// Reads the lines of a log, and returns the number of those that cannot be judged.

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Random policies, by hand: what the command reports for each is compared with the slow reference, on a
+# random log, and for every twentieth on the bundled log too. Every test run does forty, on shorter logs.
+#
+#   ci/random_policies.sh           500 policies, of four limiters each
+#   ci/random_policies.sh 5000      so many
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+ci/setup.sh base
+
+[[ "${1:-1}" =~ ^[1-9][0-9]*$ && $# -le 1 ]] || { echo "usage: ci/random_policies.sh [POLICIES]" >&2; exit 2; }
+export RANDOM_POLICIES=${1:-500}
+
+cargo test --release -p sluicegate-cli --test reference -- --nocapture random | grep -v '^ *$' | tail -n 20

@@ -1,0 +1,98 @@
+//! The memory that a replay takes for its keys is about what it says, which `--max-memory` bounds.
+
+#![cfg(target_os = "linux")]
+
+use std::fmt::Write;
+use std::io::Cursor;
+use std::process::Command;
+use std::{env, fs};
+
+use sluicegate_cli::log::Merged;
+use sluicegate_cli::policy::Policy;
+use sluicegate_cli::replay::{Options, Replay};
+
+const KINDS: [(&str, bool); 8] = [
+    ("policy = \"token_bucket\"\nlimit = 5\nrate = { amount = 1, interval = \"1 hour\" }", false),
+    ("policy = \"gcra\"\ninterval = \"1 hour\"\ntolerance = \"9 hours\"", false),
+    ("policy = \"gcra\"\ninterval = \"1 hour\"\ntolerance = \"9 hours\"", true),
+    ("policy = \"fixed_window\"\nlimit = 5\ninterval = \"1 hour\"\nmax_keys = 99_999", false),
+    ("policy = \"sliding_window\"\nlimit = 5\ninterval = \"1 hour\"", false),
+    ("policy = \"sliding_window\"\nlimit = 5\ninterval = \"1 hour\"", true),
+    ("policy = \"weighted_log\"\nlimit = 50\ninterval = \"1 hour\"", false),
+    (
+        "policy = \"multi_window\"\nlimits = [{ limit = 5, interval = \"1 hour\" }, \
+         { limit = 9, interval = \"1 day\" }]",
+        false,
+    ),
+];
+
+/// Numbers of keys around a doubling of a hash table, when it is fullest and emptiest.
+const KEYS: [u32; 2] = [56_000, 60_000];
+
+/// The variable by which the test tells a process of its own which kind to measure, and with how many
+/// keys.
+const CASE: &str = "SLUICEGATE_MEMORY_CASE";
+
+/// Returns the bytes of memory that this process takes at present.
+fn resident_bytes() -> u64 {
+    let pages = fs::read_to_string("/proc/self/statm").unwrap();
+    let resident: u64 = pages.split(' ').nth(1).unwrap().parse().unwrap();
+    resident * 4096
+}
+
+/// Replays a log of so many keys, and prints the bytes that were said and those that were taken.
+fn measure(kind: &str, shape: bool, keys: u32) {
+    let mut log = String::new();
+    for key in 0..keys {
+        let [_, high, middle, low] = key.to_be_bytes();
+        writeln!(
+            log,
+            "10.{high}.{middle}.{low} - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1"
+        )
+        .unwrap();
+    }
+    // It stays, so that nothing is given back meanwhile.
+    let log: &str = log.leak();
+    let replayed = |kind: &str| {
+        let policy = Policy::parse("p", &format!("[limiters.a]\n{kind}\n")).unwrap();
+        let options = Options { shape, as_stamped: true, tally_keys: 2, ..Options::default() };
+        let mut replay = Replay::with_options(policy, options);
+        replay.read(&mut Merged::of_log("log", Cursor::new(log))).unwrap();
+        replay
+    };
+    // What reading takes is there before.
+    let before = replayed(&format!("{kind}\nkey = \"all\""));
+    let resident = resident_bytes();
+    let replay = replayed(kind);
+    println!("case {} {}", replay.judges()[0].bytes(), resident_bytes().saturating_sub(resident));
+    drop((before, replay));
+}
+
+#[test]
+fn the_memory_of_keys_is_about_what_is_said() {
+    if let Ok(case) = env::var(CASE) {
+        let (kind, keys) = case.split_once(' ').unwrap();
+        let (kind, shape) = KINDS[kind.parse::<usize>().unwrap()];
+        return measure(kind, shape, keys.parse().unwrap());
+    }
+    for (place, (kind, shape)) in KINDS.iter().enumerate() {
+        for keys in KEYS {
+            // A process of its own, since memory that was freed is not given back at once.
+            let output = Command::new(env::current_exe().unwrap())
+                .args(["--exact", "the_memory_of_keys_is_about_what_is_said", "--nocapture"])
+                .env(CASE, format!("{place} {keys}"))
+                .output()
+                .unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            let case = text.lines().find_map(|line| line.split_once("case "));
+            let (_, case) =
+                case.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+            let [said, taken] =
+                [0, 1].map(|n| case.split(' ').nth(n).unwrap().parse::<u64>().unwrap());
+            assert!(
+                said.abs_diff(taken) * 100 <= taken * 15,
+                "{kind}, {keys} keys, shape {shape}: {said} bytes, not {taken}"
+            );
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Policies and logs that look random, the same for each seed: every kind of limiter with every option,
+//! filters, costs, stores with enough space and keys with numbers of their own.
+
+#[path = "random_policies/logs.rs"]
+mod logs;
+
+use std::fmt::Write;
+
+use sluicegate_cli::policy::Policy;
+
+pub(crate) use self::logs::log;
+
+/// The limiters of a policy.
+const LIMITERS: u64 = 4;
+
+/// The factor of limits for requests that take a permit for each byte.
+const BYTES: u64 = 20_000;
+
+const KINDS: [&str; 13] = [
+    "token_bucket",
+    "gcra",
+    "meter",
+    "min_interval",
+    "fixed_window",
+    "first",
+    "sliding_window",
+    "sliding_counter",
+    "sliding_log",
+    "weighted_log",
+    "multi_window",
+    "calendar_window",
+    "budget",
+];
+
+const ZONES: [&str; 6] = [
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "Australia/Lord_Howe",
+    "Asia/Kathmandu",
+    "Pacific/Kiritimati",
+];
+
+/// Numbers that look random (`SplitMix64`).
+pub(crate) struct Numbers(u64);
+
+impl Numbers {
+    pub(crate) fn new(seed: u64) -> Numbers {
+        Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    pub(crate) fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % most
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+
+    pub(crate) fn one_in(&mut self, of: u64) -> bool {
+        self.below(of) == 0
+    }
+}
+
+/// Returns a policy in TOML.
+pub(crate) fn policy(seed: u64) -> String {
+    let mut numbers = Numbers::new(seed);
+    let mut text = String::new();
+    for place in 0..LIMITERS {
+        text += &limiter(&mut numbers, place);
+    }
+    text
+}
+
+/// Returns a limiter that can be built: few numbers are too far apart for one word.
+fn limiter(numbers: &mut Numbers, place: u64) -> String {
+    for _ in 0..50 {
+        let text = any_limiter(numbers, place);
+        if Policy::parse("random", &text).is_ok() {
+            return text;
+        }
+    }
+    panic!("none of 50 limiters can be built");
+}
+
+fn any_limiter(numbers: &mut Numbers, place: u64) -> String {
+    let kind = if numbers.one_in(6) { "all" } else { numbers.pick(&KINDS) };
+    let cost = numbers.pick(&["", "", "", "", "cost = 2\n", "cost = 3\n", "cost = \"bytes\"\n"]);
+    let scale = if cost.contains("bytes") { BYTES } else { 1 };
+    let fields = fields(numbers, kind, scale);
+    let key = key(numbers);
+    let mut text =
+        format!("[limiters.\"{place} {kind}\"]\n{key}{}{cost}", fields.join("\n") + "\n");
+    text += &filter(numbers);
+    if numbers.one_in(4) {
+        text += numbers.pick(&["wait = \"2 s\"\n", "wait = \"refuse\"\n", "shadow = true\n"]);
+    }
+    let starts_full = !fields.iter().any(|field| field.starts_with("initial"));
+    let is_smooth = !fields.iter().any(|field| field.contains("refill = \"interval\""));
+    if kind == "token_bucket" && starts_full && is_smooth && numbers.one_in(2) {
+        let size = numbers.pick(&["memory = \"1 MiB\"", "keys = 5000"]);
+        let _ = writeln!(text, "store = \"table\"\n{size}");
+        text += numbers.pick(&["", "when_full = \"admit\"\n"]);
+        return text;
+    }
+    if numbers.one_in(3) {
+        text += "max_keys = 5000\n";
+        text += numbers.pick(&[
+            "",
+            "when_full = \"deny\"\n",
+            "when_full = { limit = 3, rate = { amount = 1, interval = \"1 s\" } }\n",
+        ]);
+    }
+    if key.starts_with("key = \"client\"") && numbers.one_in(2) {
+        for client in ["10.0.0.1", "2001:db8::2"] {
+            let own = self::fields(numbers, kind, scale);
+            let own = own.iter().filter(|field| !field.starts_with("policy"));
+            let own: Vec<_> = own.filter(|field| !field.starts_with("mode")).cloned().collect();
+            let _ = writeln!(text, "overrides.\"{client}\" = {{ {} }}", own.join(", "));
+        }
+    }
+    text
+}
+
+fn key(numbers: &mut Numbers) -> String {
+    const FIELDS: [&str; 8] =
+        ["client", "path", "method", "status", "status_class", "user", "referer", "agent"];
+    match numbers.below(8) {
+        0 => String::new(),
+        1 => "key = \"all\"\n".to_owned(),
+        2..5 => "key = \"client\"\n".to_owned(),
+        5 => format!("key = \"{}\"\n", numbers.pick(&FIELDS)),
+        _ => {
+            let (one, other) = (numbers.below(8), 1 + numbers.below(7));
+            let [one, other] = [one, (one + other) % 8].map(|field| FIELDS[field as usize]);
+            format!("key = [\"{one}\", \"{other}\"]\n")
+        }
+    }
+}
+
+fn filter(numbers: &mut Numbers) -> String {
+    if !numbers.one_in(4) {
+        return String::new();
+    }
+    let filter = numbers.pick(&[
+        "method = \"GET\"",
+        "method = [\"POST\", \"HEAD\"]",
+        "path_prefix = \"/1\"",
+        "path_prefix = [\"/2\", \"/3\"], status_class = [\"2xx\", \"4xx\"]",
+        "status_class = \"2xx\"",
+    ]);
+    format!("match = {{ {filter} }}\n")
+}
+
+/// Returns the fields of a kind, its numbers times `scale`.
+fn fields(numbers: &mut Numbers, kind: &str, scale: u64) -> Vec<String> {
+    let policy = match kind {
+        "meter" | "min_interval" => "leaky_bucket",
+        "first" => "fixed_window",
+        kind => kind,
+    };
+    let limit = |numbers: &mut Numbers| format!("limit = {}", (1 + numbers.below(40)) * scale);
+    let every = |numbers: &mut Numbers| format!("interval = \"{}\"", time(numbers));
+    let mut fields = vec![format!("policy = \"{policy}\"")];
+    match kind {
+        "token_bucket" => {
+            let most = 1 + numbers.below(40);
+            fields.push(format!("limit = {}", most * scale));
+            fields.push(rate(numbers, scale));
+            match numbers.below(4) {
+                0 => fields.push("refill = \"interval\"".to_owned()),
+                1 => fields.push("refill = \"smooth\"".to_owned()),
+                _ => {}
+            }
+            if numbers.one_in(4) {
+                fields.push(format!("initial = {}", numbers.below(most + 1) * scale));
+            }
+            if numbers.one_in(5) {
+                fields.push(format!("max_debt = {}", numbers.below(most)));
+            }
+        }
+        "gcra" => {
+            fields.push(every(numbers));
+            fields.push(format!("tolerance = \"{}\"", time(numbers)));
+        }
+        "meter" => {
+            fields.extend(["mode = \"meter\"".to_owned(), limit(numbers), rate(numbers, scale)]);
+        }
+        "min_interval" => {
+            fields.push("mode = \"min_interval\"".to_owned());
+            let is_rate = numbers.one_in(2);
+            fields.push(if is_rate { rate(numbers, 1) } else { every(numbers) });
+        }
+        "fixed_window" | "first" | "sliding_counter" | "sliding_window" => {
+            fields.extend([limit(numbers), every(numbers)]);
+            match kind {
+                "fixed_window" => fields.push("start = \"epoch\"".to_owned()),
+                "first" if numbers.one_in(2) => fields.push("start = \"first\"".to_owned()),
+                "sliding_window" if !numbers.one_in(3) => fields.push(slots(numbers)),
+                _ => {}
+            }
+        }
+        "sliding_log" => {
+            fields.extend([format!("limit = {}", 1 + numbers.below(40)), every(numbers)]);
+        }
+        "weighted_log" => {
+            fields.extend([limit(numbers), every(numbers)]);
+            if scale > 1 || numbers.one_in(2) {
+                // As it is rounded up to: two less than a power of two.
+                fields.push(format!("capacity = {}", numbers.pick(&[2, 6, 14, 62, 254])));
+            }
+        }
+        "multi_window" => {
+            let mut window = || format!("{{ {}, {} }}", limit(numbers), every(numbers));
+            let windows: Vec<String> = (0..3).map(|_| window()).collect();
+            let count = 1 + numbers.below(3) as usize;
+            fields.push(format!("limits = [{}]", windows[..count].join(", ")));
+            if !numbers.one_in(3) {
+                fields.push(slots(numbers));
+            }
+        }
+        "calendar_window" => {
+            let unit = numbers.pick(&["minute", "minute", "hour", "day", "week", "month"]);
+            fields.push(format!("limit = {}", (1 + numbers.below(60)) * scale));
+            fields.push(format!("every = \"{unit}\""));
+            if numbers.one_in(2) {
+                fields.push(format!("zone = \"{}\"", numbers.pick(&ZONES)));
+            }
+        }
+        "budget" => {
+            fields.push(format!("amount = {}", numbers.below(90) * scale));
+            if numbers.one_in(2) {
+                let (saturday, sunday) = (numbers.below(90) * scale, numbers.below(90) * scale);
+                fields.push(format!("on = {{ saturday = {saturday}, sunday = {sunday} }}"));
+            }
+            if numbers.one_in(2) {
+                fields.push(format!("zone = \"{}\"", numbers.pick(&ZONES)));
+            }
+        }
+        _ => {
+            let count = 1 + numbers.below(4);
+            let parts: Vec<String> = (0..count)
+                .map(|_| {
+                    let kind = if numbers.one_in(9) { "all" } else { numbers.pick(&KINDS) };
+                    format!("{{ {} }}", self::fields(numbers, kind, scale).join(", "))
+                })
+                .collect();
+            fields.push(format!("of = [{}]", parts.join(", ")));
+        }
+    }
+    fields
+}
+
+fn rate(numbers: &mut Numbers, scale: u64) -> String {
+    let amount = (1 + numbers.below(20)) * scale;
+    format!("rate = {{ amount = {amount}, interval = \"{}\" }}", time(numbers))
+}
+
+fn slots(numbers: &mut Numbers) -> String {
+    format!("slots = {}", numbers.pick(&[1, 2, 3, 7, 10, 60, 64, 200]))
+}
+
+fn time(numbers: &mut Numbers) -> String {
+    match numbers.below(6) {
+        0 => "1 s".to_owned(),
+        1 => numbers.pick(&["1s 1ns", "999999937 ns", "1 minute", "333333333 ns"]).to_owned(),
+        2 => format!("{} ms", 50 + numbers.below(3000)),
+        3 => format!("{} s", 1 + numbers.below(300)),
+        4 => format!("{} ns", 100_000_000 + numbers.below(9_000_000_000)),
+        _ => format!("{} s", 1 + numbers.below(10)),
+    }
+}
