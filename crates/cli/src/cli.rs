@@ -2,6 +2,7 @@
 
 mod completions;
 mod man;
+mod page_file;
 mod replay;
 mod status;
 mod suggest;
@@ -37,6 +38,8 @@ Examples:
       Replay your own logs against it.
   zcat *.gz | sluicegate replay --policy policy.toml --json --top 0
       Every key that was ever denied, as JSON.
+  sluicegate replay --policy policy.toml --html report.html access.log
+      The same as a page for browsers, with plots.
   sluicegate replay --policy policy.toml --shape --shape-within 2s access.log
       The waits of requests that are delayed instead of being denied.
   sluicegate suggest --policy policy.toml access.log

@@ -27,6 +27,8 @@ pub struct Policy {
     /// The limiters, in the order of the file. At least one; no two have the
     /// same name.
     pub rules: Vec<Rule>,
+    /// The text that was read.
+    pub text: String,
 }
 
 /// One named limiter of a policy.
@@ -73,7 +75,8 @@ impl Policy {
 
 impl From<Policies> for Policy {
     fn from(policies: Policies) -> Policy {
-        Policy { rules: policies.into_limiters().into_iter().map(Rule::from).collect() }
+        let text = policies.text().to_owned();
+        Policy { rules: policies.into_limiters().into_iter().map(Rule::from).collect(), text }
     }
 }
 

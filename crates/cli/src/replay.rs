@@ -21,6 +21,7 @@ mod keys;
 pub(crate) mod memory;
 mod options;
 mod pass;
+mod peaks;
 mod shape;
 mod spread;
 mod stamped;
@@ -36,6 +37,7 @@ use sluicegate::ManualClock;
 pub use self::judge::Judge;
 pub use self::options::{Options, TooMuchMemory};
 pub use self::pass::{Moment, Pass};
+pub use self::peaks::{Part, Peak, Peaks};
 pub use self::shape::Waits;
 pub use self::tally::Tally;
 pub use self::timeline::{Bin, Timeline};
@@ -73,6 +75,7 @@ impl Replay {
     pub fn with_options(policy: Policy, options: Options) -> Replay {
         let judge = |rule| {
             let judge = Judge::new(rule, options.tally_keys);
+            let judge = if options.peaks { judge.peaking(options.tally_keys) } else { judge };
             if options.shape {
                 return judge.shaped(options.shape_within);
             }

@@ -1,11 +1,13 @@
 //! The results of a replay, for people and for programs.
 
+mod html;
 mod json;
 mod seen;
 mod suggest;
 mod text;
 mod warnings;
 
+pub use self::html::Page;
 pub use self::json::{
     DelayedSummary, KeySummary, LimiterSummary, PartSummary, PlacesSummary, StampSummary,
     StampedSummary, StoreSummary, Summary, TallySummary, WaitSummary, WaitsSummary,

@@ -13,6 +13,8 @@ use tempfile::TempDir;
 
 #[path = "command/formats.rs"]
 mod formats;
+#[path = "command/html.rs"]
+mod html;
 #[path = "command/malformed.rs"]
 mod malformed;
 #[path = "command/manual.rs"]

@@ -36,6 +36,7 @@ pub struct Policies {
     limiters: Vec<LimiterPolicy>,
     hierarchy: Vec<LevelPolicy>,
     warnings: Vec<PolicyError>,
+    text: String,
 }
 
 /// A format of policy files. All have the same fields.
@@ -109,7 +110,8 @@ impl Policies {
         let source = Source::new(name, text);
         match check::policies(format, text) {
             Ok(check::Checked { limiters, hierarchy, warnings }) => {
-                Ok(Policies { limiters, hierarchy, warnings: source.warnings(warnings) })
+                let (warnings, text) = (source.warnings(warnings), text.to_owned());
+                Ok(Policies { limiters, hierarchy, warnings, text })
             }
             Err(problems) => Err(source.errors(problems)),
         }
@@ -198,6 +200,12 @@ impl Policies {
     #[must_use]
     pub fn warnings(&self) -> &[PolicyError] {
         &self.warnings
+    }
+
+    /// Returns the text that was read, without a byte order mark.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Returns the limiters, without the warnings.

@@ -9,13 +9,14 @@ use bytesize::ByteSize;
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 
+use super::page_file::PageFile;
 use super::status::{MEANINGLESS, UNREADABLE};
 use super::{Failure, tell};
 use crate::log::{Format, Merged, SHOWN_SKIPPED, Skipped, Source};
 use crate::policy::input::{self, FormatName};
 use crate::policy::{self, Policy};
 use crate::replay::{Options, Replay};
-use crate::report::{Heading, Summary};
+use crate::report::{Heading, Page, Summary};
 
 pub(super) const AFTER_HELP: &str = "\
 Logs are in common or combined log format, or that of --format; plain, gzip or zstd. Several are merged by time, whatever \
@@ -134,6 +135,13 @@ pub(super) struct ReplayArgs {
     /// Print one JSON object instead of the report
     #[arg(long)]
     json: bool,
+    /// Also write the report to FILE, as a page for browsers; a file of this name is replaced
+    ///
+    /// The page needs nothing beside itself. It shows what the report does, requests over time, and
+    /// the distribution of the peaks of keys, with the limit: the most that a key asked for in a
+    /// window, or the least burst of a bucket that would have let all of its requests through.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Number of the most denied keys to list per limiter, and with --shape of the most delayed
     /// ones; 0 is all
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -175,6 +183,7 @@ impl ReplayArgs {
             policy_format: None,
             format: FormatArgs::combined(),
             json: false,
+            html: None,
             top: 3,
             shape: false,
             shape_within: None,
@@ -200,6 +209,8 @@ impl ReplayArgs {
                 HumanBytes(bytes)
             ));
         }
+        let page_file = self.page_file(&sources)?;
+        let policy_text = policy.text.clone();
         let started = Instant::now();
         if sources.contains(&Source::Stdin) && io::stdin().is_terminal() {
             tell(&"reading standard input");
@@ -221,6 +232,19 @@ impl ReplayArgs {
             tell(&format_args!("error: {error}"));
         }
         let summary = Summary::new(&replay, self.top, errors);
+        let logs = sources.iter().map(Source::to_string).collect();
+        let heading = Heading { logs, policy: name, took, brief: self.brief };
+        let page_written = page_file.map_or(Ok(()), |file| {
+            let (summary, replay) = (&summary, &replay);
+            let page = Page {
+                heading: &heading,
+                command: command(),
+                policy: policy_text,
+                summary,
+                replay,
+            };
+            file.write(&page.html())
+        });
         let mut report = Vec::new();
         if self.json {
             for warning in &summary.warnings[failed..] {
@@ -228,17 +252,26 @@ impl ReplayArgs {
             }
             summary.write_json(&mut report)
         } else {
-            let logs = sources.iter().map(Source::to_string).collect();
-            let heading = Heading { logs, policy: name, took, brief: self.brief };
             summary.write_text(&heading, &replay, &mut report)
         }
         .and_then(|()| anstream::stdout().write_all(&report))
         .map_err(Failure::io("standard output"))?;
+        page_written?;
         Ok(ExitCode::from(match (failed == 0, replay.is_meaningful()) {
             (false, _) => UNREADABLE,
             (true, false) => MEANINGLESS,
             (true, true) => 0,
         }))
+    }
+
+    /// Opens the file of the page, if one is wanted, before anything is read.
+    fn page_file(&self, sources: &[Source]) -> Result<Option<PageFile>, Failure> {
+        let logs = sources.iter().filter_map(|source| match source {
+            Source::File(path) => Some(path.as_path()),
+            _ => None,
+        });
+        let inputs: Vec<&Path> = logs.chain(self.policy.as_deref()).collect();
+        self.html.as_deref().map(|path| PageFile::open(path, &inputs)).transpose()
     }
 
     fn options(&self) -> Options {
@@ -247,6 +280,7 @@ impl ReplayArgs {
             shape_within: self.shape_within,
             as_stamped: self.as_stamped,
             tally_keys: self.tally_keys,
+            peaks: self.html.is_some(),
             max_memory_bytes: self.max_memory.as_u64(),
         }
     }
@@ -254,6 +288,13 @@ impl ReplayArgs {
     fn sources(&self) -> Vec<Source> {
         sources(self.sample, &self.logs)
     }
+}
+
+/// Returns the command line, as a shell takes it.
+fn command() -> String {
+    let args: Vec<String> =
+        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    format!("sluicegate {}", shell_words::join(args))
 }
 
 /// Reads a policy, or the bundled one. Returns its name too.

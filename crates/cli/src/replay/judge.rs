@@ -10,7 +10,7 @@ use super::keys::{Answer, Keys, keys};
 use super::shape::Shape;
 use super::stamped::Stamped;
 use super::tally::Tallies;
-use super::{Tally, Timeline, Waits, memory};
+use super::{Peaks, Tally, Timeline, Waits, memory};
 use crate::log::Line;
 use crate::policy::{Rule, readable};
 
@@ -27,6 +27,7 @@ pub struct Judge {
     tallies: Tallies,
     /// The same limiter at the times of the log, if it counts in times as short as those of a log.
     stamped: Option<Stamped>,
+    peaks: Option<Peaks>,
     timeline: Timeline,
     allowed: u64,
     denied: u64,
@@ -51,6 +52,7 @@ impl Judge {
             known: 0,
             tallies: Tallies::new(tally_keys),
             stamped: None,
+            peaks: None,
             timeline: Timeline::default(),
             allowed: 0,
             denied: 0,
@@ -63,6 +65,12 @@ impl Judge {
     pub(super) fn shaped(self, within: Option<Duration>) -> Judge {
         let key_bytes = memory::key_bytes(&self.rule, true);
         Judge { shape: Some(Shape::new(within)), key_bytes, ..self }
+    }
+
+    /// Measures the peaks of at most `most` keys too.
+    pub(super) fn peaking(self, most: usize) -> Judge {
+        let peaks = Some(Peaks::new(&self.rule, most));
+        Judge { peaks, ..self }
     }
 
     /// Judges lines at their stamps too, if those are too coarse for the limiter.
@@ -95,6 +103,11 @@ impl Judge {
         if let Some(stamped) = &mut self.stamped {
             stamped.judge(&self.rule, &self.key, permits, stamps);
         }
+        if let Some(peaks) = &mut self.peaks
+            && !self.rule.overrides.contains_key(self.key.as_slice())
+        {
+            peaks.count(&self.key, permits, clock.now_nanos());
+        }
         self.tallies.count(&self.key, decision.ok(), stamps.now_nanos());
         match decision {
             Ok(_) => self.allowed += 1,
@@ -107,7 +120,7 @@ impl Judge {
             }
         }
         self.full += u64::from(is_full);
-        self.timeline.record(nanos, decision.is_ok());
+        self.timeline.record(nanos, decision.ok());
     }
 
     /// Asks for permits for the present key. Returns its wait or the denial, and whether there was
@@ -136,6 +149,7 @@ impl Judge {
         keys.saturating_mul(self.key_bytes)
             .saturating_add(memory::fixed_bytes(&self.rule))
             .saturating_mul(copies)
+            .saturating_add(self.peaks.as_ref().map_or(0, Peaks::bytes))
     }
 
     /// Returns about the bytes that each key takes.
@@ -212,6 +226,13 @@ impl Judge {
     #[must_use]
     pub fn waits(&self) -> Option<&Waits> {
         self.shape.as_ref().map(Shape::waits)
+    }
+
+    /// Returns the peaks of its keys, without those that have numbers of their own; `None` if they
+    /// were not measured.
+    #[must_use]
+    pub fn peaks(&self) -> Option<&Peaks> {
+        self.peaks.as_ref()
     }
 
     /// Returns its admissions and refusals over time, by the times at which lines arrived.

@@ -20,6 +20,8 @@ pub struct Options {
     pub as_stamped: bool,
     /// The most keys of a limiter whose counts are kept.
     pub tally_keys: usize,
+    /// Measures the peak of each key, of as many keys.
+    pub peaks: bool,
     /// The most bytes that the keys of all limiters may take, about.
     pub max_memory_bytes: u64,
 }
@@ -31,6 +33,7 @@ impl Default for Options {
             shape_within: None,
             as_stamped: false,
             tally_keys: 1 << 17,
+            peaks: false,
             max_memory_bytes: 4 << 30,
         }
     }

@@ -21,6 +21,8 @@ pub struct Timeline {
 pub struct Bin {
     /// Lines that were admitted.
     pub allowed: u64,
+    /// Lines among them that had to wait.
+    pub delayed: u64,
     /// Lines that were refused.
     pub denied: u64,
 }
@@ -32,13 +34,15 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// Counts one decision.
-    pub fn record(&mut self, at_nanos: u64, admitted: bool) {
+    /// Counts an admission after a wait, or a refusal (`None`).
+    pub fn record(&mut self, at_nanos: u64, wait_nanos: Option<u64>) {
         let bin = self.cover(at_nanos);
-        if admitted {
-            bin.allowed += 1;
-        } else {
-            bin.denied += 1;
+        match wait_nanos {
+            None => bin.denied += 1,
+            Some(wait_nanos) => {
+                bin.allowed += 1;
+                bin.delayed += u64::from(wait_nanos > 0);
+            }
         }
     }
 
@@ -73,6 +77,7 @@ fn joined(bins: &[Bin], count: usize) -> Vec<Bin> {
     bins.chunks(count)
         .map(|chunk| Bin {
             allowed: chunk.iter().map(|bin| bin.allowed).sum(),
+            delayed: chunk.iter().map(|bin| bin.delayed).sum(),
             denied: chunk.iter().map(|bin| bin.denied).sum(),
         })
         .collect()
@@ -88,30 +93,31 @@ mod tests {
     fn columns_are_of_equal_width_and_lose_nothing() {
         let mut timeline = Timeline::default();
         for second in 0..120 {
-            timeline.record(second * SECOND, second % 3 != 0);
+            timeline.record(second * SECOND, (second % 3 != 0).then(|| second % 3 - 1));
         }
         let (columns, width_nanos) = timeline.columns(119 * SECOND, 64);
         assert_eq!((columns.len(), width_nanos), (60, 2 * SECOND));
         assert!(columns.iter().all(|bin| bin.allowed + bin.denied == 2));
         assert_eq!(columns.iter().map(|bin| bin.denied).sum::<u64>(), 40);
+        assert_eq!(columns.iter().map(|bin| bin.delayed).sum::<u64>(), 40);
     }
 
     #[test]
     fn a_long_log_makes_the_bins_wider() {
         let mut timeline = Timeline::default();
-        timeline.record(0, true);
-        timeline.record(u64::MAX, false);
+        timeline.record(0, Some(0));
+        timeline.record(u64::MAX, None);
         assert!(timeline.bins.len() <= MAX_BINS);
         let (columns, _) = timeline.columns(u64::MAX, 10);
-        assert_eq!(columns[0], Bin { allowed: 1, denied: 0 });
-        assert_eq!(columns[columns.len() - 1], Bin { allowed: 0, denied: 1 });
+        assert_eq!(columns[0], Bin { allowed: 1, ..Bin::default() });
+        assert_eq!(columns[columns.len() - 1], Bin { denied: 1, ..Bin::default() });
     }
 
     #[test]
     fn timelines_of_one_span_have_the_same_columns() {
         let (mut early, mut late) = (Timeline::default(), Timeline::default());
-        early.record(3 * SECOND, true);
-        late.record(100_000 * SECOND, true);
+        early.record(3 * SECOND, Some(0));
+        late.record(100_000 * SECOND, Some(0));
         let widths = [&early, &late].map(|timeline| {
             let (columns, width_nanos) = timeline.columns(100_000 * SECOND, 70);
             (columns.len(), width_nanos)

@@ -16,6 +16,7 @@ use indicatif::HumanCount;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+pub(super) use self::waits::shown;
 use super::json::{KeySummary, LimiterSummary, Summary};
 use super::seen::Stamps;
 use crate::log::printable;
@@ -107,24 +108,11 @@ impl Summary {
         if let Some((first, last)) = replay.span() {
             let [from, to] = [first, last]
                 .map(|time| time.to_zoned(TimeZone::UTC).strftime("%F %T").to_string());
-            let lasted = Duration::try_from(last.duration_since(first)).unwrap_or_default();
-            line("span", &format!("{from} to {to} UTC, {}", format_duration(lasted)))?;
+            line("span", &format!("{from} to {to} UTC, {}", lasted(first, last)))?;
         }
         let [lines, skipped, late] = [self.lines, self.skipped, self.late].map(HumanCount);
         line("lines", &format!("{lines} judged, {skipped} skipped, {late} late"))?;
-        let stamps = match replay.resolution() {
-            replay::RESOLUTION => ("whole seconds".to_owned(), "1 s".to_owned()),
-            finer => (format!("finer than a second, to {finer:?}"), format!("{finer:?}")),
-        };
-        let (stamps, length) = stamps;
-        if replay.options().as_stamped {
-            line(
-                "stamps",
-                &format!("{stamps}; all lines come at the beginning of their {length}"),
-            )?;
-        } else {
-            line("stamps", &format!("{stamps}; lines are spread evenly over their {length}"))?;
-        }
+        line("stamps", &stamps(replay))?;
         let decisions: u64 =
             self.limiters.iter().map(|limiter| limiter.allowed + limiter.denied).sum();
         let per_second = u128::from(decisions) * 1_000_000_000 / heading.took.as_nanos().max(1);
@@ -234,6 +222,25 @@ impl Summary {
             return writeln!(out, "  nothing was denied");
         }
         write_table(out, table, width)
+    }
+}
+
+/// Returns the time between the first stamp and the last, in words.
+pub(super) fn lasted(first: Timestamp, last: Timestamp) -> String {
+    let lasted = Duration::try_from(last.duration_since(first)).unwrap_or_default();
+    format_duration(lasted).to_string()
+}
+
+/// Returns the kind of the stamps, and the times at which their lines were judged, in words.
+pub(super) fn stamps(replay: &Replay) -> String {
+    let (stamps, length) = match replay.resolution() {
+        replay::RESOLUTION => ("whole seconds".to_owned(), "1 s".to_owned()),
+        finer => (format!("finer than a second, to {finer:?}"), format!("{finer:?}")),
+    };
+    if replay.options().as_stamped {
+        format!("{stamps}; all lines come at the beginning of their {length}")
+    } else {
+        format!("{stamps}; lines are spread evenly over their {length}")
     }
 }
 

@@ -67,6 +67,16 @@ impl Waits {
         self.within.map(|within| (within, self.longer))
     }
 
+    /// Returns the waits in nanoseconds with the number of each, rising. They are at most 0.8 % too
+    /// short.
+    pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
+        let counts = self.bins.iter().enumerate().filter(|(_, count)| **count > 0);
+        counts.map(|(bin, count)| {
+            let least_nanos = bin.checked_sub(1).map_or(0, |before| most_nanos(before) + 1);
+            (least_nanos, *count)
+        })
+    }
+
     /// Returns a wait that `percent` of all requests did not exceed; zero if there were none.
     #[must_use]
     pub fn percentile(&self, percent: u32) -> Duration {
@@ -131,6 +141,7 @@ mod tests {
         assert_eq!(found, [0, 0, 49, 89, 98, 99]);
         assert_eq!((waits.delayed(), waits.longest().as_nanos()), (99, 99));
         assert_eq!(waits.longer(), Some((Duration::from_nanos(98), 1)));
+        assert!(waits.counts().eq((0..100).map(|nanos| (nanos, 1))));
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl Summary {
 
 /// Returns a wait as a person reads it: rounded up to three digits, from a hundred seconds on to whole
 /// seconds, from an hour on to minutes, and from a day on to hours.
-fn shown(wait: Duration) -> String {
+pub(in crate::report) fn shown(wait: Duration) -> String {
     const LONG: Duration = Duration::from_secs(100);
     const HOUR: u64 = 3_600;
     const DAY: u64 = 24 * HOUR;

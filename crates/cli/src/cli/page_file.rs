@@ -1,0 +1,65 @@
+//! The file that a page is written to.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use super::Failure;
+
+/// A file that can be written to, and has not been yet.
+#[derive(Debug)]
+pub(super) struct PageFile {
+    file: File,
+    path: PathBuf,
+    /// True if it is to be removed unless a page is written.
+    is_new: bool,
+}
+
+impl PageFile {
+    /// Opens the file without changing it, or creates it. `inputs` are the files that are read.
+    pub(super) fn open(path: &Path, inputs: &[&Path]) -> Result<PageFile, Failure> {
+        let name = path.display();
+        if inputs.iter().any(|input| same_file::is_same_file(input, path).unwrap_or(false)) {
+            return Err(Failure::Use(format!(
+                "--html {name} would replace a file that is read; name another one for the page"
+            )));
+        }
+        let unwritable = |error: io::Error| {
+            Failure::Use(format!("--html {name}: {error}; name a file that can be written"))
+        };
+        let new = OpenOptions::new().write(true).create_new(true).open(path);
+        match new {
+            Ok(file) => Ok(PageFile { file, path: path.to_owned(), is_new: true }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let file = OpenOptions::new().write(true).open(path).map_err(unwritable)?;
+                Ok(PageFile { file, path: path.to_owned(), is_new: false })
+            }
+            Err(error) => Err(unwritable(error)),
+        }
+    }
+
+    /// Replaces what is in the file.
+    pub(super) fn write(mut self, page: &str) -> Result<(), Failure> {
+        self.is_new = false;
+        let written = self.replace(page);
+        written.map_err(|error| Failure::Io { what: self.path.display().to_string(), error })
+    }
+
+    fn replace(&mut self, page: &str) -> io::Result<()> {
+        // A pipe or a device has no length and no beginning.
+        if self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+            self.file.rewind()?;
+        }
+        self.file.write_all(page.as_bytes())?;
+        self.file.flush()
+    }
+}
+
+impl Drop for PageFile {
+    fn drop(&mut self) {
+        if self.is_new {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The report as a page that needs nothing beside itself.
+//!
+//! Its figures are those of the [`Summary`] that the other reports are made of. What comes from a log or
+//! a policy is text in it, never markup, and the page forbids its reader's browser to load anything or to
+//! run a script. Its size is bounded: by the limiters of the policy, whatever the number of keys and of
+//! lines.
+
+mod ink;
+mod keys;
+mod limiter;
+mod peaks;
+mod plot;
+mod waits;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use indicatif::HumanCount;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+use self::limiter::Section;
+use super::json::Summary;
+use super::text::{self, Heading, percent};
+use crate::log::printable;
+use crate::replay::Replay;
+
+/// The layout of the page, and its colours beside those of the plots.
+const STYLE: &str = include_str!("html/style.css");
+
+/// The report as a page.
+#[derive(Debug)]
+pub struct Page<'a> {
+    /// The facts about the run.
+    pub heading: &'a Heading,
+    /// The command line.
+    pub command: String,
+    /// The text of the policy.
+    pub policy: String,
+    /// The counts.
+    pub summary: &'a Summary,
+    /// The replay that they were collected from.
+    pub replay: &'a Replay,
+}
+
+impl Page<'_> {
+    /// Returns the page in HTML.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let style = format!(
+            "{STYLE}@media screen and (prefers-color-scheme: dark) {{\n{}}}\n",
+            ink::dark_rules()
+        );
+        let policy = format!(
+            "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+            STANDARD.encode(Sha256::digest(&style))
+        );
+        let logs = self.heading.logs.join(", ");
+        let sections = Section::all(&self.summary.limiters, self.replay);
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(policy);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="generator" content={ "sluicegate " (env!("CARGO_PKG_VERSION")) };
+                    title { "sluicegate replay: " (printable(&logs)) }
+                    style { (PreEscaped(style)) }
+                }
+                body {
+                    a.skip href="#limiters" { "Skip to the results" }
+                    header { (self.header(&logs)) }
+                    nav aria-label="Limiters" { (links(&sections)) }
+                    main {
+                        (self.warnings())
+                        (self.limiters(&sections))
+                        (over_time(&sections))
+                        @for section in &sections { (section.section()) }
+                        (self.policy())
+                    }
+                    footer { p { "Made by sluicegate " (env!("CARGO_PKG_VERSION")) "; nothing is loaded, and no script runs." } }
+                }
+            }
+        }
+        .into_string()
+    }
+
+    fn header(&self, logs: &str) -> Markup {
+        let Summary { lines, skipped, late, outliers, .. } = self.summary;
+        html! {
+            h1 { "Replay of " (HumanCount(*lines)) " requests" }
+            dl {
+                dt { "Logs" } dd { (printable(logs)) }
+                dt { "Policy" } dd { a href="#policy" { (printable(&self.heading.policy)) } }
+                @if let Some((first, last)) = self.replay.span() {
+                    dt { "Span" }
+                    dd {
+                        time datetime=(first) { (stamp(first)) } " to " time datetime=(last) { (stamp(last)) } " UTC, "
+                        (text::lasted(first, last))
+                    }
+                }
+                dt { "Lines" }
+                dd {
+                    (count(*lines)) " judged, " (count(*skipped)) " skipped, " (count(*late)) " late, "
+                    (count(*outliers)) " set aside"
+                }
+                dt { "Stamps" } dd { (text::stamps(self.replay)) }
+                dt { "Command" } dd { code { (printable(&self.command)) } }
+            }
+        }
+    }
+
+    fn warnings(&self) -> Markup {
+        html! {
+            @if !self.summary.warnings.is_empty() {
+                section.warnings aria-labelledby="warnings" {
+                    h2 id="warnings" { "Warnings" }
+                    @if self.summary.incomplete { p { strong { "Not all of the logs was judged." } } }
+                    ul { @for warning in &self.summary.warnings { li { (printable(warning)) } } }
+                }
+            }
+        }
+    }
+
+    fn limiters(&self, sections: &[Section<'_>]) -> Markup {
+        let are_shaped = self.summary.limiters.iter().any(|limiter| limiter.waits.is_some());
+        html! {
+            section aria-labelledby="limiters" {
+                h2 id="limiters" { "Limiters" }
+                table.summary {
+                    caption {
+                        "Each limiter judges every request that its " code { "match" } " lets through, whatever the \
+                         others decide."
+                        @if are_shaped { " Requests wait instead of being denied." }
+                    }
+                    thead { tr {
+                        th scope="col" { "limiter" } th scope="col" { "keys" } th scope="col" { "allowed" }
+                        @if are_shaped { th scope="col" { "delayed" } }
+                        th scope="col" { "denied" } th scope="col" { "denied %" }
+                    } }
+                    tbody { @for section in sections { tr {
+                        th scope="row" {
+                            a href={ "#" (section.id()) } { (section.name()) }
+                            span.policy { (section.judge.rule().kind) }
+                        }
+                        td {
+                            @if !section.judge.is_exact() { span.note { "about " } }
+                            (count(section.limiter.keys as u64))
+                        }
+                        td { (count(section.limiter.allowed)) }
+                        @if let Some(waits) = &section.limiter.waits { td { (count(waits.waits.delayed)) } }
+                        td { (count(section.limiter.denied)) }
+                        td { (share(section.limiter.denied, section.judged())) }
+                    } } }
+                }
+            }
+        }
+    }
+
+    fn policy(&self) -> Markup {
+        html! {
+            section aria-labelledby="policy" {
+                h2 id="policy" { "Policy" }
+                details {
+                    summary { (printable(&self.heading.policy)) ", as it was read" }
+                    // A line break at the start of such an element is not shown.
+                    pre tabindex="0" { "\n" (self.policy) }
+                }
+            }
+        }
+    }
+}
+
+fn links(sections: &[Section<'_>]) -> Markup {
+    html! {
+        ul {
+            @for section in sections { li { a href={ "#" (section.id()) } { (section.name()) } } }
+            li { a href="#policy" { "policy" } }
+        }
+    }
+}
+
+/// Returns the shares that all limiters denied over time, below each other.
+fn over_time(sections: &[Section<'_>]) -> Markup {
+    let Some(times) = sections.first().and_then(|section| section.times.as_ref()) else {
+        return html! {};
+    };
+    let are_shaped = sections.iter().any(|section| section.limiter.waits.is_some());
+    let what = if are_shaped { "delayed or denied" } else { "denied" };
+    let last = times.first.saturating_add(times.length()).unwrap_or(Timestamp::MAX);
+    html! {
+        section aria-labelledby="over-time" {
+            h2 id="over-time" { "Over time, side by side" }
+            table.strips {
+                caption {
+                    "The share of requests that was " (what) ", from " (stamp(times.first)) " to " (stamp(last)) " UTC. "
+                    span.key {
+                        span.none { "none" } span.some { "some" } span.denied { "all" }
+                    }
+                }
+                thead { tr {
+                    th scope="col" { "limiter" } th.strip scope="col" { "over time" } th scope="col" { (what) " %" }
+                } }
+                tbody { @for section in sections { tr {
+                    th scope="row" { (section.name()) }
+                    td.strip {
+                        @if let Some(times) = &section.times { (plot::strip::draw(&times.columns, &strip_text(section))) }
+                    }
+                    td { (share(section.held_up(), section.judged())) }
+                } } }
+            }
+        }
+    }
+}
+
+fn strip_text(section: &Section<'_>) -> String {
+    let columns = section.times.as_ref().map_or(&[][..], |times| &times.columns);
+    let held_up = columns.iter().filter(|bin| bin.denied + bin.delayed > 0).count();
+    format!("Some in {held_up} of {} columns of time.", columns.len())
+}
+
+/// A count for people, and as data.
+fn count(count: u64) -> Markup {
+    html! { data value=(count) { (HumanCount(count)) } }
+}
+
+/// A part of a whole, in percent.
+fn share(part: u64, whole: u64) -> Markup {
+    html! { (percent(part, whole)) }
+}
+
+fn stamp(stamp: Timestamp) -> String {
+    stamp.to_zoned(TimeZone::UTC).strftime("%F %T").to_string()
+}

@@ -1,0 +1,96 @@
+//! Plots, drawn by plotters as vector graphics that belong to a page.
+
+pub(super) mod axis;
+pub(super) mod bars;
+pub(super) mod strip;
+pub(super) mod times;
+
+use maud::{Markup, PreEscaped, html};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::ink::{self, Ink};
+
+/// The size of a plot, in the pixels of a phone.
+const SIZE: (u32, u32) = (400, 200);
+
+/// The size of numbers. (plotters writes them smaller by a quarter.)
+const TEXT_SIZE: u32 = 16;
+
+/// Width of a digit, about.
+const DIGIT: i32 = 8;
+
+/// The reason why drawing cannot fail: it is done in memory.
+const DRAWN: &str = "a string takes what is drawn";
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
+
+/// Draws a plot with a text that says the same.
+fn plot(text: &str, draw: impl for<'a> FnOnce(&Area<'a>) -> Drawn<'a>) -> Markup {
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+        draw(&root).expect(DRAWN);
+        root.present().expect(DRAWN);
+    }
+    html! {
+        svg viewBox={ "0 0 " (SIZE.0) " " (SIZE.1) } role="img" aria-label=(text) {
+            (PreEscaped(inside(&svg)))
+        }
+    }
+}
+
+/// Returns the elements of a graphic without the one around them, which has a size of its own.
+fn inside(svg: &str) -> &str {
+    let start = svg.find('>').map_or(0, |end| end + 1);
+    let end = svg.rfind("</svg>").unwrap_or(svg.len());
+    svg.get(start..end).unwrap_or_default()
+}
+
+fn text_style(ink: Ink, across: HPos) -> TextStyle<'static> {
+    let font = ("sans-serif", TEXT_SIZE).into_font();
+    TextStyle { font, color: ink.color().to_backend_color(), pos: Pos::new(across, VPos::Center) }
+}
+
+/// Returns a number as an axis has it: with `k`, `M` and so on from a thousand on.
+pub(super) fn short(number: u64) -> String {
+    let units = [(1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    match units.into_iter().find(|(unit, _)| number >= *unit) {
+        Some((unit, name)) if number.is_multiple_of(unit) => format!("{}{name}", number / unit),
+        Some((unit, name)) => {
+            let tenths = u128::from(number) * 10 / u128::from(unit);
+            match tenths {
+                100.. => format!("{}{name}", tenths / 10),
+                _ => format!("{}.{}{name}", tenths / 10, tenths % 10),
+            }
+        }
+        None => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_an_axis_are_short() {
+        let texts = [0, 999, 1_000, 1_500, 20_000, 25_500, 3_000_000, 9_999_999_999].map(short);
+        assert_eq!(texts, ["0", "999", "1k", "1.5k", "20k", "25k", "3M", "9.9G"]);
+        assert_eq!(short(u64::MAX), "18446744T");
+    }
+
+    #[test]
+    fn a_plot_has_a_text_and_no_size_or_style_of_its_own() {
+        let markup = plot("<\"a\">", |root| {
+            root.draw(&Rectangle::new([(0, 0), (9, 9)], ink::ALLOWED.color().filled()))
+        });
+        let svg = markup.into_string();
+        assert!(svg.starts_with(
+            "<svg viewBox=\"0 0 400 200\" role=\"img\" aria-label=\"&lt;&quot;a&quot;&gt;\">"
+        ));
+        assert!(svg.contains("fill=\"#1F6FEB\"") && svg.ends_with("</svg>"));
+        assert!(!svg.contains("style=") && svg.matches("<svg").count() == 1, "{svg}");
+    }
+}

@@ -1,0 +1,290 @@
+//! The page of `replay --html`: its figures are those of `--json`, and text never becomes markup.
+
+use std::fs;
+use std::path::Path;
+
+use scraper::{ElementRef, Html, Selector};
+use serde_json::Value;
+
+use crate::{Folder, json, sluicegate, stderr, stdout};
+
+/// A key and a name that would be markup.
+const HOSTILE: &str = "<script>alert('&lt;')</script>";
+
+struct Page {
+    text: String,
+    html: Html,
+}
+
+impl Page {
+    fn read(path: &Path) -> Page {
+        let text = fs::read_to_string(path).unwrap();
+        let html = Html::parse_document(&text);
+        assert_eq!(html.errors, Vec::<String>::new());
+        Page { text, html }
+    }
+
+    fn all(&self, selector: &str) -> Vec<ElementRef<'_>> {
+        self.html.select(&Selector::parse(selector).unwrap()).collect()
+    }
+
+    fn contains(&self, text: &str) -> bool {
+        text_of(self.html.root_element()).contains(text)
+    }
+}
+
+fn text_of(element: ElementRef<'_>) -> String {
+    element.text().collect::<String>().trim().to_owned()
+}
+
+/// Returns the figures of an element, in their order.
+fn figures(element: ElementRef<'_>) -> Vec<u64> {
+    let data = Selector::parse("data").unwrap();
+    element.select(&data).map(|data| data.attr("value").unwrap().parse().unwrap()).collect()
+}
+
+/// Replays with `--json` and with `--html`, and returns both.
+fn both(args: &[&str]) -> (Value, Page) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    let replay =
+        sluicegate().args(["replay", "--json", "--html"]).arg(&path).args(args).assert().success();
+    (json(&replay), Page::read(&path))
+}
+
+/// Compares each figure of the page with the one that `--json` has.
+fn assert_same(report: &Value, page: &Page) {
+    let number = |value: &Value| value.as_u64().unwrap();
+    let facts = figures(page.all("header dl")[0]);
+    let names = ["lines", "skipped", "late", "outliers"];
+    assert_eq!(facts, names.map(|name| number(&report[name])));
+
+    let limiters = report["limiters"].as_array().unwrap();
+    let rows = page.all("table.summary tbody tr");
+    assert_eq!(rows.len(), limiters.len());
+    let sections = page.all("main > section[id]");
+    assert_eq!(sections.len(), limiters.len());
+    for ((limiter, row), section) in limiters.iter().zip(rows).zip(sections) {
+        let name = limiter["name"].as_str().unwrap();
+        let heading = section.select(&Selector::parse("h2").unwrap()).next().unwrap();
+        assert_eq!(text_of(heading), name);
+        let waits = limiter.get("waits");
+        let mut expected = vec![number(&limiter["keys"]), number(&limiter["allowed"])];
+        expected.extend(waits.map(|waits| number(&waits["delayed"])));
+        expected.push(number(&limiter["denied"]));
+        assert_eq!(figures(row), expected, "{name}");
+
+        let tables: Vec<_> = section.select(&Selector::parse("table.keys").unwrap()).collect();
+        let top = |field: &str| limiter[field].as_array().cloned().unwrap_or_default();
+        let lists = [("top_delayed", "delayed"), ("top_denied", "denied")];
+        let lists = lists.map(|(list, count)| (top(list), count)).into_iter();
+        let lists: Vec<_> = lists.filter(|(keys, _)| !keys.is_empty()).collect();
+        assert_eq!(tables.len(), lists.len(), "{name}");
+        for (table, (keys, field)) in tables.into_iter().zip(lists) {
+            let rows: Vec<_> = table.select(&Selector::parse("tbody tr").unwrap()).collect();
+            assert_eq!(rows.len(), keys.len(), "{name}");
+            for (row, key) in rows.into_iter().zip(&keys) {
+                let shown = row.select(&Selector::parse(".name").unwrap()).next().unwrap();
+                assert_eq!(text_of(shown), key["key"].as_str().unwrap());
+                let of = if field == "denied" {
+                    number(&key["allowed"]) + number(&key["denied"])
+                } else {
+                    number(&key["allowed"])
+                };
+                assert_eq!(figures(row)[..2], [number(&key[field]), of], "{name}");
+                let seen: Vec<_> = row
+                    .select(&Selector::parse("time").unwrap())
+                    .map(|time| json!(time.attr("datetime").unwrap()))
+                    .collect();
+                assert_eq!(seen, [key["first_seen"].clone(), key["last_seen"].clone()], "{name}");
+            }
+        }
+        // Of peaks, those of one limit and no overrides are of all keys.
+        if let [peaks] =
+            &section.select(&Selector::parse("p.peaks").unwrap()).collect::<Vec<_>>()[..]
+        {
+            assert_eq!(figures(*peaks)[1], number(&limiter["keys"]), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_figures_of_the_page_are_those_of_json() {
+    for args in [&["--sample"][..], &["--sample", "--shape", "--shape-within", "2s"]] {
+        let (report, page) = both(args);
+        assert_same(&report, &page);
+        assert!(page.contains("budget: 10,000,000 a day"));
+        assert!(page.contains("# A policy for `sluicegate replay`"), "the policy as it was read");
+    }
+    let folder = Folder::new();
+    let path = |name: &str| folder.0.path().join(name).display().to_string();
+    let (report, page) = both(&["--policy", &path("policy.toml"), &path("access.log")]);
+    assert_same(&report, &page);
+    // Of client a, four requests at once; of b, two.
+    let peaks = page.all("p.peaks").into_iter().map(figures).collect::<Vec<_>>();
+    assert_eq!(peaks[0], [1, 2, 2, 4, 4, 4]);
+    assert!(
+        text_of(page.all("p.peaks")[0]).starts_with("1 of 2 keys (50.0 %) go over the limit of 2")
+    );
+    let waits = both(&["--policy", &path("policy.toml"), "--shape", &path("access.log")]);
+    let waits = figures(waits.1.all("figure")[1]);
+    let found = &both(&["--policy", &path("policy.toml"), "--shape", &path("access.log")]).0;
+    let found = &found["limiters"][0];
+    let names = ["p50_nanos", "p90_nanos", "p99_nanos", "max_nanos"];
+    assert_eq!(waits[2..6], names.map(|name| found["waits"][name].as_u64().unwrap()));
+}
+
+#[test]
+fn keys_over_the_limit_are_those_that_were_denied() {
+    let (report, page) = both(&["--sample", "--top", "0"]);
+    for name in
+        ["per-client", "login", "api", "reload", "errors", "egress", "pages", "pages-log", "daily"]
+    {
+        let limiters = report["limiters"].as_array().unwrap();
+        let index = limiters.iter().position(|limiter| limiter["name"] == *name).unwrap();
+        let peaks = page.all(&format!("#limiter-{} p.peaks", index + 1));
+        let denied = limiters[index]["top_denied"].as_array().unwrap().len() as u64;
+        assert_eq!(figures(peaks[0])[0], denied, "{name}");
+    }
+}
+
+#[test]
+fn a_page_loads_nothing_and_runs_nothing() {
+    let (_, page) = both(&["--sample"]);
+    let policy = page.all("meta[http-equiv=Content-Security-Policy]")[0].attr("content").unwrap();
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    assert!(!policy.contains("unsafe"));
+    for tag in ["script", "link", "img", "iframe", "object", "[style]", "[src]", "[onclick]"] {
+        assert_eq!(page.all(tag).len(), 0, "{tag}");
+    }
+    let outside = |link: &ElementRef<'_>| !link.attr("href").unwrap().starts_with('#');
+    assert!(!page.all("[href]").iter().any(outside));
+    for text in ["http://", "https://", "@import", "url("] {
+        assert!(!page.text.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn every_table_has_a_caption_and_every_plot_a_text() {
+    let (_, page) = both(&["--sample"]);
+    let tables = page.all("table").len();
+    assert!(tables > 17);
+    assert_eq!(page.all("table > caption").len(), tables);
+    let plots = page.all("svg");
+    assert!(plots.len() > 3 * 17);
+    for plot in plots {
+        assert_eq!(plot.attr("role"), Some("img"));
+        assert!(plot.attr("aria-label").is_some_and(|text| text.len() > 20));
+    }
+}
+
+#[test]
+fn hostile_names_are_text() {
+    let folder = Folder::new();
+    let policy = format!(
+        "[[limiter]]\nname = \"{HOSTILE}\"\nkey = \"path\"\npolicy = \"fixed_window\"\nlimit = 1\n\
+         interval = \"1 hour\"\n# {HOSTILE}\n"
+    );
+    folder.file("policy.toml", &policy);
+    let request = |path: &str| {
+        format!("a - - [17/May/2015:10:05:03 +0000] \"GET {path} HTTP/1.1\" 200 1\n").repeat(2)
+    };
+    let hostile = HOSTILE.replace(' ', "");
+    let long = format!("/{}", "é".repeat(5000));
+    let lines = [hostile.as_str(), "/\u{1b}[31m\u{202e}", &long].map(request).concat();
+    folder.file("<b>.log", lines);
+    folder.replay(&["--html", "page.html", "<b>.log"], "").success();
+    let page = Page::read(&folder.0.path().join("page.html"));
+    assert_eq!(page.all("script, b").len(), 0);
+    assert_eq!(text_of(page.all("#limiter-1 h2")[0]), HOSTILE);
+    let names: Vec<String> = page.all(".name").into_iter().map(text_of).collect();
+    assert!(names.contains(&hostile), "{names:?}");
+    assert!(names.iter().all(|name| name.chars().count() <= 161));
+    assert!(page.contains("<b>.log"));
+    assert!(text_of(page.all("pre")[0]).contains(HOSTILE));
+    assert!(!page.text.contains('\u{1b}'));
+}
+
+#[test]
+fn the_size_of_a_page_is_bounded_and_estimates_are_said_to_be_some() {
+    let folder = Folder::new();
+    let line = |client: usize| {
+        format!("c{client} - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1\n")
+    };
+    let log: String = (0..3).flat_map(|_| (0..20_000).map(line)).collect();
+    folder.file("many.log", log);
+    let args = ["--top", "0", "--tally-keys", "1000", "--html", "page.html", "many.log"];
+    folder.replay(&args, "").success();
+    let page = Page::read(&folder.0.path().join("page.html"));
+    assert!(page.text.len() < 200_000, "{}", page.text.len());
+    assert!(page.all("#limiter-1 table.keys tbody tr").len() <= 100);
+    let peaks = page.all("#limiter-1 p.peaks")[0];
+    assert!(text_of(peaks).starts_with("About "), "{}", text_of(peaks));
+    let [over, keys] = [0, 1].map(|place| figures(peaks)[place]);
+    assert!((15_000..25_000).contains(&keys) && over == keys, "{over} of {keys}");
+    assert!(page.contains("An estimate: more keys than --tally-keys were seen, so one in 32 was"));
+    assert!(page.contains("saw about 2"), "the warning");
+}
+
+#[test]
+fn warnings_and_what_could_not_be_read_are_on_the_page() {
+    let folder = Folder::new();
+    let gzip = crate::gzip(&crate::LOG.repeat(1000));
+    folder.file("cut.log.gz", &gzip[..gzip.len() / 2]);
+    folder.replay(&["--html", "page.html", "cut.log.gz"], "").code(1);
+    let page = Page::read(&folder.0.path().join("page.html"));
+    let warnings = text_of(page.all("section.warnings")[0]);
+    assert!(warnings.contains("Not all of the logs was judged."), "{warnings}");
+    assert!(warnings.contains("cut.log.gz"), "{warnings}");
+    // Nothing is judged.
+    folder.file("empty.log", "");
+    folder.replay(&["--html", "page.html", "empty.log"], "").code(3);
+    let page = Page::read(&folder.0.path().join("page.html"));
+    assert!(page.contains("no line was judged"));
+    assert!(page.contains("Replay of 0 requests"));
+}
+
+#[test]
+fn the_usual_report_is_printed_beside_the_page_which_replaces_a_file() {
+    let folder = Folder::new();
+    let path = folder.file("page.html", "x".repeat(1 << 20));
+    let replay = folder.replay(&["--html", "page.html", "access.log"], "").success();
+    assert!(stdout(&replay).contains("\nlimiters\n"));
+    assert_eq!(stderr(&replay), "");
+    let page = Page::read(&path);
+    assert!(page.text.starts_with("<!DOCTYPE html>") && page.text.ends_with("</html>"));
+    assert!(page.contains("sluicegate replay --policy policy.toml --html page.html access.log"));
+    let help = stdout(&sluicegate().args(["replay", "--help"]).assert().success());
+    assert!(help.contains("a file of this name is replaced"), "{help}");
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_told_before_the_logs_are_read() {
+    let folder = Folder::new();
+    for (file, why) in [("no/page.html", "No such file"), (".", "directory")] {
+        // The log does not exist either, and is not looked for.
+        let failed = folder.replay(&["--html", file, "missing.log"], "").code(2);
+        let error = stderr(&failed);
+        assert!(
+            error.starts_with(&format!("error: --html {file}: ")) && error.contains(why),
+            "{error}"
+        );
+        assert_eq!(stdout(&failed), "");
+    }
+    for file in ["access.log", "policy.toml", "./access.log"] {
+        let before = fs::read(folder.0.path().join(file)).unwrap();
+        let failed = folder.replay(&["--html", file, "access.log"], "").code(2);
+        assert!(
+            stderr(&failed).contains("would replace a file that is read"),
+            "{}",
+            stderr(&failed)
+        );
+        assert_eq!(fs::read(folder.0.path().join(file)).unwrap(), before);
+    }
+    // Nothing is left behind by a replay that comes to nothing.
+    folder.replay(&["--html", "page.html", "missing.log"], "").code(1);
+    assert!(!folder.0.path().join("page.html").exists());
+    folder.file("page.html", "mine");
+    folder.replay(&["--html", "page.html", "missing.log"], "").code(1);
+    assert_eq!(fs::read_to_string(folder.0.path().join("page.html")).unwrap(), "mine");
+}
