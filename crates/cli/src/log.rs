@@ -2,6 +2,7 @@
 //! several logs.
 
 mod batch;
+mod columns;
 mod format;
 mod input;
 mod line;
@@ -9,6 +10,7 @@ mod merge;
 mod vet;
 
 pub use self::batch::{Batch, Entry};
+pub use self::columns::Columns;
 pub use self::format::{Format, FormatError, HeaderError};
 pub use self::input::Source;
 pub use self::line::{BadLine, Line};

@@ -3,17 +3,19 @@
 
 pub mod commands;
 pub mod input;
+mod request;
 mod store;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use bstr::{BString, ByteSlice};
+use bstr::ByteSlice;
 pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
-use sluicegate_policy::{KeyField, LimiterPolicy, Override, Policies};
+use sluicegate_policy::{KeyField, KeyPart, LimiterPolicy, Named, Override, Policies};
 
+pub use self::request::{Cost, Filter};
 pub use self::store::{Exact, Table, exact, table};
-use crate::log::{Line, write_canonical};
+use crate::log::write_canonical;
 
 /// The policy that is used when none is given.
 pub const BUNDLED: &str = include_str!("../sample/policy.toml");
@@ -36,8 +38,8 @@ pub struct Policy {
 pub struct Rule {
     /// The name it is reported under.
     pub name: String,
-    /// Fields of a line; lines that agree in all of them share one limiter.
-    pub key: Vec<KeyField>,
+    /// Parts of a line; lines that agree in all of them share one limiter.
+    pub key: Vec<KeyPart>,
     /// The algorithm and its numbers.
     pub kind: Kind,
     /// The lines that it judges.
@@ -52,15 +54,9 @@ pub struct Rule {
     pub wait: Option<Duration>,
     /// True if the limiter only counts; a replay counts what it would deny.
     pub shadow: bool,
+    /// Headers and columns that it needs.
+    pub named: Vec<Named>,
 }
-
-/// The lines that a limiter judges.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter(pub sluicegate_policy::Filter);
-
-/// The number of permits that a line asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cost(pub sluicegate_policy::Cost);
 
 impl Policy {
     /// Checks the text of a policy in TOML. Errors show `path` as its name.
@@ -82,6 +78,7 @@ impl From<Policies> for Policy {
 
 impl From<LimiterPolicy> for Rule {
     fn from(limiter: LimiterPolicy) -> Rule {
+        let named = limiter.named();
         let key = limiter.key;
         let own = |own: Override| (as_judged(&key, own.key.into_bytes()), own.kind);
         let overrides = limiter.overrides.into_iter().map(own).collect();
@@ -89,28 +86,18 @@ impl From<LimiterPolicy> for Rule {
             name: limiter.name,
             key,
             kind: limiter.kind,
-            filter: Filter(limiter.filter),
+            filter: Filter::new(limiter.filter, limiter.except),
             cost: Cost(limiter.cost),
             store: limiter.store,
             overrides,
             wait: limiter.wait,
             shadow: limiter.shadow,
+            named,
         }
     }
 }
 
 impl Rule {
-    /// Writes the key of a line in place of what is there.
-    pub(crate) fn write_key(&self, line: &Line<'_>, key: &mut BString) {
-        key.clear();
-        for (place, field) in self.key.iter().enumerate() {
-            if place > 0 {
-                key.extend_from_slice(SEPARATOR);
-            }
-            key.extend_from_slice(line.field(*field));
-        }
-    }
-
     /// Returns the numbers that hold for a key.
     #[must_use]
     pub fn kind_of(&self, key: &[u8]) -> &Kind {
@@ -125,35 +112,11 @@ pub(crate) fn readable(key: &[u8]) -> String {
 }
 
 /// Returns a key as the replay has it: clients are in the canonical form of their addresses.
-fn as_judged(fields: &[KeyField], key: Vec<u8>) -> Vec<u8> {
+fn as_judged(fields: &[KeyPart], key: Vec<u8>) -> Vec<u8> {
     let mut canonical = Vec::new();
     if *fields == [KeyField::Client] && write_canonical(&key, &mut canonical) {
         canonical
     } else {
         key
-    }
-}
-
-impl Filter {
-    /// Returns whether the limiter judges this line.
-    #[must_use]
-    pub fn lets_through(&self, line: &Line<'_>) -> bool {
-        let any = |wanted: &[String], is: &dyn Fn(&[u8]) -> bool| {
-            wanted.is_empty() || wanted.iter().any(|wanted| is(wanted.as_bytes()))
-        };
-        any(&self.0.method, &|method| line.method == method)
-            && any(&self.0.path_prefix, &|prefix| line.path.starts_with(prefix))
-            && any(&self.0.status_class, &|class| line.field(KeyField::StatusClass) == class)
-    }
-}
-
-impl Cost {
-    /// Returns the number of permits that this line asks for.
-    #[must_use]
-    pub fn of(self, line: &Line<'_>) -> u64 {
-        match self.0 {
-            sluicegate_policy::Cost::Permits(permits) => permits,
-            sluicegate_policy::Cost::Bytes => line.bytes,
-        }
     }
 }

@@ -18,6 +18,7 @@
 mod distinct;
 mod judge;
 mod keys;
+mod lacking;
 pub(crate) mod memory;
 mod options;
 mod pass;
@@ -35,6 +36,7 @@ use jiff::Timestamp;
 use sluicegate::ManualClock;
 
 pub use self::judge::Judge;
+pub use self::lacking::Lacking;
 pub use self::options::{Options, TooMuchMemory};
 pub use self::pass::{Moment, Pass};
 pub use self::peaks::{Part, Peak, Peaks};

@@ -9,7 +9,7 @@ mod warnings;
 
 pub use self::html::Page;
 pub use self::json::{
-    DelayedSummary, KeySummary, LimiterSummary, PartSummary, PlacesSummary, StampSummary,
-    StampedSummary, StoreSummary, Summary, TallySummary, WaitSummary, WaitsSummary,
+    DelayedSummary, KeySummary, LackingSummary, LimiterSummary, PartSummary, PlacesSummary,
+    StampSummary, StampedSummary, StoreSummary, Summary, TallySummary, WaitSummary, WaitsSummary,
 };
 pub use self::text::Heading;

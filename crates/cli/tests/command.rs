@@ -11,6 +11,8 @@ use assert_cmd::assert::Assert;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+#[path = "command/columns.rs"]
+mod columns;
 #[path = "command/formats.rs"]
 mod formats;
 #[path = "command/html.rs"]

@@ -88,6 +88,50 @@ fn awkward_numbers_are_exact_on_a_log_that_is_out_of_order() {
 }
 
 #[test]
+fn expressions_filters_and_costs_are_exact() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("access.log");
+    fs::write(&log, (0..6000).map(line_of_many_clients).collect::<String>()).unwrap();
+    assert_exact("tests/policies/requests.toml", &[log.to_str().unwrap()]);
+}
+
+/// Returns one of some lines, 20 a second, with fields of many forms.
+fn line_of_many_clients(number: i64) -> String {
+    let noise = number.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64).rotate_left(29);
+    let pick = |below: i64, shift: u32| (noise >> shift).rem_euclid(below);
+    let client = match pick(7, 3) {
+        0 | 1 => format!("10.0.0.{}", pick(12, 9)),
+        2 => format!("::ffff:10.0.0.{}", pick(12, 9)),
+        3 => format!("2001:DB8:{:x}00::{:x}", pick(200, 9), pick(9, 13)),
+        4 => format!("2001:db8::{:x}", pick(9, 13)),
+        5 => format!("host{}.example", pick(3, 9)),
+        _ => "192.0.2.1:80".to_owned(),
+    };
+    let user = ["-", "ada", "bob"][pick(3, 17) as usize];
+    let path = [
+        "/1",
+        "/2",
+        "/users/me",
+        "/users/7",
+        "/users/8/posts/1",
+        "/users/",
+        "/",
+        "//x/y/z/",
+        "/users/me/x",
+    ][pick(9, 21) as usize];
+    let referer = ["-", "http://a/", "1.5", "7", "2.0001", "", "1x"][pick(7, 25) as usize];
+    let agent = ["-", "agent 1", "Agent 2", "Kube-Probe/1"][pick(4, 29) as usize];
+    format!(
+        "{client} - {user} [01/Mar/2025:10:{:02}:{:02} +0000] \"{} {path}?q=1 HTTP/1.1\" {} {} \"{referer}\" \"{agent}\"\n",
+        number / 1200,
+        number / 20 % 60,
+        ["GET", "POST"][pick(2, 33) as usize],
+        ["200", "304", "404", "500", "-"][pick(5, 37) as usize],
+        pick(9_000, 41),
+    )
+}
+
+#[test]
 fn logs_that_overlap_are_exact_in_any_order() {
     let folder = tempfile::tempdir().unwrap();
     let logs: Vec<PathBuf> = (0..3)

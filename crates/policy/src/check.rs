@@ -4,9 +4,11 @@
 //! kind of the limiter. Then the fields are read in silence: one that has not the right form has been
 //! reported. So all mistakes of a file are found at once, and each once.
 
+mod cost;
 mod filter;
 mod form;
 mod given;
+mod key;
 mod kind;
 mod level;
 mod limiter;

@@ -22,10 +22,8 @@ impl LimiterPolicy {
     /// The numbers are the engine's proved bounds, which [`Kind::most_in`] returns.
     #[must_use]
     pub fn explain(&self) -> Vec<String> {
-        let whom = match self.key.as_slice() {
-            [crate::KeyField::All] => "all requests together",
-            _ => "each key",
-        };
+        let whom =
+            if self.key == [crate::KeyField::All] { "all requests together" } else { "each key" };
         let mut sentences = Vec::new();
         if self.shadow {
             let shadow = "Shadow mode: nothing is denied. The numbers are what it would admit if \
@@ -60,12 +58,41 @@ impl LimiterPolicy {
     /// Returns what a limiter admits, and the permits for that if a request takes several.
     fn most(&self, kind: &Kind, whom: &str) -> Vec<String> {
         let permits = |time| kind.most_in(time);
-        match self.cost {
+        match &self.cost {
+            Cost::Named(cost) => {
+                let (unit, named) = (in_any("permits", permits), &cost.named);
+                let scale = match (cost.times, cost.per) {
+                    (1, 1) => String::new(),
+                    (times, 1) => format!(", times {times}"),
+                    (1, per) => format!(", divided by {per}"),
+                    (times, per) => format!(", times {times}, divided by {per}"),
+                };
+                let missing = HumanCount(cost.missing);
+                vec![
+                    format!("For {whom}, admits at most {unit}."),
+                    format!(
+                        "A request takes as many permits as its {named} says{scale}, rounded up, and \
+                         {missing} if there is no number."
+                    ),
+                ]
+            }
+            Cost::Rules(rules) => {
+                let (unit, count) = (in_any("permits", permits), rules.len());
+                let most = rules.iter().map(|rule| rule.permits).max().unwrap_or(1);
+                vec![
+                    format!("For {whom}, admits at most {unit}."),
+                    format!(
+                        "A request takes up to {} permits, by the first of {count} rules that it \
+                         matches.",
+                        HumanCount(most)
+                    ),
+                ]
+            }
             Cost::Bytes => {
                 vec![format!("For {whom}, admits at most {}.", in_any("bytes", permits))]
             }
             Cost::Permits(cost) => {
-                let cost = cost.max(1);
+                let cost = (*cost).max(1);
                 let is_too_much = cost > kind.most_at_once();
                 let requests = |time| if is_too_much { 0 } else { permits(time) / cost };
                 let mut most =

@@ -1,7 +1,10 @@
 //! The fields of a policy file: the one description of them, from which the checks and the JSON
 //! Schema are made.
 
+mod requests;
 mod tables;
+
+use crate::tree::Value;
 
 pub(crate) use self::tables::{KINDS, LEVEL, LIMITER, MAX_NAME, SETTLEABLE, TOP};
 
@@ -23,6 +26,8 @@ pub(crate) enum Form {
     /// A whole number in a range. The checks leave the range to the engine, which knows what a limit
     /// may be in a window of some length.
     Whole(u64, u64),
+    /// A whole number in a range, which is checked.
+    Within(u64, u64),
     /// `true` or `false`.
     Flag,
     /// A time, such as `15 minutes`.
@@ -35,6 +40,11 @@ pub(crate) enum Form {
     OneOrMany(&'static Form),
     /// A table with these fields, such as the example.
     Table(&'static [Field], &'static str),
+    /// A table of one of several kinds, such as the example. The first field of each kind tells that it
+    /// is that one.
+    Choice(&'static [&'static [Field]], &'static str),
+    /// A table of such values by names that are the operator's.
+    Named(&'static Form),
     /// A list of such values.
     List(&'static Form),
     /// A value of the first or the second form.
@@ -75,10 +85,11 @@ impl KindFields {
 }
 
 /// Fields that every limiter may have, but not one that is part of another.
-pub(crate) const COMMON: [&str; 12] = [
+pub(crate) const COMMON: [&str; 13] = [
     "name",
     "key",
     "match",
+    "except",
     "cost",
     "store",
     "max_keys",
@@ -91,11 +102,47 @@ pub(crate) const COMMON: [&str; 12] = [
 ];
 
 impl Form {
+    /// Returns true if a value has the type of this form, so that its own mistakes are told.
+    pub(crate) fn takes(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Form::Any, _)
+            | (Form::Text(_) | Form::Time | Form::Memory, Value::Text(_))
+            | (Form::Whole(..) | Form::Within(..), Value::Whole(0..))
+            | (Form::Flag, Value::Flag(_))
+            | (
+                Form::Table(..)
+                | Form::Choice(..)
+                | Form::Named(_)
+                | Form::Limiter
+                | Form::Limiters
+                | Form::Level
+                | Form::Part
+                | Form::Overrides,
+                Value::Table(_),
+            )
+            | (Form::List(_) | Form::OneOrMany(_), Value::List(_)) => true,
+            (Form::Word(words), Value::Text(text)) => words.contains(&text.as_str()),
+            (Form::OneOrMany(one), _) => one.takes(value),
+            (Form::Either(first, second), _) => first.takes(value) || second.takes(value),
+            _ => false,
+        }
+    }
+
+    /// Returns the words that a value may be.
+    pub(crate) fn words(&self) -> Vec<&'static str> {
+        match self {
+            Form::Word(words) => words.to_vec(),
+            Form::OneOrMany(one) => one.words(),
+            Form::Either(first, second) => [first.words(), second.words()].concat(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Says what is expected.
     pub(crate) fn expected(&self) -> String {
         match self {
             Form::Text(_) => "expected some text".to_owned(),
-            Form::Whole(..) => "expected a whole number".to_owned(),
+            Form::Whole(..) | Form::Within(..) => "expected a whole number".to_owned(),
             Form::Flag => "expected true or false".to_owned(),
             Form::Time => {
                 "expected a time in quotes, such as \"15 minutes\" or \"100 ms\"".to_owned()
@@ -105,7 +152,10 @@ impl Form {
             Form::Word([first, second]) => format!("expected `{first}` or `{second}`"),
             Form::Word(words) => format!("expected one of `{}`", words.join("`, `")),
             Form::OneOrMany(form) => format!("{}, or a list of these", form.expected()),
-            Form::Table(_, example) => format!("expected a table such as {example}"),
+            Form::Table(_, example) | Form::Choice(_, example) => {
+                format!("expected a table such as {example}")
+            }
+            Form::Named(_) => "expected a table such as { x-plan = \"free\" }".to_owned(),
             Form::List(Form::Table(_, example)) => {
                 format!("expected a list of tables such as {example}")
             }

@@ -33,6 +33,50 @@
 //! assert_eq!(errors.as_slice()[1].did_you_mean(), Some("tolerance"));
 //! ```
 //!
+//! # Keys, filters and costs
+//!
+//! Requests that agree in the `key` share one limiter. It is a field by its name (`client`, `path`,
+//! `method`, `status`, `status_class`, `user`, `referer`, `agent`, or `all`), one of these tables, or a list
+//! of both:
+//!
+//! | `key` | the key of a request |
+//! |---|---|
+//! | `{ client = { ipv4 = 24, ipv6 = 64 } }` | the network of its address, such as `203.0.113.0/24` |
+//! | `{ header = "x-api-key" }` | a header |
+//! | `{ column = "org.id" }` | a column of the log, in JSON a path; in programs any name that they give it |
+//! | `{ field = "user", missing = "deny" }` | a field, with an answer for requests that lack it |
+//! | `{ path = ["/users/{id}", "/search"] }` | the template that its path matches: [`PathTemplates`] |
+//! | `{ path = { segments = 2 } }` | the first segments of its path |
+//!
+//! * A length that is left out is that of a whole address. IPv6 addresses that stand for an IPv4 address
+//!   are that address, and a client that is not an address is a key as it is written.
+//! * A request that lacks a header, a column or a field of a table is denied, unless `missing` says
+//!   `admit` or `shared`. Denied, because it cannot be held to a limit of its own: to admit it would let
+//!   every caller avoid the limit by leaving the header out, and one limiter for all of them would let a
+//!   stranger use up what others need. And a policy that is wrong about a name is noticed at once. A field by
+//!   its name alone is shared as the key `-`; where that is the whole key, a warning says so.
+//! * A path that matches no template is its own key. `otherwise` may say `shared`, for one key of all
+//!   such paths, or `admit`, for no limit.
+//!
+//! `match` has the requests that a limiter judges, and `except` those that it does not, in one table or in
+//! a list of tables. A request is in the set of a table if it has one of the values of each field:
+//!
+//! ```toml
+//! match = { method = ["POST", "PUT"], path = "/users/{id}", header = { x-plan = ["free", "trial"] } }
+//! except = [{ path = "/health" }, { client = ["10.0.0.0/8", "2001:db8::/32"] }, { agent_contains = "probe" }]
+//! ```
+//!
+//! The fields are `method`, `path_prefix`, `path`, `status`, `status_class`, `client`, `agent_contains`, `header`
+//! and `column`.
+//!
+//! `cost` is the permits that a request takes: a number; `"bytes"` of the response; a number of the request,
+//! such as `{ column = "tokens", per = 1000, missing = 5 }` or `{ header = "x-seconds", times = 1000 }`, which is
+//! multiplied, divided and then rounded up; or rules, of which the first that matches counts, as in
+//! `[{ match = { method = "POST" }, permits = 5 }, { permits = 2 }]`. A request without the number takes
+//! `missing` permits, and 1 if that is left out: as much as a request takes of which nothing is said.
+//!
+//! [`LimiterPolicy::subject`] does all of this for the requests of a program.
+//!
 //! # Budgets at several levels
 //!
 //! A [`Hierarchy`] has budgets for organisations, teams and users, or per model and kind of token, as
@@ -61,25 +105,36 @@
 //! The example `gateway` limits the input, output and total tokens of calls to language models.
 
 mod check;
+mod cost;
 mod error_snippet;
 mod explain;
 mod fields;
+mod filter;
 mod hierarchy;
+mod key;
 mod kind;
 mod limiter;
+mod paths;
 mod policies;
 mod problem;
 mod registry;
+mod request;
 mod schema;
 mod store;
 mod tree;
 
+pub use self::cost::{Charge, Cost, CostRule, NamedCost};
 pub use self::error_snippet::{PolicyError, PolicyErrors};
+pub use self::filter::{Filter, Networks, Texts};
 pub use self::hierarchy::{
     Admitted, BoxedSettle, Hierarchy, HierarchyError, LevelOverride, LevelPolicy, Refused, Request,
 };
+pub use self::key::{
+    AddressPrefix, KeyField, KeyOutcome, KeyPart, Missing, Otherwise, Written, write as write_key,
+};
 pub use self::kind::{BoxedLimiter, Kind, Unbuildable};
-pub use self::limiter::{Cost, Filter, KeyField, LimiterPolicy, Override};
+pub use self::limiter::{LimiterPolicy, Override};
+pub use self::paths::{BadTemplate, PathTemplates};
 pub use self::policies::{Format, LoadError, MAX_BYTES, Policies};
 pub use self::problem::escaped;
 pub use self::registry::Registry;
@@ -90,6 +145,7 @@ pub use self::registry::handle::LimiterHandle;
 pub use self::registry::keyed_handle::KeyedHandle;
 #[cfg(feature = "watch")]
 pub use self::registry::watch::Watch;
+pub use self::request::{Named, RequestFields, Subject};
 pub use self::schema::json_schema;
 pub use self::store::{Room, Size, Store};
 

@@ -136,7 +136,7 @@ fn of_store() -> Value {
 fn form(form_of_value: &Form) -> Value {
     match form_of_value {
         Form::Text(most) => json!({ "type": "string", "minLength": 1, "maxLength": most }),
-        Form::Whole(least, most) => {
+        Form::Whole(least, most) | Form::Within(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })
         }
         Form::Flag => json!({ "type": "boolean" }),
@@ -151,17 +151,18 @@ fn form(form_of_value: &Form) -> Value {
             let list = json!({ "type": "array", "items": form(one), "minItems": 1 });
             json!({ "anyOf": [form(one), list] })
         }
-        Form::Table(fields, _) => {
-            let is_needed = |field: &&Field| field.is_needed;
-            let needed: Vec<&str> =
-                fields.iter().filter(is_needed).map(|field| field.name).collect();
-            json!({
-                "type": "object",
-                "properties": properties(*fields),
-                "required": needed,
-                "additionalProperties": false,
-            })
+        Form::Table(fields, _) => table(fields, fields.iter().filter(|field| field.is_needed)),
+        Form::Choice(kinds, _) => {
+            let kinds = kinds.iter().map(|fields| {
+                let needed = |(place, field): (usize, _)| {
+                    let field: &Field = field;
+                    (place == 0 || field.is_needed).then_some(field)
+                };
+                table(fields, fields.iter().enumerate().filter_map(needed))
+            });
+            json!({ "anyOf": kinds.collect::<Vec<_>>() })
         }
+        Form::Named(one) => json!({ "type": "object", "additionalProperties": form(one) }),
         Form::List(one) => {
             json!({ "type": "array", "items": form(one), "minItems": 1, "maxItems": most(one) })
         }
@@ -186,6 +187,16 @@ fn form(form_of_value: &Form) -> Value {
         }),
         Form::Any => json!({}),
     }
+}
+
+/// Returns the schema of a table with these fields, of which some are needed.
+fn table<'a>(fields: &[Field], needed: impl Iterator<Item = &'a Field>) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties(fields),
+        "required": needed.map(|field| field.name).collect::<Vec<_>>(),
+        "additionalProperties": false,
+    })
 }
 
 /// Returns the most values in a list: 64 windows or parts, and any number of limiters or levels.

@@ -34,7 +34,7 @@ fn each_kind_is_understood_and_put_in_words() {
     let bucket = rule(BUCKET);
     assert_eq!(bucket.kind, Kind::TokenBucket { quota, initial: 20 });
     assert_eq!(bucket.kind.to_string(), "token bucket: 20, then 500 per 15m");
-    assert_eq!((bucket.key, bucket.cost), (vec![KeyField::Client], Cost::Permits(1)));
+    assert_eq!((bucket.key, bucket.cost), (vec![KeyField::Client.into()], Cost::Permits(1)));
 
     let stepped = rule(&format!("{BUCKET}refill = \"interval\"\ninitial = 3\ncost = \"bytes\""));
     let expected = quota.with_refill(Refill::Interval);

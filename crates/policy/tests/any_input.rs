@@ -9,6 +9,7 @@ use sluicegate::ManualClock;
 use sluicegate_policy::{Format, Hierarchy, HierarchyError, Policies};
 
 const TOML: &str = include_str!("policies/every_option.toml");
+const REQUESTS: &str = include_str!("policies/requests.toml");
 const YAML: &str = include_str!("policies/named.yaml");
 
 /// Pieces that parsers stumble over.
@@ -84,6 +85,7 @@ fn good() -> impl Strategy<Value = (Format, String)> {
     let value: serde_json::Value = toml::from_str(TOML).unwrap();
     prop_oneof![
         Just((Format::Toml, TOML.to_owned())),
+        Just((Format::Toml, REQUESTS.to_owned())),
         Just((Format::Yaml, YAML.to_owned())),
         Just((Format::Yaml, format!("{value:#}"))),
         Just((Format::Json, format!("{value:#}"))),

@@ -93,7 +93,10 @@ fn every_field_is_read() {
     let debt = quota.with_max_debt(7).unwrap().with_refill(sluicegate::Refill::Interval);
     assert_eq!(bucket.kind, Kind::TokenBucket { quota: debt, initial: 5 });
     assert_eq!(bucket.key, [KeyField::Client, KeyField::Path]);
-    assert_eq!((bucket.cost, bucket.wait), (Cost::Permits(3), Some(Duration::from_secs(2))));
+    assert_eq!(
+        (bucket.cost.clone(), bucket.wait),
+        (Cost::Permits(3), Some(Duration::from_secs(2)))
+    );
     assert_eq!(
         (&*bucket.filter.path_prefix, bucket.filter.method.len()),
         (&["/a".to_owned()][..], 2)
@@ -109,7 +112,7 @@ fn every_field_is_read() {
     let gcra = policies.get("gcra").unwrap();
     assert_eq!((gcra.shadow, gcra.store.room), (true, Room::Exact { max_keys: Some(100) }));
     let meter = policies.get("meter").unwrap();
-    assert_eq!((meter.wait, meter.cost), (None, Cost::Bytes));
+    assert_eq!((meter.wait, meter.cost.clone()), (None, Cost::Bytes));
     assert!(matches!(meter.kind, Kind::LeakyMeter(quota) if quota.max_debt() == 0));
 
     let apart = policies.get("apart").unwrap();

@@ -70,3 +70,31 @@ fn fields_that_do_nothing_are_warned_of() {
     let only = "two windows of one length: only the smaller limit counts";
     assert_eq!(warnings(&windows), [format!("3: `limits.interval` is \"1 m\": {only}")]);
 }
+
+#[test]
+fn a_limiter_that_strangers_share_is_warned_of() {
+    let key = |key: &str| warnings(&format!("{WINDOW}key = {key}"));
+    let label = "all requests without one share one limiter; write { field = \"user\", missing = \"deny\" } \
+                 with `deny`, `admit` or `shared`";
+    assert_eq!(key("\"user\""), [format!("5: `key` is \"user\": {label}")]);
+    for clear in [
+        "{ field = \"user\", missing = \"shared\" }",
+        "[\"client\", \"user\"]",
+        "\"client\"",
+        "{ header = \"x-user\" }",
+    ] {
+        assert_eq!(key(clear), [""; 0], "{clear}");
+    }
+}
+
+#[test]
+fn rules_that_never_count_are_warned_of() {
+    let cost = |rules: &str| warnings(&format!("{WINDOW}cost = [{rules}]"));
+    let label = "all requests have this cost: the rules after it have no effect";
+    assert_eq!(
+        cost("{ permits = 2 }, { match = { method = \"POST\" }, permits = 3 }"),
+        [format!("5: `cost` is {{ permits = 2 }}: {label}")]
+    );
+    assert_eq!(cost("{ match = { method = \"POST\" }, permits = 3 }, { permits = 2 }"), [""; 0]);
+    assert_eq!(cost("{ match = { method = \"POST\" }, permits = 6 }").len(), 1);
+}

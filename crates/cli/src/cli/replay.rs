@@ -48,6 +48,10 @@ directive. %{sec}t, %{msec}t, %{usec}t, %{msec_frac}t, %{usec_frac}t and the for
 quotes end on their line.
   --format w3c
       The extended log format, by its `#Fields:`; its times are in UTC.
+Headers and columns that a policy names, as in key = { header = \"x-api-key\" } or cost = { column = \
+\"tokens\" }, are read from patterns, json, csv and w3c. A header has the name that servers give it, such as \
+http_x_api_key, %{X-Api-Key}i, cs(x-api-key) or request.headers.x-api-key, or its own; a column has its \
+name alone, which in json may be a path such as org.id, and in patterns of nginx is that of the variable.
 Times of json, csv and w3c are RFC 3339, those of the common format, or numbers: seconds since 1970 with \
 or without a fraction, milliseconds from 10^11 on, microseconds from 10^14, nanoseconds from 10^17. \
 Fields that --fields leaves out have their usual names, such as client, remote_addr or c-ip; in these \
@@ -71,6 +75,10 @@ where \"known\" is the most keys that were kept at a time, \"live\" are those no
 and \"full\" are the lines whose key found no room, of which `when_full` decided.
 Limiters that count over 5 times the time between stamps or less also have, unless --as-stamped or --shape is given,
     \"as_stamped\":{\"allowed\":N,\"denied\":N}
+Limiters of which lines lack a value also have
+    \"lacking\":{\"denied\":N,\"admitted\":N,\"shared\":N,\"no_address\":N,\"no_cost\":N}
+for lines without a key, which were denied, were admitted or share one, as the policy says; for clients that \
+are not addresses, where the key is the network; and for lines without the number that is their cost.
 If there were more keys than --tally-keys, \"keys\" is an estimate (its standard error is 0.8 %), and \
 limiters have
     \"tally\":{\"max_keys\":N,\"denied_error\":N}
@@ -199,7 +207,7 @@ impl ReplayArgs {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let sources = self.sources();
         let (name, policy) = load(self.policy.as_deref(), self.policy_format, &sources)?;
-        let format = self.format.format()?;
+        let format = self.format.format()?.with_columns(&policy.named());
         let options = self.options();
         options.check_policy(&policy)?;
         for (rule, bytes) in options.too_roomy(&policy) {

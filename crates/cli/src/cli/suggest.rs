@@ -139,7 +139,7 @@ impl KindName {
 impl SuggestArgs {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let policy = self.policy()?;
-        let format = self.format.format()?;
+        let format = self.format.format()?.with_columns(&policy.named());
         let sources = sources(self.sample, &self.logs);
         if sources.contains(&Source::Stdin) {
             return Err(Failure::Use(

@@ -8,6 +8,7 @@ use bstr::{BStr, ByteSlice};
 use jiff::Timestamp;
 use memchr::{memchr, memchr_iter};
 
+use super::columns::{Asked, Columns};
 use super::format::{Format, NoLine, Reader, Record, Scratch};
 use super::line::{ABSENT, BadLine, Line};
 use super::{MAX_LINE_BYTES, SHOWN_SKIPPED};
@@ -24,6 +25,9 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub struct Batch {
     /// The bytes of the lines, and after them the canonical forms of clients.
     text: Vec<u8>,
+    /// The headers and columns that are read, and their places in each entry.
+    asked: Asked,
+    columns: Vec<Place>,
     /// The lines that are in a format, in the log's order.
     pub(super) entries: Vec<Entry>,
     /// The first of the lines that cannot be judged, with their numbers.
@@ -53,11 +57,13 @@ pub struct Entry {
     status: Place,
     referer: Place,
     agent: Place,
+    /// The place of its first column among those of the batch.
+    columns: u32,
 }
 
 /// A part of a batch's text, or a field that is absent.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+pub(super) struct Place {
     start: u32,
     len: u32,
 }
@@ -80,7 +86,9 @@ impl Batch {
     /// Returns the bytes of memory that it takes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.text.capacity() + self.entries.capacity() * size_of::<Entry>()
+        self.text.capacity()
+            + self.entries.capacity() * size_of::<Entry>()
+            + self.columns.capacity() * size_of::<Place>()
     }
 
     /// Returns the fields of one of its entries.
@@ -96,7 +104,19 @@ impl Batch {
             bytes: entry.bytes,
             referer: self.at(entry.referer),
             agent: self.at(entry.agent),
+            columns: self.columns(entry),
         }
+    }
+
+    #[inline]
+    fn columns(&self, entry: &Entry) -> Columns<'_> {
+        let asked = &*self.asked.0;
+        if asked.is_empty() {
+            return Columns::default();
+        }
+        let from = entry.columns as usize;
+        let places = self.columns.get(from..from + asked.len()).unwrap_or_default();
+        Columns { asked, places, text: &self.text }
     }
 
     fn at(&self, place: Place) -> &BStr {
@@ -164,7 +184,11 @@ impl<R: BufRead> Batches<R> {
         if self.ended {
             return None;
         }
-        let mut batch = Batch { entries: Vec::with_capacity(self.entries), ..Batch::default() };
+        let mut batch = Batch {
+            entries: Vec::with_capacity(self.entries),
+            asked: self.reader.asked().clone(),
+            ..Batch::default()
+        };
         let (mut text, mut extra) = (Vec::with_capacity(BLOCK_BYTES), Vec::new());
         text.append(&mut self.rest);
         let is_first = self.number == 0 && !self.skips;
@@ -255,7 +279,7 @@ impl<R: BufRead> Batches<R> {
         let mut scratch = std::mem::take(&mut self.scratch);
         match self.reader.record(line, &mut scratch) {
             Ok(None) => self.number += 1,
-            Ok(Some(Record { line, places })) => {
+            Ok(Some(Record { line, places, columns })) => {
                 self.number += 1;
                 // Writers of numbers leave the last noughts of a fraction out.
                 self.places = self.places.max(places);
@@ -263,6 +287,12 @@ impl<R: BufRead> Batches<R> {
                 self.add(batch, &line, text, extra, |part, extra| {
                     Place::within_or_copied(text, part, extra)
                 });
+                for value in columns {
+                    batch.columns.push(match value {
+                        Some(value) => Place::within_or_copied(text, value, extra),
+                        None => NOWHERE,
+                    });
+                }
             }
             Err(NoLine::Bad(why)) => self.skip(batch, why),
             Err(NoLine::Log(error)) => self.failed = Some(error),
@@ -300,11 +330,18 @@ impl<R: BufRead> Batches<R> {
             status: place(fields.status, extra),
             referer: place(fields.referer, extra),
             agent: place(fields.agent, extra),
+            columns: batch.columns.len() as u32,
         });
     }
 }
 
 impl Place {
+    /// Returns the part of a text; `None` for what is absent.
+    pub(super) fn of(self, text: &[u8]) -> Option<&[u8]> {
+        let start = self.start as usize;
+        text.get(start..start + self.len as usize)
+    }
+
     /// Returns the place of a part of a text, or that of an absent field if it is not one.
     fn within(text: &[u8], part: &[u8]) -> Place {
         match part.as_ptr().addr().checked_sub(text.as_ptr().addr()) {

@@ -17,13 +17,19 @@ pub use self::error::{FormatError, HeaderError};
 use self::names::Names;
 use self::pattern::Pattern;
 pub(super) use self::reader::{NoLine, Reader, Record, Scratch};
+use super::columns::Asked;
+use sluicegate_policy::Named;
 
 /// The names that `--format` takes, beside a pattern.
 const NAMES: [&str; 5] = ["common", "combined", "json", "csv", "w3c"];
 
 /// The format of a log's lines.
 #[derive(Clone, Debug, Default)]
-pub struct Format(Kind);
+pub struct Format {
+    kind: Kind,
+    /// Headers and columns that a policy asks for; none of a common log, which has no others.
+    asked: Asked,
+}
 
 #[derive(Clone, Debug, Default)]
 enum Kind {
@@ -48,7 +54,7 @@ impl Format {
     /// [`FormatError`], with the place of the mistake.
     pub fn parse(format: &str, fields: Option<&str>) -> Result<Format, FormatError> {
         let names = Names::parse(fields.unwrap_or_default())?;
-        Ok(Format(match format.trim() {
+        let kind = match format.trim() {
             "common" | "combined" if fields.is_none() => Kind::Common,
             name @ ("common" | "combined") => {
                 let label = "only a pattern, json, csv and w3c have fields with names";
@@ -72,6 +78,24 @@ impl Format {
                 return Err(FormatError::new("--format", text, 0..text.len(), title, label)
                     .did_you_mean(text, NAMES));
             }
-        }))
+        };
+        Ok(Format { kind, asked: Asked::default() })
+    }
+
+    /// Returns the format that reads these headers and columns too, where a log has them.
+    ///
+    /// A header is looked for under the names that servers give it in logs: `x-api-key` also as
+    /// `http_x_api_key`, `%{x-api-key}i`, `cs(x-api-key)` and `request.headers.x-api-key`.
+    #[must_use]
+    pub fn with_columns(mut self, columns: &[Named]) -> Format {
+        let asked = Asked::new(columns);
+        match &mut self.kind {
+            Kind::Common => return self,
+            Kind::Pattern(pattern) => Arc::make_mut(pattern).ask_for(&asked),
+            Kind::Json(names) | Kind::Csv(names) | Kind::W3c(names) => {
+                Arc::make_mut(names).asked = asked.clone();
+            }
+        }
+        Format { asked, ..self }
     }
 }

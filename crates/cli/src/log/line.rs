@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use sluicegate_policy::KeyField;
 
 use self::split::Split;
+use super::columns::Columns;
 
 pub(crate) use self::address::write_canonical;
 
@@ -40,6 +41,8 @@ pub struct Line<'a> {
     pub referer: &'a BStr,
     /// The `User-Agent` header.
     pub agent: &'a BStr,
+    /// Headers and columns that a policy asks for.
+    pub columns: Columns<'a>,
 }
 
 /// A reason why a line cannot be judged.
@@ -128,6 +131,7 @@ impl<'a> Line<'a> {
             bytes: size(found.bytes)?,
             referer: found.referer.as_bstr(),
             agent: found.agent.as_bstr(),
+            columns: Columns::default(),
         })
     }
 

@@ -82,10 +82,10 @@ pub fn warn(policies: &Policies) {
 
 /// Returns a limiter in one line.
 fn line(limiter: &LimiterPolicy) -> String {
-    let key: Vec<&str> = limiter.key.iter().map(|field| field.name()).collect();
-    let by = match key.as_slice() {
-        ["all"] => "one limiter for all requests".to_owned(),
-        fields => format!("by {}", fields.join(" and ")),
+    let key: Vec<String> = limiter.key.iter().map(ToString::to_string).collect();
+    let by = match key.join(" and ") {
+        all if all == "all" => "one limiter for all requests".to_owned(),
+        parts => format!("by {parts}"),
     };
     let mut line = format!("{}, {by}: {}", escaped(&limiter.name), limiter.kind);
     match limiter.overrides.len() {

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use bstr::BString;
 use sluicegate::{Clock, Denied, ManualClock, Occupancy};
+use sluicegate_policy::{Charge, KeyOutcome, Written};
 
 use super::keys::{Answer, Keys, keys};
+use super::lacking::Lacking;
 use super::shape::Shape;
 use super::stamped::Stamped;
 use super::tally::Tallies;
@@ -32,6 +34,7 @@ pub struct Judge {
     allowed: u64,
     denied: u64,
     full: u64,
+    lacking: Lacking,
     /// Refusals by each part of the limiter, if it has several.
     denied_by: Vec<u64>,
     /// Bytes that a key takes, about.
@@ -57,6 +60,7 @@ impl Judge {
             allowed: 0,
             denied: 0,
             full: 0,
+            lacking: Lacking::default(),
             key: BString::default(),
         }
     }
@@ -97,8 +101,11 @@ impl Judge {
         if !self.rule.filter.lets_through(line) {
             return;
         }
-        self.rule.write_key(line, &mut self.key);
-        let permits = self.rule.cost.of(line);
+        let written = self.rule.write_key(line, &mut self.key);
+        let Charge { permits, lacks } = self.rule.cost.of(line);
+        if (lacks || written != Written::WHOLE) && !self.has_key(written, lacks, nanos) {
+            return;
+        }
         let (decision, is_full) = self.decide(permits, clock);
         if let Some(stamped) = &mut self.stamped {
             stamped.judge(&self.rule, &self.key, permits, stamps);
@@ -121,6 +128,24 @@ impl Judge {
         }
         self.full += u64::from(is_full);
         self.timeline.record(nanos, decision.ok());
+    }
+
+    /// Counts what a line lacks. Returns false if it has no key, so that the policy has decided.
+    #[cold]
+    fn has_key(&mut self, written: Written, lacks_cost: bool, nanos: u64) -> bool {
+        self.lacking.count(written, lacks_cost);
+        let is_admitted = match written.outcome {
+            KeyOutcome::Limited => return true,
+            KeyOutcome::Admitted => true,
+            KeyOutcome::Denied => false,
+        };
+        let stamped = self.stamped.as_mut().map(|own| (&mut own.allowed, &mut own.denied));
+        for (allowed, denied) in stamped.into_iter().chain([(&mut self.allowed, &mut self.denied)])
+        {
+            *if is_admitted { allowed } else { denied } += 1;
+        }
+        self.timeline.record(nanos, is_admitted);
+        false
     }
 
     /// Asks for permits for the present key. Returns its wait or the denial, and whether there was
@@ -207,6 +232,12 @@ impl Judge {
     #[must_use]
     pub fn full(&self) -> u64 {
         self.full
+    }
+
+    /// Returns the lines that lacked a value.
+    #[must_use]
+    pub fn lacking(&self) -> &Lacking {
+        &self.lacking
     }
 
     /// Returns the most keys that an exact store knew at a time; 0 for a table.

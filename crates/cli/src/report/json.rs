@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::warnings::warnings;
 use crate::policy::{Room, Rule};
-use crate::replay::{Judge, Replay};
+use crate::replay::{Judge, Lacking, Replay};
 
 /// The counts of a replay, as the JSON report has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,6 +54,29 @@ pub struct StampedSummary {
     pub denied: u64,
 }
 
+/// The lines of one limiter that lacked a value that it asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LackingSummary {
+    /// Lines without a key that were denied.
+    pub denied: u64,
+    /// Lines without a key that were admitted.
+    pub admitted: u64,
+    /// Lines that lack a value of their key, and share one with others.
+    pub shared: u64,
+    /// Lines whose client is not an address, in a limiter that goes by networks.
+    pub no_address: u64,
+    /// Lines without the number that is their cost.
+    pub no_cost: u64,
+}
+
+impl LackingSummary {
+    fn of_judge(judge: &Judge) -> Option<LackingSummary> {
+        let Lacking { denied, admitted, shared, no_address, no_cost } = *judge.lacking();
+        let found = LackingSummary { denied, admitted, shared, no_address, no_cost };
+        (!judge.lacking().is_none()).then_some(found)
+    }
+}
+
 /// The accuracy of the counts of keys, if not all keys were kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TallySummary {
@@ -82,6 +105,9 @@ pub struct LimiterSummary {
     /// The counts at the stamps themselves, if the limiter counts in times about as short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_stamped: Option<StampedSummary>,
+    /// The lines that lacked a value, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lacking: Option<LackingSummary>,
     /// The accuracy of the counts of keys, if they are not exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tally: Option<TallySummary>,
@@ -254,6 +280,7 @@ impl LimiterSummary {
             as_stamped: judge
                 .as_stamped()
                 .map(|(allowed, denied)| StampedSummary { allowed, denied }),
+            lacking: LackingSummary::of_judge(judge),
             tally: (!is_exact).then_some(TallySummary { max_keys, denied_error }),
             store: StoreSummary::of_judge(judge),
             waits: WaitsSummary::of_judge(judge, top),
@@ -280,6 +307,7 @@ impl LimiterSummary {
             top_denied: keys.into_iter().filter(|key| key.denied > 0).collect(),
             denied_by: parts.map(|(part, &denied)| PartSummary { part, denied }).collect(),
             as_stamped: None,
+            lacking: None,
             tally: None,
             store: None,
             waits: None,

@@ -2,7 +2,7 @@
 
 use indicatif::HumanCount;
 
-use crate::replay::Replay;
+use crate::replay::{Judge, Replay};
 
 /// Returns the warnings, the worst first.
 pub(super) fn warnings(replay: &Replay) -> Vec<String> {
@@ -45,6 +45,7 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
             warnings
                 .push(format!("limiter \"{name}\" judged no line: its `match` lets none through"));
         }
+        warnings.extend(lacking(judge));
         if !judge.is_exact() {
             warnings.push(format!(
                 "limiter \"{name}\" saw about {} keys, more than --tally-keys {}: a key that is not \
@@ -56,4 +57,55 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// Returns the warnings about lines of a limiter that lack a value.
+fn lacking(judge: &Judge) -> impl Iterator<Item = String> {
+    let (name, lacking) = (&judge.rule().name, judge.lacking());
+    let all = judge.allowed() + judge.denied();
+    let no_key = lacking.denied + lacking.admitted + lacking.shared;
+    let of_names = || {
+        let names: Vec<String> = judge.rule().named.iter().map(ToString::to_string).collect();
+        if no_key == all && !names.is_empty() {
+            format!("; no line has all of {}: see --format", names.join(", "))
+        } else {
+            String::new()
+        }
+    };
+    let key = (no_key > 0).then(|| {
+        let mut parts = Vec::new();
+        for (count, what) in [
+            (lacking.denied, "were denied"),
+            (lacking.admitted, "were admitted without a limit"),
+            (lacking.shared, "share a key"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{} {what}", HumanCount(count)));
+            }
+        }
+        format!(
+            "limiter \"{name}\": {} of {} lines have no key of their own: {}, as the policy says{}",
+            HumanCount(no_key),
+            HumanCount(all),
+            parts.join(", "),
+            of_names(),
+        )
+    });
+    let address = (lacking.no_address > 0).then(|| {
+        format!(
+            "limiter \"{name}\": the clients of {} of {} lines are not addresses, and are keys as they \
+             are written",
+            HumanCount(lacking.no_address),
+            HumanCount(all),
+        )
+    });
+    let cost = (lacking.no_cost > 0).then(|| {
+        format!(
+            "limiter \"{name}\": {} of {} lines have no number for their cost, and cost what \
+             `missing` says",
+            HumanCount(lacking.no_cost),
+            HumanCount(all),
+        )
+    });
+    key.into_iter().chain(address).chain(cost)
 }

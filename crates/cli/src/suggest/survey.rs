@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString};
 use hashbrown::HashMap;
 use sluicegate::ManualClock;
+use sluicegate_policy::KeyOutcome;
 
 use super::dial::{self, Method};
 use crate::log::Line;
@@ -84,7 +85,8 @@ impl Subject {
         })
     }
 
-    /// Returns the key of a line and the permits that it takes, if its limit is searched for.
+    /// Returns the key of a line and the permits that it takes. `None` if it is not judged, or if the
+    /// policy decides because it has no key, whatever the limit is.
     pub(super) fn key_of<'a>(
         rule: &Rule,
         line: &Line<'_>,
@@ -93,8 +95,9 @@ impl Subject {
         if !rule.filter.lets_through(line) {
             return None;
         }
-        rule.write_key(line, key);
-        Some((BStr::new(&**key), rule.cost.of(line)))
+        let written = rule.write_key(line, key);
+        (written.outcome == KeyOutcome::Limited)
+            .then(|| (BStr::new(&**key), rule.cost.of(line).permits))
     }
 
     /// Counts a line. The clock shows its time.

@@ -41,7 +41,8 @@ requests wait up to 2s; shadow: only counts what it would deny
 "
     );
     let warning = stderr(&check);
-    assert!(warning.starts_with("warning: `wait` is 2s\n  --> policy.yaml:12:11\n"), "{warning}");
+    assert!(warning.starts_with("warning: `key` is user\n --> policy.yaml:7:10\n"), "{warning}");
+    assert!(warning.contains("warning: `wait` is 2s\n  --> policy.yaml:12:11\n"), "{warning}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use num_rational::BigRational;
 use num_traits::One;
 use sluicegate_cli::log::Line;
 use sluicegate_cli::policy::{Kind, Policy, Rule};
-use sluicegate_cli::report::{KeySummary, LimiterSummary, StampSummary, Summary};
+use sluicegate_cli::report::{KeySummary, LackingSummary, LimiterSummary, StampSummary, Summary};
 
 #[path = "reference/buckets.rs"]
 mod buckets;
@@ -23,10 +23,13 @@ mod buckets;
 mod days;
 #[path = "reference/ideal.rs"]
 mod ideal;
+#[path = "reference/requests.rs"]
+mod requests;
 #[path = "reference/windows.rs"]
 mod windows;
 
 use self::ideal::Ideal;
+use self::requests::Subject;
 
 const HUNDRED_YEARS_NANOS: i128 = 100 * 31_557_600 * 1_000_000_000;
 
@@ -46,8 +49,8 @@ pub(crate) fn replay(
     logs: Vec<Box<dyn BufRead + Send>>,
     as_stamped: bool,
 ) -> io::Result<Summary> {
-    let mut rules: Vec<(&Rule, BTreeMap<Vec<String>, Key>)> =
-        policy.rules.iter().map(|rule| (rule, BTreeMap::new())).collect();
+    let mut rules: Vec<(&Rule, OfRule)> =
+        policy.rules.iter().map(|rule| (rule, OfRule::default())).collect();
     let (mut lines, mut skipped, mut late, mut misplaced) = (0, 0, 0, 0);
     let mut all = Vec::new();
     for log in logs {
@@ -73,20 +76,24 @@ pub(crate) fn replay(
             let mut space = Vec::new();
             let line = Line::parse(&read.text).expect("it was read before");
             let line = line.with_canonical_client(&mut space);
-            for (rule, keys) in &mut rules {
-                if rule.filter.lets_through(&line) {
-                    let key: Vec<String> =
-                        rule.key.iter().map(|field| line.field(*field).to_string()).collect();
-                    let kind = rule.kind_of(key.join("\n").as_bytes());
-                    let key = keys.entry(key).or_insert_with(|| Key::new(kind, now));
-                    key.judge(now, rule.cost.of(&line));
-                    key.seen = (key.seen.0.min(stamp), stamp);
+            for (rule, of_rule) in &mut rules {
+                match requests::subject(rule, &line, &mut of_rule.lacking) {
+                    Subject::NotJudged => {}
+                    Subject::Admitted => of_rule.admitted += 1,
+                    Subject::Denied => of_rule.denied += 1,
+                    Subject::Key(key, permits) => {
+                        let kind = rule.kind_of(key.join("\n").as_bytes());
+                        let key = of_rule.keys.entry(key).or_insert_with(|| Key::new(kind, now));
+                        key.judge(now, permits);
+                        key.seen = (key.seen.0.min(stamp), stamp);
+                    }
                 }
             }
         }
     }
 
-    let limiters = rules.into_iter().map(|(rule, keys)| {
+    let limiters = rules.into_iter().map(|(rule, of_rule)| {
+        let OfRule { keys, admitted, denied, lacking } = of_rule;
         let mut denied_by = vec![0; rule.kind.parts().len()];
         for key in keys.values() {
             denied_by.iter_mut().zip(&key.denied_by).for_each(|(sum, denied)| *sum += denied);
@@ -99,7 +106,13 @@ pub(crate) fn replay(
             last_seen: Timestamp::from_nanosecond(seen.1).unwrap(),
             denied_error: 0,
         });
-        LimiterSummary::new(rule, keys, &denied_by, 0)
+        let summary = LimiterSummary::new(rule, keys, &denied_by, 0);
+        LimiterSummary {
+            allowed: summary.allowed + admitted,
+            denied: summary.denied + denied,
+            lacking: (lacking != LackingSummary::default()).then_some(lacking),
+            ..summary
+        }
     });
     Ok(Summary {
         lines,
@@ -165,6 +178,15 @@ fn read(log: impl BufRead, all: &mut Vec<Stamped>) -> io::Result<u64> {
         all.push(Stamped { text: text.to_vec(), time, stamp });
     }
     Ok(skipped)
+}
+
+/// The keys of one limiter, and the lines that have none.
+#[derive(Default)]
+struct OfRule {
+    keys: BTreeMap<Vec<String>, Key>,
+    admitted: u64,
+    denied: u64,
+    lacking: LackingSummary,
 }
 
 struct Key {

@@ -15,7 +15,7 @@ impl Checks<'_> {
     /// checks the forms of all others.
     pub(super) fn table(&mut self, path: &str, node: &Node, fields: &[Field], of: &str) {
         let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
-        self.names(path, node, fields, &names, of);
+        self.names(path, node, Some(fields), &names, of);
         self.forms(path, node, fields);
     }
 
@@ -32,8 +32,16 @@ impl Checks<'_> {
         }
     }
 
-    /// Reports names that are none of `fields`, or are there twice; `shown` are the names to take.
-    fn names(&mut self, path: &str, node: &Node, fields: &[Field], shown: &[&str], of: &str) {
+    /// Reports names that are none of `fields`, if any name is not allowed, or are there twice;
+    /// `shown` are the names to take.
+    fn names(
+        &mut self,
+        path: &str,
+        node: &Node,
+        fields: Option<&[Field]>,
+        shown: &[&str],
+        of: &str,
+    ) {
         let mut seen = HashMap::new();
         for entry in node.table().unwrap_or_default() {
             if self.errors.len() >= ENOUGH {
@@ -41,7 +49,9 @@ impl Checks<'_> {
             }
             if let Some(first) = seen.insert(&entry.name, entry) {
                 self.errors.push(messages::twice(path, entry, first));
-            } else if fields.iter().all(|field| field.name != entry.name) {
+            } else if fields
+                .is_some_and(|fields| fields.iter().all(|field| field.name != entry.name))
+            {
                 self.errors.push(messages::unknown_field(path, entry, shown, of));
             }
         }
@@ -85,7 +95,9 @@ impl Checks<'_> {
             (Form::OneOrMany(_), Value::List(_)) => {
                 self.errors.push(self.wrong_value(path, node, "expected at least one"));
             }
-            (Form::OneOrMany(one), Value::Text(_)) => self.form(path, node, one),
+            (Form::OneOrMany(one), value) if one.takes(value) || node.text().is_some() => {
+                self.form(path, node, one);
+            }
             (Form::Table(fields, _), Value::Table(_)) => {
                 self.table(path, node, fields, &messages::named(path));
             }
@@ -94,7 +106,20 @@ impl Checks<'_> {
                     self.form(path, node, one);
                 }
             }
-            (Form::Either(first, second), _) => self.either(path, node, form, (first, second)),
+            (Form::Either(first, second), _) => self.either(path, node, form, [first, second]),
+            (Form::Choice(kinds, _), Value::Table(_)) => self.choice(path, node, kinds),
+            (Form::Named(one), Value::Table(entries)) => {
+                self.names(path, node, None, &[], "");
+                for entry in entries {
+                    self.form(&messages::path(path, &entry.name), &entry.node, one);
+                }
+            }
+            (Form::Within(least, most), Value::Whole(number)) => {
+                if !(i128::from(*least)..=i128::from(*most)).contains(number) {
+                    let expected = messages::within(*least, *most);
+                    self.errors.push(self.wrong_value(path, node, expected));
+                }
+            }
             (Form::Part, Value::Table(_)) => self.part(path, node),
             (Form::Whole(..), Value::Whole(..0)) => {
                 self.errors.push(self.wrong_value(path, node, "must be 0 or more"));
@@ -105,7 +130,12 @@ impl Checks<'_> {
 
     /// Says what is expected, with examples in the file's own format.
     pub(super) fn expected(&self, form: &Form) -> String {
-        let expected = form.expected();
+        self.in_format(&form.expected())
+    }
+
+    /// Returns a text with its examples, which are in TOML, in the file's own format.
+    pub(super) fn in_format(&self, text: &str) -> String {
+        let expected = text.to_owned();
         match self.format {
             Format::Toml => expected,
             Format::Yaml => expected.replace(" = ", ": "),
@@ -130,23 +160,40 @@ impl Checks<'_> {
         }
     }
 
-    fn either(&mut self, path: &str, node: &Node, form: &Form, (first, second): (&Form, &Form)) {
-        match (first, second, &node.value) {
-            (Form::Word(words), _, Value::Text(text)) if words.contains(&text.as_str()) => {}
-            (_, Form::Word(words), Value::Text(text)) if words.contains(&text.as_str()) => {}
-            (Form::Whole(..), _, Value::Whole(0..)) => {}
-            (_, Form::Table(..), Value::Table(_)) | (_, Form::Time, Value::Text(_)) => {
-                self.form(path, node, second);
-            }
-            _ => {
-                let problem = self.wrong_value(path, node, self.expected(form));
-                let words = match (first, second) {
-                    (Form::Word(words), _) | (_, Form::Word(words)) => *words,
-                    _ => &[],
+    /// Checks a value by the first of two forms that has its type.
+    fn either(&mut self, path: &str, node: &Node, form: &Form, of: [&Form; 2]) {
+        if let Some(form) = of.into_iter().find(|form| form.takes(&node.value)) {
+            return self.form(path, node, form);
+        }
+        let problem = self.wrong_value(path, node, self.expected(form));
+        let given = node.text().unwrap_or_default();
+        self.errors.push(problem.did_you_mean(given, form.words()));
+    }
+
+    /// Checks a table of one of several kinds, of which the first field of each tells that it is one.
+    fn choice(&mut self, path: &str, node: &Node, kinds: &[&'static [Field]]) {
+        let of = messages::named(path);
+        let chosen: Vec<&&[Field]> =
+            kinds.iter().filter(|kind| node.get(kind[0].name).is_some()).collect();
+        match chosen.as_slice() {
+            [kind] => self.table(path, node, kind, &of),
+            [] => {
+                let all = kinds.iter().copied().flatten();
+                let known = |entry: &&Entry| all.clone().any(|field| field.name == entry.name);
+                let firsts: Vec<&str> = kinds.iter().map(|kind| kind[0].name).collect();
+                let mut unknown = node.table().unwrap_or_default().iter().filter(|e| !known(e));
+                let problem = match unknown.next() {
+                    Some(entry) => messages::unknown_field(path, entry, &firsts, &of),
+                    None => self.wrong_value(path, node, messages::lacks_one_of(&firsts)),
                 };
-                let meant =
-                    problem.did_you_mean(node.text().unwrap_or_default(), words.iter().copied());
-                self.errors.push(meant);
+                self.errors.push(problem);
+            }
+            [first, second, ..] => {
+                let [(first, one), (second, other)] = [first, second].map(|kind| {
+                    let name = kind[0].name;
+                    (name, node.get(name).unwrap_or(node))
+                });
+                self.errors.push(messages::not_beside(first, one, second, other));
             }
         }
     }
@@ -162,7 +209,7 @@ impl Checks<'_> {
             field.name == "policy" || own.is_empty() || is_common || own.contains(&field.name)
         };
         let shown: Vec<&str> = LIMITER.iter().filter(is_shown).map(|field| field.name).collect();
-        self.names(path, node, &LIMITER, &shown, "a limiter");
+        self.names(path, node, Some(&LIMITER), &shown, "a limiter");
         self.forms(path, node, &LIMITER);
     }
 

@@ -65,6 +65,14 @@ pub(super) fn whole(node: &Node) -> Option<u64> {
     }
 }
 
+/// Returns one whole number, or a list of them.
+pub(super) fn wholes(node: &Node) -> Vec<u64> {
+    match &node.value {
+        Value::List(nodes) => nodes.iter().filter_map(whole).collect(),
+        _ => whole(node).into_iter().collect(),
+    }
+}
+
 /// Returns a length of time.
 pub(super) fn time(node: &Node) -> Option<Duration> {
     humantime::parse_duration(node.text()?).ok()

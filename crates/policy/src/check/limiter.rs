@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::given::{Given, time};
+use super::key::of_override;
 use super::{Checks, messages};
 use crate::fields::Form;
 use crate::tree::{Node, Value};
-use crate::{KeyField, Kind, LimiterPolicy, Override, Room};
+use crate::{KeyField, KeyPart, Kind, LimiterPolicy, Override, Room};
 
 impl Checks<'_> {
     /// Checks a limiter. Returns it if it has no mistake.
@@ -26,9 +27,8 @@ impl Checks<'_> {
         let kind = self.kind(&given);
         let store = self.store(&given, kind.as_ref());
         let cost = self.cost(&given, kind.as_ref());
-        let filter = self.filter(&given);
-        let key = key(&given);
-        self.check_key(&given, &key);
+        let (filter, except) = (self.only(&given), self.except(&given));
+        let key = self.key(&given);
         let overrides = self.overrides(&given, &key, kind.as_ref());
         self.warn_of_limiter(&given, kind.as_ref());
         let limiter = LimiterPolicy {
@@ -36,6 +36,7 @@ impl Checks<'_> {
             key,
             kind: kind?,
             filter,
+            except,
             cost: cost?,
             store: store?,
             wait: given.get("wait").and_then(time),
@@ -45,21 +46,10 @@ impl Checks<'_> {
         (self.errors.len() == before).then_some(limiter)
     }
 
-    /// Checks that `all` stands alone, and warns of a field that is there twice.
-    fn check_key(&mut self, given: &Given<'_>, key: &[KeyField]) {
-        let Some(node) = given.get("key") else { return };
-        if key.len() > 1 && key.contains(&KeyField::All) {
-            let alone = "`all` means one limiter for all requests: it cannot stand beside a field";
-            self.errors.push(self.wrong_value("key", node, alone));
-        } else if (1..key.len()).any(|place| key[..place].contains(&key[place])) {
-            self.warn("key", node, "a field is repeated, which changes nothing");
-        }
-    }
-
     fn overrides(
         &mut self,
         given: &Given<'_>,
-        key: &[KeyField],
+        key: &[KeyPart],
         kind: Option<&Kind>,
     ) -> Vec<Override> {
         let Some(node) = given.get("overrides") else { return Vec::new() };
@@ -87,7 +77,11 @@ impl Checks<'_> {
                 let problem = messages::keys_are_kept(place, Some(entry.node.span.clone()));
                 self.errors.push(problem);
             }
-            overrides.push(Override { key: entry.name.clone(), kind });
+            let key = of_override(key, &entry.name);
+            if overrides.iter().any(|own| own.key == key) {
+                self.errors.push(messages::same_key(entry, &key));
+            }
+            overrides.push(Override { key, kind });
         }
         overrides.sort_by(|a, b| a.key.cmp(&b.key));
         overrides
@@ -123,16 +117,6 @@ impl Checks<'_> {
         if let (Room::Table(_), Some(overrides)) = (room, given.get("overrides")) {
             let store = given.place_of("store");
             self.errors.push(messages::overrides_in_table(overrides.span.clone(), store));
-        }
-    }
-}
-
-/// Returns the fields of the key: the client if none is given.
-fn key(given: &Given<'_>) -> Vec<KeyField> {
-    match given.get("key") {
-        None => vec![KeyField::Client],
-        Some(node) => {
-            super::given::texts(node).into_iter().filter_map(KeyField::from_name).collect()
         }
     }
 }

@@ -52,6 +52,19 @@ pub(super) fn named(path: &str) -> String {
     }
 }
 
+/// Returns the rule for a number in a range.
+pub(super) fn within(least: u64, most: u64) -> String {
+    match most {
+        u64::MAX => format!("must be {least} or more, and at most 2^64 - 1"),
+        most => format!("must be from {least} to {most}"),
+    }
+}
+
+/// Returns what is expected where one of several fields decides what a table is.
+pub(super) fn lacks_one_of(names: &[&str]) -> String {
+    format!("expected one of {}", listed(names))
+}
+
 /// Returns the rule for an amount of a calendar, from 0 to `max`.
 pub(super) fn up_to(max: u64) -> String {
     format!("must be from 0 to {max}")
@@ -84,6 +97,12 @@ pub(super) fn twice(table: &str, entry: &Entry, first: &Entry) -> Problem {
     let title = format!("`{}` is given twice", path(table, &cut(&entry.name)));
     Problem::at_field(entry, table, title, "expected it once".to_owned())
         .with_context(first.name_span.clone(), "the first")
+}
+
+pub(super) fn same_key(entry: &Entry, key: &str) -> Problem {
+    let title = format!("`overrides` has \"{}\", which is {key}", cut(&entry.name));
+    let label = "expected each key once: another override is for the same";
+    Problem::new(entry.name_span.clone(), "overrides", title, label)
 }
 
 pub(super) fn lacks_field(table: &str, field: &str, place: Range<usize>) -> Problem {

@@ -1,12 +1,10 @@
 //! The tables of fields.
 
+use super::requests::{COST_FORM, EXCEPT_FORM, FILTER_FORM, KEY_FORM, MAX_TEXT, TEXT};
 use super::{Field, Form, KindFields};
 
 /// The longest name of a limiter, in characters.
 pub(crate) const MAX_NAME: usize = 200;
-
-/// The longest of other texts, such as a path.
-const MAX_TEXT: usize = 4096;
 
 /// The most permits of a rate, and of a bucket.
 const MAX_PERMITS: u64 = 1 << 32;
@@ -69,35 +67,10 @@ static DAYS: [Field; 7] = [
     field("sunday", Form::Whole(0, MAX_COUNT), "The amount of Sundays."),
 ];
 
-static STATUS_CLASSES: Form = Form::Word(&["1xx", "2xx", "3xx", "4xx", "5xx"]);
-static TEXT: Form = Form::Text(MAX_TEXT);
-
-static FILTER: [Field; 3] = [
-    field("method", Form::OneOrMany(&TEXT), "Methods, in upper case."),
-    field("path_prefix", Form::OneOrMany(&TEXT), "Beginnings of paths, which have no query."),
-    field("status_class", Form::OneOrMany(&STATUS_CLASSES), "Classes of statuses."),
-];
-
-static KEY: Form = Form::Word(&[
-    "client",
-    "path",
-    "method",
-    "status",
-    "status_class",
-    "user",
-    "referer",
-    "agent",
-    "all",
-]);
-
 /// The fields of a limiter.
-pub(crate) static LIMITER: [Field; 30] = [
+pub(crate) static LIMITER: [Field; 31] = [
     field("name", Form::Text(MAX_NAME), "The name that reports call it by; no two have the same."),
-    field(
-        "key",
-        Form::OneOrMany(&KEY),
-        "Requests that agree in this share one limiter; `client` if left out.",
-    ),
+    field("key", KEY_FORM, "Requests that agree in this share one limiter; `client` if left out."),
     field(
         "policy",
         Form::Word(&[
@@ -174,15 +147,13 @@ pub(crate) static LIMITER: [Field; 30] = [
     ),
     field("zone", Form::Text(MAX_TEXT), "A time zone of the IANA database; UTC if left out."),
     field("of", Form::List(&Form::Part), "Limiters, at most 64; all must admit a request."),
-    field(
-        "match",
-        Form::Table(&FILTER, "{ method = \"POST\" }"),
-        "Only these requests are judged; all if left out.",
-    ),
+    field("match", FILTER_FORM, "Only these requests are judged; all if left out."),
+    field("except", EXCEPT_FORM, "These requests are not judged, such as health checks."),
     field(
         "cost",
-        Form::Either(&Form::Whole(1, MAX_SIZE), &Form::Word(&["bytes"])),
-        "The permits of a request, or its response's bytes; 1 if left out.",
+        COST_FORM,
+        "The permits of a request, its response's bytes, a number that it has, or a list of rules of \
+         which the first that matches counts; 1 if left out.",
     ),
     field("store", Form::Word(&["exact", "table"]), "The store of the keys; exact if left out."),
     field(

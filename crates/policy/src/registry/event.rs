@@ -156,6 +156,7 @@ fn change(
     let fields = [
         ("key", old.key != new.key),
         ("filter", old.filter != new.filter),
+        ("except", old.except != new.except),
         ("cost", old.cost != new.cost),
         ("store", old.store != new.store),
         ("wait", old.wait != new.wait),

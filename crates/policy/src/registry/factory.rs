@@ -78,9 +78,10 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         }
         let policy = Arc::new(LimiterPolicy {
             name: name.to_owned(),
-            key: vec![key],
+            key: vec![key.into()],
             kind: default(),
             filter: Filter::default(),
+            except: Vec::new(),
             cost: Cost::Permits(1),
             store: Store::default(),
             wait: None,

@@ -12,8 +12,8 @@ use crate::LimiterPolicy;
 
 /// A named limiter of a [`Registry`](super::Registry) that limits each key by itself.
 ///
-/// A key is text or bytes. If the policy makes keys of several fields, join them by a byte that none
-/// of them contains. The handle is a [`KeyedLimiter`] of `str` and of `[u8]`.
+/// A key is text or bytes. [`LimiterPolicy::subject`] makes that of a request by the policy's key
+/// expression; a program that makes its own joins several fields by a byte that none of them contains. The handle is a [`KeyedLimiter`] of `str` and of `[u8]`.
 ///
 /// **Cost.** A decision loads one word more than that of the store, as for a
 /// [`LimiterHandle`](super::LimiterHandle). A store with limits for each key

@@ -21,6 +21,8 @@ pub(super) struct Header {
     reader: Reader,
     /// The slots of each column.
     slots: Vec<Vec<Slot>>,
+    /// The columns that a policy asks for, each with its place and how good its name is.
+    asked: Vec<(usize, usize, usize)>,
 }
 
 impl Header {
@@ -40,7 +42,8 @@ impl Header {
         let columns: Vec<String> =
             (0..count).map(|column| shown(scratch.value(column)).trim().to_owned()).collect();
         let slots = slots(names, &columns, "the header")?;
-        Ok(Header { line: line.to_vec(), reader, slots })
+        let asked = asked(names, &columns);
+        Ok(Header { line: line.to_vec(), reader, slots, asked })
     }
 
     /// Reads a line; `None` for the header again.
@@ -66,11 +69,28 @@ impl Header {
                 }
             }
         }
-        match found.line(&scratch.text, None)? {
-            Some((line, places)) => Ok(Some(Record { line, places })),
+        for (column, asked, rank) in &self.asked {
+            let value = scratch.value(*column);
+            if !value.is_empty() && value != ABSENT {
+                found.put_column(*asked, *rank, scratch.place(*column));
+            }
+        }
+        match found.record(&scratch.text, None, names.asked.0.len())? {
+            Some(record) => Ok(Some(record)),
             None => Err(BadLine::NoTime(names.of_time())),
         }
     }
+}
+
+/// Returns the columns that a policy asks for: the place of each in the line, which of those asked for it
+/// is, and how good its name is.
+pub(super) fn asked(names: &Names, columns: &[String]) -> Vec<(usize, usize, usize)> {
+    let of_column = |(place, column): (usize, &String)| {
+        let asked = names.asked.0.iter().enumerate();
+        let found = asked.filter_map(|(which, one)| Some((place, which, one.rank(column)?)));
+        found.collect::<Vec<_>>()
+    };
+    columns.iter().enumerate().flat_map(of_column).collect()
 }
 
 /// Returns the slots of each of some columns. Errors if a name that was given is none of them, or no

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
 
+use super::super::columns::Columns;
 use super::super::line::{ABSENT, BadLine, Line, request, shown, size};
+use super::Record;
 use super::names::{SLOTS, Slot};
 use super::time::{self, Stamp};
 
@@ -12,9 +14,43 @@ use super::time::{self, Stamp};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     places: [Option<Range<usize>>; SLOTS],
+    /// The places of the columns that a policy asks for, and how good their names are.
+    columns: Vec<Option<(usize, Range<usize>)>>,
 }
 
 impl Found {
+    /// Keeps the place of a column, unless one with a better name was found.
+    pub(super) fn put_column(&mut self, column: usize, rank: usize, place: Range<usize>) {
+        if self.columns.len() <= column {
+            self.columns.resize(column + 1, None);
+        }
+        let own = &mut self.columns[column];
+        if own.as_ref().is_none_or(|(other, _)| rank <= *other) {
+            *own = Some((rank, place));
+        }
+    }
+
+    /// Returns the values of so many columns.
+    fn columns<'a>(&self, text: &'a [u8], count: usize) -> Vec<Option<&'a [u8]>> {
+        let value = |column: usize| {
+            let (_, place) = self.columns.get(column)?.clone()?;
+            text.get(place)
+        };
+        (0..count).map(value).collect()
+    }
+
+    /// Returns the fields as a record with so many columns: see [`line`](Found::line).
+    pub(super) fn record<'a>(
+        &self,
+        text: &'a [u8],
+        format: Option<&str>,
+        columns: usize,
+    ) -> Result<Option<Record<'a>>, BadLine> {
+        let columns = self.columns(text, columns);
+        let line = self.line(text, format)?;
+        Ok(line.map(|(line, places)| Record { line, places, columns }))
+    }
+
     pub(super) fn put(&mut self, slot: Slot, place: Range<usize>) {
         self.places[slot as usize] = Some(place);
     }
@@ -25,7 +61,7 @@ impl Found {
 
     /// Returns the fields as a line, with the decimal places of its stamp. `format` is that of its time,
     /// if it has one of its own.
-    pub(super) fn line<'a>(
+    fn line<'a>(
         &self,
         text: &'a [u8],
         format: Option<&str>,
@@ -63,6 +99,7 @@ impl Found {
             bytes: size(bytes)?,
             referer: or_absent(Slot::Referer),
             agent: or_absent(Slot::Agent),
+            columns: Columns::default(),
         };
         Ok(Some((line, places)))
     }

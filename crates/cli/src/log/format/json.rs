@@ -24,8 +24,8 @@ pub(super) fn record<'a>(
     let object = Object { names, found: &mut found, ranks: &mut ranks, scratch };
     let mut reader = serde_json::Deserializer::from_slice(line);
     object.deserialize(&mut reader).and_then(|()| reader.end()).map_err(json_error)?;
-    match found.line(&scratch.text, None)? {
-        Some((line, places)) => Ok(Some(Record { line, places })),
+    match found.record(&scratch.text, None, names.asked.0.len())? {
+        Some(record) => Ok(Some(record)),
         None => Err(BadLine::NoTime(names.of_time())),
     }
 }
@@ -60,14 +60,12 @@ impl<'de> Visitor<'de> for Object<'_> {
         while let Some(Key(key)) = map.next_key()? {
             self.scratch.path.push_str(&key);
             let names = self.names;
-            match names.get(&self.scratch.path) {
-                Some(wanted) => {
-                    let value: &RawValue = map.next_value()?;
-                    self.value(wanted, value.get());
-                }
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+            let wanted = names.get(&self.scratch.path);
+            if wanted.is_some() || names.asked.lead_to(&self.scratch.path) {
+                let value: &RawValue = map.next_value()?;
+                self.value(wanted, value.get());
+            } else {
+                map.next_value::<IgnoredAny>()?;
             }
             self.scratch.path.truncate(outer);
         }
@@ -76,7 +74,7 @@ impl<'de> Visitor<'de> for Object<'_> {
 }
 
 impl Object<'_> {
-    fn value(&mut self, wanted: &Wanted, raw: &str) {
+    fn value(&mut self, wanted: Option<&Wanted>, raw: &str) {
         if raw.starts_with('{') {
             self.scratch.path.push('.');
             let Object { names, found, ranks, scratch } = self;
@@ -106,11 +104,16 @@ impl Object<'_> {
         };
         let start = self.scratch.text.len();
         self.scratch.text.extend_from_slice(text.as_bytes());
-        for (slot, rank) in &wanted.slots {
+        for (slot, rank) in wanted.map_or(&[][..], |wanted| &wanted.slots) {
             let best = &mut self.ranks[*slot as usize];
             if *rank <= *best {
                 *best = *rank;
                 self.found.put(*slot, start..self.scratch.text.len());
+            }
+        }
+        for (column, asked) in self.names.asked.0.iter().enumerate() {
+            if let Some(rank) = asked.rank(&self.scratch.path) {
+                self.found.put_column(column, rank, start..self.scratch.text.len());
             }
         }
     }

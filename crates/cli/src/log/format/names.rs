@@ -3,6 +3,7 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use super::super::columns::Asked;
 use super::FormatError;
 
 /// A part of a line that is used.
@@ -87,9 +88,11 @@ const FIELDS: [(&str, Slot, &[&str]); 12] = [
 /// Where a log has each field.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
-    names: Vec<Name>,
+    fields: Vec<Name>,
     /// All names, and what is before each of their points.
     by_name: HashMap<String, Wanted, RandomState>,
+    /// Headers and columns that a policy asks for.
+    pub(super) asked: Asked,
 }
 
 /// The fields that are found by one name.
@@ -176,11 +179,11 @@ impl Names {
                 by_name.entry_ref(name.as_str()).or_default().slots.push((field.slot, rank));
             }
         }
-        Ok(Names { names, by_name })
+        Ok(Names { fields: names, by_name, asked: Asked::default() })
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Name> {
-        self.names.iter()
+        self.fields.iter()
     }
 
     /// Returns the fields that this name is one of; `None` if it is neither the name of a field nor
@@ -191,7 +194,7 @@ impl Names {
 
     /// Returns the names by which the time is found, for messages.
     pub(super) fn of_time(&self) -> String {
-        let of_slot = |slot| self.names.iter().find(move |name| name.slot == slot);
+        let of_slot = |slot| self.fields.iter().find(move |name| name.slot == slot);
         let quoted = |name: &Name| {
             let names: Vec<String> = name.names.iter().map(|name| format!("`{name}`")).collect();
             names.join(", ")

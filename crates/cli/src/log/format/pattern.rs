@@ -10,10 +10,11 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr2};
 
+use super::super::columns::{Asked, AskedColumn};
 use super::found::Found;
 use super::names::{Names, Slot};
 use super::{FormatError, Record};
-use crate::log::line::BadLine;
+use crate::log::line::{ABSENT, BadLine};
 
 /// A pattern that has been read.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub(super) struct Pattern {
     steps: Vec<Step>,
     /// The format of the time, if it has one of its own.
     stamp: Option<String>,
+    /// The number of columns that a policy asks for.
+    columns: usize,
 }
 
 /// A field, and the text after it.
@@ -34,6 +37,8 @@ struct Step {
     is_quoted: bool,
     /// The number of times that the text after it is in the field itself.
     passes: usize,
+    /// The columns that a policy asks for and that it is, with how good its name is.
+    columns: Vec<(usize, usize)>,
 }
 
 /// A part of a pattern, with its place there.
@@ -63,7 +68,7 @@ impl Pattern {
         names: &Names,
     ) -> Result<Pattern, FormatError> {
         name_slots(text, &mut pieces, names)?;
-        let mut pattern = Pattern { steps: Vec::new(), stamp: None };
+        let mut pattern = Pattern { steps: Vec::new(), stamp: None, columns: 0 };
         let mut last: Option<Field> = None;
         let mut then = Vec::new();
         for piece in pieces {
@@ -93,7 +98,8 @@ impl Pattern {
     fn step(&mut self, field: Option<Field>, then: Vec<u8>) {
         let Some(field) = field else {
             let (slot, name) = (None, String::new());
-            return self.steps.push(Step { slot, name, then, is_quoted: false, passes: 0 });
+            let (is_quoted, passes, columns) = (false, 0, Vec::new());
+            return self.steps.push(Step { slot, name, then, is_quoted, passes, columns });
         };
         let before = self.steps.last().map_or(&[][..], |step| &step.then);
         let form = match (field.slot, &field.stamp) {
@@ -108,7 +114,20 @@ impl Pattern {
             .filter(|then| !then.is_empty() && !is_quoted)
             .map_or(0, |then| form.matches(then).count());
         self.stamp = self.stamp.take().or(field.stamp);
-        self.steps.push(Step { slot: field.slot, name: field.name, then, is_quoted, passes });
+        let (slot, name, columns) = (field.slot, field.name, Vec::new());
+        self.steps.push(Step { slot, name, then, is_quoted, passes, columns });
+    }
+
+    /// Reads these headers and columns too, as far as the pattern has them.
+    pub(super) fn ask_for(&mut self, asked: &Asked) {
+        self.columns = asked.0.len();
+        for step in &mut self.steps {
+            let columns = asked.0.iter().enumerate();
+            let ranked = |(column, asked): (usize, &AskedColumn)| {
+                (!step.name.is_empty()).then(|| Some((column, asked.rank(&step.name)?)))?
+            };
+            step.columns = columns.filter_map(ranked).collect();
+        }
     }
 
     /// Reads one line.
@@ -132,13 +151,18 @@ impl Pattern {
                 }
                 found.put(slot, at..at + len);
             }
+            let value = &line[at..at + len];
+            if !step.columns.is_empty() && !value.is_empty() && value != ABSENT {
+                for (column, rank) in &step.columns {
+                    found.put_column(*column, *rank, at..at + len);
+                }
+            }
             at += len + step.then.len();
         }
         if at < line.len() {
             return Err(BadLine::Pattern("something follows it".to_owned(), at));
         }
-        let line = found.line(line, self.stamp.as_deref())?;
-        Ok(line.map(|(line, places)| Record { line, places }))
+        found.record(line, self.stamp.as_deref(), self.columns)
     }
 }
 

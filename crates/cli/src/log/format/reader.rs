@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::Range;
 
+use super::super::columns::Asked;
 use super::csv::Header;
 use super::names::Names;
 use super::w3c::{self, Fields};
@@ -13,6 +14,8 @@ use crate::log::line::{BadLine, Line};
 pub(in crate::log) struct Record<'a> {
     pub(in crate::log) line: Line<'a>,
     pub(in crate::log) places: u8,
+    /// The values of the columns that a policy asks for.
+    pub(in crate::log) columns: Vec<Option<&'a [u8]>>,
 }
 
 /// Memory that is used again for each line.
@@ -58,7 +61,12 @@ impl Reader {
 
     /// Returns true for common and combined format, whose lines need no reader.
     pub(in crate::log) fn is_common(&self) -> bool {
-        matches!(self.format.0, Kind::Common)
+        matches!(self.format.kind, Kind::Common)
+    }
+
+    /// Returns the columns that it reads.
+    pub(in crate::log) fn asked(&self) -> &Asked {
+        &self.format.asked
     }
 
     /// Reads a line that is not empty; `None` if it is a part of a header.
@@ -68,9 +76,10 @@ impl Reader {
         scratch: &'a mut Scratch,
     ) -> Result<Option<Record<'a>>, NoLine> {
         let bad = NoLine::Bad;
-        match &self.format.0 {
+        match &self.format.kind {
             Kind::Common => {
-                Line::parse(line).map(|line| Some(Record { line, places: 0 })).map_err(bad)
+                let record = |line| Some(Record { line, places: 0, columns: Vec::new() });
+                Line::parse(line).map(record).map_err(bad)
             }
             Kind::Pattern(pattern) => pattern.record(line).map_err(bad),
             Kind::Json(names) => json::record(names, line, scratch).map_err(bad),

@@ -9,7 +9,11 @@ use super::{Record, csv};
 use crate::log::line::{ABSENT, BadLine, shown};
 
 /// The fields of the last `#Fields:` line.
-pub(super) struct Fields(Vec<Vec<Slot>>);
+pub(super) struct Fields {
+    slots: Vec<Vec<Slot>>,
+    /// The columns that a policy asks for, each with its place and how good its name is.
+    asked: Vec<(usize, usize, usize)>,
+}
 
 /// Reads a line that begins with `#`; `None` if it does not name the fields.
 pub(super) fn directive(names: &Names, line: &[u8]) -> Option<io::Result<Fields>> {
@@ -20,7 +24,9 @@ pub(super) fn directive(names: &Names, line: &[u8]) -> Option<io::Result<Fields>
         .map(shown)
         .collect();
     let slots = csv::slots(names, &columns, "the `#Fields:` line");
-    Some(slots.map(Fields).map_err(io::Error::from))
+    let asked = csv::asked(names, &columns);
+    let fields = |slots| Fields { slots, asked };
+    Some(slots.map(fields).map_err(io::Error::from))
 }
 
 impl Fields {
@@ -43,20 +49,23 @@ impl Fields {
             let place = value(line, at, separator)?;
             let text = &line[place.clone()];
             if !text.is_empty() && text != ABSENT {
-                let slots = self.0.get(count).map_or(&[][..], Vec::as_slice);
+                let slots = self.slots.get(count).map_or(&[][..], Vec::as_slice);
                 for slot in slots {
                     found.put(*slot, place.clone());
+                }
+                for (_, asked, rank) in self.asked.iter().filter(|(at, ..)| *at == count) {
+                    found.put_column(*asked, *rank, place.clone());
                 }
             }
             count += 1;
             let is_quoted = line.get(at) == Some(&b'"');
             at = place.end + usize::from(is_quoted) + 1;
         }
-        if count != self.0.len() {
-            return Err(BadLine::Columns(count, self.0.len()));
+        if count != self.slots.len() {
+            return Err(BadLine::Columns(count, self.slots.len()));
         }
-        match found.line(line, None)? {
-            Some((line, places)) => Ok(Some(Record { line, places })),
+        match found.record(line, None, names.asked.0.len())? {
+            Some(record) => Ok(Some(record)),
             None => Err(BadLine::NoTime(names.of_time())),
         }
     }

@@ -1,0 +1,111 @@
+//! A line of a log as a request that policies look at.
+
+use bstr::{BStr, BString};
+use sluicegate_policy::{
+    Charge, Filter as Requests, KeyField, KeyPart, Missing, RequestFields, Written, write_key,
+};
+
+use super::{Policy, Rule};
+use crate::log::Line;
+
+/// The text of a field that is absent.
+const ABSENT: &[u8] = b"-";
+
+/// The lines that a limiter judges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    only: Requests,
+    except: Vec<Requests>,
+    /// True if it lets all lines through.
+    is_open: bool,
+}
+
+/// The number of permits that a line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cost(pub sluicegate_policy::Cost);
+
+impl RequestFields for Line<'_> {
+    fn field(&self, field: KeyField) -> Option<&[u8]> {
+        let text: &[u8] = Line::field(self, field);
+        (text != ABSENT).then_some(text)
+    }
+
+    fn header(&self, name: &str) -> Option<&[u8]> {
+        let usual = match name {
+            name if name.eq_ignore_ascii_case("user-agent") => self.agent,
+            name if name.eq_ignore_ascii_case("referer") => self.referer,
+            _ => return self.columns.header(name),
+        };
+        (*usual != *ABSENT).then_some(usual)
+    }
+
+    fn column(&self, name: &str) -> Option<&[u8]> {
+        self.columns.column(name)
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        Some(self.bytes)
+    }
+}
+
+impl Filter {
+    pub(super) fn new(only: Requests, except: Vec<Requests>) -> Filter {
+        Filter { is_open: only.is_everything() && except.is_empty(), only, except }
+    }
+
+    /// Returns whether the limiter judges this line.
+    #[must_use]
+    #[inline]
+    pub fn lets_through(&self, line: &Line<'_>) -> bool {
+        self.is_open || self.has(line)
+    }
+
+    #[inline(never)]
+    fn has(&self, line: &Line<'_>) -> bool {
+        self.only.matches(line) && !self.except.iter().any(|except| except.matches(line))
+    }
+
+    /// Returns the set of lines that `match` says, and those of `except`.
+    #[must_use]
+    pub fn sets(&self) -> (&Requests, &[Requests]) {
+        (&self.only, &self.except)
+    }
+}
+
+impl Cost {
+    /// Returns what this line costs.
+    #[must_use]
+    #[inline]
+    pub fn of(&self, line: &Line<'_>) -> Charge {
+        match &self.0 {
+            sluicegate_policy::Cost::Permits(permits) => Charge { permits: *permits, lacks: false },
+            sluicegate_policy::Cost::Bytes => Charge { permits: line.bytes, lacks: false },
+            other => other.of(line),
+        }
+    }
+}
+
+impl Rule {
+    /// Writes the key of a line in place of what is there.
+    #[inline]
+    pub(crate) fn write_key(&self, line: &Line<'_>, key: &mut BString) -> Written {
+        if let [KeyPart::Field(field, Missing::Shared)] = *self.key {
+            key.clear();
+            let text: &BStr = line.field(field);
+            key.extend_from_slice(text);
+            return Written { lacks: *text == *ABSENT, ..Written::WHOLE };
+        }
+        write_key(&self.key, line, key)
+    }
+}
+
+impl Policy {
+    /// Returns the headers and columns that its limiters need, each once.
+    #[must_use]
+    pub fn named(&self) -> Vec<sluicegate_policy::Named> {
+        let mut all: Vec<_> = self.rules.iter().flat_map(|rule| rule.named.clone()).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+}

@@ -1,0 +1,39 @@
+//! Lines that lack a value that a limiter asks for.
+
+use sluicegate_policy::{KeyOutcome, Written};
+
+/// The lines of one limiter that lack a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lacking {
+    /// Lines without a key that were denied, since the policy says so.
+    pub denied: u64,
+    /// Lines without a key that were admitted, since the policy says so.
+    pub admitted: u64,
+    /// Lines that lack a value of their key, and share one with others that lack it.
+    pub shared: u64,
+    /// Lines whose client has no address, so that its network is not known.
+    pub no_address: u64,
+    /// Lines without the number that is their cost.
+    pub no_cost: u64,
+}
+
+impl Lacking {
+    /// Counts a line.
+    pub(super) fn count(&mut self, written: Written, lacks_cost: bool) {
+        match written.outcome {
+            KeyOutcome::Denied => self.denied += 1,
+            KeyOutcome::Admitted => self.admitted += 1,
+            KeyOutcome::Limited => {
+                self.shared += u64::from(written.lacks);
+                self.no_address += u64::from(written.is_no_address);
+                self.no_cost += u64::from(lacks_cost);
+            }
+        }
+    }
+
+    /// Returns true if no line lacked anything.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Lacking::default()
+    }
+}

@@ -1,0 +1,128 @@
+//! Headers and columns that keys, filters and costs ask for, in each format that can have them.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::{Folder, json, stdout};
+
+const POLICY: &str = r#"
+[limiters.api-key]
+key = { header = "x-api-key" }
+policy = "fixed_window"
+limit = 40
+interval = "1 hour"
+cost = { column = "tokens", per = 10, missing = 7 }
+
+[limiters.plan]
+key = { header = "x-api-key", missing = "shared" }
+policy = "fixed_window"
+limit = 3
+interval = "1 hour"
+match = { header = { X-Plan = ["free", "trial"] }, column = { tokens = ["5", "25"] } }
+"#;
+
+/// A request: its API key, its plan and its tokens, or `-`.
+const REQUESTS: [[&str; 3]; 9] = [
+    ["ada", "free", "25"],
+    ["ada", "free", "100"],
+    ["bob", "trial", "5"],
+    ["-", "free", "25"],
+    ["ada", "paid", "many"],
+    ["bob", "-", "1000"],
+    ["ada", "trial", "-"],
+    ["eve", "free", "399.5"],
+    ["eve", "free", "5"],
+];
+
+fn log(line: impl Fn(usize, [&str; 3]) -> String) -> String {
+    let lines = REQUESTS.iter().enumerate().map(|(place, request)| line(place, *request) + "\n");
+    lines.collect()
+}
+
+fn time(place: usize) -> String {
+    format!("2025-03-01T10:00:0{place}Z")
+}
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.file("policy.toml", POLICY);
+    folder
+}
+
+fn report(format: &str, log: &str) -> Value {
+    json(&folder().replay(&["--json", "--top", "0", "--format", format], log).success())
+}
+
+#[test]
+fn columns_are_found_in_each_format() {
+    let json = log(|place, [key, plan, tokens]| {
+        let mut line = format!("{{\"time\":\"{}\"", time(place));
+        for (name, value) in [("X-Api-Key", key), ("x-plan", plan)] {
+            let _ = write!(line, ",\"{name}\":\"{value}\"");
+        }
+        line + &match tokens {
+            "-" => "}".to_owned(),
+            "many" => ",\"tokens\":true}".to_owned(),
+            tokens => format!(",\"tokens\":{tokens}}}"),
+        }
+    });
+    let expected = report("json", &json);
+    let limiters = expected["limiters"].as_array().unwrap();
+    // Of 25, 100, "many" and nothing: 3 + 10 + 7 + 7; of 5 and 1,000: 1, and 100 are denied; of 399.5
+    // and 5: 40, and 1 is denied.
+    assert_eq!(limiters[0]["allowed"], 6);
+    assert_eq!(limiters[0]["denied"], 3);
+    assert_eq!(limiters[0]["lacking"]["denied"], 1);
+    assert_eq!(limiters[0]["lacking"]["no_cost"], 2);
+    // ada and the one without a key have 25 tokens, bob and eve have 5.
+    assert_eq!((&limiters[1]["keys"], &limiters[1]["allowed"]), (&4.into(), &4.into()));
+    assert_eq!(limiters[1]["lacking"]["shared"], 1);
+
+    let nested = log(|place, [key, plan, tokens]| {
+        let time = time(place);
+        format!(
+            "{{\"ts\":\"{time}\",\"request\":{{\"headers\":{{\"X-Api-Key\":[\"{key}\"],\"X-Plan\":[\"{plan}\"]}}}},\"tokens\":\"{tokens}\"}}"
+        )
+    });
+    let csv = "time,tokens,HTTP_X_API_KEY,x-plan\n".to_owned()
+        + &log(|place, [key, plan, tokens]| format!("{},{tokens},\"{key}\",{plan}", time(place)));
+    let w3c = "#Fields: date time cs(X-Api-Key) cs(X-Plan) tokens\n".to_owned()
+        + &log(|place, [key, plan, tokens]| {
+            format!("2025-03-01 10:00:0{place} {key} {plan} {tokens}")
+        });
+    let server = log(|place, [key, plan, tokens]| {
+        format!("[{}] \"{key}\" \"{plan}\" {tokens}", time(place))
+    });
+    let apache = log(|place, [key, plan, tokens]| {
+        format!("[01/Mar/2025:10:00:0{place} +0000] \"{key}\" \"{plan}\" {tokens}")
+    });
+    let nginx = "[$time_iso8601] \"$http_x_api_key\" \"$http_x_plan\" $tokens";
+    for (format, log) in [
+        ("json", &nested),
+        ("csv", &csv),
+        ("w3c", &w3c),
+        (nginx, &server),
+        ("%t \"%{X-API-Key}i\" \"%{x-plan}i\" %{tokens}n", &apache),
+    ] {
+        let found = report(format, log);
+        if format.starts_with('%') {
+            // A note of Apache has another name than the column.
+            assert_eq!(found["limiters"][0]["lacking"]["no_cost"], 8, "{found}");
+            continue;
+        }
+        assert_eq!(found["limiters"], expected["limiters"], "{format}");
+    }
+}
+
+#[test]
+fn a_column_that_no_line_has_is_said() {
+    let line = "192.0.2.7 - - [01/Mar/2025:10:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n";
+    let out = stdout(&folder().replay(&["--brief"], line).success());
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("1 of 1 lines have no key of their own: 1 were denied"), "{said}");
+    assert!(
+        said.contains("no line has all of header x-api-key, column tokens: see --format"),
+        "{said}"
+    );
+}
