@@ -144,7 +144,7 @@ impl Judge {
         {
             *if is_admitted { allowed } else { denied } += 1;
         }
-        self.timeline.record(nanos, is_admitted);
+        self.timeline.record(nanos, is_admitted.then_some(0));
         false
     }
 

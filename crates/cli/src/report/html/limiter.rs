@@ -82,8 +82,7 @@ impl<'a> Section<'a> {
     }
 
     fn key(&self) -> String {
-        let names: Vec<String> =
-            self.judge.rule().key.iter().map(|field| field.name().to_string()).collect();
+        let names: Vec<String> = self.judge.rule().key.iter().map(ToString::to_string).collect();
         match names.join(" and ").as_str() {
             "all" => "nothing: one limiter for all requests".to_owned(),
             names => names.to_owned(),
