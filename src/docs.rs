@@ -27,8 +27,10 @@ page!(waiting, "../docs/waiting.md");
 page!(windows, "../docs/windows.md");
 page!(changelog, "../CHANGELOG.md");
 page!(contributing, "../CONTRIBUTING.md");
-// Its lines are from programs that need more than this crate; a test of the programs compares
+// Their lines are from programs that need more than this crate; a test of the programs compares
 // them.
+#[cfg(not(doctest))]
+page!(policies, "../docs/policies.md");
 #[cfg(not(doctest))]
 page!(recipes, "../docs/recipes.md");
 
@@ -47,6 +49,7 @@ pub mod examples {
     program!(fake_clock, "../examples/fake_clock.rs");
     program!(from_governor, "../examples/from_governor.rs");
     program!(hot_path_prometheus, "../examples/hot_path_prometheus.rs");
+    program!(limits_server, "../examples/limits_server.rs");
     program!(llm_gateway, "../examples/llm_gateway.rs");
     program!(log_throttle, "../examples/log_throttle.rs");
     program!(outgoing_client, "../examples/outgoing_client.rs");

@@ -3,6 +3,7 @@
 
 pub mod commands;
 pub mod input;
+mod levels;
 mod request;
 mod store;
 

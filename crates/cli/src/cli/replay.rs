@@ -323,7 +323,17 @@ pub(super) fn load(
         ));
     }
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
-    Ok((name, Policy::from(input::read(path, format, "--policy-format")?)))
+    let policies = input::read(path, format, "--policy-format")?;
+    match (policies.hierarchy().len(), policies.limiters().len()) {
+        (0, _) => {}
+        (_, 0) => {
+            return Err(Failure::Use(format!(
+                "{name} has only levels of a hierarchy, whose amounts are in no log; add a limiter"
+            )));
+        }
+        _ => tell(&"warning: the levels of the hierarchy are left out: no log has their amounts"),
+    }
+    Ok((name, Policy::from(policies)))
 }
 
 /// Returns the logs that arguments name.

@@ -7,6 +7,7 @@ use clap::Args;
 use sluicegate_policy::{LimiterPolicy, Policies, escaped};
 
 use super::input::{self, FormatName, InputError};
+use super::levels;
 
 use crate::cli::tell;
 
@@ -47,6 +48,9 @@ impl CheckArgs {
         };
         let policies = input::read(path, self.format, "--format")?;
         let mut text = String::from("ok\n");
+        for level in policies.hierarchy() {
+            let _ = writeln!(text, "  {}", levels::line(level));
+        }
         for limiter in policies.limiters() {
             let _ = writeln!(text, "  {}", line(limiter));
         }
@@ -62,9 +66,13 @@ impl ExplainArgs {
     /// [`InputError`] if the policy cannot be read, or has mistakes.
     pub fn run(&self) -> Result<String, InputError> {
         let policies = input::read(&self.policy, self.format, "--format")?;
-        let texts = policies.limiters().iter().map(|limiter| {
-            let mut text = format!("{}\n", line(limiter));
-            for sentence in limiter.explain() {
+        let of_levels = policies.hierarchy().iter();
+        let of_levels = of_levels.map(|level| (levels::line(level), levels::explain(level)));
+        let of_limiters = policies.limiters().iter();
+        let of_limiters = of_limiters.map(|limiter| (line(limiter), limiter.explain()));
+        let texts = of_levels.chain(of_limiters).map(|(line, sentences)| {
+            let mut text = format!("{line}\n");
+            for sentence in sentences {
                 let _ = writeln!(text, "  {sentence}");
             }
             text

@@ -174,3 +174,36 @@ fn a_table_that_cannot_be_allocated_is_refused() {
     let said = stderr(&run(&folder, &more).code(2));
     assert!(said.contains("limiter \"x\" has a table of 100.00 TiB, which this machine"), "{said}");
 }
+
+#[test]
+fn levels_of_a_hierarchy_are_listed_and_explained_and_not_replayed() {
+    let folder = Folder::new();
+    let levels = "[[hierarchy]]\nname = \"team\"\nkey = [\"org\", \"team\"]\ncounts = [\"input\", \"output\"]\n\
+                  policy = \"fixed_window\"\nlimit = 50_000\ninterval = \"1 minute\"\nstart = \"epoch\"\n\
+                  overrides = { \"acme/*\" = { limit = 90_000 } }\n";
+    folder.file("levels.toml", levels);
+    let line = "level team, by org and team: fixed window: 50,000 per 1m, aligned to the clock; counts input \
+                and output; keys of 1 pattern have other numbers\n";
+    let check = run(&folder, &["check", "levels.toml"]).success();
+    assert_eq!(stdout(&check), format!("ok\n  {line}"));
+    let explain = stdout(&run(&folder, &["explain", "levels.toml"]).success());
+    for part in [
+        line,
+        "  For each key, admits at most 100,000 of input + output in any second, 100,000 in any minute, ",
+        "  For keys like \"acme/*\", admits at most 180,000 of input + output in any second, ",
+    ] {
+        assert!(explain.contains(part), "{part}\n{explain}");
+    }
+    for command in ["replay", "suggest"] {
+        let alone = run(&folder, &[command, "--policy", "levels.toml", "access.log"]).code(2);
+        let said = stderr(&alone);
+        assert!(said.contains("levels.toml has only levels of a hierarchy"), "{said}");
+    }
+    folder.file("both.toml", format!("{levels}{}", super::POLICY));
+    let both = run(&folder, &["replay", "--policy", "both.toml", "access.log"]).success();
+    assert!(
+        stderr(&both).contains("the levels of the hierarchy are left out"),
+        "{}",
+        stderr(&both)
+    );
+}

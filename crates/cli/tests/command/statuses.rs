@@ -120,3 +120,32 @@ fn the_manual_lists_the_statuses_that_the_help_lists() {
         }
     }
 }
+
+#[test]
+fn the_page_on_policies_lists_the_statuses_that_the_help_lists() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policies.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, table) = page.split_once("\n| status | ").unwrap();
+    let mut rows = table.lines().map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
+    // The first row begins behind the name of its first column.
+    let head = rows.next().unwrap();
+    let columns: Vec<Vec<&str>> =
+        head.iter().map(|column| column.split('`').skip(1).step_by(2).collect()).collect();
+    let mut found: BTreeMap<&str, BTreeMap<u8, String>> = BTreeMap::new();
+    for row in rows.skip(1).take_while(|row| row.len() > 1) {
+        for (commands, meaning) in
+            columns.iter().zip(&row[2..]).filter(|(_, text)| !text.is_empty())
+        {
+            for command in commands {
+                found
+                    .entry(command)
+                    .or_default()
+                    .insert(row[1].parse().unwrap(), (*meaning).to_owned());
+            }
+        }
+    }
+    assert_eq!(found.len(), 7);
+    for (command, statuses) in found {
+        assert_eq!(statuses, listed(command), "{command}");
+    }
+}

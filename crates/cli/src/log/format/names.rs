@@ -85,7 +85,7 @@ const FIELDS: [(&str, Slot, &[&str]); 12] = [
     ),
 ];
 
-/// Where a log has each field.
+/// The names of each field in a log.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     fields: Vec<Name>,
