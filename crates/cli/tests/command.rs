@@ -19,6 +19,8 @@ mod formats;
 mod html;
 #[path = "command/malformed.rs"]
 mod malformed;
+#[path = "command/malformed_formats.rs"]
+mod malformed_formats;
 #[path = "command/manual.rs"]
 mod manual;
 #[path = "command/order.rs"]
@@ -29,6 +31,8 @@ mod policies;
 mod policy_input;
 #[path = "command/shape.rs"]
 mod shape;
+#[path = "command/sources.rs"]
+mod sources;
 #[path = "command/spread.rs"]
 mod spread;
 #[path = "command/statuses.rs"]

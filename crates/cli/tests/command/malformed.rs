@@ -7,23 +7,26 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
+use super::malformed_formats::zstd_bomb;
 use crate::{Folder, LOG, gzip};
 
 /// The expected result of an input.
-enum Then {
+pub(crate) enum Then {
     /// The status, and the number of lines judged and skipped.
     Counts(i32, u64, u64),
     /// Status 1, and a part of the message; nothing is reported.
     Error(&'static str),
+    /// Status 2, and a part of the message; nothing is reported.
+    Refused(&'static str),
     /// Status 1, a part of the message, and at least so many lines judged.
     Part(&'static str, u64),
 }
 
-use Then::{Counts, Error, Part};
+use Then::{Counts, Error, Part, Refused};
 
-const GOOD: &str = "a - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1\n";
+pub(crate) const GOOD: &str = "a - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1\n";
 
-fn good(lines: usize) -> Vec<u8> {
+pub(crate) fn good(lines: usize) -> Vec<u8> {
     GOOD.repeat(lines).into_bytes()
 }
 
@@ -36,7 +39,7 @@ fn with(from: &str, to: &str) -> Vec<u8> {
     among(GOOD.trim_end().replacen(from, to, 1))
 }
 
-fn cut(mut bytes: Vec<u8>, by: usize) -> Vec<u8> {
+pub(crate) fn cut(mut bytes: Vec<u8>, by: usize) -> Vec<u8> {
     bytes.truncate(bytes.len() - by);
     bytes
 }
@@ -56,7 +59,7 @@ fn bomb(mebibytes: usize) -> Vec<u8> {
 }
 
 /// Returns a long text that does not repeat, so that some of it is in each part of a gzip.
-fn noisy(lines: usize) -> String {
+pub(crate) fn noisy(lines: usize) -> String {
     (0..lines).map(|n| GOOD.replacen('a', &format!("a{}", n * n * 7919 % 1_000_003), 1)).collect()
 }
 
@@ -207,13 +210,20 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Then)> {
 
 #[test]
 fn malformed_inputs_are_counted_or_refused() {
-    let folder = Folder::new();
     let cases = cases();
     assert!(cases.len() >= 40);
+    assert_each(cases.into_iter().map(|(name, input, then)| (name, "common", input, then)));
+}
+
+/// Replays each input in its format, and compares the result.
+pub(crate) fn assert_each(
+    cases: impl IntoIterator<Item = (&'static str, &'static str, Vec<u8>, Then)>,
+) {
+    let folder = Folder::new();
     let mut wrong = Vec::new();
-    for (name, input, then) in cases {
+    for (name, format, input, then) in cases {
         folder.file("bad.log", &input);
-        let assert = folder.replay(&["--json", "bad.log"], "");
+        let assert = folder.replay(&["--json", "--format", format, "bad.log"], "");
         let output = assert.get_output();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!errors.contains("panicked"), "{name}: {errors}");
@@ -226,6 +236,7 @@ fn malformed_inputs_are_counted_or_refused() {
             Counts(status, judged, not) => {
                 (code, lines, skipped) == (Some(status), Some(judged), Some(not))
             }
+            Refused(part) => code == Some(2) && errors.contains(part) && found.is_none(),
             Error(part) => code == Some(1) && errors.contains(part) && found.is_none(),
             Part(part, least) => {
                 let is_incomplete = found.is_some_and(|found| found["incomplete"] == true);
@@ -247,7 +258,10 @@ fn a_bomb_is_read_in_bounded_memory() {
     let mut long = vec![b'x'; 300 << 20];
     long.extend_from_slice(&good(3));
     folder.file("long.log", long);
-    for log in ["bomb.gz", "long.log"] {
+    // 300 MiB of zeros each: with a window of 8 MiB it is read, and one of a gibibyte is refused.
+    folder.file("bomb.zst", zstd_bomb(2400, 13 << 3));
+    folder.file("window.zst", zstd_bomb(2400, 20 << 3));
+    for (log, skipped) in [("bomb.gz", 1), ("long.log", 1), ("bomb.zst", 1), ("window.zst", 0)] {
         let script = format!(
             "ulimit -v 250000; exec {} replay --json {log}",
             env!("CARGO_BIN_EXE_sluicegate")
@@ -260,6 +274,6 @@ fn a_bomb_is_read_in_bounded_memory() {
         let found: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| {
             panic!("{log}: {}", String::from_utf8_lossy(&output.stderr));
         });
-        assert_eq!(found["skipped"], 1, "{log}");
+        assert_eq!(found["skipped"], skipped, "{log}");
     }
 }
