@@ -302,3 +302,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_owned_estimate_of_a_key_is_settled_as_one_that_borrows_and_keeps_its_store() {
+    let clock: &'static ManualClock = Box::leak(Box::new(ManualClock::new()));
+    let (ours, other) = (Arc::new(windows(clock, 100)), Arc::new(windows(clock, 100)));
+    let key = 7;
+    let borrowed = ours.try_acquire_settleable(&key, 4).unwrap();
+    let borrowed = borrowed.into_owned(&other).expect_err("of another store");
+    let owned = borrowed.into_owned(&ours).expect("of this one");
+    let mut parts = ours.try_acquire_settleable_owned(&key, 5).unwrap();
+    assert!(ours.try_acquire_settleable_owned(&key, 2).is_err());
+    assert_eq!(format!("{parts:?}").find("KeyEstimate { key: 7, permits: 5"), Some(0));
+    assert_eq!((parts.give_back(2), parts.permits()), (2, 3));
+    let settled = std::thread::spawn(move || owned.settle(1)).join().unwrap().unwrap();
+    assert_eq!((settled.given_back(), ours.peek(&7, 0).unwrap().remaining()), (3, 6));
+    // What was used beyond counts, for a key that has come back too.
+    ours.remove(&7);
+    let weak = Arc::downgrade(&ours);
+    drop(ours);
+    assert_eq!(parts.permits(), 3);
+    assert_eq!(weak.upgrade().unwrap().peek(&7, 0).unwrap().remaining(), 10);
+    assert_eq!(parts.settle(5).unwrap().taken_beyond(), 2);
+    assert!(weak.upgrade().is_none(), "the last one that kept the store");
+}

@@ -85,9 +85,14 @@ use self::patterns::Patterns;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Hierarchy<const K: usize, const A: usize> {
+    levels: Arc<Levels>,
+}
+
+/// All levels. Admissions that outlive their requests share them.
+struct Levels {
     levels: Box<[Level]>,
     /// The limiters of each level, in the same order.
-    stores: Box<[Store]>,
+    stores: Box<[Arc<Store>]>,
 }
 
 /// The store of one level's limiters.
@@ -170,9 +175,9 @@ impl<const K: usize, const A: usize> Hierarchy<K, A> {
                 key: policy.indexes(&policy.key, &fields)?,
                 counts: policy.indexes(&policy.counts, &amounts)?,
             });
-            stores.push(store(policy, &clock)?);
+            stores.push(Arc::new(store(policy, &clock)?));
         }
-        Ok(Hierarchy { levels: built.into(), stores: stores.into() })
+        Ok(Hierarchy { levels: Arc::new(Levels { levels: built.into(), stores: stores.into() }) })
     }
 
     /// Makes the keys of a request from the values of its fields, in the order of
@@ -184,20 +189,20 @@ impl<const K: usize, const A: usize> Hierarchy<K, A> {
     /// Allocates a text for each level. Reads no clock, and takes no permits.
     #[must_use]
     pub fn request(&self, fields: [&str; K]) -> Request<'_, A> {
-        let keys = self.levels.iter().map(|level| level.key_of(&fields)).collect();
-        Request::new(&self.levels, &self.stores, keys)
+        let keys = self.levels.levels.iter().map(|level| level.key_of(&fields)).collect();
+        Request::new(&self.levels, keys)
     }
 
     /// Returns the names of the levels.
     #[must_use]
     pub fn levels(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.levels.iter().map(|level| &*level.name)
+        self.levels.levels.iter().map(|level| &*level.name)
     }
 }
 
 impl<const K: usize, const A: usize> fmt::Debug for Hierarchy<K, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hierarchy").field("levels", &self.levels).finish_non_exhaustive()
+        f.debug_struct("Hierarchy").field("levels", &self.levels.levels).finish_non_exhaustive()
     }
 }
 

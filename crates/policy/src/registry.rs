@@ -3,10 +3,14 @@
 //! | file | |
 //! |---|---|
 //! | `handle`, `keyed_handle` | the handles, by which limiters are called |
-//! | `slot` | the place of a limiter, and how handles learn that another has taken it |
+//! | `waiting`, `in_line` | callers that wait, and the lines they stand in |
+//! | `shadow` | calls that are let through and counted |
+//! | `slot` | the slot of a name, and how handles learn that its terms have changed |
+//! | `place`, `generation` | the limiter in force, and changes that every decision sees as one step |
 //! | `limiter_of_kind` | a limiter of any kind |
 //! | `keys` | the stores of keys |
-//! | `build`, `change` | limiters that take over what another has used, and changes in place |
+//! | `enforce`, `change` | new terms of one name, and changes in place |
+//! | `build`, `past` | limiters that take over what another has used, and what they cannot take over |
 //! | `reload` | new terms for all names |
 //! | `watch` | new terms whenever a file changes |
 //! | `factory` | limiters that a default creates |
@@ -14,18 +18,26 @@
 //! | `algorithm` | the classic algorithms, each with numbers to start with |
 
 pub(crate) mod algorithm;
+mod atomics;
 mod build;
 mod change;
 pub(crate) mod clocks;
+mod enforce;
 pub(crate) mod event;
 mod factory;
+mod generation;
 pub(crate) mod handle;
+mod in_line;
 pub(crate) mod keyed_handle;
 mod keys;
 mod limiter_of_kind;
 mod names;
+mod past;
+mod place;
 mod reload;
+pub(crate) mod shadow;
 mod slot;
+pub(crate) mod waiting;
 #[cfg(feature = "watch")]
 pub(crate) mod watch;
 
@@ -47,8 +59,7 @@ use crate::{LimiterPolicy, Policies};
 ///
 /// A limiter whose policy has `key = "all"` is one limiter, and [`limiter`](Registry::limiter) returns
 /// its handle. Any other has a limiter for each key, and [`keyed`](Registry::keyed) returns its handle.
-/// The registry applies the kind, the store and the overrides of a policy. The cost, the filter, the
-/// fields of the key, the longest wait and `shadow` are the caller's: see
+/// A handle applies all of a policy but its filter and the fields of its key, which are the caller's: see
 /// [`policy`](LimiterHandle::policy).
 ///
 /// A clone is the same registry.
@@ -80,25 +91,41 @@ use crate::{LimiterPolicy, Policies};
 ///
 /// | change of a policy | effect |
 /// |---|---|
-/// | other numbers of the same kind | the limiter changes in place, in one step; balances and counts stay, up to the new limit |
-/// | another length or number of slots of a window; a limit for which a log or a word has no bits; several limits of a `multi_window`; several days of a `budget`; several parts of an `all`; another kind | another limiter takes the place, with what the old one has used |
-/// | other numbers of a limiter with keys, or of its overrides | each key changes in place, in one step, one after the other |
+/// | other numbers of the same kind | the limiter changes in place; balances and counts stay, up to the new limit |
+/// | another length or number of slots of a window; a limit for which a log or a word has no bits; another kind | another limiter takes the place, with what the old one has used |
+/// | other numbers of a limiter with keys, or of its overrides | each key changes in place |
 /// | another store, or a change that keys cannot make in place | another store takes the place, with what the keys of the old one have used; those of a table are not known, and start full |
+/// | another `cost` or `shadow` | in force with the numbers of the same file, in one step |
+/// | another `wait` | for those in line too: see [`LimiterHandle`](LimiterHandle#method.acquire) |
 /// | other fields of the key | another store, whose keys start full |
 /// | a new name | a new limiter |
-/// | a name is gone | its handles go on with the last terms; if it comes back while there are any, they get the terms |
+/// | a name is gone | its handles go on with the last terms, and nobody waits any more; if it comes back while there are any, they get the terms |
 ///
 /// **Guarantee.** A decision is made by all terms that one file has for the limiter, never by some of
 /// one file and some of another. After [`reload`](Registry::reload) has returned, decisions are made
-/// by the new terms.
+/// by the new terms. (A limiter that was got by [`typed`](Registry::typed) changes its numbers one after
+/// the other.)
 ///
-/// While a limiter changes only in place, no span admits more than the most generous of the terms
-/// that were in force in it. A change in place mints nothing, whatever the number of changes.
+/// **Bound.** No span admits more than the most generous of the terms that were in force in it, however
+/// often they change, and whatever takes the place of whatever: the largest burst or limit of these, and
+/// what is earned in the span. A limiter that takes the place of another counts every grant of the old
+/// one. What it has no place for is remembered, until the old one would have forgotten it: a bucket whose
+/// burst is less than a window has counted, or the other way round.
 ///
-/// If another limiter takes the place, calls that are under way may still be decided by the old one,
-/// whose grants the new one does not count. So a span across the change admits at most what the old
-/// limiter and the new one admit together; two permits more than the new terms, as measured with two threads. A
-/// grant that is made during the change may count twice in the new limiter.
+/// Nothing is lost, but for this: if a change takes more than one step, a call that is under way may be
+/// decided again by the new terms, and its first grant still counts. That is one call of each thread, at
+/// most. A bucket that takes the place of a bucket has what that had left.
+///
+/// The bound does not hold in two cases, for keys only:
+///
+/// * The keys of a table are not known, so they start full when another store takes its place. Then a span
+///   across the change admits at most what both admit together.
+/// * If a store of keys is replaced by one whose limiters have no place for all that was used, and that by
+///   another, the rest is forgotten. A span across both admits at most what two of them admit together.
+///
+/// Decisions do not wait for a change in one step. For any other, they wait for it: about a microsecond
+/// without keys, and with keys as long as it takes to carry all of them over, which is about a microsecond
+/// for each.
 #[derive(Clone)]
 pub struct Registry<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
     shared: Arc<Shared<C, U>>,
@@ -243,10 +270,10 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
                 return Err(RegistryError::HasKeys { name: name.to_string() });
             }
         };
-        slot.limiter().to_any().downcast().map_err(|_| RegistryError::OtherType {
+        slot.place.in_force().limiter.to_any().downcast().map_err(|_| RegistryError::OtherType {
             name: name.to_string(),
             wanted: type_name::<L>(),
-            kind: slot.policy().kind.to_string(),
+            kind: slot.place.policy().kind.to_string(),
         })
     }
 

@@ -203,7 +203,7 @@ fn several_numbers_of_a_limiter_of_several_parts_change_at_once() {
         handle.try_acquire(10).unwrap();
         clock.advance(Duration::from_secs(2 * 3600));
     }
-    assert_eq!(reload(&registry, &windows(30, 60)), ["replaced a"]);
+    assert_eq!(reload(&registry, &windows(30, 60)), ["changed a"]);
     // 20 of the day, though the hour has 30.
     let denied = handle.try_acquire(21).unwrap_err();
     assert_eq!((denied.which(), remaining(&handle)), (1, 20));
@@ -217,7 +217,7 @@ fn several_numbers_of_a_limiter_of_several_parts_change_at_once() {
     let (_, registry) = self::registry(&all(10, 20, 30));
     let handle = registry.limiter("a").unwrap();
     handle.try_acquire(6).unwrap();
-    assert_eq!(reload(&registry, &all(20, 20, 9)), ["replaced a"]);
+    assert_eq!(reload(&registry, &all(20, 20, 9)), ["changed a"]);
     assert_eq!(remaining(&handle), 3);
 }
 

@@ -12,6 +12,9 @@
 //!   between and no use is lost. (If that heals a limiter whose clock was set back, it wakes its line
 //!   under the lock: such a waker must not call the store.)
 
+mod owned;
+
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
@@ -28,11 +31,14 @@ use super::Keyed;
 use super::as_key::AsKey;
 use super::each::Each;
 
+use self::owned::OwnedHome;
+
 /// An [`Estimate`](crate::Estimate) of the limiter of one key, to be settled when it is known what
 /// was used.
 ///
-/// [`Keyed::try_acquire_settleable`] returns it. It holds no lock, and does not keep the key in
-/// the store. **Dropping it keeps it charged as it is.**
+/// [`Keyed::try_acquire_settleable`] returns it, and
+/// [`try_acquire_settleable_owned`](Keyed::try_acquire_settleable_owned) one that borrows nothing. It
+/// holds no lock, and does not keep the key in the store. **Dropping it keeps it charged as it is.**
 ///
 /// While the key's limiter is the one that was charged, it is settled as that limiter's
 /// [`Estimate`](crate::Estimate) would be. A key is evicted only when its limiter is idle, and then what
@@ -72,8 +78,7 @@ use super::each::Each;
 /// ```
 #[must_use = "to drop an estimate is to keep all of it charged"]
 pub struct KeyEstimate<'a, Q: ?Sized, L> {
-    store: &'a dyn HasTenants<Q, L>,
-    key: &'a Q,
+    home: Home<'a, Q, L>,
     limiter: Arc<L>,
     grant: Grant,
     permits: u64,
@@ -81,8 +86,27 @@ pub struct KeyEstimate<'a, Q: ?Sized, L> {
     detached: Option<Detached>,
 }
 
+/// The store that an estimate was taken from, and its key there.
+enum Home<'a, Q: ?Sized, L> {
+    Borrowed {
+        store: &'a dyn HasTenants<Q, L>,
+        key: &'a Q,
+    },
+    /// In a box, as few estimates are owned.
+    Owned(Box<dyn OwnedHome<Q, L>>),
+}
+
+impl<Q: ?Sized, L> Home<'_, Q, L> {
+    fn parts(&self) -> (&dyn HasTenants<Q, L>, &Q) {
+        match self {
+            Home::Borrowed { store, key } => (*store, key),
+            Home::Owned(home) => (home.store(), home.key()),
+        }
+    }
+}
+
 /// A store of limiters that are shared with estimates.
-trait HasTenants<Q: ?Sized, L>: Sync {
+pub(super) trait HasTenants<Q: ?Sized, L>: Sync {
     /// Returns whether `limiter` is that of the key.
     fn is_tenant(&self, key: &Q, limiter: &Arc<L>) -> bool;
 
@@ -150,8 +174,7 @@ where
             Ok((Arc::clone(limiter), estimate.detach()))
         });
         let estimate = taken.and_then(|taken| taken).map(|(limiter, detached)| KeyEstimate {
-            store: self,
-            key,
+            home: Home::Borrowed { store: self, key },
             limiter,
             grant: detached.grant(),
             permits: detached.permits(),
@@ -195,8 +218,9 @@ impl<Q: ?Sized, L: Settle> KeyEstimate<'_, Q, L> {
         let mut outcome = Err(Unpaid { permits: more, settled: Settled::default() });
         let charged = &self.limiter;
         let mut detached = self.detached.take();
+        let (store, key) = self.home.parts();
         // An error leaves the outcome as it is.
-        _ = self.store.with_tenant(self.key, &mut |tenant: &Arc<L>| {
+        _ = store.with_tenant(key, &mut |tenant: &Arc<L>| {
             let is_ours = Arc::ptr_eq(tenant, charged);
             if let Some(estimate) = is_ours.then(|| tenant.take_up(&mut detached)).flatten() {
                 outcome = estimate.settle(actual);
@@ -217,7 +241,8 @@ impl<Q: ?Sized, L: Settle> KeyEstimate<'_, Q, L> {
     pub fn give_back(&mut self, permits: u64) -> u64 {
         let permits = permits.min(self.permits);
         self.permits -= permits;
-        if self.store.is_tenant(self.key, &self.limiter)
+        let (store, key) = self.home.parts();
+        if store.is_tenant(key, &self.limiter)
             && let Some(mut estimate) = self.limiter.take_up(&mut self.detached)
         {
             let given_back = estimate.give_back(permits);
@@ -232,7 +257,7 @@ impl<Q: ?Sized, L: Settle> KeyEstimate<'_, Q, L> {
 impl<Q: ?Sized + fmt::Debug, L> fmt::Debug for KeyEstimate<'_, Q, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyEstimate")
-            .field("key", &self.key)
+            .field("key", &self.home.parts().1)
             .field("permits", &self.permits)
             .field("grant", &self.grant)
             .finish_non_exhaustive()

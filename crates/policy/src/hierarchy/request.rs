@@ -10,25 +10,20 @@ use std::time::Duration;
 
 use sluicegate::{Denied, Grant, KeyEstimate, Settled, Unpaid};
 
-use super::{BoxedSettle, Level, Store};
+use super::{BoxedSettle, Levels, Store};
 use crate::escaped;
 
 /// A request with its key at each level, which can be asked for more than once.
 ///
 /// [`Hierarchy::request`](crate::Hierarchy::request) returns it.
 pub struct Request<'h, const A: usize> {
-    levels: &'h [Level],
-    stores: &'h [Store],
+    levels: &'h Arc<Levels>,
     keys: Box<[String]>,
 }
 
 impl<'h, const A: usize> Request<'h, A> {
-    pub(super) fn new(
-        levels: &'h [Level],
-        stores: &'h [Store],
-        keys: Box<[String]>,
-    ) -> Request<'h, A> {
-        Request { levels, stores, keys }
+    pub(super) fn new(levels: &'h Arc<Levels>, keys: Box<[String]>) -> Request<'h, A> {
+        Request { levels, keys }
     }
 
     /// Returns the key at each level, in their order.
@@ -50,9 +45,9 @@ impl<const A: usize> Request<'_, A> {
     ///
     /// [`Refused`], as by [`try_acquire`](Request::try_acquire).
     pub fn peek(&self, amounts: [u64; A]) -> Result<Vec<Grant>, Refused> {
-        let mut grants = Vec::with_capacity(self.levels.len());
+        let mut grants = Vec::with_capacity(self.levels.levels.len());
         let mut refused = None;
-        for which in 0..self.levels.len() {
+        for which in 0..self.levels.levels.len() {
             match self.look(which, &amounts) {
                 Ok(grant) => grants.push(grant),
                 Err(denied) => self.refuse(&mut refused, which, denied),
@@ -79,8 +74,10 @@ impl<const A: usize> Request<'_, A> {
         order.sort_by_key(|which| grants[*which].remaining());
         let mut taken = Vec::with_capacity(order.len());
         for which in order {
-            let permits = self.levels[which].permits(&estimate);
-            match self.stores[which].try_acquire_settleable(self.keys[which].as_str(), permits) {
+            let permits = self.levels.levels[which].permits(&estimate);
+            match self.levels.stores[which]
+                .try_acquire_settleable(self.keys[which].as_str(), permits)
+            {
                 Ok(estimate) => taken.push((which, estimate)),
                 Err(denied) => {
                     for (_, estimate) in &mut taken {
@@ -92,21 +89,23 @@ impl<const A: usize> Request<'_, A> {
         }
         taken.sort_unstable_by_key(|(which, _)| *which);
         let parts = taken.into_iter().map(|(_, estimate)| estimate).collect();
-        Ok(Admitted { levels: self.levels, parts })
+        Ok(Admitted { levels: Held::Borrowed(self.levels), parts })
     }
 
     fn look(&self, which: usize, amounts: &[u64; A]) -> Result<Grant, Denied> {
-        self.stores[which].peek(self.keys[which].as_str(), self.levels[which].permits(amounts))
+        self.levels.stores[which]
+            .peek(self.keys[which].as_str(), self.levels.levels[which].permits(amounts))
     }
 
     /// Returns the refusal of a level that another thread has emptied, or of one that takes longer.
     fn refused(&self, which: usize, denied: Denied, amounts: &[u64; A]) -> Refused {
-        let mut refused = Refused { level: Arc::clone(&self.levels[which].name), which, denied };
-        for other in (0..self.levels.len()).filter(|other| *other != which) {
+        let mut refused =
+            Refused { level: Arc::clone(&self.levels.levels[which].name), which, denied };
+        for other in (0..self.levels.levels.len()).filter(|other| *other != which) {
             if let Err(denied) = self.look(other, amounts)
                 && is_longer(&denied, &refused.denied)
             {
-                let level = Arc::clone(&self.levels[other].name);
+                let level = Arc::clone(&self.levels.levels[other].name);
                 refused = Refused { level, which: other, denied };
             }
         }
@@ -116,7 +115,8 @@ impl<const A: usize> Request<'_, A> {
     /// Keeps the refusal that has to be waited for longest.
     fn refuse(&self, refused: &mut Option<Refused>, which: usize, denied: Denied) {
         if refused.as_ref().is_none_or(|other| is_longer(&denied, &other.denied)) {
-            *refused = Some(Refused { level: Arc::clone(&self.levels[which].name), which, denied });
+            *refused =
+                Some(Refused { level: Arc::clone(&self.levels.levels[which].name), which, denied });
         }
     }
 }
@@ -129,7 +129,7 @@ fn is_longer(denied: &Denied, other: &Denied) -> bool {
 
 impl<const A: usize> fmt::Debug for Request<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.levels.iter().map(|level| &level.name);
+        let names = self.levels.levels.iter().map(|level| &level.name);
         f.debug_map().entries(names.zip(&self.keys)).finish()
     }
 }
@@ -138,13 +138,64 @@ impl<const A: usize> fmt::Debug for Request<'_, A> {
 ///
 /// **Dropping it keeps all levels charged as they are**: a request that fails without a word about
 /// what it used has paid for its estimate.
+///
+/// It borrows the request. [`into_owned`](Admitted::into_owned) makes it keep all that it needs.
 #[must_use = "to drop it is to keep all levels charged with the estimate"]
 pub struct Admitted<'r, const A: usize> {
-    levels: &'r [Level],
+    levels: Held<'r>,
     parts: Vec<KeyEstimate<'r, str, BoxedSettle>>,
 }
 
+/// The levels that have admitted a request.
+enum Held<'r> {
+    Borrowed(&'r Arc<Levels>),
+    Owned(Arc<Levels>),
+}
+
+impl Held<'_> {
+    fn levels(&self) -> &Arc<Levels> {
+        match self {
+            Held::Borrowed(levels) => levels,
+            Held::Owned(levels) => levels,
+        }
+    }
+}
+
 impl<const A: usize> Admitted<'_, A> {
+    /// Returns the same admission, which keeps the levels alive and has its own copy of the keys: for an
+    /// answer that is streamed on after the request is gone. Allocates for each level.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sluicegate::ManualClock;
+    /// use sluicegate_policy::{Admitted, Hierarchy, Policies};
+    ///
+    /// let policies = Policies::from_toml("policy.toml", r#"
+    /// [[hierarchy]]
+    /// name = "user"
+    /// key = "user"
+    /// counts = "output"
+    /// policy = "fixed_window"
+    /// limit = 1_000
+    /// interval = "1 minute"
+    /// "#)?;
+    /// let clock = Arc::new(ManualClock::new());
+    /// let tokens = Hierarchy::new(policies.hierarchy(), ["user"], ["output"], clock)?;
+    /// let call: Admitted<'static, 1> = tokens.request(["ada"]).try_acquire([800])?.into_owned();
+    /// let streamed = std::thread::spawn(move || call.settle([300]));
+    /// assert_eq!(streamed.join().unwrap()[0].as_ref().unwrap().given_back(), 500);
+    /// assert_eq!(tokens.request(["ada"]).peek([0])?[0].remaining(), 700);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn into_owned(self) -> Admitted<'static, A> {
+        let levels = Arc::clone(self.levels.levels());
+        let parts = self.parts.into_iter().zip(&levels.stores);
+        let parts = parts.map(|(part, store)| kept(part, store)).collect();
+        Admitted { levels: Held::Owned(levels), parts }
+    }
+
     /// Returns the grant of each level, in their order.
     #[must_use]
     pub fn grants(&self) -> impl ExactSizeIterator<Item = Grant> {
@@ -163,7 +214,7 @@ impl<const A: usize> Admitted<'_, A> {
     /// Locks a part of each level's store, one after the other. Allocates.
     #[must_use = "it says what could not be charged"]
     pub fn settle(self, used: [u64; A]) -> Vec<Result<Settled, Unpaid>> {
-        let levels = self.levels.iter().zip(self.parts);
+        let levels = self.levels.levels().levels.iter().zip(self.parts);
         levels.map(|(level, estimate)| estimate.settle(level.permits(&used))).collect()
     }
 
@@ -181,9 +232,17 @@ impl<const A: usize> Admitted<'_, A> {
 
 impl<const A: usize> fmt::Debug for Admitted<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.levels.iter().map(|level| &level.name);
+        let names = self.levels.levels().levels.iter().map(|level| &level.name);
         f.debug_map().entries(names.zip(&self.parts)).finish()
     }
+}
+
+/// Returns the estimate of a level, which keeps the level's store.
+fn kept(
+    part: KeyEstimate<'_, str, BoxedSettle>,
+    store: &Arc<Store>,
+) -> KeyEstimate<'static, str, BoxedSettle> {
+    part.into_owned(store).expect("the estimate was taken from this store")
 }
 
 /// The refusal of a request: the level that has to be waited for longest, and its answer.

@@ -2,8 +2,9 @@
 //!
 //! | old | new | carried |
 //! |---|---|---|
-//! | window | window | the grants that the old one counts, and when they were made |
-//! | any | any | as many permits as the old one has used, as if they were used now |
+//! | bucket | bucket | the balance, up to the new burst |
+//! | any | window | the grants that the old one counts, and when they were made; those that a bucket misses as if they were made now |
+//! | any | bucket | as many permits as the old one counts, as if they were used now |
 //! | any | `all` | to each part: from an equal part, the same limiter; from one of the same algorithm, or else from the whole, as above |
 
 use std::mem::discriminant;
@@ -11,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::{
-    All, Budget, CalendarWindow, FixedWindow, Gcra, LeakyBucket, MultiWindow, SlidingCounter,
-    SlidingLog, SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
+    All, Budget, CalendarWindow, FixedWindow, Gcra, History, LeakyBucket, MultiWindow,
+    SlidingCounter, SlidingLog, SlidingWindow, TokenBucket, Weekday, WeightedLog, WindowFromFirst,
 };
 
 use super::clocks::{Clocks, SharedClock};
@@ -23,8 +24,24 @@ use crate::{Kind, Unbuildable};
 /// resolution is coarser by the same factor: 2 us for a limit of 100.
 const FROM_FIRST_ROOM: u64 = 16;
 
-/// A limiter and the kind that it is of.
-pub(super) type Of<'a, C, U> = (&'a Kind, &'a LimiterOfKind<C, U>);
+/// A limiter, the kind that it is of, and what is to be carried over to another.
+pub(super) struct Before<'a, C: SharedClock, U: SharedClock> {
+    kind: &'a Kind,
+    limiter: &'a LimiterOfKind<C, U>,
+    counted: History,
+}
+
+impl<'a, C: SharedClock, U: SharedClock> Before<'a, C, U> {
+    /// Describes a limiter that has counted nothing but what it still knows.
+    pub(super) fn new(kind: &'a Kind, limiter: &'a LimiterOfKind<C, U>) -> Self {
+        Before { kind, limiter, counted: limiter.counted() }
+    }
+
+    /// Describes a limiter that has taken the place of others, with all that is `counted`.
+    pub(super) fn with(self, counted: History) -> Self {
+        Before { counted, ..self }
+    }
+}
 
 impl<C: SharedClock, U: SharedClock> Clocks<C, U> {
     /// Creates a limiter of `kind`, without the padding of a hot word if it is that of a `key`.
@@ -32,19 +49,18 @@ impl<C: SharedClock, U: SharedClock> Clocks<C, U> {
         &self,
         kind: &Kind,
         is_of_key: bool,
-        from: Option<Of<'_, C, U>>,
+        from: Option<&Before<'_, C, U>>,
     ) -> Result<LimiterOfKind<C, U>, Unbuildable> {
         if let Kind::All(parts) = kind {
             return self.all(parts, is_of_key, from);
         }
-        let history = from.and_then(|(_, old)| old.history());
         let clock = self.elapsed.clone();
         /// Creates a window, and restores the history.
         macro_rules! window {
             ($Kind:ident, $window:expr) => {{
                 let mut window = $window;
-                if let Some(history) = &history {
-                    window.restore(history, Duration::ZERO);
+                if let Some(before) = from {
+                    window.restore(&before.counted, Duration::ZERO);
                     return Ok(LimiterOfKind::$Kind(Arc::new(window)));
                 }
                 LimiterOfKind::$Kind(Arc::new(window))
@@ -116,8 +132,10 @@ impl<C: SharedClock, U: SharedClock> Clocks<C, U> {
             // Treated above.
             Kind::All(parts) => return self.all(parts, is_of_key, from),
         };
-        if let Some((_, old)) = from {
-            limiter.charge(old.used());
+        if let Some(Before { limiter: old, counted, .. }) = from
+            && !old.balance().is_some_and(|balance| limiter.set_balance(&balance))
+        {
+            limiter.charge(counted.permits());
         }
         Ok(limiter)
     }
@@ -126,18 +144,18 @@ impl<C: SharedClock, U: SharedClock> Clocks<C, U> {
         &self,
         parts: &[Kind],
         is_of_key: bool,
-        from: Option<Of<'_, C, U>>,
+        from: Option<&Before<'_, C, U>>,
     ) -> Result<LimiterOfKind<C, U>, Unbuildable> {
-        let mut old_parts: Vec<Option<Of<'_, C, U>>> = match from {
-            Some((Kind::All(kinds), LimiterOfKind::All(all))) => {
+        let mut old_parts: Vec<Option<(&Kind, &LimiterOfKind<C, U>)>> = match from {
+            Some(Before { kind: Kind::All(kinds), limiter: LimiterOfKind::All(all), .. }) => {
                 kinds.iter().zip(all.limiters()).map(Some).collect()
             }
             _ => Vec::new(),
         };
         // Equal parts first, so that none of these is taken for a part that has changed.
         let mut take = |is_alike: &dyn Fn(&Kind) -> bool| {
-            let is_match = |old: &&mut Option<Of<'_, C, U>>| old.is_some_and(|of| is_alike(of.0));
-            old_parts.iter_mut().find(is_match).and_then(Option::take)
+            let mut parts = old_parts.iter_mut();
+            parts.find(|part| part.is_some_and(|(kind, _)| is_alike(kind))).and_then(Option::take)
         };
         let equal: Vec<_> = parts.iter().map(|part| take(&|kind| kind == part)).collect();
         let limiters: Result<Vec<_>, Unbuildable> = parts
@@ -147,8 +165,9 @@ impl<C: SharedClock, U: SharedClock> Clocks<C, U> {
                 if let Some((_, limiter)) = equal {
                     return Ok(limiter.clone());
                 }
-                let alike = take(&|kind| discriminant(kind) == discriminant(part));
-                self.limiter(part, is_of_key, alike.or(from))
+                let alike = take(&|kind| discriminant(kind) == discriminant(part))
+                    .map(|(kind, limiter)| Before::new(kind, limiter));
+                self.limiter(part, is_of_key, alike.as_ref().or(from))
             })
             .collect();
         Ok(LimiterOfKind::All(Arc::new(All::new(limiters?)?)))

@@ -1,8 +1,8 @@
-//! Changes of a limiter in place: the engine's live reconfiguration, if that is one step.
+//! Changes of a limiter in place, by the engine's live reconfiguration.
 //!
 //! Two numbers of a `MultiWindow`, a `Budget` or an `All` cannot be changed in one step. A decision in
-//! between would be made by one number of the old terms and another of the new ones. Then the limiter
-//! is to be replaced.
+//! between would be made by one number of the old terms and another of the new ones. So they change only
+//! while decisions are void: see `generation.rs`.
 
 use sluicegate::{Carry, Quota, Weekday};
 
@@ -10,10 +10,21 @@ use super::clocks::SharedClock;
 use super::limiter_of_kind::LimiterOfKind;
 use crate::Kind;
 
+/// The steps that a change may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Steps {
+    /// One: decisions go on meanwhile.
+    One,
+    /// Any number: decisions in between are void.
+    Several,
+}
+
 impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
-    /// Changes the limiter from `old` to `new` numbers, in one step, and returns true; or changes
-    /// nothing and returns false.
-    pub(super) fn change(&self, old: &Kind, new: &Kind) -> bool {
+    /// Changes the limiter from `old` to `new` numbers and returns true, or returns false if it cannot.
+    ///
+    /// If it returns false, it has changed nothing; or, in several steps, some numbers, and the limiter is
+    /// to be replaced.
+    pub(super) fn change(&self, old: &Kind, new: &Kind, steps: Steps) -> bool {
         if old == new {
             return true;
         }
@@ -47,10 +58,11 @@ impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
                 Kind::Budget { amounts, zone },
             ) => {
                 let days = Weekday::ALL.into_iter().zip(before.iter().zip(amounts));
-                let one = only(days.filter(|(_, (before, amount))| before != amount));
+                let changed = days.filter(|(_, (before, amount))| before != amount);
                 old_zone == zone
-                    && one
-                        .is_some_and(|(day, (_, amount))| budget.reconfigure(day, *amount).is_ok())
+                    && each(steps, changed, |(day, (_, amount))| {
+                        budget.reconfigure(day, *amount).is_ok()
+                    })
             }
             (LimiterOfKind::MultiWindow(windows), _, _) => match (old, new) {
                 (
@@ -61,9 +73,9 @@ impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
                         && before.len() == limits.len()
                         && before.iter().zip(limits).all(|(a, b)| a.period() == b.period());
                     let pairs = before.iter().zip(limits).enumerate();
-                    let one = only(pairs.filter(|(_, (before, limit))| before != limit));
+                    let changed = pairs.filter(|(_, (before, limit))| before != limit);
                     is_alike
-                        && one.is_some_and(|(which, (_, limit))| {
+                        && each(steps, changed, |(which, (_, limit))| {
                             windows.reconfigure(which, limit.permits()).is_ok()
                         })
                 }
@@ -71,9 +83,11 @@ impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
             },
             (LimiterOfKind::All(all), Kind::All(before), Kind::All(parts)) => {
                 let pairs = all.limiters().iter().zip(before.iter().zip(parts));
-                let one = only(pairs.filter(|(_, (before, part))| before != part));
+                let changed = pairs.filter(|(_, (before, part))| before != part);
                 before.len() == parts.len()
-                    && one.is_some_and(|(limiter, (before, part))| limiter.change(before, part))
+                    && each(steps, changed, |(limiter, (before, part))| {
+                        limiter.change(before, part, steps)
+                    })
             }
             _ => self.change_window(old, new),
         }
@@ -114,8 +128,11 @@ impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
     }
 }
 
-/// Returns the item of an iterator that has only one.
-fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
-    let first = items.next()?;
-    items.next().is_none().then_some(first)
+/// Makes each of the changes, unless there are more than the steps allow.
+fn each<T>(
+    steps: Steps,
+    mut changes: impl Iterator<Item = T> + Clone,
+    change: impl FnMut(T) -> bool,
+) -> bool {
+    (steps == Steps::Several || changes.clone().count() == 1) && changes.all(change)
 }

@@ -7,6 +7,7 @@ use sluicegate::{DefaultClock, Denied, Grant, Limiter, Receipt, UnixClock};
 
 use super::clocks::SharedClock;
 use super::limiter_of_kind::LimiterOfKind;
+use super::shadow::{Pass, ShadowCounts};
 use super::slot::{Follower, Slot};
 use crate::LimiterPolicy;
 
@@ -16,13 +17,17 @@ use crate::LimiterPolicy;
 /// [`All`](sluicegate::All). It works on after the registry is dropped. After its name is removed
 /// from the file it goes on with the last terms.
 ///
-/// **Cost.** A decision loads one word that is written only when another limiter takes the place (see
-/// [`Registry::reload`](super::Registry::reload)); then it is that of the limiter itself. It takes no
-/// lock, looks nothing up, and touches no count of references. A handle whose limiter was replaced
-/// loads the new one at each call, which takes about 25 ns, until it is cloned or
-/// [refreshed](LimiterHandle::refresh). It keeps its first limiter in memory until then.
+/// **Terms.** The handle applies what the policy says of a call: `cost` ([`try_pass`](LimiterHandle::try_pass)),
+/// `shadow` ([`Pass`]), and `wait` ([`acquire`](LimiterHandle::acquire)).
 ///
-/// Cloning touches two counts of references.
+/// **Cost.** A decision loads one word twice, before the limiter's own decision and after it. The word is
+/// written only when terms change in more than one step, or another limiter takes the place (see
+/// [`Registry`](super::Registry)). The decision takes no lock, looks nothing up, and touches no count of
+/// references. A handle whose terms have changed so loads the new ones at each call, which takes about
+/// 25 ns, until it is cloned or [refreshed](LimiterHandle::refresh). It keeps its first limiter in memory
+/// until then. With `shadow`, each decision counts in a word that all share.
+///
+/// Cloning touches three counts of references.
 ///
 /// # Examples
 ///
@@ -41,8 +46,8 @@ use crate::LimiterPolicy;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct LimiterHandle<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
-    name: Arc<str>,
-    limiter: Follower<LimiterOfKind<C, U>>,
+    pub(super) name: Arc<str>,
+    pub(super) limiter: Follower<LimiterOfKind<C, U>>,
 }
 
 impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
@@ -56,11 +61,17 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
         &self.name
     }
 
-    /// Returns the policy in force, with the fields that the caller applies: the cost, the filter, the
-    /// longest wait, and whether it only counts. Wait-free; does not allocate.
+    /// Returns the policy in force. The caller applies its filter, and its cost where that is `bytes`.
+    /// Wait-free; does not allocate.
     #[must_use]
     pub fn policy(&self) -> Arc<LimiterPolicy> {
-        self.limiter.policy()
+        self.limiter.place().policy()
+    }
+
+    /// Returns the counts of the limiter while its policy has `shadow`. Wait-free; may be out of date.
+    #[must_use]
+    pub fn shadow_counts(&self) -> ShadowCounts {
+        self.limiter.place().shadow.counts()
     }
 
     /// Takes the limiter in force for the handle's own, so that its calls cost least. Without effect if
@@ -71,28 +82,91 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
 
     /// Takes all of `permits` or none.
     ///
-    /// Does what the limiter does: never blocks, and reads the clock once (an `all` twice). Does not
-    /// allocate, but for an `all` within an `all`.
+    /// Does what the limiter does: reads the clock once (an `all` twice), and does not block, unless its
+    /// terms are being changed in several steps: then it waits for the new ones. Does not allocate, but
+    /// for an `all` within an `all`.
+    ///
+    /// With `shadow` every call is granted, and [`try_pass_with`](LimiterHandle::try_pass_with) tells
+    /// whether it would have been denied.
     ///
     /// # Errors
     ///
     /// [`Denied`], which tells whether to retry, and when.
     #[inline(always)]
     pub fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        match self.limiter.own() {
-            Some(own) => own.try_acquire_inlined(permits),
-            None => self.limiter.with_other(|other| other.try_acquire(permits)),
+        let counts = || self.limiter.is_still_plain();
+        if let Some(own) = self.limiter.plain()
+            && let Some(answer) = own.limiter.try_acquire_if(permits, counts)
+        {
+            return answer;
         }
+        self.try_elsewhere(permits)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn try_elsewhere(&self, permits: u64) -> Result<Grant, Denied> {
+        self.pass(Some(permits)).map(|pass| pass.grant())
+    }
+
+    /// Takes the permits of the policy's `cost`, or none, and tells whether the call would have been
+    /// denied if it were not for `shadow`. Otherwise the same as
+    /// [`try_acquire`](LimiterHandle::try_acquire).
+    ///
+    /// The cost is 1 if the policy has none, and if it is `bytes`: then name them.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`]; never with `shadow`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate_policy::{Policies, Registry};
+    ///
+    /// let registry = Registry::new(Policies::from_toml("p.toml", r#"
+    /// limiters.a = { policy = "fixed_window", key = "all", limit = 9, interval = "1 day", cost = 5 }
+    /// "#)?)?;
+    /// let handle = registry.limiter("a")?;
+    /// assert_eq!(handle.try_pass()?.grant().remaining(), 4);
+    /// assert!(handle.try_pass().is_err());
+    /// assert!(handle.try_pass_with(4).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline(always)]
+    pub fn try_pass(&self) -> Result<Pass, Denied> {
+        let counts = || self.limiter.is_still_plain();
+        if let Some(own) = self.limiter.plain()
+            && let Some(answer) = own.limiter.try_acquire_if(own.terms.cost, counts)
+        {
+            return answer.map(Pass::granted);
+        }
+        self.pass(None)
+    }
+
+    /// Does the same as [`try_pass`](LimiterHandle::try_pass) for so many permits.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_pass`](LimiterHandle::try_pass).
+    #[inline]
+    pub fn try_pass_with(&self, permits: u64) -> Result<Pass, Denied> {
+        self.pass(Some(permits))
     }
 
     /// Takes as many of `permits` as are available, at least one. Otherwise the same as
-    /// [`try_acquire`](LimiterHandle::try_acquire).
+    /// [`try_acquire`](LimiterHandle::try_acquire). With `shadow` it takes as many, and grants all.
     ///
     /// # Errors
     ///
     /// [`Denied`] if not even one permit is available.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.with(|limiter| limiter.try_acquire_up_to(permits))
+        let pass = self.limiter.pass(
+            Some(permits),
+            Limiter::try_acquire_up_to,
+            Limiter::try_acquire_up_to,
+        )?;
+        Ok(pass.grant())
     }
 
     /// Returns the answer that [`try_acquire`](LimiterHandle::try_acquire) would give. Takes nothing.
@@ -101,14 +175,20 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     ///
     /// The same as for [`try_acquire`](LimiterHandle::try_acquire).
     pub fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.with(|limiter| limiter.peek(permits))
+        self.limiter.look(permits, Limiter::peek, Limiter::peek)
     }
 }
 
 impl<C: SharedClock, U: SharedClock> Limiter for LimiterHandle<C, U> {
     #[inline]
     fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        LimiterHandle::try_acquire(self, permits)
+        if let Some(own) = self.limiter.plain() {
+            let answer = own.limiter.try_acquire_whole(permits);
+            if self.limiter.is_still_plain() {
+                return answer;
+            }
+        }
+        self.try_elsewhere(permits)
     }
 
     fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
@@ -120,29 +200,33 @@ impl<C: SharedClock, U: SharedClock> Limiter for LimiterHandle<C, U> {
     }
 
     fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
-        self.limiter.with(|limiter| limiter.peek_ahead(permits))
+        self.limiter.look(permits, Limiter::peek_ahead, Limiter::peek_ahead)
     }
 
-    /// Receipts cannot give anything back once the limiter was replaced, until the handle is
-    /// refreshed.
+    /// Receipts cannot give anything back once the limiter was replaced, until the handle is refreshed;
+    /// nor with `shadow`, or while callers wait.
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        match self.limiter.own() {
-            Some(own) => own.try_acquire_revocable(permits),
-            // What is loaded for this call cannot outlive it.
-            None => self.try_acquire(permits).map(Receipt::spent),
+        if let Some(own) = self.limiter.plain() {
+            let receipt = own.limiter.try_acquire_revocable(permits);
+            if self.limiter.is_still_plain() {
+                return receipt;
+            }
         }
+        // What is loaded for this call cannot outlive it.
+        self.try_acquire(permits).map(Receipt::spent)
     }
 
+    /// Makes the limiter full again, and grants those in line what they wait for.
     fn reset(&self) {
-        self.limiter.with(Limiter::reset);
+        self.limiter.line().reset();
     }
 
     fn is_idle(&self) -> bool {
-        self.limiter.with(Limiter::is_idle)
+        self.limiter.line().is_idle()
     }
 
     fn healed(&self) -> u64 {
-        self.limiter.with(Limiter::healed)
+        self.limiter.line().healed()
     }
 }
 

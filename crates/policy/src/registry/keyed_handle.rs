@@ -7,6 +7,7 @@ use sluicegate::{DefaultClock, Denied, Grant, KeyedLimiter, Receipt, UnixClock};
 
 use super::clocks::SharedClock;
 use super::keys::{Keys, each_store};
+use super::shadow::{Pass, ShadowCounts};
 use super::slot::{Follower, Slot};
 use crate::LimiterPolicy;
 
@@ -39,8 +40,8 @@ use crate::LimiterPolicy;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct KeyedHandle<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
-    name: Arc<str>,
-    keys: Follower<Keys<C, U>>,
+    pub(super) name: Arc<str>,
+    pub(super) keys: Follower<Keys<C, U>>,
 }
 
 impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
@@ -54,11 +55,17 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         &self.name
     }
 
-    /// Returns the policy in force, with the fields that the caller applies: those of the key, the
-    /// cost, the filter, the longest wait, and whether it only counts. Wait-free; does not allocate.
+    /// Returns the policy in force. The caller applies the fields of its key, its filter, and its cost
+    /// where that is `bytes`. Wait-free; does not allocate.
     #[must_use]
     pub fn policy(&self) -> Arc<LimiterPolicy> {
-        self.keys.policy()
+        self.keys.place().policy()
+    }
+
+    /// Returns the counts of all keys while the policy has `shadow`. Wait-free; may be out of date.
+    #[must_use]
+    pub fn shadow_counts(&self) -> ShadowCounts {
+        self.keys.place().shadow.counts()
     }
 
     /// Takes the store in force for the handle's own, so that its calls cost least. Without effect if
@@ -82,14 +89,56 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         permits: u64,
     ) -> Result<Grant, Denied> {
         let key = key.as_ref();
-        match self.keys.own() {
-            Some(own) => own.try_acquire_inlined(key, permits),
-            None => self.keys.with_other(|other| other.try_acquire(key, permits)),
+        let counts = || self.keys.is_still_plain();
+        if let Some(own) = self.keys.plain()
+            && let Some(answer) = own.limiter.try_acquire_if(key, permits, counts)
+        {
+            return answer;
         }
+        self.try_elsewhere(key, permits)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn try_elsewhere(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
+        self.pass(key, Some(permits)).map(|pass| pass.grant())
+    }
+
+    /// Takes the permits of the policy's `cost` for the key, or none, and tells whether the call would
+    /// have been denied if it were not for `shadow`. Otherwise the same as
+    /// [`try_acquire`](KeyedHandle::try_acquire), and as
+    /// [`LimiterHandle::try_pass`](super::LimiterHandle::try_pass).
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`]; never with `shadow`.
+    #[inline]
+    pub fn try_pass(&self, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Pass, Denied> {
+        let key = key.as_ref();
+        let counts = || self.keys.is_still_plain();
+        if let Some(own) = self.keys.plain()
+            && let Some(answer) = own.limiter.try_acquire_if(key, own.terms.cost, counts)
+        {
+            return answer.map(Pass::granted);
+        }
+        self.pass(key, None)
+    }
+
+    /// Does the same as [`try_pass`](KeyedHandle::try_pass) for so many permits.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`try_pass`](KeyedHandle::try_pass).
+    pub fn try_pass_with(
+        &self,
+        key: &(impl AsRef<[u8]> + ?Sized),
+        permits: u64,
+    ) -> Result<Pass, Denied> {
+        self.pass(key.as_ref(), Some(permits))
     }
 
     /// Takes as many of `permits` as are available for the key, at least one. Otherwise the same as
-    /// [`try_acquire`](KeyedHandle::try_acquire).
+    /// [`try_acquire`](KeyedHandle::try_acquire). With `shadow` it takes as many, and grants all.
     ///
     /// # Errors
     ///
@@ -100,7 +149,12 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         permits: u64,
     ) -> Result<Grant, Denied> {
         let key = key.as_ref();
-        self.keys.with(|keys| keys.try_acquire_up_to(key, permits))
+        let pass = self.keys.pass(
+            Some(permits),
+            |keys, permits| keys.try_acquire_up_to(key, permits),
+            |line, permits| line.try_acquire_up_to(key, permits),
+        )?;
+        Ok(pass.grant())
     }
 
     /// Returns the answer that [`try_acquire`](KeyedHandle::try_acquire) would give. Takes nothing.
@@ -110,7 +164,22 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     /// The same as for [`try_acquire`](KeyedHandle::try_acquire).
     pub fn peek(&self, key: &(impl AsRef<[u8]> + ?Sized), permits: u64) -> Result<Grant, Denied> {
         let key = key.as_ref();
-        self.keys.with(|keys| each_store!(keys, store => store.peek(key, permits)))
+        self.keys.look(
+            permits,
+            |keys, permits| each_store!(keys, store => store.peek(key, permits)),
+            |line, permits| line.peek(key, permits),
+        )
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
+    fn batch(&self, batch: &[&[u8]], permits: u64) -> Vec<Result<Grant, Denied>> {
+        let answers = self.keys.decide(|keys, terms| {
+            let is_plain = !terms.is_shadow && !self.keys.has_waiters(terms);
+            is_plain.then(|| keys.try_acquire_batch(batch, permits))
+        });
+        answers
+            .unwrap_or_else(|| batch.iter().map(|key| self.try_elsewhere(key, permits)).collect())
     }
 }
 
@@ -120,7 +189,15 @@ macro_rules! keyed_limiter {
         impl<C: SharedClock, U: SharedClock> KeyedLimiter<$Key> for KeyedHandle<C, U> {
             #[inline]
             fn try_acquire(&self, key: &$Key, permits: u64) -> Result<Grant, Denied> {
-                KeyedHandle::try_acquire(self, key, permits)
+                let key = $bytes(key);
+                if let Some(own) = self.keys.plain() {
+                    // The whole answer is needed: see `LimiterOfKind::try_acquire_whole`.
+                    let answer = own.limiter.try_acquire_whole(key, permits);
+                    if self.keys.is_still_plain() {
+                        return answer;
+                    }
+                }
+                self.try_elsewhere(key, permits)
             }
 
             fn try_acquire_up_to(&self, key: &$Key, permits: u64) -> Result<Grant, Denied> {
@@ -128,26 +205,35 @@ macro_rules! keyed_limiter {
             }
 
             /// Receipts cannot give anything back, unless the store is a table that was not replaced
-            /// since the handle was made or refreshed.
+            /// since the handle was made or refreshed; nor with `shadow`, or while callers wait.
             fn try_acquire_revocable(
                 &self,
                 key: &$Key,
                 permits: u64,
             ) -> Result<Receipt<'_>, Denied> {
-                match self.keys.own() {
-                    Some(Keys::Table(table)) => table.try_acquire_revocable($bytes(key), permits),
-                    _ => self.try_acquire(key, permits).map(Receipt::spent),
+                if let Some(own) = self.keys.plain()
+                    && let Keys::Table(table) = &own.limiter
+                {
+                    let receipt = table.try_acquire_revocable($bytes(key), permits);
+                    if self.keys.is_still_plain() {
+                        return receipt;
+                    }
                 }
+                self.try_acquire(key, permits).map(Receipt::spent)
             }
 
+            /// The store's, if nobody waits for any key, and no `shadow` lets calls through; otherwise one
+            /// key after the other. Allocates.
             fn try_acquire_batch_with(
                 &self,
                 keys: &mut dyn Iterator<Item = &$Key>,
                 permits: u64,
                 answer: &mut dyn FnMut(usize, Result<Grant, Denied>),
             ) {
-                let keys = keys.map($bytes);
-                self.keys.with(|store| store.try_acquire_batch_with(keys, permits, answer));
+                let batch: Vec<&[u8]> = keys.map($bytes).collect();
+                for (index, own) in self.batch(&batch, permits).into_iter().enumerate() {
+                    answer(index, own);
+                }
             }
 
             fn peek(&self, key: &$Key, permits: u64) -> Result<Grant, Denied> {
@@ -155,27 +241,27 @@ macro_rules! keyed_limiter {
             }
 
             fn reset(&self, key: &$Key) {
-                self.keys.with(|keys| each_store!(keys, store => store.reset($bytes(key))));
+                self.keys.line().reset($bytes(key));
             }
 
             fn remove(&self, key: &$Key) -> bool {
-                self.keys.with(|keys| each_store!(keys, store => store.remove($bytes(key))))
+                self.keys.line().remove($bytes(key))
             }
 
             fn len(&self) -> usize {
-                self.keys.with(|keys| each_store!(keys, store => store.len()))
+                self.keys.line().len()
             }
 
             fn sweep(&self) -> usize {
-                self.keys.with(|keys| each_store!(keys, store => store.sweep()))
+                self.keys.line().sweep()
             }
 
             fn memory_bytes(&self) -> usize {
-                self.keys.with(|keys| each_store!(keys, store => store.memory_bytes()))
+                self.keys.line().memory_bytes()
             }
 
             fn healed(&self) -> u64 {
-                self.keys.with(|keys| each_store!(keys, store => store.healed()))
+                self.keys.line().healed()
             }
         }
     };

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use sluicegate::{Buckets, Carry, Denied, Each, Grant, KeyTable, Keyed, Limiter, PerKey, Receipt};
 
+use super::build::Before;
+use super::change::Steps;
 use super::clocks::{Clocks, SharedClock};
 use super::limiter_of_kind::LimiterOfKind;
 use crate::{Kind, LimiterPolicy, Room, Unbuildable};
@@ -141,10 +143,25 @@ impl<C: SharedClock, U: SharedClock> Keys<C, U> {
         Ok(Keys::Each(Arc::new(EachKey { store, are_kept, policy: in_force, seed })))
     }
 
-    /// Takes all of `permits` or none. The stores of buckets are inlined into the caller, for the
-    /// reason that [`LimiterOfKind::try_acquire_inlined`] gives.
+    /// Takes all of `permits` or none, and returns the answer if it `counts` afterwards. The stores of
+    /// buckets are inlined into the caller, for the reason that [`LimiterOfKind::try_acquire_if`] gives.
     #[inline(always)]
-    pub(super) fn try_acquire_inlined(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
+    pub(super) fn try_acquire_if(
+        &self,
+        key: &[u8],
+        permits: u64,
+        counts: impl Fn() -> bool,
+    ) -> Option<Result<Grant, Denied>> {
+        match self {
+            Keys::Buckets(store) => if_counts(Keyed::try_acquire(store, key, permits), counts),
+            Keys::Table(table) => if_counts(KeyTable::try_acquire(table, key, permits), counts),
+            Keys::Each(_) => if_counts(self.try_acquire(key, permits), counts),
+        }
+    }
+
+    /// Takes all of `permits` or none, for a caller that needs the whole answer.
+    #[inline(always)]
+    pub(super) fn try_acquire_whole(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
         match self {
             Keys::Buckets(store) => Keyed::try_acquire(store, key, permits),
             Keys::Table(table) => KeyTable::try_acquire(table, key, permits),
@@ -177,27 +194,34 @@ impl<C: SharedClock, U: SharedClock> Keys<C, U> {
         }
     }
 
-    pub(super) fn try_acquire_batch_with<'k>(
+    /// Returns the answer to a request for `permits` of each key.
+    pub(super) fn try_acquire_batch(
         &self,
-        keys: impl Iterator<Item = &'k [u8]>,
+        batch: &[&[u8]],
         permits: u64,
-        mut answer: impl FnMut(usize, Result<Grant, Denied>),
-    ) {
-        match self {
-            Keys::Each(each) if each.are_kept => {
-                for (index, key) in keys.enumerate() {
-                    answer(index, self.try_acquire(key, permits));
-                }
-            }
-            _ => each_store!(self, store => store.try_acquire_batch_with(keys, permits, answer)),
+    ) -> Vec<Result<Grant, Denied>> {
+        if let Keys::Each(each) = self
+            && each.are_kept
+        {
+            return batch.iter().map(|key| self.try_acquire(key, permits)).collect();
         }
+        let mut answers = Vec::with_capacity(batch.len());
+        each_store!(self, store => {
+            store.try_acquire_batch_with(batch.iter().copied(), permits, |_, answer| answers.push(answer));
+        });
+        answers
     }
 
     /// Changes the numbers of every key from those of `old` to those of `new`, and returns true if it
     /// could. Each key changes in one step.
     ///
     /// If it returns false, some keys may have changed, and the store is to be replaced.
-    pub(super) fn change(&self, old: &LimiterPolicy, new: &Arc<LimiterPolicy>) -> bool {
+    pub(super) fn change(
+        &self,
+        old: &LimiterPolicy,
+        new: &Arc<LimiterPolicy>,
+        steps: Steps,
+    ) -> bool {
         if old.key != new.key || old.store != new.store {
             return false;
         }
@@ -212,7 +236,7 @@ impl<C: SharedClock, U: SharedClock> Keys<C, U> {
             (Keys::Table(table), Kind::TokenBucket { quota, .. }) => {
                 table.reconfigure(*quota).is_ok()
             }
-            (Keys::Each(each), _) => each.change(old, new),
+            (Keys::Each(each), _) => each.change(old, new, steps),
             _ => false,
         }
     }
@@ -252,7 +276,7 @@ impl<C: SharedClock, U: SharedClock> EachKey<C, U> {
         if self.are_kept { self.store.with_limiter(key, by_limiter)? } else { by_store() }
     }
 
-    fn change(&self, old: &LimiterPolicy, new: &Arc<LimiterPolicy>) -> bool {
+    fn change(&self, old: &LimiterPolicy, new: &Arc<LimiterPolicy>, steps: Steps) -> bool {
         if of_buckets(new).is_some() || self.are_kept != is_kept(new) {
             return false;
         }
@@ -261,7 +285,7 @@ impl<C: SharedClock, U: SharedClock> EachKey<C, U> {
         self.policy.store(Arc::clone(new));
         self.store.iter().all(|(key, _)| {
             let (before, after) = (old.kind_of(&key), new.kind_of(&key));
-            let change = |own: &KeyLimiter<C, U>| own.limiter.change(before, after);
+            let change = |own: &KeyLimiter<C, U>| own.limiter.change(before, after, steps);
             // There may be no space for a key that was forgotten meanwhile.
             self.store.with_limiter(key.as_slice(), change).unwrap_or(true)
         })
@@ -289,8 +313,8 @@ fn make<C: SharedClock, U: SharedClock>(
     Box::new(move |key| {
         let policy = policy.load();
         let seed = seed.load();
-        let from = seed.as_deref().map(|Seed(kind, limiter)| (kind, limiter));
-        let limiter = clocks.limiter(policy.kind_of(key), true, from).expect(CHECKED);
+        let from = seed.as_deref().map(|Seed(kind, limiter)| Before::new(kind, limiter));
+        let limiter = clocks.limiter(policy.kind_of(key), true, from.as_ref()).expect(CHECKED);
         KeyLimiter { limiter, is_kept: is_kept(&policy) }
     })
 }
@@ -316,6 +340,20 @@ fn of_buckets(policy: &LimiterPolicy) -> Option<&Kind> {
     let is_bucket = matches!(policy.kind, Kind::TokenBucket { .. });
     let are_buckets = is_bucket && policy.overrides.is_empty() && policy.kind.is_new_when_full();
     are_buckets.then_some(&policy.kind)
+}
+
+/// Returns an answer if it counts. Both kinds of answers by themselves, so that neither has to be there as
+/// a whole for that.
+#[inline(always)]
+pub(super) fn if_counts(
+    answer: Result<Grant, Denied>,
+    counts: impl Fn() -> bool,
+) -> Option<Result<Grant, Denied>> {
+    match answer {
+        Ok(grant) if counts() => Some(Ok(grant)),
+        Err(denied) if counts() => Some(Err(denied)),
+        _ => None,
+    }
 }
 
 fn is_kept(policy: &LimiterPolicy) -> bool {

@@ -5,14 +5,16 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluicegate::{
     All, Budget, CalendarWindow, Compact, Denied, FixedWindow, Gcra, Grant, History, LeakyBucket,
-    Limiter, MultiWindow, Receipt, SlidingCounter, SlidingLog, SlidingWindow, TokenBucket,
-    WeightedLog, WindowFromFirst,
+    Limiter, MultiWindow, Receipt, SlidingCounter, SlidingLog, SlidingWindow, Snapshot,
+    TokenBucket, WeightedLog, WindowFromFirst,
 };
 
 use super::clocks::SharedClock;
+use super::keys::if_counts;
 
 /// A limiter of one of the kinds of a policy. A clone is the same limiter.
 #[derive(Debug)]
@@ -114,14 +116,40 @@ impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
         }
     }
 
-    /// Returns the permits that are missing from a full limiter.
-    pub(super) fn used(&self) -> u64 {
-        self.peek(0).map_or(0, |grant| grant.limit().saturating_sub(grant.remaining()))
+    /// Returns the balance of a bucket; `None` for limiters that are none.
+    pub(super) fn balance(&self) -> Option<Snapshot> {
+        match self {
+            LimiterOfKind::TokenBucket(bucket) => Some(bucket.snapshot()),
+            LimiterOfKind::Gcra(cells) => Some(cells.snapshot()),
+            LimiterOfKind::LeakyBucket(bucket) => Some(bucket.snapshot()),
+            _ => None,
+        }
     }
 
-    /// Returns the permits that a window counts, or that are missing from any other limiter.
-    pub(super) fn counted(&self) -> u64 {
-        self.history().map_or_else(|| self.used(), |history| history.permits())
+    /// Gives a bucket the balance of another, at most to full, and returns true; or returns false if it
+    /// is no bucket.
+    pub(super) fn set_balance(&self, balance: &Snapshot) -> bool {
+        match self {
+            LimiterOfKind::TokenBucket(bucket) => bucket.restore(balance, Duration::ZERO),
+            LimiterOfKind::Gcra(cells) => cells.restore(balance, Duration::ZERO),
+            LimiterOfKind::LeakyBucket(bucket) => bucket.restore(balance, Duration::ZERO),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Returns the permits that the limiter counts, and when they were granted: for a bucket those that
+    /// are missing, as if they had been granted now; for an `All` those of the part that counts most.
+    pub(super) fn counted(&self) -> History {
+        if let LimiterOfKind::All(all) = self {
+            let parts = all.limiters().iter().map(LimiterOfKind::counted);
+            return parts.max_by_key(History::permits).unwrap_or_default();
+        }
+        self.history().unwrap_or_else(|| {
+            let used =
+                self.peek(0).map_or(0, |grant| grant.limit().saturating_sub(grant.remaining()));
+            History::new([(Duration::ZERO, used)])
+        })
     }
 
     /// Takes `permits`, or as many of them as there are.
@@ -130,12 +158,45 @@ impl<C: SharedClock, U: SharedClock> LimiterOfKind<C, U> {
         let _ = self.try_acquire_up_to(permits);
     }
 
-    /// Takes all of `permits` or none.
+    /// Takes all of `permits` or none, and returns the answer if it `counts` afterwards.
     ///
     /// The kinds that are called most are inlined into the caller whatever their size: what it does
-    /// not ask of the answer is then never computed.
+    /// not ask of the answer is then never computed. For that, each looks whether it counts by itself:
+    /// where several ways come together, the whole answer would have to be there.
     #[inline(always)]
-    pub(super) fn try_acquire_inlined(&self, permits: u64) -> Result<Grant, Denied> {
+    pub(super) fn try_acquire_if(
+        &self,
+        permits: u64,
+        counts: impl Fn() -> bool,
+    ) -> Option<Result<Grant, Denied>> {
+        match self {
+            LimiterOfKind::TokenBucket(bucket) => {
+                if_counts(TokenBucket::try_acquire(bucket, permits), counts)
+            }
+            LimiterOfKind::Gcra(cells) => if_counts(Gcra::try_acquire(cells, permits), counts),
+            LimiterOfKind::LeakyBucket(bucket) => {
+                if_counts(LeakyBucket::try_acquire(bucket, permits), counts)
+            }
+            LimiterOfKind::FixedWindow(window) => {
+                if_counts(FixedWindow::try_acquire(window, permits), counts)
+            }
+            LimiterOfKind::WindowFromFirst(window) => {
+                if_counts(WindowFromFirst::try_acquire(window, permits), counts)
+            }
+            LimiterOfKind::SlidingWindow(window) => {
+                if_counts(SlidingWindow::try_acquire(window, permits), counts)
+            }
+            LimiterOfKind::SlidingCounter(window) => {
+                if_counts(SlidingCounter::try_acquire(window, permits), counts)
+            }
+            _ => if_counts(self.try_acquire_elsewhere(permits), counts),
+        }
+    }
+
+    /// Takes all of `permits` or none, for a caller that needs the whole answer: then it is cheapest to
+    /// look once, where all kinds come together, whether it counts.
+    #[inline(always)]
+    pub(super) fn try_acquire_whole(&self, permits: u64) -> Result<Grant, Denied> {
         match self {
             LimiterOfKind::TokenBucket(bucket) => TokenBucket::try_acquire(bucket, permits),
             LimiterOfKind::Gcra(cells) => Gcra::try_acquire(cells, permits),

@@ -3,21 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use sluicegate::{Queued, QueuedKeys};
+
 use super::clocks::{Clocks, SharedClock};
+use super::in_line::Current;
 use super::keys::Keys;
 use super::limiter_of_kind::LimiterOfKind;
 use super::slot::Slot;
 use crate::{KeyField, LimiterPolicy, Unbuildable};
 
 /// One limiter, or one for each key.
-#[derive(Debug)]
 pub(super) enum Form<C: SharedClock, U: SharedClock> {
     One(Arc<Slot<LimiterOfKind<C, U>>>),
     Keys(Arc<Slot<Keys<C, U>>>),
 }
 
 /// The limiter of a name.
-#[derive(Debug)]
 pub(super) struct Named<C: SharedClock, U: SharedClock> {
     pub(super) form: Form<C, U>,
     /// False if a default has created it.
@@ -27,7 +28,6 @@ pub(super) struct Named<C: SharedClock, U: SharedClock> {
 }
 
 /// All names.
-#[derive(Debug)]
 pub(super) struct Names<C: SharedClock, U: SharedClock>(RwLock<Map<C, U>>);
 
 type Map<C, U> = BTreeMap<Arc<str>, Named<C, U>>;
@@ -90,18 +90,38 @@ impl<C: SharedClock, U: SharedClock> Form<C, U> {
     fn new(policy: &Arc<LimiterPolicy>, clocks: &Clocks<C, U>) -> Result<Self, Unbuildable> {
         let own = Arc::clone(policy);
         Ok(if has_keys(policy) {
-            Form::Keys(Arc::new(Slot::new(Keys::new(policy, clocks)?, own)))
+            let line = |place: &Arc<_>| {
+                QueuedKeys::with_clock(Current(Arc::clone(place)), clocks.elapsed.clone())
+            };
+            Form::Keys(Arc::new(Slot::new(Keys::new(policy, clocks)?, own, line)))
         } else {
             let limiter = clocks.limiter(&policy.kind, false, None)?;
-            Form::One(Arc::new(Slot::new(limiter, own)))
+            let line = |place: &Arc<_>| {
+                Queued::with_clock(Current(Arc::clone(place)), clocks.elapsed.clone())
+            };
+            Form::One(Arc::new(Slot::new(limiter, own, line)))
         })
     }
 
     /// Returns the policy in force.
     pub(super) fn policy(&self) -> Arc<LimiterPolicy> {
         match self {
-            Form::One(slot) => slot.policy(),
-            Form::Keys(slot) => slot.policy(),
+            Form::One(slot) => slot.place.policy(),
+            Form::Keys(slot) => slot.place.policy(),
+        }
+    }
+
+    /// Notes whether the file has the name. If it has not, nobody waits in line any more.
+    pub(super) fn set_removed(&self, is_removed: bool) {
+        match self {
+            Form::One(slot) => {
+                slot.place.set_removed(is_removed);
+                slot.keep_line();
+            }
+            Form::Keys(slot) => {
+                slot.place.set_removed(is_removed);
+                slot.keep_line();
+            }
         }
     }
 

@@ -10,10 +10,7 @@ use sluicegate::ManualClock;
 use super::Registry;
 use super::clocks::SharedClock;
 use super::event::{Event, ReloadError};
-use super::keys::Keys;
-use super::limiter_of_kind::LimiterOfKind;
 use super::names::{Form, has_keys};
-use super::slot::Slot;
 use crate::{Kind, LimiterPolicy, Policies, Unbuildable};
 
 impl<C: SharedClock, U: SharedClock> Registry<C, U> {
@@ -106,12 +103,16 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         let mut is_in_place = true;
         if !is_same_form {
             names.put(policy, true, clocks)?;
+            form.set_removed(true);
             is_in_place = false;
         } else if old != *policy {
             is_in_place = match &form {
                 Form::One(slot) => self.enforce_one(slot, &old, policy)?,
                 Form::Keys(slot) => self.enforce_keys(slot, &old, policy)?,
             };
+        }
+        if was_removed && is_same_form {
+            form.set_removed(false);
         }
         Ok(match (was_removed, is_in_place) {
             (true, _) => Some(Event::Added { policy: new() }),
@@ -121,59 +122,21 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
         })
     }
 
-    /// Returns true if the limiter could change in place.
-    fn enforce_one(
-        &self,
-        slot: &Slot<LimiterOfKind<C, U>>,
-        old: &LimiterPolicy,
-        new: &Arc<LimiterPolicy>,
-    ) -> Result<bool, Unbuildable> {
-        let limiter = slot.limiter();
-        let is_in_place = limiter.change(&old.kind, &new.kind);
-        if !is_in_place {
-            let before = limiter.counted();
-            let from = Some((&old.kind, &*limiter));
-            let next = self.shared.clocks.limiter(&new.kind, false, from)?;
-            slot.replace(next.clone());
-            // What the old one has granted meanwhile. A grant that both numbers include counts twice,
-            // which is the safe side.
-            next.charge(limiter.counted().saturating_sub(before));
-        }
-        slot.set_policy(Arc::clone(new));
-        Ok(is_in_place)
-    }
-
-    /// Returns true if the keys could change in place.
-    fn enforce_keys(
-        &self,
-        slot: &Slot<Keys<C, U>>,
-        old: &LimiterPolicy,
-        new: &Arc<LimiterPolicy>,
-    ) -> Result<bool, Unbuildable> {
-        let keys = slot.limiter();
-        let is_in_place = keys.change(old, new);
-        if !is_in_place {
-            let next = Keys::new(new, &self.shared.clocks)?;
-            if old.key == new.key {
-                next.take_over(&keys, old);
-            }
-            slot.replace(next);
-        }
-        slot.set_policy(Arc::clone(new));
-        Ok(is_in_place)
-    }
-
     /// Removes the names of earlier files that are not among `policies`.
     fn remove_others(&self, policies: &[Arc<LimiterPolicy>]) -> Vec<Event> {
         let present: HashSet<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
-        let mut names = self.shared.names.write();
         let mut events = Vec::new();
-        for (name, named) in names.iter_mut() {
+        let mut removed = Vec::new();
+        for (name, named) in self.shared.names.write().iter_mut() {
             if named.is_of_file && !named.is_removed && !present.contains(&**name) {
                 named.is_removed = true;
                 events.push(Event::Removed { old: named.form.policy() });
+                removed.push(named.form.clone());
             }
         }
+        // Without the lock: it wakes those in line, and their wakers are a user's.
+        removed.drain(..).for_each(|form| form.set_removed(true));
+        let mut names = self.shared.names.write();
         // Nobody can tell it from a new one any more: without handles, nothing counts on it.
         names.retain(|_, named| !named.is_removed || named.form.has_handles());
         events

@@ -1,134 +1,189 @@
-//! The place of a named limiter, by which its handles learn that another has taken its place.
+//! The slot of a named limiter, and the handles' part of it.
 //!
-//! Changes of numbers happen inside the limiter, and no handle learns of them. If another limiter
-//! takes the place, the generation is raised. A handle loads the generation once for each decision.
-//! While it is that of the handle's own limiter, the handle uses that one: nothing is looked up, no
-//! count of references is touched, and the word is written by nobody. Afterwards it loads the limiter
-//! in force, which costs about 25 ns more, until it is cloned or
-//! [refreshed](super::LimiterHandle::refresh).
-//!
-//! The limiter in force is in an `ArcSwap`, so that one that was replaced is freed when the last handle
-//! and the last call are done with it, and no call waits for that. A chain of successors would need no
-//! library, but would keep every limiter that ever had the place.
+//! A handle has a copy of the limiter and the terms in force, and their generation. While that is in
+//! force, the handle uses its own copy: nothing is looked up, no count of references is touched, and the
+//! word is written by nobody. Afterwards it loads the limiter in force, which costs about 25 ns more,
+//! until it is cloned or [refreshed](super::LimiterHandle::refresh).
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use sluicegate::{Denied, Grant, LineLimits};
 
+use super::place::{InForce, Place, Terms};
+use super::shadow::{self, Pass};
 use crate::LimiterPolicy;
 
-/// The limiter in force under a name, and its policy.
-#[derive(Debug)]
-pub(super) struct Slot<L> {
-    generation: AtomicU64,
-    in_force: ArcSwap<L>,
-    policy: ArcSwap<LimiterPolicy>,
+/// Limiters that callers can stand in line for, by a line that stays when another takes the place.
+pub(super) trait HasLine: Clone {
+    type Line;
+
+    /// Returns true if calls of the limiter itself could overtake anybody.
+    fn has_waiters(line: &Self::Line) -> bool;
+
+    fn set_limits(line: &Self::Line, limits: LineLimits);
+
+    /// Lets those in line look again.
+    fn poke(line: &Self::Line);
 }
 
-/// A handle's own limiter, and the place where others may follow it.
-#[derive(Debug)]
-pub(super) struct Follower<L> {
-    own: L,
-    generation: u64,
+/// The limiter in force under a name, and the line before it.
+pub(super) struct Slot<L: HasLine> {
+    pub(super) place: Arc<Place<L>>,
+    pub(super) line: L::Line,
+}
+
+/// A handle's copy of the limiter in force, and the slot where others may follow it.
+pub(super) struct Follower<L: HasLine> {
+    own: InForce<L>,
+    /// The generation, unless the limiter is in `shadow`: then one that never is.
+    plain: u64,
+    place: Arc<Place<L>>,
     slot: Arc<Slot<L>>,
 }
 
-impl<L: Clone> Slot<L> {
-    pub(super) fn new(limiter: L, policy: Arc<LimiterPolicy>) -> Slot<L> {
-        Slot {
-            generation: AtomicU64::new(0),
-            in_force: ArcSwap::from_pointee(limiter),
-            policy: ArcSwap::new(policy),
-        }
+impl<L: HasLine> Slot<L> {
+    /// Creates the slot, with the line that `line` makes.
+    pub(super) fn new(
+        limiter: L,
+        policy: Arc<LimiterPolicy>,
+        line: impl FnOnce(&Arc<Place<L>>) -> L::Line,
+    ) -> Slot<L> {
+        let place = Arc::new(Place::new(limiter, policy));
+        let slot = Slot { line: line(&place), place };
+        slot.keep_line();
+        slot
     }
 
-    pub(super) fn policy(&self) -> Arc<LimiterPolicy> {
-        self.policy.load_full()
-    }
-
-    /// Returns the limiter in force.
-    pub(super) fn limiter(&self) -> Arc<L> {
-        self.in_force.load_full()
-    }
-
-    /// Notes that the limiter has changed to the terms of `policy`.
-    pub(super) fn set_policy(&self, policy: Arc<LimiterPolicy>) {
-        self.policy.store(policy);
-    }
-
-    /// Puts another limiter in the place.
-    pub(super) fn replace(&self, limiter: L) {
-        self.in_force.store(Arc::new(limiter));
-        // ORDERING: Release, after the store of the limiter: a handle that finds this generation finds
-        // that limiter, or a later one.
-        // MODEL: none. A handle that finds an older generation decides by its own limiter, as if it had
-        // called before the change; one word orders the rest.
-        self.generation.fetch_add(1, Release);
-    }
-
-    #[inline(always)]
-    fn generation(&self) -> u64 {
-        // ORDERING: Acquire; see `replace`.
-        // MODEL: none, as there.
-        self.generation.load(Acquire)
+    /// Lets those in line, and those to come, wait as long as the policy says, and look again.
+    ///
+    /// They keep their places. Nobody waits for a limiter that was removed, or is in `shadow`, or refuses
+    /// at once.
+    pub(super) fn keep_line(&self) {
+        let policy = self.place.policy();
+        let may_wait = Terms::of(&policy).waits && !self.place.is_removed();
+        let longest = policy.wait.filter(|_| may_wait).unwrap_or(Duration::ZERO);
+        L::set_limits(&self.line, LineLimits::new().max_wait(longest));
+        L::poke(&self.line);
     }
 
     /// Returns a handle's part of the slot, with the limiter in force.
     pub(super) fn follower(self: &Arc<Self>) -> Follower<L> {
-        // The generation first: if the limiter is replaced in between, the handle has the new limiter
-        // and an old generation, and only looks once too often.
-        let generation = self.generation();
-        Follower { own: L::clone(&self.limiter()), generation, slot: Arc::clone(self) }
+        let own = InForce::clone(&self.place.in_force());
+        // Generations that are in force are even.
+        let plain = if own.terms.is_shadow { u64::MAX } else { own.generation };
+        Follower { own, plain, place: Arc::clone(&self.place), slot: Arc::clone(self) }
     }
 }
 
-impl<L: Clone> Follower<L> {
-    /// Calls `call` with the limiter in force.
-    #[inline]
-    pub(super) fn with<T>(&self, call: impl FnOnce(&L) -> T) -> T {
-        match self.own() {
-            Some(own) => call(own),
-            None => self.with_other(call),
-        }
-    }
-
-    /// Returns the handle's own limiter, if that is in force.
+impl<L: HasLine> Follower<L> {
+    /// Returns the handle's own limiter and terms, if these are in force and a decision by them is all
+    /// that there is to do: nobody stands in line, and denials are denials. The decision counts if
+    /// [`is_still_plain`](Follower::is_still_plain) afterwards.
     #[inline(always)]
-    pub(super) fn own(&self) -> Option<&L> {
-        (self.slot.generation() == self.generation).then_some(&self.own)
+    pub(super) fn plain(&self) -> Option<&InForce<L>> {
+        let is_plain = self.place.generation.get() == self.plain;
+        (is_plain && !self.has_waiters(self.own.terms)).then_some(&self.own)
     }
 
-    /// Calls `call` with the limiter that is in force in the place of the handle's own.
-    #[cold]
+    #[inline(always)]
+    pub(super) fn is_still_plain(&self) -> bool {
+        self.place.generation.is_still(self.plain)
+    }
+
+    /// Returns true if a call of the limiter itself could overtake anybody.
+    #[inline(always)]
+    pub(super) fn has_waiters(&self, terms: Terms) -> bool {
+        terms.waits && L::has_waiters(&self.slot.line)
+    }
+
+    /// Decides by the terms in force.
+    pub(super) fn decide<T>(&self, mut call: impl FnMut(&L, Terms) -> T) -> T {
+        if self.is_own() {
+            let answer = call(&self.own.limiter, self.own.terms);
+            if self.place.generation.is_still(self.own.generation) {
+                return answer;
+            }
+        }
+        self.place.decide(call)
+    }
+
+    /// Decides by the terms in force, on as many permits as the caller names, or else as a call costs.
+    /// `ask` asks the limiter, and `ask_line` the line if anybody stands there.
     #[inline(never)]
-    pub(super) fn with_other<T>(&self, call: impl FnOnce(&L) -> T) -> T {
-        call(&self.slot.in_force.load())
+    pub(super) fn pass(
+        &self,
+        permits: Option<u64>,
+        mut ask: impl FnMut(&L, u64) -> Result<Grant, Denied>,
+        ask_line: impl FnOnce(&L::Line, u64) -> Result<Grant, Denied>,
+    ) -> Result<Pass, Denied> {
+        let (terms, permits, answer) = self.ask(permits, &mut ask, ask_line);
+        self.place.shadow.judge(terms, permits, answer)
+    }
+
+    /// Returns the answer that [`pass`](Follower::pass) would give; takes and counts nothing if `ask` and
+    /// `ask_line` take nothing.
+    pub(super) fn look(
+        &self,
+        permits: u64,
+        mut ask: impl FnMut(&L, u64) -> Result<Grant, Denied>,
+        ask_line: impl FnOnce(&L::Line, u64) -> Result<Grant, Denied>,
+    ) -> Result<Grant, Denied> {
+        let (terms, permits, answer) = self.ask(Some(permits), &mut ask, ask_line);
+        shadow::shown(terms, permits, answer).map(|pass| pass.grant())
+    }
+
+    fn ask(
+        &self,
+        permits: Option<u64>,
+        ask: &mut impl FnMut(&L, u64) -> Result<Grant, Denied>,
+        ask_line: impl FnOnce(&L::Line, u64) -> Result<Grant, Denied>,
+    ) -> (Terms, u64, Result<Grant, Denied>) {
+        let (terms, permits, answer) = self.decide(|limiter, terms| {
+            let permits = permits.unwrap_or(terms.cost);
+            let is_free = !self.has_waiters(terms);
+            (terms, permits, is_free.then(|| ask(limiter, permits)))
+        });
+        let answer = answer.unwrap_or_else(|| ask_line(&self.slot.line, permits));
+        (terms, permits, answer)
+    }
+
+    /// Returns the terms in force.
+    pub(super) fn terms(&self) -> Terms {
+        self.decide(|_, terms| terms)
+    }
+
+    fn is_own(&self) -> bool {
+        self.place.generation.get() == self.own.generation
     }
 
     /// Takes the limiter in force for its own.
     pub(super) fn refresh(&mut self) {
-        if self.own().is_none() {
+        if !self.is_own() {
             *self = self.slot.follower();
         }
     }
 
-    pub(super) fn policy(&self) -> Arc<LimiterPolicy> {
-        self.slot.policy()
+    pub(super) fn place(&self) -> &Place<L> {
+        &self.place
+    }
+
+    pub(super) fn line(&self) -> &L::Line {
+        &self.slot.line
     }
 }
 
 /// A clone has the limiter in force for its own.
-impl<L: Clone> Clone for Follower<L> {
+impl<L: HasLine> Clone for Follower<L> {
     fn clone(&self) -> Follower<L> {
-        match self.own() {
-            Some(own) => Follower {
-                own: own.clone(),
-                generation: self.generation,
-                slot: Arc::clone(&self.slot),
-            },
-            None => self.slot.follower(),
+        if !self.is_own() {
+            return self.slot.follower();
+        }
+        Follower {
+            own: self.own.clone(),
+            plain: self.plain,
+            place: Arc::clone(&self.place),
+            slot: Arc::clone(&self.slot),
         }
     }
 }

@@ -1,0 +1,95 @@
+//! New terms of one name: in place if they can be, and by another limiter if not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate::Limiter;
+
+use super::Registry;
+use super::build::Before;
+use super::change::Steps;
+use super::clocks::SharedClock;
+use super::keys::Keys;
+use super::limiter_of_kind::LimiterOfKind;
+use super::past::Past;
+use super::place::Terms;
+use super::slot::Slot;
+use crate::{Kind, LimiterPolicy, Unbuildable};
+
+impl<C: SharedClock, U: SharedClock> Registry<C, U> {
+    /// Puts `new` in force in the place of `old`. Returns true if the limiter is still the same one.
+    pub(super) fn enforce_one(
+        &self,
+        slot: &Slot<LimiterOfKind<C, U>>,
+        old: &LimiterPolicy,
+        new: &Arc<LimiterPolicy>,
+    ) -> Result<bool, Unbuildable> {
+        let (terms, in_force) = (Terms::of(new), slot.place.in_force());
+        let mut is_in_place = true;
+        // Decisions go on, if it is one step that forgets nothing.
+        let is_simple = in_force.terms == terms && !changes_a_burst(&old.kind, &new.kind);
+        if !is_simple || !in_force.limiter.change(&old.kind, &new.kind, Steps::One) {
+            slot.place.change::<Unbuildable>(terms, |limiter, past| {
+                let now_nanos = self.shared.clocks.elapsed.now_nanos();
+                let all = Past::added(past.as_ref(), &limiter.counted(), now_nanos);
+                let reset_after =
+                    limiter.peek(0).map_or(Duration::ZERO, |grant| grant.reset_after());
+                let next = if limiter.change(&old.kind, &new.kind, Steps::Several) {
+                    None
+                } else {
+                    is_in_place = false;
+                    let before = Before::new(&old.kind, limiter).with(all.clone());
+                    Some(self.shared.clocks.limiter(&new.kind, false, Some(&before))?)
+                };
+                let counted = next.as_ref().unwrap_or(limiter).counted().permits();
+                *past = Past::beyond(past.as_ref(), &all, counted, now_nanos, reset_after);
+                Ok(next)
+            })?;
+        }
+        slot.place.set_policy(Arc::clone(new));
+        slot.keep_line();
+        Ok(is_in_place)
+    }
+
+    /// Puts `new` in force in the place of `old`. Returns true if the store is still the same one.
+    pub(super) fn enforce_keys(
+        &self,
+        slot: &Slot<Keys<C, U>>,
+        old: &LimiterPolicy,
+        new: &Arc<LimiterPolicy>,
+    ) -> Result<bool, Unbuildable> {
+        let (terms, in_force) = (Terms::of(new), slot.place.in_force());
+        let mut is_in_place = true;
+        if in_force.terms != terms || !in_force.limiter.change(old, new, Steps::One) {
+            slot.place.change::<Unbuildable>(terms, |keys, _| {
+                if keys.change(old, new, Steps::Several) {
+                    return Ok(None);
+                }
+                is_in_place = false;
+                Keys::new(new, &self.shared.clocks).map(|next| {
+                    if old.key == new.key {
+                        next.take_over(keys, old);
+                    }
+                    Some(next)
+                })
+            })?;
+        }
+        slot.place.set_policy(Arc::clone(new));
+        slot.keep_line();
+        Ok(is_in_place)
+    }
+}
+
+/// Returns true if a bucket gets another burst: a smaller one has no place for all that was used.
+fn changes_a_burst(old: &Kind, new: &Kind) -> bool {
+    match (old, new) {
+        (Kind::All(old), Kind::All(new)) => {
+            old.iter().zip(new).any(|(old, new)| changes_a_burst(old, new))
+        }
+        (
+            Kind::TokenBucket { .. } | Kind::Gcra { .. } | Kind::LeakyMeter(_),
+            Kind::TokenBucket { .. } | Kind::Gcra { .. } | Kind::LeakyMeter(_),
+        ) => old.most_at_once() != new.most_at_once(),
+        _ => false,
+    }
+}

@@ -1,0 +1,140 @@
+//! The lines before the limiters of a registry: they ask whatever limiter is in force.
+
+use std::sync::Arc;
+
+use sluicegate::{
+    Denied, Grant, KeyedLimiter, Limiter, LineLimits, Queued, QueuedKeys, Receipt, Wait,
+};
+
+use super::clocks::SharedClock;
+use super::keys::{Keys, each_store};
+use super::limiter_of_kind::LimiterOfKind;
+use super::place::Place;
+use super::slot::HasLine;
+
+/// The limiter that is in force in a place, as the line before it asks it.
+#[derive(Debug)]
+pub(super) struct Current<L>(pub(super) Arc<Place<L>>);
+
+impl<L: Clone> Current<L> {
+    fn with<T>(&self, mut call: impl FnMut(&L) -> T) -> T {
+        self.0.decide(|limiter, _| call(limiter))
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> HasLine for LimiterOfKind<C, U> {
+    type Line = Queued<Current<LimiterOfKind<C, U>>, C>;
+
+    #[inline(always)]
+    fn has_waiters(line: &Self::Line) -> bool {
+        line.has_waiters()
+    }
+
+    fn set_limits(line: &Self::Line, limits: LineLimits) {
+        line.line().set_limits(limits);
+    }
+
+    fn poke(line: &Self::Line) {
+        line.update(|_| ());
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> HasLine for Keys<C, U> {
+    type Line = QueuedKeys<Current<Keys<C, U>>, [u8], C>;
+
+    #[inline(always)]
+    fn has_waiters(line: &Self::Line) -> bool {
+        line.lines() > 0
+    }
+
+    fn set_limits(line: &Self::Line, limits: LineLimits) {
+        line.set_line_limits(limits);
+    }
+
+    fn poke(line: &Self::Line) {
+        line.update(|_| ());
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> Limiter for Current<LimiterOfKind<C, U>> {
+    fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
+        self.with(|limiter| limiter.try_acquire(permits))
+    }
+
+    fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
+        self.with(|limiter| limiter.try_acquire_up_to(permits))
+    }
+
+    fn peek(&self, permits: u64) -> Result<Grant, Denied> {
+        self.with(|limiter| limiter.peek(permits))
+    }
+
+    fn peek_ahead(&self, permits: u64) -> Result<Grant, Denied> {
+        self.with(|limiter| limiter.peek_ahead(permits))
+    }
+
+    fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
+        self.try_acquire(permits).map(Receipt::spent)
+    }
+
+    fn reset(&self) {
+        self.with(Limiter::reset);
+    }
+
+    fn is_idle(&self) -> bool {
+        self.with(Limiter::is_idle)
+    }
+
+    fn healed(&self) -> u64 {
+        self.with(Limiter::healed)
+    }
+}
+
+impl<C: SharedClock, U: SharedClock> KeyedLimiter<[u8]> for Current<Keys<C, U>> {
+    fn try_acquire(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
+        self.with(|keys| keys.try_acquire(key, permits))
+    }
+
+    fn try_acquire_up_to(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
+        self.with(|keys| keys.try_acquire_up_to(key, permits))
+    }
+
+    fn try_acquire_batch_with(
+        &self,
+        keys: &mut dyn Iterator<Item = &[u8]>,
+        permits: u64,
+        answer: &mut dyn FnMut(usize, Result<Grant, Denied>),
+    ) {
+        let batch: Vec<&[u8]> = keys.collect();
+        let answers = self.with(|keys| keys.try_acquire_batch(&batch, permits));
+        answers.into_iter().enumerate().for_each(|(index, own)| answer(index, own));
+    }
+
+    fn peek(&self, key: &[u8], permits: u64) -> Result<Grant, Denied> {
+        self.with(|keys| each_store!(keys, store => store.peek(key, permits)))
+    }
+
+    fn reset(&self, key: &[u8]) {
+        self.with(|keys| each_store!(keys, store => store.reset(key)));
+    }
+
+    fn remove(&self, key: &[u8]) -> bool {
+        self.with(|keys| each_store!(keys, store => store.remove(key)))
+    }
+
+    fn len(&self) -> usize {
+        self.with(|keys| each_store!(keys, store => store.len()))
+    }
+
+    fn sweep(&self) -> usize {
+        self.with(|keys| each_store!(keys, store => store.sweep()))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.with(|keys| each_store!(keys, store => store.memory_bytes()))
+    }
+
+    fn healed(&self) -> u64 {
+        self.with(|keys| each_store!(keys, store => store.healed()))
+    }
+}

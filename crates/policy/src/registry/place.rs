@@ -1,0 +1,157 @@
+//! The limiter in force under a name, and its terms beside the limiter's own numbers.
+//!
+//! A change that the limiter can make in one step is its own affair: no decision is void. Any other
+//! change goes through [`Place::change`], and `generation.rs` says why it is exact.
+//!
+//! The limiter in force is in an `ArcSwap`, so that one that was replaced is freed when the last handle
+//! and the last call are done with it, and no call waits for that.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+
+use super::generation::Generation;
+use super::past::Past;
+use super::shadow::Shadow;
+use crate::{Cost, LimiterPolicy};
+
+/// A limiter, and all that its policy says of how it is asked.
+#[derive(Clone, Debug)]
+pub(super) struct InForce<L> {
+    pub(super) limiter: L,
+    pub(super) terms: Terms,
+    pub(super) generation: u64,
+}
+
+/// The terms of a policy that the handle applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Terms {
+    /// Permits of a call that names none.
+    pub(super) cost: u64,
+    /// True if denials are only counted.
+    pub(super) is_shadow: bool,
+    /// True if callers may stand in line.
+    pub(super) waits: bool,
+}
+
+impl Terms {
+    pub(super) fn of(policy: &LimiterPolicy) -> Terms {
+        let cost = match policy.cost {
+            Cost::Permits(permits) => permits,
+            Cost::Bytes => 1,
+        };
+        Terms { cost, is_shadow: policy.shadow, waits: policy.wait.is_some() && !policy.shadow }
+    }
+}
+
+/// The place of a name's limiter.
+#[derive(Debug)]
+pub(super) struct Place<L> {
+    pub(super) generation: Generation,
+    in_force: ArcSwap<InForce<L>>,
+    policy: ArcSwap<LimiterPolicy>,
+    /// Held while terms change: the grants that the limiter in force does not know of.
+    changing: Mutex<Option<Past>>,
+    /// True if the file no longer has the name.
+    is_removed: AtomicBool,
+    pub(super) shadow: Shadow,
+}
+
+impl<L: Clone> Place<L> {
+    pub(super) fn new(limiter: L, policy: Arc<LimiterPolicy>) -> Place<L> {
+        let in_force = InForce { limiter, terms: Terms::of(&policy), generation: 0 };
+        Place {
+            generation: Generation::default(),
+            in_force: ArcSwap::from_pointee(in_force),
+            policy: ArcSwap::new(policy),
+            changing: Mutex::default(),
+            is_removed: AtomicBool::new(false),
+            shadow: Shadow::default(),
+        }
+    }
+
+    pub(super) fn policy(&self) -> Arc<LimiterPolicy> {
+        self.policy.load_full()
+    }
+
+    /// Notes the policy whose terms are in force.
+    pub(super) fn set_policy(&self, policy: Arc<LimiterPolicy>) {
+        self.policy.store(policy);
+    }
+
+    pub(super) fn is_removed(&self) -> bool {
+        // ORDERING: Relaxed. It chooses the text of a refusal.
+        // MODEL: none; no decision depends on it.
+        self.is_removed.load(Relaxed)
+    }
+
+    pub(super) fn set_removed(&self, is_removed: bool) {
+        // ORDERING: Relaxed, as in `is_removed`.
+        // MODEL: none, as there.
+        self.is_removed.store(is_removed, Relaxed);
+    }
+
+    /// Returns the limiter in force.
+    pub(super) fn in_force(&self) -> Arc<InForce<L>> {
+        self.in_force.load_full()
+    }
+
+    /// Decides by the terms in force: calls `call` until no change came in between.
+    ///
+    /// Waits while the terms change, and for nothing else.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn decide<T>(&self, mut call: impl FnMut(&L, Terms) -> T) -> T {
+        loop {
+            let in_force = self.in_force.load();
+            if self.generation.get() == in_force.generation {
+                let answer = call(&in_force.limiter, in_force.terms);
+                if self.generation.is_still(in_force.generation) {
+                    return answer;
+                }
+            }
+            drop(in_force);
+            drop(self.changing.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Lets `change` change the limiter in force by any number of steps, or return another in its place,
+    /// and puts `terms` in force with it: in one step, as all decisions see it. `change` is to carry the
+    /// past over too.
+    pub(super) fn change<E>(
+        &self,
+        terms: Terms,
+        change: impl FnOnce(&L, &mut Option<Past>) -> Result<Option<L>, E>,
+    ) -> Result<(), E> {
+        let mut past = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.in_force();
+        let generation = old.generation.wrapping_add(2);
+        let next = InForce { generation, ..InForce::clone(&old) };
+        self.generation.begin(old.generation);
+        // From here on it is published, also if `change` panics: a clock is a user's.
+        let mut publish = Publish { place: self, next: Some(next) };
+        let other = change(&old.limiter, &mut past)?;
+        if let Some(next) = &mut publish.next {
+            next.terms = terms;
+            next.limiter = other.unwrap_or_else(|| old.limiter.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Puts a limiter in force when it is dropped.
+struct Publish<'a, L: Clone> {
+    place: &'a Place<L>,
+    next: Option<InForce<L>>,
+}
+
+impl<L: Clone> Drop for Publish<'_, L> {
+    fn drop(&mut self) {
+        let Some(next) = self.next.take() else { return };
+        let generation = next.generation;
+        self.place.in_force.store(Arc::new(next));
+        self.place.generation.publish(generation);
+    }
+}

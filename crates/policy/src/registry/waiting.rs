@@ -1,0 +1,277 @@
+//! Callers that wait for a named limiter, as long as its policy says.
+
+use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Wait};
+
+use super::clocks::SharedClock;
+use super::handle::LimiterHandle;
+use super::keyed_handle::KeyedHandle;
+use super::shadow::Pass;
+use super::slot::{Follower, HasLine};
+
+/// A refusal of a caller that waits as long as its limiter's policy says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WaitError {
+    /// The permits are not there, and the policy lets nobody wait.
+    #[error(transparent)]
+    Denied(Denied),
+    /// The line in front of the limiter refused: the permits come too late for the policy's `wait`, or
+    /// are more than the limit.
+    #[error(transparent)]
+    Line(AcquireError),
+    /// The file no longer names the limiter, so nobody waits for it any more.
+    #[error(
+        "limiter \"{}\" was removed from the file while callers waited: look it up again, or do without it",
+        crate::escaped(name)
+    )]
+    Removed {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl WaitError {
+    /// Returns the wait before it is worth asking again, or `None` if waiting alone will not help.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<std::time::Duration> {
+        match self {
+            WaitError::Denied(denied) => denied.retry_after(),
+            WaitError::Line(
+                AcquireError::TimedOut { retry_after } | AcquireError::LineFull { retry_after },
+            ) => Some(*retry_after),
+            WaitError::Line(_) | WaitError::Removed { .. } => None,
+        }
+    }
+}
+
+/// The beginning of a call that may wait.
+enum Begun {
+    Told(Result<Pass, WaitError>),
+    /// It is to stand in line, for so many permits.
+    Stand(u64),
+}
+
+impl<L: HasLine> Follower<L> {
+    /// Begins a call, which tries by `pass` if nobody may wait.
+    fn begin(
+        &self,
+        name: &str,
+        permits: Option<u64>,
+        pass: impl FnOnce() -> Result<Pass, Denied>,
+    ) -> Begun {
+        let terms = self.terms();
+        if terms.waits && !self.place().is_removed() {
+            return Begun::Stand(permits.unwrap_or(terms.cost));
+        }
+        Begun::Told(pass().map_err(|denied| {
+            if self.place().is_removed() && self.place().policy().wait.is_some() {
+                WaitError::Removed { name: name.to_owned() }
+            } else {
+                WaitError::Denied(denied)
+            }
+        }))
+    }
+
+    /// Returns the answer to a caller that stood in line. One that was sent away because terms have
+    /// changed tries by `pass`, if these let everybody through.
+    fn end(
+        &self,
+        name: &str,
+        answer: Result<Grant, AcquireError>,
+        pass: impl FnOnce() -> Result<Pass, Denied>,
+    ) -> Result<Pass, WaitError> {
+        match answer {
+            Ok(grant) => Ok(Pass::granted(grant)),
+            Err(AcquireError::TimedOut { .. }) if self.place().is_removed() => {
+                Err(WaitError::Removed { name: name.to_owned() })
+            }
+            Err(_) if self.terms().is_shadow => pass().map_err(WaitError::Denied),
+            Err(error) => Err(WaitError::Line(error)),
+        }
+    }
+}
+
+/// Callers that wait, in one fair line of the name's own: first come, first served, threads and tasks
+/// alike. The line stays when the terms change, or another limiter takes the place.
+///
+/// * A caller waits for at most the policy's `wait`. If its permits would come later, it is refused at
+///   once. If nobody may wait (`wait = "refuse"`, which is the default), it is granted its permits or
+///   refused at once.
+/// * While anybody waits, [`try_acquire`](LimiterHandle::try_acquire) overtakes nobody.
+/// * With `shadow` nobody waits, and nobody is refused.
+///
+/// **Changes.** When the terms change, those in line keep their places, and are granted their permits by
+/// the new terms: at once, if these have them now. Each has the new `wait`, from when it came. Whoever is
+/// too late by that is refused with [`AcquireError::TimedOut`], and with [`WaitError::Removed`] if the
+/// name was removed. With `shadow` all are let through. Nothing is charged to anybody who is refused. A
+/// caller that stands in line wants as many permits as when it came: a new `cost` is for calls that begin
+/// after the change.
+///
+/// **Cancel safety.** A caller that is dropped leaves the line, and has taken nothing, unless its permits
+/// were granted since it was last polled: then they are spent.
+impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
+    /// Takes the permits of the policy's `cost`, and blocks the thread until they are there, for at most
+    /// the policy's `wait`.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError`]; a caller that is refused has taken nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate_policy::{Policies, Registry, WaitError};
+    ///
+    /// let registry = Registry::new(Policies::from_toml("p.toml", r#"
+    /// [limiters.calls]
+    /// policy = "token_bucket"
+    /// key = "all"
+    /// limit = 2
+    /// rate = { amount = 1, interval = "5 ms" }
+    /// wait = "1 s"
+    /// "#)?)?;
+    /// let calls = registry.limiter("calls")?;
+    /// calls.acquire_with(2)?;
+    /// // Blocks for 5 ms.
+    /// calls.acquire()?;
+    /// // Blocks for no time at all.
+    /// assert!(matches!(calls.acquire_with(3), Err(WaitError::Line(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn acquire(&self) -> Result<Pass, WaitError> {
+        self.wait_for(None)
+    }
+
+    /// Does the same as [`acquire`](LimiterHandle::acquire) for so many permits.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire`](LimiterHandle::acquire).
+    pub fn acquire_with(&self, permits: u64) -> Result<Pass, WaitError> {
+        self.wait_for(Some(permits))
+    }
+
+    /// Does the same as [`acquire`](LimiterHandle::acquire) for a task: the future is ready when there is
+    /// an answer. Its place in line is that of its first poll.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire`](LimiterHandle::acquire).
+    pub async fn acquire_async(&self) -> Result<Pass, WaitError> {
+        self.ready_for(None).await
+    }
+
+    /// Does the same as [`acquire_async`](LimiterHandle::acquire_async) for so many permits.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire`](LimiterHandle::acquire).
+    pub async fn acquire_async_with(&self, permits: u64) -> Result<Pass, WaitError> {
+        self.ready_for(Some(permits)).await
+    }
+
+    fn wait_for(&self, permits: Option<u64>) -> Result<Pass, WaitError> {
+        match self.limiter.begin(&self.name, permits, || self.pass(permits)) {
+            Begun::Told(answer) => answer,
+            Begun::Stand(permits) => {
+                let answer = self.limiter.line().acquire(permits);
+                self.limiter.end(&self.name, answer, || self.pass(Some(permits)))
+            }
+        }
+    }
+
+    async fn ready_for(&self, permits: Option<u64>) -> Result<Pass, WaitError> {
+        match self.limiter.begin(&self.name, permits, || self.pass(permits)) {
+            Begun::Told(answer) => answer,
+            Begun::Stand(permits) => {
+                let answer = self.limiter.line().acquire_async(permits).await;
+                self.limiter.end(&self.name, answer, || self.pass(Some(permits)))
+            }
+        }
+    }
+
+    pub(super) fn pass(&self, permits: Option<u64>) -> Result<Pass, Denied> {
+        self.limiter.pass(permits, Limiter::try_acquire, Limiter::try_acquire)
+    }
+}
+
+/// Callers that wait for a key, in one fair line for each: see
+/// [`LimiterHandle`](LimiterHandle#method.acquire), which is the same without keys.
+impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
+    /// Takes the permits of the policy's `cost` for the key, and blocks the thread until they are there,
+    /// for at most the policy's `wait`.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError`]; a caller that is refused has taken nothing.
+    pub fn acquire(&self, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Pass, WaitError> {
+        self.wait_for(key.as_ref(), None)
+    }
+
+    /// Does the same as [`acquire`](KeyedHandle::acquire) for so many permits.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire`](KeyedHandle::acquire).
+    pub fn acquire_with(
+        &self,
+        key: &(impl AsRef<[u8]> + ?Sized),
+        permits: u64,
+    ) -> Result<Pass, WaitError> {
+        self.wait_for(key.as_ref(), Some(permits))
+    }
+
+    /// Does the same as [`acquire`](KeyedHandle::acquire) for a task. Its place in line is that of its
+    /// first poll.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire`](KeyedHandle::acquire).
+    pub async fn acquire_async(
+        &self,
+        key: &(impl AsRef<[u8]> + Sync + ?Sized),
+    ) -> Result<Pass, WaitError> {
+        self.ready_for(key.as_ref(), None).await
+    }
+
+    /// Does the same as [`acquire_async`](KeyedHandle::acquire_async) for so many permits.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`acquire`](KeyedHandle::acquire).
+    pub async fn acquire_async_with(
+        &self,
+        key: &(impl AsRef<[u8]> + Sync + ?Sized),
+        permits: u64,
+    ) -> Result<Pass, WaitError> {
+        self.ready_for(key.as_ref(), Some(permits)).await
+    }
+
+    fn wait_for(&self, key: &[u8], permits: Option<u64>) -> Result<Pass, WaitError> {
+        match self.keys.begin(&self.name, permits, || self.pass(key, permits)) {
+            Begun::Told(answer) => answer,
+            Begun::Stand(permits) => {
+                let answer = self.keys.line().acquire(key, permits);
+                self.keys.end(&self.name, answer, || self.pass(key, Some(permits)))
+            }
+        }
+    }
+
+    async fn ready_for(&self, key: &[u8], permits: Option<u64>) -> Result<Pass, WaitError> {
+        match self.keys.begin(&self.name, permits, || self.pass(key, permits)) {
+            Begun::Told(answer) => answer,
+            Begun::Stand(permits) => {
+                let answer = self.keys.line().acquire_async(key, permits).await;
+                self.keys.end(&self.name, answer, || self.pass(key, Some(permits)))
+            }
+        }
+    }
+
+    pub(super) fn pass(&self, key: &[u8], permits: Option<u64>) -> Result<Pass, Denied> {
+        self.keys.pass(
+            permits,
+            |keys, permits| keys.try_acquire(key, permits),
+            |line, permits| line.try_acquire(key, permits),
+        )
+    }
+}

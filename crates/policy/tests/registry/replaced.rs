@@ -1,0 +1,247 @@
+//! Limiters that take the place of others, of any kind, while two threads decide.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::thread;
+use std::time::Duration;
+
+use sluicegate::{KeyedLimiter, Limiter};
+use sluicegate_policy::{Event, Policies};
+
+use super::load::{RELOADS, new, one, policies, under_load};
+
+/// Every kind that a file can name, each with a limit of its own, and time in which nothing comes back.
+fn kinds() -> Vec<(String, u64)> {
+    let window = |policy: &str, limit: u64, more: &str| {
+        (format!("policy = \"{policy}\"\nlimit = {limit}\ninterval = \"1 day\"\n{more}"), limit)
+    };
+    let bucket = |policy: &str, limit: u64, more: &str| {
+        let rate = "rate = { amount = 1, interval = \"365 days\" }";
+        (format!("policy = \"{policy}\"\nlimit = {limit}\n{rate}\n{more}"), limit)
+    };
+    let part = |limit: u64, policy: &str, time: &str| {
+        format!("{{ policy = \"{policy}\", limit = {limit}, {time} }}")
+    };
+    let day = "interval = \"1 day\"";
+    let year = "rate = { amount = 1, interval = \"365 days\" }";
+    vec![
+        bucket("token_bucket", 4_000, ""),
+        bucket("token_bucket", 3_100, "refill = \"interval\""),
+        bucket("leaky_bucket", 2_900, "mode = \"meter\""),
+        (
+            "policy = \"gcra\"\ninterval = \"1 day\"\ntolerance = \"3_499 days\"".replace('_', ""),
+            3_500,
+        ),
+        window("fixed_window", 3_000, ""),
+        window("fixed_window", 3_300, "start = \"epoch\""),
+        window("sliding_window", 3_600, ""),
+        window("sliding_counter", 2_800, ""),
+        window("sliding_log", 2_700, ""),
+        window("weighted_log", 3_900, "capacity = 4000"),
+        (
+            "policy = \"multi_window\"\nlimits = [{ limit = 3200, interval = \"1 day\" }, \
+             { limit = 3400, interval = \"7 days\" }]"
+                .to_owned(),
+            3_200,
+        ),
+        ("policy = \"calendar_window\"\nevery = \"day\"\nlimit = 3700".to_owned(), 3_700),
+        ("policy = \"budget\"\namount = 3800".to_owned(), 3_800),
+        (
+            format!(
+                "policy = \"all\"\nof = [{}, {}]",
+                part(3_050, "sliding_counter", day),
+                part(3_150, "token_bucket", year)
+            ),
+            3_050,
+        ),
+        (
+            format!(
+                "policy = \"all\"\nof = [{}, {}]",
+                part(3_250, "token_bucket", year),
+                part(2_950, "sliding_window", day)
+            ),
+            2_950,
+        ),
+    ]
+}
+
+#[test]
+fn whatever_takes_the_place_of_whatever_no_more_is_admitted_than_by_the_largest() {
+    const ROUNDS: usize = 560;
+    const CHANGES: usize = 18;
+    let kinds: Vec<(Policies, u64)> =
+        kinds().into_iter().map(|(kind, limit)| (policies("all", &kind), limit)).collect();
+    for round in 0..ROUNDS {
+        // All pairs of kinds, one after the other.
+        let step = 1 + round / kinds.len() % (kinds.len() - 1);
+        let order: Vec<_> =
+            (0..=CHANGES).map(|turn| &kinds[(round + turn * step) % kinds.len()]).collect();
+        let largest = order.iter().map(|(_, limit)| *limit).max().unwrap();
+        let (_, registry) = new(&order[0].0);
+        let limiter = registry.limiter("a").unwrap();
+        let (begun, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
+        let admitted: u64 =
+            thread::scope(|scope| {
+                let threads = [0, 1].map(|_| {
+                    scope.spawn(|| {
+                        begun.fetch_add(1, Relaxed);
+                        let mut admitted = 0;
+                        while !is_over.load(Relaxed) {
+                            admitted += one(&limiter);
+                        }
+                        admitted
+                    })
+                });
+                while begun.load(Relaxed) < 2 {
+                    thread::yield_now();
+                }
+                for (terms, _) in &order[1..] {
+                    let events = registry.reload(terms.clone()).unwrap();
+                    assert!(events.iter().all(|event| matches!(
+                        event,
+                        Event::Replaced { .. } | Event::Changed { .. }
+                    )));
+                }
+                is_over.store(true, Relaxed);
+                threads.map(|thread| thread.join().unwrap()).iter().sum()
+            });
+        // All that is left by the most generous terms.
+        let most = order.iter().max_by_key(|(_, limit)| *limit).unwrap();
+        registry.reload(most.0.clone()).unwrap();
+        let rest = limiter.try_acquire_up_to(u64::MAX).map_or(0, |grant| grant.permits());
+        let all = admitted + rest;
+        assert!(all <= largest, "round {round}: {admitted} and {rest} of {largest}");
+    }
+}
+
+#[test]
+fn several_numbers_change_in_one_step_for_all_who_decide() {
+    let window = |limit: u64, days: u64| format!("limit = {limit}, interval = \"{days} days\"");
+    let multi = |a: u64, b: u64| {
+        format!(
+            "policy = \"multi_window\"\nlimits = [{{ {} }}, {{ {} }}]",
+            window(a, 1),
+            window(b, 2)
+        )
+    };
+    let all = |a: u64, b: u64| {
+        let part = |window: String| format!("{{ policy = \"sliding_counter\", {window} }}");
+        format!("policy = \"all\"\nof = [{}, {}]", part(window(a, 1)), part(window(b, 2)))
+    };
+    let budget = |a: u64, b: u64| {
+        format!("policy = \"budget\"\namount = {b}\non = {{ monday = {a}, tuesday = {} }}", a + b)
+    };
+    for kind in [&multi as &dyn Fn(u64, u64) -> String, &all, &budget] {
+        // 30,000 at most, by either of the numbers.
+        let terms = [kind(30_000, 50_000), kind(20_000, 40_000)].map(|kind| policies("all", &kind));
+        let (_, registry) = new(&terms[0]);
+        let limiter = registry.limiter("a").unwrap();
+        let (admitted, replaced) = under_load(&registry, &terms, RELOADS, |_| one(&limiter), || {});
+        registry.reload(terms[1].clone()).unwrap();
+        registry.reload(terms[0].clone()).unwrap();
+        let rest = limiter.try_acquire_up_to(u64::MAX).map_or(0, |grant| grant.permits());
+        assert_eq!(replaced, 0);
+        assert!(admitted + rest <= 30_000, "{admitted} and {rest}");
+        // A grant that is void may count.
+        assert!(
+            admitted + rest >= 30_000 - u64::from(2 * RELOADS).min(1_000),
+            "{admitted} and {rest}"
+        );
+    }
+}
+
+#[test]
+fn a_cost_and_the_limit_of_one_file_go_together() {
+    // Either file refuses its cost. The limit of the second grants the cost of the first.
+    let terms = [(10, 100), (100, 1_000)].map(|(limit, cost)| {
+        let window = "policy = \"sliding_window\"\ninterval = \"1 day\"";
+        policies("all", &format!("{window}\nlimit = {limit}\ncost = {cost}"))
+    });
+    let (_, registry) = new(&terms[0]);
+    let limiter = registry.limiter("a").unwrap();
+    let decide = |_| {
+        let denied = limiter.try_pass().unwrap_err();
+        assert!(matches!(denied.limit(), Some(10 | 100)), "{denied:?}");
+        0
+    };
+    let (_, replaced) = under_load(&registry, &terms, RELOADS, decide, || {});
+    assert_eq!(replaced, 0);
+}
+
+#[test]
+fn a_bucket_that_takes_the_place_of_another_earns_at_the_rates_that_were_in_force() {
+    const BURST: u64 = 10_000;
+    let terms = [("token_bucket", "", 20), ("leaky_bucket", "mode = \"meter\"\n", 50)].map(
+        |(policy, mode, amount)| {
+            let rate = format!("rate = {{ amount = {amount}, interval = \"1 second\" }}");
+            policies("all", &format!("policy = \"{policy}\"\n{mode}limit = {BURST}\n{rate}"))
+        },
+    );
+    let (clock, registry) = new(&terms[0]);
+    let limiter = registry.limiter("a").unwrap();
+    limiter.try_acquire(BURST).unwrap();
+    let tick = || clock.advance(Duration::from_millis(10));
+    let (admitted, replaced) = under_load(&registry, &terms, RELOADS, |_| one(&limiter), tick);
+    let earned = admitted + limiter.peek(0).unwrap().remaining();
+    assert_eq!(replaced, RELOADS);
+    // 50 s at each rate. A void grant may count, and a new bucket rounds down by a fraction of a permit.
+    assert!(earned <= 3_500, "{earned}");
+    assert!(earned >= 3_400, "{earned}");
+}
+
+#[test]
+fn keys_keep_to_the_larger_terms_when_their_store_is_replaced() {
+    const KEYS: [&str; 3] = ["ada", "bob", "vip"];
+    let bucket = "policy = \"token_bucket\"\nrate = { amount = 1, interval = \"365 days\" }\n";
+    let window = "policy = \"sliding_window\"\ninterval = \"1 day\"\n";
+    let own = "overrides = { vip.limit = 900 }\n";
+    let stores = [
+        // A store of buckets, and one with a limiter for each key, in both directions.
+        [format!("{bucket}limit = 500"), format!("{bucket}limit = 500\n{own}")],
+        [format!("{window}limit = 500\n{own}"), format!("{window}limit = 600\nslots = 7\n{own}")],
+        [format!("{window}limit = 600"), format!("{bucket}limit = 600")],
+    ];
+    for stores in stores {
+        let terms = stores.map(|fields| policies("user", &fields));
+        for key in KEYS {
+            let most = if key == "vip" { 900 } else { 600 };
+            for _ in 0..20 {
+                let (_, registry) = new(&terms[0]);
+                let keys = registry.keyed("a").unwrap();
+                let take = |_| u64::from(keys.try_acquire(key, 1).is_ok());
+                let (admitted, replaced) = under_load(&registry, &terms, 50, take, || {});
+                let rest = keys.peek(key, 0).unwrap().remaining();
+                assert_eq!(replaced, 50);
+                assert!(admitted + rest <= most, "{key}: {admitted} and {rest}");
+                assert_eq!(KeyedLimiter::<str>::len(&keys), 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_was_used_up_stays_used_when_terms_change_there_and_back() {
+    let kinds = kinds();
+    let take_all = |limiter: &dyn Limiter| {
+        let mut taken = 0;
+        while limiter.try_acquire(1).is_ok() {
+            taken += 1;
+        }
+        taken
+    };
+    for (a, least) in &kinds {
+        for (b, other) in &kinds {
+            let [a, b] = [a, b].map(|kind| policies("all", kind));
+            let (_, registry) = new(&a);
+            let limiter = registry.limiter("a").unwrap();
+            assert_eq!(take_all(&limiter), *least);
+            let mut all = *least;
+            for terms in [&b, &a, &b] {
+                registry.reload(terms.clone()).unwrap();
+                all += take_all(&limiter);
+            }
+            // A bucket has what its predecessor had left, and no more for a larger burst.
+            assert!(all == *least.max(other) || all == *least, "{all}: {a:?}, {b:?}");
+        }
+    }
+}
