@@ -61,8 +61,8 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
         &self.name
     }
 
-    /// Returns the policy in force. The caller applies its filter, and its cost where that is `bytes`.
-    /// Wait-free; does not allocate.
+    /// Returns the policy in force. The caller applies its filter, and its cost where that depends on the
+    /// request. Wait-free; does not allocate.
     #[must_use]
     pub fn policy(&self) -> Arc<LimiterPolicy> {
         self.limiter.place().policy()
@@ -113,7 +113,8 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     /// denied if it were not for `shadow`. Otherwise the same as
     /// [`try_acquire`](LimiterHandle::try_acquire).
     ///
-    /// The cost is 1 if the policy has none, and if it is `bytes`: then name them.
+    /// The cost is 1 if the policy has none, and if it depends on the request (`bytes`, rules): then name
+    /// the permits.
     ///
     /// # Errors
     ///

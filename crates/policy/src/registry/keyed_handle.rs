@@ -55,8 +55,8 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         &self.name
     }
 
-    /// Returns the policy in force. The caller applies the fields of its key, its filter, and its cost
-    /// where that is `bytes`. Wait-free; does not allocate.
+    /// Returns the policy in force. The caller applies its key and its filter, and its cost where that
+    /// depends on the request. Wait-free; does not allocate.
     #[must_use]
     pub fn policy(&self) -> Arc<LimiterPolicy> {
         self.keys.place().policy()

@@ -38,9 +38,10 @@ pub(super) struct Terms {
 
 impl Terms {
     pub(super) fn of(policy: &LimiterPolicy) -> Terms {
-        let cost = match policy.cost {
-            Cost::Permits(permits) => permits,
-            Cost::Bytes => 1,
+        let cost = match &policy.cost {
+            Cost::Permits(permits) => *permits,
+            // They depend on the request, so the caller is to name the permits.
+            Cost::Bytes | Cost::Named(_) | Cost::Rules(_) => 1,
         };
         Terms { cost, is_shadow: policy.shadow, waits: policy.wait.is_some() && !policy.shadow }
     }
