@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the other scripts need and a fresh Debian machine lacks.
 #
-#   ci/setup.sh [part...]     parts: base targets nightly msrv; all if none
+#   ci/setup.sh [part...]     parts: base targets nightly msrv browser; all if none
 #
 # What is already there is left alone. What cannot be installed is named, and
 # the script fails: no check is ever skipped because a tool is missing.
@@ -54,10 +54,17 @@ msrv() {
         || die "cannot install Rust $msrv, the minimum supported version, with rustup"
 }
 
-[ $# -gt 0 ] || set -- base targets nightly msrv
+# For the tests of the pages that the command writes.
+browser() {
+    command -v apt-get >/dev/null && apt_packages chromium chromium-driver
+    command -v chromium >/dev/null || die "no chromium, which pages are tested in"
+    command -v chromedriver >/dev/null || die "no chromedriver, which the tests drive chromium with"
+}
+
+[ $# -gt 0 ] || set -- base targets nightly msrv browser
 for part in "$@"; do
     case $part in
-        base | targets | nightly | msrv) "$part" ;;
-        *) die "unknown part '$part'; the parts are: base targets nightly msrv" ;;
+        base | targets | nightly | msrv | browser) "$part" ;;
+        *) die "unknown part '$part'; the parts are: base targets nightly msrv browser" ;;
     esac
 done

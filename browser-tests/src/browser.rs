@@ -1,0 +1,250 @@
+//! A browser without a window.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use fantoccini::wd::WebDriverCompatibleCommand;
+use fantoccini::{Client, ClientBuilder};
+use http::Method;
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use url::Url;
+
+/// The arguments of Chromium, which may be run by root here, and asks nobody anything.
+const ARGUMENTS: [&str; 10] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+];
+
+/// The rules of Deque Systems for pages that everybody can use.
+const AXE: &str = include_str!("../axe-core/axe.min.js");
+
+/// A browser without a window, and its driver.
+#[derive(Debug)]
+pub struct Browser {
+    client: Client,
+    /// Killed when it is dropped.
+    driver: Child,
+    /// Removed when it is dropped.
+    _profile: TempDir,
+}
+
+/// The size of a screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Its name, for messages and files.
+    pub name: &'static str,
+    /// Width in CSS pixels.
+    pub width: u32,
+    /// Height in CSS pixels.
+    pub height: u32,
+}
+
+/// The colours that a reader prefers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Dark text on a light page.
+    Light,
+    /// Light text on a dark page.
+    Dark,
+}
+
+impl Scheme {
+    /// Returns the name that style sheets have for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Light => "light",
+            Scheme::Dark => "dark",
+        }
+    }
+}
+
+impl View {
+    /// A phone, a tablet and a desktop.
+    pub const ALL: [View; 3] = [
+        View { name: "phone", width: 360, height: 740 },
+        View { name: "tablet", width: 820, height: 1180 },
+        View { name: "desktop", width: 1440, height: 900 },
+    ];
+}
+
+/// A command of Chromium's driver that the standard does not have.
+#[derive(Debug)]
+struct Extension {
+    path: &'static str,
+    body: Value,
+}
+
+impl WebDriverCompatibleCommand for Extension {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, url::ParseError> {
+        base.join(&format!("session/{}/{}", session.unwrap_or_default(), self.path))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(self.body.to_string()))
+    }
+}
+
+impl Browser {
+    /// Starts Chromium with a new profile.
+    ///
+    /// # Panics
+    ///
+    /// If there is no `chromedriver` or no Chromium: `ci/setup.sh browser` installs both.
+    pub async fn start() -> Browser {
+        let driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn();
+        let mut driver = driver.expect("no chromedriver; ci/setup.sh browser installs it");
+        let port = port(&mut driver).await;
+        let profile = tempfile::tempdir().unwrap();
+        let mut arguments = ARGUMENTS.map(str::to_owned).to_vec();
+        arguments.push(format!("--user-data-dir={}", profile.path().display()));
+        let capabilities = json!({
+            "goog:chromeOptions": { "args": arguments },
+            "goog:loggingPrefs": { "browser": "ALL" },
+        });
+        let client = ClientBuilder::new(HttpConnector::new())
+            .capabilities(capabilities.as_object().unwrap().clone())
+            .connect(&format!("http://127.0.0.1:{port}"))
+            .await;
+        let client = client.expect("no Chromium; ci/setup.sh browser installs it");
+        Browser { client, driver, _profile: profile }
+    }
+
+    /// Ends the browser.
+    ///
+    /// # Panics
+    ///
+    /// If it is gone already.
+    pub async fn stop(mut self) {
+        self.client.close().await.unwrap();
+        self.driver.kill().await.unwrap();
+    }
+
+    /// Shows a file on a screen of that size, to a reader who prefers these colours.
+    ///
+    /// # Panics
+    ///
+    /// If the browser does not.
+    pub async fn show(&self, path: &Path, view: View, scheme: Scheme) {
+        self.view(view).await;
+        self.prefer(scheme, "screen").await;
+        self.client.goto(Url::from_file_path(path).unwrap().as_str()).await.unwrap();
+    }
+
+    /// Changes the size of the screen.
+    pub async fn view(&self, view: View) {
+        let metrics = json!({
+            "width": view.width,
+            "height": view.height,
+            "deviceScaleFactor": 1,
+            "mobile": view.width < 600,
+        });
+        self.chromium("Emulation.setDeviceMetricsOverride", metrics).await;
+    }
+
+    /// Changes the preferred colours, and the medium: `screen` or `print`.
+    pub async fn prefer(&self, scheme: Scheme, medium: &str) {
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme.name() }]);
+        let media = json!({ "media": medium, "features": features });
+        self.chromium("Emulation.setEmulatedMedia", media).await;
+    }
+
+    /// Allows or forbids the page its own scripts.
+    pub async fn allow_scripts(&self, are_allowed: bool) {
+        self.chromium("Emulation.setScriptExecutionDisabled", json!({ "value": !are_allowed }))
+            .await;
+    }
+
+    /// Presses the tabulator.
+    pub async fn press_tab(&self) {
+        for kind in ["keyDown", "keyUp"] {
+            let key =
+                json!({ "type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9 });
+            self.chromium("Input.dispatchKeyEvent", key).await;
+        }
+    }
+
+    /// Returns the value of an expression in the page.
+    ///
+    /// # Panics
+    ///
+    /// If it throws.
+    pub async fn value(&self, expression: &str) -> Value {
+        let script = format!("return ({expression});");
+        self.client
+            .execute(&script, Vec::new())
+            .await
+            .unwrap_or_else(|error| panic!("{error}: {script}"))
+    }
+
+    /// Returns the messages of the browser's console since it was last asked.
+    ///
+    /// # Panics
+    ///
+    /// If the browser is gone.
+    pub async fn console(&self) -> Vec<Value> {
+        let log = Extension { path: "se/log", body: json!({ "type": "browser" }) };
+        self.client.issue_cmd(log).await.unwrap().as_array().unwrap().clone()
+    }
+
+    /// Returns the violations that axe finds in the page, each in words.
+    ///
+    /// # Panics
+    ///
+    /// If axe cannot be run.
+    pub async fn violations(&self) -> Vec<String> {
+        self.client.execute(&format!("{AXE}\n;window.axe = axe;"), Vec::new()).await.unwrap();
+        let run = "const done = arguments[0];
+            axe.run({ resultTypes: ['violations'] }).then(
+                found => done(found.violations.map(rule => rule.id + ': ' + rule.help + ': '
+                    + rule.nodes.slice(0, 3).map(node => node.html.slice(0, 200) + ' '
+                    + (node.failureSummary || '')).join(' | '))),
+                error => done([String(error)]));";
+        let found = self.client.execute_async(run, Vec::new()).await.unwrap();
+        found.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Returns a picture of the screen.
+    ///
+    /// # Panics
+    ///
+    /// If the browser is gone.
+    pub async fn picture(&self) -> Vec<u8> {
+        self.client.screenshot().await.unwrap()
+    }
+
+    async fn chromium(&self, command: &str, parameters: Value) -> Value {
+        let body = json!({ "cmd": command, "params": parameters });
+        self.client.issue_cmd(Extension { path: "goog/cdp/execute", body }).await.unwrap()
+    }
+}
+
+/// Returns the port that a driver says that it listens on.
+async fn port(driver: &mut Child) -> u16 {
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        if let Some((_, port)) = line.split_once("successfully on port ") {
+            // The rest is read too, so that the driver never waits for somebody to do so.
+            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+            return port.trim_end_matches('.').parse().unwrap();
+        }
+    }
+    panic!("chromedriver ended before it listened");
+}

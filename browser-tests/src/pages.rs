@@ -1,0 +1,160 @@
+//! The pages that are looked at.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use sluicegate_cli::log::{Merged, Source};
+use sluicegate_cli::policy::{BUNDLED, Policy};
+use sluicegate_cli::replay::{Options, Replay};
+use sluicegate_cli::report::{Heading, Page, Summary};
+use tempfile::TempDir;
+
+/// A folder with a page of each kind.
+#[derive(Debug)]
+pub struct Pages {
+    folder: TempDir,
+    /// The bundled log, with its 17 limiters.
+    pub sample: PathBuf,
+    /// The same, with requests that wait.
+    pub shaped: PathBuf,
+    /// Names that would be markup or do not fit, budgets, warnings, and more keys than are kept.
+    pub awkward: PathBuf,
+    /// No request.
+    pub empty: PathBuf,
+}
+
+/// A policy whose names would be markup, or are long.
+const AWKWARD: &str = r#"
+[[limiter]]
+name = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=1</script>"
+key = ["client", "path"]
+policy = "fixed_window"
+limit = 2
+interval = "1 minute"
+shadow = true
+
+[[limiter]]
+name = "a-name-without-any-place-to-break-it-that-is-longer-than-a-phone-is-wide-and-goes-on"
+key = "path"
+policy = "budget"
+amount = 40_000
+on = { saturday = 20_000, sunday = 0 }
+zone = "Pacific/Auckland"
+cost = "bytes"
+
+[[limiter]]
+name = "judges nothing"
+policy = "fixed_window"
+limit = 2
+interval = "1 minute"
+match = { method = "TRACE" }
+"#;
+
+impl Pages {
+    /// Writes the pages.
+    ///
+    /// # Panics
+    ///
+    /// If one cannot be written.
+    #[must_use]
+    pub fn new() -> Pages {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: String| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let log = write("<script>window.hacked=1<>.log", awkward_log());
+        let nothing = write("empty.log", String::new());
+        let shape = Options {
+            shape: true,
+            shape_within: Some(Duration::from_secs(2)),
+            ..Options::default()
+        };
+        let few = Options { tally_keys: 200, ..Options::default() };
+        let sample = write("sample.html", page(BUNDLED, &Source::Sample, &Options::default()));
+        let shaped = write("shaped.html", page(BUNDLED, &Source::Sample, &shape));
+        let awkward = write("awkward.html", page(AWKWARD, &Source::File(log), &few));
+        let empty = write("empty.html", page(AWKWARD, &Source::File(nothing), &Options::default()));
+        Pages { folder, sample, shaped, awkward, empty }
+    }
+
+    /// Returns all of them, with their names.
+    #[must_use]
+    pub fn all(&self) -> [(&'static str, &PathBuf); 4] {
+        [
+            ("sample", &self.sample),
+            ("shaped", &self.shaped),
+            ("awkward", &self.awkward),
+            ("empty", &self.empty),
+        ]
+    }
+
+    /// Returns the folder that they are in.
+    #[must_use]
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+}
+
+impl Default for Pages {
+    fn default() -> Pages {
+        Pages::new()
+    }
+}
+
+/// Returns the page of a replay.
+///
+/// # Panics
+///
+/// If the policy has mistakes or the log cannot be read.
+#[must_use]
+pub fn page(policy: &str, log: &Source, options: &Options) -> String {
+    let logs = vec![log.to_string()];
+    let checked = Policy::parse("policy.toml", policy).unwrap();
+    let mut replay = Replay::with_options(checked, Options { peaks: true, ..options.clone() });
+    let mut lines = Merged::open(std::slice::from_ref(log), &ProgressBar::hidden()).unwrap();
+    replay.read(&mut lines).unwrap();
+    let summary = Summary::new(&replay, 10, Vec::new());
+    let heading =
+        Heading { logs, policy: "policy.toml".to_owned(), took: Duration::ZERO, brief: false };
+    let page = Page {
+        heading: &heading,
+        command: "sluicegate replay --policy policy.toml --html report.html access.log".to_owned(),
+        policy: policy.to_owned(),
+        summary: &summary,
+        replay: &replay,
+    };
+    page.html()
+}
+
+/// Returns lines of several months, late ones and broken ones among them, of many clients and of
+/// paths that would be markup or are long.
+fn awkward_log() -> String {
+    let paths = [
+        "/<script>window.hacked=1</script>".to_owned(),
+        "/\"onmouseover=\"window.hacked=1".to_owned(),
+        format!("/{}", "long".repeat(100)),
+        "/\u{202e}sdrawkcab".to_owned(),
+    ];
+    let mut log = String::new();
+    for number in 0..4000_u32 {
+        let (month, day) =
+            (["May", "Jun", "Jul"][number as usize * 3 / 4000], number % 1333 / 48 + 1);
+        let minute = number % 48;
+        let client = number.wrapping_mul(2_654_435_761) % 900;
+        let path = &paths[(number % 7).min(3) as usize];
+        let _ = writeln!(
+            log,
+            "10.0.{}.{} - - [{day:02}/{month}/2015:10:{minute:02}:03 +0000] \"GET {path} HTTP/1.1\" 200 {}",
+            client / 250,
+            client % 250,
+            number * 7 % 9000,
+        );
+    }
+    log += "no line at all\n";
+    log
+}
