@@ -10,6 +10,8 @@ for features in "" alloc std quanta keyed wait tokio futures "futures,tokio" "hu
     echo "features: ${features:-none}"
     cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
 done
+# The layer for web servers, without axum.
+cargo clippy -q -p sluicegate-http --lib -- -D warnings
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
 # Tokio's timer and runtime, in paused time, streams and sinks, and their examples.

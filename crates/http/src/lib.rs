@@ -1,9 +1,31 @@
 //! Rate limits of sluicegate for HTTP.
 //!
+//! For axum it is one line, `.layer(RateLimitLayer::new(Limit::per_client(clients)))`:
+//!
+//! ```
+//! use std::net::SocketAddr;
+//! use axum::{Router, routing::get};
+//! use sluicegate::{KeyTable, quota};
+//! use sluicegate_http::layer::{Limit, RateLimitLayer};
+//!
+//! let clients = KeyTable::with_keys(quota!(100 / second, burst 20), 1_000_000)?;
+//! let app: Router = Router::new()
+//!     .route("/", get(|| async { "hello" }))
+//!     .layer(RateLimitLayer::new(Limit::per_client(clients)));
+//! let service = app.into_make_service_with_connect_info::<SocketAddr>();
+//! # Ok::<(), sluicegate::ConfigError>(())
+//! ```
+//!
+//! * [`layer`]: limits for a server, as a layer of tower. With the feature `axum`, it takes the address of
+//!   the connection from axum's `ConnectInfo`; other servers insert a [`Peer`](layer::Peer).
 //! * [`fields`]: the response fields that tell a client its limits, written and parsed, in every version
 //!   that is in use; `Retry-After`; and the bodies of refusals.
 //! * [`client_address`]: the address of a client as a key, also behind proxies. No field is believed
 //!   unless the configuration says which proxies set it.
+//!
+//! Not yet here: requests that wait for their turn, settlement by what a response turned out to cost,
+//! tonic, and a layer for clients.
 
 pub mod client_address;
 pub mod fields;
+pub mod layer;

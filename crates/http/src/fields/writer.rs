@@ -61,13 +61,28 @@ impl FieldWriter {
                 return Err(FieldError::SameName { name: name.to_owned() });
             }
         }
+        Ok(FieldWriter::of(version, policies))
+    }
+
+    /// Creates a writer for one policy.
+    pub(crate) fn single(version: FieldVersion, policy: QuotaPolicy) -> FieldWriter {
+        FieldWriter::of(version, Box::new([policy]))
+    }
+
+    /// Returns a writer of another version for the same policies. Allocates.
+    #[must_use]
+    pub fn with_version(&self, version: FieldVersion) -> FieldWriter {
+        FieldWriter::of(version, self.policies.clone())
+    }
+
+    fn of(version: FieldVersion, policies: Box<[QuotaPolicy]>) -> FieldWriter {
         let text = match version {
             FieldVersion::Draft8 => named_items::policies(&policies, |_| None),
             FieldVersion::Draft6 | FieldVersion::Draft7 => single_limit::policies(&policies),
             FieldVersion::Draft3 | FieldVersion::Legacy(_) => None,
         };
         let policy_value = text.and_then(|text| HeaderValue::try_from(text).ok());
-        Ok(FieldWriter { version, policies, policy_value })
+        FieldWriter { version, policies, policy_value }
     }
 
     /// Returns the version.

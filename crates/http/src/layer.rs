@@ -1,0 +1,220 @@
+//! Limits for a server, as a layer of tower: for axum, hyper and all else that is a tower `Service`.
+//!
+//! | file | |
+//! |---|---|
+//! | `limit`, `request_key` | one limit: a limiter of the engine, and the key of a request |
+//! | `decision` | the answer of all limits to a request |
+//! | `refusal` | refusals, and the responses that tell them |
+//! | `service`, `future` | the service, and its responses |
+//! | `peer` | the address of the other end of a connection |
+
+mod decision;
+mod future;
+mod limit;
+mod peer;
+mod refusal;
+mod request_key;
+mod service;
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::{Method, Response, header};
+use tower_layer::Layer;
+
+use crate::fields::{FieldError, FieldVersion, FieldWriter};
+
+pub use self::future::RateLimitFuture;
+pub use self::limit::Limit;
+pub use self::peer::Peer;
+pub use self::refusal::{Refusal, RefusalReason};
+pub use self::request_key::RequestKey;
+pub use self::service::RateLimit;
+
+type Skip = Arc<dyn Fn(&Parts) -> bool + Send + Sync>;
+type Respond = Arc<dyn Fn(&Refusal<'_>, &Parts) -> Response<Vec<u8>> + Send + Sync>;
+type Observe = Arc<dyn Fn(&Refusal<'_>, &Parts) + Send + Sync>;
+
+/// Limits the requests to a service, by one [`Limit`] or several.
+///
+/// Clones share everything, and so do the services that the layer makes: it does not matter that axum
+/// clones a service for each connection.
+///
+/// * **Decision.** Made when the request arrives, before its body is read. A request of several limits
+///   passes all of them or takes nothing from any, as far as [`Limit`] says.
+/// * **Refusals** have the status 429, `Retry-After`, the fields of
+///   [drafts 8 to 10](FieldVersion::Draft8), and problem details as their body. What is refused for
+///   another reason than its rate has another status: see [`RefusalReason`].
+/// * **Responses to requests that pass** are left as they are, unless
+///   [`fields`](RateLimitLayer::fields) is set.
+/// * **Cost.** Nothing is allocated for a request that passes a single limit (of a limiter that does not
+///   allocate), unless `fields` is set: then for the values of the fields.
+///
+/// # Examples
+///
+/// ```
+/// use axum::{Router, routing::get};
+/// use sluicegate::{KeyTable, quota};
+/// use sluicegate_http::layer::{Limit, RateLimitLayer};
+///
+/// // 100 requests a second for each client, at most 20 at once; room for a million clients in 12 MB.
+/// let clients = KeyTable::with_keys(quota!(100 / second, burst 20), 1_000_000)?;
+/// let app: Router = Router::new()
+///     .route("/", get(|| async { "hello" }))
+///     .layer(RateLimitLayer::new(Limit::per_client(clients)));
+/// // The layer needs the address of the client:
+/// let service = app.into_make_service_with_connect_info::<std::net::SocketAddr>();
+/// # Ok::<(), sluicegate::ConfigError>(())
+/// ```
+#[derive(Clone)]
+pub struct RateLimitLayer {
+    shared: Arc<Shared>,
+}
+
+/// The state that all clones share. Its own clones share the limits.
+#[derive(Clone)]
+struct Shared {
+    limits: Arc<[Limit]>,
+    writer: FieldWriter,
+    /// True if responses to requests that pass have fields, too.
+    is_on_every_response: bool,
+    is_shadow: bool,
+    skips: Vec<Skip>,
+    respond: Respond,
+    observe: Option<Observe>,
+}
+
+impl RateLimitLayer {
+    /// Returns a layer with one limit.
+    #[must_use]
+    pub fn new(limit: Limit) -> RateLimitLayer {
+        let writer = FieldWriter::single(FieldVersion::Draft8, limit.advertised());
+        RateLimitLayer::with(Arc::new([limit]), writer)
+    }
+
+    /// Returns a layer with several limits, each of which has to grant a request.
+    ///
+    /// # Errors
+    ///
+    /// [`FieldError::SameName`] if two limits have policies of the same name, or two have none: see
+    /// [`Limit::policy`]. [`FieldError::TooManyPolicies`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use sluicegate::{FixedWindow, KeyTable, quota, rate};
+    /// use sluicegate_http::fields::QuotaPolicy;
+    /// use sluicegate_http::layer::{Limit, RateLimitLayer};
+    ///
+    /// let each = KeyTable::with_keys(quota!(5 / second), 100_000)?;
+    /// let all = FixedWindow::new(rate!(1_000_000 / day))?;
+    /// let layer = RateLimitLayer::all_of([
+    ///     Limit::per_client(each).policy(QuotaPolicy::from(quota!(5 / second)).named("client")?),
+    ///     Limit::of_all(all).policy(QuotaPolicy::from(quota!(1_000_000 / day)).named("day")?),
+    /// ])?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn all_of(limits: impl IntoIterator<Item = Limit>) -> Result<RateLimitLayer, FieldError> {
+        let limits: Arc<[Limit]> = limits.into_iter().collect();
+        let policies = limits.iter().map(Limit::advertised);
+        let writer = FieldWriter::new(FieldVersion::Draft8, policies)?;
+        Ok(RateLimitLayer::with(limits, writer))
+    }
+
+    fn with(limits: Arc<[Limit]>, writer: FieldWriter) -> RateLimitLayer {
+        let shared = Shared {
+            limits,
+            writer,
+            is_on_every_response: false,
+            is_shadow: false,
+            skips: Vec::new(),
+            respond: Arc::new(|refusal, _| refusal.response()),
+            observe: None,
+        };
+        RateLimitLayer { shared: Arc::new(shared) }
+    }
+
+    /// Writes fields of this version into every response. Without it, only refusals have fields, those of
+    /// [`FieldVersion::Draft8`].
+    #[must_use]
+    pub fn fields(self, version: FieldVersion) -> RateLimitLayer {
+        self.change(|shared| {
+            shared.writer = shared.writer.with_version(version);
+            shared.is_on_every_response = true;
+        })
+    }
+
+    /// Refuses nothing. Limits are charged as ever, and [`observe`](RateLimitLayer::observe) is told what
+    /// would be refused. Responses get no fields.
+    #[must_use]
+    pub fn shadow(self) -> RateLimitLayer {
+        self.change(|shared| shared.is_shadow = true)
+    }
+
+    /// Lets requests pass without a limit if `skip` says so: those of an allow list, or to a path for
+    /// health checks. Can be set several times; one that says so is enough.
+    #[must_use]
+    pub fn skip(self, skip: impl Fn(&Parts) -> bool + Send + Sync + 'static) -> RateLimitLayer {
+        self.change(|shared| shared.skips.push(Arc::new(skip)))
+    }
+
+    /// Lets the preflight requests of browsers pass: `OPTIONS` with `Origin` and
+    /// `Access-Control-Request-Method`. (Anybody can send these fields, but no other method.)
+    #[must_use]
+    pub fn skip_preflight(self) -> RateLimitLayer {
+        self.skip(|parts| {
+            parts.method == Method::OPTIONS
+                && parts.headers.contains_key(header::ORIGIN)
+                && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+        })
+    }
+
+    /// Answers a refusal by a response of its own, such as one with another body, made of nothing or of
+    /// [`Refusal::response`]. The status and the body are the caller's; the fields of limits and
+    /// `Retry-After` are added to it.
+    #[must_use]
+    pub fn respond(
+        self,
+        respond: impl Fn(&Refusal<'_>, &Parts) -> Response<Vec<u8>> + Send + Sync + 'static,
+    ) -> RateLimitLayer {
+        self.change(|shared| shared.respond = Arc::new(respond))
+    }
+
+    /// Calls `observe` for each refusal, also of what is only counted: for a log or a metric. It is
+    /// called where the request is decided, so it should be quick.
+    #[must_use]
+    pub fn observe(
+        self,
+        observe: impl Fn(&Refusal<'_>, &Parts) + Send + Sync + 'static,
+    ) -> RateLimitLayer {
+        self.change(|shared| shared.observe = Some(Arc::new(observe)))
+    }
+
+    /// Changes the options of this layer, and not those of its clones. Limits stay the same ones.
+    fn change(mut self, change: impl FnOnce(&mut Shared)) -> RateLimitLayer {
+        change(Arc::make_mut(&mut self.shared));
+        self
+    }
+}
+
+impl<S> Layer<S> for RateLimitLayer {
+    type Service = RateLimit<S>;
+
+    fn layer(&self, inner: S) -> RateLimit<S> {
+        RateLimit { inner, shared: Arc::clone(&self.shared) }
+    }
+}
+
+/// Shows the limits and the options.
+impl fmt::Debug for RateLimitLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimitLayer")
+            .field("limits", &self.shared.limits)
+            .field("version", &self.shared.writer.version())
+            .field("is_on_every_response", &self.shared.is_on_every_response)
+            .field("is_shadow", &self.shared.is_shadow)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,237 @@
+//! One limit of a layer.
+
+use std::fmt;
+
+use http::request::Parts;
+use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Receipt};
+
+use super::peer;
+use super::refusal::RefusalReason;
+use super::request_key::{AddressText, KeyText, RequestKey};
+use crate::client_address::{ClientAddress, ClientKey};
+use crate::fields::{PolicyState, QuotaPolicy};
+
+/// A limiter of the engine, and what it limits.
+///
+/// Any [`Limiter`] will do, and any [`KeyedLimiter`]: also an `Arc` of one, which the program keeps, and a
+/// handle of a registry (`sluicegate-policy`), whose limits change live.
+///
+/// If a layer has several limits, all are asked first, and if one refuses, nothing is taken. Then the
+/// permits are taken from one after the other. If another request was faster at one of them, those before
+/// are given back as far as their limiters can: see [`Limiter::try_acquire_revocable`]. What they cannot
+/// give back stays spent; no limit is ever exceeded.
+pub struct Limit {
+    target: Target,
+    policy: Option<QuotaPolicy>,
+    cost: Option<Cost>,
+}
+
+type Cost = Box<dyn Fn(&Parts) -> u64 + Send + Sync>;
+type KeyOf = Box<dyn for<'r> Fn(&'r Parts) -> RequestKey<'r> + Send + Sync>;
+
+/// The limiter, and how it finds the key of a request.
+enum Target {
+    All(Box<dyn Limiter>),
+    Client(Box<dyn KeyedLimiter<ClientKey>>, ClientAddress),
+    ClientText(Box<dyn KeyedLimiter<str>>, ClientAddress),
+    Key(Box<dyn KeyedLimiter<str>>, KeyOf),
+}
+
+impl Limit {
+    /// Limits all requests together.
+    #[must_use]
+    pub fn of_all(limiter: impl Limiter + 'static) -> Limit {
+        Limit::with(Target::All(Box::new(limiter)))
+    }
+
+    /// Limits each client, by the address of its connection. Behind a proxy, use
+    /// [`addresses`](Limit::addresses) besides.
+    ///
+    /// A [`KeyTable`](sluicegate::KeyTable) of [`ClientKey`] has memory of a fixed size, however many
+    /// addresses an attacker has.
+    #[must_use]
+    pub fn per_client(store: impl KeyedLimiter<ClientKey> + 'static) -> Limit {
+        Limit::with(Target::Client(Box::new(store), ClientAddress::of_peer()))
+    }
+
+    /// Limits each client by the text of its address, for stores whose keys are texts: a handle of a
+    /// registry whose policy has `key = "client"`.
+    ///
+    /// An IPv4 address is written as `192.0.2.1`, and an IPv6 network by its first address,
+    /// `2001:db8:1:2::`. All clients that are to share a key have the key `unknown`.
+    #[must_use]
+    pub fn per_client_text(store: impl KeyedLimiter<str> + 'static) -> Limit {
+        Limit::with(Target::ClientText(Box::new(store), ClientAddress::of_peer()))
+    }
+
+    /// Limits each key that a function finds in a request, such as an API key, a user, or a path.
+    ///
+    /// Clients can make up keys that are not checked before. A request without a key is refused, unless
+    /// the function returns another answer: see [`RequestKey`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use sluicegate::{Keyed, quota};
+    /// use sluicegate_http::layer::{Limit, RequestKey};
+    ///
+    /// let users = Keyed::<String>::new(quota!(10 / second));
+    /// let limit = Limit::per_key(users, |request| {
+    ///     let key = request.headers.get("x-api-key").and_then(|key| key.to_str().ok());
+    ///     key.into()
+    /// });
+    /// ```
+    #[must_use]
+    pub fn per_key(
+        store: impl KeyedLimiter<str> + 'static,
+        key: impl for<'r> Fn(&'r Parts) -> RequestKey<'r> + Send + Sync + 'static,
+    ) -> Limit {
+        Limit::with(Target::Key(Box::new(store), Box::new(key)))
+    }
+
+    fn with(target: Target) -> Limit {
+        Limit { target, policy: None, cost: None }
+    }
+
+    /// Sets how the addresses of clients are found. Without effect for a limit that is not per client.
+    #[must_use]
+    pub fn addresses(mut self, addresses: ClientAddress) -> Limit {
+        if let Target::Client(_, own) | Target::ClientText(_, own) = &mut self.target {
+            *own = addresses;
+        }
+        self
+    }
+
+    /// Sets the policy that responses tell. The default is one without a name and a window, whose quota is
+    /// the limit that the limiter answers with.
+    #[must_use]
+    pub fn policy(self, policy: QuotaPolicy) -> Limit {
+        Limit { policy: Some(policy), ..self }
+    }
+
+    /// Sets the permits that a request takes, as a function of it: by its method, its path, its
+    /// `Content-Length`. The default is 1. A request of 0 permits always passes.
+    #[must_use]
+    pub fn cost(self, cost: impl Fn(&Parts) -> u64 + Send + Sync + 'static) -> Limit {
+        Limit { cost: Some(Box::new(cost)), ..self }
+    }
+
+    /// Returns the policy for a writer of fields.
+    pub(super) fn advertised(&self) -> QuotaPolicy {
+        // States tell the limit in its place.
+        self.policy.clone().unwrap_or_else(|| QuotaPolicy::new(0))
+    }
+
+    /// Returns the name of the policy.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.policy.as_ref().and_then(QuotaPolicy::name)
+    }
+
+    /// Returns the limiter with the key and the cost of a request, or `None` if it is not to be limited.
+    pub(super) fn claim<'l, 'r>(
+        &'l self,
+        parts: &'r Parts,
+    ) -> Result<Option<Claim<'l, 'r>>, RefusalReason> {
+        let client = |addresses: &ClientAddress| match addresses
+            .key(peer::of(&parts.extensions), &parts.headers)
+        {
+            ClientKey::Refused(why) => Err(RefusalReason::UnknownClient(why)),
+            key => Ok(key),
+        };
+        let place = match &self.target {
+            Target::All(limiter) => Place::Limiter(&**limiter),
+            Target::Client(store, addresses) => match client(addresses)? {
+                ClientKey::Unlimited => return Ok(None),
+                key => Place::Client(&**store, key),
+            },
+            Target::ClientText(store, addresses) => match client(addresses)? {
+                ClientKey::Unlimited => return Ok(None),
+                ClientKey::Address(address) => {
+                    Place::Text(&**store, KeyText::Address(AddressText::new(address)))
+                }
+                _ => Place::Text(&**store, KeyText::Shared),
+            },
+            Target::Key(store, key) => match key(parts) {
+                RequestKey::Key(key) => Place::Text(&**store, KeyText::Given(key)),
+                RequestKey::Unlimited => return Ok(None),
+                RequestKey::Missing => return Err(RefusalReason::MissingKey),
+            },
+        };
+        let permits = self.cost.as_ref().map_or(1, |cost| cost(parts));
+        Ok(Some(Claim { place, permits }))
+    }
+
+    /// Returns the state for fields, after a grant.
+    pub(super) fn granted(&self, which: usize, grant: &Grant) -> PolicyState<'static> {
+        let limit = self.policy.is_none().then(|| grant.limit());
+        PolicyState { limit, ..PolicyState::granted(grant).of_policy(which) }
+    }
+
+    /// Returns the state for fields, after a denial.
+    pub(super) fn denied(&self, which: usize, denied: &Denied) -> PolicyState<'static> {
+        let limit = if self.policy.is_none() { denied.limit() } else { None };
+        PolicyState { limit, ..PolicyState::denied(denied).of_policy(which) }
+    }
+}
+
+/// Shows what is limited, and the policy.
+impl fmt::Debug for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let per = match &self.target {
+            Target::All(_) => "all",
+            Target::Client(..) | Target::ClientText(..) => "client",
+            Target::Key(..) => "key",
+        };
+        f.debug_struct("Limit")
+            .field("per", &per)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request for permits: a limiter, the key, and their number.
+pub(super) struct Claim<'l, 'r> {
+    place: Place<'l, 'r>,
+    permits: u64,
+}
+
+enum Place<'l, 'r> {
+    Limiter(&'l dyn Limiter),
+    Client(&'l dyn KeyedLimiter<ClientKey>, ClientKey),
+    Text(&'l dyn KeyedLimiter<str>, KeyText<'r>),
+}
+
+impl<'l> Claim<'l, '_> {
+    pub(super) fn try_acquire(&self) -> Result<Grant, Denied> {
+        match &self.place {
+            Place::Limiter(limiter) => limiter.try_acquire(self.permits),
+            Place::Client(store, key) => store.try_acquire(key, self.permits),
+            Place::Text(store, key) => store.try_acquire(key.as_str(), self.permits),
+        }
+    }
+
+    pub(super) fn try_acquire_revocable(&self) -> Result<Receipt<'l>, Denied> {
+        match self.place {
+            Place::Limiter(limiter) => limiter.try_acquire_revocable(self.permits),
+            Place::Client(store, ref key) => store.try_acquire_revocable(key, self.permits),
+            Place::Text(store, ref key) => store.try_acquire_revocable(key.as_str(), self.permits),
+        }
+    }
+
+    pub(super) fn peek(&self) -> Result<Grant, Denied> {
+        self.peek_for(self.permits)
+    }
+
+    /// Returns the state of the limiter, as an answer that takes nothing.
+    pub(super) fn look(&self) -> Result<Grant, Denied> {
+        self.peek_for(0)
+    }
+
+    fn peek_for(&self, permits: u64) -> Result<Grant, Denied> {
+        match &self.place {
+            Place::Limiter(limiter) => limiter.peek(permits),
+            Place::Client(store, key) => store.peek(key, permits),
+            Place::Text(store, key) => store.peek(key.as_str(), permits),
+        }
+    }
+}

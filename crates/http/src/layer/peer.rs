@@ -1,0 +1,24 @@
+//! The address of the other end of a connection.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::Extensions;
+
+/// The address of the other end of a connection, as an extension of a request.
+///
+/// A server that is built on hyper adds it to each request, before the layer sees it:
+/// `request.extensions_mut().insert(Peer(address))`. With the feature `axum`, axum's `ConnectInfo` of a
+/// [`SocketAddr`] is taken as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer(pub SocketAddr);
+
+/// Returns the address that the extensions of a request tell.
+pub(super) fn of(extensions: &Extensions) -> Option<IpAddr> {
+    let peer = extensions.get::<Peer>().map(|peer| peer.0.ip());
+    #[cfg(feature = "axum")]
+    let peer = peer.or_else(|| {
+        let info = extensions.get::<axum::extract::ConnectInfo<SocketAddr>>();
+        info.map(|info| info.0.ip())
+    });
+    peer
+}

@@ -1,0 +1,122 @@
+//! Refusals, and the responses that tell them.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::{HeaderValue, Response, StatusCode, header};
+use sluicegate::Denied;
+
+use crate::client_address::UnknownClient;
+use crate::fields::{Problem, ProblemType};
+
+/// A request that is refused, or would be.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal<'l> {
+    pub(super) reason: RefusalReason,
+    pub(super) which: usize,
+    pub(super) policy: Option<&'l str>,
+    pub(super) is_shadow: bool,
+}
+
+/// The reason for a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RefusalReason {
+    /// A limiter has denied it: status 429. If its store has no space for the key
+    /// ([`Denied::Full`]), that is not the fault of the client: status 503.
+    Denied(Denied),
+    /// The address of the client is not known. If the server or its proxy does not tell any, status 500,
+    /// because it is set up wrongly. Else status 400.
+    UnknownClient(UnknownClient),
+    /// The request has no key to limit it by: status 400.
+    MissingKey,
+}
+
+impl Refusal<'_> {
+    /// Returns the reason.
+    #[must_use]
+    pub fn reason(&self) -> RefusalReason {
+        self.reason
+    }
+
+    /// Returns the index of the limit that refuses, among those of the layer. If several refuse, it is
+    /// one that never grants the request, or else the one with the longest wait.
+    #[must_use]
+    pub fn which(&self) -> usize {
+        self.which
+    }
+
+    /// Returns the name of the policy of that limit.
+    #[must_use]
+    pub fn policy(&self) -> Option<&str> {
+        self.policy
+    }
+
+    /// Returns true if the request passes nevertheless: the layer only counts.
+    #[must_use]
+    pub fn is_shadow(&self) -> bool {
+        self.is_shadow
+    }
+
+    /// Returns the wait until the request will be granted; `None` if waiting does not help.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.reason {
+            RefusalReason::Denied(denied) => denied.retry_after(),
+            RefusalReason::UnknownClient(_) | RefusalReason::MissingKey => None,
+        }
+    }
+
+    /// Returns the status of the response, as [`RefusalReason`] says.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        match self.reason {
+            RefusalReason::Denied(Denied::Full { .. }) => StatusCode::SERVICE_UNAVAILABLE,
+            RefusalReason::Denied(_) => StatusCode::TOO_MANY_REQUESTS,
+            RefusalReason::UnknownClient(UnknownClient::NoPeer | UnknownClient::MissingField) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+            RefusalReason::UnknownClient(_) | RefusalReason::MissingKey => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    /// Returns the problem details of the response.
+    #[must_use]
+    pub fn problem(&self) -> Problem {
+        let kind = match self.reason {
+            RefusalReason::Denied(Denied::Full { .. }) => ProblemType::TemporaryReducedCapacity,
+            RefusalReason::Denied(_) => ProblemType::QuotaExceeded,
+            RefusalReason::UnknownClient(_) | RefusalReason::MissingKey => ProblemType::Blank,
+        };
+        let is_denied = kind != ProblemType::Blank;
+        let mut problem = Problem::new(kind).explained(self.to_string());
+        problem.status = Some(self.status());
+        if is_denied {
+            return problem.violating([self.policy.unwrap_or("default")]);
+        }
+        // The title of a problem that has no type is that of its status (RFC 9457, section 4.2.1).
+        problem.title = self.status().canonical_reason().map(str::to_owned);
+        problem
+    }
+
+    /// Returns the response, without the fields of limits, which the layer adds to any response.
+    #[must_use]
+    pub fn response(&self) -> Response<Vec<u8>> {
+        let mut response = Response::new(self.problem().to_json());
+        *response.status_mut() = self.status();
+        let media_type = HeaderValue::from_static(Problem::CONTENT_TYPE);
+        response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+        response
+    }
+}
+
+/// Says why, as the problem details explain it.
+impl fmt::Display for Refusal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason {
+            RefusalReason::Denied(denied) => denied.fmt(f),
+            RefusalReason::UnknownClient(why) => why.fmt(f),
+            RefusalReason::MissingKey => f.write_str("the request has no key to limit it by"),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The lines that the README shows are those of the documentation, which compile.
+
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn the_lines_of_the_readme_are_those_of_the_documentation() {
+    let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(crate_root.join("../../README.md")).unwrap();
+    let (_, rest) = readme.split_once("```rs\n").unwrap();
+    let (shown, _) = rest.split_once("```").unwrap();
+    let source = fs::read_to_string(crate_root.join("src/layer.rs")).unwrap();
+    let documented: Vec<_> = source.lines().filter_map(|line| line.strip_prefix("/// ")).collect();
+    let shown: Vec<_> = shown.lines().collect();
+    assert!(shown.len() > 3 && documented.windows(shown.len()).any(|lines| lines == shown));
+}
