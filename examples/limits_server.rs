@@ -21,9 +21,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn answer(limiter: &KeyedHandle, client: &str) -> &'static str {
-    match limiter.try_acquire(client, 1) {
+    match limiter.try_pass(client) {
+        Ok(pass) if pass.would_deny() => "served, but would be denied",
         Ok(_) => "served",
-        Err(_) if limiter.policy().shadow => "served, but would be denied",
         Err(_) => "denied",
     }
 }
