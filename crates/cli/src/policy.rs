@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bstr::ByteSlice;
 pub use sluicegate_policy::{BoxedLimiter, Kind, LoadError, PolicyErrors, Room, Size, Store};
-use sluicegate_policy::{KeyField, KeyPart, LimiterPolicy, Named, Override, Policies};
+use sluicegate_policy::{KeyField, KeyPart, LevelPolicy, LimiterPolicy, Named, Override, Policies};
 
 pub use self::request::{Cost, Filter};
 pub use self::store::{Exact, Table, exact, table};
@@ -27,9 +27,11 @@ const SEPARATOR: &[u8] = b"\n";
 /// A policy file that has been checked.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// The limiters, in the order of the file. At least one; no two have the
-    /// same name.
+    /// The limiters, in the order of the file. At least one, unless there is a hierarchy; no two have
+    /// the same name.
     pub rules: Vec<Rule>,
+    /// The levels of the hierarchy, in the order of the file.
+    pub hierarchy: Vec<LevelPolicy>,
     /// The text that was read.
     pub text: String,
 }
@@ -73,7 +75,9 @@ impl Policy {
 impl From<Policies> for Policy {
     fn from(policies: Policies) -> Policy {
         let text = policies.text().to_owned();
-        Policy { rules: policies.into_limiters().into_iter().map(Rule::from).collect(), text }
+        let hierarchy = policies.hierarchy().to_vec();
+        let rules = policies.into_limiters().into_iter().map(Rule::from).collect();
+        Policy { rules, hierarchy, text }
     }
 }
 

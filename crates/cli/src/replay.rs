@@ -19,6 +19,7 @@ mod distinct;
 mod judge;
 mod keys;
 mod lacking;
+pub(crate) mod levels;
 pub(crate) mod memory;
 mod options;
 mod pass;
@@ -37,6 +38,7 @@ use sluicegate::ManualClock;
 
 pub use self::judge::Judge;
 pub use self::lacking::Lacking;
+pub use self::levels::{LevelCounts, Levels};
 pub use self::options::{Options, TooMuchMemory};
 pub use self::pass::{Moment, Pass};
 pub use self::peaks::{Part, Peak, Peaks};
@@ -63,6 +65,7 @@ pub struct Replay {
     options: Options,
     pass: Pass,
     judges: Vec<Judge>,
+    levels: Option<Levels>,
 }
 
 impl Replay {
@@ -87,6 +90,7 @@ impl Replay {
             clock: Arc::new(ManualClock::new()),
             stamps: Arc::new(ManualClock::new()),
             pass: Pass::new(options.as_stamped),
+            levels: Levels::new(&policy.hierarchy, options.tally_keys),
             judges: policy.rules.into_iter().map(judge).collect(),
             options,
         }
@@ -102,7 +106,7 @@ impl Replay {
     ///
     /// If the keys take more memory than they may. The lines after that are not judged.
     pub fn read(&mut self, logs: &mut Merged) -> Result<(), TooMuchMemory> {
-        let Replay { clock, stamps, options, pass, judges } = self;
+        let Replay { clock, stamps, options, pass, judges, levels } = self;
         let mut lines = pass.lines();
         let done = pass.read(logs, &mut |line: &Line<'_>, moment| {
             clock.set_nanos(moment.nanos);
@@ -110,8 +114,15 @@ impl Replay {
             for judge in judges.iter_mut() {
                 judge.judge(line, moment.since_first, [clock, stamps]);
             }
+            if let Some(levels) = levels {
+                levels.judge(line, moment, clock);
+            }
             lines += 1;
-            if lines.is_multiple_of(LINES_PER_LOOK) { options.check_memory(judges) } else { Ok(()) }
+            if !lines.is_multiple_of(LINES_PER_LOOK) {
+                return Ok(());
+            }
+            options.check_memory(judges)?;
+            levels.as_ref().map_or(Ok(()), |levels| options.check_levels(levels))
         });
         if done.is_ok() {
             let resolution = pass.resolution();
@@ -181,6 +192,12 @@ impl Replay {
     #[must_use]
     pub fn resolution(&self) -> Duration {
         self.pass.resolution()
+    }
+
+    /// Returns the levels of the policy's hierarchy, if it has one.
+    #[must_use]
+    pub fn levels(&self) -> Option<&Levels> {
+        self.levels.as_ref()
     }
 
     /// Returns the limiters, in the order of the policy.

@@ -2,6 +2,7 @@
 
 mod html;
 mod json;
+mod levels;
 mod seen;
 mod suggest;
 mod text;
@@ -12,4 +13,5 @@ pub use self::json::{
     DelayedSummary, KeySummary, LackingSummary, LimiterSummary, PartSummary, PlacesSummary,
     StampSummary, StampedSummary, StoreSummary, Summary, TallySummary, WaitSummary, WaitsSummary,
 };
+pub use self::levels::{HierarchySummary, LevelSummary};
 pub use self::text::Heading;

@@ -180,6 +180,10 @@ fn subjects(policy: &Policy, options: &SuggestOptions) -> (Vec<Subject>, Vec<Wit
             }
         }
     }
+    without.extend(policy.hierarchy.iter().map(|level| Without {
+        name: format!("level {}", level.name),
+        why: "a level of a hierarchy, which depends on the others; replay the policy instead",
+    }));
     (subjects, without)
 }
 

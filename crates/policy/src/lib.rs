@@ -102,6 +102,9 @@
 //! * A request is charged with an estimate, and [settled](Admitted::settle) at all levels when it is
 //!   known what it used. A [refusal](Refused) names the level that has to be waited for longest.
 //!
+//! `sluicegate replay` puts the lines of a log to the levels. A name in `key` is that of a field, such as
+//! `client` or `user`, or else of a column of the log; one in `counts` is that of a column, or `bytes`.
+//!
 //! The example `gateway` limits the input, output and total tokens of calls to language models.
 
 mod check;

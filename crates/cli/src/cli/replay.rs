@@ -15,6 +15,7 @@ use super::{Failure, tell};
 use crate::log::{Format, Merged, SHOWN_SKIPPED, Skipped, Source};
 use crate::policy::input::{self, FormatName};
 use crate::policy::{self, Policy};
+use crate::replay::levels::check_levels;
 use crate::replay::{Options, Replay};
 use crate::report::{Heading, Page, Summary};
 
@@ -79,6 +80,13 @@ Limiters of which lines lack a value also have
     \"lacking\":{\"denied\":N,\"admitted\":N,\"shared\":N,\"no_address\":N,\"no_cost\":N}
 for lines without a key, which were denied, were admitted or share one, as the policy says; for clients that \
 are not addresses, where the key is the network; and for lines without the number that is their cost.
+A policy with a hierarchy also has
+    \"hierarchy\":{\"allowed\":N,\"denied\":N,\"no_key\":N,\"no_amount\":N,\"levels\":[
+      {\"name\":S,\"policy\":S,\"keys\":N,\"denied\":N,\"top_denied\":[...]}]}
+for lines that passed all levels or were denied by one. A name in the `key` of a level is that of a field, such as \
+client or user, or else of a column; one in `counts` is that of a column, or bytes. Lines without a value of \
+a key are not judged (\"no_key\"), and an amount that is missing or no number is 0 (\"no_amount\"). A line that several \
+levels deny counts for the one that it would have had to wait for longest.
 If there were more keys than --tally-keys, \"keys\" is an estimate (its standard error is 0.8 %), and \
 limiters have
     \"tally\":{\"max_keys\":N,\"denied_error\":N}
@@ -210,6 +218,10 @@ impl ReplayArgs {
         let format = self.format.format()?.with_columns(&policy.named());
         let options = self.options();
         options.check_policy(&policy)?;
+        check_levels(&policy.hierarchy).map_err(Failure::Use)?;
+        if self.shape && !policy.hierarchy.is_empty() {
+            tell(&"warning: --shape is for limiters: the levels of the hierarchy deny at once");
+        }
         for (rule, bytes) in options.too_roomy(&policy) {
             tell(&format_args!(
                 "warning: limiter \"{}\" would take {} if it had `max_keys` keys",
@@ -324,15 +336,6 @@ pub(super) fn load(
     }
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let policies = input::read(path, format, "--policy-format")?;
-    match (policies.hierarchy().len(), policies.limiters().len()) {
-        (0, _) => {}
-        (_, 0) => {
-            return Err(Failure::Use(format!(
-                "{name} has only levels of a hierarchy, whose amounts are in no log; add a limiter"
-            )));
-        }
-        _ => tell(&"warning: the levels of the hierarchy are left out: no log has their amounts"),
-    }
     Ok((name, Policy::from(policies)))
 }
 

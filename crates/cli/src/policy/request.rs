@@ -104,6 +104,7 @@ impl Policy {
     #[must_use]
     pub fn named(&self) -> Vec<sluicegate_policy::Named> {
         let mut all: Vec<_> = self.rules.iter().flat_map(|rule| rule.named.clone()).collect();
+        all.extend(crate::replay::levels::columns(&self.hierarchy));
         all.sort();
         all.dedup();
         all

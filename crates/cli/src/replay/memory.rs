@@ -35,6 +35,11 @@ pub(crate) fn key_bytes(rule: &Rule, is_shaped: bool) -> u64 {
     }
 }
 
+/// Returns about the bytes that a key of a level takes.
+pub(super) fn kind_bytes(kind: &Kind) -> u64 {
+    (ENTRY_BYTES + ALIGNED_BYTES).saturating_add(kind.own_bytes())
+}
+
 /// Returns about the bytes that a limiter takes before its first key.
 pub(super) fn fixed_bytes(rule: &Rule) -> u64 {
     match rule.store.room {

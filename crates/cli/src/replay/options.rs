@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount};
 
-use super::{Judge, memory};
+use super::{Judge, Levels, memory};
 use crate::policy::{Policy, Rule};
 
 /// The options of a [`Replay`](super::Replay).
@@ -110,6 +110,23 @@ impl Options {
         let is_too_large = |bytes: &u64| *bytes > self.max_memory_bytes;
         let rules = policy.rules.iter();
         rules.filter_map(|rule| Some((rule, bytes(rule).filter(is_too_large)?))).collect()
+    }
+
+    /// Checks what the keys of levels take at present.
+    pub(super) fn check_levels(&self, levels: &Levels) -> Result<(), TooMuchMemory> {
+        match levels.largest() {
+            Some((level, key_bytes, keys))
+                if key_bytes.saturating_mul(keys) > self.max_memory_bytes =>
+            {
+                Err(TooMuchMemory::Keys {
+                    limiter: level.name.clone(),
+                    key_bytes,
+                    keys,
+                    max_bytes: self.max_memory_bytes,
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks what the keys take at present.

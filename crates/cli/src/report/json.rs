@@ -7,9 +7,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::levels::HierarchySummary;
 use super::warnings::warnings;
 use crate::policy::{Room, Rule};
-use crate::replay::{Judge, Lacking, Replay};
+use crate::replay::{Judge, Lacking, Replay, Tally};
 
 /// The counts of a replay, as the JSON report has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,6 +29,9 @@ pub struct Summary {
     pub stamps: StampSummary,
     /// The limiters, in the order of the policy.
     pub limiters: Vec<LimiterSummary>,
+    /// The levels of the policy, if it has a hierarchy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hierarchy: Option<HierarchySummary>,
     /// True if not all of the logs was judged.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
@@ -231,6 +235,7 @@ impl Summary {
     /// or all of them if that is 0. `errors` are the reasons for which not all was judged.
     #[must_use]
     pub fn new(replay: &Replay, top: usize, errors: Vec<String>) -> Summary {
+        let hierarchy = replay.levels().map(|levels| HierarchySummary::new(levels, top));
         Summary {
             lines: replay.lines(),
             skipped: replay.skipped(),
@@ -242,7 +247,12 @@ impl Summary {
                 spread: !replay.options().as_stamped,
             },
             incomplete: !errors.is_empty(),
-            warnings: errors.into_iter().chain(warnings(replay)).collect(),
+            warnings: errors
+                .into_iter()
+                .chain(warnings(replay))
+                .chain(hierarchy.iter().flat_map(HierarchySummary::warnings))
+                .collect(),
+            hierarchy,
             limiters: replay
                 .judges()
                 .iter()
@@ -264,14 +274,7 @@ impl Summary {
 
 impl LimiterSummary {
     fn of_judge(judge: &Judge, top: usize, max_keys: usize) -> LimiterSummary {
-        let keys = judge.tallies().map(|(key, tally)| KeySummary {
-            key,
-            denied: tally.denied,
-            allowed: tally.allowed,
-            first_seen: stamp(tally.first_nanos),
-            last_seen: stamp(tally.last_nanos),
-            denied_error: tally.missed,
-        });
+        let keys = judge.tallies().map(|(key, tally)| KeySummary::of_tally(key, tally));
         let (is_exact, denied_error) = (judge.is_exact(), judge.missed());
         LimiterSummary {
             keys: judge.keys(),
@@ -319,6 +322,19 @@ impl LimiterSummary {
             summary.top_denied.truncate(top);
         }
         summary
+    }
+}
+
+impl KeySummary {
+    pub(super) fn of_tally(key: String, tally: &Tally) -> KeySummary {
+        KeySummary {
+            key,
+            denied: tally.denied,
+            allowed: tally.allowed,
+            first_seen: stamp(tally.first_nanos),
+            last_seen: stamp(tally.last_nanos),
+            denied_error: tally.missed,
+        }
     }
 }
 

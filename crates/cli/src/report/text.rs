@@ -78,13 +78,19 @@ impl Summary {
             self.write_waits(replay, out, width)?;
             write_timelines(out, replay, width)?;
             self.write_delayed(replay, out, width)?;
-            self.write_top(replay, out, width)?;
+            if !self.limiters.is_empty() {
+                self.write_top(replay, out, width)?;
+            }
+            self.write_top_of_levels(out, width)?;
         }
         // What matters most is last, next to the prompt.
-        section(out, "limiters", "")?;
-        let mut table = Table::new();
-        self.fill_limiters(&mut table, replay);
-        write_table(out, table, width)?;
+        self.write_levels(out, width)?;
+        if !self.limiters.is_empty() {
+            section(out, "limiters", "")?;
+            let mut table = Table::new();
+            self.fill_limiters(&mut table, replay);
+            write_table(out, table, width)?;
+        }
         self.write_stamped(out, width)?;
         self.write_steady(replay, out, width)?;
         self.write_warnings(out, width)
@@ -113,8 +119,10 @@ impl Summary {
         let [lines, skipped, late] = [self.lines, self.skipped, self.late].map(HumanCount);
         line("lines", &format!("{lines} judged, {skipped} skipped, {late} late"))?;
         line("stamps", &stamps(replay))?;
-        let decisions: u64 =
+        let of_levels = self.hierarchy.as_ref().map_or(0, |levels| levels.allowed + levels.denied);
+        let of_limiters: u64 =
             self.limiters.iter().map(|limiter| limiter.allowed + limiter.denied).sum();
+        let decisions = of_limiters + of_levels;
         let per_second = u128::from(decisions) * 1_000_000_000 / heading.took.as_nanos().max(1);
         line(
             "speed",

@@ -23,6 +23,9 @@ mod buckets;
 mod days;
 #[path = "reference/ideal.rs"]
 mod ideal;
+#[path = "reference/levels.rs"]
+#[allow(dead_code, reason = "only one of the programs that share the reference has levels")]
+pub(crate) mod levels;
 #[path = "reference/requests.rs"]
 mod requests;
 #[path = "reference/windows.rs"]
@@ -122,6 +125,7 @@ pub(crate) fn replay(
         outliers: 0,
         stamps: StampSummary { resolution_nanos: SECOND_NANOS as u64, spread: !as_stamped },
         limiters: limiters.collect(),
+        hierarchy: None,
         incomplete: false,
         warnings: Vec::new(),
     })

@@ -126,7 +126,7 @@ impl Ideal {
         worst.map(|(part, _)| part)
     }
 
-    fn refusal(&self, now: i128, permits: u64) -> Option<Refusal> {
+    pub(super) fn refusal(&self, now: i128, permits: u64) -> Option<Refusal> {
         match self {
             Ideal::Bucket(bucket) => {
                 let fits = |wait| bucket.fits(now + wait, permits);
@@ -143,7 +143,7 @@ impl Ideal {
 }
 
 /// The refusal of a request by one part.
-enum Refusal {
+pub(super) enum Refusal {
     /// Until so many nanoseconds have passed.
     Wait(i128),
     Never {
