@@ -6,6 +6,8 @@ use std::io::Cursor;
 use super::*;
 use crate::replay::Replay;
 
+mod gap;
+
 /// Every kind that has a limit.
 const KINDS: [(&str, &str); 15] = [
     (
