@@ -13,7 +13,7 @@ mod allocator;
 const POLICIES: &str = include_str!("policies/every_option.toml");
 
 /// Windows and logs of many sizes, whose memory is in slots and entries.
-const SIZES: &str = r#"
+const SIZES: &str = r"
 limiters:
   one: { policy: sliding_window, limit: 5, interval: 1 s, slots: 1 }
   buckets: { policy: token_bucket, limit: 5, rate: { amount: 1, interval: 1 day } }
@@ -40,7 +40,7 @@ limiters:
       - { policy: gcra, interval: 1 s, tolerance: 9 s }
       - { policy: sliding_log, limit: 100, interval: 1 s }
       - { policy: all, of: [{ policy: sliding_window, limit: 100, interval: 1 s }] }
-"#;
+";
 
 fn kinds() -> Vec<(String, Kind)> {
     let all = [Policies::from_toml("p", POLICIES), Policies::from_yaml("p", SIZES)];
