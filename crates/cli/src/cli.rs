@@ -10,9 +10,10 @@ mod suggest;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use self::completions::CompletionsArgs;
@@ -179,13 +180,16 @@ impl Cli {
     /// The exit status, after help or an error was shown.
     pub fn from_args() -> Result<Cli, ExitCode> {
         Cli::try_parse().map_err(|error| {
-            let _ = error.print();
-            if error.kind() == ErrorKind::InvalidSubcommand {
-                let logs: Vec<_> = std::env::args_os().skip(1).collect();
-                let logs = logs.join(OsStr::new(" "));
-                tell(&format_args!("To replay a log: sluicegate replay {}", logs.display()));
+            let printed = error.print();
+            if error.use_stderr() {
+                if error.kind() == ErrorKind::InvalidSubcommand {
+                    tell_of_replay(&error);
+                }
+                return ExitCode::from(WRONG_USE);
             }
-            ExitCode::from(if error.use_stderr() { WRONG_USE } else { 0 })
+            // Help and the version are what was asked for.
+            let printed = printed.map_err(Failure::io("standard output"));
+            printed.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
         })
     }
 
@@ -205,6 +209,16 @@ impl Cli {
             Some(Command::Completions(args)) => print(&args.script()),
             Some(Command::Man(args)) => print(&args.page()?),
         }
+    }
+}
+
+/// Tells how a log is replayed, unless a command is misspelt.
+fn tell_of_replay(error: &clap::Error) {
+    let logs: Vec<_> = std::env::args_os().skip(1).collect();
+    let is_file = logs.first().is_some_and(|log| Path::new(log).exists());
+    if is_file || error.get(ContextKind::SuggestedSubcommand).is_none() {
+        let logs = logs.join(OsStr::new(" "));
+        tell(&format_args!("To replay a log: sluicegate replay {}", logs.display()));
     }
 }
 

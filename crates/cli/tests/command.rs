@@ -23,6 +23,8 @@ mod malformed;
 mod malformed_formats;
 #[path = "command/manual.rs"]
 mod manual;
+#[path = "command/operator.rs"]
+mod operator;
 #[path = "command/order.rs"]
 mod order;
 #[path = "command/policies.rs"]

@@ -12,7 +12,7 @@ use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use super::page_file::PageFile;
 use super::status::{MEANINGLESS, UNREADABLE};
 use super::{Failure, tell};
-use crate::log::{Format, Merged, SHOWN_SKIPPED, Skipped, Source};
+use crate::log::{BadLine, Format, Merged, SHOWN_SKIPPED, Skipped, Source};
 use crate::policy::input::{self, FormatName};
 use crate::policy::{self, Policy};
 use crate::replay::levels::check_levels;
@@ -181,7 +181,7 @@ pub(super) struct ReplayArgs {
     #[arg(long, value_name = "N", default_value_t = Options::default().tally_keys)]
     tally_keys: usize,
     /// The most memory that the keys of all limiters may take, estimated
-    #[arg(long, value_name = "SIZE", default_value = "4 GiB")]
+    #[arg(long, value_name = "SIZE", default_value = "4 GiB", value_parser = size)]
     max_memory: ByteSize,
     /// Replay the bundled log
     #[arg(long, conflicts_with = "logs")]
@@ -214,6 +214,7 @@ impl ReplayArgs {
 
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let sources = self.sources();
+        refuse_policies(&sources)?;
         let (name, policy) = load(self.policy.as_deref(), self.policy_format, &sources)?;
         let format = self.format.format()?.with_columns(&policy.named());
         let options = self.options();
@@ -242,7 +243,7 @@ impl ReplayArgs {
         let done = replay.read(&mut logs);
         progress.finish_and_clear();
         let took = started.elapsed();
-        show_skipped(replay.first_skipped(), replay.skipped());
+        show_skipped(replay.first_skipped(), replay.skipped(), replay.lines());
 
         let mut errors: Vec<String> =
             logs.failures().iter().map(|(log, error)| format!("{log}: {error}")).collect();
@@ -339,6 +340,11 @@ pub(super) fn load(
     Ok((name, Policy::from(policies)))
 }
 
+/// Reads a number of bytes.
+pub(super) fn size(text: &str) -> Result<ByteSize, String> {
+    text.parse().map_err(|_| "not a size; write, for example, `512 MiB` or `4 GiB`".to_owned())
+}
+
 /// Returns the logs that arguments name.
 pub(super) fn sources(sample: bool, logs: &[PathBuf]) -> Vec<Source> {
     if sample {
@@ -353,6 +359,22 @@ pub(super) fn sources(sample: bool, logs: &[PathBuf]) -> Vec<Source> {
     };
     logs.iter().map(source).collect()
 }
+
+/// Refuses logs whose names are those of policies, which are easily given without their option.
+pub(super) fn refuse_policies(logs: &[Source]) -> Result<(), Failure> {
+    let is_policy = |path: &Path| {
+        let end = path.extension().unwrap_or_default();
+        ["toml", "yaml", "yml"].iter().any(|policy| end.eq_ignore_ascii_case(policy))
+    };
+    match logs.iter().find(|log| matches!(log, Source::File(path) if is_policy(path))) {
+        None => Ok(()),
+        Some(log) => Err(Failure::Use(format!(
+            "`{log}` is a policy by its name, and logs are wanted here; a policy is given by \
+             `--policy {log}`"
+        ))),
+    }
+}
+
 /// Returns a progress bar on standard error, which draws nothing unless that is a terminal.
 pub(super) fn progress(sources: &[Source]) -> ProgressBar {
     let bytes: Option<u64> = sources.iter().map(Source::bytes).sum();
@@ -365,11 +387,17 @@ pub(super) fn progress(sources: &[Source]) -> ProgressBar {
     bar.with_style(ProgressStyle::with_template(template).expect("the template is a constant"))
 }
 
-pub(super) fn show_skipped(first: &[Skipped], skipped: u64) {
+/// Shows the first lines that were skipped, and how to read them if all of them are in another format.
+pub(super) fn show_skipped(first: &[Skipped], skipped: u64, judged: u64) {
     for skipped in first {
         tell(&format_args!("skipped {}:{}: {}", skipped.log, skipped.number, skipped.why));
     }
     if let Some(more @ 1..) = skipped.checked_sub(SHOWN_SKIPPED as u64) {
         tell(&format_args!("skipped {} more lines", HumanCount(more)));
+    }
+    if judged == 0 && first.iter().any(|skipped| skipped.why == BadLine::Format) {
+        tell(
+            &"help: if the log is in another format, name it by --format: json, csv, w3c, or a pattern",
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 
-use super::replay::{FormatArgs, load, progress, show_skipped, sources};
+use super::replay::{FormatArgs, load, progress, refuse_policies, show_skipped, size, sources};
 use super::status::{MEANINGLESS, UNREADABLE};
 use super::{Failure, tell};
 use crate::log::{Merged, Source};
@@ -84,7 +84,7 @@ pub(super) struct SuggestArgs {
     #[arg(long)]
     as_stamped: bool,
     /// The most memory that the keys of all limiters may take, estimated
-    #[arg(long, value_name = "SIZE", default_value = "4 GiB")]
+    #[arg(long, value_name = "SIZE", default_value = "4 GiB", value_parser = size)]
     max_memory: ByteSize,
     /// Read the bundled log
     #[arg(long, conflicts_with = "logs")]
@@ -141,12 +141,23 @@ impl SuggestArgs {
         let policy = self.policy()?;
         let format = self.format.format()?.with_columns(&policy.named());
         let sources = sources(self.sample, &self.logs);
+        refuse_policies(&sources)?;
         if sources.contains(&Source::Stdin) {
             return Err(Failure::Use(
                 "`-` is standard input, which can be read only once, and `suggest` reads its logs \
                  several times; name files"
                     .to_owned(),
             ));
+        }
+        let is_stream = |log: &&Source| {
+            matches!(log, Source::File(path) if path.exists() && !path.is_dir())
+                && log.bytes().is_none()
+        };
+        if let Some(log) = sources.iter().find(is_stream) {
+            return Err(Failure::Use(format!(
+                "`{log}` is a pipe or a device, which can be read only once, and `suggest` reads its \
+                 logs several times; write it to a file first"
+            )));
         }
         let options = SuggestOptions {
             goal: Goal { of: self.of, untouched: self.at_least },
@@ -170,7 +181,7 @@ impl SuggestArgs {
             SuggestError::Open(what, error) => Failure::Io { what, error },
             SuggestError::Memory(error) => Failure::Memory(error),
         })?;
-        show_skipped(pass.first_skipped(), pass.skipped());
+        show_skipped(pass.first_skipped(), pass.skipped(), pass.lines());
         for error in &findings.failures {
             tell(&format_args!("error: {error}"));
         }

@@ -22,6 +22,16 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
             count(all),
         ));
     }
+    let late = replay.late() - replay.misplaced();
+    if late > replay.lines() / 2 {
+        warnings.push(format!(
+            "{} of {} lines are up to a minute older than a line before them, and were judged at the \
+             newest time: limits of a minute or less see them closer together than they were; sort \
+             the log by time",
+            count(late),
+            count(all),
+        ));
+    }
     if replay.outliers() > 0 {
         warnings.push(format!(
             "{} of {} lines were set aside: they are more than an hour ahead of those after them",
