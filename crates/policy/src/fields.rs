@@ -3,10 +3,12 @@
 
 mod requests;
 mod tables;
+mod words;
 
 use crate::tree::Value;
 
 pub(crate) use self::tables::{KINDS, LEVEL, LIMITER, MAX_NAME, SETTLEABLE, TOP};
+pub(crate) use self::words::{default_of, schema_of_words};
 
 /// A field of a table.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::fields::{
-    COMMON, Field, Form, KINDS, KindFields, LEVEL, LIMITER, MAX_NAME, SETTLEABLE, TOP,
+    COMMON, Field, Form, KINDS, KindFields, LEVEL, LIMITER, MAX_NAME, SETTLEABLE, TOP, default_of,
+    schema_of_words,
 };
 
 /// Times as `humantime` reads them, loosely: a number and a unit, once or more.
@@ -47,7 +48,11 @@ fn level() -> Value {
     let fields: Vec<&Field> = LEVEL.iter().chain(of_kind).collect();
     let mut level = limiter(&fields);
     level["required"] = json!(["name", "key", "policy"]);
-    level["properties"]["policy"] = json!({ "enum": SETTLEABLE });
+    // A level has no key unless it names one.
+    if let Some(key) = level["properties"]["key"].as_object_mut() {
+        key.remove("default");
+    }
+    level["properties"]["policy"] = schema_of_words("policy", &SETTLEABLE);
     level
 }
 
@@ -62,7 +67,7 @@ fn is_own(name: &str) -> bool {
 
 fn properties<'a>(fields: impl IntoIterator<Item = &'a Field>) -> Map<String, Value> {
     let property = |field: &Field| {
-        let mut schema = form(&field.form);
+        let mut schema = form(field.name, &field.form);
         schema["description"] = json!(field.about);
         (field.name.to_owned(), schema)
     };
@@ -76,9 +81,15 @@ fn limiter(fields: &[&Field]) -> Value {
     if names.contains(&"store") {
         rules.push(of_store());
     }
+    let mut properties = properties(fields.iter().copied());
+    for (name, schema) in &mut properties {
+        if let Some(default) = default_of(name) {
+            schema["default"] = default;
+        }
+    }
     json!({
         "type": "object",
-        "properties": properties(fields.iter().copied()),
+        "properties": properties,
         "required": ["policy"],
         "additionalProperties": false,
         "allOf": rules,
@@ -133,7 +144,8 @@ fn of_store() -> Value {
     })
 }
 
-fn form(form_of_value: &Form) -> Value {
+/// Returns the schema of the values of the field `name`.
+fn form(name: &str, form_of_value: &Form) -> Value {
     match form_of_value {
         Form::Text(most) => json!({ "type": "string", "minLength": 1, "maxLength": most }),
         Form::Whole(least, most) | Form::Within(least, most) => {
@@ -146,10 +158,10 @@ fn form(form_of_value: &Form) -> Value {
             "examples": ["1 second", "15 minutes", "1h 30m"],
         }),
         Form::Memory => json!({ "type": "string", "pattern": MEMORY, "examples": ["64 MiB"] }),
-        Form::Word(words) => json!({ "enum": words }),
+        Form::Word(words) => schema_of_words(name, words),
         Form::OneOrMany(one) => {
-            let list = json!({ "type": "array", "items": form(one), "minItems": 1 });
-            json!({ "anyOf": [form(one), list] })
+            let list = json!({ "type": "array", "items": form(name, one), "minItems": 1 });
+            json!({ "anyOf": [form(name, one), list] })
         }
         Form::Table(fields, _) => table(fields, fields.iter().filter(|field| field.is_needed)),
         Form::Choice(kinds, _) => {
@@ -162,11 +174,11 @@ fn form(form_of_value: &Form) -> Value {
             });
             json!({ "anyOf": kinds.collect::<Vec<_>>() })
         }
-        Form::Named(one) => json!({ "type": "object", "additionalProperties": form(one) }),
+        Form::Named(one) => json!({ "type": "object", "additionalProperties": form(name, one) }),
         Form::List(one) => {
-            json!({ "type": "array", "items": form(one), "minItems": 1, "maxItems": most(one) })
+            json!({ "type": "array", "items": form(name, one), "minItems": 1, "maxItems": most(one) })
         }
-        Form::Either(first, second) => json!({ "anyOf": [form(first), form(second)] }),
+        Form::Either(first, second) => json!({ "anyOf": [form(name, first), form(name, second)] }),
         Form::Limiter => json!({
             "$ref": "#/$defs/limiter",
             "required": ["name"],

@@ -8,6 +8,8 @@ mod json;
 mod toml;
 mod yaml;
 
+pub(crate) use self::yaml::has_leading_zero;
+
 use std::ops::Range;
 
 use crate::Format;

@@ -163,3 +163,75 @@ fn every_time_and_memory_that_can_be_read_is_valid() {
     }
     assert!(read >= 60, "{read}");
 }
+
+/// Returns all schemas of fields in a schema, by their names.
+fn fields<'a>(schema: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
+    for (name, value) in schema.as_object().into_iter().flatten() {
+        if name == "properties" {
+            found.extend(
+                value.as_object().into_iter().flatten().map(|(name, one)| (name.as_str(), one)),
+            );
+        }
+        fields(value, found);
+    }
+    schema.as_array().into_iter().flatten().for_each(|value| fields(value, found));
+}
+
+#[test]
+fn a_default_is_valid_and_means_the_same_as_leaving_the_field_out() {
+    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    let limiter = &schema["$defs"]["limiter"]["properties"];
+    let plain = |policy: &str, more: &str| {
+        let text = format!("limiters.a = {{ policy = \"{policy}\"{more} }}");
+        value(&text)["limiters"]["a"].clone()
+    };
+    let window = ", limit = 5, interval = \"1 hour\"";
+    let bucket = ", limit = 5, rate = { amount = 1, interval = \"1 hour\" }, max_keys = 9";
+    let base = |field: &str| match field {
+        "slots" => plain("sliding_window", window),
+        "start" => plain("fixed_window", window),
+        "zone" | "on" => plain("budget", ", amount = 5"),
+        _ => plain("token_bucket", bucket),
+    };
+    let kinds = |limiter: &Value| {
+        let policy = json!({ "limiters": { "a": limiter } }).to_string();
+        let policies = Policies::from_json("p", &policy).unwrap_or_else(|error| panic!("{error}"));
+        policies.into_limiters()
+    };
+    let mut defaults = 0;
+    for (field, schema) in limiter.as_object().unwrap() {
+        let Some(default) = schema.get("default") else { continue };
+        let mut with = base(field);
+        let without = kinds(&with);
+        with[field.as_str()] = default.clone();
+        assert_eq!(kinds(&with), without, "{field}");
+        defaults += 1;
+    }
+    assert!(defaults >= 11, "only {defaults}");
+    let level = &schema["$defs"]["level"]["properties"];
+    assert!(level["key"].get("default").is_none() && level["refill"].get("default").is_some());
+}
+
+#[test]
+fn an_editor_is_told_what_each_word_means() {
+    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    let mut found = Vec::new();
+    fields(&schema["$defs"], &mut found);
+    let described = |name: &str| {
+        let schemas = found.iter().filter(|(own, _)| *own == name).map(|(_, schema)| *schema);
+        let words = |schema: &Value| {
+            let both = schema.get("enum").and(schema.get("enumDescriptions"));
+            both.map(|about| {
+                (schema["enum"].as_array().unwrap().len(), about.as_array().unwrap().len())
+            })
+        };
+        schemas.filter_map(words).collect::<Vec<_>>()
+    };
+    for (name, count) in
+        [("policy", 12), ("mode", 2), ("refill", 2), ("start", 2), ("every", 5), ("store", 2)]
+    {
+        let described = described(name);
+        assert!(described.contains(&(count, count)), "{name}: {described:?}");
+        assert!(described.iter().all(|(words, about)| words == about));
+    }
+}

@@ -8,7 +8,7 @@ use super::{Checks, ENOUGH, messages};
 use crate::Format;
 use crate::fields::{COMMON, Field, Form, KINDS, KindFields, LEVEL, LIMITER};
 use crate::problem::Problem;
-use crate::tree::{Entry, Node, Value};
+use crate::tree::{Entry, Node, Value, has_leading_zero};
 
 impl Checks<'_> {
     /// Reports each field of a table that is none of `fields`, is given twice, or is missing, and
@@ -124,8 +124,15 @@ impl Checks<'_> {
             (Form::Whole(..), Value::Whole(..0)) => {
                 self.errors.push(self.wrong_value(path, node, "must be 0 or more"));
             }
+            (Form::Whole(..) | Form::Within(..), Value::Number) if self.has_leading_zero(node) => {
+                self.errors.push(self.wrong_value(path, node, messages::NO_LEADING_ZERO));
+            }
             _ => self.errors.push(self.wrong_value(path, node, self.expected(form))),
         }
+    }
+
+    fn has_leading_zero(&self, node: &Node) -> bool {
+        self.text.get(node.span.clone()).is_some_and(has_leading_zero)
     }
 
     /// Says what is expected, with examples in the file's own format.

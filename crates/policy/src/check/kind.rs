@@ -1,14 +1,15 @@
 //! The kind of a limiter, and its numbers.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use sluicegate::{Calendar, CalendarUnit, ConfigError, Quota, Rate, Refill, SlidingWindow};
 
 use super::given::{Given, time, whole};
 use super::{Checks, messages};
-use crate::Kind;
 use crate::fields::{Field, KINDS, KindFields, LIMITER};
 use crate::tree::Node;
+use crate::{Kind, Unbuildable};
 
 /// The days of the week, from Monday on.
 const DAYS: [&str; 7] =
@@ -157,23 +158,25 @@ impl Checks<'_> {
         let path = messages::path(given.prefix, path);
         let fields = [("amount", node.get("amount")), ("interval", node.get("interval"))];
         let [permits, period] = fields.map(|(name, node)| (messages::path(&path, name), node));
-        self.permits_per_period(&permits, &period, (&path, node))
+        self.permits_per_period(&permits, &period, (&path, node), None)
     }
 
     /// Returns the limit and the length of a window.
     fn window(&mut self, given: &Given<'_>) -> Option<Rate> {
         let field = |name| (messages::path(given.prefix, name), given.get(name));
         let (limit, interval) = (field("limit"), field("interval"));
-        self.permits_per_period(&limit, &interval, (&limit.0, limit.1?))
+        let narrower = |period| narrower(given, period);
+        self.permits_per_period(&limit, &interval, (&limit.0, limit.1?), Some(&narrower))
     }
 
     /// Returns a rate, each number of which is checked by itself; a rate that is too fast is the
-    /// mistake of `both`.
+    /// mistake of `both`. For permits that no limiter has, `narrower` says what this one has.
     fn permits_per_period(
         &mut self,
         (permits_path, permits): &(String, Option<&Node>),
         (period_path, period): &(String, Option<&Node>),
         both: (&str, &Node),
+        narrower: Option<&dyn Fn(Duration) -> Option<String>>,
     ) -> Option<Rate> {
         let given_permits = permits.and_then(whole);
         let given_period = period.and_then(time);
@@ -182,7 +185,9 @@ impl Checks<'_> {
             && let Err(error) = Rate::new(number, Rate::MAX_PERIOD)
         {
             are_valid = false;
-            self.errors.push(self.wrong_value(permits_path, node, messages::rule(&error)));
+            let expected = narrower.and_then(|narrower| narrower(given_period?));
+            let expected = expected.unwrap_or_else(|| messages::rule(&error));
+            self.errors.push(self.wrong_value(permits_path, node, expected));
         }
         if let (Some(time), Some(node)) = (given_period, period)
             && let Err(error) = Rate::new(1, time)
@@ -229,7 +234,7 @@ impl Checks<'_> {
             .map(|node| {
                 let field = |name| (messages::path(&path, name), node.get(name));
                 let (limit, interval) = (field("limit"), field("interval"));
-                self.permits_per_period(&limit, &interval, (&limit.0, limit.1?))
+                self.permits_per_period(&limit, &interval, (&limit.0, limit.1?), None)
             })
             .collect();
         Some(Kind::MultiWindow {
@@ -287,6 +292,32 @@ impl Checks<'_> {
             })
             .collect();
         parts.into_iter().collect::<Option<_>>().map(Kind::All)
+    }
+}
+
+/// Returns the rule for the limit of a window, if its kind has less room than a rate has.
+fn narrower(given: &Given<'_>, period: Duration) -> Option<String> {
+    // The most that there is in so short a window, if that is less.
+    let per_second = u128::from(Rate::MAX_PER_SECOND);
+    let most = per_second.saturating_mul(period.as_nanos()) / 1_000_000_000;
+    let most = u64::try_from(most).unwrap_or(u64::MAX).clamp(1, Rate::MAX_PERMITS);
+    let limit = Rate::new(most, period).ok()?;
+    let slots = given.whole_or("slots", u64::from(SlidingWindow::SLOTS))?;
+    let kind = match (given.word("policy")?, given.word("start")) {
+        ("fixed_window", Some("epoch")) => Kind::FixedWindow(limit),
+        ("fixed_window", _) => Kind::WindowFromFirst(limit),
+        ("sliding_window", _) => Kind::SlidingWindow { limit, slots: u32::try_from(slots).ok()? },
+        ("sliding_counter", _) => Kind::SlidingCounter(limit),
+        ("sliding_log", _) => Kind::SlidingLog(limit),
+        ("weighted_log", _) => Kind::WeightedLog { limit, capacity: limit.permits() },
+        _ => return None,
+    };
+    match kind.check() {
+        Err(Unbuildable::Config(
+            error @ (ConfigError::Limit { .. } | ConfigError::Capacity { .. }),
+        )) => Some(messages::rule(&error)),
+        Ok(()) if most < Rate::MAX_PERMITS => Some(messages::within(1, most)),
+        _ => None,
     }
 }
 

@@ -14,6 +14,8 @@ use crate::tree::{Entry, Node};
 
 // Labels at a value that is wrong; the title says that it is the field's.
 pub(super) const SOME_TEXT: &str = "expected some text";
+pub(super) const NO_LEADING_ZERO: &str =
+    "expected a whole number without leading zeros, which some readers take for octal";
 pub(super) const ONE_OR_MORE: &str = "must be 1 or more";
 pub(super) const ONE_OR_MORE_OR_BYTES: &str = "must be 1 or more, or \"bytes\"";
 pub(super) const ONE_AT_A_TIME: &str =
@@ -88,9 +90,36 @@ fn listed(names: &[&str]) -> String {
 }
 
 pub(super) fn unknown_field(table: &str, entry: &Entry, names: &[&str], of: &str) -> Problem {
+    if table.is_empty() && names.contains(&"framework") && is_rate_limiter(&entry.name) {
+        return outside_of_framework(entry);
+    }
     let title = format!("`{}` is not a field of {of}", path(table, &cut(&entry.name)));
     let label = format!("expected one of {}", listed(names));
     Problem::at_field(entry, table, title, label).did_you_mean(&entry.name, names.iter().copied())
+}
+
+/// Reports that a file has `framework`, but no limiters where Symfony has them.
+pub(super) fn no_rate_limiter(entries: &[Entry], place: Range<usize>) -> Problem {
+    let title = "`framework` has no `rate_limiter`";
+    let label = "expected limiters by their names, in `framework.rate_limiter`";
+    match entries.iter().find(|entry| is_rate_limiter(&entry.name)) {
+        Some(entry) => Problem::new(entry.name_span.clone(), "framework", title, label)
+            .did_you_mean(&entry.name, ["rate_limiter"]),
+        None => Problem::new(place, "framework", title, label),
+    }
+}
+
+/// Returns true for the name that Symfony has for its limiters, also misspelt.
+fn is_rate_limiter(name: &str) -> bool {
+    let name = name.to_lowercase().replace('-', "_");
+    strsim::jaro_winkler(&name, "rate_limiter") >= 0.9
+}
+
+/// Reports limiters that are written as Symfony has them, but not where it has them.
+pub(super) fn outside_of_framework(entry: &Entry) -> Problem {
+    let title = format!("`{}` is not a field of a policy", cut(&entry.name));
+    let label = "expected `limiters`, or `rate_limiter` in `framework`";
+    Problem::at_field(entry, "", title, label.to_owned()).did_you_mean("limiters", ["limiters"])
 }
 
 pub(super) fn twice(table: &str, entry: &Entry, first: &Entry) -> Problem {

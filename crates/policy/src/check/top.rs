@@ -29,6 +29,7 @@ impl Checks<'_> {
             }
         }
         self.table("", tree, &TOP, "a policy");
+        self.symfony(tree);
         let written = self.written(tree);
         let has_hierarchy = tree.get("hierarchy").is_some();
         if written.is_empty() && !has_hierarchy && self.errors.is_empty() {
@@ -47,6 +48,17 @@ impl Checks<'_> {
         limiters
     }
 
+    /// Checks that limiters are where a configuration of Symfony has them, if it is one.
+    fn symfony(&mut self, tree: &Node) {
+        let Some(framework) = tree.get("framework") else { return };
+        let has_others =
+            ["limiters", "limiter", "hierarchy"].iter().any(|field| tree.get(field).is_some());
+        if framework.get("rate_limiter").is_none() && !has_others {
+            let entries = framework.table().unwrap_or_default();
+            self.errors.push(messages::no_rate_limiter(entries, framework.span.clone()));
+        }
+    }
+
     fn no_limiter(&mut self) -> Vec<LimiterPolicy> {
         self.errors.push(messages::no_limiter());
         Vec::new()
@@ -61,11 +73,13 @@ impl Checks<'_> {
             named.push(Named { name, node });
         }
         let symfony = tree.get("framework").and_then(|framework| framework.get("rate_limiter"));
-        for limiters in [tree.get("limiters"), symfony].into_iter().flatten() {
+        let both = [("limiters", tree.get("limiters")), ("framework.rate_limiter", symfony)];
+        for (field, limiters) in both {
+            let Some(limiters) = limiters else { continue };
             match limiters.table() {
                 Some(entries) => named.extend(entries.iter().map(|entry| self.by_name(entry))),
                 None => self.errors.push(self.wrong_value(
-                    "limiters",
+                    field,
                     limiters,
                     self.expected(&Form::Limiters),
                 )),

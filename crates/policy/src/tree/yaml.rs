@@ -270,8 +270,16 @@ fn number(text: &str) -> Option<Value> {
     let begins_as_one =
         text.trim_start_matches(['+', '-', '.']).starts_with(|c: char| c.is_ascii_digit());
     match whole {
+        // YAML 1.2 reads 010 as 10, and 1.1 as 8; TOML and JSON refuse it.
+        Ok(_) if has_leading_zero(text) => Some(Value::Number),
         Ok(number) => Some(Value::Whole(number)),
         Err(_) if begins_as_one && text.parse::<f64>().is_ok() => Some(Value::Number),
         Err(_) => None,
     }
+}
+
+/// Returns true for a number such as 010.
+pub(crate) fn has_leading_zero(text: &str) -> bool {
+    let digits = text.trim_start_matches(['+', '-']);
+    digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
