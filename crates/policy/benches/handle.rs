@@ -2,6 +2,9 @@
 //!
 //! Both are called in turns, a batch each, so that a busy machine slows both; the median of the
 //! batches is shown. `cargo bench -p sluicegate-policy --bench handle`.
+//!
+//! `... -- count CASE bare|handle CALLS` only makes so many calls, for a program that counts instructions:
+//! the difference of two runs is that of their calls.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -54,7 +57,9 @@ rate = { amount = 1_000_000_000, interval = "1 second" }
 fn main() {
     let policies = Policies::from_toml("bench.toml", POLICY).expect("a policy");
     let registry = Registry::new(policies).expect("limiters");
-    println!("{:<34} {:>8} {:>8} {:>8}", "ns a call", "bare", "handle", "ratio");
+    if counted().is_none() {
+        println!("{:<34} {:>8} {:>8} {:>8}", "ns a call", "bare", "handle", "ratio");
+    }
 
     macro_rules! beside {
         ($name:literal, $Limiter:ty) => {
@@ -109,6 +114,14 @@ fn main() {
 
 /// Prints the medians of both, and of their ratio.
 fn show(name: &str, bare: impl Fn() -> bool, handle: impl Fn() -> bool) {
+    if let Some((case, of_handle, calls)) = counted() {
+        if case == name {
+            for _ in 0..calls {
+                black_box(if of_handle { handle() } else { bare() });
+            }
+        }
+        return;
+    }
     let mut times: Vec<[f64; 2]> = (0..BATCHES).map(|_| [batch(&bare), batch(&handle)]).collect();
     let mut median = |of: fn(&[f64; 2]) -> f64| {
         times.sort_by(|a, b| of(a).total_cmp(&of(b)));
@@ -126,4 +139,11 @@ fn batch(call: &impl Fn() -> bool) -> f64 {
         black_box(call());
     }
     begin.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
+}
+
+/// Returns the case whose calls are to be counted, whether by the handle, and how many.
+fn counted() -> Option<(String, bool, u32)> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != "count").skip(1);
+    let (case, of, calls) = (arguments.next()?, arguments.next()?, arguments.next()?);
+    Some((case, of == "handle", calls.parse().ok()?))
 }
