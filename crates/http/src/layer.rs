@@ -3,11 +3,13 @@
 //! | file | |
 //! |---|---|
 //! | `limit`, `request_key` | one limit: a limiter of the engine, and the key of a request |
-//! | `decision` | the answer of all limits to a request |
+//! | `claim`, `decision` | what a request asks of one limit, and the answer of all |
+//! | `settled` | limits that are settled when the response is known |
 //! | `refusal` | refusals, and the responses that tell them |
 //! | `service`, `future` | the service, and its responses |
 //! | `peer` | the address of the other end of a connection |
 
+mod claim;
 mod decision;
 mod future;
 mod limit;
@@ -15,6 +17,7 @@ mod peer;
 mod refusal;
 mod request_key;
 mod service;
+mod settled;
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,6 +34,7 @@ pub use self::peer::Peer;
 pub use self::refusal::{Refusal, RefusalReason};
 pub use self::request_key::RequestKey;
 pub use self::service::RateLimit;
+pub use self::settled::{Charge, SettleByKey};
 
 type Skip = Arc<dyn Fn(&Parts) -> bool + Send + Sync>;
 type Respond = Arc<dyn Fn(&Refusal<'_>, &Parts) -> Response<Vec<u8>> + Send + Sync>;
@@ -49,7 +53,7 @@ type Observe = Arc<dyn Fn(&Refusal<'_>, &Parts) + Send + Sync>;
 /// * **Responses to requests that pass** are left as they are, unless
 ///   [`fields`](RateLimitLayer::fields) is set.
 /// * **Cost.** Nothing is allocated for a request that passes a single limit (of a limiter that does not
-///   allocate), unless `fields` is set: then for the values of the fields.
+///   allocate), unless it is settled, or `fields` is set: then for the values of the fields.
 ///
 /// # Examples
 ///

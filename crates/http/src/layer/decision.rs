@@ -4,18 +4,32 @@ use std::time::{Duration, SystemTime};
 
 use http::Response;
 use http::request::Parts;
-use sluicegate::{Denied, Receipt};
+use sluicegate::Denied;
 
 use super::Shared;
-use super::limit::{Claim, Limit};
+use super::claim::{Claim, Taken};
+use super::limit::Limit;
 use super::refusal::{Refusal, RefusalReason};
+use super::settled::Charge;
 use crate::fields::{PolicyState, write_retry_after};
 
 /// The decision on a request.
 pub(super) enum Decision {
-    /// It passes. The states are for the fields of the response.
-    Pass(States),
+    Pass(Passed),
     Refuse(Response<Vec<u8>>),
+}
+
+/// A request that passes.
+pub(super) struct Passed {
+    /// The states for the fields of the response.
+    pub(super) states: States,
+    /// The charges that are settled when the response is known, with the indices of their limits.
+    pub(super) charges: Vec<(usize, Charge)>,
+}
+
+impl Passed {
+    /// A request that has taken nothing.
+    const FREE: Passed = Passed { states: States::None, charges: Vec::new() };
 }
 
 /// The states of the limits after a decision. There is no allocation for a single one.
@@ -56,15 +70,17 @@ impl Refused {
 impl Shared {
     pub(super) fn decide(&self, parts: &Parts) -> Decision {
         if self.skips.iter().any(|skip| skip(parts)) {
-            return Decision::Pass(States::None);
+            return Decision::Pass(Passed::FREE);
         }
         let answer = match &*self.limits {
             [only] => take_from_one(only, parts),
             several => take_from_all(several, parts),
         };
         match answer {
-            Ok(_) if self.is_shadow => Decision::Pass(States::None),
-            Ok(states) => Decision::Pass(states),
+            Ok(passed) if self.is_shadow => {
+                Decision::Pass(Passed { states: States::None, ..passed })
+            }
+            Ok(passed) => Decision::Pass(passed),
             Err(refused) => self.refuse(&refused, parts),
         }
     }
@@ -80,7 +96,7 @@ impl Shared {
             observe(&refusal, parts);
         }
         if self.is_shadow {
-            return Decision::Pass(States::None);
+            return Decision::Pass(Passed::FREE);
         }
         let mut response = (self.respond)(&refusal, parts);
         let headers = response.headers_mut();
@@ -95,11 +111,15 @@ impl Shared {
     }
 }
 
-fn take_from_one(limit: &Limit, parts: &Parts) -> Result<States, Box<Refused>> {
+fn take_from_one(limit: &Limit, parts: &Parts) -> Result<Passed, Box<Refused>> {
     let claim = limit.claim(parts).map_err(|reason| Refused::unasked(0, reason))?;
-    let Some(claim) = claim else { return Ok(States::None) };
-    match claim.try_acquire() {
-        Ok(grant) => Ok(States::One(limit.granted(0, &grant))),
+    let Some(claim) = claim else { return Ok(Passed::FREE) };
+    match claim.take() {
+        Ok(taken) => {
+            let states = States::One(limit.granted(0, &taken.grant()));
+            let charges = taken.into_charge().map(|charge| (0, charge)).into_iter().collect();
+            Ok(Passed { states, charges })
+        }
         Err(denied) => Err(Refused::denied(0, denied, States::One(limit.denied(0, &denied)))),
     }
 }
@@ -112,7 +132,7 @@ struct Asked<'l, 'r> {
 }
 
 /// Looks at all limits first, so that one which refuses costs the others nothing.
-fn take_from_all(limits: &[Limit], parts: &Parts) -> Result<States, Box<Refused>> {
+fn take_from_all(limits: &[Limit], parts: &Parts) -> Result<Passed, Box<Refused>> {
     let mut asked = Vec::with_capacity(limits.len());
     for (which, limit) in limits.iter().enumerate() {
         match limit.claim(parts) {
@@ -128,15 +148,12 @@ fn take_from_all(limits: &[Limit], parts: &Parts) -> Result<States, Box<Refused>
             return Err(Refused::denied(which, denied, states));
         }
     }
-    let mut taken: Vec<Receipt<'_>> = Vec::with_capacity(asked.len());
+    let mut taken: Vec<Taken<'_>> = Vec::with_capacity(asked.len());
     for each in &asked {
-        match each.claim.try_acquire_revocable() {
-            Ok(receipt) => taken.push(receipt),
+        match each.claim.take_revocable() {
+            Ok(permits) => taken.push(permits),
             Err(denied) => {
-                for receipt in taken {
-                    // What cannot be given back stays spent.
-                    let _ = receipt.give_back();
-                }
+                taken.into_iter().for_each(Taken::give_back);
                 let known = (each.which, denied);
                 let (longest, states) = look_at_all(&asked, Some(known));
                 let (which, denied) = longest.unwrap_or(known);
@@ -144,9 +161,12 @@ fn take_from_all(limits: &[Limit], parts: &Parts) -> Result<States, Box<Refused>
             }
         }
     }
-    let states = asked.iter().zip(&taken);
-    let states = states.map(|(each, receipt)| each.limit.granted(each.which, &receipt.grant()));
-    Ok(States::Several(states.collect()))
+    let granted = asked.iter().zip(&taken);
+    let states = granted.map(|(each, taken)| each.limit.granted(each.which, &taken.grant()));
+    let states = States::Several(states.collect());
+    let charges = asked.iter().zip(taken);
+    let charges = charges.filter_map(|(each, taken)| Some((each.which, taken.into_charge()?)));
+    Ok(Passed { states, charges: charges.collect() })
 }
 
 /// Returns the limit that has to be waited for longest, if any refuses, and the states of all. `known` is

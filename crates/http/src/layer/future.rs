@@ -11,7 +11,7 @@ use http::Response;
 use pin_project_lite::pin_project;
 
 use super::Shared;
-use super::decision::States;
+use super::decision::{Passed, States};
 
 pin_project! {
     /// The response to a request: that of the service, or a refusal.
@@ -25,15 +25,31 @@ pin_project! {
 pin_project! {
     #[project = Projected]
     enum Answer<F> {
-        Passed { #[pin] response: F, fields: Option<Fields> },
+        Passed { #[pin] response: F, after: Option<After> },
         Refused { response: Option<Response<Vec<u8>>> },
     }
 }
 
-/// The fields that a response is to have.
-struct Fields {
-    states: States,
+/// The work that is left when the response is known.
+struct After {
+    passed: Passed,
     shared: Arc<Shared>,
+}
+
+impl After {
+    fn apply<R>(self, response: Response<R>) -> Response<R> {
+        let (mut parts, body) = response.into_parts();
+        for (which, charge) in self.passed.charges {
+            if let Some(limit) = self.shared.limits.get(which) {
+                limit.settle(charge, &parts);
+            }
+        }
+        if self.shared.is_on_every_response {
+            let states = self.passed.states.as_slice();
+            self.shared.writer.write(&mut parts.headers, states, SystemTime::now());
+        }
+        Response::from_parts(parts, body)
+    }
 }
 
 impl<F> RateLimitFuture<F> {
@@ -41,10 +57,11 @@ impl<F> RateLimitFuture<F> {
         RateLimitFuture { answer: Answer::Refused { response: Some(response) } }
     }
 
-    pub(super) fn passed(response: F, states: States, shared: &Arc<Shared>) -> RateLimitFuture<F> {
-        let has_fields = shared.is_on_every_response && !matches!(states, States::None);
-        let fields = has_fields.then(|| Fields { states, shared: Arc::clone(shared) });
-        RateLimitFuture { answer: Answer::Passed { response, fields } }
+    pub(super) fn passed(response: F, passed: Passed, shared: &Arc<Shared>) -> RateLimitFuture<F> {
+        let has_fields = shared.is_on_every_response && !matches!(passed.states, States::None);
+        let is_work = has_fields || !passed.charges.is_empty();
+        let after = is_work.then(|| After { passed, shared: Arc::clone(shared) });
+        RateLimitFuture { answer: Answer::Passed { response, after } }
     }
 }
 
@@ -57,13 +74,12 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().answer.project() {
-            Projected::Passed { response, fields } => {
-                let mut response = ready!(response.poll(context))?;
-                if let Some(Fields { states, shared }) = fields.take() {
-                    let now = SystemTime::now();
-                    shared.writer.write(response.headers_mut(), states.as_slice(), now);
-                }
-                Poll::Ready(Ok(response))
+            Projected::Passed { response, after } => {
+                let response = ready!(response.poll(context))?;
+                Poll::Ready(Ok(match after.take() {
+                    Some(after) => after.apply(response),
+                    None => response,
+                }))
             }
             Projected::Refused { response } => match response.take() {
                 Some(response) => Poll::Ready(Ok(response.map(R::from))),

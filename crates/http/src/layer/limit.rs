@@ -3,15 +3,24 @@
 use std::fmt;
 
 use http::request::Parts;
-use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Receipt};
+use http::response;
+use sluicegate::{Denied, Grant, KeyedLimiter, Limiter};
 
+use super::claim::{Claim, Place};
 use super::peer;
 use super::refusal::RefusalReason;
 use super::request_key::{AddressText, KeyText, RequestKey};
+use super::settled::{Charge, Settled};
 use crate::client_address::{ClientAddress, ClientKey};
 use crate::fields::{PolicyState, QuotaPolicy};
 
 /// A limiter of the engine, and what it limits.
+///
+/// | limits | requests | and settles them |
+/// |---|---|---|
+/// | all together | [`of_all`](Limit::of_all) | [`of_all_settled`](Limit::of_all_settled) |
+/// | each client | [`per_client`](Limit::per_client), [`per_client_text`](Limit::per_client_text) | [`per_client_settled`](Limit::per_client_settled) |
+/// | each key that a function finds | [`per_key`](Limit::per_key) | [`per_key_settled`](Limit::per_key_settled) |
 ///
 /// Any [`Limiter`] will do, and any [`KeyedLimiter`]: also an `Arc` of one, which the program keeps, and a
 /// handle of a registry (`sluicegate-policy`), whose limits change live.
@@ -24,6 +33,7 @@ pub struct Limit {
     target: Target,
     policy: Option<QuotaPolicy>,
     cost: Option<Cost>,
+    settled: Option<Settled>,
 }
 
 type Cost = Box<dyn Fn(&Parts) -> u64 + Send + Sync>;
@@ -90,7 +100,7 @@ impl Limit {
     }
 
     fn with(target: Target) -> Limit {
-        Limit { target, policy: None, cost: None }
+        Limit { target, policy: None, cost: None, settled: None }
     }
 
     /// Sets how the addresses of clients are found. Without effect for a limit that is not per client.
@@ -114,6 +124,18 @@ impl Limit {
     #[must_use]
     pub fn cost(self, cost: impl Fn(&Parts) -> u64 + Send + Sync + 'static) -> Limit {
         Limit { cost: Some(Box::new(cost)), ..self }
+    }
+
+    /// Sets how requests are settled. The limiter has to be the one that charges.
+    pub(super) fn settled(self, settled: Settled) -> Limit {
+        Limit { settled: Some(settled), ..self }
+    }
+
+    /// Settles a charge as the response says.
+    pub(super) fn settle(&self, charge: Charge, response: &response::Parts) {
+        if let Some(settled) = &self.settled {
+            settled.settle(charge, response);
+        }
     }
 
     /// Returns the policy for a writer of fields.
@@ -158,7 +180,8 @@ impl Limit {
             },
         };
         let permits = self.cost.as_ref().map_or(1, |cost| cost(parts));
-        Ok(Some(Claim { place, permits }))
+        let charging = self.settled.as_ref().map(|settled| &settled.by);
+        Ok(Some(Claim { place, permits, charging }))
     }
 
     /// Returns the state for fields, after a grant.
@@ -186,52 +209,5 @@ impl fmt::Debug for Limit {
             .field("per", &per)
             .field("policy", &self.policy)
             .finish_non_exhaustive()
-    }
-}
-
-/// A request for permits: a limiter, the key, and their number.
-pub(super) struct Claim<'l, 'r> {
-    place: Place<'l, 'r>,
-    permits: u64,
-}
-
-enum Place<'l, 'r> {
-    Limiter(&'l dyn Limiter),
-    Client(&'l dyn KeyedLimiter<ClientKey>, ClientKey),
-    Text(&'l dyn KeyedLimiter<str>, KeyText<'r>),
-}
-
-impl<'l> Claim<'l, '_> {
-    pub(super) fn try_acquire(&self) -> Result<Grant, Denied> {
-        match &self.place {
-            Place::Limiter(limiter) => limiter.try_acquire(self.permits),
-            Place::Client(store, key) => store.try_acquire(key, self.permits),
-            Place::Text(store, key) => store.try_acquire(key.as_str(), self.permits),
-        }
-    }
-
-    pub(super) fn try_acquire_revocable(&self) -> Result<Receipt<'l>, Denied> {
-        match self.place {
-            Place::Limiter(limiter) => limiter.try_acquire_revocable(self.permits),
-            Place::Client(store, ref key) => store.try_acquire_revocable(key, self.permits),
-            Place::Text(store, ref key) => store.try_acquire_revocable(key.as_str(), self.permits),
-        }
-    }
-
-    pub(super) fn peek(&self) -> Result<Grant, Denied> {
-        self.peek_for(self.permits)
-    }
-
-    /// Returns the state of the limiter, as an answer that takes nothing.
-    pub(super) fn look(&self) -> Result<Grant, Denied> {
-        self.peek_for(0)
-    }
-
-    fn peek_for(&self, permits: u64) -> Result<Grant, Denied> {
-        match &self.place {
-            Place::Limiter(limiter) => limiter.peek(permits),
-            Place::Client(store, key) => store.peek(key, permits),
-            Place::Text(store, key) => store.peek(key.as_str(), permits),
-        }
     }
 }

@@ -38,9 +38,9 @@ where
         let (parts, body) = request.into_parts();
         match self.shared.decide(&parts) {
             Decision::Refuse(response) => RateLimitFuture::refused(response),
-            Decision::Pass(states) => {
+            Decision::Pass(passed) => {
                 let response = self.inner.call(Request::from_parts(parts, body));
-                RateLimitFuture::passed(response, states, &self.shared)
+                RateLimitFuture::passed(response, passed, &self.shared)
             }
         }
     }
