@@ -151,7 +151,7 @@ mod tests {
     fn every_limiter_grants_permits_to_tasks_that_wait() {
         let mut short = Short(Vec::new());
         visit_all(&mut short);
-        assert_eq!(short.0.len(), 6);
+        assert_eq!(short.0.len(), 7);
         for outcome in &short.0 {
             assert!(outcome.grants > 0, "{outcome:?}");
         }

@@ -42,8 +42,13 @@ const LONGEST_ROUND: u64 = 20_000;
 const STUCK: u32 = 60;
 
 fn steps() -> u64 {
+    steps_or(50_000)
+}
+
+/// Returns the number of steps that was asked for, or `usual`.
+pub(crate) fn steps_or(usual: u64) -> u64 {
     let asked = std::env::var("STORM_STEPS").ok().and_then(|steps| steps.parse().ok());
-    asked.unwrap_or(50_000)
+    asked.unwrap_or(usual)
 }
 
 /// Runs the feeder and the callers until all have ended.

@@ -14,6 +14,7 @@ use sluicegate::{
     WeightedLog, WhenLineFull, quota, rate,
 };
 
+use crate::storm::steps_or;
 use crate::support::NoTimer;
 
 const STEPS: u64 = if cfg!(miri) { 20 } else { 8_000 };
@@ -26,7 +27,7 @@ fn storm(step: impl Fn(&mut StdRng) + Sync) {
             let step = &step;
             scope.spawn(move || {
                 let mut random = StdRng::seed_from_u64(thread);
-                (0..STEPS / 4).for_each(|_| step(&mut random));
+                (0..steps_or(STEPS) / 4).for_each(|_| step(&mut random));
             });
         }
     });

@@ -2,13 +2,16 @@
 
 use std::future::Future;
 use std::num::NonZero;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use governor::DefaultDirectRateLimiter;
 use sluicegate::{Quota, Rate, ThreadTimer, TokenBucket, TokioTimer, Wait as _};
 use tokio::sync::Semaphore;
-use tokio::task::AbortHandle;
+use tokio::task::{self, AbortHandle};
 use tokio::time::{self, MissedTickBehavior};
 
 /// Permits that a limiter is full with.
@@ -32,8 +35,9 @@ pub trait PacedVisitor {
     fn visit<S: Paced>(&mut self);
 }
 
-/// Shows all limiters to `visitor`, ours first.
+/// Shows all limiters to `visitor`, ours first, after the floor of all of them.
 pub fn visit_all(visitor: &mut impl PacedVisitor) {
+    visitor.visit::<Floor>();
     visitor.visit::<Ours>();
     visitor.visit::<OursByTokio>();
     visitor.visit::<Governor>();
@@ -45,6 +49,40 @@ pub fn visit_all(visitor: &mut impl PacedVisitor) {
 fn token_bucket(interval: Duration) -> TokenBucket {
     let rate = Rate::every(interval).expect("the interval is in range");
     TokenBucket::new(Quota::new(rate).with_burst(BURST.into()).expect("the burst is in range"))
+}
+
+/// No limiter: the thread itself sleeps until the instant of each permit, as punctually as the system
+/// lets it, and wakes nobody. A task that is woken by a timer can hardly be less late on this machine.
+struct Floor {
+    interval: Duration,
+    taken: AtomicU32,
+    began: OnceLock<Instant>,
+}
+
+impl Paced for Floor {
+    const NAME: &'static str = "none, a thread sleeps";
+
+    fn new(interval: Duration) -> Floor {
+        be_punctual();
+        Floor { interval, taken: AtomicU32::new(0), began: OnceLock::new() }
+    }
+
+    async fn take(&'static self) {
+        // As one that waits: the others ask first.
+        task::yield_now().await;
+        let intervals = (self.taken.fetch_add(1, Relaxed) + 1).saturating_sub(BURST);
+        let began = self.began.get_or_init(Instant::now);
+        thread::sleep(
+            (*began + self.interval * intervals).saturating_duration_since(Instant::now()),
+        );
+    }
+}
+
+/// Asks the system to wake this thread at its time, and not to wait for other wake-ups.
+fn be_punctual() {
+    #[cfg(target_os = "linux")]
+    rustix::thread::set_current_timer_slack(NonZero::new(1))
+        .expect("it is a thread of this process");
 }
 
 /// Ours, with the timer that works everywhere.
