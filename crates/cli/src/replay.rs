@@ -17,7 +17,7 @@
 
 mod distinct;
 mod judge;
-mod keys;
+pub(crate) mod keys;
 mod lacking;
 pub(crate) mod levels;
 pub(crate) mod memory;

@@ -9,6 +9,7 @@ mod findings;
 mod search;
 mod survey;
 mod trial;
+mod vary;
 
 use std::io;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use self::search::Search;
 use self::survey::Subject;
 pub use self::trial::Point;
 use self::trial::Trial;
+pub use self::vary::Vary;
 use crate::log::Merged;
 use crate::policy::{Policy, readable};
 use crate::replay::{Options, Pass, TooMuchMemory};
@@ -81,6 +83,8 @@ pub enum SuggestError {
 pub struct SuggestOptions {
     /// The share that is to be left untouched.
     pub goal: Goal,
+    /// The number that is searched for.
+    pub vary: Vary,
     /// Judges each line at the beginning of its second.
     pub as_stamped: bool,
     /// The most bytes that the keys of all limiters may take, about.
@@ -97,6 +101,7 @@ impl Default for SuggestOptions {
     fn default() -> SuggestOptions {
         SuggestOptions {
             goal: Goal { of: Share::Keys, untouched: 990_000 },
+            vary: Vary::Limit,
             as_stamped: false,
             max_memory_bytes: Options::default().max_memory_bytes,
             top: 10,
@@ -156,6 +161,7 @@ pub fn suggest(
     let findings = Findings {
         lines: pass.lines(),
         skipped: pass.skipped(),
+        vary: options.vary,
         of: options.goal.of,
         untouched_percent: options.goal.untouched,
         limiters,
@@ -170,7 +176,7 @@ fn subjects(policy: &Policy, options: &SuggestOptions) -> (Vec<Subject>, Vec<Wit
     let (mut subjects, mut without) = (Vec::new(), Vec::new());
     for rule in &policy.rules {
         for (part, kind) in dial::parts(&rule.kind) {
-            match Subject::new(rule, part.as_deref(), &kind, options.is_searched) {
+            match Subject::new(rule, part.as_deref(), &kind, options.vary, options.is_searched) {
                 Ok(subject) => subjects.push(subject),
                 Err(why) => {
                     let name = part
@@ -304,13 +310,14 @@ fn suggestion(
         policy: subject.rule.kind.to_string(),
         keys: subject.keys.len() as u64,
         requests: subject.requests,
+        interval: options.vary.interval(&subject.rule.kind),
         present: options.has_present.then_some(subject.present),
         suggested,
         may_hit: options.goal.most_hit(match options.goal.of {
             Share::Keys => subject.keys.len() as u64,
             Share::Requests => subject.requests,
         }),
-        is_least: dial::is_monotone(&subject.rule, options.goal.of),
+        is_least: subject.vary.is_monotone(&subject.rule, options.goal.of),
         gap: search::gap(subject),
         overridden: subject.overridden,
         curve: trial.points(subject),

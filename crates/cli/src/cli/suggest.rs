@@ -13,12 +13,15 @@ use super::{Failure, tell};
 use crate::log::{Merged, Source};
 use crate::policy::Policy;
 use crate::policy::input::FormatName;
-use crate::suggest::{Goal, Share, SuggestError, SuggestOptions, WHOLE, suggest};
+use crate::suggest::{Goal, Share, SuggestError, SuggestOptions, Vary, WHOLE, suggest};
 
 pub(super) const AFTER_HELP: &str = "\
 Example:
   sluicegate suggest --kind sliding_window --interval '1 minute' --at-least 99.5 access.log
       The least limit of a minute that never denies a request of 99.5 % of the clients.
+
+  sluicegate suggest --kind token_bucket --burst 20 --interval '1 second' --vary rate access.log
+      The least rate of a bucket that holds 20, in permits per second.
 
 A key is untouched by a limit if none of its requests is denied. The limit of a bucket is its burst, \
 and that of a GCRA its requests at once: rates and intervals stay as they are. A bucket that starts full \
@@ -26,6 +29,11 @@ still does; the capacity of a weighted log stays. Each window of `multi_window` 
 `all` is looked at as if it were alone. Every key is kept, with a limiter of its own: `store`, `max_keys` \
 and `when_full` do not apply. Keys with overrides are left out. A budget and a minimum interval have no \
 single limit, and get no suggestion.
+
+With --vary rate, the rate of token buckets and meters is searched for, in whole permits per their interval, \
+and the burst stays; a longer interval makes finer steps. In JSON, \"vary\":\"rate\" comes before \"of\", and \
+each \"limit\" is a rate. The highest rate is what the engine allows for that interval; where even that denies too \
+much, because more than the burst comes at one instant, no rate is suggested.
 
 The least limit of a key can be computed in one reading for token buckets and meters that start full and \
 refill smoothly, GCRA, sliding logs and all windows but those from the first request. For these, weighted \
@@ -65,6 +73,12 @@ pub(super) struct SuggestArgs {
     /// The tokens that a bucket of --kind earns in each interval
     #[arg(long, value_name = "N", requires = "kind", default_value_t = 1)]
     amount: u64,
+    /// The burst of a bucket of --kind, for `--vary rate`
+    #[arg(long, value_name = "N", requires = "kind", default_value_t = 1)]
+    burst: u64,
+    /// The number to search for
+    #[arg(long, value_name = "WHAT", default_value = "limit")]
+    vary: Vary,
     /// The field that is the key of --kind, such as `user`
     #[arg(long, value_name = "FIELD", requires = "kind", default_value = "client")]
     key: String,
@@ -116,11 +130,12 @@ impl KindName {
     }
 
     /// Returns the fields of the limiter in a policy.
-    fn fields(self, interval: &str, amount: u64) -> String {
+    fn fields(self, interval: &str, amount: u64, burst: u64) -> String {
         let text = |text: &str| serde_json::Value::from(text).to_string();
         let interval = text(interval);
         let name = text(&self.name());
-        let rate = format!("limit = 1\nrate = {{ amount = {amount}, interval = {interval} }}");
+        let rate =
+            format!("limit = {burst}\nrate = {{ amount = {amount}, interval = {interval} }}");
         match self {
             KindName::TokenBucket => format!("policy = {name}\n{rate}"),
             KindName::Meter => format!("policy = \"leaky_bucket\"\nmode = \"meter\"\n{rate}"),
@@ -161,6 +176,7 @@ impl SuggestArgs {
         }
         let options = SuggestOptions {
             goal: Goal { of: self.of, untouched: self.at_least },
+            vary: self.vary,
             as_stamped: self.as_stamped,
             max_memory_bytes: self.max_memory.as_u64(),
             top: self.top,
@@ -211,7 +227,7 @@ impl SuggestArgs {
             return loaded.map(|(_, policy)| policy);
         };
         let key = serde_json::Value::from(self.key.as_str());
-        let fields = kind.fields(interval, self.amount);
+        let fields = kind.fields(interval, self.amount, self.burst);
         let name = serde_json::Value::from(format!("{}, {interval}", kind.name()));
         let text = format!("[[limiter]]\nname = {name}\nkey = {key}\n{fields}\n");
         Ok(Policy::parse("the arguments", &text)?)

@@ -12,7 +12,7 @@ use crate::policy::{BoxedLimiter, Exact, Kind, Room, Rule, Table, exact, table};
 const CHECKED: &str = "the policy built one with these numbers";
 
 /// A store that has a limiter for every key.
-pub(super) trait Keys {
+pub(crate) trait Keys {
     /// Asks the limiter of `key` for `permits`.
     fn try_acquire(&mut self, key: &[u8], permits: u64) -> Answer;
 
@@ -26,14 +26,14 @@ pub(super) trait Keys {
 }
 
 /// The answer to a request.
-pub(super) struct Answer {
-    pub(super) decision: Result<Grant, Denied>,
+pub(crate) struct Answer {
+    pub(crate) decision: Result<Grant, Denied>,
     /// True if there was no space for the key, so that `when_full` made the decision.
     pub(super) is_full: bool,
 }
 
 /// Creates a store without keys. Its time begins with the clock's reading.
-pub(super) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
+pub(crate) fn keys(rule: &Rule, clock: &Arc<ManualClock>) -> Box<dyn Keys> {
     let (kind, when_full, clock) = (&rule.kind, rule.store.when_full, Arc::clone(clock));
     let max_keys = match (kind, rule.store.room) {
         (Kind::TokenBucket { quota, .. }, Room::Table(size)) => {

@@ -47,11 +47,13 @@ impl Suggestion {
         if self.requests == 0 {
             return writeln!(out, "  no request in the logs");
         }
+        let number = if self.interval.is_some() { "rate" } else { "limit" };
+        let per = self.interval.as_ref().map_or(String::new(), |time| format!(" per {time}"));
         match self.suggested {
             Some(limit) => writeln!(
                 out,
-                "  {BOLD}{}{BOLD:#} is the least limit that leaves at least {goal} untouched: it may hit {} of \
-                 {}",
+                "  {BOLD}{}{per}{BOLD:#} is the least {number} that leaves at least {goal} untouched: it may hit \
+                 {} of {}",
                 HumanCount(limit),
                 HumanCount(self.may_hit),
                 HumanCount(match of {
@@ -60,9 +62,9 @@ impl Suggestion {
                 }),
             )?,
             None if self.is_least => {
-                writeln!(out, "  no limit that it can have leaves {goal} untouched")?;
+                writeln!(out, "  no {number} that it can have leaves {goal} untouched")?;
             }
-            None => writeln!(out, "  no limit was found that leaves {goal} untouched")?,
+            None => writeln!(out, "  no {number} was found that leaves {goal} untouched")?,
         }
         if !self.is_least && self.suggested.is_some() {
             let what = match of {
@@ -71,7 +73,7 @@ impl Suggestion {
             };
             writeln!(
                 out,
-                "  {DIM}(found by search: the limit below it does not; a higher limit of this kind can \
+                "  {DIM}(found by search: the {number} below it does not; a higher {number} of this kind can \
                  {what}, so a lower one might do too){DIM:#}"
             )?;
         }
@@ -89,9 +91,20 @@ impl Suggestion {
 
     fn write_curve(&self, out: &mut impl Write, width: u16) -> io::Result<()> {
         let mut table = Table::new();
+        let number =
+            self.interval.as_ref().map_or("limit".to_owned(), |time| format!("per {time}"));
         table.set_header(
-            ["limit", "", "keys hit", "%", "denied", "%", "their traffic %", "denied, to scale"]
-                .map(header),
+            [
+                number.as_str(),
+                "",
+                "keys hit",
+                "%",
+                "denied",
+                "%",
+                "their traffic %",
+                "denied, to scale",
+            ]
+            .map(header),
         );
         let most = self.curve.iter().map(|point| point.denied).max().unwrap_or(0);
         for point in &self.curve {

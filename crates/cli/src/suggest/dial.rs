@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use sluicegate::{ManualClock, Quota, Rate, Refill};
 
-use super::Share;
+use super::{Share, Vary};
 use crate::policy::{Cost, Kind, Rule};
 
 /// The way in which the least limit of a key is found.
@@ -115,13 +115,13 @@ pub(super) fn with_limit(kind: &Kind, limit: u64) -> Option<Kind> {
     })
 }
 
-/// Returns the highest limit that a limiter of this kind can have.
-pub(super) fn highest(kind: &Kind) -> u64 {
+/// Returns the highest number that a limiter of this kind can have.
+pub(super) fn highest(kind: &Kind, vary: Vary) -> u64 {
     if matches!(kind, Kind::SlidingLog(_)) {
         return MAX_LOG_LIMIT;
     }
     let can_be = |limit| {
-        with_limit(kind, limit)
+        vary.with(kind, limit)
             .is_some_and(|kind| kind.limiter(Arc::new(ManualClock::new())).is_ok())
     };
     let (mut good, mut bad) = (0, u64::MAX);

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-use super::{Point, Share, WHOLE};
+use super::{Point, Share, Vary, WHOLE};
 
 /// Everything that was found out.
 #[derive(Debug, Serialize)]
@@ -12,6 +12,9 @@ pub struct Findings {
     pub lines: u64,
     /// Lines that could not be read.
     pub skipped: u64,
+    /// The number that was searched for. The "limits" of rates are permits per interval.
+    #[serde(skip_serializing_if = "Vary::is_limit")]
+    pub vary: Vary,
     /// The things of which a share was to be left untouched.
     pub of: Share,
     /// The share, in percent.
@@ -47,6 +50,9 @@ pub struct Suggestion {
     pub keys: u64,
     /// Requests of these.
     pub requests: u64,
+    /// The interval of the rates, if rates were searched for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<String>,
     /// Its present limit; `None` if it has none that means anything.
     pub present: Option<u64>,
     /// The least limit that leaves the share untouched; `None` if none was found.

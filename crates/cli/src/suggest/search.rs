@@ -2,7 +2,7 @@
 
 use super::survey::Subject;
 use super::trial::Point;
-use super::{Gap, Goal, Share};
+use super::{Gap, Goal, Share, Vary};
 
 /// Limits that are replayed in one reading.
 const AT_ONCE: u64 = 16;
@@ -87,9 +87,19 @@ impl Search {
         self.high
     }
 
+    /// Returns the last limit of the curve: the least that is known to hit nothing. The highest rate that
+    /// a bucket can have says nothing.
+    fn end_of_curve(&self, subject: &Subject) -> u64 {
+        let harmless = self.points.iter().filter(|point| point.denied == 0);
+        match harmless.map(|point| point.limit).min() {
+            Some(limit) if subject.vary == Vary::Rate => limit.max(subject.present),
+            _ => self.top,
+        }
+    }
+
     /// Returns the limits of the curve, in rising order.
     pub(super) fn curve(&self, subject: &Subject) -> Vec<u64> {
-        let mut limits = ladder(self.top, ROWS as u64);
+        let mut limits = ladder(self.end_of_curve(subject), ROWS as u64);
         if let Some(needs) = needs(subject) {
             let at = |part: &usize| needs.get(needs.len() * part / 1000).copied();
             limits.extend(QUANTILES.iter().filter_map(at));

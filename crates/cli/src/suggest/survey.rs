@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use sluicegate::ManualClock;
 use sluicegate_policy::KeyOutcome;
 
+use super::Vary;
 use super::dial::{self, Method};
 use crate::log::Line;
 use crate::policy::{BoxedLimiter, Kind, Rule};
@@ -20,6 +21,7 @@ const FACTS_BYTES: u64 = 256;
 pub(super) struct Subject {
     pub(super) name: String,
     pub(super) rule: Rule,
+    pub(super) vary: Vary,
     pub(super) present: u64,
     pub(super) method: Method,
     /// The highest limit that it can have.
@@ -61,17 +63,19 @@ impl Subject {
         rule: &Rule,
         part: Option<&str>,
         kind: &Kind,
+        vary: Vary,
         is_searched: bool,
     ) -> Result<Subject, &'static str> {
-        let present = dial::limit(kind)?;
-        let method = if is_searched { Method::Search } else { dial::method(kind) };
-        let highest = dial::highest(kind);
-        let measure = (method == Method::Level).then(|| dial::with_limit(kind, highest)).flatten();
+        let present = vary.of(kind)?;
+        let method = if is_searched { Method::Search } else { vary.method(kind) };
+        let highest = dial::highest(kind, vary);
+        let measure = (method == Method::Level).then(|| vary.with(kind, highest)).flatten();
         let rule = Rule { kind: kind.clone(), ..rule.clone() };
         let limiter_bytes = measure.as_ref().map_or(0, |kind| bytes(&rule, kind));
         Ok(Subject {
             name: part.map_or_else(|| rule.name.clone(), |part| format!("{}: {part}", rule.name)),
             rule,
+            vary,
             present,
             method,
             highest,
@@ -170,8 +174,11 @@ impl Subject {
         (self.key_bytes, self.log_entries) = (FACTS_BYTES, 0);
     }
 
-    /// Returns the least limit that certainly leaves all keys untouched, or the highest that there is.
+    /// Returns the least number that certainly leaves all keys untouched, or the highest that there is.
     pub(super) fn top(&self) -> u64 {
+        if self.vary == Vary::Rate {
+            return self.highest.max(1);
+        }
         let of_key = |facts: &Facts| match self.method {
             Method::Search => facts.permits,
             _ => facts.need,
@@ -181,7 +188,10 @@ impl Subject {
 
     /// Returns true if that limit may deny requests of the key.
     pub(super) fn may_hit(&self, facts: &Facts, limit: u64) -> bool {
-        self.method == Method::Search || facts.need > limit
+        match self.method {
+            Method::Search => !self.vary.is_never_hit(&self.rule.kind, facts.permits),
+            _ => facts.need > limit,
+        }
     }
 }
 

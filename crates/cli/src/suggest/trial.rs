@@ -10,10 +10,11 @@ use hashbrown::HashMap;
 use serde::Serialize;
 use sluicegate::ManualClock;
 
-use super::dial;
+use super::Vary;
 use super::survey::{self, Subject};
 use crate::log::Line;
-use crate::policy::{BoxedLimiter, Kind};
+use crate::policy::{BoxedLimiter, Kind, Rule, Store};
+use crate::replay::keys::{Keys, keys};
 
 /// The effect that a limit would have had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -34,6 +35,9 @@ pub(super) struct Trial {
     keys: HashMap<BString, Box<[Lane]>>,
     /// Limiters so far, of each limit.
     limiters: Vec<u64>,
+    /// The stores of rates, made at the first line as those of a replay are: where requests come in
+    /// just the time that a permit takes, a store that begins at another time may round to the other side.
+    stores: Vec<Box<dyn Keys>>,
     key: BString,
 }
 
@@ -46,11 +50,12 @@ struct Lane {
 impl Trial {
     /// Starts with limits in rising order. Limits that the kind cannot have are left out.
     pub(super) fn new(subject: &Subject, limits: &[u64]) -> Trial {
-        let kind = |limit: &u64| Some((*limit, dial::with_limit(&subject.rule.kind, *limit)?));
+        let kind = |limit: &u64| Some((*limit, subject.vary.with(&subject.rule.kind, *limit)?));
         let limits: Vec<_> = limits.iter().filter_map(kind).collect();
         Trial {
             limiters: vec![0; limits.len()],
             limits,
+            stores: Vec::new(),
             keys: HashMap::new(),
             key: BString::default(),
         }
@@ -61,22 +66,38 @@ impl Trial {
         let Some((key, permits)) = Subject::key_of(&subject.rule, line, &mut self.key) else {
             return;
         };
+        if subject.vary == Vary::Rate && self.stores.is_empty() {
+            let store = |(_, kind): &(u64, Kind)| {
+                let rule = Rule {
+                    kind: kind.clone(),
+                    store: Store::default(),
+                    overrides: std::collections::HashMap::new(),
+                    ..subject.rule.clone()
+                };
+                keys(&rule, clock)
+            };
+            self.stores = self.limits.iter().map(store).collect();
+        }
         // A key that is new since the first reading has come with lines that were written meanwhile.
         let Some(facts) = subject.keys.get(key) else { return };
         let Some((least, _)) = self.limits.first() else { return };
         if !subject.may_hit(facts, *least) {
             return;
         }
-        let (limits, limiters) = (&self.limits, &mut self.limiters);
+        let (limits, limiters, stores) = (&self.limits, &mut self.limiters, &mut self.stores);
+        let has_stores = !stores.is_empty();
         let lanes = self.keys.entry_ref(key).or_insert_with(|| {
             let new = |(place, (limit, kind)): (usize, &(u64, Kind))| {
-                let limiter =
-                    subject.may_hit(facts, *limit).then(|| kind.limiter(Arc::clone(clock)).ok());
-                limiters[place] += u64::from(limiter.is_some());
-                Lane { limiter: limiter.flatten(), denied: 0 }
+                let is_judged = subject.may_hit(facts, *limit);
+                limiters[place] += u64::from(is_judged);
+                let limiter = (is_judged && !has_stores).then(|| kind.limiter(Arc::clone(clock)));
+                Lane { limiter: limiter.and_then(Result::ok), denied: 0 }
             };
             limits.iter().enumerate().map(new).collect()
         });
+        for (lane, store) in lanes.iter_mut().zip(stores.iter_mut()) {
+            lane.denied += u64::from(store.try_acquire(key, permits).decision.is_err());
+        }
         for lane in lanes {
             if let Some(limiter) = &lane.limiter {
                 lane.denied += u64::from(limiter.try_acquire(permits).is_err());

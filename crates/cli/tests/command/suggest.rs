@@ -108,3 +108,36 @@ fn a_log_of_another_format_is_searched() {
     assert_eq!(found["lines"], json!(3), "{found}");
     assert_eq!(found["limiters"][0]["suggested"], json!(3), "{found}");
 }
+
+#[test]
+fn a_rate_is_searched_for_at_a_fixed_burst() {
+    let folder = Folder::new();
+    let line = |second: u32, client: &str| {
+        format!("{client} - - [17/May/2015:10:05:{second:02} +0000] \"GET / HTTP/1.1\" 200 1\n")
+    };
+    // Client a comes in every other second. Client b comes 5 times at once, and never again.
+    let log: String =
+        (0..30).map(|n| line(2 * n % 60, "a")).chain((0..5).map(|_| line(59, "b"))).collect();
+    let log = folder.file("suggest.log", log);
+    let run = |burst: &str, args: &[&str]| {
+        let fixed =
+            ["suggest", "--kind", "token_bucket", "--interval", "1 minute", "--vary", "rate"];
+        let burst = ["--burst", burst, "--as-stamped", "--at-least", "100"];
+        sluicegate().args(fixed).args(burst).args(args).arg(&log).assert().success()
+    };
+    let found = output(&run("5", &["--json"]));
+    assert_eq!(found["vary"], "rate");
+    let limiter = &found["limiters"][0];
+    assert_eq!((&limiter["interval"], &limiter["is_least"]), (&json!("1m"), &json!(true)));
+    // With a burst of 5, a needs 30 requests - 5 in 58 seconds: 25.9 a minute.
+    assert_eq!(limiter["suggested"], 26, "{limiter}");
+    assert_eq!(output(&run("30", &["--json"]))["limiters"][0]["suggested"], 1);
+    // Five at once are more than any rate grants with a burst of 4.
+    assert_eq!(output(&run("4", &["--json"]))["limiters"][0]["suggested"], json!(null));
+    let text = stdout(&run("5", &[]));
+    assert!(
+        text.contains("26 per 1m is the least rate that leaves at least 100 % of the keys"),
+        "{text}"
+    );
+    assert!(text.contains("per 1m"), "{text}");
+}
