@@ -134,10 +134,14 @@ static COST_RULE: [Field; 2] = [
     needed("permits", Form::Within(1, u64::MAX), "The permits of each: 1 or more."),
 ];
 
+// In items of their own, because older compilers do not keep a temporary that refers to a static.
+static COST_CHOICES: [&[Field]; 2] = [&COST_OF_COLUMN, &COST_OF_HEADER];
+static COST_CHOICE: Form = Form::Choice(&COST_CHOICES, "{ column = \"tokens\" }");
+static COST_TABLE: Form = Form::Table(&COST_RULE, "{ match = { method = \"POST\" }, permits = 5 }");
+static COST_RULES: Form = Form::List(&COST_TABLE);
+static COST_BY_REQUEST: Form = Form::Either(&COST_CHOICE, &COST_RULES);
+
 pub(super) const COST_FORM: Form = Form::Either(
     &Form::Either(&Form::Whole(1, u64::MAX), &Form::Word(&["bytes"])),
-    &Form::Either(
-        &Form::Choice(&[&COST_OF_COLUMN, &COST_OF_HEADER], "{ column = \"tokens\" }"),
-        &Form::List(&Form::Table(&COST_RULE, "{ match = { method = \"POST\" }, permits = 5 }")),
-    ),
+    &COST_BY_REQUEST,
 );
