@@ -22,9 +22,13 @@
 //! * Force, changes and permits that are given back go through the gate and leave it as it is. The
 //!   latter two settle afterwards, if it was closed. Since starts again at a change, and a waiter
 //!   that wants more than the burst is refused.
-//! * A reservation goes ahead of the clock, by a CAS, if it finds the gate open. Otherwise it is
-//!   denied, or joins the line as a waiter that nothing wakes: it looks when the instant comes that
-//!   it was told. That may have moved: to earlier, if others have left, or to later.
+//! * A reservation goes ahead of the clock, by a CAS, if it finds the gate open. Otherwise it joins
+//!   the line, unless it would be too far ahead, and is told the instant of its turn as it is foreseen.
+//!   That is fixed, and its permits may be used from then on. It has no timer and nobody wakes it:
+//!   whoever settles charges it, as of the instant that it was told, and no deeper than debts go. So
+//!   it does with one that has come to the front, at once; and, before anything else, with one whose
+//!   instant has come. It is never refused. One that is cancelled in line was not charged; after that
+//!   it is given back if the level and the terms are those that its charge left.
 //! * A waiter that is dropped when it has been granted gives its permits back if the level and the
 //!   terms are still those that the grant left.
 //!
@@ -78,8 +82,17 @@
 //! | `ReservePassesGate`   | that a reservation stops at the gate                     | it overtakes |
 //! | `CloseDoesNotWake`    | the wake-ups of a close                                  | they sleep on |
 //! | `GrantsLate`          | that a head whose time is out is refused, if one settles so | it is granted as of a turn after its deadline |
-//! | `UsesBlindly`         | that a reservation looks when its instant comes          | the turns have moved to later, as nobody looked in time: more than the bound |
-//! | `TellsReservation`    | that the waiter behind a reservation is woken instead    | it sleeps on, as nothing wakes the reservation |
+//! | `GrantOpensToReservation` | that the gate stays closed while only a reservation is left | a try overtakes it |
+//! | `HoldsAtFront`        | that a reservation at the front is charged at once       | those behind it wake in vain; the gate stays closed for nobody |
+//! | `ChargesAsOfNow`      | that a reservation is charged as of its instant          | it is used later than it counts: more than the bound |
+//! | `ChargesInOrder`      | that one whose instant has come is charged first         | one ahead that is late takes what was promised: more than the bound |
+//! | `ChargesAnyDebt`      | that what a debt cannot hold is not charged              | deeper than any call may go |
+//! | `ForecastLeavesOut`   | the reservations ahead in what the next one is told      | more than the bound |
+//! | `ForecastIgnoresInstants` | the instants of those reservations                   | the same |
+//! | `CloseDropsReservation` | that a close leaves reservations                       | the same |
+//! | `RefusesReservation`  | that a change leaves one of more than the burst          | the same |
+//! | `CancelTakesOff`      | (takes off permits of a reservation that was not charged) | more than the bound |
+//! | `CancelsBlindly`      | the look at the level when a charged one is cancelled    | the same |
 
 use std::fmt;
 use std::hash::Hash;
@@ -88,6 +101,8 @@ use crate::explore::{CLOCK, Explored, Found, Goal, Model, explore_with_goal};
 
 #[path = "waiting/all.rs"]
 mod all;
+#[path = "waiting/booking.rs"]
+mod booking;
 #[path = "waiting/calls.rs"]
 mod calls;
 #[path = "waiting/changes.rs"]
@@ -163,6 +178,14 @@ enum Mutant {
     ReservePassesGate,
     CloseDoesNotWake,
     GrantsLate,
-    UsesBlindly,
-    TellsReservation,
+    GrantOpensToReservation,
+    HoldsAtFront,
+    ChargesAsOfNow,
+    ChargesInOrder,
+    ChargesAnyDebt,
+    ForecastLeavesOut,
+    ForecastIgnoresInstants,
+    CloseDropsReservation,
+    RefusesReservation,
+    CancelsBlindly,
 }

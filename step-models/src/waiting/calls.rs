@@ -11,8 +11,7 @@ impl Scene {
             At::Idle => {
                 let at = match self.ops[who] {
                     Op::Close => At::ChangeLock,
-                    Op::Try(_) | Op::TryAndRefund(_) => At::Load,
-                    Op::Acquire(acquire) if !acquire.is_booked() => At::Load,
+                    Op::Try(_) | Op::TryAndRefund(_) | Op::Acquire(_) => At::Load,
                     _ => At::ChangeLoad,
                 };
                 go("begins", at)
@@ -48,7 +47,7 @@ impl Scene {
                 let mut next = state.clone();
                 let first = wake.first().expect("somebody is to be woken");
                 next.nodes[first].is_woken = true;
-                next.threads[who] = self.after(wake.behind_first(), then);
+                next.threads[who] = self.after(who, wake.behind_first(), then);
                 ("wakes the next", next)
             }
             At::Registers => {
@@ -64,11 +63,7 @@ impl Scene {
             At::ChangeLoad => {
                 let op = self.ops[who];
                 let stops = op.reserves() && state.word.gate && !self.is(Mutant::ReservePassesGate);
-                let at = match op {
-                    Op::Acquire(_) if stops => At::Lock,
-                    _ if stops => At::Done(End::Denied),
-                    _ => At::ChangeClock { seen: state.word },
-                };
+                let at = if stops { At::Lock } else { At::ChangeClock { seen: state.word } };
                 go("loads the word", at)
             }
             At::ChangeClock { seen } => return self.prepare(state, who, seen, found),
@@ -132,10 +127,10 @@ impl Scene {
         found.counts.denials += usize::from(then == End::Denied);
         let mut next = state.clone();
         next.holder = None;
-        if then == End::Parked {
+        if next.is_waiting(who) {
             next.nodes[who].has_stood = true;
         }
-        next.threads[who] = self.after(wake, then);
+        next.threads[who] = self.after(who, wake, then);
         if then == End::Denied && !state.line.is_empty() && self.is(Mutant::HelperTries) {
             next.threads[who] = At::Clock { seen: state.word };
         }
@@ -143,22 +138,25 @@ impl Scene {
     }
 
     /// Wakers are called with nothing locked.
-    fn after(&self, wake: Row, then: End) -> At {
+    fn after(&self, who: usize, wake: Row, then: End) -> At {
         match then {
             _ if !wake.is_empty() => At::Wake { wake, then },
             End::Parked if self.is(Mutant::RegistersLate) => At::Registers,
             End::Parked => At::Parked,
             // Nobody that stood in line when the call began stands there any more.
+            End::Again if self.reserves(who) => At::ChangeLoad,
             End::Again => At::Load,
             then => At::Done(then),
         }
     }
 
     fn parked(&self, state: &State, who: usize, found: &mut Found<State>) {
+        if self.reserves(who) {
+            return self.used_or_cancelled(state, who, found);
+        }
         let (acquire, node) = (self.acquire(who), state.nodes[who]);
         let is_over = acquire.deadline.is_some_and(|deadline| deadline <= state.clock);
-        let is_woken = node.is_woken && !acquire.is_booked();
-        if self.is_polled(who) && (is_over || is_woken || node.armed <= state.clock) {
+        if self.is_polled(who) && (is_over || node.is_woken || node.armed <= state.clock) {
             let is_told = node.is_woken && node.standing == Standing::Granted;
             let at = if is_over && self.is(Mutant::TimesOutUnseen) && !is_told {
                 At::TimesOut
@@ -166,16 +164,6 @@ impl Scene {
                 At::Polls
             };
             self.add(found, who, "wakes up", state.move_to(who, at), None);
-        }
-        if self.is(Mutant::UsesBlindly) && acquire.is_booked() && node.armed <= state.clock {
-            let mut next = state.move_to(who, At::Done(End::Admitted));
-            let mut fault = None;
-            next.nodes[who].has_gone = true;
-            // What was granted earlier is counted already.
-            if node.standing != Standing::Granted {
-                fault = self.count(&mut next, node.armed, acquire.permits);
-            }
-            self.add(found, who, "uses its reservation", next, fault);
         }
         if acquire.may_drop {
             self.add(found, who, "is dropped", state.move_to(who, At::Drops), None);
@@ -190,17 +178,20 @@ impl Scene {
         let takes_off = |mutant| (self.is(mutant)).then(|| self.ops[who].permits());
         let mut lowers = None;
         let then = match at {
-            At::Lock if state.is_closed => ends(End::Refused),
+            At::Lock if state.is_closed && !self.reserves(who) => ends(End::Refused),
             At::Lock
                 if state.line.len() >= self.longest
                     && self.when_long == WhenLong::RefusesNewest =>
             {
                 ends(End::Refused)
             }
+            At::Lock if self.reserves(who) => At::Read(Why::Book),
             At::Lock => At::Read(Why::Push),
             At::Polls if standing == Granted => ends(End::Admitted),
             At::Polls if standing == Refused => ends(End::Refused),
             At::Polls => At::Read(Why::Poll),
+            // It looks again, and gives back what was charged.
+            At::Drops if standing == Granted && self.reserves(who) => ends(End::Parked),
             At::Drops if standing == Granted => {
                 lowers = takes_off(Mutant::DropTakesOff);
                 if self.acquire(who).gives_back { At::GiveBack } else { ends(End::Spent) }
@@ -214,7 +205,7 @@ impl Scene {
             At::ChangeLock => At::Read(match self.ops[who] {
                 Op::Close => Why::Close,
                 // The head's credit stays.
-                Op::TryAndRefund(_) => Why::Leave,
+                Op::TryAndRefund(_) | Op::ReserveAndCancel(_) => Why::Leave,
                 _ => Why::Poke,
             }),
             at => unreachable!("{at:?} does not lock"),

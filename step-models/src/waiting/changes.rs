@@ -1,5 +1,5 @@
 //! Calls that go through the gate: force, changes, and permits that are given back. The last two
-//! poke the line afterwards if they found the gate closed. Reservations stop at the gate.
+//! poke the line afterwards if they found the gate closed.
 
 use super::*;
 
@@ -7,23 +7,21 @@ impl Scene {
     /// Decides what a change makes of the word, by every reading.
     pub(super) fn prepare(&self, state: &State, who: usize, seen: Word, found: &mut Found<State>) {
         for now in self.readings(state) {
+            if self.reserves(who) {
+                self.reserve(state, who, (seen, now), found);
+                continue;
+            }
             let base = seen.level.max(now - state.cap);
             let (level, cap, instant) = match self.ops[who] {
                 Op::Reset => (now - state.cap, state.cap, now),
                 Op::Force(permits) => (base + permits, state.cap, now),
                 // Keeps the tokens, but no more than the new burst.
                 Op::Burst(cap) => (base.max(now - cap), cap, now),
-                op if op.reserves() => {
-                    let level = base + op.permits();
-                    (level, state.cap, now.max(level))
-                }
                 op => unreachable!("{op:?} is not done by one CAS"),
             };
-            // So is one of more than the burst: it would never be earned at once.
-            let is_far = self.ops[who].reserves()
-                && (level > now + state.cap || self.ops[who].permits() > state.cap);
             let next = Word { level, ..seen };
-            let at = if is_far {
+            let is_deep = matches!(self.ops[who], Op::Force(_)) && level > now + self.debt;
+            let at = if is_deep {
                 At::Done(End::Denied)
             } else {
                 At::ChangeCas { seen, next, cap, instant }
@@ -58,23 +56,30 @@ impl Scene {
             // What was admitted before does not count any more.
             Op::Reset => {
                 next.admitted = [0; INSTANTS];
+                self.count_the_line(&mut next);
                 next.replay = word.level;
             }
             Op::Burst(_) => {
                 let at = instant.max(word.level);
                 next.admitted = [0; INSTANTS];
                 next.admitted[at as usize] = word.level - (at - cap);
+                self.count_the_line(&mut next);
                 next.replay = word.level;
             }
             _ => fault = self.admit(&mut next, instant, instant, op.permits()),
         }
         if op.reserves() {
             fault = fault.or_else(|| state.overtaking(who));
+            next.nodes[who].standing = Standing::Granted;
+            next.nodes[who].armed = instant;
+            next.nodes[who].rise = word.level - state.word.level;
+            next.nodes[who].grant = Some((word, instant));
         }
         let pokes = op.is_change() && state.word.gate && !self.is(Mutant::ChangeDoesNotPoke);
         next.threads[who] = match op {
             _ if pokes => At::ChangeLock,
             op if op.is_change() => At::Done(End::Gone),
+            Op::ReserveAndCancel(_) => At::Parked,
             _ => At::Done(End::Admitted),
         };
         self.add(found, who, "changes the word", next, fault);
@@ -89,7 +94,8 @@ impl Scene {
         found: &mut Found<State>,
     ) {
         let mut next = state.move_to(who, At::Done(End::Admitted));
-        if state.word.is_as_left(left) && state.word.terms == left.terms {
+        let is_blind = self.is(Mutant::CancelsBlindly) && self.reserves(who);
+        if (state.word.is_as_left(left) || is_blind) && state.word.terms == left.terms {
             found.counts.given_back += 1;
             self.take_off(&mut next, who, (left, instant));
             let pokes = state.word.gate && !self.is(Mutant::RefundDoesNotPoke);
@@ -102,13 +108,14 @@ impl Scene {
     /// Takes an admission off again. One from before a change is not part of the level any more.
     pub(super) fn take_off(&self, state: &mut State, who: usize, (left, instant): (Word, i8)) {
         let permits = self.ops[who].permits();
+        let rise = if self.reserves(who) { state.nodes[who].rise } else { permits };
         match self.kind {
-            Kind::Bucket => state.word.level -= permits,
+            Kind::Bucket => state.word.level -= rise,
             Kind::Window(_) => state.word.count -= permits,
         }
         if state.word.terms == left.terms {
             if self.kind == Kind::Bucket {
-                state.replay -= permits;
+                state.replay -= rise;
             }
             state.admitted[instant as usize] -= permits;
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-use Op::{Burst, Close, Force, Reserve, Reset, Try, TryAndRefund};
+use Op::{Burst, Close, Force, Reserve, ReserveAndCancel, Reset, Try, TryAndRefund};
 
 /// Calls that every kind of limiter has.
 fn common() -> Vec<Op> {
@@ -15,8 +15,8 @@ fn common() -> Vec<Op> {
 
 /// Calls that a bucket has besides.
 fn of_a_bucket() -> Vec<Op> {
-    let mut calls = vec![dropped(2).gives_back().into(), booked(1).into(), cancelled(2).into()];
-    calls.extend([Force(1), Reserve(1), Reset, Burst(1), Burst(3)]);
+    let mut calls = vec![dropped(2).gives_back().into(), Reserve(1), ReserveAndCancel(2)];
+    calls.extend([Force(1), Reset, Burst(1), Burst(3)]);
     calls
 }
 

@@ -4,9 +4,9 @@
 use super::scenes::scene;
 use super::*;
 
-use Op::{Burst, Close, Force, Reserve, Reset, Try, TryAndRefund};
+use Op::{Burst, Close, Force, Reset, Try, TryAndRefund};
 
-fn caught(mutant: Mutant, scene: Scene, by: &str) {
+pub(super) fn caught(mutant: Mutant, scene: Scene, by: &str) {
     let whole = Scene { checks_gate: false, ..scene };
     if let Err(trace) = explore_with_goal(&whole) {
         panic!("without {mutant:?}: {trace:?}")
@@ -65,15 +65,12 @@ fn every_rule_is_needed() {
         (ChangeKeepsTerms, scene![Try(2), Burst(1)].run(2), BOUND),
         (GrantsTooLarge, scene![acquire(2), Burst(1)].run(3), BOUND),
         (ForcesByStore, scene![Try(1), Force(1)].run(2).slack(1), LEVEL),
-        (ReservePassesGate, scene![acquire(1), Reserve(1)].run(2), OVERTAKES),
         (CloseDoesNotWake, scene![acquire(2), Close].run(3), LOST),
         (
             GrantsLate,
             Scene { refuses_late: true, ..scene![acquire(2).until(1), acquire(1)] },
             AFTER_DEADLINE,
         ),
-        (UsesBlindly, scene![acquire(1), acquire(2), booked(1)].exact(), BOUND),
-        (TellsReservation, scene![dropped(2), booked(1), acquire(1)].run(3).exact(), STALL),
         (TryIgnoresGate, scene![acquire(2), Try(1)].window(2), OVERTAKES),
         (
             GrantOpensGate,

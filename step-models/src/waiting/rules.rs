@@ -11,6 +11,7 @@ pub(super) const STALL: &str = "cannot reach the goal";
 pub(super) const UNPOLLED: &str = "denied by a line that is due and that nobody polls";
 pub(super) const LATER: &str = "is charged up to later than its estimate";
 pub(super) const AFTER_DEADLINE: &str = "is granted after its deadline";
+pub(super) const DEEP: &str = "is deeper in debt than any call may leave it";
 pub(super) const UNITS: &str = "units were charged, but callers were admitted";
 
 impl Scene {
@@ -37,6 +38,12 @@ impl Scene {
         if self.checks_gate && state.word.gate == state.line.is_empty() {
             return Some("the gate does not tell whether somebody stands in line".to_owned());
         }
+        if self.checks_gate && state.line.first().is_some_and(|head| self.reserves(head)) {
+            return Some("a reservation stands at the front".to_owned());
+        }
+        if self.kind == Kind::Bucket && state.word.level > state.clock + self.ahead + self.debt {
+            return Some(format!("the level {DEEP}"));
+        }
         if self.kind == Kind::Bucket && state.word.level != state.replay {
             return Some(format!("the level {LEVEL}, {}", state.replay));
         }
@@ -49,8 +56,8 @@ impl Scene {
     /// The units for which a caller has been told, or will be, that it is admitted.
     fn told(&self, state: &State, who: usize) -> i8 {
         let is_admitted = match state.nodes[who].standing {
-            _ if state.nodes[who].has_gone => true,
             Standing::Granted => true,
+            Standing::Waiting => self.reserves(who),
             Standing::Outside => {
                 matches!(state.threads[who], At::Done(End::Admitted) | At::Refund { .. })
             }
@@ -98,7 +105,8 @@ impl Scene {
         let is_promised = state.nodes[who].has_stood
             && self.kind == Kind::Bucket
             && self.is_unchanged()
-            && !self.ops.iter().any(|op| op.reserves() || matches!(op, Op::Force(_)));
+            && !self.has_reservations()
+            && !self.ops.iter().any(|op| matches!(op, Op::Force(_)));
         let own = state.since - state.cap + self.ops[who].permits();
         is_promised && level > state.nodes[who].armed.max(own)
     }
@@ -107,9 +115,6 @@ impl Scene {
         match state.threads[who] {
             At::Idle | At::Done(_) => return true,
             At::Parked if !self.is_polled(who) => return true,
-            At::Parked if self.is_booked(who) && state.clock < state.nodes[who].armed => {
-                return true;
-            }
             At::Parked if state.is_waiting(who) => {}
             _ => return false,
         }

@@ -18,8 +18,6 @@ pub(super) struct Acquire {
 pub(super) enum Looks {
     /// By its timer, or when it is woken.
     Woken,
-    /// Only at the instant that it was told: a reservation that stands in line.
-    AtItsInstant,
     /// A future that nobody polls again.
     Never,
 }
@@ -31,8 +29,10 @@ pub(super) enum Op {
     /// A try, which is given back if the level has not moved since.
     TryAndRefund(i8),
     Force(i8),
-    /// Goes ahead of the clock, by one burst at most, and is denied at the gate.
+    /// Goes ahead of the clock, as deep as debts go or by two windows at most; at the gate it joins the line.
     Reserve(i8),
+    /// The same, and may be cancelled until the instant that it is told.
+    ReserveAndCancel(i8),
     Reset,
     /// Changes the burst, and keeps the tokens.
     Burst(i8),
@@ -52,22 +52,9 @@ pub(super) const fn unpolled(permits: i8) -> Acquire {
     Acquire { looks: Looks::Never, ..acquire(permits) }
 }
 
-pub(super) const fn booked(permits: i8) -> Acquire {
-    Acquire { looks: Looks::AtItsInstant, ..acquire(permits) }
-}
-
-/// The same, which may be cancelled until it is used.
-pub(super) const fn cancelled(permits: i8) -> Acquire {
-    Acquire { may_drop: true, ..booked(permits) }
-}
-
 impl Acquire {
     pub(super) const fn until(self, deadline: i8) -> Acquire {
         Acquire { deadline: Some(deadline), ..self }
-    }
-
-    pub(super) fn is_booked(self) -> bool {
-        self.looks == Looks::AtItsInstant
     }
 
     pub(super) const fn gives_back(self) -> Acquire {
@@ -89,7 +76,8 @@ impl Op {
             Op::Try(permits)
             | Op::TryAndRefund(permits)
             | Op::Force(permits)
-            | Op::Reserve(permits) => permits,
+            | Op::Reserve(permits)
+            | Op::ReserveAndCancel(permits) => permits,
             Op::Reset | Op::Burst(_) | Op::Close => 0,
         }
     }
@@ -101,10 +89,7 @@ impl Op {
 
     /// Returns whether it may go ahead of the clock.
     pub(super) fn reserves(self) -> bool {
-        match self {
-            Op::Acquire(acquire) => acquire.is_booked(),
-            op => matches!(op, Op::Reserve(_)),
-        }
+        matches!(self, Op::Reserve(_) | Op::ReserveAndCancel(_))
     }
 
     pub(super) fn is_change(self) -> bool {
@@ -142,6 +127,8 @@ pub(super) struct Scene {
     pub(super) cap: i8,
     /// Units spent at first.
     pub(super) spent: i8,
+    /// The deepest debt.
+    pub(super) debt: i8,
     /// Instants for which the clock goes on.
     pub(super) run: i8,
     /// The most by which a reading may be late, or ahead.
@@ -169,6 +156,7 @@ impl Scene {
             kind: Kind::Bucket,
             cap: 2,
             spent: 2,
+            debt: 2,
             run: 4,
             late: 1,
             ahead: 0,
@@ -197,7 +185,11 @@ impl Scene {
     }
 
     pub(super) fn cap(self, cap: i8) -> Scene {
-        Scene { cap, spent: cap, ..self }
+        Scene { cap, spent: cap, debt: cap, ..self }
+    }
+
+    pub(super) fn debt(self, debt: i8) -> Scene {
+        Scene { debt, ..self }
     }
 
     pub(super) fn window(self, length: i8) -> Scene {
@@ -216,11 +208,16 @@ impl Scene {
     }
 
     pub(super) fn is_polled(&self, who: usize) -> bool {
-        self.acquire(who).looks != Looks::Never
+        matches!(self.ops[who], Op::Acquire(Acquire { looks: Looks::Woken, .. }))
     }
 
-    pub(super) fn is_booked(&self, who: usize) -> bool {
-        matches!(self.ops[who], Op::Acquire(acquire) if acquire.is_booked())
+    pub(super) fn reserves(&self, who: usize) -> bool {
+        self.ops[who].reserves()
+    }
+
+    /// Returns whether windows to come can be reserved: then a word ahead of the clock grants nothing.
+    pub(super) fn has_reservations(&self) -> bool {
+        self.ops.iter().any(|op| op.reserves())
     }
 
     /// Returns whether nothing but the calls' own permits moves the level.
@@ -242,7 +239,7 @@ impl Model for Scene {
             armed: 0,
             is_woken: false,
             has_stood: false,
-            has_gone: false,
+            rise: 0,
             grant: None,
         };
         let (level, count) = match self.kind {
@@ -258,6 +255,7 @@ impl Model for Scene {
             holder: None,
             line: Row::default(),
             since: 0,
+            passed: 0,
             is_closed: false,
             nodes: [outside; THREADS],
             threads: [At::Idle; THREADS],

@@ -12,12 +12,12 @@ pub(super) struct Settling {
 }
 
 impl Settling {
-    fn again(self) -> At {
+    pub(super) fn again(self) -> At {
         let Settling { why, now, wake } = self;
         At::Settle { why, now, wake }
     }
 
-    fn seen(self, seen: Word) -> At {
+    pub(super) fn seen(self, seen: Word) -> At {
         let Settling { why, now, wake } = self;
         At::SettleCas { why, now, wake, seen }
     }
@@ -36,15 +36,21 @@ impl Scene {
             let mut then = why;
             match why {
                 Why::Push => wake = self.push(&mut next, who, now),
+                Why::Book => wake = self.make_room(&mut next),
                 Why::Poke => wake = self.poke(&mut next, now),
                 Why::Cancel => {
                     next.unlink(who, Standing::Gone);
+                    if self.reserves(who) {
+                        next.admitted[state.nodes[who].armed as usize] -= self.ops[who].permits();
+                    }
                     then = Why::Leave;
                 }
                 Why::Close => {
-                    wake = next.line;
+                    let refuses =
+                        |who| !self.reserves(who) || self.is(Mutant::CloseDropsReservation);
+                    wake = next.line.only(|who| !self.reserves(who));
                     next.is_closed = true;
-                    for other in state.line.iter() {
+                    for other in state.line.only(refuses).iter() {
                         next.unlink(other, Standing::Refused);
                     }
                     if self.is(Mutant::CloseDoesNotWake) {
@@ -66,12 +72,7 @@ impl Scene {
 
     /// Puts a caller at the end of the line. Whoever leaves for it is woken.
     fn push(&self, state: &mut State, who: usize, now: i8) -> Row {
-        let mut wake = Row::default();
-        if state.line.len() >= self.longest {
-            let oldest = state.line.first().expect("the line has room for one");
-            state.unlink(oldest, Standing::Refused);
-            wake = wake.with(oldest);
-        }
+        let wake = self.make_room(state);
         state.nodes[who].standing = Standing::Waiting;
         state.line = state.line.with(who);
         if state.line.len() == 1 {
@@ -80,11 +81,26 @@ impl Scene {
         wake
     }
 
+    /// Evicts the oldest waiter from a line that is full. A reservation stays.
+    fn make_room(&self, state: &mut State) -> Row {
+        let may_leave = |who: &usize| !self.reserves(*who);
+        let mut wake = Row::default();
+        if state.line.len() >= self.longest {
+            let oldest = state.line.iter().find(may_leave).expect("a waiter is at the front");
+            state.unlink(oldest, Standing::Refused);
+            wake = wake.with(oldest);
+        }
+        wake
+    }
+
     /// After a change: the head's credit from before it is gone, and whoever wants more than the
     /// new burst is refused.
     fn poke(&self, state: &mut State, now: i8) -> Row {
         let (line, cap) = (state.line, state.cap);
-        let is_large = |who: usize| self.ops[who].permits() > cap;
+        let is_large = |who: usize| {
+            let may_refuse = !self.reserves(who) || self.is(Mutant::RefusesReservation);
+            self.ops[who].permits() > cap && may_refuse
+        };
         let refused = line.only(|who| is_large(who) && !self.is(Mutant::GrantsTooLarge));
         for who in refused.iter() {
             state.unlink(who, Standing::Refused);
@@ -104,7 +120,7 @@ impl Scene {
         let Settling { now, .. } = settling;
         let mut settling = settling;
         let mut next = state.clone();
-        while let Some(head) = next.line.first() {
+        while let Some(head) = next.line.first().filter(|&head| !self.reserves(head)) {
             let is_large = self.ops[head].permits() > next.cap && !self.is(Mutant::GrantsTooLarge);
             let is_over = self.refuses_late && self.is_out_of_time(&next, head, seen, now);
             if !is_large && !is_over {
@@ -114,6 +130,9 @@ impl Scene {
             settling = settling.wakes(head);
         }
         let is_same = state.word == seen || self.is(Mutant::GrantsByStore);
+        if let Some(booked) = self.next_booked(&next, now) {
+            return self.charge_booked(state, next, who, (settling, booked, seen), found);
+        }
         let Some(head) = next.line.first() else {
             let opens = seen.gate && !self.is(Mutant::GateStaysClosed);
             if opens && !is_same {
@@ -128,7 +147,8 @@ impl Scene {
             let fault = self.leave_settled(&mut next, who, settling, left);
             return self.add(found, who, "leaves the gate open", next, fault);
         };
-        let Some((left, instant)) = self.turn(&next, seen, head, now) else {
+        let turn = self.turn(&next, seen, head, now).filter(|_| !self.reserves(head));
+        let Some((left, instant)) = turn else {
             let closes = !seen.gate && !self.is(Mutant::NobodyClosesGate);
             if closes && !is_same {
                 next.threads[who] = settling.again();
@@ -150,8 +170,13 @@ impl Scene {
             next.threads[who] = settling.again();
             return self.add(found, who, "fails to charge the head", next, None);
         }
-        let gate = next.line.len() > 1 && !self.is(Mutant::GrantOpensGate);
-        let left = Word { gate, ..left };
+        let mut behind = next.line.behind_first().iter();
+        let has_others = if self.is(Mutant::GrantOpensToReservation) {
+            behind.any(|other| !self.reserves(other))
+        } else {
+            behind.next().is_some()
+        };
+        let left = Word { gate: has_others && !self.is(Mutant::GrantOpensGate), ..left };
         let fault = self.grant(&mut next, head, now, left, instant);
         found.counts.grants += 1;
         if !self.is(Mutant::GrantDoesNotWake) {
@@ -176,13 +201,7 @@ impl Scene {
         }
         state.word = left;
         let permits = self.ops[head].permits();
-        let fault = if state.nodes[head].has_gone {
-            // It was counted when it was used.
-            self.charge_replay(state, instant, permits);
-            None
-        } else {
-            self.admit(state, instant, now, permits)
-        };
+        let fault = self.admit(state, instant, now, permits);
         state.unlink(head, Standing::Granted);
         if self.acquire(head).gives_back {
             state.nodes[head].grant = Some((left, instant));
@@ -208,21 +227,20 @@ impl Scene {
         let mut fault = None;
         let tells = !self.is(Mutant::HeadNotTold)
             && (why == Why::Leave || !self.is(Mutant::OnlyCancelTells));
-        // A reservation does not wake: whoever is behind it looks after it.
-        let mut sleepers = state.line.iter();
-        let sleeper = if self.is(Mutant::TellsReservation) {
-            sleepers.next()
-        } else {
-            sleepers.find(|&other| !self.is_booked(other))
-        };
         let is_late = |other: &usize| {
             *other != who && state.nodes[*other].armed > self.estimate(state, *other, word)
         };
-        if let Some(sleeper) = sleeper.filter(is_late).filter(|_| tells) {
-            wake = wake.with(sleeper);
+        let head = state.line.first().filter(|&head| !self.reserves(head));
+        if let Some(head) = head.filter(is_late).filter(|_| tells) {
+            wake = wake.with(head);
         }
         let then = match (why, state.nodes[who].standing) {
-            (Why::Help, _) if state.line.is_empty() => End::Again,
+            (Why::Help | Why::Book, _) if state.line.is_empty() => End::Again,
+            (Why::Book, _) => {
+                let (then, booked) = self.book(state, who, (now, word));
+                fault = booked;
+                then
+            }
             (Why::Help, _) => End::Denied,
             (Why::Push | Why::Poll, Standing::Granted) => End::Admitted,
             (Why::Push | Why::Poll, Standing::Refused) => End::Refused,

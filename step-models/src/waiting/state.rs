@@ -86,16 +86,17 @@ pub(super) struct Node {
     pub(super) is_woken: bool,
     /// True once the call that put it into the line has let go of the lock.
     pub(super) has_stood: bool,
-    /// A reservation that has been used, granted or not.
-    pub(super) has_gone: bool,
     /// The grant, if it may be given back: the word that it left, and its instant.
     pub(super) grant: Option<(Word, i8)>,
+    /// The units by which a reservation has raised the level.
+    pub(super) rise: i8,
 }
 
 /// The reason for which the holder of the line settles.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Why {
     Push,
+    Book,
     Poll,
     Help,
     Cancel,
@@ -191,6 +192,8 @@ pub(super) struct State {
     pub(super) line: Row,
     /// The reading from which the head has stood at the front.
     pub(super) since: i8,
+    /// The units of reservations that were charged while this head was there: it counts as of its own turn.
+    pub(super) passed: i8,
     pub(super) is_closed: bool,
     pub(super) nodes: [Node; THREADS],
     pub(super) threads: [At; THREADS],
@@ -222,6 +225,9 @@ impl State {
     }
 
     pub(super) fn unlink(&mut self, who: usize, standing: Standing) {
+        if self.line.first() == Some(who) {
+            self.passed = 0;
+        }
         self.line = self.line.without(who);
         self.nodes[who].standing = standing;
     }

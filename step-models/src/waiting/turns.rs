@@ -12,6 +12,9 @@ impl Scene {
             }
             Kind::Window(length) => {
                 let level = word.level.max(now / length);
+                if self.has_reservations() && level > now / length {
+                    return None;
+                }
                 let count = if level == word.level { word.count } else { 0 } + permits;
                 let instant = now.max(level * length);
                 (count <= cap).then_some((Word { level, count, ..word }, instant))
@@ -35,7 +38,7 @@ impl Scene {
         let clamp = if self.is(Mutant::NoClamp) { word.level } else { since - state.cap };
         let level = word.level.max(clamp) + permits;
         let is_due = level <= now || self.is(Mutant::GrantsEarly);
-        is_due.then_some((Word { level, ..word }, level.max(since)))
+        is_due.then_some((Word { level, ..word }, (level - state.passed).max(since)))
     }
 
     /// Returns whether a head's deadline has passed, and its turn is after that.
@@ -56,6 +59,9 @@ impl Scene {
         for other in state.line.iter() {
             let permits = self.ops[other].permits();
             match self.kind {
+                _ if self.reserves(other) && other != who => {
+                    (level, count) = self.behind(state, other, (level, count));
+                }
                 Kind::Bucket => level += permits,
                 Kind::Window(_) if count + permits > state.cap => {
                     level += 1;
