@@ -60,6 +60,8 @@
 pub(crate) mod accrual;
 pub(crate) mod carry;
 mod credit;
+#[cfg(feature = "wait")]
+mod foreseen;
 mod give_back;
 mod heal;
 pub(crate) mod level;

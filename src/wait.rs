@@ -8,6 +8,7 @@
 //! | | |
 //! |---|---|
 //! | [`waiters`] | the line itself: callers in the order of their arrival, no atomics |
+//! | [`place`] | a place in the line |
 //! | [`queue`] | the lock around it, in the limiter |
 //! | [`line`] | what happens under the lock: settle, stand, leave, close |
 //! | [`wakers`] | those to be woken when the lock is free |
@@ -16,7 +17,7 @@
 //! | [`end`] | the turn of the last in line, as far as it can be foreseen |
 //! | [`waiter`] | one caller's place in line, from its first request to its grant |
 //! | [`acquire`] | the future, and the waiting thread |
-//! | [`reservation`] | permits taken for a later instant, without a line |
+//! | [`reservation`] | permits taken for a later instant; in line if others wait |
 //! | [`limits`] | the bounds of a line |
 //! | [`error`] | the refusals |
 //! | [`jitter`] | a random delay after a grant |
@@ -29,6 +30,8 @@
 //!
 //! ```text
 //! settle    under the lock, at a reading of the clock:
+//!             a reservation is at the front, or the instant has come that one was told
+//!                                   one CAS charges it as of that instant; again
 //!             nobody in line        open the gate
 //!             the first is due      one CAS charges it as of its own turn, and leaves the gate
 //!                                   closed if others wait; again with the next one
@@ -37,6 +40,8 @@
 //! stand     lock, read the clock, go to the end of the line, settle, arm a timer, unlock
 //! wake up   lock, read the clock, settle; granted, or refused, or arm the timer again
 //! leave     lock, unlink, settle
+//! reserve   finds the gate closed: lock, settle; if somebody is left, foresee the turn behind all,
+//!           take a place with that instant, unlock
 //! try       finds the gate closed: settles for the others if the lock is free, then is denied
 //! change    (of the terms) keeps the gate; then locks, and settles under the new terms
 //! ```
@@ -53,6 +58,10 @@
 //! of its own turn, and not as of the moment at which somebody came to settle: the level then is
 //! `max(level, A(since) - capacity) + cost`, and a timer that is late loses nothing. A window has no
 //! `since`: it counts a grant when somebody comes to settle.
+//!
+//! A reservation has neither a waker nor a timer, and its instant does not move: so a settling always charges
+//! it, whatever the limiter holds, and what the limiter cannot hold is not charged. See `line/reserve.rs`;
+//! and `bucket/foreseen.rs` and `window/counter/reserve_in_line.rs` for the bounds.
 //!
 //! # Why the bound holds
 //!
@@ -71,6 +80,9 @@
 //! **Theorem.** No caller that starts after another one stands in line is granted permits before it,
 //! unless by force.
 //!
+//! (Nor is a reservation that comes later charged before it, unless the instant has come that it was told, or
+//! the caller's turn was put off.)
+//!
 //! *Proof.* From the CAS that closed the gate until the line is empty each value of the word has
 //! the gate closed. The CAS of another caller expects a word with the gate open, so it fails. A
 //! caller that starts to wait later stands further behind, and a settling only grants the first. No
@@ -85,6 +97,7 @@ pub(crate) mod jitter;
 pub(crate) mod limits;
 pub(crate) mod line;
 pub(crate) mod outside;
+pub(crate) mod place;
 pub(crate) mod queue;
 pub(crate) mod reservation;
 pub(crate) mod timer;

@@ -57,6 +57,8 @@ mod random_queued;
 mod random_windows;
 #[path = "wait/reserve.rs"]
 mod reserve;
+#[path = "wait/reserve_in_line.rs"]
+mod reserve_in_line;
 #[path = "wait/rings.rs"]
 mod rings;
 #[path = "wait/saturated.rs"]

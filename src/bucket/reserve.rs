@@ -104,7 +104,7 @@ impl Found {
         let next = if cost == 0 { seen } else { open.spend(cost, self.accrued, self.capacity) };
         let charged = Charged { before: seen.to_bits(), after: next.to_bits(), changes: 0 };
         let at_nanos = now_nanos.saturating_add(wait_nanos);
-        Ok((next, Booked { at_nanos, wait_nanos, cost: cost as u64, charged }))
+        Ok((next, Booked { at_nanos, wait_nanos, cost: cost as u64, charged, place: None }))
     }
 
     fn at(&self) -> BalanceAt<'_> {
@@ -127,18 +127,14 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         let mut may_heal = true;
         loop {
             let found = self.found(seen, now_nanos);
-            let booked = match found.book(request) {
-                Ok((next, _)) if next != seen && seen.is_gated() => {
-                    if line::help(self, now_nanos) {
-                        (now_nanos, seen) = (self.clock.now_nanos(), self.look_again());
-                        continue;
-                    }
-                    let all = self.line.queue.permits().saturating_add(permits);
-                    Err(found.at().full(found.terms.cost(all).unwrap_or(i64::MAX)))
+            if seen.is_gated() && permits > 0 {
+                if let Some(booked) = line::book(self, permits, request.longest_nanos)? {
+                    return Ok(booked);
                 }
-                booked => booked,
-            };
-            let (next, answer) = match booked {
+                (now_nanos, seen) = (self.clock.now_nanos(), self.look_again());
+                continue;
+            }
+            let (next, answer) = match found.book(request) {
                 Ok((next, booked)) => (next, Ok(booked)),
                 Err(error) => (seen, Err(error)),
             };

@@ -1,18 +1,21 @@
 //! The bucket behind a line: grants to the first in line, what is given back of them, and the gate.
 
+use core::iter::empty;
+
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 use crate::sync::Ordering::{AcqRel, Relaxed};
 use crate::sync::Word;
 use crate::time::clock::Clock;
-use crate::time::units;
-use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::Charged;
+use crate::wait::end::End;
 use crate::wait::line;
+use crate::wait::place::Place;
 use crate::wait::queue::WaitQueue;
-use crate::wait::turn::{Taken, TakesTurns, Turn};
+use crate::wait::turn::{DueReservation, Taken, TakesTurns, Turn};
 
 use super::BucketCore;
+use super::foreseen::Foreseen;
 use super::level::{Level, UNIT};
 use super::reserved::ReservedCapacity;
 use super::spend::{NotSpent, Refusal, Spend, all_of};
@@ -82,15 +85,45 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
     }
 
     fn due_nanos(&self, turn: Turn) -> u64 {
-        let capacity = |terms: &Terms| self.capacity_since(terms, turn);
-        let (terms, balance) = self.balance_at(turn.now_nanos, capacity);
-        if balance < 0 && terms.is_impossible(balance, turn.now_nanos) {
-            // It is to be healed soon.
-            return turn.now_nanos.saturating_add(SKEW_NANOS);
+        self.foreseen(turn, &mut empty()).due_nanos(turn.permits)
+    }
+
+    fn last_due_among_reservations(
+        &self,
+        turn: Turn,
+        _from: Option<End>,
+        places: &mut dyn Iterator<Item = Place>,
+    ) -> End {
+        End { due_nanos: self.foreseen(turn, places).due_nanos(turn.permits), word: None }
+    }
+
+    fn book(
+        &self,
+        turn: Turn,
+        _from: Option<End>,
+        places: &mut dyn Iterator<Item = Place>,
+    ) -> Result<End, u64> {
+        let foreseen = self.foreseen(turn, places);
+        match foreseen.reservable_in(turn.permits) {
+            0 => Ok(End { due_nanos: foreseen.due_nanos(turn.permits), word: None }),
+            wait_nanos => Err(wait_nanos),
         }
-        let wanted = terms.cost(turn.permits).unwrap_or(i64::MAX) / UNIT as i64;
-        let wait = terms.forecast(balance, turn.now_nanos).retry_after(wanted);
-        turn.now_nanos.saturating_add(units::nanos(wait))
+    }
+
+    fn charge(&self, due: DueReservation) -> Charged {
+        let mut seen = self.look_again();
+        loop {
+            let terms = self.slots.named_by(seen);
+            let open = seen.with_gate(false);
+            let next = terms.level_with(open, due, self.capacity(&terms));
+            match self.replace(seen, next.with_gate(due.has_others)) {
+                Ok(()) => {
+                    let (before, after) = (open.to_bits(), next.to_bits());
+                    return Charged { before, after, changes: 0 };
+                }
+                Err(found) => seen = found,
+            }
+        }
     }
 
     fn undo(&self, charged: Charged) -> bool {
@@ -114,6 +147,15 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         let since_nanos = turn.since_nanos.min(turn.now_nanos);
         let earned = terms.accrued(turn.now_nanos).wrapping_sub(terms.accrued(since_nanos));
         self.capacity(terms).saturating_add(earned).min(MOST)
+    }
+
+    /// Returns what can be foreseen of a line with reservations among its `places`, if any.
+    fn foreseen(&self, turn: Turn, places: &mut dyn Iterator<Item = Place>) -> Foreseen {
+        let capacity = |terms: &Terms| self.capacity_since(terms, turn);
+        let now_nanos = turn.now_nanos;
+        let (terms, balance) = self.balance_at(now_nanos, capacity);
+        let foreseen = Foreseen { terms, balance, now_nanos };
+        foreseen.beneath(places, self.capacity(&terms))
     }
 
     /// Returns the terms in force and the balance under them, of which there is at most `capacity`.

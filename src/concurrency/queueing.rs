@@ -18,9 +18,10 @@ use crate::decision::forecast::Forecast;
 use crate::decision::grant::Grant;
 use crate::wait::block_on::thread_waker;
 use crate::wait::line::{self, Standing};
+use crate::wait::place::Key;
 use crate::wait::timer::Timer;
 use crate::wait::turn::TakesTurns;
-use crate::wait::waiters::{Key, Outcome};
+use crate::wait::waiters::Outcome;
 
 use super::ConcurrencyLimit;
 use super::entering::error::InFlightError;

@@ -20,7 +20,8 @@ use super::Limiter;
 /// As long as somebody stands in line, the limiter's other verbs grant nothing, except for a `force`
 /// and for requests for 0 permits: a [`try_acquire`](Limiter::try_acquire) does not overtake those
 /// who wait. Its `retry_after` then is the wait until all that are in line have had their turn: for a
-/// bucket exact, and with the caller's own permits. For a window an estimate, of when the last in
+/// bucket exact, and with the caller's own permits (but too early if a caller has left ahead of a
+/// reservation that still stands in line). For a window an estimate, of when the last in
 /// line is due, as that one was told; a caller that comes back then may find that they have left it
 /// nothing.
 ///
@@ -108,9 +109,12 @@ pub trait Wait: Limiter {
 /// have been earned.
 ///
 /// A reservation is a debt, so it is bounded as debts are, by the quota's `max_debt`. Reservations
-/// are for different instants, in the order in which they were made. While callers wait in line
-/// nothing can be reserved, as a reservation would overtake them; a caller that wants to stand in
-/// line [acquires](Wait::acquire).
+/// are for different instants, in the order in which they were made.
+///
+/// While callers wait in line, a reservation takes a place behind them: it is told the instant of its turn
+/// and keeps that, whatever becomes of the line. It counts for the bounds of the line, and is neither
+/// evicted nor closed out. It is charged when nobody waits ahead of it any more, or when its instant has
+/// come: see [waiting](crate::docs::waiting).
 ///
 /// Buckets reserve, and windows of one word that follow one another: `FixedWindow`, `WindowFromFirst`,
 /// `CalendarWindow` and `Budget`.
@@ -130,16 +134,16 @@ pub trait Wait: Limiter {
 pub trait Reserve: Limiter {
     /// Takes all of `permits`, if they are earned within `longest`.
     ///
-    /// Lock-free; does not allocate; reads the clock once. While others wait in line it may settle
-    /// for them: see [`Wait`].
+    /// Lock-free; does not allocate; reads the clock once. While others wait in line it locks that, settles
+    /// for them (see [`Wait`]), and may allocate its place; to find its window may take a step for each ahead.
     ///
     /// # Errors
     ///
     /// * [`AcquireError::TooLarge`] for more than the burst, or than the limit of any window.
     /// * [`AcquireError::TimedOut`] if they come later than that; `retry_after` is the wait that
     ///   they would have taken.
-    /// * [`AcquireError::LineFull`] if the debt would be too deep, or the window too far ahead, or
-    ///   others wait in line.
+    /// * [`AcquireError::LineFull`] if the debt would be too deep, or the window too far ahead; or if others
+    ///   wait in line and that is full.
     fn reserve_within(
         &self,
         permits: u64,
@@ -185,7 +189,7 @@ impl<'a> Line<'a> {
 }
 
 impl Line<'_> {
-    /// Returns the number of callers in line. Takes the line's lock.
+    /// Returns the number of callers in line, and reservations. Takes the line's lock.
     #[must_use]
     pub fn waiters(&self) -> usize {
         self.limiter().queue().waiters()
@@ -217,7 +221,8 @@ impl Line<'_> {
     }
 
     /// Closes the line for good: refuses all that stand in it, and all that would from now on, with
-    /// [`AcquireError::Closed`]. Permits that are there can still be taken.
+    /// [`AcquireError::Closed`]. Permits that are there can still be taken, and reservations keep what they were
+    /// told.
     pub fn close(&self) {
         line::close(self.limiter());
     }

@@ -1,5 +1,7 @@
 //! The charge of a grant, and of a reservation.
 
+use super::place::Key;
+
 /// A word before and after a grant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Charged {
@@ -23,5 +25,8 @@ pub(crate) struct Booked {
     pub(crate) wait_nanos: u64,
     /// Quarter-units that were taken of a bucket's word.
     pub(crate) cost: u64,
+    /// Nothing, as long as it stands in line.
     pub(crate) charged: Charged,
+    /// Its place in line, if others wait ahead of it.
+    pub(crate) place: Option<Key>,
 }

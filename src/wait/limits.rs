@@ -6,7 +6,8 @@ use crate::time::units;
 
 /// The bounds of a line of waiting callers, and what happens when it is full.
 ///
-/// A new line has no bounds. Callers that are granted permits at once never stand in line.
+/// A new line has no bounds. Callers that are granted permits at once never stand in line. A
+/// [`Reservation`](crate::Reservation) that finds others in line counts as a caller, but is not evicted.
 ///
 /// # Examples
 ///
@@ -33,7 +34,7 @@ pub enum WhenLineFull {
     /// The newest, with [`AcquireError::LineFull`](crate::AcquireError::LineFull).
     #[default]
     RefuseNewest,
-    /// Those that have waited for longest, with
+    /// The callers that have waited for longest, with
     /// [`AcquireError::Evicted`](crate::AcquireError::Evicted), until there is room. A caller whose
     /// permits alone are more than the line takes is refused itself. For permits in flight nobody
     /// knows whether the new one will have its turn in its time: others leave for it all the same.
@@ -71,7 +72,7 @@ impl LineLimits {
     /// Live: when it is changed, each caller in line has the new time, from when it came. (From the
     /// change, if it came before the line had any such bound.) Those who would be too late are refused
     /// with [`AcquireError::TimedOut`](crate::AcquireError::TimedOut), nobody loses its place, and nothing
-    /// is charged.
+    /// is charged. Reservations are not bound by it.
     ///
     /// # Examples
     ///

@@ -6,6 +6,7 @@
 
 mod last_due;
 pub(crate) mod longest_wait;
+mod reserve;
 mod room;
 mod untold;
 
@@ -17,12 +18,14 @@ use crate::sync::LockGuard;
 use crate::sync::Ordering::Relaxed;
 
 use self::last_due::Upto;
+pub(crate) use self::reserve::{book, release, take_back_reservation};
 use self::untold::Untold;
 use super::charged::Charged;
 use super::error::AcquireError;
+use super::place::Key;
 use super::queue::LineState;
 use super::turn::{Taken, TakesTurns, Turn};
-use super::waiters::{Key, Outcome};
+use super::waiters::Outcome;
 use super::wakers::Wakers;
 
 /// The answer to a caller that stands in line.
@@ -143,15 +146,14 @@ pub(crate) fn take_back(limiter: &dyn TakesTurns, charged: Charged) {
     }
 }
 
-/// Refuses all that stand in line and all that would, from now on.
+/// Refuses all callers that stand in line and all that would, from now on. Reservations keep what they
+/// were told.
 pub(crate) fn close(limiter: &dyn TakesTurns) {
     let mut line = Locked::of(limiter);
     line.line().is_closed = true;
-    while let Some(first) = line.line().waiters.first() {
-        line.refuse(first, AcquireError::Closed);
-    }
-    // Without the clock, which may panic.
-    limiter.open_gate();
+    let wakers = line.line().waiters.refuse_all(AcquireError::Closed);
+    line.wakers.0.extend(wakers);
+    line.settle_for_the_others();
 }
 
 /// Settles anew after a change of the terms, or of the level: those in line may be due earlier, or
@@ -226,6 +228,10 @@ impl<'a> Locked<'a> {
     fn settle(&mut self, mut now_nanos: u64) -> u64 {
         let mut may_heal = true;
         loop {
+            if let Some(reservation) = self.line().waiters.due_reserved(now_nanos) {
+                self.charge(reservation, now_nanos);
+                continue;
+            }
             let Some(first) = self.line().waiters.first() else {
                 self.limiter.open_gate();
                 self.note_due(now_nanos, 0);
@@ -282,6 +288,8 @@ impl<'a> Locked<'a> {
             // Without the clock, which may panic.
             return self.limiter.open_gate();
         }
+        // Should the clock panic, any other call settles.
+        self.note_due(0, 0);
         if std::thread::panicking() {
             // The caller leaves as it unwinds. A clock, or a limiter of the user, that panics once more
             // would abort the process: so somebody else settles.

@@ -15,7 +15,8 @@ use crate::time::units::SKEW_NANOS;
 
 use super::end::End;
 use super::limits::LineLimits;
-use super::waiters::{Key, Waiters};
+use super::place::Key;
+use super::waiters::Waiters;
 
 /// The line of a limiter. Allocates when it is needed for the first time.
 pub(crate) struct WaitQueue {

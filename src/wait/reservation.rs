@@ -7,15 +7,19 @@ use crate::decision::pieces::Pieces;
 use crate::decision::receipt::TakesPieces;
 
 use super::charged::{Booked, Charged};
+use super::line;
+use super::place::Key;
 use super::timer::Timer;
 use super::turn::TakesTurns;
 use super::until::{block_until, sleep_until};
 
 /// Permits that are the caller's, to be used from an instant on.
 ///
-/// Made by [`Reserve`](crate::Reserve). The permits are taken: to drop a reservation is to keep
+/// Made by [`Reserve`](crate::Reserve). The permits are the caller's: to drop a reservation is to keep
 /// them. The instant is fixed, and is by the limiter's clock: a later change of the limiter, a
-/// `force` or another reservation does not move it.
+/// `force`, another reservation, or what becomes of the line that it stands in does not move it.
+///
+/// To drop one that was made while others waited takes the lock of their line for a moment.
 ///
 /// # Examples
 ///
@@ -40,6 +44,29 @@ pub struct Reservation<'a> {
     booked: Booked,
     /// Units of a limiter that takes them back whatever has happened since.
     pieces: Option<(&'a dyn TakesPieces, Pieces)>,
+    place: Option<PlaceInLine<'a>>,
+}
+
+/// The place of a reservation behind others in line. To drop it is to leave the reservation there.
+struct PlaceInLine<'a> {
+    limiter: &'a (dyn TakesTurns + Sync),
+    /// `None` once it was taken back.
+    key: Option<Key>,
+}
+
+impl PlaceInLine<'_> {
+    /// Leaves the line, or returns what was charged.
+    fn take_back(mut self) -> Option<Charged> {
+        line::take_back_reservation(self.limiter, self.key.take()?)
+    }
+}
+
+impl Drop for PlaceInLine<'_> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            line::release(self.limiter, key);
+        }
+    }
 }
 
 impl<'a> Reservation<'a> {
@@ -48,7 +75,8 @@ impl<'a> Reservation<'a> {
         permits: u64,
         booked: Booked,
     ) -> Reservation<'a> {
-        Reservation { limiter, permits, booked, pieces: None }
+        let place = booked.place.map(|key| PlaceInLine { limiter, key: Some(key) });
+        Reservation { limiter, permits, booked, pieces: None, place }
     }
 
     /// Returns the same reservation, which gives `pieces` back to `home` when it is cancelled.
@@ -62,7 +90,7 @@ impl<'a> Reservation<'a> {
         let Booked { at_nanos, wait_nanos, charged, .. } = self.booked;
         let charged = Charged { after: charged.before, ..charged };
         let at_nanos = at_nanos.saturating_sub(wait_nanos);
-        let booked = Booked { at_nanos, wait_nanos: 0, cost: 0, charged };
+        let booked = Booked { at_nanos, wait_nanos: 0, cost: 0, charged, place: None };
         Reservation { permits, booked, ..self }
     }
 }
@@ -102,8 +130,9 @@ impl Reservation<'_> {
         sleep_until(timer, || self.wait_left()).await;
     }
 
-    /// Gives the permits back, if nothing else was taken or changed since they were reserved.
-    /// Returns whether it did; otherwise they stay taken. To those of a window this also applies if others
+    /// Gives the permits back, if nothing else was taken or changed since they were charged.
+    /// Returns whether it did; otherwise they stay taken. A reservation that stands in line behind others has not been
+    /// charged yet, and leaves it. To those of a window this also applies if others
     /// have taken permits of the same window since, but of none after it, and it has not ended.
     ///
     /// So of several reservations the newest can be given back, then the one before it. What is
@@ -115,7 +144,8 @@ impl Reservation<'_> {
     /// the bucket is out of debt, and as long as they live. It always returns true; what comes too late is
     /// lost, as with an estimate.
     ///
-    /// Lock-free, unless others wait in line; does not allocate; reads no clock, except for a window.
+    /// Lock-free, unless others wait in line or did when it was made; does not allocate; reads no clock, except
+    /// for a window, and in line.
     #[doc(alias = "refund")]
     #[expect(clippy::must_use_candidate, reason = "most callers can do no more about it")]
     pub fn cancel(self) -> bool {
@@ -124,9 +154,16 @@ impl Reservation<'_> {
             home.take_pieces(pieces);
             return true;
         }
-        let charged = self.booked.charged;
-        let is_back =
-            charged.before == charged.after || self.limiter.cancel(self.booked, self.permits);
+        let charged = match self.place {
+            None => self.booked.charged,
+            Some(place) => match place.take_back() {
+                Some(charged) => charged,
+                // Nothing was charged yet.
+                None => return true,
+            },
+        };
+        let booked = Booked { charged, ..self.booked };
+        let is_back = charged.before == charged.after || self.limiter.cancel(booked, self.permits);
         if is_back {
             self.limiter.wake_first();
         }

@@ -7,6 +7,7 @@ use crate::decision::grant::Grant;
 use super::charged::{Booked, Charged};
 use super::end::End;
 use super::error::AcquireError;
+use super::place::Place;
 use super::queue::WaitQueue;
 
 /// A limiter that callers can stand in line for.
@@ -52,6 +53,33 @@ pub(crate) trait TakesTurns {
         End { due_nanos: self.due_nanos(turn), word: None }
     }
 
+    /// Returns the same where reservations are among those in line.
+    fn last_due_among_reservations(
+        &self,
+        turn: Turn,
+        from: Option<End>,
+        places: &mut dyn Iterator<Item = Place>,
+    ) -> End {
+        self.last_due(turn, from, &mut places.map(|place| place.permits))
+    }
+
+    /// Returns the turn of the last of `places`, for a reservation, or the time after which it can be
+    /// made, as it would be too far ahead now. Where no permits can be reserved, that is never.
+    fn book(
+        &self,
+        _turn: Turn,
+        _from: Option<End>,
+        _places: &mut dyn Iterator<Item = Place>,
+    ) -> Result<End, u64> {
+        Err(u64::MAX)
+    }
+
+    /// Charges a reservation in line as of the instant that it was told, whatever the limiter holds, and
+    /// leaves the gate closed if others stand there. Only for the holder of the line's lock.
+    fn charge(&self, _due: DueReservation) -> Charged {
+        Charged::NOTHING
+    }
+
     /// Returns whether `turn`, which is foreseen at `due_nanos`, comes after the deadline. If not, it is
     /// asked again at the deadline, if that is before `due_nanos`.
     fn is_missed(&self, _turn: Turn, due_nanos: u64, deadline_nanos: u64) -> bool {
@@ -95,6 +123,20 @@ pub(crate) struct Turn {
     pub(crate) has_others: bool,
     /// True if an impossible level may be healed.
     pub(crate) may_heal: bool,
+}
+
+/// A reservation that is to be charged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DueReservation {
+    pub(crate) permits: u64,
+    /// The instant that it was told.
+    pub(crate) told_nanos: u64,
+    /// Permits that the first in line wants, if that is a caller and has been the first since before that
+    /// instant; otherwise 0.
+    pub(crate) first_permits: u64,
+    pub(crate) now_nanos: u64,
+    /// True if others stand in line.
+    pub(crate) has_others: bool,
 }
 
 /// The result of a turn.

@@ -13,8 +13,9 @@ use super::error::AcquireError;
 use super::jitter::Jitter;
 use super::line;
 use super::line::Standing;
+use super::place::Key;
 use super::turn::{HasLine, TakesTurns};
-use super::waiters::{Key, Outcome};
+use super::waiters::Outcome;
 
 /// A caller that wants permits. Leaves the line when it is dropped.
 pub(crate) struct Waiter<H: HasLine> {

@@ -1,13 +1,17 @@
-//! The callers in line, in the order of their arrival. No atomics here, and no clock.
+//! The callers and the reservations in line, in the order of their arrival. No atomics here, and no
+//! clock.
 //!
 //! The nodes lie in a slab and name each other by their places, so that a caller that gives up is
 //! unlinked in one step, and a node is used again. The outcomes of callers that were not told yet are
 //! in a slab of their own: they are larger than a node, and usually few. Places are of 32 bits, and a
 //! node of a line of the cache: there may be many.
 
+mod leaving;
+mod reservations;
+
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::iter::{from_fn, successors};
-use core::num::NonZeroU32;
 use core::task::Waker;
 
 use slab::Slab;
@@ -18,21 +22,7 @@ use super::charged::Charged;
 use super::error::AcquireError;
 use super::limits::LineLimits;
 use super::line::longest_wait::Stay;
-
-/// The place of a caller in the slab, plus 1; valid until it is told its outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key(NonZeroU32);
-
-impl Key {
-    /// Returns the key of a place below `MOST_NODES`.
-    fn new(place: usize) -> Key {
-        Key(NonZeroU32::MIN.saturating_add(place as u32))
-    }
-
-    fn place(self) -> usize {
-        self.0.get() as usize - 1
-    }
-}
+use super::place::{Key, Place};
 
 /// Nodes at most, so that each has a key. Few in unit tests, which come to the end of them.
 const MOST_NODES: usize = if cfg!(test) { 4_096 } else { u32::MAX as usize };
@@ -61,31 +51,58 @@ struct Node {
     permits: u64,
     /// The permits of all that have stood in line and not left, up to this one; modulo 2^64.
     end: u64,
-    /// Its turn, as it was told; 0 before.
+    /// Its turn, as it was told; of a caller 0 before.
     due_nanos: u64,
     /// The end of its time. The last instant of the clock if it has no end.
     deadline_nanos: u64,
     waker: Option<Waker>,
     before: Option<Key>,
     after: Option<Key>,
-    /// `None` while it stands in line.
-    outcome: Option<OutcomeKey>,
+    standing: NodeStanding,
+}
+
+/// The state of a node.
+#[derive(Clone, Copy, Debug)]
+enum NodeStanding {
+    /// A caller in line.
+    Waits,
+    /// A caller that has yet to be told its outcome.
+    Left(OutcomeKey),
+    /// A reservation in line. Once nobody holds it, nobody asks for its charge.
+    Reserved { is_held: bool },
+    /// A reservation that was charged, and is held.
+    Charged(OutcomeKey),
 }
 
 impl Node {
+    fn is_reserved(&self) -> bool {
+        matches!(self.standing, NodeStanding::Reserved { .. })
+    }
+
+    fn place(&self) -> Place {
+        let told_nanos = self.is_reserved().then_some(self.due_nanos);
+        Place { permits: self.permits, told_nanos }
+    }
+
     /// Returns the instant at which its timer wakes it.
     fn armed_nanos(&self) -> u64 {
         self.due_nanos.min(self.deadline_nanos)
     }
 }
 
-/// A line of callers, first come, first served.
+/// A line of callers and reservations, first come, first served.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     nodes: Slab<Node>,
     outcomes: Slab<Outcome>,
     /// By places; empty if the line never had a bound of the wait.
     stays: Vec<Option<Stay>>,
+    /// Charges of reservations that are held.
+    charges: Slab<Charged>,
+    /// The reservations in line, in order.
+    reserved: VecDeque<Key>,
+    /// No later than the first instant that any of them was told.
+    first_told_nanos: u64,
     first: Option<Key>,
     last: Option<Key>,
     count: usize,
@@ -152,16 +169,26 @@ impl Waiters {
 
     /// Puts a caller at the end of the line, which has a place for it.
     pub(crate) fn push(&mut self, permits: u64, deadline_nanos: Option<u64>) -> Key {
+        self.insert(permits, 0, deadline_nanos.unwrap_or(u64::MAX), NodeStanding::Waits)
+    }
+
+    fn insert(
+        &mut self,
+        permits: u64,
+        due_nanos: u64,
+        deadline_nanos: u64,
+        standing: NodeStanding,
+    ) -> Key {
         self.end = self.end.wrapping_add(permits);
         let node = Node {
             permits,
             end: self.end,
-            due_nanos: 0,
-            deadline_nanos: deadline_nanos.unwrap_or(u64::MAX),
+            due_nanos,
+            deadline_nanos,
             waker: None,
             before: self.last,
             after: None,
-            outcome: None,
+            standing,
         };
         // By a quarter, not to twice as many: there may be ten thousand.
         if self.nodes.len() == self.nodes.capacity() {
@@ -206,7 +233,12 @@ impl Waiters {
         let mut wakers = Vec::new();
         let mut next = self.first;
         while let Some(key) = next {
-            let own_nanos = self.deadline_of(key);
+            let node = self.node(key);
+            if node.is_reserved() {
+                next = node.after;
+                continue;
+            }
+            let own_nanos = node.deadline_nanos;
             let known = self.stays.get(key.place()).copied().flatten();
             let stay = known.unwrap_or(Stay { from_nanos: now_nanos, own_nanos });
             self.note_stay(key, Some(stay));
@@ -239,31 +271,54 @@ impl Waiters {
         None
     }
 
-    /// Permits wanted by each in line, in order.
-    pub(crate) fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
-        successors(self.first, |key| self.nodes[key.place()].after).map(|key| self.permits_of(key))
+    /// Returns those in line, in order.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        successors(self.first, |key| self.nodes[key.place()].after)
+            .map(|key| self.nodes[key.place()].place())
     }
 
-    /// Permits wanted by each up to `key`, in order.
-    pub(crate) fn sizes_up_to(&self, key: Key) -> impl Iterator<Item = u64> + '_ {
+    /// Returns those in line up to `key`, in order.
+    pub(crate) fn places_up_to(&self, key: Key) -> impl Iterator<Item = Place> + '_ {
         let mut next = self.first;
         from_fn(move || {
             let present = next?;
-            next = if present == key { None } else { self.nodes[present.place()].after };
-            Some(self.permits_of(present))
+            let node = &self.nodes[present.place()];
+            next = if present == key { None } else { node.after };
+            Some(node.place())
         })
     }
 
-    /// Number of the oldest that have to leave until there is room for a caller with `more`.
+    /// Returns those in line without the `left` oldest callers, in order.
+    pub(crate) fn places_behind(&self, left: usize) -> impl Iterator<Item = Place> + '_ {
+        let mut left = left;
+        self.places().filter(move |place| {
+            let leaves = left > 0 && place.told_nanos.is_none();
+            left -= usize::from(leaves);
+            !leaves
+        })
+    }
+
+    /// Permits wanted by all in line without the `left` oldest callers.
+    pub(crate) fn permits_behind(&self, left: usize) -> u64 {
+        match left {
+            0 => self.permits,
+            _ => self.places_behind(left).fold(0, |sum, place| sum.saturating_add(place.permits)),
+        }
+    }
+
+    /// Number of the oldest callers that have to leave until there is room for one with `more`. A
+    /// reservation is not in the way of anybody once nobody waits ahead of it.
     pub(crate) fn oldest_that_leave(&self, limits: LineLimits, more: u64) -> usize {
-        let mut permits = self.permits;
-        let mut sizes = self.sizes();
-        let mut left = 0;
-        while !limits.admit(self.count - left, permits, more)
-            && let Some(size) = sizes.next()
-        {
-            left += 1;
-            permits = permits.saturating_sub(size);
+        let (mut gone, mut permits, mut left) = (0, self.permits, 0);
+        for place in self.places() {
+            if place.told_nanos.is_none() {
+                if limits.admit(self.count - gone, permits, more) {
+                    break;
+                }
+                left += 1;
+            }
+            gone += 1;
+            permits = permits.saturating_sub(place.permits);
         }
         left
     }
@@ -274,109 +329,6 @@ impl Waiters {
         let is_late = node.armed_nanos() > due_nanos;
         node.due_nanos = node.due_nanos.min(due_nanos);
         if is_late { node.waker.take() } else { None }
-    }
-
-    /// Takes the first caller out of the line, with a grant that it has yet to be told. Returns
-    /// what wakes it.
-    pub(crate) fn grant(&mut self, first: Key, grant: Grant, charged: Charged) -> Option<Waker> {
-        debug_assert_eq!(self.first, Some(first));
-        self.unlink(first);
-        let deadline_nanos = self.deadline_of(first);
-        self.note(first, Outcome::Granted { grant, charged, deadline_nanos })
-    }
-
-    /// Returns the outcome of a caller and forgets the caller; `None` if it still stands in line.
-    pub(crate) fn take_outcome(&mut self, key: Key) -> Option<Outcome> {
-        let outcome = self.node(key).outcome?;
-        self.forget(key);
-        let outcome = self.outcomes.remove(outcome.0 as usize);
-        if self.outcomes.is_empty() && self.outcomes.capacity() > KEPT {
-            self.outcomes = Slab::new();
-        }
-        Some(outcome)
-    }
-
-    /// Takes a caller out of the line that has given up. Takes as many steps as there are callers
-    /// behind it, unless it is the first. Returns what would have woken it.
-    pub(crate) fn leave(&mut self, key: Key) -> Option<Waker> {
-        self.withdraw(key);
-        let waker = self.nodes[key.place()].waker.take();
-        self.forget(key);
-        waker
-    }
-
-    /// Takes a caller out of the line that is refused, as in `leave`. Returns what wakes it.
-    pub(crate) fn refuse(&mut self, key: Key, error: AcquireError) -> Option<Waker> {
-        self.withdraw(key);
-        self.note(key, Outcome::Refused(error))
-    }
-
-    /// Takes out of the line whoever wants more than `limit`, in one pass. Returns what wakes them.
-    pub(crate) fn refuse_above(&mut self, limit: u64) -> Vec<Waker> {
-        let mut wakers = Vec::new();
-        // Permits that were wanted behind the first and ahead of the present one.
-        let mut gone = 0_u64;
-        let mut next = self.first;
-        while let Some(key) = next {
-            let node = self.node(key);
-            node.end = node.end.wrapping_sub(gone);
-            next = node.after;
-            if node.permits > limit {
-                // The line begins with its first, so one that was the first leaves no gap.
-                if node.before.is_some() {
-                    gone = gone.wrapping_add(node.permits);
-                }
-                self.unlink(key);
-                wakers.extend(self.note(key, Outcome::Refused(AcquireError::TooLarge { limit })));
-            }
-        }
-        self.end = self.end.wrapping_sub(gone);
-        wakers
-    }
-
-    /// Unlinks a caller whose permits were not granted: those behind it are due earlier.
-    fn withdraw(&mut self, key: Key) {
-        let Node { permits, before, after, .. } = self.nodes[key.place()];
-        self.unlink(key);
-        if before.is_some() {
-            let mut next = after;
-            while let Some(key) = next {
-                let node = self.node(key);
-                node.end = node.end.wrapping_sub(permits);
-                next = node.after;
-            }
-            self.end = self.end.wrapping_sub(permits);
-        }
-    }
-
-    fn unlink(&mut self, key: Key) {
-        let Node { permits, before, after, .. } = self.nodes[key.place()];
-        match before {
-            Some(before) => self.nodes[before.place()].after = after,
-            None => self.first = after,
-        }
-        match after {
-            Some(after) => self.nodes[after.place()].before = before,
-            None => self.last = before,
-        }
-        self.count -= 1;
-        self.permits -= permits;
-    }
-
-    /// Notes the outcome of a caller that has left the line. Returns what wakes it.
-    fn note(&mut self, key: Key, outcome: Outcome) -> Option<Waker> {
-        let outcome = OutcomeKey(self.outcomes.insert(outcome) as u32);
-        let node = self.node(key);
-        node.outcome = Some(outcome);
-        node.waker.take()
-    }
-
-    fn forget(&mut self, key: Key) {
-        self.nodes.remove(key.place());
-        if self.nodes.is_empty() && self.nodes.capacity() > KEPT {
-            self.nodes = Slab::new();
-            self.stays = Vec::new();
-        }
     }
 
     fn node(&mut self, key: Key) -> &mut Node {

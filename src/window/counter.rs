@@ -51,6 +51,8 @@ mod outcome;
 mod renew;
 #[cfg(feature = "wait")]
 mod reserve;
+#[cfg(feature = "wait")]
+mod reserve_in_line;
 mod settle;
 mod show;
 pub(crate) mod sliding;

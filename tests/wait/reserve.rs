@@ -71,20 +71,6 @@ fn a_reservation_is_not_given_back_after_a_change() {
 }
 
 #[test]
-fn a_reservation_does_not_overtake_a_caller_in_line() {
-    let clock = ManualClock::new();
-    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);
-    bucket.try_acquire(10).unwrap();
-    let mut caller = Caller::new(&bucket, 4);
-    let full = AcquireError::LineFull { retry_after: 6 * MILLI };
-    assert_eq!(bucket.reserve(2).unwrap_err(), full);
-    clock.advance(4 * MILLI);
-    // It settles for the one in line.
-    assert_eq!(bucket.reserve(2).unwrap().ready_after(), 2 * MILLI);
-    assert!(caller.is_granted());
-}
-
-#[test]
 fn a_caller_waits_until_what_was_reserved_is_earned_and_is_due_earlier_if_it_is_cancelled() {
     let clock = ManualClock::new();
     let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10), &clock);

@@ -35,7 +35,8 @@ impl<C: Clock + Sync> SettleCore<C> {
         match self.take(permits) {
             Ok(Taken { pieces, .. }) => {
                 let charged = Charged::NOTHING;
-                let booked = Booked { at_nanos: now_nanos, wait_nanos: 0, cost: 0, charged };
+                let booked =
+                    Booked { at_nanos: now_nanos, wait_nanos: 0, cost: 0, charged, place: None };
                 Ok((booked, pieces))
             }
             Err(Denied::TooLarge { limit, .. }) => Err(AcquireError::TooLarge { limit }),

@@ -26,9 +26,10 @@ use crate::wait::charged::Charged;
 use crate::wait::end::End;
 use crate::wait::error::AcquireError;
 use crate::wait::line;
+use crate::wait::place::Place;
 use crate::wait::queue::WaitQueue;
 use crate::wait::reservation::Reservation;
-use crate::wait::turn::{CountsAnswers, Taken, TakesTurns, Turn};
+use crate::wait::turn::{CountsAnswers, DueReservation, Taken, TakesTurns, Turn};
 
 use super::{Gate, GateMode, Unlimited};
 
@@ -162,6 +163,20 @@ impl<L: Wait> TakesTurns for Gate<L> {
 
     fn last_due(&self, turn: Turn, from: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
         self.behind().last_due(turn, from, sizes)
+    }
+
+    fn last_due_among_reservations(
+        &self,
+        turn: Turn,
+        from: Option<End>,
+        places: &mut dyn Iterator<Item = Place>,
+    ) -> End {
+        self.behind().last_due_among_reservations(turn, from, places)
+    }
+
+    /// Whatever the mode: the limiter made it when the gate limited.
+    fn charge(&self, due: DueReservation) -> Charged {
+        self.behind().charge(due)
     }
 
     fn is_missed(&self, turn: Turn, due_nanos: u64, deadline_nanos: u64) -> bool {

@@ -1,10 +1,14 @@
 //! The last turn of a part of the line, and whether it comes in time.
 
 use core::iter::once;
+use core::time::Duration;
 
+use crate::wait::end::End;
+use crate::wait::error::AcquireError;
+use crate::wait::place::{Key, Place};
 use crate::wait::queue::LineState;
-use crate::wait::turn::Turn;
-use crate::wait::waiters::Key;
+use crate::wait::turn::{TakesTurns, Turn};
+use crate::wait::waiters::Waiters;
 
 use super::Locked;
 
@@ -13,7 +17,7 @@ use super::Locked;
 pub(super) enum Upto {
     /// Up to a caller in line.
     Place(Key),
-    /// All but the `left` oldest, and a caller behind them that wants `permits`.
+    /// All but the `left` oldest callers, and one behind them that wants `permits`.
     After { left: usize, permits: u64 },
 }
 
@@ -44,7 +48,8 @@ impl Locked<'_> {
                 let due = if let Some((_, end)) = line.end_ahead_of(place) {
                     limiter.last_due(turn, Some(end), &mut once(waiters.permits_of(place)))
                 } else {
-                    limiter.last_due(turn, None, &mut waiters.sizes_up_to(place))
+                    let mut places = waiters.places_up_to(place);
+                    last_due(limiter, waiters, turn, &mut places)
                 };
                 if waiters.last() == Some(place) {
                     self.line().end = due.word.map(|_| (place, due));
@@ -52,12 +57,67 @@ impl Locked<'_> {
                 (turn, due.due_nanos)
             }
             Upto::After { left, permits } => {
-                let leave = waiters.sizes().take(left).fold(0, u64::saturating_add);
-                let sum = waiters.permits().saturating_sub(leave).saturating_add(permits);
-                let mut sizes = waiters.sizes().skip(left).chain(once(permits));
-                let turn = turn(sum);
-                (turn, limiter.last_due(turn, None, &mut sizes).due_nanos)
+                let turn = turn(waiters.permits_behind(left).saturating_add(permits));
+                let newest = Place { permits, told_nanos: None };
+                let mut places = waiters.places_behind(left).chain(once(newest));
+                (turn, last_due(limiter, waiters, turn, &mut places).due_nanos)
             }
         }
+    }
+
+    /// Returns what a reservation of `permits` is told, if the `left` oldest callers leave.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which it cannot be made.
+    pub(super) fn quote(
+        &mut self,
+        permits: u64,
+        left: usize,
+        now_nanos: u64,
+        longest_nanos: u64,
+    ) -> Result<End, AcquireError> {
+        let limiter = self.limiter;
+        let LineState { since_nanos, end, ref waiters, .. } = *self.line();
+        let permits_of_all = waiters.permits_behind(left).saturating_add(permits);
+        let turn = Turn {
+            permits: permits_of_all,
+            since_nanos,
+            now_nanos,
+            has_others: false,
+            may_heal: false,
+        };
+        let newest = Place { permits, told_nanos: None };
+        let end = end.filter(|&(last, _)| left == 0 && waiters.last() == Some(last));
+        let quoted = if let Some((_, end)) = end {
+            limiter.book(turn, Some(end), &mut once(newest))
+        } else {
+            let mut places = waiters.places_behind(left).chain(once(newest));
+            limiter.book(turn, None, &mut places)
+        };
+        let retry = |nanos| match nanos {
+            u64::MAX => Duration::MAX,
+            nanos => Duration::from_nanos(nanos),
+        };
+        let end = quoted.map_err(|nanos| AcquireError::LineFull { retry_after: retry(nanos) })?;
+        let wait_nanos = end.due_nanos.saturating_sub(now_nanos);
+        if wait_nanos > longest_nanos {
+            return Err(AcquireError::TimedOut { retry_after: retry(wait_nanos) });
+        }
+        Ok(end)
+    }
+}
+
+/// Returns the last turn of `places`, which are of the line of `limiter`.
+fn last_due(
+    limiter: &dyn TakesTurns,
+    waiters: &Waiters,
+    turn: Turn,
+    places: &mut dyn Iterator<Item = Place>,
+) -> End {
+    if waiters.has_reserved() {
+        limiter.last_due_among_reservations(turn, None, places)
+    } else {
+        limiter.last_due(turn, None, &mut places.map(|place| place.permits))
     }
 }

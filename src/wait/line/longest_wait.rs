@@ -1,7 +1,7 @@
 //! The longest wait that a line allows, for those in it and those to come.
 
+use crate::wait::place::Key;
 use crate::wait::turn::TakesTurns;
-use crate::wait::waiters::Key;
 
 use super::Locked;
 

@@ -75,7 +75,8 @@ fn refusing_all_above_a_limit_leaves_the_line_as_refusing_one_after_the_other_do
         }
         let newest = (at_once.push(4, None), one_by_one.push(4, None));
         assert_eq!(in_line(&at_once), in_line(&one_by_one));
-        let here = (0..sizes.len()).filter(|index| at_once.nodes[*index].outcome.is_none());
+        let here = (0..sizes.len())
+            .filter(|index| matches!(at_once.nodes[*index].standing, NodeStanding::Waits));
         for key in here.map(Key::new).chain([newest.0]) {
             assert_eq!(at_once.permits_up_to(key), one_by_one.permits_up_to(key));
         }

@@ -79,7 +79,7 @@ use super::turns::MOST_WINDOWS;
 use super::{CounterCore, WindowCounter};
 
 /// A number of changes that there never are: the reservation cannot be given back.
-const NEVER: u64 = u64::MAX;
+pub(super) const NEVER: u64 = u64::MAX;
 
 /// A word at a time in its window.
 struct Place<N> {
@@ -114,11 +114,11 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
             }
             if permits == 0 {
                 let charged = Charged { before: seen, after: seen, changes };
-                return Ok(Booked { at_nanos: now_nanos, wait_nanos: 0, cost: 0, charged });
+                return Ok(booked(now_nanos, 0, charged));
             }
             if is_gated(seen) {
-                if !line::help(self, now_nanos) {
-                    return Err(full(self.queue().wait_nanos(now_nanos)));
+                if let Some(booked) = line::book(self, permits, longest_nanos)? {
+                    return Ok(booked);
                 }
                 now_nanos = self.clock.now_nanos();
                 continue;
@@ -148,7 +148,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
             // `what_was_done_before_a_window_was_reserved_is_seen_after_the_next_grant`.
             if self.word.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok() {
                 let charged = Charged { before: seen, after: next, changes };
-                return Ok(Booked { at_nanos, wait_nanos, cost: 0, charged });
+                return Ok(booked(at_nanos, wait_nanos, charged));
             }
             contender.lost_race();
         }
@@ -298,6 +298,10 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         let now = self.counter.at_another_time(at_nanos);
         (at_nanos >= end_nanos).then_some(Place { word, at_nanos, now })
     }
+}
+
+fn booked(at_nanos: u64, wait_nanos: u64, charged: Charged) -> Booked {
+    Booked { at_nanos, wait_nanos, cost: 0, charged, place: None }
 }
 
 /// Refuses a reservation that can be made after `retry_nanos`.

@@ -92,7 +92,7 @@ impl CountFields {
     }
 
     /// Returns `word` with up to `permits` more in its present window, and how many more.
-    fn more(&self, word: u64, permits: u64) -> (u64, u64) {
+    pub(super) fn more(&self, word: u64, permits: u64) -> (u64, u64) {
         let taken = permits.min(self.current.max() - self.current.get(word));
         (word + self.current.put(taken), taken)
     }

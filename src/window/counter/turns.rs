@@ -33,8 +33,9 @@ use crate::time::units::SKEW_NANOS;
 use crate::wait::charged::{Booked, Charged};
 use crate::wait::end::End;
 use crate::wait::line;
+use crate::wait::place::Place;
 use crate::wait::queue::WaitQueue;
-use crate::wait::turn::{Taken, TakesTurns, Turn};
+use crate::wait::turn::{DueReservation, Taken, TakesTurns, Turn};
 use crate::window::gate::{is_gated, opened, with_gate};
 use crate::window::revert::revert_beneath_the_gate;
 
@@ -100,6 +101,16 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
     }
 
     fn last_due(&self, turn: Turn, from: Option<End>, sizes: &mut dyn Iterator<Item = u64>) -> End {
+        let mut places = sizes.map(|permits| Place { permits, told_nanos: None });
+        self.last_due_among_reservations(turn, from, &mut places)
+    }
+
+    fn last_due_among_reservations(
+        &self,
+        turn: Turn,
+        from: Option<End>,
+        places: &mut dyn Iterator<Item = Place>,
+    ) -> End {
         let (seen, mut at_nanos) = match from {
             Some(End { due_nanos, word: Some(word) }) => (word, due_nanos.max(turn.now_nanos)),
             _ => (opened(self.load()), turn.now_nanos),
@@ -114,15 +125,28 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
             return End { due_nanos: at_nanos.saturating_add(SKEW_NANOS), word: None };
         };
         let most = self.counter.most();
-        for permits in sizes {
+        let mut is_known = true;
+        for Place { permits, told_nanos } in places {
+            if let Some(told_nanos) = told_nanos {
+                let then = self.counter.at_another_time(told_nanos);
+                if let Some(charged) = self.charged(word, permits, &then) {
+                    word = charged;
+                    at_nanos = at_nanos.max(told_nanos);
+                    now = self.counter.at_another_time(at_nanos);
+                    word = self.counter.at(word, &now).unwrap_or(word);
+                }
+                continue;
+            }
             // It will be refused, and holds nobody up.
             if permits > most {
                 continue;
             }
+            let mut has_turn = false;
             for _ in 0..MOST_WINDOWS {
                 let counted = self.counter.counted(word, &now);
                 if counted.fits(permits) {
                     word = self.counter.plus(word, permits, &now);
+                    has_turn = true;
                     break;
                 }
                 let wait_nanos = if permits > counted.limit {
@@ -137,8 +161,22 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
                 now = self.counter.at_another_time(at_nanos);
                 word = self.counter.at(word, &now).unwrap_or(word);
             }
+            is_known &= has_turn;
         }
-        End { due_nanos: at_nanos, word: Some(word) }
+        End { due_nanos: at_nanos, word: is_known.then_some(word) }
+    }
+
+    fn book(
+        &self,
+        turn: Turn,
+        from: Option<End>,
+        places: &mut dyn Iterator<Item = Place>,
+    ) -> Result<End, u64> {
+        self.book_in_line(turn, from, places)
+    }
+
+    fn charge(&self, due: DueReservation) -> Charged {
+        self.charge_in_line(due)
     }
 
     fn undo(&self, charged: Charged) -> bool {
@@ -186,7 +224,7 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
     }
 
     /// Moves the word from `seen` to `next`, and otherwise returns the word found.
-    fn replace(&self, seen: u64, next: u64) -> Result<(), u64> {
+    pub(super) fn replace(&self, seen: u64, next: u64) -> Result<(), u64> {
         if seen == next {
             return Ok(());
         }

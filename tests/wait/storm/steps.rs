@@ -45,13 +45,15 @@ pub(super) struct Log {
     pub(super) credits: Vec<Between<u64>>,
     pub(super) resets: Vec<Between<()>>,
     pub(super) credited: u64,
+    pub(super) reserved: u64,
     /// Permits that callers asked for which were dropped.
     pub(super) dropped: u64,
 }
 
 impl Log {
     pub(super) fn kept(&self) -> u64 {
-        self.grants.iter().chain(&self.beyond).map(|grant| grant.what).sum()
+        let granted: u64 = self.grants.iter().chain(&self.beyond).map(|grant| grant.what).sum();
+        granted + self.reserved
     }
 }
 
@@ -67,10 +69,11 @@ enum Verb {
     Change,
     Reset,
     Credit,
+    Reserve,
 }
 
-const VERBS: [(Verb, &str, u32); 10] = [
-    (Verb::Try, "try_acquire", 20),
+const VERBS: [(Verb, &str, u32); 11] = [
+    (Verb::Try, "try_acquire", 10),
     (Verb::UpTo, "try_acquire_up_to", 5),
     (Verb::GiveBack, "give_back", 5),
     (Verb::Acquire, "acquire", 15),
@@ -80,6 +83,7 @@ const VERBS: [(Verb, &str, u32); 10] = [
     (Verb::Change, "reconfigure", 4),
     (Verb::Reset, "reset", 2),
     (Verb::Credit, "credit", 5),
+    (Verb::Reserve, "reserve", 10),
 ];
 
 const ENDED: usize = VERBS.len();
@@ -215,6 +219,17 @@ impl<L: Subject> Storm<L> {
             Verb::Change => self.change(random),
             Verb::Reset => self.reset(log),
             Verb::Credit => self.credit(permits, log),
+            // On a clock that runs, changes move others to before the instants that were told.
+            Verb::Reserve if self.mode != Mode::Running => {
+                if let Some(Ok(reservation)) = self.limiter.reserve(permits) {
+                    // Some are cancelled by callers, in line or later, and the others are dropped.
+                    let keeps = random.random_ratio(1, 2);
+                    thread::yield_now();
+                    if keeps || !reservation.cancel() {
+                        log.reserved += permits;
+                    }
+                }
+            }
             _ => self.note(began, self.limiter.try_acquire(permits), log),
         }
     }

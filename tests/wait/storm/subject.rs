@@ -7,8 +7,8 @@ use std::time::Duration;
 use rand::Rng;
 use rand::rngs::StdRng;
 use sluicegate::{
-    Carry, Clock, Denied, Estimate, FixedWindow, MonotonicClock, Quota, Rate, Settle,
-    SlidingCounter, SlidingWindow, TokenBucket, Wait, quota,
+    AcquireError, Carry, Clock, Denied, Estimate, FixedWindow, MonotonicClock, Quota, Rate,
+    Reservation, Reserve, Settle, SlidingCounter, SlidingWindow, TokenBucket, Wait, quota,
 };
 
 use super::ledger::{Ledger, Terms};
@@ -60,6 +60,10 @@ pub(super) trait Subject: Wait + fmt::Debug + 'static {
     }
 
     fn estimate(&self, _permits: u64) -> Option<Result<Estimate<'_>, Denied>> {
+        None
+    }
+
+    fn reserve(&self, _permits: u64) -> Option<Result<Reservation<'_>, AcquireError>> {
         None
     }
 
@@ -117,9 +121,13 @@ impl Subject for TokenBucket<Shared> {
         true
     }
 
+    fn reserve(&self, permits: u64) -> Option<Result<Reservation<'_>, AcquireError>> {
+        Some(Reserve::reserve(self, permits))
+    }
+
     fn spent(&self, credited: u64) -> u64 {
         assert!(credited < HELD);
-        credited - self.space()
+        credited.checked_add_signed(-self.peek(0).unwrap().balance()).unwrap()
     }
 
     fn space(&self) -> u64 {

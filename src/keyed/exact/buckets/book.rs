@@ -36,7 +36,7 @@ impl<C: Clock, T> Buckets<C, T> {
         let common = Self::common(terms, state.tier);
         let note = |wait_nanos: u64, charged| {
             let at_nanos = now_nanos.saturating_add(wait_nanos);
-            outcome.set(Ok(Booked { at_nanos, wait_nanos, cost: 0, charged }));
+            outcome.set(Ok(Booked { at_nanos, wait_nanos, cost: 0, charged, place: None }));
         };
         let wait = Cell::new(0);
         let charge = |terms: &Terms, balance| {

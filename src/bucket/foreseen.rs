@@ -1,0 +1,139 @@
+//! The turns of those in line for a bucket, with reservations among them, and the charge of a
+//! reservation in line. No atomics here.
+//!
+//! A reservation that was told the instant `t` is charged before that, and raises the level as a grant just
+//! before `t` would:
+//!
+//! ```text
+//! level = max(level, A(t - 1 ns) - capacity) + cost
+//! ```
+//!
+//! So what would overflow by `t` is not there for those behind it. As `t` is the least instant that suffices,
+//! the level when all ahead of it have been granted theirs is no lower than that, unless some have left.
+//!
+//! If its instant has come while a caller still is the first, then that caller's cost does not overflow: it
+//! counts as of its own turn, so the reservation is charged as if after it.
+//!
+//! The level goes no deeper into debt than `max_debt`. If it would (after a `force`, a change of the terms, or
+//! because the clock was set back), it rises by the cost alone, as far as the debt allows.
+//!
+//! **Theorem.** The bound of [`bucket`](super) holds with reservations that were in line, each counted
+//! just before the instant that it was told, if nothing is forced or changed while they stand there, and
+//! the line is served in time. If it is served late, a span may have the permits of one reservation more.
+//!
+//! *Proof.* Let a reservation count at `i`, a nanosecond before `t`. It starts from a level of at least `A(i) -
+//! capacity`. And it ends at a level of at most `A(t)`: with all that stand ahead, it was no higher than that
+//! when the reservation was told `t`, and in time those ahead raise it by their costs alone. These are the
+//! two facts that the proof for other callers uses of an admission, the end as of `t`: it does not matter
+//! that reservations and callers are charged in another order than they count in. A caller that is served
+//! late may find that what was there has overflowed, and raises the level by that, too; but to `A` of
+//! that moment at most. If that is before `t`, the reservation ends no higher than its cost above `A(t)`;
+//! otherwise it was charged before the caller. ∎
+
+use crate::decision::forecast::Forecast;
+use crate::time::units;
+use crate::time::units::SKEW_NANOS;
+use crate::wait::place::Place;
+use crate::wait::turn::DueReservation;
+
+use super::level::{Level, UNIT};
+use super::terms::Terms;
+
+/// A bucket as those in line find it.
+pub(super) struct Foreseen {
+    pub(super) terms: Terms,
+    /// Balance for them, less what reservations among them take off beyond their cost.
+    pub(super) balance: i64,
+    pub(super) now_nanos: u64,
+}
+
+impl Foreseen {
+    /// Returns the same for the last of `places`.
+    pub(super) fn beneath(
+        self,
+        places: &mut dyn Iterator<Item = Place>,
+        capacity: u64,
+    ) -> Foreseen {
+        let Foreseen { terms, now_nanos, .. } = self;
+        let (mut balance, mut ahead) = (self.balance, 0_i64);
+        for Place { permits, told_nanos } in places {
+            if let Some(told_nanos) = told_nanos {
+                let most = terms.most_at(told_nanos, now_nanos, capacity);
+                balance = balance.min(most.saturating_add(ahead));
+            }
+            ahead = ahead.saturating_add(terms.cost(permits).unwrap_or(i64::MAX));
+        }
+        Foreseen { balance, ..self }
+    }
+
+    /// Returns the instant at which there are `permits`. Never too early.
+    pub(super) fn due_nanos(&self, permits: u64) -> u64 {
+        if self.balance < 0 && self.terms.is_impossible(self.balance, self.now_nanos) {
+            // It is to be healed soon.
+            return self.now_nanos.saturating_add(SKEW_NANOS);
+        }
+        self.now_nanos.saturating_add(self.wait_nanos(self.cost(permits)))
+    }
+
+    /// Returns the time until the last of all `permits` can be reserved, as debts go: 0 if it can be now.
+    pub(super) fn reservable_in(&self, permits: u64) -> u64 {
+        let (cost, deepest) = (self.cost(permits), self.terms.deepest());
+        if self.balance.saturating_sub(cost) >= deepest {
+            return 0;
+        }
+        self.wait_nanos(deepest.saturating_add(cost)).max(1)
+    }
+
+    fn cost(&self, permits: u64) -> i64 {
+        self.terms.cost(permits).unwrap_or(i64::MAX)
+    }
+
+    fn wait_nanos(&self, wanted: i64) -> u64 {
+        units::nanos(self.forecast().retry_after(wanted / UNIT as i64))
+    }
+
+    fn forecast(&self) -> Forecast {
+        self.terms.forecast(self.balance, self.now_nanos)
+    }
+}
+
+impl Terms {
+    /// Returns the most that may be unspent at `now_nanos`, so that no more than `capacity` is unspent just
+    /// before the instant `told_nanos`.
+    fn most_at(&self, told_nanos: u64, now_nanos: u64, capacity: u64) -> i64 {
+        let earned = self.earned_until(told_nanos.saturating_sub(1), now_nanos);
+        i64::try_from(capacity).unwrap_or(i64::MAX).saturating_sub(earned)
+    }
+
+    /// Returns what is earned from `now_nanos` to `then_nanos`: less than 0 if that is earlier; the most or
+    /// the least that there is if it is more than any balance.
+    fn earned_until(&self, then_nanos: u64, now_nanos: u64) -> i64 {
+        let forecast = self.forecast(0, now_nanos);
+        let reach_nanos = units::nanos(forecast.retry_after((i64::MAX / 2) / UNIT as i64));
+        if then_nanos.saturating_sub(now_nanos) >= reach_nanos {
+            return i64::MAX;
+        }
+        if now_nanos.saturating_sub(then_nanos) >= reach_nanos {
+            return i64::MIN;
+        }
+        self.accrued(then_nanos).wrapping_sub(self.accrued(now_nanos)) as i64
+    }
+
+    /// Returns `open`, the level, with a reservation that is `due`.
+    pub(super) fn level_with(&self, open: Level, due: DueReservation, capacity: u64) -> Level {
+        let accrued = self.accrued(due.now_nanos);
+        let cost = self.cost(due.permits).unwrap_or(i64::MAX);
+        // Without the clamp of an idle bucket, so that it is the level.
+        let unspent = accrued.wrapping_sub(open.accrued_at(0)) as i64;
+        let most = self.most_at(due.told_nanos, due.now_nanos, capacity);
+        let first = self.cost(due.first_permits).unwrap_or(i64::MAX);
+        let left = unspent.min(most.saturating_add(first)).saturating_sub(cost);
+        let deepest = self.deepest();
+        let left = if left >= deepest {
+            left
+        } else {
+            unspent.saturating_sub(cost).max(deepest).min(unspent)
+        };
+        Level::leaving(left, accrued)
+    }
+}

@@ -1,0 +1,128 @@
+//! Reservations that find others in line: they take a place there.
+//!
+//! A reservation is told the instant of its turn, as that is foreseen when it comes, and the instant is
+//! fixed: its permits may be used from then on, whatever becomes of the line. It has no thread and no
+//! waker. Whoever settles charges it, as of the instant that it was told:
+//!
+//! * as soon as nobody waits ahead of it: then it is one that has found no line;
+//! * before anything else, once its instant has come: it may have been used. Those ahead of it are late then
+//!   (nobody settled in time, or a `force` or a change has put them off), and come after it.
+//!
+//! So the first in line is a caller whenever the lock is free, and somebody's timer brings the next
+//! settling. Until it is charged, a reservation has taken nothing, and can be cancelled exactly.
+
+use crate::wait::charged::{Booked, Charged};
+use crate::wait::error::AcquireError;
+use crate::wait::limits::WhenLineFull;
+use crate::wait::place::Key;
+use crate::wait::turn::{DueReservation, TakesTurns};
+
+use super::{Locked, wait};
+
+/// Puts a reservation at the end of the line. Returns `None` if nobody stands there any more.
+///
+/// # Errors
+///
+/// The reason for which it cannot be made.
+#[cold]
+#[inline(never)]
+pub(crate) fn book(
+    limiter: &dyn TakesTurns,
+    permits: u64,
+    longest_nanos: u64,
+) -> Result<Option<Booked>, AcquireError> {
+    let mut line = Locked::of(limiter);
+    let now_nanos = line.settle(limiter.now_nanos());
+    if line.line().waiters.first().is_none() {
+        return Ok(None);
+    }
+    let limit = limiter.limit();
+    if permits > limit {
+        return Err(AcquireError::TooLarge { limit });
+    }
+    let Some(now_nanos) = line.room_for_reservation(permits, now_nanos, longest_nanos)? else {
+        return Ok(None);
+    };
+    let end = line.quote(permits, 0, now_nanos, longest_nanos)?;
+    let key = line.line().waiters.push_reserved(permits, end.due_nanos);
+    line.note_permits();
+    line.line().end = end.word.map(|_| (key, end));
+    limiter.queue().note_end(end.due_nanos);
+    Ok(Some(Booked {
+        at_nanos: end.due_nanos,
+        wait_nanos: end.due_nanos.saturating_sub(now_nanos),
+        cost: 0,
+        charged: Charged::NOTHING,
+        place: Some(key),
+    }))
+}
+
+/// Forgets who holds a reservation.
+pub(crate) fn release(limiter: &dyn TakesTurns, key: Key) {
+    Locked::of(limiter).line().waiters.release_reserved(key);
+}
+
+/// Takes a reservation out of the line, or returns what was charged for it.
+pub(crate) fn take_back_reservation(limiter: &dyn TakesTurns, key: Key) -> Option<Charged> {
+    let mut line = Locked::of(limiter);
+    let charged = line.line().waiters.take_reserved(key);
+    if charged.is_none() {
+        line.settle_for_the_others();
+    }
+    charged
+}
+
+impl Locked<'_> {
+    /// Charges a reservation, and takes it out of the line.
+    pub(super) fn charge(&mut self, key: Key, now_nanos: u64) {
+        let line = self.line();
+        let has_others = line.waiters.len() > 1;
+        let (permits, told_nanos) = (line.waiters.permits_of(key), line.waiters.told_of(key));
+        let first = line.waiters.first().filter(|first| *first != key);
+        let first_permits = match first {
+            Some(first) if line.since_nanos < told_nanos => line.waiters.permits_of(first),
+            Some(_) => 0,
+            None => {
+                line.since_nanos = now_nanos;
+                0
+            }
+        };
+        let due = DueReservation { permits, told_nanos, first_permits, now_nanos, has_others };
+        let charged = self.limiter.charge(due);
+        self.line().waiters.note_charge(key, charged);
+        self.note_permits();
+    }
+
+    /// Finds room for a reservation, as for a caller. Returns the reading of the clock that it came to, or
+    /// `None` if nobody stands in line any more.
+    fn room_for_reservation(
+        &mut self,
+        permits: u64,
+        now_nanos: u64,
+        longest_nanos: u64,
+    ) -> Result<Option<u64>, AcquireError> {
+        let line = self.line();
+        if line.admits(permits) {
+            return Ok(Some(now_nanos));
+        }
+        let evicts = line.waiters.has_place()
+            && line.limits.when_full == WhenLineFull::EvictOldest
+            && line.limits.admit(0, 0, permits);
+        if !evicts {
+            let end = self.quote(permits, 0, now_nanos, u64::MAX)?;
+            let retry_after = wait(now_nanos, end.due_nanos);
+            return Err(AcquireError::LineFull { retry_after });
+        }
+        // Nobody is to leave for one that cannot be made.
+        let left = line.waiters.oldest_that_leave(line.limits, permits);
+        self.quote(permits, left, now_nanos, longest_nanos)?;
+        let mut now_nanos = now_nanos;
+        while !self.line().admits(permits) {
+            let Some(first) = self.line().waiters.first() else { return Ok(None) };
+            self.refuse(first, AcquireError::Evicted);
+            now_nanos = self.settle(now_nanos);
+        }
+        let is_empty = self.line().waiters.first().is_none();
+        Ok((!is_empty).then_some(now_nanos))
+    }
+}

@@ -1,0 +1,92 @@
+//! Reservations among the callers in line: they have no timer and no waker, and keep the instant that
+//! they were told.
+
+use super::{Key, NodeStanding, OutcomeKey, Waiters};
+use crate::wait::charged::Charged;
+
+impl Waiters {
+    /// Puts a reservation at the end of the line, which has a place for it.
+    pub(crate) fn push_reserved(&mut self, permits: u64, told_nanos: u64) -> Key {
+        let standing = NodeStanding::Reserved { is_held: true };
+        let key = self.insert(permits, told_nanos, u64::MAX, standing);
+        let is_first = self.reserved.is_empty();
+        let first_nanos = if is_first { told_nanos } else { self.first_told_nanos.min(told_nanos) };
+        self.first_told_nanos = first_nanos;
+        self.reserved.push_back(key);
+        key
+    }
+
+    /// Returns the instant that a reservation was told.
+    pub(crate) fn told_of(&self, key: Key) -> u64 {
+        self.nodes[key.place()].due_nanos
+    }
+
+    pub(crate) fn has_reserved(&self) -> bool {
+        !self.reserved.is_empty()
+    }
+
+    /// Returns the reservation that is to be charged next at `now_nanos`: one whose instant has come, or
+    /// else one with nobody ahead of it.
+    pub(crate) fn due_reserved(&mut self, now_nanos: u64) -> Option<Key> {
+        let front = *self.reserved.front()?;
+        if self.first_told_nanos <= now_nanos {
+            let told = |key: &Key| self.nodes[key.place()].due_nanos;
+            if let Some(key) = self.reserved.iter().find(|key| told(key) <= now_nanos) {
+                return Some(*key);
+            }
+            self.first_told_nanos = self.reserved.iter().map(told).min().unwrap_or(u64::MAX);
+        }
+        (self.first == Some(front)).then_some(front)
+    }
+
+    /// Takes a reservation out of the line that was charged.
+    pub(crate) fn note_charge(&mut self, key: Key, charged: Charged) {
+        let is_held = matches!(self.node(key).standing, NodeStanding::Reserved { is_held: true });
+        // Those behind it are as far from the front as before, less what it wanted.
+        self.withdraw(key);
+        if is_held {
+            let charge = OutcomeKey(self.charges.insert(charged) as u32);
+            self.node(key).standing = NodeStanding::Charged(charge);
+        } else {
+            self.forget(key);
+        }
+    }
+
+    /// Forgets who holds a reservation. It keeps its place.
+    pub(crate) fn release_reserved(&mut self, key: Key) {
+        match self.node(key).standing {
+            NodeStanding::Reserved { .. } => {
+                self.node(key).standing = NodeStanding::Reserved { is_held: false };
+            }
+            _ => drop(self.take_charge(key)),
+        }
+    }
+
+    /// Takes back a reservation: out of the line, or with what was charged for it.
+    pub(crate) fn take_reserved(&mut self, key: Key) -> Option<Charged> {
+        let charged = self.take_charge(key);
+        if charged.is_none() {
+            drop(self.leave(key));
+        }
+        charged
+    }
+
+    /// Takes a reservation off the list of those in line. Usually it is the first.
+    pub(super) fn forget_reserved(&mut self, key: Key) {
+        if self.reserved.front() == Some(&key) {
+            self.reserved.pop_front();
+        } else {
+            self.reserved.retain(|other| *other != key);
+        }
+    }
+
+    fn take_charge(&mut self, key: Key) -> Option<Charged> {
+        let NodeStanding::Charged(charge) = self.node(key).standing else { return None };
+        self.forget(key);
+        let charged = self.charges.remove(charge.0 as usize);
+        if self.charges.is_empty() {
+            self.charges.shrink_to_fit();
+        }
+        Some(charged)
+    }
+}

@@ -1,0 +1,122 @@
+//! What puts off those ahead of a reservation, or itself: nobody who serves the line, a `force`, changes, a
+//! clock that is set back. Its instant stays.
+
+use sluicegate::Carry;
+
+use super::*;
+
+#[test]
+fn a_reservation_whose_instant_has_come_is_charged_before_callers_that_are_late() {
+    let clock = ManualClock::new();
+    let bucket = bucket(&clock);
+    let mut caller = Caller::new(&bucket, 4);
+    let reservation = bucket.reserve(3).unwrap();
+    bucket.force(5).unwrap();
+    clock.advance(reservation.ready_after());
+    // The permits may be used now.
+    assert!(caller.is_waiting());
+    assert_eq!((bucket.line().waiters(), caller.sleeps_for()), (1, 5 * MILLI));
+    clock.advance(5 * MILLI);
+    assert!(caller.is_granted());
+}
+
+#[test]
+fn a_line_that_nobody_serves_in_time_has_no_more_than_the_burst_at_once() {
+    let clock = ManualClock::new();
+    let bucket = bucket(&clock);
+    let mut caller = Caller::new(&bucket, 4);
+    let reservation = bucket.reserve(3).unwrap();
+    clock.advance(30 * MILLI);
+    assert!(reservation.wait_left().is_zero());
+    // It was charged as of its instant; the caller as of the one from which it was the first.
+    assert!(bucket.try_acquire(10).is_ok() && bucket.try_acquire(1).is_err());
+    assert!(caller.is_granted());
+}
+
+#[test]
+fn what_a_debt_cannot_hold_is_not_charged() {
+    let clock = ManualClock::new();
+    let bucket = bucket(&clock);
+    let caller = Caller::new(&bucket, 4);
+    let reservation = bucket.reserve(6).unwrap();
+    bucket.force(8).unwrap();
+    drop(caller);
+    assert_eq!((bucket.line().waiters(), balance(&bucket)), (0, -10));
+    assert_eq!(reservation.ready_after(), 10 * MILLI);
+    assert_eq!(bucket.healed(), 0);
+}
+
+#[test]
+fn a_lower_burst_refuses_callers_and_leaves_reservations_that_are_larger() {
+    let clock = ManualClock::new();
+    let bucket = bucket(&clock);
+    let mut callers = [Caller::new(&bucket, 3), Caller::new(&bucket, 6)];
+    let reservation = bucket.reserve(1).unwrap();
+    drop(reservation);
+    bucket.reconfigure(quota!(1_000 / second, burst 5, max_debt 20), Carry::Keep);
+    assert_eq!(callers[1].error(), Some(AcquireError::TooLarge { limit: 5 }));
+
+    let reservation = bucket.reserve(5).unwrap();
+    let mut last = Caller::new(&bucket, 2);
+    bucket.reconfigure(quota!(1_000 / second, burst 2, max_debt 20), Carry::Keep);
+    assert_eq!(callers[0].error(), Some(AcquireError::TooLarge { limit: 2 }));
+    // Charged as of 10 ms and of 11 ms, above the 8 and the 9 that would overflow by then.
+    assert_eq!((reservation.ready_after(), balance(&bucket)), (early(11), -14));
+    clock.advance(Duration::from_nanos(15_999_998));
+    assert!(last.is_waiting());
+    clock.advance_nanos(1);
+    assert!(last.is_granted());
+}
+
+#[test]
+fn a_rate_that_is_raised_leaves_the_instant_and_charges_the_cost() {
+    let clock = ManualClock::new();
+    let bucket = bucket(&clock);
+    let mut caller = Caller::new(&bucket, 4);
+    let reservation = bucket.reserve(6).unwrap();
+    bucket.reconfigure(quota!(100_000 / second, burst 10), Carry::Keep);
+    clock.advance(MILLI / 25);
+    assert!(caller.is_granted());
+    assert_eq!((balance(&bucket), reservation.at_nanos()), (-6, 10_000_000));
+}
+
+#[test]
+fn a_reset_grants_what_is_waited_for_and_leaves_what_is_reserved_in_line() {
+    let clock = ManualClock::new();
+    let bucket = bucket(&clock);
+    let mut caller = Caller::new(&bucket, 4);
+    let reservation = bucket.reserve(3).unwrap();
+    bucket.reset();
+    assert!(caller.is_granted());
+    assert_eq!(bucket.line().waiters(), 0);
+    clock.advance(reservation.wait_left());
+    assert!(bucket.try_acquire(7).is_ok() && bucket.try_acquire(1).is_err(), "10 at once, with it");
+}
+
+#[test]
+fn a_reservation_behind_a_clock_that_is_set_back_is_charged_no_more_than_its_cost() {
+    let clock = ManualClock::new();
+    clock.set_nanos(3_600_000_000_000);
+    let bucket = bucket(&clock);
+    let mut caller = Caller::new(&bucket, 4);
+    let reservation = bucket.reserve(3).unwrap();
+    clock.set_nanos(0);
+    assert!(caller.is_granted());
+    assert_eq!((bucket.line().waiters(), balance(&bucket), bucket.healed()), (0, 3, 1));
+    assert_eq!(reservation.at_nanos(), 3_600_007_000_000);
+}
+
+#[test]
+fn reservations_are_told_the_last_instants_of_a_clock() {
+    let clock = ManualClock::new();
+    clock.set_nanos(u64::MAX - 6_000_000);
+    let bucket = bucket(&clock);
+    let mut caller = Caller::new(&bucket, 4);
+    let told = [2, 1].map(|permits| bucket.reserve(permits).unwrap());
+    assert_eq!(told.each_ref().map(Reservation::at_nanos), [u64::MAX, u64::MAX]);
+    clock.advance(4 * MILLI);
+    assert!(caller.is_granted());
+    assert_eq!(bucket.line().waiters(), 0);
+    assert!(told.into_iter().rev().all(Reservation::cancel));
+    assert_eq!(balance(&bucket), 0);
+}
