@@ -27,6 +27,9 @@ const ARGUMENTS: [&str; 10] = [
     "--hide-scrollbars",
 ];
 
+/// The longest that the driver waits for the browser, which takes seconds: machines may be slow.
+const PATIENCE_MILLIS: u32 = 300_000;
+
 /// The rules of Deque Systems for pages that everybody can use.
 const AXE: &str = include_str!("../axe-core/axe.min.js");
 
@@ -34,10 +37,23 @@ const AXE: &str = include_str!("../axe-core/axe.min.js");
 #[derive(Debug)]
 pub struct Browser {
     client: Client,
-    /// Killed when it is dropped.
-    driver: Child,
+    driver: Driver,
     /// Removed when it is dropped.
     _profile: TempDir,
+}
+
+/// The driver, and the processes that it has started: all are killed when it is dropped.
+#[derive(Debug)]
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // They are a group, whose number is that of its first process.
+        if let Some(group) = self.0.id() {
+            let kill = ["-KILL".to_owned(), "--".to_owned(), format!("-{group}")];
+            let _ = std::process::Command::new("kill").args(kill).status();
+        }
+    }
 }
 
 /// The size of a screen.
@@ -108,16 +124,18 @@ impl Browser {
             .arg("--port=0")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .kill_on_drop(true)
+            .process_group(0)
             .spawn();
-        let mut driver = driver.expect("no chromedriver; ci/setup.sh browser installs it");
-        let port = port(&mut driver).await;
+        let driver = driver.expect("no chromedriver; ci/setup.sh browser installs it");
+        let mut driver = Driver(driver);
+        let port = port(&mut driver.0).await;
         let profile = tempfile::tempdir().unwrap();
         let mut arguments = ARGUMENTS.map(str::to_owned).to_vec();
         arguments.push(format!("--user-data-dir={}", profile.path().display()));
         let capabilities = json!({
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL" },
+            "timeouts": { "script": PATIENCE_MILLIS, "pageLoad": PATIENCE_MILLIS },
         });
         let client = ClientBuilder::new(HttpConnector::new())
             .capabilities(capabilities.as_object().unwrap().clone())
@@ -132,9 +150,9 @@ impl Browser {
     /// # Panics
     ///
     /// If it is gone already.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
         self.client.close().await.unwrap();
-        self.driver.kill().await.unwrap();
+        drop(self.driver);
     }
 
     /// Shows a file on a screen of that size, to a reader who prefers these colours.
@@ -146,6 +164,17 @@ impl Browser {
         self.view(view).await;
         self.prefer(scheme, "screen").await;
         self.client.goto(Url::from_file_path(path).unwrap().as_str()).await.unwrap();
+    }
+
+    /// Waits until the page is drawn, which a page without scripts cannot tell.
+    ///
+    /// # Panics
+    ///
+    /// If the page's scripts are forbidden.
+    pub async fn settle(&self) {
+        let drawn = "const done = arguments[0];
+            requestAnimationFrame(() => requestAnimationFrame(() => done(true)));";
+        self.client.execute_async(drawn, Vec::new()).await.unwrap();
     }
 
     /// Changes the size of the screen.

@@ -71,7 +71,7 @@ async fn pages_fit_every_screen_in_both_schemes_and_everybody_can_use_them() {
             for scheme in SCHEMES {
                 let of = format!("{name}-{}-{}", view.name, scheme.name());
                 browser.show(path, view, scheme).await;
-                keep_picture(&browser, &of).await;
+                browser.settle().await;
                 let width = browser.value("document.documentElement.scrollWidth").await;
                 assert_eq!(width, json!(view.width), "{of}");
                 none(&browser, TOO_WIDE, &of).await;
@@ -85,6 +85,7 @@ async fn pages_fit_every_screen_in_both_schemes_and_everybody_can_use_them() {
                 assert_eq!(browser.violations().await, Vec::<String>::new(), "{of}");
                 assert_eq!(browser.console().await, Vec::<Value>::new(), "{of}");
                 assert_eq!(browser.value("window.hacked").await, Value::Null, "{of}");
+                keep_picture(&browser, &of).await;
             }
         }
     }

@@ -67,7 +67,7 @@ impl Page<'_> {
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
                     meta name="generator" content={ "sluicegate " (env!("CARGO_PKG_VERSION")) };
-                    title { "sluicegate replay: " (printable(&logs)) }
+                    title { "sluicegate replay: " (plain(&logs)) }
                     style { (PreEscaped(style)) }
                 }
                 body {
@@ -93,8 +93,8 @@ impl Page<'_> {
         html! {
             h1 { "Replay of " (HumanCount(*lines)) " requests" }
             dl {
-                dt { "Logs" } dd { (printable(logs)) }
-                dt { "Policy" } dd { a href="#policy" { (printable(&self.heading.policy)) } }
+                dt { "Logs" } dd { (plain(logs)) }
+                dt { "Policy" } dd { a href="#policy" { (plain(&self.heading.policy)) } }
                 @if let Some((first, last)) = self.replay.span() {
                     dt { "Span" }
                     dd {
@@ -108,7 +108,7 @@ impl Page<'_> {
                     (count(*outliers)) " set aside"
                 }
                 dt { "Stamps" } dd { (text::stamps(self.replay)) }
-                dt { "Command" } dd { code { (printable(&self.command)) } }
+                dt { "Command" } dd { code { (plain(&self.command)) } }
             }
         }
     }
@@ -119,7 +119,7 @@ impl Page<'_> {
                 section.warnings aria-labelledby="warnings" {
                     h2 id="warnings" { "Warnings" }
                     @if self.summary.incomplete { p { strong { "Not all of the logs was judged." } } }
-                    ul { @for warning in &self.summary.warnings { li { (printable(warning)) } } }
+                    ul { @for warning in &self.summary.warnings { li { (plain(warning)) } } }
                 }
             }
         }
@@ -165,7 +165,7 @@ impl Page<'_> {
             section aria-labelledby="policy" {
                 h2 id="policy" { "Policy" }
                 details {
-                    summary { (printable(&self.heading.policy)) ", as it was read" }
+                    summary { (plain(&self.heading.policy)) ", as it was read" }
                     // A line break at the start of such an element is not shown.
                     pre tabindex="0" { "\n" (self.policy) }
                 }
@@ -220,6 +220,16 @@ fn strip_text(section: &Section<'_>) -> String {
     let columns = section.times.as_ref().map_or(&[][..], |times| &times.columns);
     let held_up = columns.iter().filter(|bin| bin.denied + bin.delayed > 0).count();
     format!("Some in {held_up} of {} columns of time.", columns.len())
+}
+
+/// Returns a text of a log or a policy as the page shows it: without control characters, and without
+/// those that change the direction of what follows them.
+fn plain(text: &str) -> String {
+    let turns = |character: char| {
+        matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}')
+            || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    printable(text).replace(turns, "\u{fffd}")
 }
 
 /// A count for people, and as data.

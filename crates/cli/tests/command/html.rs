@@ -202,7 +202,8 @@ fn hostile_names_are_text() {
     assert!(names.iter().all(|name| name.chars().count() <= 161));
     assert!(page.contains("<b>.log"));
     assert!(text_of(page.all("pre")[0]).contains(HOSTILE));
-    assert!(!page.text.contains('\u{1b}'));
+    assert!(names.contains(&"/\u{fffd}[31m\u{fffd}".to_owned()), "{names:?}");
+    assert!(!page.text.contains(['\u{1b}', '\u{202e}']));
 }
 
 #[test]

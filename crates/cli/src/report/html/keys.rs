@@ -7,8 +7,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::waits::time;
-use super::{count, share};
-use crate::log::printable;
+use super::{count, plain, share};
 use crate::replay::Judge;
 use crate::report::json::{DelayedSummary, KeySummary, LimiterSummary};
 use crate::report::seen::Stamps;
@@ -142,9 +141,9 @@ fn peaks(listed: &[KeySummary], judge: &Judge) -> Option<HashMap<String, u64>> {
     Some(found)
 }
 
-/// Returns a key as it is shown: in one line, and not too long.
+/// Returns a key as it is shown: plain, and not too long.
 fn cut(key: &str) -> String {
-    let mut text = printable(key);
+    let mut text = plain(key);
     if let Some((end, _)) = text.char_indices().nth(MOST_CHARS) {
         text.truncate(end);
         text.push('…');
