@@ -123,9 +123,8 @@ use crate::{LimiterPolicy, Policies};
 /// * If a store of keys is replaced by one whose limiters have no place for all that was used, and that by
 ///   another, the rest is forgotten. A span across both admits at most what two of them admit together.
 ///
-/// Decisions do not wait for a change in one step. For any other, they wait for it: about a microsecond
-/// without keys, and with keys as long as it takes to carry all of them over, which is about a microsecond
-/// for each.
+/// Decisions do not wait for a change in one step. For any other they wait while it is made; with keys,
+/// while all of them are changed or carried over.
 #[derive(Clone)]
 pub struct Registry<C: SharedClock = DefaultClock, U: SharedClock = UnixClock> {
     shared: Arc<Shared<C, U>>,

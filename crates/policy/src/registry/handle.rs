@@ -24,7 +24,7 @@ use crate::LimiterPolicy;
 /// written only when terms change in more than one step, or another limiter takes the place (see
 /// [`Registry`](super::Registry)). The decision takes no lock, looks nothing up, and touches no count of
 /// references. A handle whose terms have changed so loads the new ones at each call, which takes about
-/// 25 ns, until it is cloned or [refreshed](LimiterHandle::refresh). It keeps its first limiter in memory
+/// 35 ns more, until it is cloned or [refreshed](LimiterHandle::refresh). It keeps its first limiter in memory
 /// until then. With `shadow`, each decision counts in a word that all share.
 ///
 /// Cloning touches three counts of references.

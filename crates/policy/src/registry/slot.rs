@@ -2,7 +2,7 @@
 //!
 //! A handle has a copy of the limiter and the terms in force, and their generation. While that is in
 //! force, the handle uses its own copy: nothing is looked up, no count of references is touched, and the
-//! word is written by nobody. Afterwards it loads the limiter in force, which costs about 25 ns more,
+//! word is written by nobody. Afterwards it loads the limiter in force, which costs about 35 ns more,
 //! until it is cloned or [refreshed](super::LimiterHandle::refresh).
 
 use std::sync::Arc;
