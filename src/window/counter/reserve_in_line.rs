@@ -8,18 +8,18 @@
 //! ```
 //!
 //! **Theorem.** The theorem of [`reserve`](super::reserve) holds with reservations that stand in line, as
-//! long as the limit is not lowered.
+//! long as the limit is not lowered, and nothing is used beyond an estimate, while they stand there.
 //!
 //! *Proof.* While others wait, only a settling grants permits, and it first charges the reservations whose
 //! instants have come. That of a reservation in line is the beginning of its window V, as no caller
 //! ahead of it is due before that. So in V nothing is granted before it is charged; and when it was told V,
-//! the reservations that had been told V before fitted in with it, below the limit. If nobody waits ahead
-//! of it any more, it is charged as one that has found no line: V is then the window of the word or a later
-//! one. What is taken beyond an estimate may have moved the word past V. Then V is full, or over, with
-//! what was granted and reserved in it so far; what the reservation takes of it is beyond that, and so is
-//! counted as used beyond an estimate is that finds no window: not at all. ∎
+//! it was within the limit together with the reservations that had been told V before. If nobody waits ahead
+//! of it any more, it is charged as one that has found no line: V is then the window of the word, or a
+//! later one. ∎
 //!
-//! Where the limit is lowered, V keeps what it was told, and grants nothing more.
+//! What is used beyond an estimate may fill V, and windows after it, while a reservation in line has been
+//! told V. The reservation keeps its instant, and V then has that much more than the limit. Where the limit is
+//! lowered, V keeps what it was told, and grants nothing more.
 
 use crate::time::clock::Clock;
 use crate::wait::charged::Charged;
