@@ -36,7 +36,8 @@ fn nobody_overtakes_a_reservation_in_line() {
             if reserves {
                 return stand_and_reserve(bucket);
             }
-            TestClock::run_ahead(SECOND);
+            // As of when the other one has the first, and this one may be used.
+            TestClock::run_ahead(2 * SECOND);
             (0, bucket.try_acquire(1).is_ok())
         });
         assert_eq!(bucket.line().waiters(), 0);
