@@ -130,10 +130,12 @@ impl Reservation<'_> {
         sleep_until(timer, || self.wait_left()).await;
     }
 
-    /// Gives the permits back, if nothing else was taken or changed since they were charged.
-    /// Returns whether it did; otherwise they stay taken. A reservation that stands in line behind others has not been
-    /// charged yet, and leaves it. To those of a window this also applies if others
-    /// have taken permits of the same window since, but of none after it, and it has not ended.
+    /// Gives the permits back, if nothing else was taken or changed since they were charged. Returns whether it
+    /// did; otherwise they stay taken. Those of a window also come back if others have taken permits of the
+    /// same window since, but of none after it, and it has not ended.
+    ///
+    /// A reservation that still stands in line has not been charged: it leaves the line, and those behind it
+    /// move up.
     ///
     /// So of several reservations the newest can be given back, then the one before it. What is
     /// given back is exact: the limiter is as if the reservation had never been made, and those in
