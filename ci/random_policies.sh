@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Random policies, by hand: what the command reports for each is compared with the slow reference, on a
-# random log, and for every twentieth on the bundled log too. Every test run does forty, on shorter logs.
+# random log, and for every twentieth on the bundled log too. Every test run does thirty, on shorter logs.
 #
 #   ci/random_policies.sh           500 policies, of four limiters each
 #   ci/random_policies.sh 5000      so many

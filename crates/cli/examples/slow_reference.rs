@@ -38,6 +38,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         .into_iter()
         .map(|path| Source::File(path).open(&ProgressBar::hidden()))
         .collect::<Result<_, _>>()?;
-    reference::replay(&policy, logs, args.as_stamped)?.write_json(&mut io::stdout())?;
+    reference::replay(&policy, logs, args.as_stamped)?.0.write_json(&mut io::stdout())?;
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! Policies and logs that look random, the same for each seed: every kind of limiter with every option,
-//! filters, costs, stores with enough space and keys with numbers of their own.
+//! filters, costs, stores with and without enough space, and keys with numbers of their own.
 
 #[path = "random_policies/logs.rs"]
 mod logs;
@@ -107,10 +107,11 @@ fn any_limiter(numbers: &mut Numbers, place: u64) -> String {
         return text;
     }
     if numbers.one_in(3) {
-        text += "max_keys = 5000\n";
+        let _ = writeln!(text, "max_keys = {}", numbers.pick(&[5000, 1, 2, 3, 8]));
         text += numbers.pick(&[
             "",
             "when_full = \"deny\"\n",
+            "when_full = \"admit\"\n",
             "when_full = { limit = 3, rate = { amount = 1, interval = \"1 s\" } }\n",
         ]);
     }

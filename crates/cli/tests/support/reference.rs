@@ -28,11 +28,14 @@ mod ideal;
 pub(crate) mod levels;
 #[path = "reference/requests.rs"]
 mod requests;
+#[path = "reference/stores.rs"]
+mod stores;
 #[path = "reference/windows.rs"]
 mod windows;
 
 use self::ideal::Ideal;
 use self::requests::Subject;
+use self::stores::Full;
 
 const HUNDRED_YEARS_NANOS: i128 = 100 * 31_557_600 * 1_000_000_000;
 
@@ -46,12 +49,13 @@ struct Stamped {
 }
 
 /// Replays the logs, and lists every key that was denied. The lines of a second are spread over it,
-/// unless they are to be judged `as_stamped`. Knows no lines that are far ahead of others.
+/// unless they are to be judged `as_stamped`. Knows no lines that are far ahead of others. Also returns
+/// the number of requests for whose keys each limiter's store had no space.
 pub(crate) fn replay(
     policy: &Policy,
     logs: Vec<Box<dyn BufRead + Send>>,
     as_stamped: bool,
-) -> io::Result<Summary> {
+) -> io::Result<(Summary, Vec<u64>)> {
     let mut rules: Vec<(&Rule, OfRule)> =
         policy.rules.iter().map(|rule| (rule, OfRule::default())).collect();
     let (mut lines, mut skipped, mut late, mut misplaced) = (0, 0, 0, 0);
@@ -86,8 +90,15 @@ pub(crate) fn replay(
                     Subject::Denied => of_rule.denied += 1,
                     Subject::Key(key, permits) => {
                         let kind = rule.kind_of(key.join("\n").as_bytes());
+                        let is_full = stores::is_full(rule, &of_rule.keys, &key, now, permits);
                         let key = of_rule.keys.entry(key).or_insert_with(|| Key::new(kind, now));
-                        key.judge(now, permits);
+                        if !is_full {
+                            key.judge(now, permits);
+                        } else if of_rule.full.admits(rule.store.when_full, now, permits) {
+                            key.allowed += 1;
+                        } else {
+                            key.denied += 1;
+                        }
                         key.seen = (key.seen.0.min(stamp), stamp);
                     }
                 }
@@ -95,8 +106,9 @@ pub(crate) fn replay(
         }
     }
 
+    let full = rules.iter().map(|(_, of_rule)| of_rule.full.requests).collect();
     let limiters = rules.into_iter().map(|(rule, of_rule)| {
-        let OfRule { keys, admitted, denied, lacking } = of_rule;
+        let OfRule { keys, admitted, denied, lacking, .. } = of_rule;
         let mut denied_by = vec![0; rule.kind.parts().len()];
         for key in keys.values() {
             denied_by.iter_mut().zip(&key.denied_by).for_each(|(sum, denied)| *sum += denied);
@@ -117,7 +129,7 @@ pub(crate) fn replay(
             ..summary
         }
     });
-    Ok(Summary {
+    let summary = Summary {
         lines,
         skipped,
         late,
@@ -128,7 +140,8 @@ pub(crate) fn replay(
         hierarchy: None,
         incomplete: false,
         warnings: Vec::new(),
-    })
+    };
+    Ok((summary, full))
 }
 
 /// The second before: its stamp, its number of lines, and the time by which its steps were too long.
@@ -191,6 +204,7 @@ struct OfRule {
     admitted: u64,
     denied: u64,
     lacking: LackingSummary,
+    full: Full,
 }
 
 struct Key {

@@ -95,6 +95,17 @@ impl Bucket {
         }
     }
 
+    /// Returns true if it is as a new one would be. One by intervals never is, since these begin with it.
+    pub(super) fn is_idle(&self, now: i128) -> bool {
+        match self {
+            Bucket::Smooth { burst, .. } => self.tokens(now) >= *burst,
+            Bucket::Interval { .. } => false,
+            Bucket::Gcra { arrival, .. } => *arrival <= now,
+            Bucket::Meter { .. } => self.level(now).is_zero(),
+            Bucket::Apart { apart, last } => last.is_none_or(|last| whole(now - last) >= *apart),
+        }
+    }
+
     /// Returns the most that can be granted at once.
     pub(super) fn limit(&self) -> BigRational {
         match self {

@@ -85,6 +85,16 @@ impl Ideal {
         }
     }
 
+    /// Returns true if it is as a new one would be.
+    pub(super) fn is_idle(&self, now: i128) -> bool {
+        match self {
+            Ideal::Bucket(bucket) => bucket.is_idle(now),
+            Ideal::Window(window) => window.is_idle(now),
+            Ideal::Windows(windows) => windows.iter().all(|window| window.is_idle(now)),
+            Ideal::All(parts) => parts.iter().all(|part| part.is_idle(now)),
+        }
+    }
+
     /// Returns the part that refuses. Of several, it is the one with the longest wait, and of
     /// those with equal waits the first. If some never grant so many permits, it is the one of
     /// them with the lowest limit.

@@ -119,6 +119,11 @@ impl Window {
         }
     }
 
+    /// Returns true if nothing counts.
+    pub(super) fn is_idle(&self, now: i128) -> bool {
+        self.used(now).0 == 0
+    }
+
     fn limit_at(&self, now: i128) -> u64 {
         match &self.counts {
             Counts::Calendar(days) => days.amount(now).unwrap_or(self.limit),
