@@ -2,6 +2,7 @@
 
 mod html;
 mod json;
+mod lacking;
 mod levels;
 mod seen;
 mod suggest;
@@ -10,8 +11,9 @@ mod warnings;
 
 pub use self::html::Page;
 pub use self::json::{
-    DelayedSummary, KeySummary, LackingSummary, LimiterSummary, PartSummary, PlacesSummary,
-    StampSummary, StampedSummary, StoreSummary, Summary, TallySummary, WaitSummary, WaitsSummary,
+    DelayedSummary, KeySummary, LimiterSummary, PartSummary, PlacesSummary, StampSummary,
+    StampedSummary, StoreSummary, Summary, TallySummary, WaitSummary, WaitsSummary,
 };
+pub use self::lacking::LackingSummary;
 pub use self::levels::{HierarchySummary, LevelSummary};
 pub use self::text::Heading;

@@ -7,10 +7,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::lacking::LackingSummary;
 use super::levels::HierarchySummary;
 use super::warnings::warnings;
 use crate::policy::{Room, Rule};
-use crate::replay::{Judge, Lacking, Replay, Tally};
+use crate::replay::{Judge, Replay, Tally};
 
 /// The counts of a replay, as the JSON report has them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,29 +57,6 @@ pub struct StampedSummary {
     pub allowed: u64,
     /// Lines that it would refuse.
     pub denied: u64,
-}
-
-/// The lines of one limiter that lacked a value that it asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct LackingSummary {
-    /// Lines without a key that were denied.
-    pub denied: u64,
-    /// Lines without a key that were admitted.
-    pub admitted: u64,
-    /// Lines that lack a value of their key, and share one with others.
-    pub shared: u64,
-    /// Lines whose client is not an address, in a limiter that goes by networks.
-    pub no_address: u64,
-    /// Lines without the number that is their cost.
-    pub no_cost: u64,
-}
-
-impl LackingSummary {
-    fn of_judge(judge: &Judge) -> Option<LackingSummary> {
-        let Lacking { denied, admitted, shared, no_address, no_cost } = *judge.lacking();
-        let found = LackingSummary { denied, admitted, shared, no_address, no_cost };
-        (!judge.lacking().is_none()).then_some(found)
-    }
 }
 
 /// The accuracy of the counts of keys, if not all keys were kept.
