@@ -243,6 +243,30 @@ impl KeyField {
 mod tests {
     use super::*;
 
+    /// A request without any field.
+    struct Nothing;
+
+    impl RequestFields for Nothing {
+        fn field(&self, _: KeyField) -> Option<&[u8]> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_missing_value_that_is_denied_counts_before_one_that_is_admitted() {
+        let part = |missing| KeyPart::Field(KeyField::User, missing);
+        let (deny, admit, shared) =
+            (part(Missing::Deny), part(Missing::Admit), part(Missing::Shared));
+        let outcome = |parts: &[&KeyPart]| {
+            let parts: Vec<KeyPart> = parts.iter().copied().cloned().collect();
+            write(&parts, &Nothing, &mut Vec::new()).outcome
+        };
+        assert_eq!(outcome(&[&deny, &admit]), KeyOutcome::Denied);
+        assert_eq!(outcome(&[&admit, &deny]), KeyOutcome::Denied);
+        assert_eq!(outcome(&[&shared, &admit]), KeyOutcome::Admitted);
+        assert_eq!(outcome(&[&shared]), KeyOutcome::Limited);
+    }
+
     #[test]
     fn segments_are_counted_from_the_beginning() {
         let first = |path: &str, segments| {

@@ -124,6 +124,20 @@ fn what_an_editor_should_see_is_not_valid() {
             "of": [{ "policy": "budget", "amount": 5, "key": "client" }] } } }),
         ),
         (
+            "a key of nothing",
+            json!({ "limiters": { "a": { "policy": "budget", "amount": 5, "key": {} } } }),
+        ),
+        (
+            "a key of two kinds",
+            json!({ "limiters": { "a": { "policy": "budget", "amount": 5,
+            "key": { "header": "a", "column": "b" } } } }),
+        ),
+        (
+            "a cost of nothing",
+            json!({ "limiters": { "a": { "policy": "budget", "amount": 5,
+            "cost": { "missing": 1 } } } }),
+        ),
+        (
             "an unknown override",
             json!({ "limiters": { "a": {
             "policy": "budget", "amount": 5, "overrides": { "b": { "key": "client" } } } } }),
