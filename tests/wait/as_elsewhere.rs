@@ -11,7 +11,7 @@ use sluicegate::{
     SettleableBucket, TokenBucket, TopUp, Wait, WeightedLog, quota, rate,
 };
 
-use crate::support::{Caller, MILLI, block_on};
+use crate::support::{Caller, MILLI, NoTimer, block_on};
 
 /// Asserts that nothing is taken from a limiter that has ten permits by calls that are cancelled before
 /// they begin.
@@ -128,7 +128,7 @@ fn threads_and_tasks_of_any_size_end_in_the_order_in_which_they_came() {
                 let answer = if place % 2 == 0 {
                     bucket.acquire(permits)
                 } else {
-                    block_on(bucket.acquire_async(permits))
+                    block_on(bucket.acquire_async(permits).timer(NoTimer))
                 };
                 told.send((place, answer.unwrap().permits())).unwrap();
             });
