@@ -7,6 +7,7 @@
 
 mod ink;
 mod keys;
+mod levels;
 mod limiter;
 mod peaks;
 mod plot;
@@ -22,6 +23,7 @@ use sha2::{Digest, Sha256};
 
 use self::limiter::Section;
 use super::json::Summary;
+use super::seen::Stamps;
 use super::text::{self, Heading, percent};
 use crate::log::printable;
 use crate::replay::Replay;
@@ -71,13 +73,18 @@ impl Page<'_> {
                     style { (PreEscaped(style)) }
                 }
                 body {
-                    a.skip href="#limiters" { "Skip to the results" }
+                    a.skip href="#results" { "Skip to the results" }
                     header { (self.header(&logs)) }
                     nav aria-label="Limiters" { (links(&sections)) }
-                    main {
+                    main id="results" {
                         (self.warnings())
-                        (self.limiters(&sections))
-                        (over_time(&sections))
+                        @if !sections.is_empty() {
+                            (self.limiters(&sections))
+                            (over_time(&sections))
+                        }
+                        @if let Some(hierarchy) = &self.summary.hierarchy {
+                            (levels::section(hierarchy, Stamps::within(self.replay.span())))
+                        }
                         @for section in &sections { (section.section()) }
                         (self.policy())
                     }

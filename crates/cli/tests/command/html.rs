@@ -149,6 +149,25 @@ fn keys_over_the_limit_are_those_that_were_denied() {
 }
 
 #[test]
+fn levels_of_a_hierarchy_are_on_the_page() {
+    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/policies/levels.toml");
+    let (report, page) = both(&["--sample", "--policy", policy]);
+    let hierarchy = &report["hierarchy"];
+    let number = |value: &Value| value.as_u64().unwrap();
+    let passed = page.all("#levels > p")[0];
+    assert_eq!(figures(passed), [number(&hierarchy["allowed"]), number(&hierarchy["denied"])]);
+    let rows = page.all("#levels > table:first-of-type tbody tr");
+    let levels = hierarchy["levels"].as_array().unwrap();
+    assert_eq!(rows.len(), levels.len());
+    for (row, level) in rows.into_iter().zip(levels) {
+        assert_eq!(figures(row), [number(&level["keys"]), number(&level["denied"])]);
+    }
+    let listed: usize =
+        levels.iter().map(|level| level["top_denied"].as_array().unwrap().len()).sum();
+    assert_eq!(page.all("#levels table.keys tbody tr").len(), listed);
+}
+
+#[test]
 fn a_page_loads_nothing_and_runs_nothing() {
     let (_, page) = both(&["--sample"]);
     let policy = page.all("meta[http-equiv=Content-Security-Policy]")[0].attr("content").unwrap();

@@ -55,7 +55,11 @@ fn denied_table(limiter: &LimiterSummary, judge: &Judge, stamps: Stamps, unit: &
     }
 }
 
-fn denied_row(key: &KeySummary, peaks: Option<&HashMap<String, u64>>, stamps: Stamps) -> Markup {
+pub(super) fn denied_row(
+    key: &KeySummary,
+    peaks: Option<&HashMap<String, u64>>,
+    stamps: Stamps,
+) -> Markup {
     let all = key.allowed + key.denied;
     html! {
         tr {
@@ -98,7 +102,7 @@ fn delayed_table(
     }
 }
 
-fn key_header() -> Markup {
+pub(super) fn key_header() -> Markup {
     html! { th scope="col" { "key, " span.note { "first and last seen" } } }
 }
 
