@@ -304,3 +304,29 @@ fn reservations_are_for_different_instants() {
         assert_eq!(bucket.peek(0).unwrap().balance(), -taken);
     });
 }
+
+/// To reserve is a grant.
+#[test]
+#[cfg(sluicegate_loom)]
+fn what_was_done_before_a_bucket_was_reserved_is_seen_after_the_next_grant() {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use sluicegate::model::Atomic;
+
+    check(3, || {
+        let shared = Arc::new((fresh(4, quota!(1 / second, burst 4)), Atomic::new(0)));
+        race(&shared, [0, 1, 2], |(bucket, done), who| match who {
+            0 => {
+                done.store(1, Relaxed);
+                let _ = bucket.reserve(2).unwrap();
+            }
+            // Passes on what it finds.
+            1 => _ = bucket.reserve(1).unwrap(),
+            _ => {
+                if bucket.try_acquire(1).unwrap().remaining() < 2 {
+                    assert_eq!(done.load(Relaxed), 1, "what was done before was not seen");
+                }
+            }
+        });
+    });
+}

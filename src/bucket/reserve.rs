@@ -152,7 +152,8 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
                 continue;
             }
             // ORDERING: AcqRel, as in `attempt`. Relaxed on failure: the word is loaded again.
-            // MODEL: `reservations_are_for_different_instants`.
+            // MODEL: `reservations_are_for_different_instants`,
+            // `what_was_done_before_a_bucket_was_reserved_is_seen_after_the_next_grant`.
             if self.line.word.compare_exchange_weak(seen, next, AcqRel, Relaxed).is_ok() {
                 return answer;
             }
