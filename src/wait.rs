@@ -100,6 +100,7 @@ pub(crate) mod outside;
 pub(crate) mod place;
 pub(crate) mod queue;
 pub(crate) mod reservation;
+pub(crate) mod stay;
 pub(crate) mod timer;
 pub(crate) mod turn;
 pub(crate) mod until;

@@ -21,8 +21,8 @@ use crate::decision::grant::Grant;
 use super::charged::Charged;
 use super::error::AcquireError;
 use super::limits::LineLimits;
-use super::line::longest_wait::Stay;
 use super::place::{Key, Place};
+use super::stay::Stay;
 
 /// Nodes at most, so that each has a key. Few in unit tests, which come to the end of them.
 const MOST_NODES: usize = if cfg!(test) { 4_096 } else { u32::MAX as usize };
@@ -240,7 +240,7 @@ impl Waiters {
             }
             let own_nanos = node.deadline_nanos;
             let known = self.stays.get(key.place()).copied().flatten();
-            let stay = known.unwrap_or(Stay { from_nanos: now_nanos, own_nanos });
+            let stay = known.unwrap_or(Stay::new(now_nanos, Some(own_nanos)));
             self.note_stay(key, Some(stay));
             let node = self.node(key);
             let armed_nanos = node.armed_nanos();

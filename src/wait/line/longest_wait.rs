@@ -1,12 +1,13 @@
 //! The longest wait that a line allows, for those in it and those to come.
 
 use crate::wait::place::Key;
+use crate::wait::stay::Stay;
 use crate::wait::turn::TakesTurns;
 
 use super::Locked;
 
-/// Gives all that stand in line the longest wait that its limits have now, and settles: those who would
-/// be too late are refused, or woken to be refused.
+/// Gives all that stand in line the longest wait that its limits have now, and serves the line: those that
+/// would be too late are refused, or woken to be refused.
 pub(crate) fn keep_longest_wait(limiter: &dyn TakesTurns) {
     // The clock is read only if anybody waits.
     let mut line = Locked::of(limiter);
@@ -26,39 +27,14 @@ impl Locked<'_> {
     pub(super) fn bounded(&mut self, now_nanos: u64, own_nanos: Option<u64>) -> Option<u64> {
         match self.line().limits.max_wait_nanos {
             u64::MAX => own_nanos,
-            longest_nanos => {
-                Some(deadline(now_nanos, own_nanos.unwrap_or(u64::MAX), longest_nanos))
-            }
+            longest_nanos => Some(Stay::new(now_nanos, own_nanos).deadline(longest_nanos)),
         }
     }
 
     /// Notes when a caller came and its own deadline, if the line bounds the wait.
     pub(super) fn note_stay(&mut self, key: Key, now_nanos: u64, own_nanos: Option<u64>) {
         let is_bounded = self.line().limits.max_wait_nanos < u64::MAX;
-        let stay = Stay { from_nanos: now_nanos, own_nanos: own_nanos.unwrap_or(u64::MAX) };
+        let stay = Stay::new(now_nanos, own_nanos);
         self.line().waiters.note_stay(key, is_bounded.then_some(stay));
     }
-}
-
-/// The arrival of a caller in line, and its own deadline.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stay {
-    pub(crate) from_nanos: u64,
-    /// The last instant of the clock if it has none.
-    pub(crate) own_nanos: u64,
-}
-
-impl Stay {
-    /// Returns the end of its time in a line that bounds the wait.
-    pub(crate) fn deadline(self, longest_nanos: u64) -> u64 {
-        deadline(self.from_nanos, self.own_nanos, longest_nanos)
-    }
-}
-
-fn deadline(from_nanos: u64, own_nanos: u64, longest_nanos: u64) -> u64 {
-    if longest_nanos == u64::MAX {
-        return own_nanos;
-    }
-    // The last instant of the clock would mean no deadline.
-    own_nanos.min(from_nanos.saturating_add(longest_nanos)).min(from_nanos.max(u64::MAX - 1))
 }
