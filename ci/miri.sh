@@ -69,9 +69,10 @@ export flags
     # A line of thousands takes minutes.
     schedules "$unit_seeds" wait --lib -- time_limit wait:: --skip timer::thread \
         --skip as_many_places --skip without_places
-    # Two tests of the line leak on purpose what their wakers own.
+    # Two tests of the line leak on purpose what their wakers own; random calls take long.
     schedules "$unit_seeds" wait --test wait -- changes faults gate leaving limits order reserve \
-        --skip a_waker_may_drop --skip the_old_waker
+        --skip a_waker_may_drop --skip the_old_waker \
+        --skip reserve_in_line::random --skip reserve_in_line::least
     # Those that take long on one thread, or have no lengths for Miri.
     schedules "$unit_seeds" wait,keyed --test wait -- queued --skip crowds --skip random --skip several_limiters_cost
     schedules "$unit_seeds" wait --test settle -- cases:: windows --skip three_quarters --skip least_that \
