@@ -308,7 +308,8 @@ impl<'a> Locked<'a> {
         let LineState { since_nanos, ref waiters, .. } = *self.line();
         let permits = waiters.permits_of(first);
         let has_others = waiters.len() > 1;
-        Turn { permits, since_nanos, now_nanos, has_others, may_heal: true }
+        let told_nanos = waiters.first_told();
+        Turn { permits, since_nanos, now_nanos, has_others, may_heal: true, told_nanos }
     }
 
     /// Answers the caller at `key` after a settling at `now_nanos`. A caller whose deadline is before

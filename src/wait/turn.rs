@@ -123,6 +123,8 @@ pub(crate) struct Turn {
     pub(crate) has_others: bool,
     /// True if an impossible level may be healed.
     pub(crate) may_heal: bool,
+    /// The instant that the first reservation in line was told.
+    pub(crate) told_nanos: Option<u64>,
 }
 
 /// A reservation that is to be charged.

@@ -131,6 +131,14 @@ pub(crate) trait WindowCounter {
         (end_nanos, self.empty(&self.at_another_time(end_nanos)))
     }
 
+    /// Returns the time as of which a caller in line is granted its permits at `now`, from the word as it is,
+    /// so that its window has ended at the instant that a reservation behind it was told. That is now, unless
+    /// windows begin with a grant.
+    #[cfg(feature = "wait")]
+    fn turn_before(&self, _told_nanos: u64, _word: u64, now: &Self::Now) -> Self::Now {
+        *now
+    }
+
     /// Returns `word`, brought forward, with `permits` more, which are within the limit.
     fn plus(&self, word: u64, permits: u64, now: &Self::Now) -> u64;
 

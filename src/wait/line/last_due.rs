@@ -40,8 +40,14 @@ impl Locked<'_> {
         let LineState { since_nanos, ref waiters, .. } = *line;
         let is_empty = waiters.first().is_none();
         let since_nanos = if is_empty { now_nanos } else { since_nanos };
-        let turn =
-            |permits| Turn { permits, since_nanos, now_nanos, has_others: false, may_heal: false };
+        let turn = |permits| Turn {
+            permits,
+            since_nanos,
+            now_nanos,
+            has_others: false,
+            may_heal: false,
+            told_nanos: None,
+        };
         match upto {
             Upto::Place(place) => {
                 let turn = turn(waiters.permits_up_to(place));
@@ -86,6 +92,7 @@ impl Locked<'_> {
             now_nanos,
             has_others: false,
             may_heal: false,
+            told_nanos: None,
         };
         let newest = Place { permits, told_nanos: None };
         let end = end.filter(|&(last, _)| left == 0 && waiters.last() == Some(last));

@@ -21,6 +21,11 @@ impl Waiters {
         self.nodes[key.place()].due_nanos
     }
 
+    /// Returns the instant that the first reservation in line was told.
+    pub(crate) fn first_told(&self) -> Option<u64> {
+        self.reserved.front().map(|key| self.told_of(*key))
+    }
+
     pub(crate) fn has_reserved(&self) -> bool {
         !self.reserved.is_empty()
     }

@@ -346,8 +346,14 @@ mod tests {
         assert!(memo().is_some());
         assert_eq!(TakesTurns::limit(&core), 5);
         assert!(memo().is_some(), "after a look at the limit");
-        let turn =
-            Turn { permits: 10, since_nanos: 0, now_nanos, has_others: false, may_heal: false };
+        let turn = Turn {
+            permits: 10,
+            since_nanos: 0,
+            now_nanos,
+            has_others: false,
+            may_heal: false,
+            told_nanos: None,
+        };
         assert_eq!(core.last_due(turn, None, &mut [5, 5].into_iter()).due_nanos, 20_002 * DAY);
         assert!(memo().is_some(), "after a look at two days to come");
     }

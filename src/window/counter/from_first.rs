@@ -165,6 +165,27 @@ impl WindowCounter for FromFirst {
         (begin_nanos, self.start.wrap(start))
     }
 
+    /// A window would begin with the grant, and last beyond that instant if the caller is late. So it begins as
+    /// many windows before the instant as it takes to have begun now.
+    #[cfg(feature = "wait")]
+    fn turn_before(&self, told_nanos: u64, word: u64, now: &Now) -> Now {
+        let length_nanos = self.length_nanos as i64;
+        // A window may begin where the one before it ends. (For one without grants, see `at`.)
+        let least_nanos = if self.count.get(word) > 0 { length_nanos } else { 0 };
+        let tick_nanos = self.tick_nanos();
+        // Windows that follow one another begin at ticks.
+        let apart_nanos = self.length_nanos.next_multiple_of(tick_nanos);
+        let begin = || {
+            let told_nanos = told_nanos.checked_next_multiple_of(tick_nanos)?;
+            let left_nanos =
+                told_nanos.checked_sub(now.0)?.checked_next_multiple_of(apart_nanos)?;
+            told_nanos.checked_sub(left_nanos).map(Now)
+        };
+        let lasts = |begin: &Now| now.0 - begin.0 < self.length_nanos;
+        let follows = |begin: &Now| self.age_nanos(word, *begin) >= least_nanos;
+        begin().filter(|it| lasts(it) && follows(it)).unwrap_or(*now)
+    }
+
     #[inline]
     fn counted(&self, word: u64, now: &Now) -> WindowForecast {
         let left_nanos = (self.length_nanos as i64).saturating_sub(self.age_nanos(word, *now));
@@ -266,6 +287,27 @@ mod tests {
         assert_eq!(window.at(word, &at(98 * SECOND)), None);
         let moved = window.moved(word, &at(98 * SECOND));
         assert_eq!(window.counted(moved, &at(98 * SECOND)).left_nanos, 60 * SECOND);
+    }
+
+    #[cfg(feature = "wait")]
+    #[test]
+    fn a_window_of_a_late_caller_ends_by_the_instant_of_a_reservation_behind_it() {
+        let window = FromFirst::new(rate!(1_000_000 / minute)).unwrap();
+        let (tick, end) = (window.tick_nanos(), 60 * SECOND);
+        let word = window.plus(window.empty(&window.now(0)), 1, &window.now(0));
+        for (windows, late) in [(1, 0), (1, 1), (1, 59), (2, 61), (3, 179)] {
+            let at = window.now(end + late * SECOND);
+            let next = window.empty(&window.now(end));
+            let told = end + window.counted(next, &window.now(end)).left_nanos;
+            let told = told + (windows - 1) * end.next_multiple_of(tick);
+            let begun = window.at(word, &window.turn_before(told, word, &at)).unwrap();
+            let begun = window.plus(begun, 1, &at);
+            assert_eq!(window.at(begun, &at), Some(begun), "it goes on");
+            assert_ne!(window.at(begun, &window.now(told)), Some(begun), "it has ended");
+        }
+        // A window that goes on stays.
+        let at = window.now(end - 1);
+        assert_eq!(window.turn_before(end, word, &at).0, end - 1);
     }
 
     #[test]

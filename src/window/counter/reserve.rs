@@ -240,7 +240,14 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
             return Some(Err(refused(permits, counted)));
         }
         let since_nanos = now_nanos;
-        let turn = Turn { permits, since_nanos, now_nanos, has_others: false, may_heal: false };
+        let turn = Turn {
+            permits,
+            since_nanos,
+            now_nanos,
+            has_others: false,
+            may_heal: false,
+            told_nanos: None,
+        };
         let from = End { due_nanos: now_nanos, word: Some(seen) };
         let End { due_nanos, .. } = self.last_due(turn, Some(from), &mut once(permits));
         let retry_nanos = due_nanos.saturating_sub(now_nanos).max(1);

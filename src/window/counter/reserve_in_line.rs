@@ -12,7 +12,9 @@
 //!
 //! *Proof.* While others wait, only a settling grants permits, and it first charges the reservations whose
 //! instants have come. That of a reservation in line is the beginning of its window V, as no caller
-//! ahead of it is due before that. So in V nothing is granted before it is charged; and when it was told V,
+//! ahead of it is due before that. (Windows that begin with a grant shift if a caller is late: so those of
+//! callers ahead of a reservation begin early enough to end by its instant, see
+//! [`turn_before`](WindowCounter::turn_before).) So in V nothing is granted before it is charged; and when it was told V,
 //! it was within the limit together with the reservations that had been told V before. If nobody waits ahead
 //! of it any more, it is charged as one that has found no line: V is then the window of the word, or a
 //! later one. ∎

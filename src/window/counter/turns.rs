@@ -72,7 +72,9 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
         let changes = self.word.companion().changes();
         let mut seen = self.load();
         loop {
-            let (next, taken) = match self.counter.at(opened(seen), &now) {
+            let as_of = |told_nanos| self.counter.turn_before(told_nanos, opened(seen), &now);
+            let as_of = turn.told_nanos.map_or(now, as_of);
+            let (next, taken) = match self.counter.at(opened(seen), &as_of) {
                 None if turn.may_heal && self.counter.begins_in(opened(seen), &now).is_none() => {
                     self.heal();
                     return Taken::Healed;

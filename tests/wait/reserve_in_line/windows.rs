@@ -149,3 +149,19 @@ fn a_window_that_begins_with_its_first_permit_has_reservations_in_its_line() {
     assert!(second.is_granted() && window.try_acquire(1).is_err());
     assert_eq!(window.line().waiters(), 0);
 }
+
+#[test]
+fn a_window_that_begins_with_a_late_caller_ends_by_the_instant_of_a_reservation_behind_it() {
+    let clock = ManualClock::new();
+    let window = WindowFromFirst::with_clock(rate!(10 / second), &clock).unwrap();
+    let window = window.with_reservations(5 * SECOND);
+    window.try_acquire(10).unwrap();
+    let mut first = Caller::new(&window, 6);
+    let reservation = window.reserve(6).unwrap();
+    assert_eq!(reservation.ready_after(), 2 * SECOND);
+    clock.advance(SECOND * 3 / 2);
+    assert!(first.is_granted());
+    clock.advance(SECOND / 2);
+    assert_eq!(window.count(), 6, "the reservation alone");
+    assert!(window.try_acquire(4).is_ok() && window.try_acquire(1).is_err());
+}

@@ -18,7 +18,7 @@ fn ten(clock: &ManualClock) -> OneWindow<'_> {
 }
 
 fn turn(permits: u64, has_others: bool) -> Turn {
-    Turn { permits, since_nanos: 0, now_nanos: 0, has_others, may_heal: true }
+    Turn { permits, since_nanos: 0, now_nanos: 0, has_others, may_heal: true, told_nanos: None }
 }
 
 #[test]
