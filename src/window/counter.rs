@@ -237,22 +237,24 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
 
     #[inline]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.spend::<true>(|_| permits).map(|granted| granted.grant)
+        self.spend::<true, _>(|_| permits, Granted::grant)
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
-        self.spend::<false>(|_| permits).map(|granted| granted.grant)
+        self.spend::<false, _>(|_| permits, Granted::grant)
     }
 
     pub(crate) fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
         // If nothing is available, the denial is that of one permit.
         let there = |counted: &WindowForecast| counted.limit.saturating_sub(counted.used()).max(1);
-        self.spend::<true>(|counted| permits.min(there(counted))).map(|granted| granted.grant)
+        self.spend::<true, _>(|counted| permits.min(there(counted)), Granted::grant)
     }
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        let Granted { grant, seen, written } = self.spend::<true>(|_| permits)?;
-        Ok(Receipt::of_word(grant, &self.word, (seen, written)))
+        self.spend::<true, _>(
+            |_| permits,
+            |granted| Receipt::of_word(granted.grant, &self.word, (granted.seen, granted.written)),
+        )
     }
 
     #[inline(always)]
@@ -267,27 +269,35 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         self.word.load(Acquire)
     }
 
-    /// Spends the permits that `ask` chooses from the counts, if `SPEND`.
+    /// Spends the permits that `ask` chooses from the counts, if `SPEND`, and returns the part of the
+    /// answer that `part` takes.
     #[inline(always)]
-    fn spend<const SPEND: bool>(
+    fn spend<const SPEND: bool, P>(
         &self,
         ask: impl Fn(&WindowForecast) -> u64,
-    ) -> Result<Granted, Denied> {
-        self.spend_at::<SPEND>(self.clock.now_nanos(), ask)
+        part: impl Fn(Granted) -> P,
+    ) -> Result<P, Denied> {
+        self.spend_at::<SPEND, _>(self.clock.now_nanos(), ask, part)
     }
 
     /// Does the same at `now_nanos`. Inlined as far as the first attempt.
+    ///
+    /// The answers of the first attempt and of the loop are taken apart each by itself. If they shared
+    /// their memory, every call would compute and store the whole answer, used or not.
     #[inline(always)]
-    fn spend_at<const SPEND: bool>(
+    fn spend_at<const SPEND: bool, P>(
         &self,
         now_nanos: u64,
         ask: impl Fn(&WindowForecast) -> u64,
-    ) -> Result<Granted, Denied> {
+        part: impl Fn(Granted) -> P,
+    ) -> Result<P, Denied> {
         let now = self.counter.now(now_nanos);
         let seen = self.load();
         match self.attempt::<SPEND>(seen, &now, &ask, None) {
-            Attempt::Answered(answer) => answer,
-            Attempt::Missed(missed) => self.spend_from::<SPEND>(missed, (now_nanos, now), ask),
+            Attempt::Answered(answer) => answer.map(part),
+            Attempt::Missed(missed) => {
+                self.spend_from::<SPEND>(missed, (now_nanos, now), ask).map(part)
+            }
         }
     }
 

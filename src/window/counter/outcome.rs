@@ -30,6 +30,13 @@ pub(super) struct Granted {
     pub(super) written: u64,
 }
 
+impl Granted {
+    #[inline(always)]
+    pub(super) fn grant(self) -> Grant {
+        self.grant
+    }
+}
+
 /// The result of asking at a gate that was closed.
 pub(super) enum AtTheGate {
     /// It is open now.

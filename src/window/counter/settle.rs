@@ -102,7 +102,8 @@ impl<T: WindowCounter + Sync, C: Clock + Sync> CounterCore<T, C> {
     pub(crate) fn try_acquire_settleable(&self, permits: u64) -> Result<Estimate<'_>, Denied> {
         let changes = self.word.companion().changes();
         let since_nanos = self.clock.now_nanos();
-        let Granted { grant, written, .. } = self.spend_at::<true>(since_nanos, |_| permits)?;
+        let Granted { grant, written, .. } =
+            self.spend_at::<true, _>(since_nanos, |_| permits, |granted| granted)?;
         let number = self.counter.fields().number(written);
         Ok(Estimate::new(grant, self, Hold::Count { number, changes, since_nanos }))
     }

@@ -47,7 +47,7 @@ impl RingLook {
 impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     #[inline]
     pub(crate) fn try_acquire(&self, permits: u64) -> Result<Grant, Denied> {
-        self.spend(permits).map(|granted| granted.grant)
+        self.spend(permits, |granted| granted.grant)
     }
 
     pub(crate) fn peek(&self, permits: u64) -> Result<Grant, Denied> {
@@ -63,8 +63,9 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     }
 
     pub(crate) fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        let RingGrant { grant, seen, written } = self.spend(permits)?;
-        Ok(Receipt::of_word(grant, self.hot.slot(), (seen, written)))
+        self.spend(permits, |RingGrant { grant, seen, written }| {
+            Receipt::of_word(grant, self.hot.slot(), (seen, written))
+        })
     }
 
     #[inline]
@@ -75,10 +76,11 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         self.hot.word().load(Acquire)
     }
 
-    /// Spends `permits`. Inlined as far as the usual case: the word is open in the
-    /// current tick, permits are available, and no starved caller is announced.
+    /// Spends `permits`, and returns the part of the answer that `part` takes. Inlined as far as the usual
+    /// case: the word is open in the current tick, permits are available, and no starved caller is
+    /// announced. Takes each answer apart by itself, for the reason that `CounterCore::spend_at` gives.
     #[inline(always)]
-    fn spend(&self, permits: u64) -> Result<RingGrant, Denied> {
+    fn spend<P>(&self, permits: u64, part: impl Fn(RingGrant) -> P) -> Result<P, Denied> {
         let now = self.now();
         let seen = self.load();
         if self.core.layout.is_open_at(seen, now.moment.tick)
@@ -89,14 +91,14 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
         {
             let (hot, _) = self.core.layout.read(seen);
             return match self.admit(permits, seen, hot, look, now) {
-                Some(granted) => Ok(granted),
-                None => self.spend_from::<true>(seen, now, true, |_| permits),
+                Some(granted) => Ok(part(granted)),
+                None => self.spend_from::<true>(seen, now, true, |_| permits).map(part),
             };
         }
         if let Some(denied) = self.deny_at_once(permits, seen, now) {
             return Err(denied);
         }
-        self.spend_from::<true>(seen, now, false, |_| permits)
+        self.spend_from::<true>(seen, now, false, |_| permits).map(part)
     }
 
     /// The loop. It starts from the word `seen`, or reloads it if the caller `has_lost` a

@@ -100,7 +100,9 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
         {
             return answer;
         }
-        self.try_elsewhere(permits)
+        // Taken apart here: what the call writes to memory would else be where the answer above has to
+        // be too, as a whole, used or not.
+        self.pass(Some(permits)).map(|pass| pass.grant())
     }
 
     #[cold]
@@ -156,14 +158,16 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     }
 
     /// Takes as many of `permits` as are available, at least one. Otherwise the same as
-    /// [`try_acquire`](LimiterHandle::try_acquire). With `shadow` it takes as many, and grants all.
+    /// [`try_acquire`](LimiterHandle::try_acquire). With `shadow` it takes as many, and grants all: one that
+    /// would be granted fewer counts as denied.
     ///
     /// # Errors
     ///
     /// [`Denied`] if not even one permit is available.
     pub fn try_acquire_up_to(&self, permits: u64) -> Result<Grant, Denied> {
-        let pass = self.limiter.pass(
-            Some(permits),
+        let pass = self.limiter.pass_up_to(
+            permits,
+            Limiter::try_acquire,
             Limiter::try_acquire_up_to,
             Limiter::try_acquire_up_to,
         )?;

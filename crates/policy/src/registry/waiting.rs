@@ -190,6 +190,8 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn pass(&self, permits: Option<u64>) -> Result<Pass, Denied> {
         self.limiter.pass(permits, Limiter::try_acquire, Limiter::try_acquire)
     }
@@ -267,6 +269,8 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn pass(&self, key: &[u8], permits: Option<u64>) -> Result<Pass, Denied> {
         self.keys.pass(
             permits,
