@@ -141,6 +141,24 @@ fn a_shadow_lets_every_call_through_and_counts_those_it_would_deny() {
 }
 
 #[test]
+fn a_caller_that_takes_what_there_is_gets_all_from_a_limiter_in_shadow() {
+    let (_, registry) = new(bucket("all", "shadow = true"));
+    let limiter = registry.limiter("a").unwrap();
+    assert_eq!(limiter.try_acquire_up_to(4).unwrap().permits(), 4);
+    // In force, it would be granted 6.
+    assert_eq!(limiter.try_acquire_up_to(8).unwrap().permits(), 8);
+    assert_eq!(limiter.peek(0).unwrap().remaining(), 0);
+    let counts = limiter.shadow_counts();
+    assert_eq!((counts.decided, counts.would_deny), (2, 1));
+
+    let (_, registry) = new(bucket("user", "shadow = true"));
+    let keys = registry.keyed("a").unwrap();
+    assert_eq!(keys.try_acquire_up_to("ada", 12).unwrap().permits(), 12);
+    assert_eq!(keys.peek("ada", 0).unwrap().remaining(), 0);
+    assert_eq!(keys.shadow_counts().would_deny, 1);
+}
+
+#[test]
 fn callers_wait_in_one_line_for_as_long_as_the_policy_says() {
     let (clock, registry) = new(bucket("all", "wait = \"4 s\""));
     let limiter = registry.limiter("a").unwrap();

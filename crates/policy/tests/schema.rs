@@ -77,6 +77,112 @@ fn most_mistakes_are_not_valid_and_the_schema_refuses_nothing_else() {
     assert!(all >= 130 && accepted * 3 <= all, "{accepted} of {all} are accepted");
 }
 
+/// Numbers by chance, the same in each run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+}
+
+/// Adds all fields inside of `value`, and the items of lists as fields without a name.
+fn parts(value: &Value, found: &mut Vec<(String, Value)>) {
+    for (name, value) in value.as_object().into_iter().flatten() {
+        found.push((name.clone(), value.clone()));
+        parts(value, found);
+    }
+    for value in value.as_array().into_iter().flatten() {
+        found.push((String::new(), value.clone()));
+        parts(value, found);
+    }
+}
+
+/// Changes something in `value`: replaces it or a part of it, or removes or adds a field.
+fn damage(value: &mut Value, chance: &mut Chance, parts: &[(String, Value)]) {
+    let inside = chance.below(8) > 0;
+    match value {
+        Value::Object(fields) if inside && !fields.is_empty() => {
+            let names: Vec<String> = fields.keys().cloned().collect();
+            let name = chance.pick(&names);
+            match chance.below(6) {
+                0 => drop(fields.remove(name)),
+                1 => {
+                    let (name, value) = chance.pick(parts).clone();
+                    drop(fields.insert(name, value));
+                }
+                2 | 3 => {
+                    let alike: Vec<_> = parts.iter().filter(|(other, _)| other == name).collect();
+                    let (_, value) = chance.pick(&alike);
+                    fields[name.as_str()] = value.clone();
+                }
+                _ => damage(&mut fields[name.as_str()], chance, parts),
+            }
+        }
+        Value::Array(items) if inside && !items.is_empty() => {
+            let which = chance.below(items.len());
+            damage(&mut items[which], chance, parts);
+        }
+        _ => *value = chance.pick(parts).1.clone(),
+    }
+}
+
+#[test]
+fn the_schema_refuses_no_policy_that_the_parser_accepts() {
+    const CASES: usize = 20_000;
+    let (validator, mut chance) = (validator(), Chance(7));
+    let mut found = Vec::new();
+    let good = [
+        value(include_str!("policies/every_option.toml")),
+        value(include_str!("policies/requests.toml")),
+    ];
+    let mut limiters = Vec::new();
+    for policy in &good {
+        parts(policy, &mut found);
+        let listed = policy.get("limiter").and_then(Value::as_array).into_iter().flatten();
+        let named = policy.get("limiters").and_then(Value::as_object).into_iter().flatten();
+        limiters.extend(listed.chain(named.map(|(_, limiter)| limiter)).cloned());
+    }
+    let odd = json!([
+        0,
+        -1,
+        1.5,
+        5.0,
+        u64::MAX,
+        null,
+        "",
+        [],
+        {},
+        "all",
+        "refuse",
+        " 1 s ",
+        ["client", "all"]
+    ]);
+    parts(&odd, &mut found);
+    parts(&json!({ "name": "a" }), &mut found);
+    let mut accepted = 0;
+    for case in 0..CASES {
+        let mut limiter = chance.pick(&limiters).clone();
+        limiter["name"] = json!("a");
+        for _ in 0..=chance.below(2) {
+            damage(&mut limiter, &mut chance, &found);
+        }
+        let policy = json!({ "limiter": [limiter] });
+        if Policies::from_json("p", &policy.to_string()).is_ok() {
+            accepted += 1;
+            let errors: Vec<_> = validator.iter_errors(&policy).map(|e| e.to_string()).collect();
+            assert!(errors.is_empty(), "case {case}: {errors:?}\n{policy}");
+        }
+    }
+    assert!(accepted > CASES / 20, "only {accepted} of {CASES} were accepted");
+}
+
 #[test]
 fn what_an_editor_should_see_is_not_valid() {
     let validator = validator();

@@ -121,8 +121,8 @@ impl Checks<'_> {
                 }
             }
             (Form::Part, Value::Table(_)) => self.part(path, node),
-            (Form::Whole(..), Value::Whole(..0)) => {
-                self.errors.push(self.wrong_value(path, node, "must be 0 or more"));
+            (Form::Whole(least, _), Value::Whole(..0)) => {
+                self.errors.push(self.wrong_value(path, node, format!("must be {least} or more")));
             }
             (Form::Whole(..) | Form::Within(..), Value::Number) if self.has_leading_zero(node) => {
                 self.errors.push(self.wrong_value(path, node, messages::NO_LEADING_ZERO));
@@ -169,8 +169,12 @@ impl Checks<'_> {
 
     /// Checks a value by the first of two forms that has its type.
     fn either(&mut self, path: &str, node: &Node, form: &Form, of: [&Form; 2]) {
-        if let Some(form) = of.into_iter().find(|form| form.takes(&node.value)) {
-            return self.form(path, node, form);
+        let is_word = |text: &str| text.starts_with(|c: char| c.is_alphabetic());
+        match of.into_iter().find(|form| form.takes(&node.value)) {
+            // No time, but a misspelling of the word that may be there too.
+            Some(Form::Time) if node.text().is_some_and(is_word) => {}
+            Some(form) => return self.form(path, node, form),
+            None => {}
         }
         let problem = self.wrong_value(path, node, self.expected(form));
         let given = node.text().unwrap_or_default();

@@ -74,8 +74,9 @@ impl Checks<'_> {
     fn level_kind(&mut self, given: &Given<'_>) -> Option<Kind> {
         let kind = self.kind(given)?;
         if !kind.is_settleable() {
+            let what = if matches!(kind, Kind::All(_)) { "a part of it" } else { "this" };
             let label =
-                format!("this cannot be settled: expected one of `{}`", SETTLEABLE.join("`, `"));
+                format!("{what} cannot be settled: expected one of `{}`", SETTLEABLE.join("`, `"));
             return self.wrong("hierarchy.policy", given.get("policy")?, label);
         }
         if !kind.is_new_when_full() {

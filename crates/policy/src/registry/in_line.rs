@@ -18,7 +18,7 @@ pub(super) struct Current<L>(pub(super) Arc<Place<L>>);
 
 impl<L: Clone> Current<L> {
     fn with<T>(&self, mut call: impl FnMut(&L) -> T) -> T {
-        self.0.decide(|limiter, _| call(limiter))
+        self.0.decide(|in_force| call(&in_force.limiter))
     }
 }
 

@@ -14,7 +14,8 @@ use crate::LimiterPolicy;
 /// A named limiter of a [`Registry`](super::Registry) that limits each key by itself.
 ///
 /// A key is text or bytes. [`LimiterPolicy::subject`] makes that of a request by the policy's key
-/// expression; a program that makes its own joins several fields by a byte that none of them contains. The handle is a [`KeyedLimiter`] of `str` and of `[u8]`.
+/// expression; a program that makes its own joins several fields by a byte that none of them contains.
+/// The handle is a [`KeyedLimiter`] of `str` and of `[u8]`.
 ///
 /// **Cost.** A decision loads one word more than that of the store, as for a
 /// [`LimiterHandle`](super::LimiterHandle). A store with limits for each key
@@ -95,7 +96,8 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         {
             return answer;
         }
-        self.try_elsewhere(key, permits)
+        // Taken apart here: see `LimiterHandle::try_acquire`.
+        self.pass(key, Some(permits)).map(|pass| pass.grant())
     }
 
     #[cold]
@@ -138,7 +140,8 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     }
 
     /// Takes as many of `permits` as are available for the key, at least one. Otherwise the same as
-    /// [`try_acquire`](KeyedHandle::try_acquire). With `shadow` it takes as many, and grants all.
+    /// [`try_acquire`](KeyedHandle::try_acquire). With `shadow` it takes as many, and grants all: one that
+    /// would be granted fewer counts as denied.
     ///
     /// # Errors
     ///
@@ -149,8 +152,9 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
         permits: u64,
     ) -> Result<Grant, Denied> {
         let key = key.as_ref();
-        let pass = self.keys.pass(
-            Some(permits),
+        let pass = self.keys.pass_up_to(
+            permits,
+            |keys, permits| keys.try_acquire(key, permits),
             |keys, permits| keys.try_acquire_up_to(key, permits),
             |line, permits| line.try_acquire_up_to(key, permits),
         )?;
@@ -174,9 +178,9 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
 
 impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     fn batch(&self, batch: &[&[u8]], permits: u64) -> Vec<Result<Grant, Denied>> {
-        let answers = self.keys.decide(|keys, terms| {
-            let is_plain = !terms.is_shadow && !self.keys.has_waiters(terms);
-            is_plain.then(|| keys.try_acquire_batch(batch, permits))
+        let answers = self.keys.decide(|in_force| {
+            let is_plain = !in_force.terms.is_shadow && !self.keys.has_waiters(in_force.terms);
+            is_plain.then(|| in_force.limiter.try_acquire_batch(batch, permits))
         });
         answers
             .unwrap_or_else(|| batch.iter().map(|key| self.try_elsewhere(key, permits)).collect())

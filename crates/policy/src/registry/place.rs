@@ -104,11 +104,11 @@ impl<L: Clone> Place<L> {
     /// Waits while the terms change, and for nothing else.
     #[cold]
     #[inline(never)]
-    pub(super) fn decide<T>(&self, mut call: impl FnMut(&L, Terms) -> T) -> T {
+    pub(super) fn decide<T>(&self, mut call: impl FnMut(&InForce<L>) -> T) -> T {
         loop {
             let in_force = self.in_force.load();
             if self.generation.get() == in_force.generation {
-                let answer = call(&in_force.limiter, in_force.terms);
+                let answer = call(&in_force);
                 if self.generation.is_still(in_force.generation) {
                     return answer;
                 }

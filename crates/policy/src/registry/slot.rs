@@ -98,9 +98,9 @@ impl<L: HasLine> Follower<L> {
     }
 
     /// Decides by the terms in force.
-    pub(super) fn decide<T>(&self, mut call: impl FnMut(&L, Terms) -> T) -> T {
+    pub(super) fn decide<T>(&self, mut call: impl FnMut(&InForce<L>) -> T) -> T {
         if self.is_own() {
-            let answer = call(&self.own.limiter, self.own.terms);
+            let answer = call(&self.own);
             if self.place.generation.is_still(self.own.generation) {
                 return answer;
             }
@@ -115,9 +115,10 @@ impl<L: HasLine> Follower<L> {
         &self,
         permits: Option<u64>,
         mut ask: impl FnMut(&L, u64) -> Result<Grant, Denied>,
-        ask_line: impl FnOnce(&L::Line, u64) -> Result<Grant, Denied>,
+        ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
     ) -> Result<Pass, Denied> {
-        let (terms, permits, answer) = self.ask(permits, &mut ask, ask_line);
+        let (terms, permits, answer) =
+            self.ask(permits, |limiter, permits, _| ask(limiter, permits), ask_line);
         self.place.shadow.judge(terms, permits, answer)
     }
 
@@ -127,30 +128,63 @@ impl<L: HasLine> Follower<L> {
         &self,
         permits: u64,
         mut ask: impl FnMut(&L, u64) -> Result<Grant, Denied>,
-        ask_line: impl FnOnce(&L::Line, u64) -> Result<Grant, Denied>,
+        ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
     ) -> Result<Grant, Denied> {
-        let (terms, permits, answer) = self.ask(Some(permits), &mut ask, ask_line);
+        let (terms, permits, answer) =
+            self.ask(Some(permits), |limiter, permits, _| ask(limiter, permits), ask_line);
         shadow::shown(terms, permits, answer).map(|pass| pass.grant())
+    }
+
+    /// Does the same as [`pass`](Follower::pass) for as many of `permits` as there are. With `shadow` a caller
+    /// that would be granted fewer is granted all, and counts as one that would be denied: `ask_all` then
+    /// asks for all of them first.
+    #[inline(never)]
+    pub(super) fn pass_up_to(
+        &self,
+        permits: u64,
+        ask_all: impl Fn(&L, u64) -> Result<Grant, Denied>,
+        ask: impl Fn(&L, u64) -> Result<Grant, Denied>,
+        ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
+    ) -> Result<Pass, Denied> {
+        let ask = |limiter: &L, permits, terms: Terms| {
+            if !terms.is_shadow {
+                return ask(limiter, permits);
+            }
+            // What there is, is taken all the same.
+            ask_all(limiter, permits).inspect_err(|_| _ = ask(limiter, permits))
+        };
+        let (terms, permits, answer) = self.ask(Some(permits), ask, ask_line);
+        self.place.shadow.judge(terms, permits, answer)
     }
 
     fn ask(
         &self,
         permits: Option<u64>,
-        ask: &mut impl FnMut(&L, u64) -> Result<Grant, Denied>,
-        ask_line: impl FnOnce(&L::Line, u64) -> Result<Grant, Denied>,
+        mut ask: impl FnMut(&L, u64, Terms) -> Result<Grant, Denied>,
+        mut ask_line: impl FnMut(&L::Line, u64) -> Result<Grant, Denied>,
     ) -> (Terms, u64, Result<Grant, Denied>) {
-        let (terms, permits, answer) = self.decide(|limiter, terms| {
-            let permits = permits.unwrap_or(terms.cost);
-            let is_free = !self.has_waiters(terms);
-            (terms, permits, is_free.then(|| ask(limiter, permits)))
-        });
-        let answer = answer.unwrap_or_else(|| ask_line(&self.slot.line, permits));
-        (terms, permits, answer)
+        loop {
+            let (generation, terms, permits, answer) = self.decide(|in_force| {
+                let terms = in_force.terms;
+                let permits = permits.unwrap_or(terms.cost);
+                let is_free = !self.has_waiters(terms);
+                let answer = is_free.then(|| ask(&in_force.limiter, permits, terms));
+                (in_force.generation, terms, permits, answer)
+            });
+            if let Some(answer) = answer {
+                return (terms, permits, answer);
+            }
+            let answer = ask_line(&self.slot.line, permits);
+            // The line has asked the limiter in force: by now it may be one that goes with other terms.
+            if self.place.generation.is_still(generation) {
+                return (terms, permits, answer);
+            }
+        }
     }
 
     /// Returns the terms in force.
     pub(super) fn terms(&self) -> Terms {
-        self.decide(|_, terms| terms)
+        self.decide(|in_force| in_force.terms)
     }
 
     fn is_own(&self) -> bool {

@@ -1,11 +1,14 @@
 //! Limiters that take the place of others, of any kind, while two threads decide.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::{KeyedLimiter, Limiter};
+use sluicegate::{Denied, KeyedLimiter, Limiter};
 use sluicegate_policy::{Event, Policies};
 
 use super::load::{RELOADS, new, one, policies, under_load};
@@ -162,6 +165,28 @@ fn a_cost_and_the_limit_of_one_file_go_together() {
     let decide = |_| {
         let denied = limiter.try_pass().unwrap_err();
         assert!(matches!(denied.limit(), Some(10 | 100)), "{denied:?}");
+        0
+    };
+    let (_, replaced) = under_load(&registry, &terms, RELOADS, decide, || {});
+    assert_eq!(replaced, 0);
+}
+
+#[test]
+fn a_cost_and_the_limit_of_one_file_go_together_behind_callers_in_line() {
+    // Either file refuses its cost for ever. The limit of the second would grant the cost of the first
+    // later.
+    let terms = [(100, 1_000), (10, 100)].map(|(limit, cost)| {
+        let window = "policy = \"sliding_window\"\ninterval = \"1 day\"\nwait = \"30 days\"";
+        policies("all", &format!("{window}\nlimit = {limit}\ncost = {cost}"))
+    });
+    let (_, registry) = new(&terms[0]);
+    let limiter = registry.limiter("a").unwrap();
+    limiter.try_acquire(100).unwrap();
+    let mut waiting = pin!(limiter.acquire_async_with(1));
+    assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let decide = |_| {
+        let denied = limiter.try_pass().unwrap_err();
+        assert!(matches!(denied, Denied::TooLarge { .. }), "{denied:?}");
         0
     };
     let (_, replaced) = under_load(&registry, &terms, RELOADS, decide, || {});
