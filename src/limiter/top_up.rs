@@ -70,7 +70,9 @@ use super::Limiter;
 ///
 /// Exact: in any span, all that is granted is at most what the limiter admits in it, plus the balance
 /// at its beginning, plus what is added in it. Of calls at the same moment, one may be paid by the
-/// balance though the other's permits, given back a moment later, would have sufficed.
+/// balance though the other's permits, given back a moment later, would have sufficed. A denial asks the
+/// limiter and then the balance: if permits come to the one and go from the other in between, a caller
+/// can be denied though one of the two had enough at each moment.
 ///
 /// [`reset`](Limiter::reset) makes the limiter full and leaves the balance. A `Keyed` store keeps a key
 /// whose balance is another than at first: it is not [idle](Limiter::is_idle).

@@ -76,9 +76,16 @@ pub(crate) struct Trace {
     run: Vec<String>,
 }
 
+impl Trace {
+    /// Returns the number of steps to the fault.
+    pub(crate) fn steps(&self) -> usize {
+        self.run.len() - 1
+    }
+}
+
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}, after {} steps:", self.fault, self.run.len() - 1)?;
+        writeln!(f, "{}, after {} steps:", self.fault, self.steps())?;
         self.run.iter().try_for_each(|line| writeln!(f, "{line}"))
     }
 }

@@ -1,7 +1,9 @@
 //! Step models of the protocols that share memory without locks: the window limiters, shards and
-//! leases, the table of keys, giving permits back and settlement; and of the line of waiters,
-//! beside them or outside. A model explores every interleaving of a few short calls, one access to shared memory after another, with a clock that goes on whenever
-//! it likes. The models use nothing of the crate: they are the protocols written out, and small.
+//! leases, the table of keys, giving permits back, settlement, reservations of windows to come, and a
+//! balance beside a limiter; and of the line of waiters, beside them or outside. A model explores every
+//! interleaving of a few short calls, one access to shared memory after another, with a clock that goes
+//! on whenever it likes. The models use nothing of the crate: they are the protocols written out, and
+//! small.
 //! Checked:
 //!
 //! * the bound: no window holds more permits than its limit, and a bucket or a key is granted no
@@ -26,11 +28,15 @@ mod leases;
 #[cfg(test)]
 mod ledger;
 #[cfg(test)]
+mod reserve;
+#[cfg(test)]
 mod ring;
 #[cfg(test)]
 mod settle;
 #[cfg(test)]
 mod settle_windows;
+#[cfg(test)]
+mod top_up;
 #[cfg(test)]
 mod unit_log;
 #[cfg(test)]
