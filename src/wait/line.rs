@@ -327,6 +327,7 @@ impl<'a> Locked<'a> {
             self.retired[1] = Some(waker);
             return Standing::Told(outcome);
         }
+        self.check_end();
         let ahead = self.line().end_ahead_of(place);
         let (turn, due_nanos) = self.last_due(Upto::Place(place), now_nanos);
         if self.is_missed(turn, due_nanos, deadline_nanos) {

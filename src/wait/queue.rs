@@ -43,6 +43,8 @@ pub(super) struct LineState {
     /// The last in line, and its turn, if the limiter tells it for those behind; and if nothing has
     /// happened since but that others came.
     pub(super) end: Option<(Key, End)>,
+    /// The limiter's word, from which `end` was foreseen.
+    pub(super) seen: u64,
 }
 
 impl WaitQueue {

@@ -22,6 +22,11 @@ pub(crate) trait TakesTurns {
     /// Returns whether callers stand in line. Only a hint, unless the line is locked.
     fn is_gated(&self) -> bool;
 
+    /// Returns the word that turns are foreseen of, but for its gate.
+    fn word(&self) -> u64 {
+        0
+    }
+
     /// Returns the most permits that are ever granted at once.
     fn limit(&self) -> u64;
 

@@ -126,6 +126,10 @@ impl<L: Wait> TakesTurns for Gate<L> {
         self.behind().is_gated()
     }
 
+    fn word(&self) -> u64 {
+        self.behind().word()
+    }
+
     fn limit(&self) -> u64 {
         match self.mode() {
             GateMode::Limiting => self.behind().limit(),

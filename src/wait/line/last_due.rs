@@ -32,6 +32,16 @@ impl Locked<'_> {
         deadline_nanos.is_some_and(|deadline| self.limiter.is_missed(turn, due_nanos, deadline))
     }
 
+    /// Forgets the turn of the last in line if the limiter's word has changed since it was foreseen: not all
+    /// that takes permits locks the line.
+    pub(super) fn check_end(&mut self) {
+        let word = self.limiter.word();
+        let line = self.line();
+        if line.seen != word {
+            (line.seen, line.end) = (word, None);
+        }
+    }
+
     /// Returns the last turn of those `upto` a place, which is that of all their permits, and the
     /// instant of it.
     pub(super) fn last_due(&mut self, upto: Upto, now_nanos: u64) -> (Turn, u64) {
@@ -84,6 +94,7 @@ impl Locked<'_> {
         longest_nanos: u64,
     ) -> Result<End, AcquireError> {
         let limiter = self.limiter;
+        self.check_end();
         let LineState { since_nanos, end, ref waiters, .. } = *self.line();
         let permits_of_all = waiters.permits_behind(left).saturating_add(permits);
         let turn = Turn {

@@ -59,6 +59,10 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
         is_gated(self.load())
     }
 
+    fn word(&self) -> u64 {
+        opened(self.load())
+    }
+
     fn limit(&self) -> u64 {
         self.counter.most()
     }

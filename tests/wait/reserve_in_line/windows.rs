@@ -165,3 +165,21 @@ fn a_window_that_begins_with_a_late_caller_ends_by_the_instant_of_a_reservation_
     assert_eq!(window.count(), 6, "the reservation alone");
     assert!(window.try_acquire(4).is_ok() && window.try_acquire(1).is_err());
 }
+
+#[test]
+fn a_reservation_is_told_a_window_after_those_that_were_used_beyond_an_estimate() {
+    let clock = ManualClock::new();
+    let window = FixedWindow::with_clock(rate!(10 / second), &clock).unwrap();
+    let window = window.with_reservations(5 * SECOND);
+    let estimate = window.try_acquire_settleable(10).unwrap();
+    let mut caller = Caller::new(&window, 6);
+    assert_eq!(caller.sleeps_for(), SECOND);
+    estimate.settle(20).unwrap();
+    // It has room beside the caller in the window after the one that is used up.
+    assert_eq!(window.reserve(4).unwrap().ready_after(), 2 * SECOND);
+    clock.advance(SECOND);
+    assert!(caller.is_waiting());
+    clock.advance(SECOND);
+    assert!(caller.is_granted());
+    assert_eq!(window.count(), 10);
+}
