@@ -1,7 +1,9 @@
 //! Reservations among the callers in line: they have no timer and no waker, and keep the instant that
 //! they were told.
 
-use super::{Key, NodeStanding, OutcomeKey, Waiters};
+use alloc::collections::VecDeque;
+
+use super::{KEPT, Key, NodeStanding, OutcomeKey, Waiters};
 use crate::wait::charged::Charged;
 
 impl Waiters {
@@ -82,6 +84,9 @@ impl Waiters {
             self.reserved.pop_front();
         } else {
             self.reserved.retain(|other| *other != key);
+        }
+        if self.reserved.is_empty() && self.reserved.capacity() > KEPT {
+            self.reserved = VecDeque::new();
         }
     }
 

@@ -100,6 +100,19 @@ fn a_long_line_that_has_ended_keeps_no_memory() {
 }
 
 #[test]
+fn many_reservations_that_are_charged_and_let_go_keep_no_memory() {
+    let mut waiters = Waiters::default();
+    let keys: Vec<Key> = (0..=KEPT as u64).map(|told| waiters.push_reserved(1, told)).collect();
+    for key in &keys {
+        waiters.note_charge(*key, Charged::NOTHING);
+    }
+    keys.into_iter().for_each(|key| waiters.release_reserved(key));
+    assert_eq!((waiters.len(), waiters.permits()), (0, 0));
+    assert_eq!(waiters.nodes.capacity(), 0);
+    assert_eq!((waiters.reserved.capacity(), waiters.charges.capacity()), (0, 0));
+}
+
+#[test]
 fn only_a_caller_that_sleeps_too_long_is_woken_early() {
     let mut waiters = Waiters::default();
     let key = waiters.push(1, None);
