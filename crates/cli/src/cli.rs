@@ -1,6 +1,7 @@
 //! The arguments, and the main program that connects the parts.
 
 mod completions;
+mod inputs;
 mod man;
 mod page_file;
 mod replay;

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
 use clap::Args;
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use indicatif::HumanBytes;
 
+use super::inputs::{FormatArgs, load, progress, refuse_policies, show_skipped, size, sources};
 use super::page_file::PageFile;
 use super::status::{MEANINGLESS, UNREADABLE};
 use super::{Failure, tell};
-use crate::log::{BadLine, Format, Merged, SHOWN_SKIPPED, Skipped, Source};
-use crate::policy::input::{self, FormatName};
-use crate::policy::{self, Policy};
+use crate::log::{Merged, Source};
+use crate::policy::input::FormatName;
 use crate::replay::levels::check_levels;
 use crate::replay::{Options, Replay};
 use crate::report::{Heading, Page, Summary};
@@ -108,33 +108,6 @@ where percentiles are of all \"allowed\" requests, and at most 0.8 % too long; \
 waited for longer than --shape-within, if that is given.
 \"lines\" are the lines judged, late ones among them, skipped ones not. Of each limiter, \"allowed\" \
 and \"denied\" add up to the lines that its `match` lets through.";
-
-/// The format of the logs.
-#[derive(Debug, Args)]
-pub(super) struct FormatArgs {
-    /// Format of the logs: `common`, `combined`, `json`, `csv`, `w3c`, or a pattern of nginx or Apache
-    ///
-    /// `common` and `combined` are told apart line by line. A pattern is what the server's
-    /// `log_format` or `LogFormat` has, or that whole directive. The help of `replay` has examples.
-    #[arg(long, value_name = "FORMAT", default_value = "combined")]
-    format: String,
-    /// Names that fields have in the logs, such as `client=remote_addr,time=ts`
-    ///
-    /// The fields are client, user, time, date, `time_of_day`, request, method, path, status,
-    /// bytes, referer and agent. Those that are left out keep their usual names.
-    #[arg(long, value_name = "FIELD=NAME,...")]
-    fields: Option<String>,
-}
-
-impl FormatArgs {
-    fn combined() -> FormatArgs {
-        FormatArgs { format: "combined".to_owned(), fields: None }
-    }
-
-    pub(super) fn format(&self) -> Result<Format, Failure> {
-        Ok(Format::parse(&self.format, self.fields.as_deref())?)
-    }
-}
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -316,88 +289,4 @@ fn command() -> String {
     let args: Vec<String> =
         std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     format!("sluicegate {}", shell_words::join(args))
-}
-
-/// Reads a policy, or the bundled one. Returns its name too.
-pub(super) fn load(
-    path: Option<&Path>,
-    format: Option<FormatName>,
-    logs: &[Source],
-) -> Result<(String, Policy), Failure> {
-    let Some(path) = path else {
-        let name = "the bundled policy";
-        return Ok((name.to_owned(), Policy::parse(name, policy::BUNDLED)?));
-    };
-    let is_stdin = input::is_stdin(path);
-    if is_stdin && logs.contains(&Source::Stdin) {
-        return Err(Failure::Use(
-            "standard input is the policy, so it cannot be a log too; name the files of the logs"
-                .to_owned(),
-        ));
-    }
-    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let policies = input::read(path, format, "--policy-format")?;
-    Ok((name, Policy::from(policies)))
-}
-
-/// Reads a number of bytes.
-pub(super) fn size(text: &str) -> Result<ByteSize, String> {
-    text.parse().map_err(|_| "not a size; write, for example, `512 MiB` or `4 GiB`".to_owned())
-}
-
-/// Returns the logs that arguments name.
-pub(super) fn sources(sample: bool, logs: &[PathBuf]) -> Vec<Source> {
-    if sample {
-        return vec![Source::Sample];
-    }
-    if logs.is_empty() {
-        return vec![Source::Stdin];
-    }
-    let source = |path: &PathBuf| match path.as_os_str().as_encoded_bytes() {
-        b"-" => Source::Stdin,
-        _ => Source::File(path.clone()),
-    };
-    logs.iter().map(source).collect()
-}
-
-/// Refuses logs whose names are those of policies, which are easily given without their option.
-pub(super) fn refuse_policies(logs: &[Source]) -> Result<(), Failure> {
-    let is_policy = |path: &Path| {
-        let end = path.extension().unwrap_or_default();
-        ["toml", "yaml", "yml"].iter().any(|policy| end.eq_ignore_ascii_case(policy))
-    };
-    match logs.iter().find(|log| matches!(log, Source::File(path) if is_policy(path))) {
-        None => Ok(()),
-        Some(log) => Err(Failure::Use(format!(
-            "`{log}` is a policy by its name, and logs are wanted here; a policy is given by \
-             `--policy {log}`"
-        ))),
-    }
-}
-
-/// Returns a progress bar on standard error, which draws nothing unless that is a terminal.
-pub(super) fn progress(sources: &[Source]) -> ProgressBar {
-    let bytes: Option<u64> = sources.iter().map(Source::bytes).sum();
-    let (bar, template) = match bytes {
-        Some(bytes) => {
-            (ProgressBar::new(bytes), "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
-        }
-        None => (ProgressBar::new_spinner(), "{spinner} {bytes} {bytes_per_sec}"),
-    };
-    bar.with_style(ProgressStyle::with_template(template).expect("the template is a constant"))
-}
-
-/// Shows the first lines that were skipped, and how to read them if all of them are in another format.
-pub(super) fn show_skipped(first: &[Skipped], skipped: u64, judged: u64) {
-    for skipped in first {
-        tell(&format_args!("skipped {}:{}: {}", skipped.log, skipped.number, skipped.why));
-    }
-    if let Some(more @ 1..) = skipped.checked_sub(SHOWN_SKIPPED as u64) {
-        tell(&format_args!("skipped {} more lines", HumanCount(more)));
-    }
-    if judged == 0 && first.iter().any(|skipped| skipped.why == BadLine::Format) {
-        tell(
-            &"help: if the log is in another format, name it by --format: json, csv, w3c, or a pattern",
-        );
-    }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 
-use super::replay::{FormatArgs, load, progress, refuse_policies, show_skipped, size, sources};
+use super::inputs::{FormatArgs, load, progress, refuse_policies, show_skipped, size, sources};
 use super::status::{MEANINGLESS, UNREADABLE};
 use super::{Failure, tell};
 use crate::log::{Merged, Source};
