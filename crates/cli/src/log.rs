@@ -7,6 +7,7 @@ mod format;
 mod input;
 mod line;
 mod merge;
+mod presence;
 mod vet;
 
 pub use self::batch::{Batch, Entry};
@@ -16,6 +17,7 @@ pub use self::input::Source;
 pub use self::line::{BadLine, Line};
 pub(crate) use self::line::{printable, write_canonical};
 pub use self::merge::{Merged, Run};
+pub use self::presence::Absent;
 pub(crate) use self::vet::check_range;
 
 /// The most bytes of a line: a longer one is skipped.

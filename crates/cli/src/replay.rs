@@ -45,7 +45,7 @@ pub use self::peaks::{Part, Peak, Peaks};
 pub use self::shape::Waits;
 pub use self::tally::Tally;
 pub use self::timeline::{Bin, Timeline};
-use crate::log::{Line, Merged};
+use crate::log::{Absent, Line, Merged};
 pub use crate::log::{SHOWN_SKIPPED, Skipped};
 use crate::policy::Policy;
 
@@ -180,6 +180,12 @@ impl Replay {
     #[must_use]
     pub fn first_skipped(&self) -> &[Skipped] {
         &self.pass.first_skipped
+    }
+
+    /// Returns the headers and columns that the policy names and that no line had.
+    #[must_use]
+    pub fn absent(&self) -> &[Absent] {
+        self.pass.absent()
     }
 
     /// Returns the time of the first line and the newest time, if there was a line.

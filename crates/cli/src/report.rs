@@ -17,3 +17,4 @@ pub use self::json::{
 pub use self::lacking::LackingSummary;
 pub use self::levels::{HierarchySummary, LevelSummary};
 pub use self::text::Heading;
+pub(crate) use self::warnings::{absent, lacking};

@@ -28,6 +28,7 @@ pub use self::vary::Vary;
 use crate::log::Merged;
 use crate::policy::{Policy, readable};
 use crate::replay::{Options, Pass, TooMuchMemory};
+use crate::report::{LackingSummary, absent, lacking};
 
 /// Lines between two looks at the memory that keys take.
 const LINES_PER_LOOK: u64 = 64;
@@ -151,6 +152,14 @@ pub fn suggest(
     let mut warnings = Vec::new();
     if readings.has_changed {
         warnings.push("the logs changed while they were read again: counts may differ".to_owned());
+    }
+    if pass.lines() > 0 {
+        warnings.extend(pass.absent().iter().map(absent));
+    }
+    // The parts of a limiter lack the same.
+    for parts in subjects.chunk_by(|one, next| one.rule.name == next.rule.name) {
+        let first = &parts[0];
+        warnings.extend(lacking(&first.rule.name, first.judged(), &first.lacking));
     }
     let limiters = subjects
         .iter()
@@ -320,6 +329,7 @@ fn suggestion(
         is_least: subject.vary.is_monotone(&subject.rule, options.goal.of),
         gap: search::gap(subject),
         overridden: subject.overridden,
+        lacking: LackingSummary::new(&subject.lacking),
         curve: trial.points(subject),
         hit,
     }

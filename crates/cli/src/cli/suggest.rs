@@ -27,7 +27,8 @@ A key is untouched by a limit if none of its requests is denied. The limit of a 
 and that of a GCRA its requests at once: rates and intervals stay as they are. A bucket that starts full \
 still does; the capacity of a weighted log stays. Each window of `multi_window` and each limiter of \
 `all` is looked at as if it were alone. Every key is kept, with a limiter of its own: `store`, `max_keys` \
-and `when_full` do not apply. Keys with overrides are left out. A budget and a minimum interval have no \
+and `when_full` do not apply. Keys with overrides are left out, and so are lines without a key that the policy \
+denies or admits whatever the limit is; both are counted. A budget and a minimum interval have no \
 single limit, and get no suggestion.
 
 With --vary rate, the rate of token buckets and meters is searched for, in whole permits per their interval, \
@@ -50,7 +51,7 @@ With --json, one object on one line:
      \"curve\":[{\"limit\":N,\"keys_hit\":N,\"denied\":N,\"requests_of_hit\":N}],
      \"hit\":[{\"key\":S,\"denied\":N,\"requests\":N,\"least_limit\":N,\"first\":S,\"last\":S}]}],
    \"without\":[{\"name\":S,\"why\":S}],\"warnings\":[S],\"failures\":[S]}
-where \"may_hit\" is the most keys, or requests, that the suggested limit may hit, \"gap\", if there is one, \
+where limiters of which lines lack a value also have \"lacking\", as in `replay --json`, \"may_hit\" is the most keys, or requests, that the suggested limit may hit, \"gap\", if there is one, \
 are the limits in the widest gap between the least limits of keys (those above it are likely the abusers), \
 \"requests_of_hit\" are all requests of the keys that a limit hits, and \"least_limit\", if it can be \
 computed, is the least that leaves a key untouched.";

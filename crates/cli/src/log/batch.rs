@@ -287,9 +287,12 @@ impl<R: BufRead> Batches<R> {
                 self.add(batch, &line, text, extra, |part, extra| {
                     Place::within_or_copied(text, part, extra)
                 });
-                for value in columns {
+                for (column, value) in columns.into_iter().enumerate() {
                     batch.columns.push(match value {
-                        Some(value) => Place::within_or_copied(text, value, extra),
+                        Some(value) => {
+                            self.reader.presence().found(column);
+                            Place::within_or_copied(text, value, extra)
+                        }
                         None => NOWHERE,
                     });
                 }

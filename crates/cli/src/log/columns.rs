@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluicegate_policy::Named;
 
 use super::batch::Place;
+use super::presence::Presence;
 
 /// The headers and columns that are read of each line.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,11 @@ impl Asked {
     pub(super) fn new(named: &[Named]) -> Asked {
         let asked = |named: &Named| AskedColumn { named: named.clone(), names: names(named) };
         Asked(named.iter().map(asked).collect())
+    }
+
+    /// Returns a record of which of them lines have.
+    pub(super) fn presence(&self) -> Presence {
+        Presence::new(self.0.iter().map(|asked| (&asked.named, asked.names.clone())))
     }
 }
 

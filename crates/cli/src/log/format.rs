@@ -13,11 +13,13 @@ mod w3c;
 
 use std::sync::Arc;
 
+pub(super) use self::error::nearest;
 pub use self::error::{FormatError, HeaderError};
 use self::names::Names;
 use self::pattern::Pattern;
 pub(super) use self::reader::{NoLine, Reader, Record, Scratch};
 use super::columns::Asked;
+use super::presence::{Absent, Presence};
 use sluicegate_policy::Named;
 
 /// The names that `--format` takes, beside a pattern.
@@ -29,6 +31,8 @@ pub struct Format {
     kind: Kind,
     /// Headers and columns that a policy asks for; none of a common log, which has no others.
     asked: Asked,
+    /// Those of them that lines have had.
+    presence: Arc<Presence>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -79,7 +83,7 @@ impl Format {
                     .did_you_mean(text, NAMES));
             }
         };
-        Ok(Format { kind, asked: Asked::default() })
+        Ok(Format { kind, ..Format::default() })
     }
 
     /// Returns the format that reads these headers and columns too, where a log has them.
@@ -89,13 +93,29 @@ impl Format {
     #[must_use]
     pub fn with_columns(mut self, columns: &[Named]) -> Format {
         let asked = Asked::new(columns);
+        self.presence = Arc::new(asked.presence());
         match &mut self.kind {
             Kind::Common => return self,
-            Kind::Pattern(pattern) => Arc::make_mut(pattern).ask_for(&asked),
+            Kind::Pattern(pattern) => {
+                let pattern = Arc::make_mut(pattern);
+                pattern.ask_for(&asked);
+                self.presence.learn(pattern.names());
+            }
             Kind::Json(names) | Kind::Csv(names) | Kind::W3c(names) => {
                 Arc::make_mut(names).asked = asked.clone();
             }
         }
         Format { asked, ..self }
+    }
+
+    /// Returns the headers and columns that no line had which was read in this format so far, but for
+    /// the two headers that every format has as fields.
+    pub(super) fn absent(&self) -> Vec<Absent> {
+        let mut absent = self.presence.absent();
+        absent.retain(|Absent { named, .. }| {
+            let Named::Header(name) = named else { return true };
+            !["user-agent", "referer"].iter().any(|field| name.eq_ignore_ascii_case(field))
+        });
+        absent
     }
 }

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use super::batch::Batch;
 use super::format::{Format, HeaderError};
 use super::input::Source;
+use super::presence::Absent;
 use super::vet::Vetted;
 use super::{SHOWN_SKIPPED, Skipped};
 
@@ -205,6 +206,11 @@ impl Merged {
             self.failures.extend(error.map(|error| (open.name.clone(), error)));
             (open.batch, open.next) = (Arc::new(batch), 0);
         }
+    }
+
+    /// Returns the headers and columns of the format that no line had so far.
+    pub(crate) fn absent(&self) -> Vec<Absent> {
+        self.format.absent()
     }
 
     /// Returns the number of lines so far that cannot be judged.

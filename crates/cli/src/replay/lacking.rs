@@ -19,7 +19,7 @@ pub struct Lacking {
 
 impl Lacking {
     /// Counts a line.
-    pub(super) fn count(&mut self, written: Written, lacks_cost: bool) {
+    pub(crate) fn count(&mut self, written: Written, lacks_cost: bool) {
         match written.outcome {
             KeyOutcome::Denied => self.denied += 1,
             KeyOutcome::Admitted => self.admitted += 1,

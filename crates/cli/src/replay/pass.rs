@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::spread::Spread;
 use super::{RESOLUTION, since};
-use crate::log::{Line, Merged, Run, SHOWN_SKIPPED, Skipped, check_range};
+use crate::log::{Absent, Line, Merged, Run, SHOWN_SKIPPED, Skipped, check_range};
 
 /// A line that is late by more than this is *misplaced*: the log is not in order of time.
 const MISPLACED: SignedDuration = SignedDuration::from_mins(1);
@@ -38,6 +38,7 @@ pub struct Pass {
     pub(super) skipped: u64,
     pub(super) outliers: u64,
     pub(super) first_skipped: Vec<Skipped>,
+    absent: Vec<Absent>,
 }
 
 impl Pass {
@@ -62,6 +63,7 @@ impl Pass {
         self.outliers += logs.outliers();
         self.first_skipped.extend_from_slice(logs.first_skipped());
         self.first_skipped.truncate(SHOWN_SKIPPED);
+        self.absent = logs.absent();
         done
     }
 
@@ -160,6 +162,12 @@ impl Pass {
     #[must_use]
     pub fn first_skipped(&self) -> &[Skipped] {
         &self.first_skipped
+    }
+
+    /// Returns the headers and columns that the policy names and that no line had.
+    #[must_use]
+    pub fn absent(&self) -> &[Absent] {
+        &self.absent
     }
 
     /// Returns the time of the first line and the newest time, if there was a line.

@@ -261,7 +261,7 @@ impl LimiterSummary {
             as_stamped: judge
                 .as_stamped()
                 .map(|(allowed, denied)| StampedSummary { allowed, denied }),
-            lacking: LackingSummary::of_judge(judge),
+            lacking: LackingSummary::new(judge.lacking()),
             tally: (!is_exact).then_some(TallySummary { max_keys, denied_error }),
             store: StoreSummary::of_judge(judge),
             waits: WaitsSummary::of_judge(judge, top),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::replay::{Judge, Lacking};
+use crate::replay::Lacking;
 
 /// The lines of one limiter that lacked a value that it asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -20,9 +20,10 @@ pub struct LackingSummary {
 }
 
 impl LackingSummary {
-    pub(super) fn of_judge(judge: &Judge) -> Option<LackingSummary> {
-        let Lacking { denied, admitted, shared, no_address, no_cost } = *judge.lacking();
+    /// Returns the counts, if there are any.
+    pub(crate) fn new(lacking: &Lacking) -> Option<LackingSummary> {
+        let Lacking { denied, admitted, shared, no_address, no_cost } = *lacking;
         let found = LackingSummary { denied, admitted, shared, no_address, no_cost };
-        (!judge.lacking().is_none()).then_some(found)
+        (!lacking.is_none()).then_some(found)
     }
 }

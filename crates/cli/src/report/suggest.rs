@@ -45,7 +45,11 @@ impl Suggestion {
         let now = self.present.map_or_else(String::new, |_| format!(", now {}", self.policy));
         section(out, &self.name, &now)?;
         if self.requests == 0 {
-            return writeln!(out, "  no request in the logs");
+            let without = self.lacking.map_or(0, |lacking| lacking.denied + lacking.admitted);
+            return match without {
+                0 => writeln!(out, "  no request in the logs"),
+                _ => writeln!(out, "  no request in the logs has a key"),
+            };
         }
         let number = if self.interval.is_some() { "rate" } else { "limit" };
         let per = self.interval.as_ref().map_or(String::new(), |time| format!(" per {time}"));
@@ -84,6 +88,13 @@ impl Suggestion {
         if self.overridden > 0 {
             let count = HumanCount(self.overridden);
             writeln!(out, "  {DIM}{count} requests of keys with overrides are left out{DIM:#}")?;
+        }
+        if let Some(lacking) = self.lacking {
+            let without = lacking.denied + lacking.admitted;
+            if without > 0 {
+                let count = HumanCount(without);
+                writeln!(out, "  {DIM}{count} requests without a key are left out{DIM:#}")?;
+            }
         }
         self.write_curve(out, width)?;
         self.write_hit(out, width)

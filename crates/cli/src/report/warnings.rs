@@ -2,7 +2,8 @@
 
 use indicatif::HumanCount;
 
-use crate::replay::{Judge, Replay};
+use crate::log::{Absent, printable};
+use crate::replay::{Lacking, Replay};
 
 /// Returns the warnings, the worst first.
 pub(super) fn warnings(replay: &Replay) -> Vec<String> {
@@ -39,6 +40,9 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
             count(all),
         ));
     }
+    if replay.lines() > 0 {
+        warnings.extend(replay.absent().iter().map(absent));
+    }
     for judge in replay.judges() {
         let name = &judge.rule().name;
         if judge.rule().shadow {
@@ -55,7 +59,7 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
             warnings
                 .push(format!("limiter \"{name}\" judged no line: its `match` lets none through"));
         }
-        warnings.extend(lacking(judge));
+        warnings.extend(lacking(name, judge.allowed() + judge.denied(), judge.lacking()));
         if !judge.is_exact() {
             warnings.push(format!(
                 "limiter \"{name}\" saw about {} keys, more than --tally-keys {}: a key that is not \
@@ -69,19 +73,19 @@ pub(super) fn warnings(replay: &Replay) -> Vec<String> {
     warnings
 }
 
-/// Returns the warnings about lines of a limiter that lack a value.
-fn lacking(judge: &Judge) -> impl Iterator<Item = String> {
-    let (name, lacking) = (&judge.rule().name, judge.lacking());
-    let all = judge.allowed() + judge.denied();
-    let no_key = lacking.denied + lacking.admitted + lacking.shared;
-    let of_names = || {
-        let names: Vec<String> = judge.rule().named.iter().map(ToString::to_string).collect();
-        if no_key == all && !names.is_empty() {
-            format!("; no line has all of {}: see --format", names.join(", "))
-        } else {
-            String::new()
-        }
+/// Returns the warning about a header or a column that no line has.
+pub(crate) fn absent(Absent { named, meant }: &Absent) -> String {
+    let named = printable(&named.to_string());
+    let help = match meant {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "see --format".to_owned(),
     };
+    format!("no line has a value of {named}, which the policy names; {help}")
+}
+
+/// Returns the warnings about lines that lack a value, of the `all` lines that a limiter judged.
+pub(crate) fn lacking(name: &str, all: u64, lacking: &Lacking) -> impl Iterator<Item = String> {
+    let no_key = lacking.denied + lacking.admitted + lacking.shared;
     let key = (no_key > 0).then(|| {
         let mut parts = Vec::new();
         for (count, what) in [
@@ -94,11 +98,10 @@ fn lacking(judge: &Judge) -> impl Iterator<Item = String> {
             }
         }
         format!(
-            "limiter \"{name}\": {} of {} lines have no key of their own: {}, as the policy says{}",
+            "limiter \"{name}\": {} of {} lines have no key of their own: {}, as the policy says",
             HumanCount(no_key),
             HumanCount(all),
             parts.join(", "),
-            of_names(),
         )
     });
     let address = (lacking.no_address > 0).then(|| {

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use super::{Point, Share, Vary, WHOLE};
+use crate::report::LackingSummary;
 
 /// Everything that was found out.
 #[derive(Debug, Serialize)]
@@ -66,6 +67,10 @@ pub struct Suggestion {
     pub gap: Option<Gap>,
     /// Requests of keys with numbers of their own, which are not among the others.
     pub overridden: u64,
+    /// The lines that lacked a value, if there were any. Those without a key that are denied or admitted
+    /// whatever the limit is are not among the requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lacking: Option<LackingSummary>,
     /// Limits and what they would have done, in rising order.
     pub curve: Vec<Point>,
     /// The keys that the suggested limit would have hit, the most denied first.

@@ -12,7 +12,7 @@ use super::Vary;
 use super::dial::{self, Method};
 use crate::log::Line;
 use crate::policy::{BoxedLimiter, Kind, Rule};
-use crate::replay::{Moment, memory};
+use crate::replay::{Lacking, Moment, memory};
 
 /// Bytes of a key and its facts, in a table that may be half empty.
 const FACTS_BYTES: u64 = 256;
@@ -32,6 +32,8 @@ pub(super) struct Subject {
     pub(super) requests: u64,
     /// Requests of keys that have numbers of their own, which stay.
     pub(super) overridden: u64,
+    /// The lines that lack a value of their key, or their cost.
+    pub(super) lacking: Lacking,
     /// Bytes of what each key takes, without its log.
     key_bytes: u64,
     log_entries: u64,
@@ -83,6 +85,7 @@ impl Subject {
             keys: HashMap::new(),
             requests: 0,
             overridden: 0,
+            lacking: Lacking::default(),
             key_bytes: FACTS_BYTES + limiter_bytes,
             log_entries: 0,
             key: BString::default(),
@@ -106,7 +109,16 @@ impl Subject {
 
     /// Counts a line. The clock shows its time.
     pub(super) fn see(&mut self, line: &Line<'_>, moment: Moment, clock: &Arc<ManualClock>) {
-        let Some((key, permits)) = Subject::key_of(&self.rule, line, &mut self.key) else { return };
+        if !self.rule.filter.lets_through(line) {
+            return;
+        }
+        let written = self.rule.write_key(line, &mut self.key);
+        let charge = self.rule.cost.of(line);
+        self.lacking.count(written, charge.lacks);
+        if written.outcome != KeyOutcome::Limited {
+            return;
+        }
+        let (key, permits) = (BStr::new(&*self.key), charge.permits);
         if self.rule.overrides.contains_key(&**key) {
             self.overridden += 1;
             return;
@@ -158,6 +170,11 @@ impl Subject {
                 self.log_entries = self.log_entries - before + times.len() as u64;
             }
         }
+    }
+
+    /// Returns the number of lines that it judged, with or without a key.
+    pub(super) fn judged(&self) -> u64 {
+        self.requests + self.overridden + self.lacking.denied + self.lacking.admitted
     }
 
     /// Returns about the bytes that its keys take.

@@ -121,8 +121,60 @@ fn a_column_that_no_line_has_is_said() {
     let out = stdout(&folder().replay(&["--brief"], line).success());
     let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("1 of 1 lines have no key of their own: 1 were denied"), "{said}");
-    assert!(
-        said.contains("no line has all of header x-api-key, column tokens: see --format"),
-        "{said}"
+    for named in ["header x-api-key", "header X-Plan", "column tokens"] {
+        let warning =
+            format!("no line has a value of {named}, which the policy names; see --format");
+        assert!(said.contains(&warning), "{said}");
+    }
+}
+
+#[test]
+fn the_nearest_name_to_one_that_no_line_has_is_said() {
+    let policy = "
+        [limiters.api-key]
+        key = { header = \"x-api-kye\" }
+        policy = \"fixed_window\"
+        limit = 1
+        interval = \"1 hour\"
+        cost = { column = \"usage.token\" }
+        match = { column = { plan = \"free\", zone = \"a\" } }";
+    let time = time(0);
+    let json = format!(
+        "{{\"ts\":\"{time}\",\"request\":{{\"headers\":{{\"X-Api-Key\":\"ada\"}}}},\"plan\":\"free\",\
+         \"usage\":{{\"tokens\":3}}}}\n"
     );
+    let csv = format!("time,http_x_api_key,usage.tokens,plan\n{time},ada,3,free\n");
+    let w3c =
+        "#Fields: date time cs(X-Api-Key) usage.tokens plan\n2025-03-01 10:00:00 ada 3 free\n";
+    let nginx = "[$time_iso8601] $http_x_api_key $plan";
+    let line = format!("[{time}] ada free\n");
+    for (format, log, header, tokens) in [
+        ("json", json.as_str(), "request.headers.X-Api-Key", Some("usage.tokens")),
+        ("csv", &csv, "http_x_api_key", Some("usage.tokens")),
+        ("w3c", w3c, "cs(X-Api-Key)", Some("usage.tokens")),
+        (nginx, &line, "http_x_api_key", None),
+    ] {
+        let folder = Folder::new();
+        folder.file("policy.toml", policy);
+        let found = json_of(&folder, format, log);
+        let said: Vec<&str> =
+            found["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let help = |meant: Option<&str>| {
+            meant.map_or("see --format".to_owned(), |meant| format!("did you mean `{meant}`?"))
+        };
+        for (named, meant) in [
+            ("header x-api-kye", Some(header)),
+            ("column usage.token", tokens),
+            ("column zone", None),
+        ] {
+            let warning =
+                format!("no line has a value of {named}, which the policy names; {}", help(meant));
+            assert!(said.contains(&warning.as_str()), "{format}: {warning}: {said:?}");
+        }
+        assert!(!said.iter().any(|said| said.contains("column plan")), "{format}: {said:?}");
+    }
+}
+
+fn json_of(folder: &Folder, format: &str, log: &str) -> Value {
+    json(&folder.replay(&["--json", "--format", format], log).success())
 }

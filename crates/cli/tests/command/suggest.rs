@@ -141,3 +141,56 @@ fn a_rate_is_searched_for_at_a_fixed_burst() {
     );
     assert!(text.contains("per 1m"), "{text}");
 }
+
+#[test]
+fn lines_without_a_key_or_a_cost_are_told() {
+    let folder = Folder::new();
+    let policy = folder.file(
+        "policy.toml",
+        "[limiters.users]
+        key = { field = \"user\", missing = \"deny\" }
+        policy = \"sliding_log\"
+        limit = 9
+        interval = \"1 minute\"
+        [limiters.keys]
+        key = { header = \"x-api-key\", missing = \"admit\" }
+        policy = \"multi_window\"
+        limits = [{ limit = 5, interval = \"1 s\" }, { limit = 9, interval = \"1 minute\" }]
+        [limiters.costs]
+        policy = \"token_bucket\"
+        limit = 9
+        rate = { amount = 1, interval = \"1 s\" }
+        cost = { header = \"referer\", missing = 2 }",
+    );
+    let log = folder.file(
+        "suggest.log",
+        "a - ada [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1 \"3\" \"-\"\n\
+         a - - [17/May/2015:10:05:04 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"-\"\n\
+         b - - [17/May/2015:10:05:04 +0000] \"GET / HTTP/1.1\" 200 1 \"x\" \"-\"\n",
+    );
+    let run = |args: &[&str]| {
+        let policy = ["suggest", "--policy", policy.to_str().unwrap()];
+        sluicegate().args(policy).args(args).arg(&log).assert().success()
+    };
+    let found = output(&run(&["--json"]));
+    let limiters = found["limiters"].as_array().unwrap();
+    let lacking = |denied: u64, admitted: u64, no_cost: u64| json!({ "denied": denied, "admitted": admitted, "shared": 0, "no_address": 0, "no_cost": no_cost });
+    assert_eq!((&limiters[0]["requests"], &limiters[0]["lacking"]), (&json!(1), &lacking(2, 0, 0)));
+    for part in &limiters[1..3] {
+        assert_eq!((&part["requests"], &part["lacking"]), (&json!(0), &lacking(0, 3, 0)));
+    }
+    assert_eq!((&limiters[3]["requests"], &limiters[3]["lacking"]), (&json!(3), &lacking(0, 0, 2)));
+    assert_eq!(
+        found["warnings"],
+        json!([
+            "no line has a value of header x-api-key, which the policy names; see --format",
+            "limiter \"users\": 2 of 3 lines have no key of their own: 2 were denied, as the policy says",
+            "limiter \"keys\": 3 of 3 lines have no key of their own: 3 were admitted without a limit, as \
+             the policy says",
+            "limiter \"costs\": 2 of 3 lines have no number for their cost, and cost what `missing` says",
+        ])
+    );
+    let text = stdout(&run(&[]));
+    assert!(text.contains("2 requests without a key are left out"), "{text}");
+    assert_eq!(text.matches("no request in the logs has a key").count(), 2, "{text}");
+}

@@ -18,6 +18,7 @@ const LISTED: usize = 40;
 pub(super) struct Header {
     /// The header's line, which joined logs repeat.
     line: Vec<u8>,
+    names: Vec<String>,
     reader: Reader,
     /// The slots of each column.
     slots: Vec<Vec<Slot>>,
@@ -43,7 +44,12 @@ impl Header {
             (0..count).map(|column| shown(scratch.value(column)).trim().to_owned()).collect();
         let slots = slots(names, &columns, "the header")?;
         let asked = asked(names, &columns);
-        Ok(Header { line: line.to_vec(), reader, slots, asked })
+        Ok(Header { line: line.to_vec(), names: columns, reader, slots, asked })
+    }
+
+    /// Returns the names of the columns.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
     }
 
     /// Reads a line; `None` for the header again.

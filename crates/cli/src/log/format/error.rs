@@ -98,7 +98,7 @@ impl From<HeaderError> for io::Error {
 }
 
 /// Returns the name that differs from the given one by at most `most` edits, and least.
-pub(super) fn nearest<'a>(
+pub(in crate::log) fn nearest<'a>(
     given: &str,
     names: impl IntoIterator<Item = &'a str>,
     most: usize,

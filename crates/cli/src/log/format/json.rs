@@ -10,18 +10,26 @@ use super::found::Found;
 use super::names::{Names, SLOTS, Wanted};
 use super::{Record, reader::Scratch};
 use crate::log::line::{BadLine, shown};
+use crate::log::presence::Presence;
+
+/// The objects of a log whose names are remembered.
+const LEARNT: usize = 100;
 
 /// Reads one line. Its values are copied to `scratch`.
 pub(super) fn record<'a>(
     names: &Names,
     line: &[u8],
     scratch: &'a mut Scratch,
+    presence: &Presence,
 ) -> Result<Option<Record<'a>>, BadLine> {
     let json_error = |error: serde_json::Error| BadLine::Json(shown(error.to_string().as_bytes()));
     scratch.text.clear();
     scratch.path.clear();
     let (mut found, mut ranks) = (Found::default(), [usize::MAX; SLOTS]);
-    let object = Object { names, found: &mut found, ranks: &mut ranks, scratch };
+    let learns = !names.asked.0.is_empty() && scratch.learnt < LEARNT;
+    scratch.learnt += usize::from(learns);
+    let learner = learns.then_some(presence);
+    let object = Object { names, found: &mut found, ranks: &mut ranks, scratch, learner };
     let mut reader = serde_json::Deserializer::from_slice(line);
     object.deserialize(&mut reader).and_then(|()| reader.end()).map_err(json_error)?;
     match found.record(&scratch.text, None, names.asked.0.len())? {
@@ -38,6 +46,8 @@ struct Object<'a> {
     /// The place of each value's name among those of its slot.
     ranks: &'a mut [usize; SLOTS],
     scratch: &'a mut Scratch,
+    /// Remembers the names.
+    learner: Option<&'a Presence>,
 }
 
 impl<'de> DeserializeSeed<'de> for Object<'_> {
@@ -59,6 +69,9 @@ impl<'de> Visitor<'de> for Object<'_> {
         let outer = self.scratch.path.len();
         while let Some(Key(key)) = map.next_key()? {
             self.scratch.path.push_str(&key);
+            if let Some(learner) = self.learner {
+                learner.learn([self.scratch.path.as_str()]);
+            }
             let names = self.names;
             let wanted = names.get(&self.scratch.path);
             if wanted.is_some() || names.asked.lead_to(&self.scratch.path) {
@@ -77,8 +90,8 @@ impl Object<'_> {
     fn value(&mut self, wanted: Option<&Wanted>, raw: &str) {
         if raw.starts_with('{') {
             self.scratch.path.push('.');
-            let Object { names, found, ranks, scratch } = self;
-            let inner = Object { names, found, ranks, scratch };
+            let Object { names, found, ranks, scratch, learner } = self;
+            let inner = Object { names, found, ranks, scratch, learner: *learner };
             // Its syntax was checked when it was read; one too deep has no field.
             let _ = inner.deserialize(&mut serde_json::Deserializer::from_str(raw));
             return;

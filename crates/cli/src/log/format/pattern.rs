@@ -130,6 +130,11 @@ impl Pattern {
         }
     }
 
+    /// Returns the names of its fields.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().map(|step| step.name.as_str()).filter(|name| !name.is_empty())
+    }
+
     /// Reads one line.
     pub(super) fn record<'a>(&self, line: &'a [u8]) -> Result<Option<Record<'a>>, BadLine> {
         let mut found = Found::default();

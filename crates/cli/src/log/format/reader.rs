@@ -9,6 +9,7 @@ use super::names::Names;
 use super::w3c::{self, Fields};
 use super::{Format, Kind, json};
 use crate::log::line::{BadLine, Line};
+use crate::log::presence::Presence;
 
 /// A line, and the decimal places of its stamp.
 pub(in crate::log) struct Record<'a> {
@@ -27,6 +28,8 @@ pub(in crate::log) struct Scratch {
     pub(super) ends: Vec<usize>,
     /// The name of the present value.
     pub(super) path: String,
+    /// The number of JSON objects whose names were remembered.
+    pub(super) learnt: usize,
 }
 
 impl Scratch {
@@ -69,6 +72,11 @@ impl Reader {
         &self.format.asked
     }
 
+    /// Returns the record of which of them lines have.
+    pub(in crate::log) fn presence(&self) -> &Presence {
+        &self.format.presence
+    }
+
     /// Reads a line that is not empty; `None` if it is a part of a header.
     pub(in crate::log) fn record<'a>(
         &mut self,
@@ -82,15 +90,19 @@ impl Reader {
                 Line::parse(line).map(record).map_err(bad)
             }
             Kind::Pattern(pattern) => pattern.record(line).map_err(bad),
-            Kind::Json(names) => json::record(names, line, scratch).map_err(bad),
+            Kind::Json(names) => {
+                json::record(names, line, scratch, &self.format.presence).map_err(bad)
+            }
             Kind::Csv(names) => match &mut self.header {
                 Some(header) => header.record(names, line, scratch).map_err(bad),
                 none => {
-                    *none = Some(Header::read(names, line, scratch).map_err(NoLine::Log)?);
+                    let header = Header::read(names, line, scratch).map_err(NoLine::Log)?;
+                    self.format.presence.learn(header.names());
+                    *none = Some(header);
                     Ok(None)
                 }
             },
-            Kind::W3c(names) => w3c(&mut self.fields, names, line),
+            Kind::W3c(names) => w3c(&mut self.fields, names, line, &self.format.presence),
         }
     }
 }
@@ -99,10 +111,13 @@ fn w3c<'a>(
     fields: &mut Option<Fields>,
     names: &Names,
     line: &'a [u8],
+    presence: &Presence,
 ) -> Result<Option<Record<'a>>, NoLine> {
     if line.starts_with(b"#") {
         if let Some(named) = w3c::directive(names, line) {
-            *fields = Some(named.map_err(NoLine::Log)?);
+            let header = named.map_err(NoLine::Log)?;
+            presence.learn(header.names());
+            *fields = Some(header);
         }
         return Ok(None);
     }

@@ -10,6 +10,7 @@ use crate::log::line::{ABSENT, BadLine, shown};
 
 /// The fields of the last `#Fields:` line.
 pub(super) struct Fields {
+    names: Vec<String>,
     slots: Vec<Vec<Slot>>,
     /// The columns that a policy asks for, each with its place and how good its name is.
     asked: Vec<(usize, usize, usize)>,
@@ -25,11 +26,16 @@ pub(super) fn directive(names: &Names, line: &[u8]) -> Option<io::Result<Fields>
         .collect();
     let slots = csv::slots(names, &columns, "the `#Fields:` line");
     let asked = csv::asked(names, &columns);
-    let fields = |slots| Fields { slots, asked };
+    let fields = |slots| Fields { names: columns, slots, asked };
     Some(slots.map(fields).map_err(io::Error::from))
 }
 
 impl Fields {
+    /// Returns their names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
     pub(super) fn record<'a>(
         &self,
         names: &Names,
