@@ -14,7 +14,7 @@ const MOST_NAMES: usize = 500;
 /// The most bytes of such a name.
 const MOST_BYTES: usize = 100;
 
-/// What has been found in the logs of the headers and columns that a policy names.
+/// A record of which of the headers and columns that a policy names lines have had.
 #[derive(Debug, Default)]
 pub(super) struct Presence {
     wanted: Vec<Wanted>,

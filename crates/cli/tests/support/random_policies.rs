@@ -1,8 +1,11 @@
 //! Policies and logs that look random, the same for each seed: every kind of limiter with every option,
-//! filters, costs, stores with and without enough space, and keys with numbers of their own.
+//! key expressions, filters, costs, stores with and without enough space, and keys with numbers of their
+//! own.
 
 #[path = "random_policies/logs.rs"]
 mod logs;
+#[path = "random_policies/requests.rs"]
+mod requests;
 
 use std::fmt::Write;
 
@@ -88,13 +91,13 @@ fn limiter(numbers: &mut Numbers, place: u64) -> String {
 
 fn any_limiter(numbers: &mut Numbers, place: u64) -> String {
     let kind = if numbers.one_in(6) { "all" } else { numbers.pick(&KINDS) };
-    let cost = numbers.pick(&["", "", "", "", "cost = 2\n", "cost = 3\n", "cost = \"bytes\"\n"]);
+    let cost = requests::cost(numbers);
     let scale = if cost.contains("bytes") { BYTES } else { 1 };
     let fields = fields(numbers, kind, scale);
-    let key = key(numbers);
+    let key = requests::key(numbers);
     let mut text =
         format!("[limiters.\"{place} {kind}\"]\n{key}{}{cost}", fields.join("\n") + "\n");
-    text += &filter(numbers);
+    text += &requests::filters(numbers);
     if numbers.one_in(4) {
         text += numbers.pick(&["wait = \"2 s\"\n", "wait = \"refuse\"\n", "shadow = true\n"]);
     }
@@ -124,36 +127,6 @@ fn any_limiter(numbers: &mut Numbers, place: u64) -> String {
         }
     }
     text
-}
-
-fn key(numbers: &mut Numbers) -> String {
-    const FIELDS: [&str; 8] =
-        ["client", "path", "method", "status", "status_class", "user", "referer", "agent"];
-    match numbers.below(8) {
-        0 => String::new(),
-        1 => "key = \"all\"\n".to_owned(),
-        2..5 => "key = \"client\"\n".to_owned(),
-        5 => format!("key = \"{}\"\n", numbers.pick(&FIELDS)),
-        _ => {
-            let (one, other) = (numbers.below(8), 1 + numbers.below(7));
-            let [one, other] = [one, (one + other) % 8].map(|field| FIELDS[field as usize]);
-            format!("key = [\"{one}\", \"{other}\"]\n")
-        }
-    }
-}
-
-fn filter(numbers: &mut Numbers) -> String {
-    if !numbers.one_in(4) {
-        return String::new();
-    }
-    let filter = numbers.pick(&[
-        "method = \"GET\"",
-        "method = [\"POST\", \"HEAD\"]",
-        "path_prefix = \"/1\"",
-        "path_prefix = [\"/2\", \"/3\"], status_class = [\"2xx\", \"4xx\"]",
-        "status_class = \"2xx\"",
-    ]);
-    format!("match = {{ {filter} }}\n")
 }
 
 /// Returns the fields of a kind, its numbers times `scale`.

@@ -1,6 +1,8 @@
 //! Logs that look random: steady rates and bursts, pauses, lines out of order and in several zones, and
 //! some that are no log lines.
 
+use std::fmt::Write;
+
 use jiff::Timestamp;
 use jiff::tz::Offset;
 
@@ -16,16 +18,20 @@ const MOMENTS: [&str; 6] = [
     "2015-05-17T10:00:00Z",
 ];
 
-const CLIENTS: [&str; 8] = [
+const CLIENTS: [&str; 9] = [
     "10.0.0.1",
     "10.0.0.2",
     "::ffff:10.0.0.2",
     "2001:db8::2",
     "2001:DB8:0::2",
+    "2001:db8:8000::2",
     "example.org",
     "10.0.0.3",
     "-",
 ];
+
+const PATHS: [&str; 8] =
+    ["/users/me", "/users/7", "/users/8/posts/1", "/users/me/x/y", "/users/", "/", "//x//y/", "*"];
 
 /// Returns a log of so many lines.
 pub(crate) fn log(seed: u64, lines: usize) -> String {
@@ -71,16 +77,21 @@ fn line(numbers: &mut Numbers, second: i64) -> String {
         _ => numbers.below(90_000).to_string(),
     };
     let query = numbers.pick(&["", "", "?q=1"]);
+    let path = match numbers.below(3) {
+        0 => numbers.pick(&PATHS).to_owned(),
+        _ => format!("/{}", numbers.below(40)),
+    };
     let mut line = format!(
-        "{} - {} [{time}] \"{} /{}{query} HTTP/1.1\" {} {bytes}",
+        "{} - {} [{time}] \"{} {path}{query} HTTP/1.1\" {} {bytes}",
         numbers.pick(&CLIENTS),
         numbers.pick(&["-", "ada", "bob"]),
         numbers.pick(&["GET", "GET", "POST", "HEAD"]),
-        numbers.below(40),
         numbers.pick(&[200, 200, 304, 404, 500]),
     );
     if numbers.one_in(2) {
-        line += numbers.pick(&[" \"-\" \"agent\"", " \"http://a/?b\" \"an \\\"agent\\\"\""]);
+        let referer = numbers.pick(&["-", "http://a/?b", "7", "1.5", "12", "0.25", "7x", ""]);
+        let agent = numbers.pick(&["-", "agent", "an \\\"agent\\\"", "Kube-Probe/1", ""]);
+        let _ = write!(line, " \"{referer}\" \"{agent}\"");
     }
     line += numbers.pick(&["\n", "\n", "\r\n"]);
     if numbers.one_in(60) {
