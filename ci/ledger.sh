@@ -6,10 +6,10 @@
 # The sources are those of every module that the patch changes, and `src/sync.rs`. A module is
 # a file in `src` with its folder, such as `src/sharded.rs` and `src/sharded/`; in the folders
 # `keyed`, `window` and `time` it is a part of them, such as `src/keyed/table.rs` and
-# `src/keyed/table/`. The models are the files of `loom-tests/tests` with those that are to
-# catch it, `loom-tests/src` with the references that it shares with the tests, and the version
-# of loom. Lines that are comments do not count, nor do unit tests, which are at the end of a
-# file or in one of their own.
+# `src/keyed/table/`. A file of another crate is a module of its own. The models are the files of
+# `loom-tests/tests` with those that are to catch it, `loom-tests/src` with the references that it
+# shares with the tests, and the version of loom. Lines that are comments do not count, nor do unit
+# tests, which are at the end of a file or in one of their own.
 #
 # That is not all: a model may run code of other modules too, and a change there could let
 # the mutant escape. `ci/loom.sh --all`, each night, is for that.
@@ -19,7 +19,7 @@
 #   ci/ledger.sh models
 #
 # prints a line for each file of models instead: its name, and a hash of what they run, which
-# is the whole engine.
+# is the whole engine, and the files of other crates that it includes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -30,6 +30,7 @@ die() { echo "ledger: $*" >&2; exit 1; }
 module_of() {
     local folder=${1%%/*} rest=${1#*/}
     case $1 in
+        crates/*) echo "$1"; return ;;
         keyed/* | window/* | time/*) folder+=/${rest%%/*} ;;
     esac
     echo "${folder%.rs}"
@@ -52,10 +53,16 @@ trap 'rm -f "$loom" "$lines"' EXIT
 { grep -A 1 '^name = "loom"' Cargo.lock; sed -n '/^\[profile.loom\]/,/^$/p' Cargo.toml; } >"$loom"
 oracles=(loom-tests/src/*.rs tests/support/reference.rs tests/windows/reference.rs "$loom")
 
+# The files of other crates that these models include.
+included_by() {
+    sed -n 's:^#\[path = "\.\./\.\./\(crates/.*\)"\]$:\1:p' "$@" | sort -u
+}
+
 if [ "${1:-}" = models ]; then
     readarray -t engine < <(find src -name '*.rs' ! -name tests.rs | sort)
     for file in loom-tests/tests/*.rs; do
-        hash_of "${engine[@]}" "${oracles[@]}" "$file"
+        # Split into words: names of our files have no blanks.
+        hash_of "${engine[@]}" "${oracles[@]}" "$file" $(included_by "$file")
         echo "$(basename "$file" .rs) $hash"
     done
     exit
@@ -78,6 +85,9 @@ while read -r file; do
     module=$(module_of "${file#src/}")
     sources_of[$module]+="$file "
 done < <(find src -name '*.rs' ! -name tests.rs | sort)
+while read -r file; do
+    sources_of[$file]="$file "
+done < <(included_by loom-tests/tests/*.rs)
 while IFS=: read -r file model; do
     model=${model#fn }
     file_of[${model%()}]=$file
@@ -107,8 +117,8 @@ done < <(awk '
     function done() { if (patch) print patch, files ? files : "none", catchers ? catchers : "none" }
     FNR == 1 { done(); patch = FILENAME; files = catchers = "" }
     sub(/^# caught-by: */, "") { gsub(/ /, ""); catchers = $0 }
-    /^\+\+\+ b\/src\// {
-        sub(/^\+\+\+ b\/src\//, "")
+    /^\+\+\+ b\/(src|crates)\// {
+        sub(/^\+\+\+ b\/(src\/)?/, "")
         files = files ? files "," $0 : $0
     }
     END { done() }
