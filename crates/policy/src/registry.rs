@@ -98,6 +98,7 @@ use crate::{LimiterPolicy, Policies};
 /// | another `cost` or `shadow` | in force with the numbers of the same file, in one step |
 /// | another `wait` | for those in line too: see [`LimiterHandle`](LimiterHandle#method.acquire) |
 /// | other fields of the key | another store, whose keys start full |
+/// | `key = "all"` gets fields, or the other way round | another limiter, which starts full; handles of the old one go on with its last terms, and nobody waits for it any more |
 /// | a new name | a new limiter |
 /// | a name is gone | its handles go on with the last terms, and nobody waits any more; if it comes back while there are any, they get the terms |
 ///
@@ -120,8 +121,9 @@ use crate::{LimiterPolicy, Policies};
 ///
 /// * The keys of a table are not known, so they start full when another store takes its place. Then a span
 ///   across the change admits at most what both admit together.
-/// * If a store of keys is replaced by one whose limiters have no place for all that was used, and that by
-///   another, the rest is forgotten. A span across both admits at most what two of them admit together.
+/// * If the limiters of keys are given terms that have no place for all that was used, such as a smaller
+///   burst, and another store then takes their place, the rest is forgotten. A span across both changes
+///   admits at most what two of the terms admit together.
 ///
 /// Decisions do not wait for a change in one step. For any other they wait while it is made; with keys,
 /// while all of them are changed or carried over.

@@ -106,7 +106,7 @@ fn no_decision_is_made_by_windows_or_parts_of_two_files() {
             assert!(matches!(denied, Denied::TooLarge { limit: 10, .. }), "{denied:?}");
             0
         };
-        let (_, replaced) = under_load(&registry, &terms, RELOADS, decide, || {});
+        let (_, replaced) = under_load(&registry, &terms, 3_000, decide, || {});
         assert_eq!(replaced, 0);
     }
 }
@@ -127,7 +127,7 @@ fn keys_with_overrides_admit_no_more_than_their_larger_terms() {
         let keys: KeyedHandle<_, _> = registry.keyed("a").unwrap();
         for (key, most) in KEYS.into_iter().zip([300, 300, 950, 20]) {
             let take = |_| u64::from(keys.try_acquire(key, 1).is_ok());
-            let (admitted, replaced) = under_load(&registry, &terms, 1_000, take, || {});
+            let (admitted, replaced) = under_load(&registry, &terms, 400, take, || {});
             let rest = keys.peek(key, 0).unwrap().remaining();
             assert_eq!(replaced, 0);
             assert!(admitted + rest <= most, "{key}: {admitted} and {rest}");
