@@ -16,9 +16,28 @@ pub(super) struct PageFile {
 }
 
 impl PageFile {
-    /// Opens the file without changing it, or creates it. `inputs` are the files that are read.
-    pub(super) fn open(path: &Path, inputs: &[&Path]) -> Result<PageFile, Failure> {
+    /// Opens the file without changing it, or creates it. `inputs` are the files that are read, and
+    /// standard input may be one of them.
+    pub(super) fn open(path: &Path, inputs: &[&Path], stdin: bool) -> Result<PageFile, Failure> {
         let name = path.display();
+        if path.as_os_str() == "-" {
+            return Err(Failure::Use(
+                "--html - names no file; name one for the page, such as report.html (or ./- for a \
+                 file of that name)"
+                    .to_owned(),
+            ));
+        }
+        let is_stdin = || {
+            let [read, own] = [same_file::Handle::stdin(), same_file::Handle::from_path(path)];
+            // The same terminal may be read and be written to.
+            path.is_file() && read.is_ok_and(|read| own.is_ok_and(|own| read == own))
+        };
+        if stdin && is_stdin() {
+            return Err(Failure::Use(format!(
+                "--html {name} would replace the file that standard input reads; name another one \
+                 for the page"
+            )));
+        }
         if inputs.iter().any(|input| same_file::is_same_file(input, path).unwrap_or(false)) {
             return Err(Failure::Use(format!(
                 "--html {name} would replace a file that is read; name another one for the page"

@@ -265,7 +265,9 @@ impl ReplayArgs {
             _ => None,
         });
         let inputs: Vec<&Path> = logs.chain(self.policy.as_deref()).collect();
-        self.html.as_deref().map(|path| PageFile::open(path, &inputs)).transpose()
+        let reads_stdin = sources.contains(&Source::Stdin)
+            || self.policy.as_deref().is_some_and(crate::policy::input::is_stdin);
+        self.html.as_deref().map(|path| PageFile::open(path, &inputs, reads_stdin)).transpose()
     }
 
     fn options(&self) -> Options {

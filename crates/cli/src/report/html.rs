@@ -75,7 +75,7 @@ impl Page<'_> {
                 body {
                     a.skip href="#results" { "Skip to the results" }
                     header { (self.header(&logs)) }
-                    nav aria-label="Limiters" { (links(&sections)) }
+                    nav aria-label="Limiters" { (links(&sections, self.summary.hierarchy.is_some())) }
                     main id="results" {
                         (self.warnings())
                         @if !sections.is_empty() {
@@ -181,9 +181,10 @@ impl Page<'_> {
     }
 }
 
-fn links(sections: &[Section<'_>]) -> Markup {
+fn links(sections: &[Section<'_>], has_levels: bool) -> Markup {
     html! {
         ul {
+            @if has_levels { li { a href="#levels" { "levels" } } }
             @for section in sections { li { a href={ "#" (section.id()) } { (section.name()) } } }
             li { a href="#policy" { "policy" } }
         }

@@ -308,6 +308,19 @@ fn a_page_that_cannot_be_written_is_told_before_the_logs_are_read() {
         );
         assert_eq!(fs::read(folder.0.path().join(file)).unwrap(), before);
     }
+    let log = folder.0.path().join("access.log");
+    let before = fs::read(&log).unwrap();
+    let failed = std::process::Command::new(env!("CARGO_BIN_EXE_sluicegate"))
+        .args(["replay", "--html"])
+        .arg(&log)
+        .stdin(fs::File::open(&log).unwrap())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&failed.stderr);
+    assert!(error.contains("would replace the file that standard input reads"), "{error}");
+    assert_eq!((failed.status.code(), fs::read(&log).unwrap()), (Some(2), before));
+    let failed = folder.replay(&["--html", "-", "access.log"], "").code(2);
+    assert!(stderr(&failed).contains("--html - names no file"), "{}", stderr(&failed));
     // Nothing is left behind by a replay that comes to nothing.
     folder.replay(&["--html", "page.html", "missing.log"], "").code(1);
     assert!(!folder.0.path().join("page.html").exists());
