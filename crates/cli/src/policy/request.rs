@@ -1,6 +1,6 @@
 //! A line of a log as a request that policies look at.
 
-use bstr::{BStr, BString};
+use bstr::BString;
 use sluicegate_policy::{
     Charge, Filter as Requests, KeyField, KeyPart, Missing, RequestFields, Written, write_key,
 };
@@ -91,9 +91,10 @@ impl Rule {
     pub(crate) fn write_key(&self, line: &Line<'_>, key: &mut BString) -> Written {
         if let [KeyPart::Field(field, Missing::Shared)] = *self.key {
             key.clear();
-            let text: &BStr = line.field(field);
+            let text: &[u8] = line.field(field);
+            let text = if text.is_empty() { ABSENT } else { text };
             key.extend_from_slice(text);
-            return Written { lacks: *text == *ABSENT, ..Written::WHOLE };
+            return Written { lacks: text == ABSENT, ..Written::WHOLE };
         }
         write_key(&self.key, line, key)
     }
