@@ -31,8 +31,10 @@
 //! otherwise it was charged before the caller. ∎
 
 use crate::decision::forecast::Forecast;
+use crate::sync::Word;
 use crate::time::units;
 use crate::time::units::SKEW_NANOS;
+use crate::wait::end::End;
 use crate::wait::place::Place;
 use crate::wait::turn::DueReservation;
 
@@ -73,6 +75,14 @@ impl Foreseen {
             return self.now_nanos.saturating_add(SKEW_NANOS);
         }
         self.now_nanos.saturating_add(self.wait_nanos(self.cost(permits)))
+    }
+
+    /// Returns the turn of the last of all `permits`, and the level after it.
+    pub(super) fn end(&self, permits: u64) -> End {
+        let left = self.balance.checked_sub(self.cost(permits));
+        let is_known = |left: &i64| !self.terms.is_impossible(*left, self.now_nanos);
+        let level = |left| Level::leaving(left, self.terms.accrued(self.now_nanos)).to_bits();
+        End { due_nanos: self.due_nanos(permits), word: left.filter(is_known).map(level) }
     }
 
     /// Returns the time until the last of all `permits` can be reserved, as debts go: 0 if it can be now.

@@ -85,27 +85,32 @@ impl<C: Clock, L: ReservedCapacity> TakesTurns for BucketCore<C, L> {
     }
 
     fn due_nanos(&self, turn: Turn) -> u64 {
-        self.foreseen(turn, &mut empty()).due_nanos(turn.permits)
+        self.foreseen(turn, None, &mut empty()).0.due_nanos(turn.permits)
+    }
+
+    fn word(&self) -> u64 {
+        self.look_again().with_gate(false).to_bits()
     }
 
     fn last_due_among_reservations(
         &self,
         turn: Turn,
-        _from: Option<End>,
+        from: Option<End>,
         places: &mut dyn Iterator<Item = Place>,
     ) -> End {
-        End { due_nanos: self.foreseen(turn, places).due_nanos(turn.permits), word: None }
+        let (foreseen, permits) = self.foreseen(turn, from, places);
+        foreseen.end(permits)
     }
 
     fn book(
         &self,
         turn: Turn,
-        _from: Option<End>,
+        from: Option<End>,
         places: &mut dyn Iterator<Item = Place>,
     ) -> Result<End, u64> {
-        let foreseen = self.foreseen(turn, places);
-        match foreseen.reservable_in(turn.permits) {
-            0 => Ok(End { due_nanos: foreseen.due_nanos(turn.permits), word: None }),
+        let (foreseen, permits) = self.foreseen(turn, from, places);
+        match foreseen.reservable_in(permits) {
+            0 => Ok(foreseen.end(permits)),
             wait_nanos => Err(wait_nanos),
         }
     }
@@ -149,13 +154,24 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         self.capacity(terms).saturating_add(earned).min(MOST)
     }
 
-    /// Returns what can be foreseen of a line with reservations among its `places`, if any.
-    fn foreseen(&self, turn: Turn, places: &mut dyn Iterator<Item = Place>) -> Foreseen {
+    /// Returns what can be foreseen of a line with reservations among its `places`, if any, and the permits
+    /// that they want. Those of `places` come behind the line that ends `from` there.
+    fn foreseen(
+        &self,
+        turn: Turn,
+        from: Option<End>,
+        places: &mut dyn Iterator<Item = Place>,
+    ) -> (Foreseen, u64) {
         let capacity = |terms: &Terms| self.capacity_since(terms, turn);
         let now_nanos = turn.now_nanos;
         let (terms, balance) = self.balance_at(now_nanos, capacity);
+        if let Some(word) = from.and_then(|end| end.word) {
+            let balance = terms.accrued(now_nanos).wrapping_sub(word) as i64;
+            let permits = places.fold(0, |sum: u64, it| sum.saturating_add(it.permits));
+            return (Foreseen { terms, balance, now_nanos }, permits);
+        }
         let foreseen = Foreseen { terms, balance, now_nanos };
-        foreseen.beneath(places, self.capacity(&terms))
+        (foreseen.beneath(places, self.capacity(&terms)), turn.permits)
     }
 
     /// Returns the terms in force and the balance under them, of which there is at most `capacity`.

@@ -61,12 +61,13 @@ impl Locked<'_> {
         match upto {
             Upto::Place(place) => {
                 let turn = turn(waiters.permits_up_to(place));
-                let due = if let Some((_, end)) = line.end_ahead_of(place) {
-                    limiter.last_due(turn, Some(end), &mut once(waiters.permits_of(place)))
-                } else {
-                    let mut places = waiters.places_up_to(place);
-                    last_due(limiter, waiters, turn, &mut places)
-                };
+                let newest = Place { permits: waiters.permits_of(place), told_nanos: None };
+                let known = line.end_ahead_of(place).map(|(_, end)| {
+                    limiter.last_due_among_reservations(turn, Some(end), &mut once(newest))
+                });
+                let due = known.filter(|_| limiter.word() == line.seen).unwrap_or_else(|| {
+                    last_due(limiter, waiters, turn, &mut waiters.places_up_to(place))
+                });
                 if waiters.last() == Some(place) {
                     self.line().end = due.word.map(|_| (place, due));
                 }
@@ -95,7 +96,7 @@ impl Locked<'_> {
     ) -> Result<End, AcquireError> {
         let limiter = self.limiter;
         self.check_end();
-        let LineState { since_nanos, end, ref waiters, .. } = *self.line();
+        let LineState { since_nanos, end, seen, ref waiters, .. } = *self.line();
         let permits_of_all = waiters.permits_behind(left).saturating_add(permits);
         let turn = Turn {
             permits: permits_of_all,
@@ -107,12 +108,12 @@ impl Locked<'_> {
         };
         let newest = Place { permits, told_nanos: None };
         let end = end.filter(|&(last, _)| left == 0 && waiters.last() == Some(last));
-        let quoted = if let Some((_, end)) = end {
-            limiter.book(turn, Some(end), &mut once(newest))
-        } else {
+        let known = end.map(|(_, end)| limiter.book(turn, Some(end), &mut once(newest)));
+        // A change since then may have set other terms.
+        let quoted = known.filter(|_| limiter.word() == seen).unwrap_or_else(|| {
             let mut places = waiters.places_behind(left).chain(once(newest));
             limiter.book(turn, None, &mut places)
-        };
+        });
         let retry = |nanos| match nanos {
             u64::MAX => Duration::MAX,
             nanos => Duration::from_nanos(nanos),

@@ -34,6 +34,27 @@ fn a_line_that_nobody_serves_in_time_has_no_more_than_the_burst_at_once() {
 }
 
 #[test]
+fn what_was_forced_counts_for_those_that_come_after_it() {
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10, max_debt 30), &clock);
+    bucket.try_acquire(10).unwrap();
+    let mut caller = Caller::new(&bucket, 4);
+    let told = [1, 1].map(|permits| bucket.reserve(permits).unwrap().ready_after());
+    assert_eq!(told, [5 * MILLI, 6 * MILLI]);
+    bucket.force(3).unwrap();
+    assert_eq!(bucket.reserve(1).unwrap().ready_after(), 10 * MILLI);
+    bucket.force(3).unwrap();
+    let mut last = Caller::new(&bucket, 1);
+    assert_eq!(last.sleeps_for(), 14 * MILLI);
+    for _ in 0..14 {
+        assert!(last.is_waiting());
+        clock.advance(MILLI);
+        let _turn = caller.poll();
+    }
+    assert!(caller.is_granted() && last.is_granted());
+}
+
+#[test]
 fn what_a_debt_cannot_hold_is_not_charged() {
     let clock = ManualClock::new();
     let bucket = bucket(&clock);
