@@ -109,7 +109,8 @@ pub trait Wait: Limiter {
 /// have been earned.
 ///
 /// A reservation is a debt, so it is bounded as debts are, by the quota's `max_debt`. Reservations
-/// are for different instants, in the order in which they were made.
+/// of a bucket are for different instants, in the order in which they were made. (In line, one that is made
+/// after callers have left may be for an earlier instant than one before it, which keeps what it was told.)
 ///
 /// While callers wait in line, a reservation takes a place behind them: it is told the instant of its turn
 /// and keeps that, whatever becomes of the line. It counts for the bounds of the line, and is neither
