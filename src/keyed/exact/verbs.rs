@@ -220,7 +220,11 @@ where
     {
         match self.store.spend_known(place, key, first) {
             Ok(answer) => answer,
-            Err(reading_nanos) => self.spend_new(place, key, request, reading_nanos, acquire),
+            // Taken apart here, so that the two answers do not share their memory: else every call would
+            // copy the whole answer there, used or not.
+            Err(reading_nanos) => {
+                self.spend_new(place, key, request, reading_nanos, acquire).map(|New(grant)| grant)
+            }
         }
     }
 
@@ -233,11 +237,11 @@ where
         request: Request,
         reading_nanos: Option<u64>,
         acquire: impl Fn(&L, &L::Terms, &L::State, u64) -> Answer,
-    ) -> Result<Grant, Denied>
+    ) -> Result<New, Denied>
     where
         Q: AsKey<K> + ?Sized,
     {
-        match self.store.spend(place, key, reading_nanos, acquire) {
+        let answer = match self.store.spend(place, key, reading_nanos, acquire) {
             Ok(answer) => answer,
             Err(no_room) => {
                 let (Grant { permits, forecast }, wait) = (no_room.fresh, no_room.retry_after);
@@ -246,6 +250,10 @@ where
                     Request::UpTo(_) => self.overflow.answer_up_to(permits, forecast, wait),
                 }
             }
-        }
+        };
+        answer.map(New)
     }
 }
+
+/// A grant to a new key, or to one whose state had to be looked at under the lock.
+struct New(Grant);
