@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bytesize::ByteSize;
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 
 use super::inputs::{FormatArgs, load, progress, refuse_policies, show_skipped, size, sources};
@@ -72,10 +73,10 @@ pub(super) struct SuggestArgs {
     #[arg(long, value_name = "TIME", requires = "kind")]
     interval: Option<String>,
     /// The tokens that a bucket of --kind earns in each interval
-    #[arg(long, value_name = "N", requires = "kind", default_value_t = 1)]
+    #[arg(long, value_name = "N", requires = "kind", default_value_t = 1, value_parser = permits())]
     amount: u64,
     /// The burst of a bucket of --kind, for `--vary rate`
-    #[arg(long, value_name = "N", requires = "kind", default_value_t = 1)]
+    #[arg(long, value_name = "N", requires = "kind", default_value_t = 1, value_parser = permits())]
     burst: u64,
     /// The number to search for
     #[arg(long, value_name = "WHAT", default_value = "limit")]
@@ -233,6 +234,11 @@ impl SuggestArgs {
         let text = format!("[[limiter]]\nname = {name}\nkey = {key}\n{fields}\n");
         Ok(Policy::parse("the arguments", &text)?)
     }
+}
+
+/// Returns a parser of the permits that a bucket can have.
+fn permits() -> RangedU64ValueParser<u64> {
+    RangedU64ValueParser::new().range(1..=1 << 32)
 }
 
 /// Reads a share in percent, as millionths.

@@ -89,6 +89,11 @@ fn what_cannot_be_is_a_clear_error() {
         (&["suggest", "--kind", "gcra", "--interval", "often", "--sample"], "the arguments"),
         (&["suggest", "--kind", "gcra", "--interval", "1 s", "--key", "hat", "--sample"], "hat"),
         (&["suggest", "--sample", "--max-memory", "1 KiB"], "--max-memory"),
+        (&["suggest", "--kind", "gcra", "--interval", "1 s", "--burst", "0", "x"], "--burst <N>"),
+        (
+            &["suggest", "--kind", "gcra", "--interval", "1 s", "--amount", "4294967297", "x"],
+            "1..=",
+        ),
     ] {
         let failed = sluicegate().args(args).assert().code(2);
         assert!(stderr(&failed).contains(said), "{args:?}: {}", stderr(&failed));
