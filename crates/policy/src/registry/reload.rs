@@ -21,6 +21,9 @@ impl<C: SharedClock, U: SharedClock> Registry<C, U> {
     /// changed. Waits for other changes. Allocates; goes through all keys of stores that change. All
     /// limiters have the terms of `policies` when it returns, but change one after the other.
     ///
+    /// Callers in line are woken before other changes may begin. So a waker that reloads by itself, instead of
+    /// scheduling its task, waits for ever; observers may reload.
+    ///
     /// # Errors
     ///
     /// [`ReloadError::Unbuildable`], which checked policies do not lead to. Nothing has changed then,
