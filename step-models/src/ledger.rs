@@ -31,10 +31,10 @@ impl Ledger {
         self.0.insert(place, grant);
     }
 
-    pub(crate) fn remove(&mut self, grant: Grant) {
-        if let Some(place) = self.0.iter().position(|other| *other == grant) {
-            self.0.remove(place);
-        }
+    /// Takes a grant out. Returns false if there is none.
+    pub(crate) fn remove(&mut self, grant: Grant) -> bool {
+        let place = self.0.iter().position(|other| *other == grant);
+        place.map(|place| self.0.remove(place)).is_some()
     }
 
     pub(crate) fn clear(&mut self) {

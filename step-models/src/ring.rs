@@ -8,6 +8,7 @@
 //! A reset goes from (k, C, open) to (k, C + 1, resetting), makes C + 1 all
 //! boundaries, and opens H. Of several windows over one H, each has boundaries of
 //! its own, at the ends of slots of so many ticks; H is opened when all are there.
+//! For the settlement of estimates see `ring/settle.rs`, which has mutants of its own.
 //!
 //! | mutant               | what it drops                                | what goes wrong |
 //! |----------------------|----------------------------------------------|-----------------|
@@ -28,11 +29,17 @@
 
 use std::fmt;
 
-use crate::explore::{CLOCK, Explored, Found, Model, explore};
+use crate::explore::{CLOCK, Found, Model};
 use crate::ledger::{Grant, Ledger};
 
 #[path = "ring/calls.rs"]
 mod calls;
+#[path = "ring/checks.rs"]
+mod checks;
+#[path = "ring/settle.rs"]
+mod settle;
+#[path = "ring/settle_checks.rs"]
+mod settle_checks;
 #[path = "ring/windows.rs"]
 mod windows;
 
@@ -53,6 +60,23 @@ enum Mutant {
     GiveBackAnyway,
     FirstWindowOnly,
     ResetAtOnce,
+    RaisesCharged,
+    RaisesTooFew,
+    RaisesByReading,
+    RaisesByStore,
+    RaisesAnySlot,
+    RaisesByTicks,
+    RaisesFirstOnly,
+    LowersTotal,
+    GoesOnAfterRaise,
+    Uncut,
+    BeyondByStore,
+    BeyondInPlace,
+    NoNote,
+    NotesLate,
+    LooksFirst,
+    EndsFirst,
+    ResetDoesNotWait,
 }
 
 /// The change that a reset makes to H.
@@ -81,6 +105,11 @@ enum Op {
     Take(u8),
     GiveBack,
     Reset,
+    /// Takes permits of which some are given back by the calls that follow.
+    Estimate(u8),
+    Settle(u8),
+    /// Takes what was used beyond an estimate.
+    Beyond(u8),
 }
 
 /// A window.
@@ -148,19 +177,90 @@ struct Place {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum At {
     Idle,
-    Clock { shift: u8 },
+    Clock {
+        shift: u8,
+    },
     Load(Call),
-    LoadAgain { call: Call, mark: Mark },
-    Boundary { call: Call, head: Head, which: usize },
-    Recheck { call: Call, head: Head },
-    Rotate { call: Call, head: Head },
-    Admit { call: Call, head: Head },
-    Enter { call: Call, head: Head },
-    Scan { call: Call, head: Head, place: Place },
-    Fill { call: Call, head: Head, place: Place },
-    Validate { call: Call, head: Head, place: Place, seen: Mark },
-    Write { call: Call, head: Head, place: Place, seen: Mark },
-    Open { call: Call, head: Head },
+    LoadAgain {
+        call: Call,
+        mark: Mark,
+    },
+    Boundary {
+        call: Call,
+        head: Head,
+        which: usize,
+    },
+    Recheck {
+        call: Call,
+        head: Head,
+    },
+    Rotate {
+        call: Call,
+        head: Head,
+    },
+    Admit {
+        call: Call,
+        head: Head,
+    },
+    Enter {
+        call: Call,
+        head: Head,
+    },
+    Scan {
+        call: Call,
+        head: Head,
+        place: Place,
+    },
+    Fill {
+        call: Call,
+        head: Head,
+        place: Place,
+    },
+    Validate {
+        call: Call,
+        head: Head,
+        place: Place,
+        seen: Mark,
+    },
+    Write {
+        call: Call,
+        head: Head,
+        place: Place,
+        seen: Mark,
+    },
+    Open {
+        call: Call,
+        head: Head,
+    },
+    /// The numbers of changes, before an estimate.
+    Note {
+        done: u8,
+    },
+    GiveLook {
+        now: u8,
+    },
+    GiveBegin {
+        now: u8,
+    },
+    GiveHot {
+        now: u8,
+    },
+    RaiseLoad {
+        present: u8,
+        place: Place,
+    },
+    RaiseCas {
+        present: u8,
+        place: Place,
+        seen: Mark,
+    },
+    GiveEnd,
+    Charge {
+        call: Call,
+        head: Head,
+    },
+    ChangeWait,
+    ChangeEnd,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -168,6 +268,10 @@ struct Held {
     left: Head,
     permits: u8,
     time: u8,
+    /// Tells an estimate from other grants in the ledger.
+    index: u8,
+    /// The number of changes before it; `None` if one was going on.
+    note: Option<u8>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -175,6 +279,7 @@ struct Thread {
     next: u8,
     at: At,
     held: Option<Held>,
+    note: Option<u8>,
     /// True if the call could have been refused at some moment so far.
     was_full: bool,
 }
@@ -187,6 +292,11 @@ struct State {
     /// The clock reading that made H's tick what it is.
     origin: u8,
     marks: [[Mark; MOST_SLOTS]; MOST_WINDOWS],
+    /// Changes that have begun, settlements in progress: one word.
+    begun: u8,
+    settlements: u8,
+    /// Changes that are done.
+    done: u8,
     threads: [Thread; THREADS],
     ledger: Ledger,
 }
@@ -220,13 +330,16 @@ impl Model for Ring {
                 marks[usize::from(slot % window.slots)].slot = slot;
             }
         }
-        let idle = Thread { next: 0, at: At::Idle, held: None, was_full: false };
+        let idle = Thread { next: 0, at: At::Idle, held: None, note: Some(0), was_full: false };
         State {
             clock: tick * self.parts,
             shift: 0,
             head: Head { tick, total: 0, phase: Phase::Open },
             origin: tick * self.parts,
             marks,
+            begun: 0,
+            settlements: 0,
+            done: 0,
             threads: [idle.clone(), idle.clone(), idle],
             ledger: Ledger::default(),
         }
@@ -273,126 +386,4 @@ impl fmt::Debug for Thread {
         write!(f, "{:?}", self.at)?;
         self.held.map_or(Ok(()), |held| write!(f, " holds {} of {:?}", held.permits, held.left))
     }
-}
-
-use Op::{GiveBack, Reset as Clear, Take};
-
-fn ring(slots: u8, limit: u8, run: u8, programs: [&'static [Op]; THREADS]) -> Ring {
-    Ring {
-        windows: vec![Span { exponent: 0, slots, limit }],
-        parts: 1,
-        run,
-        span: slots,
-        judge: Judge::Ticks,
-        reset: Reset::StepsTotal,
-        mutant: None,
-        programs,
-    }
-}
-
-fn takes() -> Ring {
-    ring(2, 2, 4, [&[Take(1), Take(1)], &[Take(1), Take(2)], &[]])
-}
-
-fn takes_with_a_reset() -> Ring {
-    ring(2, 2, 3, [&[Take(1), Take(1)], &[Take(1), Clear, Take(2)], &[]])
-}
-
-fn given_back() -> Ring {
-    ring(2, 2, 4, [&[Take(1), GiveBack, Take(2)], &[Take(1), GiveBack, Take(2)], &[]])
-}
-
-fn given_back_with_resets() -> Ring {
-    ring(2, 1, 1, [&[Take(1), GiveBack, Take(1)], &[Clear, Take(1)], &[Clear]])
-}
-
-/// A second window, of slots of two ticks.
-fn two_windows() -> Ring {
-    let mut ring = ring(1, 1, 4, [&[Take(1), Take(1)], &[Take(1), Take(1)], &[]]);
-    ring.windows.push(Span { exponent: 1, slots: 2, limit: 2 });
-    ring
-}
-
-fn holds(ring: &Ring, at_least: usize) -> Explored {
-    let explored = explore(ring).unwrap();
-    println!("ring {:?}: {explored:?}", ring.programs);
-    assert!(explored.states > at_least && explored.counts.grants > 0);
-    assert!(explored.counts.denials > 0);
-    explored
-}
-
-#[test]
-fn no_window_holds_more_than_the_limit_and_denials_are_right() {
-    holds(&takes(), 100_000);
-    holds(&ring(3, 2, 5, [&[Take(1), Take(1)], &[Take(2), Take(1)], &[]]), 300_000);
-    holds(&ring(2, 1, 3, [&[Take(1)], &[Take(1)], &[Take(1)]]), 700_000);
-}
-
-#[test]
-fn of_two_windows_over_one_word_neither_holds_more_than_its_limit() {
-    holds(&two_windows(), 200_000);
-    let programs: [&[Op]; THREADS] = [&[Take(1), Take(1)], &[Take(1), Clear, Take(1)], &[]];
-    holds(&Ring { run: 2, programs, ..two_windows() }, 50_000);
-}
-
-#[test]
-fn permits_are_given_back_and_resets_forget_once() {
-    holds(&takes_with_a_reset(), 100_000);
-    assert!(holds(&given_back(), 100_000).counts.given_back > 0);
-    assert!(holds(&given_back_with_resets(), 400_000).counts.given_back > 0);
-    let all_at_once = ring(2, 2, 3, [&[Take(1), GiveBack], &[Take(2), GiveBack], &[Clear]]);
-    assert!(holds(&all_at_once, 500_000).counts.given_back > 0);
-}
-
-#[test]
-fn every_mutant_of_the_ring_is_caught() {
-    use Mutant::*;
-
-    for (mutant, ring, fault) in [
-        (PlainStore, takes(), "room throughout"),
-        (NoValidation, takes(), "room throughout"),
-        (NoTags, takes(), "more than the limit"),
-        (FillDownwards, takes(), "room throughout"),
-        (BoundaryFirst, takes(), "room throughout"),
-        (StoreAdmission, takes(), "more than the limit"),
-        (OpenBeforeFilled, takes(), "room throughout"),
-        (DenyUnchecked, takes_with_a_reset(), "room throughout"),
-        (GiveBackAnyway, given_back(), "more than the limit"),
-        (FirstWindowOnly, two_windows(), "room throughout"),
-        (ResetAtOnce, takes_with_a_reset(), "room throughout"),
-    ] {
-        let trace = explore(&Ring { mutant: Some(mutant), ..ring }).unwrap_err();
-        assert!(trace.fault.contains(fault), "{mutant:?}: {trace:?}");
-    }
-}
-
-#[test]
-fn a_reset_that_leaves_the_total_as_it_is_lets_older_grants_be_given_back() {
-    let ring = Ring { reset: Reset::SameTotal, ..given_back_with_resets() };
-    let trace = explore(&ring).unwrap_err();
-    assert!(trace.fault.contains("more than the limit"), "{trace:?}");
-}
-
-#[test]
-fn a_reset_that_shifts_the_ticks_cuts_a_window_short() {
-    let takes = ring(2, 1, 3, [&[Take(1), Take(1)], &[Clear], &[]]);
-    let by_the_clock = Ring { judge: Judge::Instants, ..takes };
-    explore(&by_the_clock).unwrap();
-    let trace = explore(&Ring { reset: Reset::ShiftsTicks, ..by_the_clock }).unwrap_err();
-    assert!(trace.fault.contains("more than the limit"), "{trace:?}");
-}
-
-/// Ticks of two instants, and a window of four: as long as two ticks, but it meets
-/// three of them if it begins within one.
-#[test]
-fn a_window_needs_one_slot_more_than_it_has_ticks() {
-    let takes = |slots| Ring {
-        parts: 2,
-        span: 4,
-        judge: Judge::Instants,
-        ..ring(slots, 1, 5, [&[Take(1), Take(1)], &[Take(1)], &[]])
-    };
-    holds(&takes(3), 20_000);
-    let trace = explore(&takes(2)).unwrap_err();
-    assert!(trace.fault.contains("more than the limit"), "{trace:?}");
 }

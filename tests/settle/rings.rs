@@ -38,6 +38,20 @@ fn what_was_not_used_is_there_at_once_and_leaves_with_its_slot() {
     assert!(ring.is_idle());
 }
 
+/// The reading of a caller that is held up may be from before that of the settlement.
+#[test]
+fn what_is_given_back_by_a_later_reading_is_there_for_an_earlier_one() {
+    let clock = ManualClock::new();
+    let ring = ring(&clock);
+    let estimate = ring.try_acquire_settleable(6).unwrap();
+    clock.advance(SLOT);
+    assert_eq!(estimate.settle(1).unwrap().given_back(), 5);
+    clock.rewind(SLOT);
+    assert_eq!(left(&ring), 9);
+    ring.try_acquire(9).unwrap();
+    assert!(ring.try_acquire(1).is_err());
+}
+
 #[test]
 fn an_estimate_is_settled_too_late_when_its_slot_has_left() {
     let clock = ManualClock::new();

@@ -9,7 +9,7 @@
 //! estimate  note the changes so far; then a grant as any other; note its slot j
 //! give back d of it
 //!           if nothing has changed since, and slot j counts:
-//!           for each slot i from j - 1 down to the oldest that a window may still begin after:
+//!           for each slot i from j - 1 down to the oldest that a window of tick k may begin after:
 //!           by CAS: boundary[i] -> boundary[i] + d, if it is still that of slot i
 //! beyond e  by CAS: (k, C) -> (k, C + e), whatever the limit, in the tick k of now
 //! ```
@@ -35,6 +35,9 @@
 //! one. A rotation whose CAS fails because the boundary there was raised tries again. And one that was
 //! held up finds the word opened if it reads a raised boundary of a slot that ended in its own
 //! rotation: raises are Releases, and come after the opening. ∎
+//!
+//! The oldest boundary to raise is told by the tick of the word, not by the reading of the settlement: a
+//! caller that was held up, with an earlier reading, still looks at the window of that tick.
 //!
 //! The word stays as it is, so receipts, callers in line and denials, which go by it, see nothing of
 //! a settlement but its result. Boundaries are raised from the latest to the earliest, so that they are in
@@ -150,24 +153,24 @@ impl<L: HotLine, W: AsRef<[WindowSlots]>, C: Clock> Ring<L, W, C> {
     fn lower(&self, tick: u64, changes: u64, permits: u64, now: Now) -> bool {
         let Some(_settlement) = self.hot.changes().settlement(changes) else { return false };
         let (hot, _) = self.core.layout.read(self.load());
-        let mut counts = false;
-        for window in self.windows() {
-            counts |= window.lower(tick, permits, hot, now);
+        let counts = self.windows().iter().any(|window| window.counts(tick, hot, now));
+        if counts {
+            self.windows().iter().for_each(|window| window.lower(tick, permits, hot));
         }
         counts
     }
 }
 
 impl WindowSlots {
-    /// Takes `permits` off the slot of `tick`, in which they were granted. Returns false if the window
-    /// no longer counts them.
-    fn lower(&self, tick: u64, permits: u64, hot: Hot, now: Now) -> bool {
+    /// Takes `permits` off the slot of `tick`, in which they were granted.
+    ///
+    /// By the tick of the hot word, not by a reading of the clock: a caller with an older one may still
+    /// look at a window that has passed.
+    fn lower(&self, tick: u64, permits: u64, hot: Hot) {
         let charged = self.slot_of(tick);
-        let Some(left) = self.slots_left(charged, hot, now) else { return false };
-        for before in 1..=left {
+        for before in 1..=self.slots_left(charged, self.slot_of(hot.tick)) {
             self.raise(charged.wrapping_sub(before), permits);
         }
-        true
     }
 
     /// Adds `permits` to the boundary at the end of `slot`, unless a later one has its place.

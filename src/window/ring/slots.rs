@@ -148,11 +148,15 @@ impl WindowSlots {
             | self.count.wrap(self.count.get(word).wrapping_add(permits))
     }
 
-    /// Returns how many slots, with the present one, will pass before `slot` leaves the window; `None`
-    /// if it has. That many boundaries before it are, or will be, the oldest.
-    pub(super) fn slots_left(&self, slot: u64, hot: Hot, now: Now) -> Option<u64> {
-        let ago = self.present(hot, now).wrapping_sub(slot) & self.slot.max();
-        self.slots.checked_sub(ago).filter(|&left| left > 0)
+    /// Returns how many slots, from `present` on, will pass before `slot` leaves the window; 0 if it has.
+    /// That many boundaries before it are, or will be, the oldest.
+    pub(super) fn slots_left(&self, slot: u64, present: u64) -> u64 {
+        self.slots.saturating_sub(present.wrapping_sub(slot) & self.slot.max())
+    }
+
+    /// Returns whether the slot of `tick` counts, as of `now`.
+    pub(super) fn counts(&self, tick: u64, hot: Hot, now: Now) -> bool {
+        self.slots_left(self.slot_of(tick), self.present(hot, now)) > 0
     }
 
     /// Returns the permits counted since the end of `slot`.

@@ -27,9 +27,12 @@ impl Ring {
             for who in 0..THREADS {
                 let thread = &next.threads[who];
                 let op = self.programs[who].get(usize::from(thread.next));
-                let (Some(&Op::Take(permits)), Some(call)) = (op, thread.at.call()) else {
+                let (Some(permits), Some(call)) = (op.and_then(|op| op.asks()), thread.at.call())
+                else {
                     continue;
                 };
+                // Not all boundaries are raised yet.
+                let permits = permits + self.settling(&next);
                 next.threads[who].was_full = thread.was_full
                     || (call.now as i8..=to).any(|tick| self.is_full(&next.ledger, permits, tick));
             }
@@ -155,7 +158,7 @@ impl Ring {
                 if state.head == head || self.fills_late(head.phase) {
                     go("looks at H again", At::Write { call, head, place, seen });
                 } else {
-                    let next = after_finish(state.clone(), who, call);
+                    let next = self.after_finish(state.clone(), who, call);
                     self.add(found, who, "finds H changed", next, None);
                 }
             }
@@ -172,6 +175,8 @@ impl Ring {
                 let mark = self.mark(&mut next, place);
                 if *mark == seen || self.is(Mutant::PlainStore) {
                     *mark = Mark { slot: place.slot, total: head.total };
+                } else if !self.is(Mutant::GoesOnAfterRaise) {
+                    next.threads[who].at = At::Fill { call, head, place };
                 }
                 self.add(found, who, "fills a boundary", next, None);
             }
@@ -180,9 +185,18 @@ impl Ring {
                 if state.head == head {
                     next.head.phase = Phase::Open;
                 }
-                self.add(found, who, "opens H", after_finish(next, who, call), None);
+                self.add(found, who, "opens H", self.after_finish(next, who, call), None);
             }
-            at => unreachable!("not a step of the filling in: {at:?}"),
+            at => self.step_of_settling(state, who, at, found),
+        }
+    }
+
+    /// A reset that was entered is over with that; all else begins anew.
+    fn after_finish(&self, state: State, who: usize, call: Call) -> State {
+        match (call.entered, self.has_notes()) {
+            (false, _) => state.move_to(who, At::Load(call)),
+            (true, false) => state.return_from(who),
+            (true, true) => state.move_to(who, At::ChangeEnd),
         }
     }
 
@@ -194,11 +208,17 @@ impl Ring {
                 next.shift += 1;
                 self.add(found, who, "shifts the ticks", next, None);
             }
+            Op::Reset if self.has_notes() => self.begin_change(state, who, found),
             Op::Reset => {
                 let next = state.move_to(who, self.decide(op, no_clock, state.head, None));
                 self.add(found, who, "begins a reset: loads H", next, None);
             }
-            Op::Take(_) => {
+            Op::Estimate(_) if self.has_notes() => {
+                let next = state.move_to(who, At::Note { done: state.done });
+                self.add(found, who, "begins an estimate: loads the changes", next, None);
+            }
+            Op::Settle(_) => self.begin_settling(state, who, found),
+            Op::Take(_) | Op::Estimate(_) | Op::Beyond(_) => {
                 let next = state.move_to(who, At::Clock { shift: state.shift });
                 self.add(found, who, "begins a take: loads the shift", next, None);
             }
@@ -218,12 +238,16 @@ impl Ring {
     }
 
     /// After H is loaded: finishes what it is in, or goes on with the call.
-    fn decide(&self, op: Op, call: Call, head: Head, mark: Option<Mark>) -> At {
+    pub(super) fn decide(&self, op: Op, call: Call, head: Head, mark: Option<Mark>) -> At {
         if head.phase != Phase::Open {
             return self.finish(call, head, false);
         }
         if op == Op::Reset {
             return At::Enter { call, head };
+        }
+        if let Op::Beyond(_) = op {
+            let is_there = call.now <= head.tick || self.is(Mutant::BeyondInPlace);
+            return if is_there { At::Charge { call, head } } else { At::Rotate { call, head } };
         }
         match mark {
             Some(mark) => self.judge_take(op, call, head, 0, mark.total),
@@ -241,7 +265,7 @@ impl Ring {
     }
 
     fn judge_take(&self, op: Op, call: Call, head: Head, which: usize, base: u8) -> At {
-        let Op::Take(permits) = op else { unreachable!("only a take looks at the boundary") };
+        let Some(permits) = op.asks() else { unreachable!("only a take looks at the boundary") };
         // It wraps, as the word's total does.
         if (head.total + permits).wrapping_sub(base) > self.windows[which].limit {
             At::Recheck { call, head }
@@ -278,7 +302,7 @@ impl Ring {
         head: Head,
         found: &mut Found<State>,
     ) {
-        let Op::Take(permits) = op else { unreachable!("only a take is admitted") };
+        let Some(permits) = op.asks() else { unreachable!("only a take is admitted") };
         found.counts.grants += 1;
         let mut next = state.clone();
         next.head = Head { total: head.total + permits, ..head };
@@ -286,11 +310,16 @@ impl Ring {
             Judge::Ticks => head.tick,
             Judge::Instants => call.instant.max(state.origin),
         };
-        let grant = Held { left: next.head, permits, time };
+        let note = state.threads[who].note;
+        let index = if matches!(op, Op::Estimate(_)) { who as u8 + 1 } else { 0 };
+        let grant = Held { left: next.head, permits, time, index, note };
         let gives_back = self.programs[who].get(usize::from(state.threads[who].next) + 1);
-        next.threads[who].held = (gives_back == Some(&Op::GiveBack)).then_some(grant);
+        next.threads[who].held =
+            matches!(gives_back, Some(Op::GiveBack | Op::Settle(_))).then_some(grant);
         next.ledger.add(grant.grant());
         let is_over = match self.judge {
+            // What is taken beyond estimates is beside the limit, until the next grant.
+            Judge::Ticks if self.settles() => self.is_full(&next.ledger, 0, head.tick as i8),
             Judge::Ticks => (0..=state.clock as i8).any(|tick| self.is_full(&next.ledger, 0, tick)),
             Judge::Instants => next.ledger.most_in(self.span as i8) > self.windows[0].limit,
         };
@@ -304,21 +333,36 @@ impl Ring {
     }
 }
 
-/// A reset that was entered is over with that; all else begins anew.
-fn after_finish(state: State, who: usize, call: Call) -> State {
-    if call.entered { state.return_from(who) } else { state.move_to(who, At::Load(call)) }
+impl Held {
+    pub(super) fn grant(self) -> Grant {
+        Grant { time: self.time as i8, permits: self.permits, index: self.index }
+    }
 }
 
-impl Held {
-    fn grant(self) -> Grant {
-        Grant { time: self.time as i8, permits: self.permits, index: 0 }
+impl Op {
+    /// Returns the permits that it asks for, if it may be denied.
+    fn asks(self) -> Option<u8> {
+        match self {
+            Op::Take(permits) | Op::Estimate(permits) => Some(permits),
+            _ => None,
+        }
     }
 }
 
 impl At {
     fn call(self) -> Option<Call> {
         match self {
-            At::Idle | At::Clock { .. } => None,
+            At::Idle
+            | At::Clock { .. }
+            | At::Note { .. }
+            | At::GiveLook { .. }
+            | At::GiveBegin { .. }
+            | At::GiveHot { .. }
+            | At::RaiseLoad { .. }
+            | At::RaiseCas { .. }
+            | At::GiveEnd
+            | At::ChangeWait
+            | At::ChangeEnd => None,
             At::Load(call)
             | At::LoadAgain { call, .. }
             | At::Boundary { call, .. }
@@ -330,7 +374,8 @@ impl At {
             | At::Fill { call, .. }
             | At::Validate { call, .. }
             | At::Write { call, .. }
-            | At::Open { call, .. } => Some(call),
+            | At::Open { call, .. }
+            | At::Charge { call, .. } => Some(call),
         }
     }
 }

@@ -30,7 +30,14 @@ impl Ring {
             for slot in present - window.slots..present {
                 let end = ((slot + 1) << window.exponent) - 1;
                 let total = head.total - state.ledger.between(end as i8, head.tick as i8);
-                if self.seen(state, Place { which, slot }) != (Mark { slot, total }) {
+                let mark = self.seen(state, Place { which, slot });
+                if self.settles() {
+                    if mark.slot != slot || !self.is_of_charges(state, mark, total) {
+                        return Some(format!(
+                            "window {which} has slot {slot} wrong beside settlements"
+                        ));
+                    }
+                } else if mark != (Mark { slot, total }) {
                     return Some(format!("H is open, and window {which} has slot {slot} wrong"));
                 }
             }
