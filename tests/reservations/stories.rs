@@ -185,3 +185,16 @@ fn what_is_used_beyond_an_estimate_is_taken_of_the_windows_to_come_as_far_as_the
     clock.advance(2 * SECOND);
     assert_eq!(window.peek(0).unwrap().remaining(), 10);
 }
+
+#[test]
+fn a_window_that_would_begin_after_the_last_instant_cannot_be_reserved() {
+    let clock = ManualClock::new();
+    let ahead = Duration::from_millis(60);
+    let window =
+        WindowFromFirst::with_clock(rate!(10 / 8 ms), &clock).unwrap().with_reservations(ahead);
+    let estimate = window.try_acquire_settleable(10).unwrap();
+    let _later = window.reserve(3).unwrap();
+    clock.set_nanos(u64::MAX);
+    assert!(window.reserve(3).is_err());
+    assert!(estimate.settle(20).is_err());
+}

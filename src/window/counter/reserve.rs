@@ -88,6 +88,14 @@ struct Place<N> {
     now: N,
 }
 
+/// The reason why a window cannot be reserved from the present word on.
+enum Unreached {
+    /// No legal writer left such a word: it is to be healed.
+    Impossible,
+    /// Its window begins after the last instant of the clock.
+    AfterTheLastInstant,
+}
+
 impl<T: WindowCounter, C> CounterCore<T, C> {
     /// Lets windows be reserved that begin up to `ahead_nanos` after now.
     pub(crate) fn reserve_ahead(&mut self, ahead_nanos: u64) {
@@ -123,11 +131,15 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
                 now_nanos = self.clock.now_nanos();
                 continue;
             }
-            let Some(from) = self.reached(seen, now_nanos) else {
-                self.heal();
-                self.poke();
-                now_nanos = self.clock.now_nanos();
-                continue;
+            let from = match self.reached(seen, now_nanos) {
+                Ok(from) => from,
+                Err(Unreached::AfterTheLastInstant) => return Err(self.too_far(permits)),
+                Err(Unreached::Impossible) => {
+                    self.heal();
+                    self.poke();
+                    now_nanos = self.clock.now_nanos();
+                    continue;
+                }
             };
             // The limit may just have been lowered: then it is known by the next look.
             let Some(place) = self.first_with(permits, from) else {
@@ -190,11 +202,15 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         let mut now_nanos = self.clock.now_nanos();
         loop {
             let seen = self.load();
-            let Some(from) = self.reached(opened(seen), now_nanos) else {
-                self.heal();
-                self.poke();
-                now_nanos = self.clock.now_nanos();
-                continue;
+            let from = match self.reached(opened(seen), now_nanos) {
+                Ok(from) => from,
+                Err(Unreached::AfterTheLastInstant) => return 0,
+                Err(Unreached::Impossible) => {
+                    self.heal();
+                    self.poke();
+                    now_nanos = self.clock.now_nanos();
+                    continue;
+                }
             };
             let latest_nanos = now_nanos.saturating_add(self.counter.reserves_nanos());
             let (next, taken) = self.filled(permits, from, latest_nanos);
@@ -255,15 +271,15 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         Some(Err(Denied::Wait(Shortfall { wanted: permits as i64, forecast, which: 0 })))
     }
 
-    /// Brings `word` forward to now, or the time forward to its window, if that is reserved. Returns
-    /// `None` if it is to be healed.
-    fn reached(&self, word: u64, now_nanos: u64) -> Option<Place<T::Now>> {
+    /// Brings `word` forward to now, or the time forward to its window, if that is reserved.
+    fn reached(&self, word: u64, now_nanos: u64) -> Result<Place<T::Now>, Unreached> {
         let now = self.counter.now(now_nanos);
         if let Some(word) = self.counter.at(word, &now) {
-            return Some(Place { word, at_nanos: now_nanos, now });
+            return Ok(Place { word, at_nanos: now_nanos, now });
         }
-        let at_nanos = now_nanos.checked_add(self.counter.begins_in(word, &now)?)?;
-        Some(Place { word, at_nanos, now: self.counter.at_another_time(at_nanos) })
+        let wait_nanos = self.counter.begins_in(word, &now).ok_or(Unreached::Impossible)?;
+        let at_nanos = now_nanos.checked_add(wait_nanos).ok_or(Unreached::AfterTheLastInstant)?;
+        Ok(Place { word, at_nanos, now: self.counter.at_another_time(at_nanos) })
     }
 
     /// Returns the first place that has `permits`, from one on.
