@@ -4,6 +4,7 @@ mod completions;
 mod inputs;
 mod man;
 mod page_file;
+mod policies;
 mod replay;
 mod status;
 mod suggest;

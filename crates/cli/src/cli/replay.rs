@@ -9,8 +9,9 @@ use bytesize::ByteSize;
 use clap::Args;
 use indicatif::HumanBytes;
 
-use super::inputs::{FormatArgs, load, progress, refuse_policies, show_skipped, size, sources};
+use super::inputs::{FormatArgs, progress, refuse_policies, show_skipped, size, sources};
 use super::page_file::PageFile;
+use super::policies::load_all;
 use super::status::{MEANINGLESS, UNREADABLE};
 use super::{Failure, tell};
 use crate::log::{Merged, Source};
@@ -114,8 +115,11 @@ and \"denied\" add up to the lines that its `match` lets through.";
 pub(super) struct ReplayArgs {
     /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json); without it,
     /// the bundled one; `-` is standard input
+    ///
+    /// May be given several times, to compare policies on the same lines. The name of each limiter
+    /// then begins with that of its file.
     #[arg(long, short, value_name = "POLICY")]
-    policy: Option<PathBuf>,
+    policy: Vec<PathBuf>,
     /// Format of the policy, if its name does not tell it
     #[arg(long, value_name = "FORMAT", requires = "policy")]
     policy_format: Option<FormatName>,
@@ -168,7 +172,7 @@ impl ReplayArgs {
     pub(super) fn of_sample() -> ReplayArgs {
         let options = Options::default();
         ReplayArgs {
-            policy: None,
+            policy: Vec::new(),
             policy_format: None,
             format: FormatArgs::combined(),
             json: false,
@@ -188,7 +192,7 @@ impl ReplayArgs {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let sources = self.sources();
         refuse_policies(&sources)?;
-        let (name, policy) = load(self.policy.as_deref(), self.policy_format, &sources)?;
+        let (name, policy) = load_all(&self.policy, self.policy_format, &sources)?;
         let format = self.format.format()?.with_columns(&policy.named());
         let options = self.options();
         options.check_policy(&policy)?;
@@ -264,9 +268,9 @@ impl ReplayArgs {
             Source::File(path) => Some(path.as_path()),
             _ => None,
         });
-        let inputs: Vec<&Path> = logs.chain(self.policy.as_deref()).collect();
+        let inputs: Vec<&Path> = logs.chain(self.policy.iter().map(PathBuf::as_path)).collect();
         let reads_stdin = sources.contains(&Source::Stdin)
-            || self.policy.as_deref().is_some_and(crate::policy::input::is_stdin);
+            || self.policy.iter().any(|path| crate::policy::input::is_stdin(path));
         self.html.as_deref().map(|path| PageFile::open(path, &inputs, reads_stdin)).transpose()
     }
 

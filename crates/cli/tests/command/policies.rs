@@ -197,3 +197,45 @@ fn levels_of_a_hierarchy_are_listed_and_explained() {
     let suggest = run(&folder, &["suggest", "--policy", "levels.toml", "access.log"]).success();
     assert!(stdout(&suggest).contains("a level of a hierarchy, which depends on the others"));
 }
+
+#[test]
+fn several_policies_are_replayed_side_by_side() {
+    let folder = Folder::new();
+    let of = |limit: u32| {
+        format!(
+            "[limiters.pages]\npolicy = \"fixed_window\"\nlimit = {limit}\ninterval = \"1 hour\"\n"
+        )
+    };
+    folder.file("strict.toml", of(100));
+    folder.file("mild.toml", of(1_000));
+    let both = ["replay", "--sample", "--json", "-p", "strict.toml", "-p", "mild.toml"];
+    let both = json(&run(&folder, &both).success());
+    for (place, name) in ["strict", "mild"].into_iter().enumerate() {
+        let alone = ["replay", "--sample", "--json", "-p", &format!("{name}.toml")];
+        let alone = json(&run(&folder, &alone).success());
+        let (mut here, there) = (both["limiters"][place].clone(), alone["limiters"][0].clone());
+        assert_eq!(here["name"], format!("{name}: pages"));
+        here["name"] = there["name"].clone();
+        assert_eq!(here, there);
+    }
+    assert!(both["limiters"][0]["denied"].as_u64() > both["limiters"][1]["denied"].as_u64());
+}
+
+#[test]
+fn policies_that_cannot_be_side_by_side_are_refused_before_anything_is_read() {
+    let folder = Folder::new();
+    folder.file("policy.yaml", YAML);
+    let level = "[[hierarchy]]\nname = \"org\"\nkey = [\"org\"]\npolicy = \"fixed_window\"\nlimit = 5\ninterval = \"1 hour\"\n";
+    folder.file("a.toml", level);
+    folder.file("b.toml", level);
+    for (first, second, status, why) in [
+        ("policy.yaml", "policy.yaml", 2, "the same policy is given twice"),
+        ("a.toml", "b.toml", 2, "both have levels"),
+        ("-", "-", 2, "standard input is one policy only"),
+        ("policy.yaml", "none.toml", 1, "none.toml"),
+    ] {
+        let refused = run(&folder, &["replay", "--sample", "-p", first, "-p", second]).failure();
+        assert!(stderr(&refused).contains(why), "{}", stderr(&refused));
+        assert_eq!(refused.get_output().status.code(), Some(status));
+    }
+}
