@@ -106,7 +106,9 @@ fn many_reservations_that_are_charged_and_let_go_keep_no_memory() {
     for key in &keys {
         waiters.note_charge(*key, Charged::NOTHING);
     }
-    keys.into_iter().for_each(|key| waiters.release_reserved(key));
+    for key in keys {
+        waiters.release_reserved(key);
+    }
     assert_eq!((waiters.len(), waiters.permits()), (0, 0));
     assert_eq!(waiters.nodes.capacity(), 0);
     assert_eq!((waiters.reserved.capacity(), waiters.charges.capacity()), (0, 0));
