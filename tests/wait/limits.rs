@@ -1,12 +1,9 @@
 //! Bounds of a line, and its end.
 
-use std::future::Future;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use sluicegate::{
-    AcquireError, Buckets, Keyed, LineLimits, ManualClock, Queued, QueuedKeys, TokenBucket, Wait,
-    WhenLineFull, quota,
+    AcquireError, LineLimits, ManualClock, Queued, TokenBucket, Wait, WhenLineFull, quota,
 };
 
 use crate::support::{Caller, MILLI};
@@ -140,8 +137,14 @@ fn a_place_that_was_used_before_has_no_deadline_of_its_last_caller() {
     assert!(caller.is_granted());
 }
 
+#[cfg(feature = "keyed")]
 #[test]
 fn a_bound_of_the_wait_reaches_the_line_of_each_key() {
+    use std::future::Future;
+    use std::task::{Context, Poll, Waker};
+
+    use sluicegate::{Buckets, Keyed, QueuedKeys};
+
     let clock = ManualClock::new();
     let users =
         Keyed::<u64, _>::with(Buckets::with_clock(quota!(1_000 / second, burst 10), &clock));
