@@ -19,7 +19,7 @@
 //! of it any more, it is charged as one that has found no line: V is then the window of the word, or a
 //! later one. ∎
 //!
-//! What is used beyond an estimate may fill V, and windows after it, while a reservation in line has been
+//! Use beyond an estimate may fill V, and windows after it, while a reservation in line has been
 //! told V. The reservation keeps its instant, and V then has that much more than the limit. Where the limit is
 //! lowered, V keeps what it was told, and grants nothing more.
 

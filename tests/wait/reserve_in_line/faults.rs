@@ -1,5 +1,5 @@
-//! What puts off those ahead of a reservation, or itself: nobody who serves the line, a `force`, changes, a
-//! clock that is set back. Its instant stays.
+//! Events that put off a reservation or those ahead of it: a line that nobody serves, a `force`, changes,
+//! a clock that is set back. The instant of the reservation stays.
 
 use sluicegate::Carry;
 

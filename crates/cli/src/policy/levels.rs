@@ -46,7 +46,7 @@ pub(super) fn explain(level: &LevelPolicy) -> Vec<String> {
     for own in &level.overrides {
         sentences.push(most(&format!("keys like \"{}\"", escaped(&own.pattern)), &own.kind));
     }
-    sentences.push("What turns out to be used beyond an estimate comes on top.".to_owned());
+    sentences.push("Use beyond an estimate comes on top.".to_owned());
     if let Some(keys) = level.max_keys {
         sentences.push(format!("Keeps at most {} keys.", HumanCount(keys as u64)));
     }

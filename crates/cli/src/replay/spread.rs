@@ -18,7 +18,7 @@ const CARRIED_NANOS: u64 = 512;
 
 /// The lines of the newest stamp that have not been judged.
 ///
-/// Of `n` lines in a second, each is `1 / n` seconds after the one before, rounded **up** to a
+/// The `n` lines of a second are `1 / n` seconds apart, rounded **up** to a
 /// nanosecond: a steady rate must not come faster than it did, or a limit of just that rate would deny
 /// some of it. A third of a second has no whole number of nanoseconds, so three such steps are 2 ns
 /// longer than the second. As long as the number of lines stays the same, these are carried over: the

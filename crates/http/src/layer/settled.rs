@@ -109,7 +109,7 @@ impl Settled {
 /// what it has used: `Some(0)` gives everything back, and `None` keeps the estimate. The estimate is also
 /// kept if the service fails, or if the client goes away before it responds.
 ///
-/// What is given back can be taken by other requests at once; what was used beyond the estimate is taken
+/// Other requests can take at once the permits that are given back. Use beyond the estimate is taken
 /// as far as the limiter allows a debt. [`Settle`] says which limiters can do that. Fields tell what was
 /// left before the settlement.
 ///

@@ -18,7 +18,7 @@ impl Kind {
     /// equal distances and at exactly the rate of the limit. `None` if all are admitted, or if that
     /// is no question of this kind.
     ///
-    /// Of several windows it is the one that refuses the largest part.
+    /// For several windows, returns the part of the one that refuses the most.
     #[must_use]
     pub fn refused_of_steady(&self) -> Option<(u64, u64)> {
         self.strictest().map(|strictest| strictest.refused)
