@@ -313,8 +313,15 @@ fn networks_are_compared_in_one_form() {
         ("::ffff:10.0.0.7", "10.0.0.7", true),
         ("10.0.0.7", "::ffff:10.0.0.7", true),
         ("10.0.0.7", "10.0.0.8", false),
-        ("0.0.0.0/0", "2001:db8::1", false),
-        ("::/0", "10.0.0.7", false),
+        ("10.0.0.0/8", "64:ff9b::10.1.2.3", true),
+        ("64:ff9b::10.0.0.0/104", "10.1.2.3", true),
+        ("64:ff9b::10.0.0.7", "64:ff9b::10.0.0.7", true),
+        ("64:ff9b::10.0.0.7", "10.0.0.8", false),
+        ("0.0.0.0/1", "2001:db8::1", false),
+        ("::/1", "10.0.0.7", false),
+        ("10.0.0.7/8", "10.255.0.1", true),
+        ("2001:db8::/32", "2001:db8:ffff::1", true),
+        ("2001:db8::/128", "2001:db8::1", false),
     ];
     for (network, peer, is_trusted) in rows {
         let addresses = ClientAddress::x_forwarded_for(Trust::networks([network]).unwrap());
@@ -331,8 +338,42 @@ fn trust_that_makes_no_sense_is_an_error() {
         message(Trust::networks(["10.0.0.0/33"])),
         "the trusted network is \"10.0.0.0/33\": must be an address such as \"192.0.2.7\", or a network such as \"10.0.0.0/8\""
     );
-    assert!(
-        Trust::networks(["localhost"]).is_err() && Trust::networks(["10.0.0.0/8", ""]).is_err()
+    let no_networks = [
+        "",
+        "/",
+        "localhost",
+        "10.0.0.0/",
+        "/8",
+        "10.0.0/8",
+        "10.0.0.0/8/8",
+        "10.0.0.0/+8",
+        "10.0.0.0/08",
+        "10.0.0.0/-1",
+        "10.0.0.0/256",
+        " 10.0.0.0/8",
+        "10.0.0.0/8 ",
+        "10.0.0.0 /8",
+        "010.0.0.0/8",
+        "0x0a.0.0.0/8",
+        "10.0.0.0:80",
+        "[fd00::]/8",
+        "fd00::/129",
+        "fe80::1%eth0",
+        "1:2:3:4:5:6:7::8/64",
+        "10.0.0.0/255.0.0.0",
+    ];
+    for text in no_networks {
+        let found = Trust::networks(["10.0.0.0/8", text]).err();
+        assert_eq!(found, Some(TrustError::Network { text: text.to_owned() }));
+    }
+    // With all addresses trusted, the client would be the first of a list, which it has sent itself.
+    for text in ["0.0.0.0/0", "::/0", "10.0.0.7/0", "::ffff:0:0/96", "64:ff9b::/96"] {
+        let found = Trust::networks(["10.0.0.0/8", text]).err();
+        assert_eq!(found, Some(TrustError::EveryAddress { text: text.to_owned() }));
+    }
+    assert_eq!(
+        message(Trust::networks(["0.0.0.0/0"])),
+        "the trusted network is \"0.0.0.0/0\", which is every address, so that a client could pretend to be any other: name the networks of the proxies, or use Trust::hops"
     );
     assert_eq!(
         message(Trust::networks::<&str>([])),

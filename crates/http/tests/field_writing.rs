@@ -158,6 +158,11 @@ fn what_clients_could_not_read_is_an_error() {
             "the name of the policy has 101 characters: must have from 1 to 100",
         ),
         (
+            // Not "has 60 characters: must have from 1 to 100".
+            name(&"ö".repeat(60)).unwrap_err(),
+            "the name of the policy has the character 'ö': use letters, digits and signs of ASCII, and spaces",
+        ),
+        (
             name("a\nb").unwrap_err(),
             "the name of the policy has the character '\\n': use letters, digits and signs of ASCII, and spaces",
         ),

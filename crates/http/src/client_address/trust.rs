@@ -6,6 +6,7 @@ use std::num::NonZeroU8;
 
 use ipnet::{IpNet, Ipv4Net};
 
+use super::network::canonical;
 use super::unknown::UnknownClient;
 
 /// The proxies that a server believes.
@@ -40,8 +41,8 @@ impl Trust {
     ///
     /// # Errors
     ///
-    /// [`TrustError::Network`] for a text that is neither, and [`TrustError::NoNetwork`] for an empty
-    /// list.
+    /// [`TrustError::Network`] for a text that is neither, [`TrustError::EveryAddress`] for a network
+    /// such as `0.0.0.0/0`, and [`TrustError::NoNetwork`] for an empty list.
     pub fn networks<N: AsRef<str>>(
         networks: impl IntoIterator<Item = N>,
     ) -> Result<Trust, TrustError> {
@@ -79,23 +80,37 @@ impl Trust {
     }
 }
 
-/// Parses a network. One of mapped IPv4 addresses is returned as IPv4, as addresses are compared.
+/// Parses a network. One of IPv6 addresses that stand for IPv4 ones is returned as IPv4, as addresses are
+/// compared.
 fn network(text: &str) -> Result<IpNet, TrustError> {
     let invalid = || TrustError::Network { text: text.to_owned() };
-    let network = match text.parse::<IpAddr>() {
-        Ok(address) => IpNet::from(address),
-        Err(_) => text.parse().map_err(|_| invalid())?,
+    // `Ipv4Net` itself would take `010.0.0.0/8`, whose first number others read as octal.
+    let (address, prefix) = match text.split_once('/') {
+        Some((address, bits)) => (address, Some(prefix(bits).ok_or_else(invalid)?)),
+        None => (text, None),
     };
-    let mapped = match network {
-        IpNet::V6(v6) => v6.addr().to_ipv4_mapped().zip(v6.prefix_len().checked_sub(96)),
-        IpNet::V4(_) => None,
+    let address: IpAddr = address.parse().map_err(|_| invalid())?;
+    let network = match prefix {
+        Some(bits) => IpNet::new(address, bits).map_err(|_| invalid())?,
+        None => IpNet::from(address),
     };
-    match mapped {
-        Some((address, prefix)) => {
-            Ipv4Net::new(address, prefix).map(IpNet::V4).map_err(|_| invalid())
+    let network = match (canonical(address), network.prefix_len().checked_sub(96)) {
+        (IpAddr::V4(v4), Some(bits)) if address.is_ipv6() => {
+            Ipv4Net::new(v4, bits).map(IpNet::V4).map_err(|_| invalid())?
         }
-        None => Ok(network),
+        _ => network,
+    };
+    if network.prefix_len() == 0 {
+        return Err(TrustError::EveryAddress { text: text.to_owned() });
     }
+    Ok(network)
+}
+
+/// Parses a number of bits, without a sign or a leading zero.
+fn prefix(text: &str) -> Option<u8> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_padded = text.len() > 1 && text.starts_with('0');
+    if is_number && !is_padded { text.parse().ok() } else { None }
 }
 
 /// A [`Trust`] that makes no sense.
@@ -105,6 +120,11 @@ pub enum TrustError {
     /// A text is no network.
     Network {
         /// That text.
+        text: String,
+    },
+    /// A network has every address in it.
+    EveryAddress {
+        /// Its text.
         text: String,
     },
     /// No network is trusted.
@@ -119,6 +139,10 @@ impl fmt::Display for TrustError {
             TrustError::Network { text } => write!(
                 f,
                 "the trusted network is {text:?}: must be an address such as \"192.0.2.7\", or a network such as \"10.0.0.0/8\""
+            ),
+            TrustError::EveryAddress { text } => write!(
+                f,
+                "the trusted network is {text:?}, which is every address, so that a client could pretend to be any other: name the networks of the proxies, or use Trust::hops"
             ),
             TrustError::NoNetwork => {
                 f.write_str("no network is trusted: name one, or use ClientAddress::of_peer")

@@ -35,7 +35,8 @@ pub enum WhenUnknown {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UnknownClient {
-    /// The connection tells no address of a peer.
+    /// The server has not told the address of the peer, or there is none: a Unix socket has none. In
+    /// axum, serve `app.into_make_service_with_connect_info::<SocketAddr>()`.
     NoPeer,
     /// A trusted proxy has not set the field.
     MissingField,
@@ -56,7 +57,9 @@ impl fmt::Display for UnknownClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the address of the client is not known: ")?;
         match self {
-            UnknownClient::NoPeer => f.write_str("the connection tells none"),
+            UnknownClient::NoPeer => f.write_str(
+                "the server tells no peer (in axum, serve into_make_service_with_connect_info::<SocketAddr>())",
+            ),
             UnknownClient::MissingField => f.write_str("the trusted proxy has not sent its field"),
             UnknownClient::TooFewHops { expected, found } => {
                 write!(f, "{found} instead of {expected} proxies have added one to the field")

@@ -57,13 +57,14 @@ impl QuotaPolicy {
     /// [`FieldError::NameLength`] and [`FieldError::NameCharacter`]: a name has from 1 to [`MAX_NAME`]
     /// printable characters of ASCII.
     pub fn named(self, name: &str) -> Result<QuotaPolicy, FieldError> {
+        if let Some(character) = name.chars().find(|character| !matches!(character, ' '..='~')) {
+            return Err(FieldError::NameCharacter { character });
+        }
+        // All are ASCII, so a byte is a character.
         if name.is_empty() || name.len() > MAX_NAME {
-            return Err(FieldError::NameLength { length: name.chars().count() });
+            return Err(FieldError::NameLength { length: name.len() });
         }
-        match name.chars().find(|character| !matches!(character, ' '..='~')) {
-            Some(character) => Err(FieldError::NameCharacter { character }),
-            None => Ok(QuotaPolicy { name: Some(name.into()), ..self }),
-        }
+        Ok(QuotaPolicy { name: Some(name.into()), ..self })
     }
 
     /// Sets the window, rounded up to whole seconds; at least one.

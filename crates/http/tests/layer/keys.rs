@@ -43,7 +43,9 @@ async fn a_client_that_is_not_known_gets_the_configured_answer() {
     assert_eq!(problem.title.as_deref(), Some("Internal Server Error"));
     assert_eq!(
         problem.detail.as_deref(),
-        Some("the address of the client is not known: the connection tells none")
+        Some(
+            "the address of the client is not known: the server tells no peer (in axum, serve into_make_service_with_connect_info::<SocketAddr>())"
+        )
     );
     assert_eq!(names(&refused), ["content-type"]);
 

@@ -198,6 +198,6 @@ fn layers_are_shown() {
     );
     assert_eq!(
         UnknownClient::NoPeer.to_string(),
-        "the address of the client is not known: the connection tells none"
+        "the address of the client is not known: the server tells no peer (in axum, serve into_make_service_with_connect_info::<SocketAddr>())"
     );
 }
