@@ -10,8 +10,10 @@ for features in "" alloc std quanta keyed wait tokio futures "futures,tokio" "hu
     echo "features: ${features:-none}"
     cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
 done
-# The layer for web servers, without axum.
-cargo clippy -q -p sluicegate-http --lib -- -D warnings
+# The layer for web servers, with each of them.
+for features in "" axum grpc tonic; do
+    cargo clippy -q -p sluicegate-http --lib --features "$features" -- -D warnings
+done
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
 # Tokio's timer and runtime, in paused time, streams and sinks, and their examples.

@@ -5,13 +5,15 @@
 //! | `limit`, `request_key` | one limit: a limiter of the engine, and the key of a request |
 //! | `claim`, `decision` | what a request asks of one limit, and the answer of all |
 //! | `settled` | limits that are settled when the response is known |
-//! | `refusal` | refusals, and the responses that tell them |
+//! | `refusal`, `grpc` | refusals, and the responses that tell them, in HTTP and gRPC |
 //! | `service`, `future` | the service, and its responses |
 //! | `peer` | the address of the other end of a connection |
 
 mod claim;
 mod decision;
 mod future;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod limit;
 mod peer;
 mod refusal;
@@ -49,7 +51,8 @@ type Observe = Arc<dyn Fn(&Refusal<'_>, &Parts) + Send + Sync>;
 ///   passes all of them or takes nothing from any, as far as [`Limit`] says.
 /// * **Refusals** have the status 429, `Retry-After`, the fields of
 ///   [drafts 8 to 10](FieldVersion::Draft8), and problem details as their body. What is refused for
-///   another reason than its rate has another status: see [`RefusalReason`].
+///   another reason than its rate has another status: see [`RefusalReason`]. A request of gRPC gets a
+///   status of gRPC: see [`Refusal::response_to`].
 /// * **Responses to requests that pass** are left as they are, unless
 ///   [`fields`](RateLimitLayer::fields) is set.
 /// * **Cost.** Nothing is allocated for a request that passes a single limit (of a limiter that does not
@@ -134,7 +137,7 @@ impl RateLimitLayer {
             is_on_every_response: false,
             is_shadow: false,
             skips: Vec::new(),
-            respond: Arc::new(|refusal, _| refusal.response()),
+            respond: Arc::new(response_to),
             observe: None,
         };
         RateLimitLayer { shared: Arc::new(shared) }
@@ -176,8 +179,10 @@ impl RateLimitLayer {
     }
 
     /// Answers a refusal by a response of its own, such as one with another body, made of nothing or of
-    /// [`Refusal::response`]. The status and the body are the caller's; the fields of limits and
-    /// `Retry-After` are added to it.
+    /// [`Refusal::response_to`], which is the default. The status and the body are the caller's; the fields
+    /// of limits and `Retry-After` are added to it.
+    ///
+    /// A service of gRPC needs a response that gRPC understands: see [`Refusal::response_to`].
     #[must_use]
     pub fn respond(
         self,
@@ -201,6 +206,11 @@ impl RateLimitLayer {
         change(Arc::make_mut(&mut self.shared));
         self
     }
+}
+
+/// Returns the response to a refusal unless another one is set.
+fn response_to(refusal: &Refusal<'_>, request: &Parts) -> Response<Vec<u8>> {
+    refusal.response_to(request)
 }
 
 impl<S> Layer<S> for RateLimitLayer {

@@ -23,7 +23,7 @@
 //! * [`client_address`]: the address of a client as a key, also behind proxies. No field is believed
 //!   unless the configuration says which proxies set it.
 //!
-//! Not yet here: requests that wait for their turn, settlement by the bytes of a body or by trailers, tonic,
+//! Not yet here: requests that wait for their turn, settlement by the bytes of a body or by trailers,
 //! and a layer for clients.
 
 pub mod client_address;

@@ -8,7 +8,7 @@ use http::Extensions;
 ///
 /// A server that is built on hyper adds it to each request, before the layer sees it:
 /// `request.extensions_mut().insert(Peer(address))`. With the feature `axum`, axum's `ConnectInfo` of a
-/// [`SocketAddr`] is taken as well.
+/// [`SocketAddr`] is taken as well, and with the feature `tonic` the `TcpConnectInfo` of tonic's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
@@ -19,6 +19,11 @@ pub(super) fn of(extensions: &Extensions) -> Option<IpAddr> {
     let peer = peer.or_else(|| {
         let info = extensions.get::<axum::extract::ConnectInfo<SocketAddr>>();
         info.map(|info| info.0.ip())
+    });
+    #[cfg(feature = "tonic")]
+    let peer = peer.or_else(|| {
+        let info = extensions.get::<tonic::transport::server::TcpConnectInfo>();
+        Some(info?.remote_addr?.ip())
     });
     peer
 }

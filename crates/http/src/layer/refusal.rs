@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode, header};
 use sluicegate::Denied;
 
@@ -99,7 +100,49 @@ impl Refusal<'_> {
         problem
     }
 
-    /// Returns the response, without the fields of limits, which the layer adds to any response.
+    /// Returns the response that the client of this request understands: problem details, or with the
+    /// feature `grpc` a status of gRPC if the request is one of gRPC, that is if its `Content-Type` begins
+    /// with `application/grpc`. The fields of limits are not in it; the layer adds them to any response.
+    ///
+    /// A response of gRPC has the status 200 of HTTP, no message, and these headers, which are its
+    /// trailers at the same time:
+    ///
+    /// | refused | `grpc-status` | `grpc-status-details-bin`: a `google.rpc.Status` with |
+    /// |---|---|---|
+    /// | by the rate | 8, `RESOURCE_EXHAUSTED` | `QuotaFailure`, with the name of the policy, and `RetryInfo`, unless waiting does not help |
+    /// | with the status 503 of HTTP | 14, `UNAVAILABLE` | `RetryInfo` |
+    /// | with 400 | 3, `INVALID_ARGUMENT` | |
+    /// | with 500 | 13, `INTERNAL` | |
+    ///
+    /// `grpc-message` says why. The wait of `RetryInfo` is exact to the nanosecond.
+    ///
+    /// gRPC-Web is answered in the same way. A browser shows these headers to a program of another origin
+    /// only if `Access-Control-Expose-Headers` lists them. Without the feature, a client of gRPC learns
+    /// nothing about the limit: it takes the status 429 for `UNAVAILABLE`, and tonic for `INTERNAL`.
+    ///
+    /// # Examples
+    ///
+    /// To answer all requests by problem details:
+    ///
+    /// ```
+    /// use sluicegate::{TokenBucket, quota};
+    /// use sluicegate_http::layer::{Limit, RateLimitLayer};
+    ///
+    /// let limit = Limit::of_all(TokenBucket::new(quota!(100 / second)));
+    /// let layer = RateLimitLayer::new(limit).respond(|refusal, _| refusal.response());
+    /// ```
+    #[must_use]
+    pub fn response_to(&self, request: &Parts) -> Response<Vec<u8>> {
+        #[cfg(feature = "grpc")]
+        if let Some(media_type) = super::grpc::media_type(request) {
+            return super::grpc::response(self, media_type);
+        }
+        let _ = request;
+        self.response()
+    }
+
+    /// Returns the response of plain HTTP: problem details, without the fields of limits, which the layer
+    /// adds to any response.
     #[must_use]
     pub fn response(&self) -> Response<Vec<u8>> {
         let mut response = Response::new(self.problem().to_json());

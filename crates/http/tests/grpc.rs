@@ -1,0 +1,226 @@
+//! Refusals of gRPC: a real tonic server and real clients on loopback.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::body::Body;
+use http::{HeaderMap, Request, Response, StatusCode, Version};
+use http_body_util::BodyExt;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use sluicegate::{
+    Buckets, FixedWindow, KeyTable, Keyed, Limiter, TokenBucket, WhenFull, quota, rate,
+};
+use sluicegate_http::client_address::{ClientAddress, ClientKey, Trust};
+use sluicegate_http::fields::{FieldVersion, QuotaPolicy, ResponseFields};
+use sluicegate_http::layer::{Limit, RateLimitLayer, RequestKey};
+use tokio::net::TcpListener;
+use tonic::service::Routes;
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Channel, Endpoint, Server};
+use tonic::{Code, Status};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_types::StatusExt;
+use tower::ServiceBuilder;
+
+/// Serves the health service behind a layer, until the test ends.
+async fn serve(layer: RateLimitLayer) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (_, health) = tonic_health::server::health_reporter();
+    let app = Routes::new(health).into_axum_router().layer(layer);
+    let service = app.into_make_service_with_connect_info::<SocketAddr>();
+    tokio::spawn(async move { axum::serve(listener, service).await });
+    address
+}
+
+async fn client(server: SocketAddr) -> HealthClient<Channel> {
+    let endpoint = Endpoint::from_shared(format!("http://{server}")).unwrap();
+    HealthClient::new(endpoint.connect().await.unwrap())
+}
+
+async fn check(client: &mut HealthClient<Channel>) -> Result<(), Status> {
+    client.check(HealthCheckRequest::default()).await.map(drop)
+}
+
+/// Calls a server behind a limit that refuses the first call.
+async fn refusal(limit: Limit) -> Status {
+    let server = serve(RateLimitLayer::new(limit)).await;
+    check(&mut client(server).await).await.unwrap_err()
+}
+
+fn drained() -> impl Limiter + 'static {
+    let bucket = TokenBucket::new(quota!(1 / day));
+    bucket.drain();
+    bucket
+}
+
+#[tokio::test]
+async fn a_refused_call_tells_the_wait_and_the_policy() {
+    let clients = KeyTable::<ClientKey>::with_keys(quota!(2 / day), 1_000).unwrap();
+    let policy = QuotaPolicy::from(quota!(2 / day)).named("daily").unwrap();
+    let layer = RateLimitLayer::new(Limit::per_client(clients).policy(policy));
+    let server = serve(layer.fields(FieldVersion::Draft8)).await;
+    for _ in 0..2 {
+        check(&mut client(server).await).await.unwrap();
+    }
+    let status = check(&mut client(server).await).await.unwrap_err();
+    assert_eq!(status.code(), Code::ResourceExhausted);
+    assert!(status.message().starts_with("rate limited: try again in "), "{status:?}");
+    let details = status.get_error_details();
+    let half_a_day = Duration::from_secs(43_190)..=Duration::from_secs(43_200);
+    assert!(half_a_day.contains(&details.retry_info().unwrap().retry_delay.unwrap()));
+    let violations = &details.quota_failure().unwrap().violations;
+    assert_eq!(violations.len(), 1);
+    assert_eq!(violations[0].subject, "daily");
+    assert_eq!(violations[0].quota_id, "daily");
+    assert_eq!(violations[0].quota_value, 2);
+    assert_eq!(violations[0].description, status.message());
+    // The fields of HTTP are its metadata.
+    let metadata = status.metadata().clone().into_headers();
+    let fields = ResponseFields::parse(&metadata, std::time::SystemTime::now());
+    assert_eq!((fields.limits.len(), fields.limits[0].remaining), (1, 0));
+    assert!((43_190..=43_200).contains(&fields.wait().as_secs()), "{metadata:?}");
+}
+
+/// A server of tonic itself, which tells the address of the peer in its own way.
+#[tokio::test]
+async fn a_server_of_tonic_limits_each_client() {
+    let clients = KeyTable::<ClientKey>::with_keys(quota!(2 / day), 1_000).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (_, health) = tonic_health::server::health_reporter();
+    let layers = ServiceBuilder::new()
+        .layer(RateLimitLayer::new(Limit::per_client(clients)))
+        .map_response(|response: Response<tonic::body::Body>| response.map(Body::new));
+    let server = Server::builder().layer(layers.into_inner()).add_service(health);
+    tokio::spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
+    let mut client = client(address).await;
+    let mut codes = Vec::new();
+    for _ in 0..3 {
+        codes.push(check(&mut client).await.err().map(|status| status.code()));
+    }
+    assert_eq!(codes, [None, None, Some(Code::ResourceExhausted)]);
+}
+
+#[tokio::test]
+async fn a_refused_stream_ends_with_the_status() {
+    let server = serve(RateLimitLayer::new(Limit::of_all(drained()))).await;
+    let status = client(server).await.watch(HealthCheckRequest::default()).await.unwrap_err();
+    assert_eq!(status.code(), Code::ResourceExhausted);
+    assert!(status.get_error_details().retry_info().is_some());
+}
+
+#[tokio::test]
+async fn the_code_says_why_a_call_is_refused() {
+    // It will never be granted.
+    let small = Limit::of_all(FixedWindow::new(rate!(5 / day)).unwrap()).cost(|_| 6);
+    let status = refusal(small).await;
+    assert_eq!(status.code(), Code::ResourceExhausted);
+    let details = status.get_error_details();
+    assert!(details.retry_info().is_none(), "{details:?}");
+    assert_eq!(details.quota_failure().unwrap().violations[0].quota_id, "default");
+
+    // The store has no space for the key.
+    let full = Keyed::<String, _>::builder(Buckets::new(quota!(1 / day)))
+        .max_keys(1)
+        .when_full(WhenFull::Deny)
+        .build()
+        .unwrap();
+    full.try_acquire("another", 1).unwrap();
+    let status = refusal(Limit::per_key(full, |_| "key".into())).await;
+    assert_eq!(status.code(), Code::Unavailable, "{status:?}");
+    let details = status.get_error_details();
+    assert!(details.retry_info().is_some() && details.quota_failure().is_none(), "{details:?}");
+
+    // The request has no key.
+    let keyless = Limit::per_key(Keyed::<String>::new(quota!(1 / day)), |_| RequestKey::Missing);
+    let status = refusal(keyless).await;
+    assert_eq!(status.code(), Code::InvalidArgument);
+    assert_eq!(status.message(), "the request has no key to limit it by");
+    assert!(status.get_error_details().retry_info().is_none());
+
+    // The proxy tells no address.
+    let addresses = ClientAddress::x_forwarded_for(Trust::networks(["127.0.0.1"]).unwrap());
+    let store = KeyTable::<ClientKey>::with_keys(quota!(1 / day), 1_000).unwrap();
+    let status = refusal(Limit::per_client(store).addresses(addresses)).await;
+    assert_eq!(status.code(), Code::Internal, "{status:?}");
+}
+
+/// Sends a request that has a content type, and returns the whole response.
+async fn post(
+    server: SocketAddr,
+    content_type: &str,
+    version: Version,
+) -> (StatusCode, HeaderMap, Option<HeaderMap>, Vec<u8>) {
+    let client = Client::builder(TokioExecutor::new())
+        .http2_only(version == Version::HTTP_2)
+        .build_http::<Body>();
+    let request = Request::post(format!("http://{server}/grpc.health.v1.Health/Check"))
+        .header("content-type", content_type)
+        .body(Body::empty());
+    let response = client.request(request.unwrap()).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await.unwrap();
+    let trailers = body.trailers().cloned();
+    (parts.status, parts.headers, trailers, body.to_bytes().to_vec())
+}
+
+#[tokio::test]
+async fn each_kind_of_grpc_is_answered_with_its_own_media_type() {
+    let server = serve(RateLimitLayer::new(Limit::of_all(drained()))).await;
+    for (content_type, expected) in [
+        ("application/grpc", "application/grpc"),
+        ("application/grpc+proto", "application/grpc+proto"),
+        ("application/grpc+json;charset=utf-8", "application/grpc+json"),
+        ("Application/gRPC", "Application/gRPC"),
+        ("application/grpc-web", "application/grpc-web"),
+        ("application/grpc-web+proto ; x=y", "application/grpc-web+proto"),
+        ("application/grpc-web-text", "application/grpc-web-text"),
+        ("application/grpc-web-text+proto", "application/grpc-web-text+proto"),
+    ] {
+        for version in [Version::HTTP_2, Version::HTTP_11] {
+            let (status, headers, trailers, body) = post(server, content_type, version).await;
+            assert_eq!(status, 200, "{content_type}");
+            assert_eq!(headers["content-type"], expected);
+            assert_eq!(headers["grpc-status"], "8", "{content_type}");
+            assert!(headers.contains_key("grpc-message"), "{headers:?}");
+            assert!(headers.contains_key("grpc-status-details-bin"), "{headers:?}");
+            assert!(headers.contains_key("retry-after"), "{headers:?}");
+            assert!(trailers.is_none() && body.is_empty(), "{trailers:?} {body:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn other_requests_are_answered_by_problem_details() {
+    let server = serve(RateLimitLayer::new(Limit::of_all(drained()))).await;
+    let others = [
+        "application/json",
+        "application/grpcx",
+        "application/grpc-x",
+        "text/application/grpc",
+        "",
+    ];
+    for content_type in others {
+        let (status, headers, _, body) = post(server, content_type, Version::HTTP_11).await;
+        assert_eq!(status, 429, "{content_type}");
+        assert_eq!(headers["content-type"], "application/problem+json");
+        assert!(!headers.contains_key("grpc-status") && body.starts_with(b"{"));
+    }
+}
+
+#[tokio::test]
+async fn answers_of_grpc_can_be_switched_off() {
+    let layer = RateLimitLayer::new(Limit::of_all(drained()));
+    let server = serve(layer.respond(|refusal, _| refusal.response())).await;
+    let (status, headers, ..) = post(server, "application/grpc", Version::HTTP_2).await;
+    assert_eq!(
+        (status, &headers["content-type"]),
+        (StatusCode::TOO_MANY_REQUESTS, &"application/problem+json".parse().unwrap())
+    );
+    // A client of gRPC is told nothing about a limit then.
+    let status = check(&mut client(server).await).await.unwrap_err();
+    assert_eq!(status.code(), Code::Internal);
+}
