@@ -39,6 +39,7 @@ pub use self::unknown::{ClientKey, UnknownClient, WhenUnknown};
 /// | nginx, `HAProxy`, most balancers | [`ClientAddress::x_forwarded_for`] |
 /// | a proxy that sends `Forwarded` | [`ClientAddress::forwarded`] |
 /// | a CDN or proxy with a field of its own, such as `CF-Connecting-IP` or `X-Real-IP` | [`ClientAddress::header`] |
+/// | `CloudFront`, whose `CloudFront-Viewer-Address` ends with a port | [`ClientAddress::header_with_port`] |
 ///
 /// # Guarantees
 ///
@@ -86,6 +87,7 @@ enum Source {
     Forwarded(Trust),
     XForwardedFor(Trust),
     Header(HeaderName, Trust),
+    HeaderWithPort(HeaderName, Trust),
 }
 
 impl ClientAddress {
@@ -113,6 +115,16 @@ impl ClientAddress {
     #[must_use]
     pub fn header(name: HeaderName, trust: Trust) -> ClientAddress {
         ClientAddress::with(Source::Header(name, trust))
+    }
+
+    /// Returns the configuration that takes the address from a field that holds just that one, and behind
+    /// its last colon always a port: also behind an IPv6 address without brackets, as in
+    /// `2001:db8::1:4711`. `CloudFront-Viewer-Address` has that form.
+    ///
+    /// The proxy must replace what the client has sent. With [`Trust::hops`], every peer is believed.
+    #[must_use]
+    pub fn header_with_port(name: HeaderName, trust: Trust) -> ClientAddress {
+        ClientAddress::with(Source::HeaderWithPort(name, trust))
     }
 
     fn with(source: Source) -> ClientAddress {
@@ -169,14 +181,13 @@ impl ClientAddress {
             Source::Peer => return peer.ok_or(UnknownClient::NoPeer),
             Source::XForwardedFor(trust) => (Chain::x_forwarded_for(headers), trust),
             Source::Forwarded(trust) => (Chain::forwarded(headers), trust),
-            Source::Header(name, trust) => {
-                let is_believed = trust.believes(peer)?;
-                return if is_believed {
-                    node::only_address(headers, name)
-                } else {
-                    peer.ok_or(UnknownClient::NoPeer)
-                };
+            Source::Header(_, trust) | Source::HeaderWithPort(_, trust)
+                if !trust.believes(peer)? =>
+            {
+                return peer.ok_or(UnknownClient::NoPeer);
             }
+            Source::Header(name, _) => return node::only_address(headers, name),
+            Source::HeaderWithPort(name, _) => return node::only_address_with_port(headers, name),
         };
         match &trust.proxies {
             Proxies::Hops(hops) => chain.behind(*hops),

@@ -72,7 +72,8 @@ proptest! {
             let sources = [
                 ClientAddress::forwarded(trust.clone()),
                 ClientAddress::x_forwarded_for(trust.clone()),
-                ClientAddress::header(HeaderName::from_static("cf-connecting-ip"), trust),
+                ClientAddress::header(HeaderName::from_static("cf-connecting-ip"), trust.clone()),
+                ClientAddress::header_with_port(HeaderName::from_static("cf-connecting-ip"), trust),
             ];
             for source in sources {
                 let _ = source.ipv4_prefix(bits.0).ipv6_prefix(bits.1).key(peer, &headers);

@@ -256,6 +256,36 @@ fn one_field_with_one_address() {
 }
 
 #[test]
+fn one_field_with_one_address_and_a_port() {
+    let viewer = "cloudfront-viewer-address";
+    let name = HeaderName::from_static(viewer);
+    check(
+        &ClientAddress::header_with_port(name.clone(), trusted()),
+        &[
+            (PROXY, &[(viewer, "203.0.113.9:46532")], Ok(CLIENT)),
+            (PROXY, &[(viewer, "2001:db8::1:9985")], Ok("2001:db8::1")),
+            (PROXY, &[(viewer, "2001:db8:1:2:3:4:5:6:9985")], Ok("2001:db8:1:2:3:4:5:6")),
+            (PROXY, &[(viewer, "2001:db8:1:2:3:4:5::9985")], Err(Malformed)),
+            (PROXY, &[(viewer, "2001:db8:::9985")], Ok("2001:db8::")),
+            (PROXY, &[(viewer, "[2001:db8::1]:9985")], Ok("2001:db8::1")),
+            (PROXY, &[(viewer, "::ffff:203.0.113.9:46532")], Ok(CLIENT)),
+            (PROXY, &[(viewer, CLIENT)], Err(Malformed)),
+            (PROXY, &[(viewer, "[203.0.113.9]:80")], Err(Malformed)),
+            (PROXY, &[(viewer, "[2001:db8::1]")], Err(Malformed)),
+            (PROXY, &[(viewer, "203.0.113.9:")], Err(Malformed)),
+            (PROXY, &[(viewer, ":80")], Err(Malformed)),
+            (PROXY, &[(viewer, "")], Err(Malformed)),
+            (PROXY, &[(viewer, "1.1.1.1:80"), (viewer, "203.0.113.9:80")], Err(Malformed)),
+            (PROXY, &[("x-forwarded-for", "1.1.1.1")], Err(MissingField)),
+            (CLIENT, &[(viewer, "1.1.1.1:80")], Ok(CLIENT)),
+            ("", &[(viewer, "203.0.113.9:80")], Err(NoPeer)),
+        ],
+    );
+    let any_peer = ClientAddress::header_with_port(name, Trust::hops(1).unwrap());
+    check(&any_peer, &[("", &[(viewer, "203.0.113.9:80")], Ok(CLIENT))]);
+}
+
+#[test]
 fn addresses_of_one_client_are_one_key() {
     let key = |addresses: &ClientAddress, peer: &str| {
         addresses.key(Some(peer.parse().unwrap()), &HeaderMap::new())

@@ -40,16 +40,44 @@ fn is_port(port: &str) -> bool {
     is_number || port.strip_prefix('_').is_some_and(is_word)
 }
 
+/// Parses `192.0.2.1:80`, `2001:db8::1:80` or `[2001:db8::1]:80`.
+fn address_with_port(text: &[u8]) -> Result<IpAddr, UnknownClient> {
+    let (address, _) = std::str::from_utf8(text)
+        .ok()
+        .and_then(|text| text.trim_matches([' ', '\t']).rsplit_once(':'))
+        .filter(|(_, port)| is_port(port))
+        .ok_or(UnknownClient::Malformed)?;
+    let inside = address.strip_prefix('[').and_then(|address| address.strip_suffix(']'));
+    match inside {
+        Some(inside) => inside.parse().map(IpAddr::V6).ok(),
+        None => address.parse().ok(),
+    }
+    .map(canonical)
+    .ok_or(UnknownClient::Malformed)
+}
+
 /// Returns the address of a field that has to be there once, with one address.
 pub(super) fn only_address(
     headers: &HeaderMap,
     name: &HeaderName,
 ) -> Result<IpAddr, UnknownClient> {
+    only_line(headers, name).and_then(address)
+}
+
+/// Returns the address of a field that has to be there once, with one address and a port.
+pub(super) fn only_address_with_port(
+    headers: &HeaderMap,
+    name: &HeaderName,
+) -> Result<IpAddr, UnknownClient> {
+    only_line(headers, name).and_then(address_with_port)
+}
+
+fn only_line<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<&'h [u8], UnknownClient> {
     let mut lines = headers.get_all(name).iter();
     let line = lines.next().ok_or(UnknownClient::MissingField)?;
     match lines.next() {
         // The proxy was to replace the client's; which of them did it write?
         Some(_) => Err(UnknownClient::Malformed),
-        None => address(line.as_bytes()),
+        None => Ok(line.as_bytes()),
     }
 }
