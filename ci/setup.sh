@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the other scripts need and a fresh Debian machine lacks.
 #
-#   ci/setup.sh [part...]     parts: base targets nightly msrv browser; all if none
+#   ci/setup.sh [part...]     parts: base targets nightly msrv browser proxies; all if none
 #
 # What is already there is left alone. What cannot be installed is named, and
 # the script fails: no check is ever skipped because a tool is missing.
@@ -13,14 +13,15 @@ die() { echo "setup: $*" >&2; exit 1; }
 # The minimum supported Rust version is stated once, in Cargo.toml.
 msrv=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
+sudo=""
+[ "$(id -u)" -eq 0 ] || sudo=sudo
+
 apt_packages() {
     local missing=()
     for package in "$@"; do
         dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
     done
     [ ${#missing[@]} -eq 0 ] && return
-    local sudo=""
-    [ "$(id -u)" -eq 0 ] || sudo=sudo
     echo "setup: installing ${missing[*]}"
     { $sudo apt-get update -qq && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}"; } >/dev/null \
         || die "cannot install ${missing[*]} with apt-get; install them by hand and run this again"
@@ -61,10 +62,24 @@ browser() {
     command -v chromedriver >/dev/null || die "no chromedriver, which the tests drive chromium with"
 }
 
-[ $# -gt 0 ] || set -- base targets nightly msrv browser
+# For the tests of client addresses behind real proxies.
+proxies() {
+    local program
+    for program in nginx haproxy caddy; do
+        PATH=$PATH:/usr/sbin command -v "$program" >/dev/null && continue
+        command -v apt-get >/dev/null || die "no $program, which client addresses are tested behind"
+        apt_packages "${program/%nginx/nginx-light}"
+        # The tests start their own, and nobody has asked for one that serves this machine.
+        if command -v systemctl >/dev/null; then
+            $sudo systemctl disable --now "$program" >/dev/null 2>&1 || true
+        fi
+    done
+}
+
+[ $# -gt 0 ] || set -- base targets nightly msrv browser proxies
 for part in "$@"; do
     case $part in
-        base | targets | nightly | msrv | browser) "$part" ;;
-        *) die "unknown part '$part'; the parts are: base targets nightly msrv browser" ;;
+        base | targets | nightly | msrv | browser | proxies) "$part" ;;
+        *) die "unknown part '$part'; the parts are: base targets nightly msrv browser proxies" ;;
     esac
 done
