@@ -23,6 +23,8 @@ use tokio::task::JoinSet;
 
 #[path = "axum/proxies.rs"]
 mod proxies;
+#[path = "axum/spoofing.rs"]
+mod spoofing;
 
 /// Serves an app until the test ends.
 async fn serve(app: Router) -> SocketAddr {
