@@ -1,0 +1,83 @@
+//! The routes of the service, and their description in `OpenAPI`.
+//!
+//! | file | |
+//! |---|---|
+//! | `check` | `POST /v1/check`, `/v1/check/batch`, `/v1/peek` |
+//! | `auth` | `/v1/auth`, for proxies that ask whether a request may pass |
+//! | `limiters` | `GET /v1/limiters` |
+//! | `admin` | `POST /v1/reset`, `/v1/reload` |
+//! | `health` | `GET /healthz`, `/readyz` |
+//! | `body` | bodies of requests |
+//! | `failure` | answers to requests that are wrong |
+
+mod admin;
+mod auth;
+mod body;
+mod check;
+mod failure;
+mod health;
+mod limiters;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::get;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use self::failure::Failure;
+use crate::service::Service;
+
+/// Most bytes of a request's body.
+pub const MAX_BODY_BYTES: usize = 1 << 20;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "sluicegate",
+        description = "Decisions of rate limiters. A denial is an answer like a grant, so it has status 200; only `/v1/auth`, which proxies ask, tells it by the status. A request that is wrong gets problem details (RFC 9457), and charges nothing.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    tags(
+        (name = "decisions", description = "Questions to limiters"),
+        (name = "administration", description = "Verbs that need `Authorization: Bearer`, and are off unless the service has a token"),
+        (name = "service", description = "The service itself")
+    )
+)]
+struct Description;
+
+/// Returns the routes of `service`, with their description at `/openapi.json`.
+pub fn routes(service: Service) -> Router {
+    let (routes, description) = described().split_for_parts();
+    let description = axum::Json(description);
+    routes
+        .route("/openapi.json", get(move || async move { description }))
+        .fallback(|| async { Failure::no_such_path() })
+        .method_not_allowed_fallback(|| async { Failure::wrong_method() })
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .with_state(service)
+}
+
+/// Returns the description of the routes, in JSON.
+///
+/// # Panics
+///
+/// Never.
+#[must_use]
+pub fn description() -> String {
+    let (_, description) = described().split_for_parts();
+    description.to_pretty_json().unwrap_or_default()
+}
+
+fn described() -> OpenApiRouter<Service> {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(check::check))
+        .routes(routes!(check::batch))
+        .routes(routes!(check::peek))
+        .routes(routes!(auth::auth))
+        .routes(routes!(limiters::limiters))
+        .routes(routes!(admin::reset))
+        .routes(routes!(admin::reload))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+}

@@ -1,0 +1,103 @@
+//! Verbs for those who run the service.
+
+use axum::Json;
+use axum::extract::{FromRequestParts, State};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{StatusCode, header};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::body::JsonBody;
+use super::failure::Failure;
+use crate::decision::Check;
+use crate::service::Service;
+
+/// The proof that a request carries the administrative token.
+pub(super) struct Admin;
+
+impl FromRequestParts<Service> for Admin {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Admin, Response> {
+        let Some(token) = service.admin_token() else {
+            let detail = "administrative verbs are off: start the service with a token for them";
+            return Err(Failure::new(StatusCode::FORBIDDEN, detail).into_response());
+        };
+        let given = parts.headers.get(header::AUTHORIZATION).map(http::HeaderValue::as_bytes);
+        let given = given.and_then(|value| {
+            let (scheme, given) = value.split_at_checked("Bearer ".len())?;
+            scheme.eq_ignore_ascii_case(b"Bearer ").then_some(given)
+        });
+        if given.is_some_and(|given| token.is(given)) {
+            return Ok(Admin);
+        }
+        let detail = "the verb needs Authorization: Bearer with the service's token";
+        let mut response = Failure::new(StatusCode::UNAUTHORIZED, detail).into_response();
+        let challenge = http::HeaderValue::from_static("Bearer");
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        Err(response)
+    }
+}
+
+/// The events of a reload.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Reloaded {
+    /// The changes, in words. Empty if the file says the same as before.
+    events: Vec<String>,
+}
+
+/// Makes a limiter, or the limiter of a key, full again. `cost` is of no use here.
+#[utoipa::path(
+    post,
+    path = "/v1/reset",
+    tag = "administration",
+    request_body = Check,
+    responses(
+        (status = 204, description = "It is full"),
+        (status = 400, description = "The body or its key is wrong", content_type = "application/problem+json"),
+        (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
+        (status = 403, description = "The service has no token", content_type = "application/problem+json"),
+        (status = 404, description = "No limiter has this name", content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn reset(
+    _: Admin,
+    State(service): State<Service>,
+    JsonBody(check): JsonBody<Check>,
+) -> Result<StatusCode, Failure> {
+    let in_force = service.limiters().load();
+    check.resolve(&in_force, service.limiters().registry())?.reset();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Reads the policy file again. If it has a mistake, everything stays as it was.
+#[utoipa::path(
+    post,
+    path = "/v1/reload",
+    tag = "administration",
+    responses(
+        (status = 200, description = "The file is in force", body = Reloaded),
+        (status = 401, description = "The token is missing or wrong", content_type = "application/problem+json"),
+        (status = 403, description = "The service has no token", content_type = "application/problem+json"),
+        (status = 409, description = "The service has no file", content_type = "application/problem+json"),
+        (status = 422, description = "The file has mistakes, which are told; the old terms stay in force", content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn reload(_: Admin, State(service): State<Service>) -> Result<Response, Failure> {
+    let Some(path) = service.path_of_policy().map(ToOwned::to_owned) else {
+        let detail = "the limiters were not read from a file";
+        return Err(Failure::new(StatusCode::CONFLICT, detail));
+    };
+    let registry = service.limiters().registry().clone();
+    // It reads a file, and waits for callers under way.
+    let reloaded = tokio::task::spawn_blocking(move || registry.reload_path(path)).await;
+    match reloaded {
+        Ok(Ok(events)) => {
+            let events = events.iter().map(ToString::to_string).collect();
+            Ok(Json(Reloaded { events }).into_response())
+        }
+        Ok(Err(error)) => Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())),
+        Err(_) => Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "the reload was cut short")),
+    }
+}

@@ -1,0 +1,144 @@
+//! Decisions for proxies that ask whether a request may pass.
+//!
+//! nginx asks by `auth_request`, Traefik by `ForwardAuth`, and Caddy by `forward_auth`: each sends the
+//! fields of the client's request, and its method and path in fields of their own.
+
+use std::net::SocketAddr;
+
+use axum::Extension;
+use axum::extract::{ConnectInfo, Query, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderName, StatusCode, header};
+use serde::Deserialize;
+use sluicegate_http::client_address::ClientKey;
+use sluicegate_http::fields::write_retry_after;
+use sluicegate_policy::{KeyField, RequestFields};
+use utoipa::IntoParams;
+
+use super::failure::Failure;
+use crate::decision::{Answer, judge};
+use crate::service::Service;
+
+const METHODS: [HeaderName; 2] =
+    [HeaderName::from_static("x-forwarded-method"), HeaderName::from_static("x-original-method")];
+const PATHS: [HeaderName; 3] = [
+    HeaderName::from_static("x-forwarded-uri"),
+    HeaderName::from_static("x-original-uri"),
+    HeaderName::from_static("x-original-url"),
+];
+
+/// The parameters of a proxy that asks.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Asked {
+    /// Names of limiters, separated by commas. By default all whose policies judge the request.
+    limiters: Option<String>,
+    /// Status of a denial, from 400 to 599. By default 429. nginx's `auth_request` lets only 401 and 403
+    /// be denials.
+    denied: Option<u16>,
+}
+
+/// Tells whether a client's request may pass, by the limiters whose policies judge it.
+#[utoipa::path(
+    get,
+    path = "/v1/auth",
+    tag = "decisions",
+    params(Asked),
+    responses(
+        (status = 204, description = "It may pass"),
+        (status = 400, description = "A parameter is wrong, or the client's address is not known", content_type = "application/problem+json"),
+        (status = 404, description = "No limiter has one of the names", content_type = "application/problem+json"),
+        (status = 429, description = "It is denied; `Retry-After` says for how long, if waiting helps"),
+    )
+)]
+pub(super) async fn auth(
+    State(service): State<Service>,
+    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
+    query: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let bad = |detail: String| Failure::new(StatusCode::BAD_REQUEST, detail);
+    let Query(asked) = query.map_err(|rejection| bad(rejection.body_text()))?;
+    let denied = match asked.denied {
+        None => StatusCode::TOO_MANY_REQUESTS,
+        Some(code @ 400..=599) => {
+            StatusCode::from_u16(code).map_err(|error| bad(error.to_string()))?
+        }
+        Some(code) => return Err(bad(format!("`denied` is {code}: must be from 400 to 599"))),
+    };
+    let peer = peer.map(|Extension(ConnectInfo(address))| address.ip());
+    let client = match service.client_address().key(peer, &headers) {
+        ClientKey::Address(address) => address.to_string(),
+        ClientKey::Refused(why) => return Err(bad(format!("the client's address: {why}"))),
+        ClientKey::Shared | ClientKey::Unlimited => String::new(),
+    };
+    let in_force = service.limiters().load();
+    let names: Option<Vec<&str>> =
+        asked.limiters.as_deref().map(|names| names.split(',').collect());
+    if let Some(unknown) = names.iter().flatten().find(|name| in_force.get(name).is_none()) {
+        let detail =
+            format!("`limiters`: no limiter is named {unknown:?}; GET /v1/limiters lists them");
+        return Err(Failure::new(StatusCode::NOT_FOUND, detail));
+    }
+    let request = ProxiedRequest::new(&headers, &client);
+    let judged = judge(&in_force, names.as_deref(), &request);
+    match judged.denied_by.and_then(|which| judged.answers.get(which)) {
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
+        Some(answer) => Ok(refuse(denied, answer)),
+    }
+}
+
+fn refuse(status: StatusCode, answer: &Answer<'_>) -> Response {
+    let mut response = axum::Json(answer).into_response();
+    *response.status_mut() = status;
+    if let Some(wait) = answer.retry_after {
+        write_retry_after(response.headers_mut(), Some(wait.0));
+    }
+    // A shared cache is not to answer the next client with this.
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, http::HeaderValue::from_static("no-store"));
+    response
+}
+
+/// A client's request, as a proxy tells it.
+struct ProxiedRequest<'r> {
+    headers: &'r HeaderMap,
+    client: &'r str,
+    method: Option<&'r [u8]>,
+    path: Option<&'r [u8]>,
+}
+
+impl<'r> ProxiedRequest<'r> {
+    fn new(headers: &'r HeaderMap, client: &'r str) -> ProxiedRequest<'r> {
+        let first = |names: &[HeaderName]| {
+            names.iter().find_map(|name| headers.get(name)).map(http::HeaderValue::as_bytes)
+        };
+        let target = first(&PATHS);
+        // Without the query.
+        let path = target.and_then(|target| target.split(|byte| *byte == b'?').next());
+        ProxiedRequest { headers, client, method: first(&METHODS), path }
+    }
+
+    fn value(&self, name: &str) -> Option<&'r [u8]> {
+        self.headers.get(name).map(http::HeaderValue::as_bytes)
+    }
+}
+
+impl RequestFields for ProxiedRequest<'_> {
+    fn field(&self, field: KeyField) -> Option<&[u8]> {
+        match field {
+            KeyField::Client => Some(self.client.as_bytes()),
+            KeyField::Path => self.path,
+            KeyField::Method => self.method,
+            KeyField::Referer => self.value("referer"),
+            KeyField::Agent => self.value("user-agent"),
+            // There is no response yet, and nobody has signed in here.
+            KeyField::Status | KeyField::StatusClass | KeyField::User | KeyField::All => None,
+        }
+    }
+
+    fn header(&self, name: &str) -> Option<&[u8]> {
+        self.value(name)
+    }
+}

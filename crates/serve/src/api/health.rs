@@ -1,0 +1,37 @@
+//! The health of the service.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+
+use super::failure::Failure;
+use crate::service::Service;
+
+/// Tells that the process answers.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    tag = "service",
+    responses((status = 200, description = "The process answers", body = str, content_type = "text/plain"))
+)]
+pub(super) async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// Tells that there are limiters to ask.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    tag = "service",
+    responses(
+        (status = 200, description = "There are limiters", body = str, content_type = "text/plain"),
+        (status = 503, description = "The policy file has no limiter", content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn ready(State(service): State<Service>) -> Response {
+    if service.limiters().load().all().is_empty() {
+        let detail = "the policy file has no limiter";
+        return Failure::new(StatusCode::SERVICE_UNAVAILABLE, detail).into_response();
+    }
+    "ok\n".into_response()
+}

@@ -1,0 +1,25 @@
+//! Decisions, without HTTP.
+//!
+//! | file | |
+//! |---|---|
+//! | `check` | the question: a limiter, a key, a cost |
+//! | `ask` | a question whose limiter and key are known to be right |
+//! | `several` | questions that are answered together: all granted, or nothing taken |
+//! | `request` | a request of a client, put to all limiters whose policies judge it |
+//! | `answer` | the answer |
+//! | `seconds` | waits |
+
+mod answer;
+mod ask;
+mod check;
+mod request;
+mod seconds;
+mod several;
+
+pub use self::answer::{Answer, Decision, Reason};
+pub use self::check::{Check, CheckError, Key, MAX_KEY_BYTES};
+pub use self::request::{Judged, judge};
+pub use self::seconds::Seconds;
+pub use self::several::AllOrNone;
+
+pub(crate) use self::ask::Ask;

@@ -1,0 +1,136 @@
+//! The answer to a question.
+
+use serde::Serialize;
+use sluicegate::{Denied, Grant};
+use utoipa::ToSchema;
+
+use super::seconds::Seconds;
+
+/// The answer to a check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Answer<'l> {
+    /// Name of the limiter.
+    #[schema(example = "api")]
+    pub limiter: &'l str,
+    /// Granted or denied.
+    pub decision: Decision,
+    /// Permits that were asked for.
+    pub cost: u64,
+    /// Largest number of permits that can be granted at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// Whole permits that are left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<u64>,
+    /// Wait until the limiter is full again, if nobody takes more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reset_after: Option<Seconds>,
+    /// Wait until the same question would be granted, if nobody else takes permits. Absent if nothing
+    /// stands against it, and if waiting does not help.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<Seconds>,
+    /// Why it is denied, or would be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// Index of the part that denied it, among those of a limiter with several parts or windows,
+    /// counted from 0. 0 for any other limiter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub which: Option<usize>,
+    /// True if it would be denied, were it not for the `shadow` of the policy.
+    #[serde(skip_serializing_if = "is_false")]
+    pub would_deny: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// The decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// The permits were taken.
+    Granted,
+    /// Nothing was taken.
+    Denied,
+}
+
+/// The reason of a denial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Reason {
+    /// There are too few permits now. `retry_after` says when there will be enough.
+    RateLimited,
+    /// The cost is more than the limiter ever has: waiting does not help.
+    TooLarge,
+    /// There is no space for another key. `retry_after` says when there may be.
+    Full,
+    /// The request lacks a value of the limiter's key, and the policy says to deny it.
+    KeyMissing,
+}
+
+impl<'l> Answer<'l> {
+    pub(super) fn granted(limiter: &'l str, cost: u64, grant: &Grant) -> Answer<'l> {
+        Answer {
+            limiter,
+            decision: Decision::Granted,
+            cost,
+            limit: Some(grant.limit()),
+            remaining: Some(grant.remaining()),
+            reset_after: Some(Seconds(grant.reset_after())),
+            retry_after: None,
+            reason: None,
+            which: None,
+            would_deny: false,
+        }
+    }
+
+    pub(super) fn denied(limiter: &'l str, cost: u64, denied: &Denied) -> Answer<'l> {
+        let reason = match denied {
+            Denied::TooLarge { .. } | Denied::Leased { .. } => Reason::TooLarge,
+            Denied::Full { .. } => Reason::Full,
+            _ => Reason::RateLimited,
+        };
+        Answer {
+            limiter,
+            decision: Decision::Denied,
+            cost,
+            limit: denied.limit(),
+            remaining: denied.remaining(),
+            reset_after: denied.reset_after().map(Seconds),
+            retry_after: denied.retry_after().map(Seconds),
+            reason: Some(reason),
+            which: Some(denied.which()),
+            would_deny: false,
+        }
+    }
+
+    /// Returns the denial of a request that has no key for the limiter.
+    pub(super) fn without_key(limiter: &'l str) -> Answer<'l> {
+        Answer {
+            limiter,
+            decision: Decision::Denied,
+            cost: 0,
+            limit: None,
+            remaining: None,
+            reset_after: None,
+            retry_after: None,
+            reason: Some(Reason::KeyMissing),
+            which: None,
+            would_deny: false,
+        }
+    }
+
+    /// Turns a denial into the grant of a limiter with `shadow`, which has taken nothing.
+    pub(super) fn overruled(self) -> Answer<'l> {
+        Answer { decision: Decision::Granted, would_deny: true, ..self }
+    }
+
+    /// Returns true if the caller may go on.
+    #[must_use]
+    pub fn is_granted(&self) -> bool {
+        self.decision == Decision::Granted
+    }
+}

@@ -1,0 +1,87 @@
+//! A question whose limiter and key are known to be right.
+
+use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Receipt};
+use sluicegate_policy::{Cost, Pass};
+
+use super::answer::Answer;
+use crate::limiters::NamedLimiter;
+
+/// A limiter, a key and a number of permits.
+pub(crate) struct Ask<'l> {
+    limiter: &'l NamedLimiter,
+    /// Empty for a limiter without keys.
+    key: Vec<u8>,
+    permits: u64,
+}
+
+impl<'l> Ask<'l> {
+    /// Returns a question for `cost` permits, or for as many as the policy says.
+    pub(super) fn new(limiter: &'l NamedLimiter, key: Vec<u8>, cost: Option<u64>) -> Ask<'l> {
+        let of_policy = || match limiter.policy().cost {
+            Cost::Permits(permits) => permits,
+            Cost::Bytes | Cost::Named(_) | Cost::Rules(_) => 1,
+        };
+        Ask { limiter, key, permits: cost.unwrap_or_else(of_policy) }
+    }
+
+    /// Takes the permits, or none.
+    pub(crate) fn take(&self) -> Answer<'l> {
+        let pass = match self.limiter {
+            NamedLimiter::Single(handle) => handle.try_pass_with(self.permits),
+            NamedLimiter::Keyed(handle) => handle.try_pass_with(&self.key, self.permits),
+        };
+        match pass {
+            Ok(pass) => self.passed(&pass),
+            Err(denied) => self.denied(&denied),
+        }
+    }
+
+    /// Returns the answer that [`take`](Ask::take) would give, and takes nothing.
+    pub(crate) fn peek(&self) -> Answer<'l> {
+        match self.look() {
+            Ok(grant) => self.granted(&grant),
+            Err(denied) => self.denied(&denied),
+        }
+    }
+
+    pub(super) fn look(&self) -> Result<Grant, Denied> {
+        match self.limiter {
+            NamedLimiter::Single(handle) => handle.peek(self.permits),
+            NamedLimiter::Keyed(handle) => handle.peek(&self.key, self.permits),
+        }
+    }
+
+    /// Takes the permits so that they can be given back.
+    pub(super) fn take_revocable(&self) -> Result<Receipt<'_>, Denied> {
+        match self.limiter {
+            NamedLimiter::Single(handle) => handle.try_acquire_revocable(self.permits),
+            NamedLimiter::Keyed(handle) => {
+                handle.try_acquire_revocable(&self.key[..], self.permits)
+            }
+        }
+    }
+
+    /// Makes the limiter, or that of the key, full again.
+    pub(crate) fn reset(&self) {
+        match self.limiter {
+            NamedLimiter::Single(handle) => handle.reset(),
+            NamedLimiter::Keyed(handle) => handle.reset(&self.key[..]),
+        }
+    }
+
+    pub(super) fn granted(&self, grant: &Grant) -> Answer<'l> {
+        Answer::granted(self.limiter.name(), self.permits, grant)
+    }
+
+    pub(super) fn denied(&self, denied: &Denied) -> Answer<'l> {
+        Answer::denied(self.limiter.name(), self.permits, denied)
+    }
+
+    fn passed(&self, pass: &Pass) -> Answer<'l> {
+        match pass.denied() {
+            // A limiter with `shadow`: the state that is told is that of the denial.
+            Some(denied) => self.denied(&denied).overruled(),
+            None => self.granted(&pass.grant()),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The question that a check asks.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use sluicegate_policy::Registry;
+use sluicegate_policy::RegistryError;
+use thiserror::Error;
+use utoipa::ToSchema;
+
+use super::ask::Ask;
+use crate::limiters::{InForce, NamedLimiter};
+
+/// The longest key, in bytes.
+pub const MAX_KEY_BYTES: usize = 1_024;
+
+/// One question: may a caller take so many permits of a limiter?
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// Name of the limiter in the policy file.
+    #[schema(example = "api")]
+    pub limiter: String,
+    /// Key of the caller, for a limiter that limits each key by itself.
+    #[serde(default)]
+    pub key: Option<Key>,
+    /// Permits to take. By default the `cost` of the policy, or 1 if that depends on a request.
+    #[serde(default)]
+    pub cost: Option<u64>,
+}
+
+/// The key of a caller: one text, or one for each part of the policy's key.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(untagged, expecting = "a text, or a list of texts: one for each part of the policy's key")]
+pub enum Key {
+    /// The whole key.
+    One(String),
+    /// Its parts, in the order of the policy.
+    Parts(Vec<String>),
+}
+
+impl Key {
+    /// Returns the key as the limiter has it: the parts with line ends between them.
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            Key::One(text) => Cow::Borrowed(text),
+            Key::Parts(parts) => Cow::Owned(parts.join("\n")),
+        }
+    }
+}
+
+/// A question that cannot be asked. Nothing was charged.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// No limiter has this name, or it is none of the kind that was asked for.
+    #[error("`limiter`: {0}")]
+    Unknown(RegistryError),
+    /// The limiter has keys.
+    #[error(
+        "`key` is missing: limiter {limiter:?} limits each key by itself, and its key is {parts}"
+    )]
+    KeyMissing {
+        /// Name of the limiter.
+        limiter: String,
+        /// The parts of its key, in words.
+        parts: String,
+    },
+    /// The limiter has no keys.
+    #[error(
+        "`key` is given, but limiter {limiter:?} is one for all callers (`key = \"all\"`): leave it out"
+    )]
+    KeyNotWanted {
+        /// Name of the limiter.
+        limiter: String,
+    },
+    /// The key has the wrong number of parts.
+    #[error("`key` has {given} parts, but that of limiter {limiter:?} has {wanted}: {parts}")]
+    KeyParts {
+        /// Name of the limiter.
+        limiter: String,
+        /// Number of parts that were given.
+        given: usize,
+        /// Number of parts that it has.
+        wanted: usize,
+        /// Its parts, in words.
+        parts: String,
+    },
+    /// The key is too long.
+    #[error("`key` has {bytes} bytes: must be at most {MAX_KEY_BYTES}")]
+    KeyTooLong {
+        /// Its length in bytes.
+        bytes: usize,
+    },
+}
+
+impl Check {
+    /// Finds the limiter, and makes sure that the key is one of its keys.
+    ///
+    /// # Errors
+    ///
+    /// [`CheckError`]. Nothing is charged.
+    pub(crate) fn resolve<'l>(
+        &self,
+        in_force: &'l InForce,
+        registry: &Registry,
+    ) -> Result<Ask<'l>, CheckError> {
+        let Some(limiter) = in_force.get(&self.limiter) else {
+            return Err(unknown(registry, &self.limiter));
+        };
+        let key = match (limiter, &self.key) {
+            (NamedLimiter::Single(_), None) => String::new(),
+            (NamedLimiter::Single(_), Some(_)) => {
+                return Err(CheckError::KeyNotWanted { limiter: self.limiter.clone() });
+            }
+            (NamedLimiter::Keyed(_), None) => {
+                let (limiter, parts) = (self.limiter.clone(), parts(limiter));
+                return Err(CheckError::KeyMissing { limiter, parts });
+            }
+            (NamedLimiter::Keyed(_), Some(key)) => self.key_text(limiter, key)?,
+        };
+        Ok(Ask::new(limiter, key.into_bytes(), self.cost))
+    }
+
+    fn key_text(&self, limiter: &NamedLimiter, key: &Key) -> Result<String, CheckError> {
+        let text = key.text();
+        // Parts are separated by line ends, so a part with one would count as two.
+        let (given, wanted) = (text.split('\n').count(), limiter.policy().key.len());
+        if given != wanted {
+            let (limiter, parts) = (self.limiter.clone(), parts(limiter));
+            return Err(CheckError::KeyParts { limiter, given, wanted, parts });
+        }
+        if text.len() > MAX_KEY_BYTES {
+            return Err(CheckError::KeyTooLong { bytes: text.len() });
+        }
+        Ok(text.into_owned())
+    }
+}
+
+fn unknown(registry: &Registry, name: &str) -> CheckError {
+    match registry.limiter(name) {
+        Err(error @ RegistryError::Unknown { .. }) => CheckError::Unknown(error),
+        // It was added since; the next question will find it.
+        _ => CheckError::Unknown(RegistryError::Unknown { name: name.to_owned(), nearest: None }),
+    }
+}
+
+/// Returns the parts of a limiter's key in words.
+fn parts(limiter: &NamedLimiter) -> String {
+    let parts: Vec<String> = limiter.policy().key.iter().map(ToString::to_string).collect();
+    parts.join(", ")
+}

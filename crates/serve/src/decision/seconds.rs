@@ -1,0 +1,40 @@
+//! Waits as numbers.
+
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
+
+/// A wait in seconds, as a decimal number with at most six digits behind the point, rounded up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
+#[schema(value_type = f64, example = 0.25, minimum = 0)]
+pub struct Seconds(pub Duration);
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let micros = self.0.as_nanos().div_ceil(1_000);
+        // Exact up to 2^53 microseconds, which is 285 years; beyond that a microsecond says nothing.
+        #[expect(clippy::cast_precision_loss, reason = "see above")]
+        serializer.serialize_f64(micros as f64 / 1e6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(nanos: u64) -> String {
+        serde_json::to_string(&Seconds(Duration::from_nanos(nanos))).unwrap()
+    }
+
+    #[test]
+    fn a_wait_is_rounded_up_and_never_to_zero() {
+        assert_eq!(shown(0), "0.0");
+        assert_eq!(shown(1), "1e-6");
+        assert_eq!(shown(1_000), "1e-6");
+        assert_eq!(shown(300_000_000), "0.3");
+        assert_eq!(shown(300_000_001), "0.300001");
+        assert_eq!(shown(86_400_000_000_000), "86400.0");
+        assert_eq!(shown(u64::MAX), "18446744073.709553");
+    }
+}

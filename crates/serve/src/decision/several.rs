@@ -1,0 +1,69 @@
+//! Questions that are answered together.
+
+use serde::Serialize;
+use sluicegate::Receipt;
+use utoipa::ToSchema;
+
+use super::answer::{Answer, Decision};
+use super::ask::Ask;
+
+/// The answer to several checks of which all are to be granted, or none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct AllOrNone<'l> {
+    /// Granted if every check is.
+    pub decision: Decision,
+    /// Index of the check that denies, counted from 0: if several do, one that never grants, or else the
+    /// one with the longest wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub which: Option<usize>,
+    /// The answers in the order of the checks. If the decision is `denied`, nothing was taken for those
+    /// that are `granted`.
+    pub answers: Vec<Answer<'l>>,
+}
+
+impl<'l> AllOrNone<'l> {
+    /// Takes the permits of all, or of none.
+    ///
+    /// All are looked at first, so that one which denies costs the others nothing. If another caller is
+    /// faster at one of them after that, what was taken from those before it is given back as far as
+    /// their limiters can; what they cannot give back stays spent. No limit is ever exceeded.
+    pub(crate) fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
+        let answers: Vec<Answer<'l>> = asks.iter().map(Ask::peek).collect();
+        if answers.iter().any(|answer| !answer.is_granted()) {
+            return AllOrNone::denied(answers);
+        }
+        let mut taken: Vec<(Receipt<'_>, Answer<'l>)> = Vec::with_capacity(asks.len());
+        for (place, ask) in asks.iter().enumerate() {
+            match ask.take_revocable() {
+                Ok(receipt) => {
+                    let answer = ask.granted(&receipt.grant());
+                    taken.push((receipt, answer));
+                }
+                Err(denied) => {
+                    for (receipt, _) in taken {
+                        // What it cannot take back stays spent.
+                        _ = receipt.give_back();
+                    }
+                    let denial = ask.denied(&denied);
+                    let answer = |(other, ask): (usize, &Ask<'l>)| {
+                        if other == place { denial.clone() } else { ask.peek() }
+                    };
+                    return AllOrNone::denied(asks.iter().enumerate().map(answer).collect());
+                }
+            }
+        }
+        // Receipts that are dropped keep what was taken.
+        let answers = taken.into_iter().map(|(_, answer)| answer).collect();
+        AllOrNone { decision: Decision::Granted, which: None, answers }
+    }
+
+    fn denied(answers: Vec<Answer<'l>>) -> AllOrNone<'l> {
+        let denials = answers.iter().enumerate().filter(|(_, answer)| !answer.is_granted());
+        let longest = denials.max_by_key(|(_, answer)| {
+            let wait = answer.retry_after.map(|wait| wait.0);
+            (wait.is_none(), wait)
+        });
+        let which = longest.map(|(which, _)| which);
+        AllOrNone { decision: Decision::Denied, which, answers }
+    }
+}

@@ -1,0 +1,30 @@
+//! The limiters of a policy file as a service: decisions over HTTP, for gateways and programs that do
+//! not link Rust.
+//!
+//! * [`Limiters`]: the limiters of a registry by name.
+//! * [`decision`]: questions and answers, without HTTP.
+//! * [`api`]: the routes, and their description.
+//! * [`Server`]: connections, their bounds, and an end that loses no answer.
+//!
+//! # Examples
+//!
+//! ```
+//! use sluicegate_policy::{Policies, Registry};
+//! use sluicegate_serve::{Limiters, Service, api};
+//!
+//! let registry = Registry::new(Policies::from_toml("limits.toml", r#"
+//! limiters.pages = { policy = "gcra", key = "client", interval = "1 second", tolerance = "9 seconds" }
+//! "#)?)?;
+//! let routes = api::routes(Service::new(Limiters::new(registry)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod api;
+pub mod decision;
+mod limiters;
+mod server;
+mod service;
+
+pub use self::limiters::{InForce, Limiters, NamedLimiter};
+pub use self::server::{Bounds, Server};
+pub use self::service::{AdminToken, Service, TokenError};

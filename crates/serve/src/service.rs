@@ -1,0 +1,149 @@
+//! The state that all requests share, and who may change it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sluicegate_http::client_address::{ClientAddress, Trust};
+use subtle::ConstantTimeEq;
+use thiserror::Error;
+
+use crate::limiters::Limiters;
+
+/// The state that all requests share. A clone is the same service.
+#[derive(Clone, Debug)]
+pub struct Service {
+    shared: Arc<Shared>,
+}
+
+#[derive(Clone, Debug)]
+struct Shared {
+    limiters: Limiters,
+    admin: Option<AdminToken>,
+    policy_path: Option<PathBuf>,
+    clients: ClientAddress,
+    max_checks: usize,
+}
+
+impl Service {
+    /// Returns a service of these limiters.
+    ///
+    /// Nobody may use the administrative verbs; a batch has at most 1,000 checks; and the client of a
+    /// request that a proxy asks for is the last address of `X-Forwarded-For`, which the proxy has added.
+    #[must_use]
+    pub fn new(limiters: Limiters) -> Service {
+        let clients = Trust::hops(1).map(ClientAddress::x_forwarded_for).unwrap_or_default();
+        let (admin, policy_path) = (None, None);
+        let shared = Shared { limiters, admin, policy_path, clients, max_checks: 1_000 };
+        Service { shared: Arc::new(shared) }
+    }
+
+    /// Lets requests with this token use the administrative verbs: `reset` and `reload`.
+    #[must_use]
+    pub fn admin(self, token: AdminToken) -> Service {
+        self.change(|shared| shared.admin = Some(token))
+    }
+
+    /// Sets the file that `reload` reads.
+    #[must_use]
+    pub fn policy_path(self, path: impl Into<PathBuf>) -> Service {
+        self.change(|shared| shared.policy_path = Some(path.into()))
+    }
+
+    /// Sets how the address of a client is found if a proxy asks whether its request may pass.
+    #[must_use]
+    pub fn clients(self, clients: ClientAddress) -> Service {
+        self.change(|shared| shared.clients = clients)
+    }
+
+    /// Sets the most checks of one batch. The default is 1,000; 0 counts as 1.
+    #[must_use]
+    pub fn max_checks(self, max_checks: usize) -> Service {
+        self.change(|shared| shared.max_checks = max_checks.max(1))
+    }
+
+    /// Returns the limiters.
+    #[must_use]
+    pub fn limiters(&self) -> &Limiters {
+        &self.shared.limiters
+    }
+
+    pub(crate) fn admin_token(&self) -> Option<&AdminToken> {
+        self.shared.admin.as_ref()
+    }
+
+    pub(crate) fn path_of_policy(&self) -> Option<&Path> {
+        self.shared.policy_path.as_deref()
+    }
+
+    pub(crate) fn client_address(&self) -> &ClientAddress {
+        &self.shared.clients
+    }
+
+    pub(crate) fn most_checks(&self) -> usize {
+        self.shared.max_checks
+    }
+
+    fn change(mut self, change: impl FnOnce(&mut Shared)) -> Service {
+        change(Arc::make_mut(&mut self.shared));
+        self
+    }
+}
+
+/// The secret that administrative requests carry, as `Authorization: Bearer ...`.
+#[derive(Clone)]
+pub struct AdminToken(Arc<str>);
+
+impl AdminToken {
+    /// Shortest token, in bytes.
+    pub const MIN_BYTES: usize = 16;
+
+    /// Returns a token. White space around it is not a part of it, so that it can be read from a file.
+    ///
+    /// # Errors
+    ///
+    /// [`TokenError`] if it is shorter than [`MIN_BYTES`](AdminToken::MIN_BYTES), or if it has characters
+    /// that a request's field cannot carry.
+    pub fn new(text: &str) -> Result<AdminToken, TokenError> {
+        let text = text.trim();
+        if text.len() < AdminToken::MIN_BYTES {
+            return Err(TokenError::Short { bytes: text.len() });
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(TokenError::Characters);
+        }
+        Ok(AdminToken(text.into()))
+    }
+
+    /// Returns true if `given` is the token. Takes as long whichever of its bytes differs first.
+    pub(crate) fn is(&self, given: &[u8]) -> bool {
+        self.0.as_bytes().ct_eq(given).into()
+    }
+}
+
+/// Does not show the token.
+impl fmt::Debug for AdminToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AdminToken")
+    }
+}
+
+/// An administrative token that is none.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// It is too short.
+    #[error(
+        "the administrative token has {bytes} bytes: must be at least {}",
+        AdminToken::MIN_BYTES
+    )]
+    Short {
+        /// Its length.
+        bytes: usize,
+    },
+    /// It has other characters than visible ones of ASCII.
+    #[error(
+        "the administrative token has a space or a character outside of ASCII: use letters, digits and signs"
+    )]
+    Characters,
+}

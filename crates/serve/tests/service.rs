@@ -1,0 +1,18 @@
+//! The service over real connections on loopback.
+
+#[path = "service/admin.rs"]
+mod admin;
+#[path = "service/auth.rs"]
+mod auth;
+#[path = "service/batch.rs"]
+mod batch;
+#[path = "service/check.rs"]
+mod check;
+#[path = "service/connections.rs"]
+mod connections;
+#[path = "service/description.rs"]
+mod description;
+#[path = "service/hostile.rs"]
+mod hostile;
+#[path = "service/running.rs"]
+mod running;

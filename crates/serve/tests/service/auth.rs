@@ -1,0 +1,108 @@
+//! Proxies that ask whether a request may pass.
+
+use reqwest::Response;
+
+use super::running::{POLICY, Running, failure};
+
+/// The fields of a request as each proxy sends them: method, path and client.
+const SHAPES: [(&str, &str, &str); 2] = [
+    // Traefik's ForwardAuth and Caddy's forward_auth.
+    ("x-forwarded-method", "x-forwarded-uri", "x-forwarded-for"),
+    // nginx's auth_request, by proxy_set_header.
+    ("x-original-method", "x-original-uri", "x-forwarded-for"),
+];
+
+async fn ask(service: &Running, query: &str, fields: &[(&str, &str)]) -> Response {
+    let mut request = service.client.get(service.url(&format!("/v1/auth{query}")));
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    request.send().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_request_passes_until_a_limiter_that_judges_it_denies() {
+    for (method, uri, client) in SHAPES {
+        let service = Running::of(POLICY).await;
+        let fields = |path, address| [(method, "GET"), (uri, path), (client, address)];
+        for _ in 0..2 {
+            let response =
+                ask(&service, "?limiters=client", &fields("/api/x?page=2", "192.0.2.1")).await;
+            assert_eq!(response.status(), 204);
+        }
+        let denied = ask(&service, "?limiters=client", &fields("/api/x", "192.0.2.1")).await;
+        assert_eq!(denied.status(), 429);
+        assert!(denied.headers()["retry-after"].to_str().unwrap().parse::<u64>().unwrap() > 0);
+        assert_eq!(denied.headers()["cache-control"], "no-store");
+        let body: serde_json::Value = denied.json().await.unwrap();
+        assert_eq!(body["limiter"], "client");
+        // Another client, another path, and a path that the policy leaves out.
+        for (path, address) in
+            [("/api/x", "192.0.2.2"), ("/api/y", "192.0.2.1"), ("/x", "192.0.2.1")]
+        {
+            let other = ask(&service, "?limiters=client", &fields(path, address)).await;
+            assert_eq!(other.status(), 204, "{path} {address}");
+        }
+        service.end().await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_client_has_sent_in_front_of_its_address_changes_nothing() {
+    let service = Running::of(POLICY).await;
+    for sent in ["1.1.1.1, ", "2.2.2.2, 10.0.0.1, ", "", "unknown, ", "\", "] {
+        let chain = format!("{sent}192.0.2.7");
+        let fields = [("x-forwarded-uri", "/api/x"), ("x-forwarded-for", chain.as_str())];
+        ask(&service, "?limiters=client", &fields).await;
+    }
+    let fields = [("x-forwarded-uri", "/api/x"), ("x-forwarded-for", "192.0.2.7")];
+    assert_eq!(ask(&service, "?limiters=client", &fields).await.status(), 429);
+    service.end().await;
+}
+
+#[tokio::test]
+async fn all_limiters_judge_a_request_and_a_denial_costs_the_others_nothing() {
+    let service = Running::of(POLICY).await;
+    let fields = [("x-forwarded-uri", "/api/x"), ("x-forwarded-for", "192.0.2.1")];
+    // Two users that are not known share the key `-` of `user` (2 of 10 each), and `counted` only counts.
+    for _ in 0..2 {
+        assert_eq!(ask(&service, "", &fields).await.status(), 204);
+    }
+    for _ in 0..9 {
+        let denied = ask(&service, "", &fields).await;
+        assert_eq!(denied.status(), 429);
+        assert_eq!(denied.json::<serde_json::Value>().await.unwrap()["limiter"], "client");
+    }
+    let state = service.check(serde_json::json!({ "limiter": "all", "cost": 0 })).await;
+    assert_eq!(state["remaining"], 3);
+    service.end().await;
+}
+
+#[tokio::test]
+async fn the_status_of_a_denial_can_be_chosen() {
+    let service = Running::of(POLICY).await;
+    let fields = [("x-forwarded-uri", "/api/x"), ("x-forwarded-for", "192.0.2.1")];
+    for _ in 0..2 {
+        ask(&service, "?limiters=client", &fields).await;
+    }
+    let denied = ask(&service, "?limiters=client&denied=403", &fields).await;
+    assert_eq!(denied.status(), 403);
+    for (query, status, words) in [
+        ("?denied=200", 400, "`denied` is 200: must be from 400 to 599"),
+        ("?denied=x", 400, "denied"),
+        ("?limiters=client,nobody", 404, "no limiter is named \"nobody\""),
+        ("?limiter=client", 400, "unknown field `limiter`"),
+    ] {
+        let (got, detail) = failure(ask(&service, query, &fields).await).await;
+        assert!(got == status && detail.contains(words), "{query}: {got} {detail}");
+    }
+    service.end().await;
+}
+
+#[tokio::test]
+async fn a_request_without_the_proxys_field_is_refused_and_shares_no_limit() {
+    let service = Running::of(POLICY).await;
+    let (status, detail) = failure(ask(&service, "", &[]).await).await;
+    assert!(status == 400 && detail.starts_with("the client's address: "), "{detail}");
+    service.end().await;
+}

@@ -1,0 +1,99 @@
+//! Several questions at once.
+
+use serde_json::json;
+
+use super::running::{POLICY, Running, service_of};
+use sluicegate_serve::Bounds;
+
+#[tokio::test]
+async fn each_check_of_a_batch_is_answered_by_itself_and_in_order() {
+    let service = Running::of(POLICY).await;
+    let checks = json!({ "checks": [
+        { "limiter": "all", "cost": 4 },
+        { "limiter": "all", "cost": 2 },
+        { "limiter": "user", "key": "ada" },
+        { "limiter": "all", "cost": 1 },
+    ]});
+    let (status, body) = service.post("/v1/check/batch", &checks).await;
+    assert_eq!(status, 200);
+    let decisions: Vec<_> =
+        body["answers"].as_array().unwrap().iter().map(|answer| &answer["decision"]).collect();
+    assert_eq!(decisions, ["granted", "denied", "granted", "granted"]);
+    service.end().await;
+}
+
+#[tokio::test]
+async fn all_or_none_takes_nothing_if_one_denies() {
+    let service = Running::of(POLICY).await;
+    let ask = |cost: u64| {
+        json!({ "all_or_none": true, "checks": [
+            { "limiter": "all", "cost": cost },
+            { "limiter": "client", "key": ["192.0.2.1", "/"], "cost": 2 },
+            { "limiter": "user", "key": "ada", "cost": 8 },
+        ]})
+    };
+    let (_, granted) = service.post("/v1/check/batch", &ask(1)).await;
+    assert_eq!(granted["decision"], "granted");
+    assert!(granted.get("which").is_none());
+    // Of the others one is a day from its permits, and one six hours.
+    let (_, denied) = service.post("/v1/check/batch", &ask(1)).await;
+    assert_eq!(
+        (&denied["decision"], &denied["answers"][0]["decision"]),
+        (&json!("denied"), &json!("granted"))
+    );
+    let wait = |place: usize| denied["answers"][place]["retry_after"].as_f64().unwrap();
+    let longest = if wait(1) > wait(2) { 1 } else { 2 };
+    assert_eq!(denied["which"], longest);
+    let (_, never) = service.post("/v1/check/batch", &ask(9)).await;
+    assert_eq!(never["which"], 0);
+    // Nothing was taken of the first since.
+    let (_, state) = service.post("/v1/peek", &json!({ "limiter": "all", "cost": 0 })).await;
+    assert_eq!(state["remaining"], 4);
+    service.end().await;
+}
+
+#[tokio::test]
+async fn the_same_limiter_twice_in_all_or_none_is_counted_twice() {
+    let service = Running::of(POLICY).await;
+    let twice = |cost: u64| {
+        let one = json!({ "limiter": "all", "cost": cost });
+        json!({ "all_or_none": true, "checks": [one, one] })
+    };
+    let (_, denied) = service.post("/v1/check/batch", &twice(3)).await;
+    assert_eq!((&denied["decision"], &denied["which"]), (&json!("denied"), &json!(1)));
+    // What the first of them had taken was given back.
+    let (_, granted) = service.post("/v1/check/batch", &twice(2)).await;
+    assert_eq!(granted["decision"], "granted");
+    assert_eq!(granted["answers"][1]["remaining"], 1);
+    service.end().await;
+}
+
+#[tokio::test]
+async fn a_batch_with_a_wrong_check_takes_nothing() {
+    let service = Running::of(POLICY).await;
+    let body = json!({ "checks": [{ "limiter": "all" }, { "limiter": "nobody" }] });
+    let (status, detail) = service.failure("/v1/check/batch", &body).await;
+    assert!(status == 404 && detail.starts_with("checks[1]: `limiter`: "), "{detail}");
+    let body = json!({ "checks": [{ "limiter": "all" }, { "limiter": "all", "cost": "1" }] });
+    let (status, detail) = service.failure("/v1/check/batch", &body).await;
+    assert!(status == 400 && detail.starts_with("`checks[1].cost`: "), "{detail}");
+    let (_, state) = service.post("/v1/peek", &json!({ "limiter": "all", "cost": 0 })).await;
+    assert_eq!(state["remaining"], 5);
+    service.end().await;
+}
+
+#[tokio::test]
+async fn an_empty_batch_is_answered_and_one_too_large_is_not() {
+    let service = Running::start(service_of(POLICY).max_checks(3), Bounds::default()).await;
+    let of = |checks: usize, all_or_none: bool| {
+        let check = json!({ "limiter": "all", "cost": 0 });
+        json!({ "checks": vec![check; checks], "all_or_none": all_or_none })
+    };
+    assert_eq!(service.post("/v1/check/batch", &of(0, false)).await.1, json!({ "answers": [] }));
+    let empty = json!({ "decision": "granted", "answers": [] });
+    assert_eq!(service.post("/v1/check/batch", &of(0, true)).await.1, empty);
+    assert_eq!(service.post("/v1/check/batch", &of(3, false)).await.0, 200);
+    let (status, detail) = service.failure("/v1/check/batch", &of(4, false)).await;
+    assert_eq!((status, &detail[..]), (413, "`checks` has 4 elements: must be at most 3"));
+    service.end().await;
+}

@@ -1,0 +1,98 @@
+//! Connections: slow ones, many, and those that are open when the server ends.
+
+use std::time::Duration;
+
+use serde_json::json;
+use sluicegate_serve::Bounds;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::running::{POLICY, Running, service_of};
+
+const HEAD: &[u8] = b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 17\r\n\r\n";
+
+#[tokio::test]
+async fn a_client_that_sends_no_body_is_answered_408_and_blocks_nobody() {
+    let bounds = Bounds { request: Duration::from_millis(300), ..Bounds::default() };
+    let service = Running::start(service_of(POLICY), bounds).await;
+    let mut slow = TcpStream::connect(service.address).await.unwrap();
+    slow.write_all(HEAD).await.unwrap();
+    slow.write_all(b"{").await.unwrap();
+    assert_eq!(service.check(json!({ "limiter": "all" })).await["decision"], "granted");
+    let mut answer = String::new();
+    let mut buffer = [0; 1024];
+    while !answer.contains("\r\n\r\n") {
+        let read = slow.read(&mut buffer).await.unwrap();
+        assert!(read > 0, "closed without an answer: {answer}");
+        answer.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    service.end().await;
+}
+
+#[tokio::test]
+async fn a_client_that_sends_no_fields_is_cut_off() {
+    let bounds = Bounds { head: Duration::from_millis(300), ..Bounds::default() };
+    let service = Running::start(service_of(POLICY), bounds).await;
+    let mut slow = TcpStream::connect(service.address).await.unwrap();
+    slow.write_all(b"POST /v1/check HTTP/1.1\r\nhost").await.unwrap();
+    let mut rest = Vec::new();
+    // Ends when the server closes the connection, whatever it says before.
+    let _ = slow.read_to_end(&mut rest).await;
+    service.end().await;
+}
+
+#[tokio::test]
+async fn more_connections_than_the_bound_wait_for_their_turn() {
+    let bounds = Bounds { connections: 2, ..Bounds::default() };
+    let service = Running::start(service_of(POLICY), bounds).await;
+    let first = TcpStream::connect(service.address).await.unwrap();
+    let second = TcpStream::connect(service.address).await.unwrap();
+    let ask = tokio::spawn({
+        let request = service.client.get(service.url("/healthz"));
+        async move { request.send().await.unwrap().status() }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!ask.is_finished());
+    drop((first, second));
+    assert_eq!(ask.await.unwrap(), 200);
+    service.end().await;
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_answered_before_the_server_ends() {
+    let mut service = Running::start(service_of(POLICY), Bounds::default()).await;
+    let mut open = TcpStream::connect(service.address).await.unwrap();
+    open.write_all(HEAD).await.unwrap();
+    open.write_all(b"{\"limiter\"").await.unwrap();
+    // So that the server has begun with it.
+    assert_eq!(service.get("/healthz").await.status(), 200);
+    service.begin_end();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    open.write_all(b":\"all\"}").await.unwrap();
+    let mut answer = String::new();
+    open.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("granted"), "{answer}");
+    assert!(TcpStream::connect(service.address).await.is_err());
+    service.end().await;
+}
+
+#[tokio::test]
+async fn http_2_is_spoken_too() {
+    let service = Running::of(POLICY).await;
+    let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
+    let asks = (0..50).map(|_| {
+        let request = client.post(service.url("/v1/check")).json(&json!({ "limiter": "all" }));
+        tokio::spawn(async move {
+            let response = request.send().await.unwrap();
+            assert_eq!(response.version(), reqwest::Version::HTTP_2);
+            response.json::<serde_json::Value>().await.unwrap()["decision"] == "granted"
+        })
+    });
+    let mut granted = 0;
+    for ask in asks.collect::<Vec<_>>() {
+        granted += u32::from(ask.await.unwrap());
+    }
+    assert_eq!(granted, 5);
+    service.end().await;
+}
