@@ -47,9 +47,16 @@ pub(super) struct Foreseen {
     /// Balance for them, less what reservations among them take off beyond their cost.
     pub(super) balance: i64,
     pub(super) now_nanos: u64,
+    /// True if the clock was set back, so that the bucket starts again from full.
+    is_to_be_healed: bool,
 }
 
 impl Foreseen {
+    pub(super) fn new(terms: Terms, balance: i64, now_nanos: u64) -> Foreseen {
+        let is_to_be_healed = balance < 0 && terms.is_impossible(balance, now_nanos);
+        Foreseen { terms, balance, now_nanos, is_to_be_healed }
+    }
+
     /// Returns the same for the last of `places`.
     pub(super) fn beneath(
         self,
@@ -58,20 +65,29 @@ impl Foreseen {
     ) -> Foreseen {
         let Foreseen { terms, now_nanos, .. } = self;
         let (mut balance, mut ahead) = (self.balance, 0_i64);
+        // What is lacking for the turn of the last caller so far.
+        let mut lacking = 0_i64;
         for Place { permits, told_nanos } in places {
+            let cost = self.cost(permits);
             if let Some(told_nanos) = told_nanos {
-                let most = terms.most_at(told_nanos, now_nanos, capacity);
-                balance = balance.min(most.saturating_add(ahead));
+                // It is charged once all ahead of it have had their turns, or at its instant.
+                let earned = self.earned_with(lacking, told_nanos);
+                let unspent = balance.saturating_sub(ahead).saturating_add(earned);
+                let most = terms.most_at(told_nanos, now_nanos, capacity).saturating_add(earned);
+                let left = terms.left_by(unspent, most, cost);
+                balance = left.saturating_sub(earned).saturating_add(ahead).saturating_add(cost);
             }
-            ahead = ahead.saturating_add(terms.cost(permits).unwrap_or(i64::MAX));
+            ahead = ahead.saturating_add(cost);
+            if told_nanos.is_none() {
+                lacking = lacking.max(ahead.saturating_sub(balance));
+            }
         }
         Foreseen { balance, ..self }
     }
 
     /// Returns the instant at which there are `permits`. Never too early.
     pub(super) fn due_nanos(&self, permits: u64) -> u64 {
-        if self.balance < 0 && self.terms.is_impossible(self.balance, self.now_nanos) {
-            // It is to be healed soon.
+        if self.is_to_be_healed {
             return self.now_nanos.saturating_add(SKEW_NANOS);
         }
         self.now_nanos.saturating_add(self.wait_nanos(self.cost(permits)))
@@ -92,6 +108,16 @@ impl Foreseen {
             return 0;
         }
         self.wait_nanos(deepest.saturating_add(cost)).max(1)
+    }
+
+    /// Returns what will have been earned when `lacking` has been, or at `last_nanos` if that is earlier.
+    fn earned_with(&self, lacking: i64, last_nanos: u64) -> i64 {
+        if lacking <= 0 {
+            return 0;
+        }
+        let wait_nanos = self.wait_nanos(self.balance.saturating_add(lacking));
+        let then_nanos = self.now_nanos.saturating_add(wait_nanos).min(last_nanos);
+        self.terms.earned_until(then_nanos, self.now_nanos).max(0)
     }
 
     fn cost(&self, permits: u64) -> i64 {
@@ -137,13 +163,15 @@ impl Terms {
         let unspent = accrued.wrapping_sub(open.accrued_at(0)) as i64;
         let most = self.most_at(due.told_nanos, due.now_nanos, capacity);
         let first = self.cost(due.first_permits).unwrap_or(i64::MAX);
-        let left = unspent.min(most.saturating_add(first)).saturating_sub(cost);
-        let deepest = self.deepest();
-        let left = if left >= deepest {
-            left
-        } else {
-            unspent.saturating_sub(cost).max(deepest).min(unspent)
-        };
-        Level::leaving(left, accrued)
+        Level::leaving(self.left_by(unspent, most.saturating_add(first), cost), accrued)
+    }
+
+    /// Returns what a reservation leaves of `unspent`, of which there may be at most `most`.
+    fn left_by(&self, unspent: i64, most: i64, cost: i64) -> i64 {
+        let (left, deepest) = (unspent.min(most).saturating_sub(cost), self.deepest());
+        if left >= deepest {
+            return left;
+        }
+        unspent.saturating_sub(cost).max(deepest).min(unspent)
     }
 }

@@ -168,9 +168,9 @@ impl<C: Clock, L: ReservedCapacity> BucketCore<C, L> {
         if let Some(word) = from.and_then(|end| end.word) {
             let balance = terms.accrued(now_nanos).wrapping_sub(word) as i64;
             let permits = places.fold(0, |sum: u64, it| sum.saturating_add(it.permits));
-            return (Foreseen { terms, balance, now_nanos }, permits);
+            return (Foreseen::new(terms, balance, now_nanos), permits);
         }
-        let foreseen = Foreseen { terms, balance, now_nanos };
+        let foreseen = Foreseen::new(terms, balance, now_nanos);
         (foreseen.beneath(places, self.capacity(&terms)), turn.permits)
     }
 

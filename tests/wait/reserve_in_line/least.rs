@@ -4,7 +4,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use sluicegate::{Clock, FixedWindow, Quota, Rate};
+use sluicegate::{Carry, Clock, FixedWindow, Quota, Rate};
 
 use crate::cases::cases;
 
@@ -79,5 +79,47 @@ proptest! {
         }
         prop_assert_eq!(reserving.line().waiters(), 0);
         prop_assert_eq!(reserving.try_acquire(1).is_ok(), waiting.try_acquire(1).is_ok());
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+
+    /// Reservations keep their instants then, and are charged long before them.
+    #[test]
+    fn a_caller_behind_reservations_is_told_the_least_instant_after_the_rate_was_raised(
+        span in prop_oneof![10..100_u64, 1_000_000..1_000_100_u64],
+        faster in prop_oneof![Just(1_u64), 2..10_u64, 10..1_000_u64],
+        max_debt in prop_oneof![0..30_u64, 30..3_000_u64],
+        line in vec((1..=LIMIT, any::<bool>()), 1..8),
+        last in 1..=LIMIT,
+    ) {
+        let quota = |permits: u64| {
+            let rate = Rate::new(permits, Duration::from_nanos(span * 1_000)).unwrap();
+            Quota::new(rate).with_burst(LIMIT).unwrap().with_max_debt(max_debt).unwrap()
+        };
+        let clock = ManualClock::new();
+        let bucket = TokenBucket::with_clock(quota(LIMIT), &clock);
+        bucket.try_acquire(LIMIT).unwrap();
+        let mut callers = vec![Caller::new(&bucket, 1)];
+        for (permits, reserves) in line {
+            if reserves {
+                drop(bucket.reserve(permits));
+            } else {
+                callers.push(Caller::new(&bucket, permits));
+            }
+        }
+        bucket.reconfigure(quota(LIMIT * faster), Carry::Keep);
+        let mut last = Caller::new(&bucket, last);
+        let told = clock.now_nanos() + last.sleeps_for().as_nanos() as u64;
+        callers.retain_mut(Caller::is_waiting);
+        while last.is_waiting() {
+            let next = callers.iter().map(Caller::sleeps_for);
+            let next = next.chain([last.sleeps_for()]).min().unwrap();
+            prop_assert!(!next.is_zero());
+            clock.advance(next);
+            callers.retain_mut(Caller::is_waiting);
+        }
+        prop_assert_eq!(clock.now_nanos(), told);
     }
 }
