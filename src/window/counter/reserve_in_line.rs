@@ -66,7 +66,10 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
                 self.counter.at(*word, &now).is_some() || ahead().is_some()
             };
             // It may be far ahead once the clock was set back, and would be healed.
-            let charged = self.charged(open, permits, &then).filter(is_near).unwrap_or(open);
+            let charged = self.charged(open, permits, &then).filter(|(word, _)| is_near(word));
+            let (charged, counted) = charged.unwrap_or((open, 0));
+            // A count that ends its range has only a part, and does not tell how much.
+            let changes = if counted < permits { NEVER } else { changes };
             match self.replace(seen, with_gate(charged, has_others)) {
                 Ok(()) => return Charged { before: open, after: charged, changes },
                 Err(found) => seen = found,
@@ -74,10 +77,10 @@ impl<T: WindowCounter, C: Clock> CounterCore<T, C> {
         }
     }
 
-    /// Returns `word` with `permits` more in the window of `then`, as far as the count goes; `None` if it
-    /// is past that window.
-    pub(super) fn charged(&self, word: u64, permits: u64, then: &T::Now) -> Option<u64> {
+    /// Returns `word` with `permits` more in the window of `then`, as far as the count goes, and how many
+    /// more; `None` if it is past that window.
+    pub(super) fn charged(&self, word: u64, permits: u64, then: &T::Now) -> Option<(u64, u64)> {
         let word = self.counter.at(word, then)?;
-        Some(self.counter.fields().more(word, permits).0)
+        Some(self.counter.fields().more(word, permits))
     }
 }

@@ -135,7 +135,7 @@ impl<T: WindowCounter, C: Clock> TakesTurns for CounterCore<T, C> {
         for Place { permits, told_nanos } in places {
             if let Some(told_nanos) = told_nanos {
                 let then = self.counter.at_another_time(told_nanos);
-                if let Some(charged) = self.charged(word, permits, &then) {
+                if let Some((charged, _)) = self.charged(word, permits, &then) {
                     word = charged;
                     at_nanos = at_nanos.max(told_nanos);
                     now = self.counter.at_another_time(at_nanos);

@@ -48,6 +48,44 @@ fn callers_that_are_late_leave_a_window_what_was_promised_of_it() {
     assert!(caller.is_granted());
 }
 
+/// Use beyond an estimate took the window that the reservation was told, and windows after it: it is charged
+/// to none.
+#[test]
+fn a_reservation_that_was_charged_to_no_window_gives_nothing_back() {
+    let clock = ManualClock::new();
+    let window = FixedWindow::with_clock(rate!(10 / second), &clock).unwrap();
+    let window = window.with_reservations(5 * SECOND);
+    let estimate = window.try_acquire_settleable(10).unwrap();
+    let caller = Caller::new(&window, 6);
+    let reservation = window.reserve(4).unwrap();
+    assert_eq!(reservation.ready_after(), SECOND);
+    estimate.settle(35).unwrap();
+    drop(caller);
+    assert_eq!(window.line().waiters(), 0);
+    // It has taken nothing, so there is nothing to be given back.
+    assert!(reservation.cancel());
+    clock.advance(3 * SECOND);
+    assert!(window.try_acquire(5).is_ok() && window.try_acquire(1).is_err());
+}
+
+/// A count of three bits, which use beyond an estimate has filled but for two.
+#[test]
+fn a_reservation_that_was_charged_in_part_gives_nothing_back() {
+    let clock = ManualClock::new();
+    let window = FixedWindow::with_clock(rate!(7 / 4 ns), &clock).unwrap();
+    let window = window.with_reservations(Duration::from_nanos(20));
+    let estimate = window.try_acquire_settleable(7).unwrap();
+    let caller = Caller::new(&window, 3);
+    let [whole, part] = [1, 2].map(|permits| window.reserve(permits).unwrap());
+    assert_eq!(part.ready_after(), Duration::from_nanos(4));
+    estimate.settle(12).unwrap();
+    drop(caller);
+    assert_eq!(window.line().waiters(), 0);
+    assert!(whole.cancel() && !part.cancel());
+    clock.advance_nanos(4);
+    assert_eq!(window.count(), 6, "what was used, and what was charged of the other");
+}
+
 #[test]
 fn a_reservation_keeps_its_window_if_others_leave_and_those_behind_it_come_after_it() {
     let clock = ManualClock::new();
