@@ -271,7 +271,9 @@ impl<'a> Locked<'a> {
                     // The first may have come to the front earlier than it had thought.
                     let waker = self.line().waiters.wake_if_later(first, due_nanos);
                     self.wakers.0.extend(waker);
-                    self.note_due(now_nanos, due_nanos.min(deadline_nanos));
+                    // A reservation behind it may be told an earlier instant, if it was put off.
+                    let told_nanos = self.line().waiters.next_told();
+                    self.note_due(now_nanos, due_nanos.min(deadline_nanos).min(told_nanos));
                     if !turn.has_others {
                         self.limiter.queue().note_end(due_nanos);
                     }

@@ -28,6 +28,12 @@ impl Waiters {
         self.reserved.front().map(|key| self.told_of(*key))
     }
 
+    /// Returns an instant no later than the first that any reservation in line was told; the last instant of
+    /// the clock if there is none.
+    pub(crate) fn next_told(&self) -> u64 {
+        if self.has_reserved() { self.first_told_nanos } else { u64::MAX }
+    }
+
     pub(crate) fn has_reserved(&self) -> bool {
         !self.reserved.is_empty()
     }

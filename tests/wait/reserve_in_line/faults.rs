@@ -1,7 +1,7 @@
 //! Events that put off a reservation or those ahead of it: a line that nobody serves, a `force`, changes,
 //! a clock that is set back. The instant of the reservation stays.
 
-use sluicegate::Carry;
+use sluicegate::{Carry, Quota, Rate};
 
 use super::*;
 
@@ -54,6 +54,35 @@ fn what_was_forced_counts_for_those_that_come_after_it() {
     assert!(caller.is_granted() && last.is_granted());
 }
 
+/// The caller that is the first sleeps until it is due, and that is later.
+#[test]
+fn a_reservation_behind_a_caller_that_was_put_off_is_charged_by_whoever_comes_at_its_instant() {
+    let clock = ManualClock::new();
+    let quota = quota!(1_000 / second, burst 10, max_debt 20);
+    let visits: [fn(&TokenBucket<&ManualClock>); 3] = [
+        |bucket| assert!(bucket.try_acquire(1).is_err()),
+        |bucket| assert!(bucket.peek(1).is_err()),
+        |bucket| assert!(bucket.reserve_within(1, Duration::ZERO).is_err()),
+    ];
+    for visit in visits {
+        clock.set_nanos(0);
+        let bucket = TokenBucket::with_clock(quota, &clock);
+        bucket.try_acquire(10).unwrap();
+        let mut caller = Caller::new(&bucket, 4);
+        let reservation = bucket.reserve(3).unwrap();
+        bucket.force(10).unwrap();
+        clock.advance(4 * MILLI);
+        assert!(caller.is_waiting());
+        assert_eq!((caller.sleeps_for(), reservation.wait_left()), (10 * MILLI, 3 * MILLI));
+        clock.advance(early(3));
+        assert!(bucket.try_acquire(1).is_err());
+        assert_eq!(bucket.line().waiters(), 2, "its instant has not come");
+        clock.advance_nanos(1);
+        visit(&bucket);
+        assert_eq!(bucket.line().waiters(), 1);
+    }
+}
+
 #[test]
 fn what_a_debt_cannot_hold_is_not_charged() {
     let clock = ManualClock::new();
@@ -101,6 +130,32 @@ fn a_rate_that_is_raised_leaves_the_instant_and_charges_the_cost() {
     assert_eq!((balance(&bucket), reservation.at_nanos()), (-6, 10_000_000));
 }
 
+/// By the instant of the reservation the bucket is to earn more than it can owe.
+#[test]
+fn callers_behind_a_reservation_are_foreseen_as_they_are_due_after_the_rate_was_raised() {
+    for (burst, max_debt) in [(10, 10), (10, 40), (10, 300), (20, 10), (20, 1_000)] {
+        for permits in [1, 6] {
+            let clock = ManualClock::new();
+            let quota = |rate: u64| {
+                let rate = Rate::new(rate, Duration::from_secs(1)).unwrap();
+                Quota::new(rate).with_burst(burst).unwrap().with_max_debt(max_debt).unwrap()
+            };
+            let bucket = TokenBucket::with_clock(quota(1_000), &clock);
+            bucket.try_acquire(burst).unwrap();
+            let mut caller = Caller::new(&bucket, 4);
+            let _reservation = bucket.reserve(permits).unwrap();
+            bucket.reconfigure(quota(100_000), Carry::Keep);
+            let mut last = Caller::new(&bucket, 3);
+            let told = last.sleeps_for();
+            clock.advance(MILLI / 25);
+            assert!(caller.is_granted());
+            assert!(last.is_waiting());
+            assert_eq!(told, MILLI / 25 + last.sleeps_for(), "{burst} {max_debt} {permits}");
+            assert_eq!(last.woken(), 0);
+        }
+    }
+}
+
 #[test]
 fn a_reset_grants_what_is_waited_for_and_leaves_what_is_reserved_in_line() {
     let clock = ManualClock::new();
@@ -125,6 +180,26 @@ fn a_reservation_behind_a_clock_that_is_set_back_is_charged_no_more_than_its_cos
     assert!(caller.is_granted());
     assert_eq!((bucket.line().waiters(), balance(&bucket), bucket.healed()), (0, 3, 1));
     assert_eq!(reservation.at_nanos(), 3_600_007_000_000);
+}
+
+#[test]
+fn callers_behind_a_reservation_are_foreseen_as_they_are_due_after_the_clock_was_set_back() {
+    let clock = ManualClock::new();
+    clock.set_nanos(3_600_000_000_000);
+    let bucket = TokenBucket::with_clock(quota!(1_000 / second, burst 10, max_debt 30), &clock);
+    bucket.try_acquire(10).unwrap();
+    let mut callers = [Caller::new(&bucket, 10), Caller::new(&bucket, 4)];
+    let _reservation = bucket.reserve(3).unwrap();
+    let mut last = Caller::new(&bucket, 2);
+    clock.set_nanos(0);
+    assert!(callers[0].is_granted() && callers[1].is_waiting() && last.is_waiting());
+    assert_eq!((callers[1].sleeps_for(), last.sleeps_for()), (4 * MILLI, 9 * MILLI));
+    clock.advance(4 * MILLI);
+    assert!(callers[1].is_granted());
+    clock.advance(early(5));
+    assert!(last.is_waiting());
+    clock.advance_nanos(1);
+    assert!(last.is_granted());
 }
 
 #[test]
