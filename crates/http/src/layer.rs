@@ -2,41 +2,61 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `limit`, `request_key` | one limit: a limiter of the engine, and the key of a request |
-//! | `claim`, `decision` | what a request asks of one limit, and the answer of all |
-//! | `settled` | limits that are settled when the response is known |
+//! | `limit`, `request_key` | one limit: a limiter, and the key of a request |
+//! | `limit_by`, `take` | limiters that a limit can ask, and what a request takes from them |
+//! | `wait_up_to`, `settled`, `concurrency` | limits that requests wait for, that are settled, and of what is in flight |
+//! | `claim`, `decision`, `waiting` | what a request asks of one limit, and the answer of all: at once, or after a wait |
+//! | `held`, `body` | what is held while the response is made, and the body whose end ends that |
 //! | `refusal`, `grpc` | refusals, and the responses that tell them, in HTTP and gRPC |
 //! | `service`, `future` | the service, and its responses |
+//! | `timer` | what requests sleep on while they wait |
 //! | `peer` | the address of the other end of a connection |
 
+mod body;
 mod claim;
+mod concurrency;
 mod decision;
 mod future;
 #[cfg(feature = "grpc")]
 mod grpc;
+mod held;
 mod limit;
+mod limit_by;
 mod peer;
 mod refusal;
 mod request_key;
 mod service;
 mod settled;
+mod take;
+mod timer;
+mod wait_up_to;
+mod waiting;
 
 use std::fmt;
 use std::sync::Arc;
 
 use http::request::Parts;
 use http::{Method, Response, header};
+use sluicegate::{ThreadTimer, Timer};
 use tower_layer::Layer;
 
 use crate::fields::{FieldError, FieldVersion, FieldWriter};
 
+use self::timer::SharedTimer;
+
+pub use self::body::LimitedBody;
+pub use self::concurrency::Concurrency;
 pub use self::future::RateLimitFuture;
+pub use self::held::{BodyEnd, ResponseEnd};
 pub use self::limit::Limit;
+pub use self::limit_by::LimitBy;
 pub use self::peer::Peer;
 pub use self::refusal::{Refusal, RefusalReason};
 pub use self::request_key::RequestKey;
 pub use self::service::RateLimit;
-pub use self::settled::{Charge, SettleByKey};
+pub use self::settled::{Charge, SettleByKey, Settled};
+pub use self::take::All;
+pub use self::wait_up_to::{WaitByKey, WaitUpTo};
 
 type Skip = Arc<dyn Fn(&Parts) -> bool + Send + Sync>;
 type Respond = Arc<dyn Fn(&Refusal<'_>, &Parts) -> Response<Vec<u8>> + Send + Sync>;
@@ -55,8 +75,12 @@ type Observe = Arc<dyn Fn(&Refusal<'_>, &Parts) + Send + Sync>;
 ///   status of gRPC: see [`Refusal::response_to`].
 /// * **Responses to requests that pass** are left as they are, unless
 ///   [`fields`](RateLimitLayer::fields) is set.
+/// * **Waiting.** A request that has to wait for a [`WaitUpTo`] or a [`Concurrency`] does so before its body
+///   is read, with the service that is ready for it. If the client goes away, it gives back its place in line
+///   and its permits, as [`Limit`] says.
 /// * **Cost.** Nothing is allocated for a request that passes a single limit (of a limiter that does not
-///   allocate), unless it is settled, or `fields` is set: then for the values of the fields.
+///   allocate), unless it waits, is settled or holds a place in flight, or `fields` is set: then for the
+///   values of the fields.
 ///
 /// # Examples
 ///
@@ -90,6 +114,7 @@ struct Shared {
     skips: Vec<Skip>,
     respond: Respond,
     observe: Option<Observe>,
+    timer: SharedTimer,
 }
 
 impl RateLimitLayer {
@@ -139,6 +164,7 @@ impl RateLimitLayer {
             skips: Vec::new(),
             respond: Arc::new(response_to),
             observe: None,
+            timer: SharedTimer::new(ThreadTimer),
         };
         RateLimitLayer { shared: Arc::new(shared) }
     }
@@ -154,7 +180,7 @@ impl RateLimitLayer {
     }
 
     /// Refuses nothing. Limits are charged as ever, and [`observe`](RateLimitLayer::observe) is told what
-    /// would be refused. Responses get no fields.
+    /// would be refused, or would have to wait: nobody waits. Responses get no fields.
     #[must_use]
     pub fn shadow(self) -> RateLimitLayer {
         self.change(|shared| shared.is_shadow = true)
@@ -199,6 +225,16 @@ impl RateLimitLayer {
         observe: impl Fn(&Refusal<'_>, &Parts) + Send + Sync + 'static,
     ) -> RateLimitLayer {
         self.change(|shared| shared.observe = Some(Arc::new(observe)))
+    }
+
+    /// Sets the timer that requests sleep on while they wait. The default is [`ThreadTimer`], which works
+    /// with every executor.
+    #[must_use]
+    pub fn timer<T>(self, timer: T) -> RateLimitLayer
+    where
+        T: Timer<Sleep: Send + 'static> + Send + Sync + 'static,
+    {
+        self.change(|shared| shared.timer = SharedTimer::new(timer))
     }
 
     /// Changes the options of this layer, and not those of its clones. Limits stay the same ones.

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
 use sluicegate::{
     Buckets, FixedWindow, Keyed, Limiter, ManualClock, SlidingLog, TokenBucket, quota, rate,
 };
@@ -64,6 +66,12 @@ fn with(mut request: Request<Body>, fields: &[(&'static str, &str)]) -> Request<
     request
 }
 
+/// Reads the body of a response.
+async fn read(response: Response<LimitedBody<Full<Bytes>>>) -> Response<Body> {
+    let (parts, body) = response.into_parts();
+    Response::from_parts(parts, body.collect().await.unwrap().to_bytes().to_vec())
+}
+
 /// A server behind a layer, and how often it was called.
 struct Server {
     layer: RateLimitLayer,
@@ -80,9 +88,9 @@ impl Server {
         let calls = Arc::clone(&self.calls);
         let service = service_fn(move |_: Request<Body>| {
             calls.fetch_add(1, Ordering::SeqCst);
-            async { Ok::<_, Infallible>(Response::new(b"hello".to_vec())) }
+            async { Ok::<_, Infallible>(Response::new(Full::new(Bytes::from("hello")))) }
         });
-        self.layer.layer(service).oneshot(request).await.unwrap()
+        read(self.layer.layer(service).oneshot(request).await.unwrap()).await
     }
 
     async fn status(&self, request: Request<Body>) -> u16 {

@@ -7,7 +7,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use bytes::Bytes;
 use http::{Request, Response};
+use http_body_util::Full;
 use sluicegate::{KeyTable, Keyed, TokenBucket, quota};
 use sluicegate_http::client_address::{ClientAddress, ClientKey, Trust};
 use sluicegate_http::layer::{Limit, Peer, RateLimitLayer};
@@ -18,11 +20,11 @@ use self::allocator::allocations;
 #[path = "../../../tests/support/allocator.rs"]
 mod allocator;
 
-type Answer = Ready<Result<Response<Vec<u8>>, Infallible>>;
+type Answer = Ready<Result<Response<Full<Bytes>>, Infallible>>;
 
 /// Sends a request through a clone of a service, and returns how often the layer has allocated.
 fn allocations_of(layer: &RateLimitLayer, key: &'static str) -> (u64, u16) {
-    let hello = |_: Request<()>| -> Answer { ready(Ok(Response::new(Vec::new()))) };
+    let hello = |_: Request<()>| -> Answer { ready(Ok(Response::new(Full::default()))) };
     let service = layer.layer(service_fn(hello));
     let mut request = Request::new(());
     let peer = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 7)), 4711);

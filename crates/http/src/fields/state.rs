@@ -28,6 +28,18 @@ pub struct PolicyState<'k> {
 }
 
 impl PolicyState<'static> {
+    /// The state of a policy of which nothing is known.
+    pub(crate) const UNKNOWN: Self = PolicyState {
+        which: 0,
+        limit: None,
+        remaining: None,
+        next_permit_after: None,
+        reset_after: None,
+        is_denied: false,
+        retry_after: None,
+        partition: None,
+    };
+
     /// Returns the state after a grant, of the first policy.
     #[must_use]
     pub fn granted(grant: &Grant) -> Self {

@@ -1,114 +1,97 @@
 //! A request for permits of one limit.
 
-use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Receipt};
-
+use super::limit::Limit;
+use super::refusal::RefusalReason;
 use super::request_key::KeyText;
-use super::settled::{Charge, Charging};
+use super::take::{All, Take, Taken, Turn};
+use super::timer::SharedTimer;
 use crate::client_address::ClientKey;
+use crate::fields::PolicyState;
 
-/// A request for permits: a limiter, the key, and their number.
+/// A request for permits: a limit, the limiter with the key, and the number of permits.
 pub(super) struct Claim<'l, 'r> {
+    /// The index of the limit.
+    pub(super) which: usize,
+    pub(super) limit: &'l Limit,
     pub(super) place: Place<'l, 'r>,
     pub(super) permits: u64,
-    /// Charges in the place of the limiter, if the request is settled.
-    pub(super) charging: Option<&'l Charging>,
 }
 
 pub(super) enum Place<'l, 'r> {
-    Limiter(&'l dyn Limiter),
-    Client(&'l dyn KeyedLimiter<ClientKey>, ClientKey),
-    Text(&'l dyn KeyedLimiter<str>, KeyText<'r>),
+    All(&'l dyn Take<All>),
+    Client(&'l dyn Take<ClientKey>, ClientKey),
+    Text(&'l dyn Take<str>, KeyText<'r>),
 }
 
-/// Permits that were taken.
-pub(super) enum Taken<'l> {
-    Spent(Grant),
-    Revocable(Receipt<'l>),
-    Charged(Charge),
-}
-
-impl Taken<'_> {
-    pub(super) fn grant(&self) -> Grant {
-        match self {
-            Taken::Spent(grant) => *grant,
-            Taken::Revocable(receipt) => receipt.grant(),
-            Taken::Charged(charge) => charge.grant(),
+/// Calls a method of the limiter with the key.
+macro_rules! at {
+    ($place:expr, $limiter:ident, $key:ident => $call:expr) => {
+        match $place {
+            Place::All($limiter) => {
+                let $key = &All;
+                $call
+            }
+            Place::Client($limiter, $key) => $call,
+            Place::Text($limiter, key) => {
+                let $key = key.as_str();
+                $call
+            }
         }
-    }
-
-    /// Gives everything back, as far as the limiter can. What it cannot take back stays spent.
-    pub(super) fn give_back(self) {
-        match self {
-            Taken::Spent(_) => {}
-            Taken::Revocable(receipt) => _ = receipt.give_back(),
-            Taken::Charged(charge) => charge.settle(0),
-        }
-    }
-
-    /// Returns what is to be settled.
-    pub(super) fn into_charge(self) -> Option<Charge> {
-        match self {
-            Taken::Charged(charge) => Some(charge),
-            Taken::Spent(_) | Taken::Revocable(_) => None,
-        }
-    }
+    };
 }
 
 impl<'l> Claim<'l, '_> {
     /// Takes the permits of the only limit, which nobody will give back.
-    pub(super) fn take(&self) -> Result<Taken<'l>, Denied> {
-        if let Some(charged) = self.charge() {
-            return charged;
-        }
-        let grant = match &self.place {
-            Place::Limiter(limiter) => limiter.try_acquire(self.permits),
-            Place::Client(store, key) => store.try_acquire(key, self.permits),
-            Place::Text(store, key) => store.try_acquire(key.as_str(), self.permits),
-        };
-        grant.map(Taken::Spent)
+    pub(super) fn take(&self) -> Result<Taken<'l>, RefusalReason> {
+        at!(&self.place, limiter, key => limiter.try_take(key, self.permits))
     }
 
     /// Takes the permits of one limit of several, which may have to be given back.
-    pub(super) fn take_revocable(&self) -> Result<Taken<'l>, Denied> {
-        if let Some(charged) = self.charge() {
-            return charged;
-        }
-        let receipt = match self.place {
-            Place::Limiter(limiter) => limiter.try_acquire_revocable(self.permits),
-            Place::Client(store, ref key) => store.try_acquire_revocable(key, self.permits),
-            Place::Text(store, ref key) => store.try_acquire_revocable(key.as_str(), self.permits),
-        };
-        receipt.map(Taken::Revocable)
+    pub(super) fn take_revocable(&self) -> Result<Taken<'l>, RefusalReason> {
+        at!(&self.place, limiter, key => limiter.try_take_revocable(key, self.permits))
     }
 
-    /// Charges a request that is settled; `None` if it is not.
-    fn charge(&self) -> Option<Result<Taken<'l>, Denied>> {
-        let charge = match (self.charging?, &self.place) {
-            (Charging::All(charge), _) => charge(self.permits),
-            (Charging::Client(store), Place::Client(_, key)) => store.try_charge(key, self.permits),
-            (Charging::Text(store), Place::Text(_, key)) => {
-                store.try_charge(key.as_str(), self.permits)
-            }
-            // Each is made together with its place.
-            _ => return None,
-        };
-        Some(charge.map(Taken::Charged))
+    /// Takes the permits, and waits for them if need be.
+    pub(super) async fn take_later<'c>(
+        &'c self,
+        timer: &'c SharedTimer,
+    ) -> Result<Taken<'c>, RefusalReason> {
+        at!(&self.place, limiter, key => limiter.take_later(key, self.permits, timer)).await
     }
 
-    pub(super) fn peek(&self) -> Result<Grant, Denied> {
+    /// Returns true if a request that is refused so may wait.
+    pub(super) fn may_wait(&self, refused: &RefusalReason) -> bool {
+        at!(&self.place, limiter, _key => limiter.may_wait(refused))
+    }
+
+    pub(super) fn turn(&self) -> Turn {
+        at!(&self.place, limiter, _key => limiter.turn())
+    }
+
+    /// Returns the answer that the limit would give now. Takes nothing.
+    pub(super) fn peek(&self) -> Result<PolicyState<'static>, RefusalReason> {
         self.peek_for(self.permits)
     }
 
-    /// Returns the state of the limiter, as an answer that takes nothing.
-    pub(super) fn look(&self) -> Result<Grant, Denied> {
-        self.peek_for(0)
+    fn peek_for(&self, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        let state = at!(&self.place, limiter, key => limiter.look(key, permits))?;
+        Ok(self.told(state))
     }
 
-    fn peek_for(&self, permits: u64) -> Result<Grant, Denied> {
-        match &self.place {
-            Place::Limiter(limiter) => limiter.peek(permits),
-            Place::Client(store, key) => store.peek(key, permits),
-            Place::Text(store, key) => store.peek(key.as_str(), permits),
-        }
+    /// Returns the state of the limit as it stands; `None` if it tells nothing.
+    pub(super) fn standing(&self) -> Option<PolicyState<'static>> {
+        self.peek_for(0).ok()
+    }
+
+    /// Returns the state of the limit after a refusal.
+    pub(super) fn refused(&self, reason: &RefusalReason) -> PolicyState<'static> {
+        let standing = || self.peek_for(0).ok();
+        self.told(reason.state(standing))
+    }
+
+    /// Returns a state as fields tell it: with the quota of the policy, if there is one.
+    pub(super) fn told(&self, state: PolicyState<'static>) -> PolicyState<'static> {
+        let limit = if self.limit.has_policy() { None } else { state.limit };
+        PolicyState { which: self.which, limit, ..state }
     }
 }

@@ -1,5 +1,6 @@
 //! The answer of all limits to a request.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::Response;
@@ -7,10 +8,11 @@ use http::request::Parts;
 use sluicegate::Denied;
 
 use super::Shared;
-use super::claim::{Claim, Taken};
+use super::claim::Claim;
 use super::limit::Limit;
 use super::refusal::{Refusal, RefusalReason};
-use super::settled::Charge;
+use super::take::{Hold, Kept, Taken};
+use super::waiting::Waiting;
 use crate::fields::{PolicyState, write_retry_after};
 
 /// The decision on a request.
@@ -23,13 +25,13 @@ pub(super) enum Decision {
 pub(super) struct Passed {
     /// The states for the fields of the response.
     pub(super) states: States,
-    /// The charges that are settled when the response is known, with the indices of their limits.
-    pub(super) charges: Vec<(usize, Charge)>,
+    /// The permits that are settled, or given back, when the response is known or has ended.
+    pub(super) kept: Vec<Kept>,
 }
 
 impl Passed {
     /// A request that has taken nothing.
-    const FREE: Passed = Passed { states: States::None, charges: Vec::new() };
+    const FREE: Passed = Passed { states: States::None, kept: Vec::new() };
 }
 
 /// The states of the limits after a decision. There is no allocation for a single one.
@@ -50,32 +52,47 @@ impl States {
 }
 
 /// The limit that refuses, why, and the states of all.
-struct Refused {
+pub(super) struct Refused {
     which: usize,
     reason: RefusalReason,
     states: States,
 }
 
 impl Refused {
-    fn denied(which: usize, denied: Denied, states: States) -> Box<Refused> {
-        Box::new(Refused { which, reason: RefusalReason::Denied(denied), states })
-    }
-
     /// Returns a refusal before any limiter was asked.
     fn unasked(which: usize, reason: RefusalReason) -> Box<Refused> {
         Box::new(Refused { which, reason, states: States::None })
     }
 }
 
+/// The end of an attempt to decide without waiting.
+enum Attempt {
+    Pass(Passed),
+    Refuse(Box<Refused>),
+    /// The request has to wait, and has taken nothing.
+    Wait,
+}
+
 impl Shared {
-    pub(super) fn decide(&self, parts: &Parts) -> Decision {
-        if self.skips.iter().any(|skip| skip(parts)) {
-            return Decision::Pass(Passed::FREE);
+    /// Decides a request at once, or returns its parts to one that has to [wait](Waiting).
+    pub(super) fn decide(self: &Arc<Self>, parts: Parts) -> Result<(Parts, Decision), Waiting> {
+        if self.skips.iter().any(|skip| skip(&parts)) {
+            return Ok((parts, Decision::Pass(Passed::FREE)));
         }
-        let answer = match &*self.limits {
-            [only] => take_from_one(only, parts),
-            several => take_from_all(several, parts),
+        let attempt = match &*self.limits {
+            [only] => self.try_one(only, &parts),
+            several => self.try_all(several, &parts),
         };
+        let answer = match attempt {
+            Attempt::Pass(passed) => Ok(passed),
+            Attempt::Refuse(refused) => Err(refused),
+            Attempt::Wait => return Err(Waiting::new(Arc::clone(self), parts)),
+        };
+        let decision = self.decision(answer, &parts);
+        Ok((parts, decision))
+    }
+
+    pub(super) fn decision(&self, answer: Result<Passed, Box<Refused>>, parts: &Parts) -> Decision {
         match answer {
             Ok(passed) if self.is_shadow => {
                 Decision::Pass(Passed { states: States::None, ..passed })
@@ -86,10 +103,12 @@ impl Shared {
     }
 
     fn refuse(&self, refused: &Refused, parts: &Parts) -> Decision {
+        let limit = self.limits.get(refused.which);
         let refusal = Refusal {
             reason: refused.reason,
             which: refused.which,
-            policy: self.limits.get(refused.which).and_then(Limit::name),
+            policy: limit.and_then(Limit::name),
+            is_of_all: limit.is_some_and(Limit::is_of_all),
             is_shadow: self.is_shadow,
         };
         if let Some(observe) = &self.observe {
@@ -109,93 +128,143 @@ impl Shared {
         }
         Decision::Refuse(response)
     }
-}
 
-fn take_from_one(limit: &Limit, parts: &Parts) -> Result<Passed, Box<Refused>> {
-    let claim = limit.claim(parts).map_err(|reason| Refused::unasked(0, reason))?;
-    let Some(claim) = claim else { return Ok(Passed::FREE) };
-    match claim.take() {
-        Ok(taken) => {
-            let states = States::One(limit.granted(0, &taken.grant()));
-            let charges = taken.into_charge().map(|charge| (0, charge)).into_iter().collect();
-            Ok(Passed { states, charges })
+    fn try_one(&self, limit: &Limit, parts: &Parts) -> Attempt {
+        let claim = match limit.claim(0, parts) {
+            Ok(Some(claim)) => claim,
+            Ok(None) => return Attempt::Pass(Passed::FREE),
+            Err(reason) => return Attempt::Refuse(Refused::unasked(0, reason)),
+        };
+        match claim.take() {
+            Ok(taken) => {
+                let states = States::One(claim.told(taken.state));
+                Attempt::Pass(Passed { states, kept: kept(taken).into_iter().collect() })
+            }
+            Err(reason) if self.lets_wait(&claim, &reason) => Attempt::Wait,
+            Err(reason) => {
+                let states = States::One(claim.refused(&reason));
+                Attempt::Refuse(Box::new(Refused { which: 0, reason, states }))
+            }
         }
-        Err(denied) => Err(Refused::denied(0, denied, States::One(limit.denied(0, &denied)))),
+    }
+
+    /// Looks at all limits first, so that one which refuses costs the others nothing.
+    fn try_all(&self, limits: &[Limit], parts: &Parts) -> Attempt {
+        let claims = match claims(limits, parts) {
+            Ok(claims) => claims,
+            Err(refused) => return Attempt::Refuse(refused),
+        };
+        match self.look(&claims) {
+            Look::Clear => {}
+            Look::Wait => return Attempt::Wait,
+            Look::Refuse(refused) => return Attempt::Refuse(refused),
+        }
+        let mut taken: Vec<Taken<'_>> = Vec::with_capacity(claims.len());
+        for claim in &claims {
+            match claim.take_revocable() {
+                Ok(permits) => taken.push(permits),
+                Err(reason) => {
+                    taken.into_iter().for_each(Taken::give_back);
+                    if self.lets_wait(claim, &reason) {
+                        return Attempt::Wait;
+                    }
+                    return Attempt::Refuse(refused(&claims, claim, reason));
+                }
+            }
+        }
+        Attempt::Pass(passed(claims.iter().zip(taken)))
+    }
+
+    /// Looks at all limits, and takes nothing.
+    pub(super) fn look(&self, claims: &[Claim<'_, '_>]) -> Look {
+        let mut waits = false;
+        for claim in claims {
+            match claim.peek() {
+                Ok(_) => {}
+                Err(reason) if self.lets_wait(claim, &reason) => waits = true,
+                Err(reason) => return Look::Refuse(refused(claims, claim, reason)),
+            }
+        }
+        if waits { Look::Wait } else { Look::Clear }
+    }
+
+    /// Returns true if a request that is refused so is to wait. In a shadow nobody waits.
+    fn lets_wait(&self, claim: &Claim<'_, '_>, reason: &RefusalReason) -> bool {
+        !self.is_shadow && claim.may_wait(reason)
     }
 }
 
-/// A claim to one of several limits.
-struct Asked<'l, 'r> {
-    which: usize,
-    limit: &'l Limit,
-    claim: Claim<'l, 'r>,
+/// The result of a look at all limits.
+pub(super) enum Look {
+    Clear,
+    /// One refuses, and lets requests wait.
+    Wait,
+    /// One refuses for good.
+    Refuse(Box<Refused>),
 }
 
-/// Looks at all limits first, so that one which refuses costs the others nothing.
-fn take_from_all(limits: &[Limit], parts: &Parts) -> Result<Passed, Box<Refused>> {
-    let mut asked = Vec::with_capacity(limits.len());
+/// Returns the claims of a request to all limits that it has to pass.
+pub(super) fn claims<'l, 'r>(
+    limits: &'l [Limit],
+    parts: &'r Parts,
+) -> Result<Vec<Claim<'l, 'r>>, Box<Refused>> {
+    let mut claims = Vec::with_capacity(limits.len());
     for (which, limit) in limits.iter().enumerate() {
-        match limit.claim(parts) {
-            Ok(Some(claim)) => asked.push(Asked { which, limit, claim }),
+        match limit.claim(which, parts) {
+            Ok(Some(claim)) => claims.push(claim),
             Ok(None) => {}
             Err(reason) => return Err(Refused::unasked(which, reason)),
         }
     }
-    if asked.iter().any(|asked| asked.claim.peek().is_err()) {
-        let (longest, states) = look_at_all(&asked, None);
-        // Unless all would grant it by now.
-        if let Some((which, denied)) = longest {
-            return Err(Refused::denied(which, denied, states));
-        }
-    }
-    let mut taken: Vec<Taken<'_>> = Vec::with_capacity(asked.len());
-    for each in &asked {
-        match each.claim.take_revocable() {
-            Ok(permits) => taken.push(permits),
-            Err(denied) => {
-                taken.into_iter().for_each(Taken::give_back);
-                let known = (each.which, denied);
-                let (longest, states) = look_at_all(&asked, Some(known));
-                let (which, denied) = longest.unwrap_or(known);
-                return Err(Refused::denied(which, denied, states));
-            }
-        }
-    }
-    let granted = asked.iter().zip(&taken);
-    let states = granted.map(|(each, taken)| each.limit.granted(each.which, &taken.grant()));
-    let states = States::Several(states.collect());
-    let charges = asked.iter().zip(taken);
-    let charges = charges.filter_map(|(each, taken)| Some((each.which, taken.into_charge()?)));
-    Ok(Passed { states, charges: charges.collect() })
+    Ok(claims)
 }
 
-/// Returns the limit that has to be waited for longest, if any refuses, and the states of all. `known` is
-/// a denial that one has given.
-fn look_at_all(
-    asked: &[Asked<'_, '_>],
-    known: Option<(usize, Denied)>,
-) -> (Option<(usize, Denied)>, States) {
-    let mut longest = known;
-    let mut states = Vec::with_capacity(asked.len());
-    for each in asked {
-        let denied = match known {
-            Some((which, denied)) if which == each.which => Some(denied),
-            _ => each.claim.peek().err(),
-        };
-        if let Some(denied) = denied {
-            states.push(each.limit.denied(each.which, &denied));
-            if longest.is_none_or(|(_, other)| wait(&denied) > wait(&other)) {
-                longest = Some((each.which, denied));
+/// Returns a request that has taken these permits.
+pub(super) fn passed<'c, 'l: 'c, 'r: 'c>(
+    taken: impl Iterator<Item = (&'c Claim<'l, 'r>, Taken<'c>)>,
+) -> Passed {
+    let (mut states, mut all_kept) = (Vec::new(), Vec::new());
+    for (claim, taken) in taken {
+        states.push(claim.told(taken.state));
+        all_kept.extend(kept(taken));
+    }
+    states.sort_by_key(|state| state.which);
+    Passed { states: States::Several(states), kept: all_kept }
+}
+
+/// Returns what is kept of permits until the response is known. A receipt is for nothing any more.
+fn kept(taken: Taken<'_>) -> Option<Kept> {
+    match taken.hold {
+        Hold::Spent | Hold::Receipt(_) => None,
+        Hold::Kept(kept) => Some(kept),
+    }
+}
+
+/// Returns the refusal of `claim` for `reason`, or that of another limit which has to be waited for longer;
+/// and the states of all.
+pub(super) fn refused(
+    claims: &[Claim<'_, '_>],
+    claim: &Claim<'_, '_>,
+    reason: RefusalReason,
+) -> Box<Refused> {
+    let (mut which, mut longest) = (claim.which, reason);
+    let mut states = Vec::with_capacity(claims.len());
+    for other in claims {
+        let own = if other.which == claim.which { Some(reason) } else { other.peek().err() };
+        match own {
+            Some(own) => {
+                states.push(other.refused(&own));
+                if wait(&own) > wait(&longest) {
+                    (which, longest) = (other.which, own);
+                }
             }
-        } else if let Ok(grant) = each.claim.look() {
-            states.push(each.limit.granted(each.which, &grant));
+            None => states.extend(other.standing()),
         }
     }
-    (longest, States::Several(states))
+    Box::new(Refused { which, reason: longest, states: States::Several(states) })
 }
 
 /// Returns the order of refusals: one that never ends is the longest.
-fn wait(denied: &Denied) -> (bool, Option<Duration>) {
-    let wait = denied.retry_after();
-    (wait.is_none(), wait)
+fn wait(reason: &RefusalReason) -> (bool, Option<Duration>) {
+    (reason.is_for_good(), reason.retry_after())
 }

@@ -7,92 +7,147 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::SystemTime;
 
-use http::Response;
+use http::{Request, Response};
+use http_body::Body;
 use pin_project_lite::pin_project;
+use tower_service::Service;
 
 use super::Shared;
-use super::decision::{Passed, States};
+use super::body::LimitedBody;
+use super::decision::{Decision, Passed, States};
+use super::held::Held;
+use super::waiting::Waiting;
 
 pin_project! {
     /// The response to a request: that of the service, or a refusal.
+    ///
+    /// # Cancel safety
+    ///
+    /// May be dropped at any time. A request that waits for a limit leaves its line, and gives back what it
+    /// has taken, as [`Limit`](super::Limit) says. One that the service has keeps its permits spent, and gives
+    /// its places in flight back.
     #[must_use = "futures do nothing unless they are polled"]
-    pub struct RateLimitFuture<F> {
+    pub struct RateLimitFuture<S, B>
+    where
+        S: Service<Request<B>>,
+    {
         #[pin]
-        answer: Answer<F>,
+        stage: Stage<S, B, S::Future>,
+        shared: Arc<Shared>,
     }
 }
 
 pin_project! {
     #[project = Projected]
-    enum Answer<F> {
-        Passed { #[pin] response: F, after: Option<After> },
+    enum Stage<S, B, F> {
+        /// Waits for limits; then goes on with the service, which is ready.
+        Waits { waiting: Waiting, next: Option<(S, B)> },
+        Passed { #[pin] response: F, after: Option<Passed> },
         Refused { response: Option<Response<Vec<u8>>> },
     }
 }
 
-/// The work that is left when the response is known.
-struct After {
-    passed: Passed,
-    shared: Arc<Shared>,
+impl<S: Service<Request<B>>, B> RateLimitFuture<S, B> {
+    pub(super) fn waits(
+        shared: Arc<Shared>,
+        waiting: Waiting,
+        service: S,
+        body: B,
+    ) -> RateLimitFuture<S, B> {
+        RateLimitFuture { stage: Stage::Waits { waiting, next: Some((service, body)) }, shared }
+    }
+
+    pub(super) fn refused(
+        shared: Arc<Shared>,
+        response: Response<Vec<u8>>,
+    ) -> RateLimitFuture<S, B> {
+        RateLimitFuture { stage: Stage::Refused { response: Some(response) }, shared }
+    }
+
+    pub(super) fn passed(
+        shared: Arc<Shared>,
+        response: S::Future,
+        passed: Passed,
+    ) -> RateLimitFuture<S, B> {
+        let after = shared.after(passed);
+        RateLimitFuture { stage: Stage::Passed { response, after }, shared }
+    }
 }
 
-impl After {
-    fn apply<R>(self, response: Response<R>) -> Response<R> {
+impl Shared {
+    /// Returns a request that passes if there is work left when its response is known.
+    fn after(&self, passed: Passed) -> Option<Passed> {
+        let has_fields = self.is_on_every_response && !matches!(passed.states, States::None);
+        (has_fields || !passed.kept.is_empty()).then_some(passed)
+    }
+
+    /// Does the work that is left when the response is known.
+    fn finish<R: Body>(
+        &self,
+        response: Response<R>,
+        after: Option<Passed>,
+    ) -> Response<LimitedBody<R>> {
+        let Some(passed) = after else {
+            return response.map(|body| LimitedBody::service(body, None));
+        };
         let (mut parts, body) = response.into_parts();
-        for (which, charge) in self.passed.charges {
-            if let Some(limit) = self.shared.limits.get(which) {
-                limit.settle(charge, &parts);
-            }
+        let held = Held::after_head(passed.kept, &parts);
+        if self.is_on_every_response {
+            self.writer.write(&mut parts.headers, passed.states.as_slice(), SystemTime::now());
         }
-        if self.shared.is_on_every_response {
-            let states = self.passed.states.as_slice();
-            self.shared.writer.write(&mut parts.headers, states, SystemTime::now());
-        }
-        Response::from_parts(parts, body)
+        Response::from_parts(parts, LimitedBody::service(body, held))
     }
 }
 
-impl<F> RateLimitFuture<F> {
-    pub(super) fn refused(response: Response<Vec<u8>>) -> RateLimitFuture<F> {
-        RateLimitFuture { answer: Answer::Refused { response: Some(response) } }
-    }
-
-    pub(super) fn passed(response: F, passed: Passed, shared: &Arc<Shared>) -> RateLimitFuture<F> {
-        let has_fields = shared.is_on_every_response && !matches!(passed.states, States::None);
-        let is_work = has_fields || !passed.charges.is_empty();
-        let after = is_work.then(|| After { passed, shared: Arc::clone(shared) });
-        RateLimitFuture { answer: Answer::Passed { response, after } }
-    }
-}
-
-impl<F, R, E> Future for RateLimitFuture<F>
+impl<S, B, R> Future for RateLimitFuture<S, B>
 where
-    F: Future<Output = Result<Response<R>, E>>,
-    R: From<Vec<u8>>,
+    S: Service<Request<B>, Response = Response<R>>,
+    R: Body,
 {
-    type Output = Result<Response<R>, E>;
+    type Output = Result<Response<LimitedBody<R>>, S::Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().answer.project() {
-            Projected::Passed { response, after } => {
-                let response = ready!(response.poll(context))?;
-                Poll::Ready(Ok(match after.take() {
-                    Some(after) => after.apply(response),
-                    None => response,
-                }))
+        let mut this = self.project();
+        loop {
+            match this.stage.as_mut().project() {
+                Projected::Waits { waiting, next } => {
+                    let (parts, decision) = ready!(Pin::new(waiting).poll(context));
+                    let stage = match (decision, next.take()) {
+                        (Decision::Pass(passed), Some((mut service, body))) => {
+                            let response = service.call(Request::from_parts(parts, body));
+                            Stage::Passed { response, after: this.shared.after(passed) }
+                        }
+                        (Decision::Refuse(response), _) => {
+                            Stage::Refused { response: Some(response) }
+                        }
+                        // It was there when the request began to wait, and is taken once.
+                        (Decision::Pass(_), None) => Stage::Refused { response: None },
+                    };
+                    this.stage.set(stage);
+                }
+                Projected::Passed { response, after } => {
+                    let response = ready!(response.poll(context))?;
+                    return Poll::Ready(Ok(this.shared.finish(response, after.take())));
+                }
+                Projected::Refused { response } => {
+                    return match response.take() {
+                        Some(response) => Poll::Ready(Ok(response.map(LimitedBody::refusal))),
+                        // Polled after it was ready.
+                        None => Poll::Pending,
+                    };
+                }
             }
-            Projected::Refused { response } => match response.take() {
-                Some(response) => Poll::Ready(Ok(response.map(R::from))),
-                // Polled after it was ready.
-                None => Poll::Pending,
-            },
         }
     }
 }
 
-impl<F> fmt::Debug for RateLimitFuture<F> {
+impl<S: Service<Request<B>>, B> fmt::Debug for RateLimitFuture<S, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_refused = matches!(self.answer, Answer::Refused { .. });
-        f.debug_struct("RateLimitFuture").field("is_refused", &is_refused).finish()
+        let stage = match self.stage {
+            Stage::Waits { .. } => "waits",
+            Stage::Passed { .. } => "passed",
+            Stage::Refused { .. } => "refused",
+        };
+        f.debug_struct("RateLimitFuture").field("stage", &stage).finish_non_exhaustive()
     }
 }

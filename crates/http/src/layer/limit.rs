@@ -3,37 +3,52 @@
 use std::fmt;
 
 use http::request::Parts;
-use http::response;
-use sluicegate::{Denied, Grant, KeyedLimiter, Limiter};
 
 use super::claim::{Claim, Place};
+use super::limit_by::LimitBy;
 use super::peer;
 use super::refusal::RefusalReason;
 use super::request_key::{AddressText, KeyText, RequestKey};
-use super::settled::{Charge, Settled};
+use super::take::{All, Take};
 use crate::client_address::{ClientAddress, ClientKey};
-use crate::fields::{PolicyState, QuotaPolicy};
+use crate::fields::QuotaPolicy;
 
 /// A limiter of the engine, and what it limits.
 ///
-/// | limits | requests | and settles them |
-/// |---|---|---|
-/// | all together | [`of_all`](Limit::of_all) | [`of_all_settled`](Limit::of_all_settled) |
-/// | each client | [`per_client`](Limit::per_client), [`per_client_text`](Limit::per_client_text) | [`per_client_settled`](Limit::per_client_settled) |
-/// | each key that a function finds | [`per_key`](Limit::per_key) | [`per_key_settled`](Limit::per_key_settled) |
+/// | limits | |
+/// |---|---|
+/// | all requests together | [`of_all`](Limit::of_all) |
+/// | each client | [`per_client`](Limit::per_client), [`per_client_text`](Limit::per_client_text) |
+/// | each key that a function finds | [`per_key`](Limit::per_key) |
 ///
-/// Any [`Limiter`] will do, and any [`KeyedLimiter`]: also an `Arc` of one, which the program keeps, and a
-/// handle of a registry (`sluicegate-policy`), whose limits change live.
+/// Any [`Limiter`](sluicegate::Limiter) will do, and any [`KeyedLimiter`](sluicegate::KeyedLimiter): also an
+/// `Arc` of one, which the program keeps, and a handle of a registry (`sluicegate-policy`), whose limits
+/// change live. [`LimitBy`] lists what else: limits that requests wait for, that are settled when the
+/// response is known, or that count what is in flight.
 ///
-/// If a layer has several limits, all are asked first, and if one refuses, nothing is taken. Then the
-/// permits are taken from one after the other. If another request was faster at one of them, those before
-/// are given back as far as their limiters can: see [`Limiter::try_acquire_revocable`]. What they cannot
-/// give back stays spent; no limit is ever exceeded.
+/// # Several limits
+///
+/// If a layer has several limits, all are asked first, and if one refuses and lets nobody wait, nothing is
+/// taken. Then the permits are taken from one after the other. If another request was faster at one of
+/// them, those before are given back:
+///
+/// | taken from | is given back |
+/// |---|---|
+/// | a [`Concurrency`](super::Concurrency) | exactly |
+/// | a [`Settled`](super::Settled) | as an estimate that has used nothing: for most limiters exactly |
+/// | a [`WaitUpTo`](super::WaitUpTo) that was waited for | not at all |
+/// | any other | as far as its limiter can: see [`Limiter::try_acquire_revocable`](sluicegate::Limiter::try_acquire_revocable) |
+///
+/// What cannot be given back stays spent; no limit is ever exceeded.
+///
+/// If the request has to wait for any of them, it first takes its places in flight, then what needs no line,
+/// and then from the limits with a line, in the order of the layer. So it waits for one at a time, while it
+/// holds what it has. With at most one [`WaitUpTo`](super::WaitUpTo), and no other limit than places in flight and
+/// [`Settled`](super::Settled) ones, all or none is exact, also if the client goes away.
 pub struct Limit {
     target: Target,
     policy: Option<QuotaPolicy>,
     cost: Option<Cost>,
-    settled: Option<Settled>,
 }
 
 type Cost = Box<dyn Fn(&Parts) -> u64 + Send + Sync>;
@@ -41,16 +56,16 @@ type KeyOf = Box<dyn for<'r> Fn(&'r Parts) -> RequestKey<'r> + Send + Sync>;
 
 /// The limiter, and how it finds the key of a request.
 enum Target {
-    All(Box<dyn Limiter>),
-    Client(Box<dyn KeyedLimiter<ClientKey>>, ClientAddress),
-    ClientText(Box<dyn KeyedLimiter<str>>, ClientAddress),
-    Key(Box<dyn KeyedLimiter<str>>, KeyOf),
+    All(Box<dyn Take<All>>),
+    Client(Box<dyn Take<ClientKey>>, ClientAddress),
+    ClientText(Box<dyn Take<str>>, ClientAddress),
+    Key(Box<dyn Take<str>>, KeyOf),
 }
 
 impl Limit {
     /// Limits all requests together.
     #[must_use]
-    pub fn of_all(limiter: impl Limiter + 'static) -> Limit {
+    pub fn of_all(limiter: impl LimitBy<All>) -> Limit {
         Limit::with(Target::All(Box::new(limiter)))
     }
 
@@ -60,7 +75,7 @@ impl Limit {
     /// A [`KeyTable`](sluicegate::KeyTable) of [`ClientKey`] has memory of a fixed size, however many
     /// addresses an attacker has.
     #[must_use]
-    pub fn per_client(store: impl KeyedLimiter<ClientKey> + 'static) -> Limit {
+    pub fn per_client(store: impl LimitBy<ClientKey>) -> Limit {
         Limit::with(Target::Client(Box::new(store), ClientAddress::of_peer()))
     }
 
@@ -70,7 +85,7 @@ impl Limit {
     /// An IPv4 address is written as `192.0.2.1`, and an IPv6 network by its first address,
     /// `2001:db8:1:2::`. All clients that are to share a key have the key `unknown`.
     #[must_use]
-    pub fn per_client_text(store: impl KeyedLimiter<str> + 'static) -> Limit {
+    pub fn per_client_text(store: impl LimitBy<str>) -> Limit {
         Limit::with(Target::ClientText(Box::new(store), ClientAddress::of_peer()))
     }
 
@@ -93,14 +108,14 @@ impl Limit {
     /// ```
     #[must_use]
     pub fn per_key(
-        store: impl KeyedLimiter<str> + 'static,
+        store: impl LimitBy<str>,
         key: impl for<'r> Fn(&'r Parts) -> RequestKey<'r> + Send + Sync + 'static,
     ) -> Limit {
         Limit::with(Target::Key(Box::new(store), Box::new(key)))
     }
 
     fn with(target: Target) -> Limit {
-        Limit { target, policy: None, cost: None, settled: None }
+        Limit { target, policy: None, cost: None }
     }
 
     /// Sets how the addresses of clients are found. Without effect for a limit that is not per client.
@@ -126,18 +141,6 @@ impl Limit {
         Limit { cost: Some(Box::new(cost)), ..self }
     }
 
-    /// Sets how requests are settled. The limiter has to be the one that charges.
-    pub(super) fn settled(self, settled: Settled) -> Limit {
-        Limit { settled: Some(settled), ..self }
-    }
-
-    /// Settles a charge as the response says.
-    pub(super) fn settle(&self, charge: Charge, response: &response::Parts) {
-        if let Some(settled) = &self.settled {
-            settled.settle(charge, response);
-        }
-    }
-
     /// Returns the policy for a writer of fields.
     pub(super) fn advertised(&self) -> QuotaPolicy {
         // States tell the limit in its place.
@@ -149,9 +152,20 @@ impl Limit {
         self.policy.as_ref().and_then(QuotaPolicy::name)
     }
 
+    /// Returns true if the limit has a policy of its own.
+    pub(super) fn has_policy(&self) -> bool {
+        self.policy.is_some()
+    }
+
+    /// Returns true if all requests share the limit.
+    pub(super) fn is_of_all(&self) -> bool {
+        matches!(self.target, Target::All(_))
+    }
+
     /// Returns the limiter with the key and the cost of a request, or `None` if it is not to be limited.
     pub(super) fn claim<'l, 'r>(
         &'l self,
+        which: usize,
         parts: &'r Parts,
     ) -> Result<Option<Claim<'l, 'r>>, RefusalReason> {
         let client = |addresses: &ClientAddress| match addresses
@@ -161,7 +175,7 @@ impl Limit {
             key => Ok(key),
         };
         let place = match &self.target {
-            Target::All(limiter) => Place::Limiter(&**limiter),
+            Target::All(limiter) => Place::All(&**limiter),
             Target::Client(store, addresses) => match client(addresses)? {
                 ClientKey::Unlimited => return Ok(None),
                 key => Place::Client(&**store, key),
@@ -180,20 +194,7 @@ impl Limit {
             },
         };
         let permits = self.cost.as_ref().map_or(1, |cost| cost(parts));
-        let charging = self.settled.as_ref().map(|settled| &settled.by);
-        Ok(Some(Claim { place, permits, charging }))
-    }
-
-    /// Returns the state for fields, after a grant.
-    pub(super) fn granted(&self, which: usize, grant: &Grant) -> PolicyState<'static> {
-        let limit = self.policy.is_none().then(|| grant.limit());
-        PolicyState { limit, ..PolicyState::granted(grant).of_policy(which) }
-    }
-
-    /// Returns the state for fields, after a denial.
-    pub(super) fn denied(&self, which: usize, denied: &Denied) -> PolicyState<'static> {
-        let limit = if self.policy.is_none() { denied.limit() } else { None };
-        PolicyState { limit, ..PolicyState::denied(denied).of_policy(which) }
+        Ok(Some(Claim { which, limit: self, place, permits }))
     }
 }
 

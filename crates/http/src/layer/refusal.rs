@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode, header};
-use sluicegate::Denied;
+use sluicegate::{AcquireError, ConcurrencyDenied, Denied, InFlightError};
 
 use crate::client_address::UnknownClient;
-use crate::fields::{Problem, ProblemType};
+use crate::fields::{PolicyState, Problem, ProblemType};
 
 /// A request that is refused, or would be.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,8 @@ pub struct Refusal<'l> {
     pub(super) reason: RefusalReason,
     pub(super) which: usize,
     pub(super) policy: Option<&'l str>,
+    /// True if all requests share the limit that refuses.
+    pub(super) is_of_all: bool,
     pub(super) is_shadow: bool,
 }
 
@@ -26,11 +28,72 @@ pub enum RefusalReason {
     /// A limiter has denied it: status 429. If its store has no space for the key
     /// ([`Denied::Full`]), that is not the fault of the client: status 503.
     Denied(Denied),
+    /// The request wanted to wait for a limiter, and was refused by its line: status 429, and 503 if the
+    /// line was closed. `Retry-After` tells the wait that would have sufficed.
+    Line(AcquireError),
+    /// Too much is in flight: status 503 if it is a limit of all requests, and 429 if it is one of a client
+    /// or a key.
+    InFlight(ConcurrencyDenied),
+    /// Too much is in flight, and the request wanted to wait. The same status.
+    InFlightLine(InFlightError),
     /// The address of the client is not known. If the server or its proxy does not tell any, status 500,
     /// because it is set up wrongly. Else status 400.
     UnknownClient(UnknownClient),
     /// The request has no key to limit it by: status 400.
     MissingKey,
+}
+
+impl RefusalReason {
+    /// Returns the wait until the request will be granted; `None` if waiting does not help, or nobody knows.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            RefusalReason::Denied(denied) => denied.retry_after(),
+            RefusalReason::Line(
+                AcquireError::TimedOut { retry_after } | AcquireError::LineFull { retry_after },
+            ) => Some(*retry_after),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the limit will never grant the request, however long it waits.
+    pub(super) fn is_for_good(&self) -> bool {
+        match self {
+            RefusalReason::Denied(denied) => denied.retry_after().is_none(),
+            RefusalReason::Line(error) => {
+                matches!(error, AcquireError::TooLarge { .. } | AcquireError::Closed)
+            }
+            RefusalReason::InFlight(denied) => denied.is_too_large(),
+            RefusalReason::InFlightLine(error) => {
+                matches!(error, InFlightError::TooLarge { .. } | InFlightError::Closed)
+            }
+            RefusalReason::UnknownClient(_) | RefusalReason::MissingKey => true,
+        }
+    }
+
+    /// Returns the state of the limit after this refusal. `standing` returns how it stands.
+    pub(super) fn state(
+        &self,
+        standing: impl FnOnce() -> Option<PolicyState<'static>>,
+    ) -> PolicyState<'static> {
+        let state = match self {
+            RefusalReason::Denied(denied) => {
+                let limit = denied.limit();
+                return PolicyState { limit, ..PolicyState::denied(denied) };
+            }
+            // What is there is for those in line.
+            RefusalReason::Line(_) => {
+                standing().map(|state| PolicyState { remaining: Some(0), ..state })
+            }
+            _ => standing(),
+        };
+        PolicyState {
+            next_permit_after: None,
+            is_denied: true,
+            retry_after: self.retry_after(),
+            ..state.unwrap_or(PolicyState::UNKNOWN)
+        }
+    }
 }
 
 impl Refusal<'_> {
@@ -62,18 +125,23 @@ impl Refusal<'_> {
     /// Returns the wait until the request will be granted; `None` if waiting does not help.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
-        match self.reason {
-            RefusalReason::Denied(denied) => denied.retry_after(),
-            RefusalReason::UnknownClient(_) | RefusalReason::MissingKey => None,
-        }
+        self.reason.retry_after()
     }
 
     /// Returns the status of the response, as [`RefusalReason`] says.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         match self.reason {
-            RefusalReason::Denied(Denied::Full { .. }) => StatusCode::SERVICE_UNAVAILABLE,
-            RefusalReason::Denied(_) => StatusCode::TOO_MANY_REQUESTS,
+            RefusalReason::Denied(Denied::Full { .. })
+            | RefusalReason::Line(AcquireError::Closed)
+            | RefusalReason::InFlightLine(InFlightError::Closed) => StatusCode::SERVICE_UNAVAILABLE,
+            RefusalReason::InFlight(_) | RefusalReason::InFlightLine(_) if self.is_of_all => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            RefusalReason::Denied(_)
+            | RefusalReason::Line(_)
+            | RefusalReason::InFlight(_)
+            | RefusalReason::InFlightLine(_) => StatusCode::TOO_MANY_REQUESTS,
             RefusalReason::UnknownClient(UnknownClient::NoPeer | UnknownClient::MissingField) => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
@@ -84,10 +152,10 @@ impl Refusal<'_> {
     /// Returns the problem details of the response.
     #[must_use]
     pub fn problem(&self) -> Problem {
-        let kind = match self.reason {
-            RefusalReason::Denied(Denied::Full { .. }) => ProblemType::TemporaryReducedCapacity,
-            RefusalReason::Denied(_) => ProblemType::QuotaExceeded,
-            RefusalReason::UnknownClient(_) | RefusalReason::MissingKey => ProblemType::Blank,
+        let kind = match self.status() {
+            StatusCode::SERVICE_UNAVAILABLE => ProblemType::TemporaryReducedCapacity,
+            StatusCode::TOO_MANY_REQUESTS => ProblemType::QuotaExceeded,
+            _ => ProblemType::Blank,
         };
         let is_denied = kind != ProblemType::Blank;
         let mut problem = Problem::new(kind).explained(self.to_string());
@@ -158,6 +226,9 @@ impl fmt::Display for Refusal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
             RefusalReason::Denied(denied) => denied.fmt(f),
+            RefusalReason::Line(error) => error.fmt(f),
+            RefusalReason::InFlight(denied) => denied.fmt(f),
+            RefusalReason::InFlightLine(error) => error.fmt(f),
             RefusalReason::UnknownClient(why) => why.fmt(f),
             RefusalReason::MissingKey => f.write_str("the request has no key to limit it by"),
         }

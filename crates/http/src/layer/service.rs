@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
+use http_body::Body;
 use tower_service::Service;
 
 use super::Shared;
+use super::body::LimitedBody;
 use super::decision::Decision;
 use super::future::RateLimitFuture;
 
 /// A service behind the limits of a [`RateLimitLayer`](super::RateLimitLayer). Clones share them.
 ///
-/// The body of a response has to be one that can be made of bytes, as axum's `Body` and `Full` of
-/// `http-body-util` can.
+/// The body of a response can be any whose data can be made of bytes, as `Bytes` can. The service has to be
+/// one that can be cloned, because a request that waits takes the service that is ready for it along.
 #[derive(Clone)]
 pub struct RateLimit<S> {
     pub(super) inner: S,
@@ -23,12 +25,12 @@ pub struct RateLimit<S> {
 
 impl<S, B, R> Service<Request<B>> for RateLimit<S>
 where
-    S: Service<Request<B>, Response = Response<R>>,
-    R: From<Vec<u8>>,
+    S: Service<Request<B>, Response = Response<R>> + Clone,
+    R: Body<Data: From<Vec<u8>>>,
 {
-    type Response = Response<R>;
+    type Response = Response<LimitedBody<R>>;
     type Error = S::Error;
-    type Future = RateLimitFuture<S::Future>;
+    type Future = RateLimitFuture<S, B>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(context)
@@ -36,11 +38,17 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (parts, body) = request.into_parts();
-        match self.shared.decide(&parts) {
-            Decision::Refuse(response) => RateLimitFuture::refused(response),
-            Decision::Pass(passed) => {
+        let shared = Arc::clone(&self.shared);
+        match shared.decide(parts) {
+            Ok((parts, Decision::Pass(passed))) => {
                 let response = self.inner.call(Request::from_parts(parts, body));
-                RateLimitFuture::passed(response, passed, &self.shared)
+                RateLimitFuture::passed(shared, response, passed)
+            }
+            Ok((_, Decision::Refuse(response))) => RateLimitFuture::refused(shared, response),
+            Err(waiting) => {
+                let clone = self.inner.clone();
+                let ready = std::mem::replace(&mut self.inner, clone);
+                RateLimitFuture::waits(shared, waiting, ready, body)
             }
         }
     }

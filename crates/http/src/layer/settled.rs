@@ -4,13 +4,18 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
-use http::request;
 use http::response::Parts;
-use sluicegate::{AsKey, Clock, Denied, Each, Grant, Keyed, KeyedLimiter, Observe, Settle};
+use sluicegate::{
+    AsKey, Clock, Denied, Each, Estimate, Grant, Keyed, KeyedLimiter, Observe, Queued, Settle,
+};
 
-use super::limit::Limit;
-use super::request_key::RequestKey;
+use super::held::ResponseEnd;
+use super::refusal::RefusalReason;
+use super::take::{All, Kept, Later, Take, Taken, Turn, granted, looked};
+use super::timer::SharedTimer;
+use super::wait_up_to::{WaitUpTo, comes_later};
 use crate::client_address::ClientKey;
+use crate::fields::PolicyState;
 
 /// A request that was charged, to be settled with what it has used.
 ///
@@ -77,113 +82,223 @@ where
     }
 }
 
-/// The limiter that charges, and what a response says was used.
-pub(super) struct Settled {
-    pub(super) by: Charging,
-    used: Used,
-}
-
-type Used = Box<dyn Fn(&Parts) -> Option<u64> + Send + Sync>;
-
-pub(super) enum Charging {
-    All(Box<dyn Fn(u64) -> Result<Charge, Denied> + Send + Sync>),
-    Client(Box<dyn SettleByKey<ClientKey>>),
-    Text(Box<dyn SettleByKey<str>>),
-}
-
-impl Settled {
-    fn new(by: Charging, used: impl Fn(&Parts) -> Option<u64> + Send + Sync + 'static) -> Settled {
-        Settled { by, used: Box::new(used) }
-    }
-
-    /// Settles a charge as the response says.
-    pub(super) fn settle(&self, charge: Charge, response: &Parts) {
-        if let Some(used) = (self.used)(response) {
-            charge.settle(used);
-        }
-    }
-}
-
-/// Limits that are settled. The permits that a request takes at first, its [cost](Limit::cost), are an
-/// estimate. When the service has responded, `used` tells from the status and the fields of the response
-/// what it has used: `Some(0)` gives everything back, and `None` keeps the estimate. The estimate is also
-/// kept if the service fails, or if the client goes away before it responds.
+/// A limiter whose requests are settled when their responses are known.
+///
+/// The permits that a request takes at first, its [cost](super::Limit::cost), are an estimate. A function
+/// then tells what it has used: `Some(0)` gives everything back, and `None` keeps the estimate. The estimate
+/// is also kept if the service fails, or if the client goes away before the service responds.
+///
+/// | settled | by | when |
+/// |---|---|---|
+/// | [`by_head`](Settled::by_head) | the status and the fields of the response | the service has responded |
+/// | [`by_response`](Settled::by_response) | these, the bytes of the body, and the trailers | the body has ended |
+/// | [`by_bytes`](Settled::by_bytes) | the bytes of the body | the body has ended |
+/// | [`by_number`](Settled::by_number) | a field of the head or of the trailers, such as a count of tokens | the body has ended |
+/// | [`failures_only`](Settled::failures_only) | the status: what succeeds is free | the service has responded |
+///
+/// A body that is dropped halfway has ended: it is settled by the bytes so far. So has one that nobody reads.
+///
+/// Takes an `Arc` of a limiter with [`Settle`], and for keys a store with [`SettleByKey`]. An `Arc` of a
+/// [`Queued`] can be waited for besides: `Settled::by_head(WaitUpTo::new(queued, longest), used)`. Then a
+/// client that goes away gives everything back exactly, also permits that were granted in the very moment
+/// before.
 ///
 /// Other requests can take at once the permits that are given back. Use beyond the estimate is taken
 /// as far as the limiter allows a debt. [`Settle`] says which limiters can do that. Fields tell what was
 /// left before the settlement.
 ///
-/// Allocates for each request.
-impl Limit {
-    /// Limits all requests together, and settles each.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use sluicegate::{SettleableBucket, quota};
-    /// use sluicegate_http::layer::Limit;
-    ///
-    /// let tokens = Arc::new(SettleableBucket::new(quota!(100_000 / minute)));
-    /// let limit = Limit::of_all_settled(tokens, |response| {
-    ///     response.headers.get("x-tokens-used")?.to_str().ok()?.parse().ok()
-    /// })
-    /// .cost(|_| 2_000);
-    /// ```
-    #[must_use]
-    pub fn of_all_settled<L: Settle + 'static>(
-        limiter: Arc<L>,
-        used: impl Fn(&Parts) -> Option<u64> + Send + Sync + 'static,
-    ) -> Limit {
-        let charged = Arc::clone(&limiter);
-        let charge = move |permits| {
-            let estimate = charged.try_acquire_settleable_owned(permits)?;
-            Ok(Charge::new(estimate.grant(), move |used| {
-                // What it cannot take is lost.
-                let _ = estimate.settle(used);
-            }))
-        };
-        Limit::of_all(limiter).settled(Settled::new(Charging::All(Box::new(charge)), used))
+/// Allocates for each request. A function that panics is called where the body is dropped, so it should not.
+///
+/// # Examples
+///
+/// Tokens of a language model: 2,000 are taken at first, and in the end as many as the service tells.
+///
+/// ```
+/// use std::sync::Arc;
+/// use sluicegate::{SettleableBucket, quota};
+/// use sluicegate_http::layer::{Limit, Settled};
+///
+/// let tokens = Arc::new(SettleableBucket::new(quota!(100_000 / minute)));
+/// let limit = Limit::of_all(Settled::by_number(tokens, "x-tokens-used")).cost(|_| 2_000);
+/// ```
+///
+/// Five failed log-ins an hour for each client; those that succeed do not count.
+///
+/// ```
+/// use std::sync::Arc;
+/// use sluicegate::{Each, FixedWindow, Keyed, rate};
+/// use sluicegate_http::client_address::ClientKey;
+/// use sluicegate_http::layer::{Limit, Settled};
+///
+/// let window = |_: &ClientKey| {
+///     Arc::new(FixedWindow::new(rate!(5 / hour)).expect("the limit is in range"))
+/// };
+/// let store = Keyed::<ClientKey, _>::with(Each::new(window));
+/// let limit = Limit::per_client(Settled::failures_only(Arc::new(store)));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Settled<L> {
+    limiter: L,
+    settlement: Settlement,
+}
+
+/// The function that tells what a request has used.
+#[derive(Clone)]
+pub(super) enum Settlement {
+    Head(UsedByHead),
+    End(UsedByEnd),
+}
+
+type UsedByHead = Arc<dyn Fn(&Parts) -> Option<u64> + Send + Sync>;
+type UsedByEnd = Arc<dyn Fn(&ResponseEnd<'_>) -> Option<u64> + Send + Sync>;
+
+impl Settlement {
+    pub(super) fn is_by_head(&self) -> bool {
+        matches!(self, Settlement::Head(_))
     }
 
-    /// Limits each client by its address, and settles each request.
-    ///
-    /// # Examples
-    ///
-    /// Five failed log-ins an hour; those that succeed do not count.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use sluicegate::{Each, FixedWindow, Keyed, MonotonicClock, rate};
-    /// use sluicegate_http::client_address::ClientKey;
-    /// use sluicegate_http::layer::Limit;
-    ///
-    /// let window = |_: &ClientKey| {
-    ///     Arc::new(FixedWindow::new(rate!(5 / hour)).expect("the limit is in range"))
-    /// };
-    /// let store = Keyed::<ClientKey, _>::with(Each::new(window));
-    /// let limit = Limit::per_client_settled(Arc::new(store), |response| {
-    ///     response.status.is_success().then_some(0)
-    /// });
-    /// ```
-    #[must_use]
-    pub fn per_client_settled(
-        store: impl SettleByKey<ClientKey> + Clone + 'static,
-        used: impl Fn(&Parts) -> Option<u64> + Send + Sync + 'static,
-    ) -> Limit {
-        let settled = Settled::new(Charging::Client(Box::new(store.clone())), used);
-        Limit::per_client(store).settled(settled)
+    /// Returns what was used, as the head of the response tells it.
+    pub(super) fn by_head(&self, head: &Parts) -> Option<u64> {
+        match self {
+            Settlement::Head(used) => used(head),
+            Settlement::End(_) => None,
+        }
     }
 
-    /// Limits each key that a function finds in a request, as [`per_key`](Limit::per_key) does, and settles
-    /// each request.
-    #[must_use]
-    pub fn per_key_settled(
-        store: impl SettleByKey<str> + Clone + 'static,
-        key: impl for<'r> Fn(&'r request::Parts) -> RequestKey<'r> + Send + Sync + 'static,
-        used: impl Fn(&Parts) -> Option<u64> + Send + Sync + 'static,
-    ) -> Limit {
-        let settled = Settled::new(Charging::Text(Box::new(store.clone())), used);
-        Limit::per_key(store, key).settled(settled)
+    /// Returns what was used, as the end of the response tells it.
+    pub(super) fn at_end(&self, end: &ResponseEnd<'_>) -> Option<u64> {
+        match self {
+            Settlement::Head(_) => None,
+            Settlement::End(used) => used(end),
+        }
     }
 }
+
+impl fmt::Debug for Settlement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_by_head() { "by head" } else { "by response" })
+    }
+}
+
+impl<L> Settled<L> {
+    /// Settles when the service has responded, by the status and the fields of the response.
+    #[must_use]
+    pub fn by_head(
+        limiter: L,
+        used: impl Fn(&Parts) -> Option<u64> + Send + Sync + 'static,
+    ) -> Settled<L> {
+        Settled { limiter, settlement: Settlement::Head(Arc::new(used)) }
+    }
+
+    /// Settles when the body of the response has ended, by all that is known of it then.
+    #[must_use]
+    pub fn by_response(
+        limiter: L,
+        used: impl Fn(&ResponseEnd<'_>) -> Option<u64> + Send + Sync + 'static,
+    ) -> Settled<L> {
+        Settled { limiter, settlement: Settlement::End(Arc::new(used)) }
+    }
+
+    /// Settles by the bytes of the response's body. A permit is a byte.
+    #[must_use]
+    pub fn by_bytes(limiter: L) -> Settled<L> {
+        Settled::by_response(limiter, |response| Some(response.bytes))
+    }
+
+    /// Settles by a number that the service tells in a field of the trailers, or of the head. Without one,
+    /// keeps the estimate.
+    #[must_use]
+    pub fn by_number(limiter: L, field: impl Into<String>) -> Settled<L> {
+        let field = field.into();
+        Settled::by_response(limiter, move |response| response.number(&field))
+    }
+
+    /// Gives everything back if the status of the response is a success (2xx): only failures count.
+    #[must_use]
+    pub fn failures_only(limiter: L) -> Settled<L> {
+        Settled::by_head(limiter, |head| head.status.is_success().then_some(0))
+    }
+
+    fn taken<'l>(&self, charge: Charge) -> Taken<'l> {
+        Taken::kept(granted(&charge.grant()), Kept::Charge(charge, self.settlement.clone()))
+    }
+}
+
+/// Returns the charge of an estimate.
+fn charge(estimate: Estimate<'static>) -> Charge {
+    Charge::new(estimate.grant(), move |used| {
+        // What it cannot take is lost.
+        let _ = estimate.settle(used);
+    })
+}
+
+impl<L: Settle + 'static> Take<All> for Settled<Arc<L>> {
+    fn try_take(&self, _: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        let estimate = self.limiter.try_acquire_settleable_owned(permits);
+        Ok(self.taken(charge(estimate.map_err(RefusalReason::Denied)?)))
+    }
+
+    fn look(&self, _: &All, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        looked(self.limiter.peek(permits))
+    }
+}
+
+impl<L, C> Take<All> for Settled<WaitUpTo<Arc<Queued<L, C>>>>
+where
+    L: Settle + 'static,
+    C: Clock + Send + Sync + 'static,
+{
+    fn try_take(&self, _: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        let estimate = self.limiter.limiter.try_acquire_settleable_owned(permits);
+        Ok(self.taken(charge(estimate.map_err(RefusalReason::Denied)?)))
+    }
+
+    fn look(&self, key: &All, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        self.limiter.look(key, permits)
+    }
+
+    fn turn(&self) -> Turn {
+        Turn::Line
+    }
+
+    fn may_wait(&self, refused: &RefusalReason) -> bool {
+        comes_later(refused)
+    }
+
+    fn take_later<'a>(&'a self, _: &'a All, permits: u64, timer: &'a SharedTimer) -> Later<'a> {
+        let WaitUpTo { limiter, longest } = &self.limiter;
+        let waiting = limiter.acquire_settleable_async(permits).timeout(*longest);
+        let waiting = waiting.timer(timer.clone());
+        Box::pin(async {
+            let estimate = waiting.await.map_err(RefusalReason::Line)?;
+            Ok(match estimate.into_owned(limiter) {
+                Ok(estimate) => self.taken(charge(estimate)),
+                // Of another limiter, which it cannot be.
+                Err(estimate) => Taken::spent(&estimate.grant()),
+            })
+        })
+    }
+}
+
+/// Implements the trait for the stores of one form of keys.
+macro_rules! stores {
+    ($Key:ty) => {
+        impl<S: SettleByKey<$Key> + 'static> Take<$Key> for Settled<S> {
+            fn try_take(&self, key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+                let charge = self.limiter.try_charge(key, permits);
+                Ok(self.taken(charge.map_err(RefusalReason::Denied)?))
+            }
+
+            fn look(
+                &self,
+                key: &$Key,
+                permits: u64,
+            ) -> Result<PolicyState<'static>, RefusalReason> {
+                looked(self.limiter.peek(key, permits))
+            }
+        }
+    };
+}
+
+stores!(ClientKey);
+stores!(str);

@@ -38,7 +38,7 @@ async fn a_refusal_reads_nothing_of_the_body() {
     let bucket = two(&clock);
     bucket.drain();
     let service = service_fn(async |_: Request<Untouchable>| {
-        Ok::<_, Infallible>(Response::new(Vec::<u8>::new()))
+        Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
     });
     let layer = RateLimitLayer::new(Limit::of_all(bucket));
     let response = layer.layer(service).oneshot(Request::new(Untouchable)).await.unwrap();
@@ -47,7 +47,8 @@ async fn a_refusal_reads_nothing_of_the_body() {
 
 #[tokio::test]
 async fn the_errors_of_the_service_are_passed_on() {
-    let service = service_fn(async |_: Request<Body>| Err::<Response<Body>, _>("out of order"));
+    let service =
+        service_fn(async |_: Request<Body>| Err::<Response<Full<Bytes>>, _>("out of order"));
     let layer = RateLimitLayer::new(Limit::of_all(two(&clock()))).fields(FieldVersion::Draft8);
     assert_eq!(layer.layer(service).oneshot(request("")).await.unwrap_err(), "out of order");
 }

@@ -7,7 +7,7 @@ use super::*;
 /// A service that responds as the request asks it to.
 async fn send(layer: &RateLimitLayer, request: Request<Body>) -> Response<Body> {
     let service = service_fn(async |request: Request<Body>| {
-        let mut response = Response::new(Vec::new());
+        let mut response = Response::new(Full::<Bytes>::default());
         if let Some(used) = request.headers().get("x-used") {
             response.headers_mut().insert("x-tokens-used", used.clone());
         }
@@ -16,7 +16,10 @@ async fn send(layer: &RateLimitLayer, request: Request<Body>) -> Response<Body> 
         }
         if request.headers().contains_key("x-fail") { Err("out of order") } else { Ok(response) }
     });
-    layer.layer(service).oneshot(request).await.unwrap_or_default()
+    match layer.layer(service).oneshot(request).await {
+        Ok(response) => read(response).await,
+        Err(_) => Response::default(),
+    }
 }
 
 fn tokens_used(response: &http::response::Parts) -> Option<u64> {
@@ -27,7 +30,7 @@ fn tokens_used(response: &http::response::Parts) -> Option<u64> {
 async fn what_a_response_has_not_used_is_given_back() {
     let bucket = SettleableBucket::with_clock(quota!(100 / second), clock());
     let bucket = Arc::new(bucket);
-    let limit = Limit::of_all_settled(Arc::clone(&bucket), tokens_used).cost(|_| 60);
+    let limit = Limit::of_all(Settled::by_head(Arc::clone(&bucket), tokens_used)).cost(|_| 60);
     let layer = RateLimitLayer::new(limit).fields(FieldVersion::Draft8);
     let left = || bucket.peek(0).unwrap().balance();
 
@@ -51,15 +54,16 @@ async fn what_a_response_has_not_used_is_given_back() {
 #[tokio::test]
 async fn an_estimate_is_kept_if_the_service_fails_or_the_client_goes_away() {
     let bucket = Arc::new(SettleableBucket::with_clock(quota!(100 / second), clock()));
-    let limit = Limit::of_all_settled(Arc::clone(&bucket), |_| Some(0)).cost(|_| 10);
+    let limit = Limit::of_all(Settled::by_head(Arc::clone(&bucket), |_| Some(0))).cost(|_| 10);
     let layer = RateLimitLayer::new(limit);
     let left = || bucket.peek(0).unwrap().remaining();
     let _ = send(&layer, request("")).await;
     assert_eq!(left(), 100);
     let _ = send(&layer, with(request(""), &[("x-fail", "1")])).await;
     assert_eq!(left(), 90);
-    let forever =
-        service_fn(|_: Request<Body>| std::future::pending::<Result<Response<Body>, Infallible>>());
+    let forever = service_fn(|_: Request<Body>| {
+        std::future::pending::<Result<Response<Full<Bytes>>, Infallible>>()
+    });
     let mut response = Box::pin(layer.layer(forever).oneshot(request("")));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(response.as_mut().poll(&mut context).is_pending());
@@ -77,8 +81,7 @@ async fn only_failed_log_ins_of_a_client_count() {
     };
     let each = Each::with_clock(window, clock);
     let store = Arc::new(Keyed::<ClientKey, _>::with(each));
-    let limit =
-        Limit::per_client_settled(store, |response| response.status.is_success().then_some(0));
+    let limit = Limit::per_client(Settled::failures_only(store));
     let layer = RateLimitLayer::new(limit);
     let wrong = [("x-wrong-password", "1")];
     for _ in 0..5 {
@@ -105,14 +108,12 @@ async fn each_limit_of_several_is_settled_or_given_back() {
     let named = |name: &str| QuotaPolicy::new(1).named(name).unwrap();
     let limits = |last: Limit| {
         RateLimitLayer::all_of([
-            Limit::of_all_settled(Arc::clone(&bucket), tokens_used)
+            Limit::of_all(Settled::by_head(Arc::clone(&bucket), tokens_used))
                 .cost(|_| 20)
                 .policy(named("all")),
-            Limit::per_key_settled(
-                Arc::clone(&users),
-                |parts| parts.headers.get("x-user").and_then(|user| user.to_str().ok()).into(),
-                tokens_used,
-            )
+            Limit::per_key(Settled::by_head(Arc::clone(&users), tokens_used), |parts| {
+                parts.headers.get("x-user").and_then(|user| user.to_str().ok()).into()
+            })
             .cost(|_| 20)
             .policy(named("user")),
             last.policy(named("last")),

@@ -1,0 +1,177 @@
+//! Limits of the requests in flight at a time.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate::{ConcurrencyLimit, InFlight, InFlightError, KeyedConcurrency};
+
+use super::refusal::RefusalReason;
+use super::take::{All, Kept, Later, Take, Taken, Turn};
+use super::timer::SharedTimer;
+use crate::client_address::ClientKey;
+use crate::fields::PolicyState;
+
+/// A limit of the requests in flight: an `Arc` of a [`ConcurrencyLimit`], or for keys one of a
+/// [`KeyedConcurrency`].
+///
+/// A request holds its permits until the body of its response has ended or is dropped, whichever is first;
+/// and if there is no response, until the service has failed or the client has gone away. By default it is
+/// refused if there are too few; with [`wait_up_to`](Concurrency::wait_up_to) it waits in the limit's fair
+/// line.
+///
+/// A limit of all requests is a limit of the server: it refuses with the status 503. A limit per client or
+/// per key refuses with 429. Neither tells a wait, as no clock says when a request ends.
+///
+/// Allocates for each request, what holds the permits.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use sluicegate::{ConcurrencyLimit, KeyedConcurrency};
+/// use sluicegate_http::fields::{QuotaPolicy, QuotaUnit};
+/// use sluicegate_http::layer::{Concurrency, Limit, RateLimitLayer};
+///
+/// let server = Concurrency::new(Arc::new(ConcurrencyLimit::new(512)));
+/// let each = Concurrency::new(Arc::new(KeyedConcurrency::new(8)));
+/// let unit = QuotaUnit::ConcurrentRequests;
+/// let layer = RateLimitLayer::all_of([
+///     Limit::of_all(server.wait_up_to(Duration::from_secs(1)))
+///         .policy(QuotaPolicy::new(512).named("server")?.counting(unit.clone())),
+///     Limit::per_client(each).policy(QuotaPolicy::new(8).named("client")?.counting(unit)),
+/// ])?;
+/// # Ok::<(), sluicegate_http::fields::FieldError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Concurrency<L> {
+    limit: L,
+    longest: Duration,
+}
+
+impl<L> Concurrency<L> {
+    /// Limits what is in flight by `limit`.
+    #[must_use]
+    pub fn new(limit: L) -> Concurrency<L> {
+        Concurrency { limit, longest: Duration::ZERO }
+    }
+
+    /// Lets requests wait for their permits, each for no longer than `longest`. With 0, the default, none
+    /// waits.
+    #[must_use]
+    pub fn wait_up_to(self, longest: Duration) -> Concurrency<L> {
+        Concurrency { longest, ..self }
+    }
+
+    fn can_wait(&self, refused: &RefusalReason) -> bool {
+        let is_short = matches!(refused, RefusalReason::InFlight(denied) if !denied.is_too_large());
+        !self.longest.is_zero() && is_short
+    }
+}
+
+/// Returns the state of a limit with so much in flight.
+fn state(limit: u64, in_flight: u64) -> PolicyState<'static> {
+    let remaining = Some(limit.saturating_sub(in_flight));
+    PolicyState { limit: Some(limit), remaining, ..PolicyState::UNKNOWN }
+}
+
+fn taken<'l>(guard: InFlight<'static>, state: PolicyState<'static>) -> Taken<'l> {
+    Taken::kept(state, Kept::Place { guard })
+}
+
+fn refused_in_line(error: InFlightError) -> RefusalReason {
+    RefusalReason::InFlightLine(error)
+}
+
+impl Take<All> for Concurrency<Arc<ConcurrencyLimit>> {
+    fn try_take(&self, _: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        match self.limit.try_acquire_owned(permits) {
+            Ok(guard) => Ok(taken(guard, state(self.limit.limit(), self.limit.in_flight()))),
+            Err(denied) => Err(RefusalReason::InFlight(denied)),
+        }
+    }
+
+    fn look(&self, _: &All, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        if permits > self.limit.available() {
+            // Only a call tells why. Should it be granted by now, its guard is dropped at once.
+            drop(self.limit.try_acquire(permits).map_err(RefusalReason::InFlight)?);
+        }
+        Ok(state(self.limit.limit(), self.limit.in_flight()))
+    }
+
+    fn turn(&self) -> Turn {
+        Turn::Place
+    }
+
+    fn may_wait(&self, refused: &RefusalReason) -> bool {
+        self.can_wait(refused)
+    }
+
+    fn take_later<'a>(&'a self, _: &'a All, permits: u64, timer: &'a SharedTimer) -> Later<'a> {
+        let entering = self.limit.acquire_owned_async(permits).timeout(self.longest);
+        let entering = entering.timer(timer.clone());
+        Box::pin(async {
+            let guard = entering.await.map_err(refused_in_line)?;
+            Ok(taken(guard, state(self.limit.limit(), self.limit.in_flight())))
+        })
+    }
+}
+
+/// Implements the trait for one form of keys, `$Owned` in the store.
+macro_rules! keys {
+    ($Key:ty, $Owned:ty) => {
+        impl<S> Take<$Key> for Concurrency<Arc<KeyedConcurrency<$Owned, S>>>
+        where
+            S: BuildHasher + Clone + Send + Sync + 'static,
+        {
+            fn try_take(&self, key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+                match self.limit.try_acquire(key, permits) {
+                    Ok(guard) => {
+                        Ok(taken(guard, state(self.limit.limit_of(key), self.limit.in_flight(key))))
+                    }
+                    Err(denied) => Err(RefusalReason::InFlight(denied)),
+                }
+            }
+
+            fn look(
+                &self,
+                key: &$Key,
+                permits: u64,
+            ) -> Result<PolicyState<'static>, RefusalReason> {
+                let (limit, in_flight) = (self.limit.limit_of(key), self.limit.in_flight(key));
+                if permits > limit.saturating_sub(in_flight) {
+                    // Only a call tells why. Should it be granted by now, its guard is dropped at once.
+                    drop(self.limit.try_acquire(key, permits).map_err(RefusalReason::InFlight)?);
+                }
+                Ok(state(limit, in_flight))
+            }
+
+            fn turn(&self) -> Turn {
+                Turn::Place
+            }
+
+            fn may_wait(&self, refused: &RefusalReason) -> bool {
+                self.can_wait(refused)
+            }
+
+            fn take_later<'a>(
+                &'a self,
+                key: &'a $Key,
+                permits: u64,
+                timer: &'a SharedTimer,
+            ) -> Later<'a> {
+                let entering = self.limit.acquire_async(key, permits);
+                Box::pin(async move {
+                    let entering = entering.map_err(refused_in_line)?;
+                    let entering = entering.timeout(self.longest).timer(timer.clone());
+                    let guard = entering.await.map_err(refused_in_line)?;
+                    Ok(taken(guard, state(self.limit.limit_of(key), self.limit.in_flight(key))))
+                })
+            }
+        }
+    };
+}
+
+keys!(ClientKey, ClientKey);
+keys!(str, String);

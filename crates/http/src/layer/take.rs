@@ -1,0 +1,128 @@
+//! Permits that a request takes from a limit, whatever its limiter is.
+
+use std::future::{Future, ready};
+use std::pin::Pin;
+
+use sluicegate::{Denied, Grant, InFlight, Receipt};
+
+use super::refusal::RefusalReason;
+use super::settled::{Charge, Settlement};
+use super::timer::SharedTimer;
+use crate::fields::PolicyState;
+
+/// The key of a limit for all requests together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct All;
+
+/// The answer to a request that waits, or asks elsewhere.
+pub(super) type Later<'a> =
+    Pin<Box<dyn Future<Output = Result<Taken<'a>, RefusalReason>> + Send + 'a>>;
+
+/// The operations that a layer needs of a limiter, for keys of the form `Q`.
+pub trait Take<Q: ?Sized>: Send + Sync + 'static {
+    /// Takes all of `permits` or none.
+    fn try_take(&self, key: &Q, permits: u64) -> Result<Taken<'_>, RefusalReason>;
+
+    /// Takes permits that may have to be given back at once, as another limit refuses.
+    fn try_take_revocable(&self, key: &Q, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        self.try_take(key, permits)
+    }
+
+    /// Returns the state after such a request, or its refusal. Takes nothing.
+    fn look(&self, key: &Q, permits: u64) -> Result<PolicyState<'static>, RefusalReason>;
+
+    /// Returns its turn among the limits of a layer.
+    fn turn(&self) -> Turn {
+        Turn::Rate
+    }
+
+    /// Returns true if a request that is refused so may wait.
+    fn may_wait(&self, refused: &RefusalReason) -> bool {
+        let _ = refused;
+        false
+    }
+
+    /// Takes the permits, and waits for them if need be. Gives them back if it is dropped.
+    fn take_later<'a>(&'a self, key: &'a Q, permits: u64, timer: &'a SharedTimer) -> Later<'a> {
+        let _ = timer;
+        Box::pin(ready(self.try_take(key, permits)))
+    }
+}
+
+/// The order in which a request takes from several limits, when it may have to wait: first what can be
+/// given back exactly, and what it waits for in line last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Turn {
+    /// A place in flight, which is given back exactly.
+    Place,
+    /// Permits of a rate.
+    Rate,
+    /// Permits of a rate that the request may wait for.
+    Line,
+}
+
+/// Permits that were taken.
+#[derive(Debug)]
+pub struct Taken<'l> {
+    /// The state of the limit, for the fields of the response.
+    pub(super) state: PolicyState<'static>,
+    pub(super) hold: Hold<'l>,
+}
+
+/// The way in which permits come back.
+#[derive(Debug)]
+pub(super) enum Hold<'l> {
+    /// Not at all.
+    Spent,
+    /// By a receipt, as long as nothing else has happened to the limiter.
+    Receipt(Receipt<'l>),
+    /// By the end of it: it is kept until the response is made.
+    Kept(Kept),
+}
+
+/// Permits that are kept until the response is made, or has ended.
+#[derive(Debug)]
+pub(super) enum Kept {
+    /// A place in flight, which is free again when this is dropped.
+    Place {
+        #[expect(dead_code, reason = "only dropped")]
+        guard: InFlight<'static>,
+    },
+    /// An estimate that is settled.
+    Charge(Charge, Settlement),
+}
+
+impl<'l> Taken<'l> {
+    /// Permits that nothing gives back.
+    pub(super) fn spent(grant: &Grant) -> Taken<'l> {
+        Taken { state: granted(grant), hold: Hold::Spent }
+    }
+
+    /// Permits that a receipt may give back.
+    pub(super) fn revocable(receipt: Receipt<'l>) -> Taken<'l> {
+        Taken { state: granted(&receipt.grant()), hold: Hold::Receipt(receipt) }
+    }
+
+    pub(super) fn kept(state: PolicyState<'static>, kept: Kept) -> Taken<'l> {
+        Taken { state, hold: Hold::Kept(kept) }
+    }
+
+    /// Gives everything back, as far as the limiter can. What it cannot take back stays spent.
+    pub(super) fn give_back(self) {
+        match self.hold {
+            Hold::Spent | Hold::Kept(Kept::Place { .. }) => {}
+            Hold::Receipt(receipt) => _ = receipt.give_back(),
+            Hold::Kept(Kept::Charge(charge, _)) => charge.settle(0),
+        }
+    }
+}
+
+/// Returns the state after a grant, with the limit that the limiter answers with.
+pub(super) fn granted(grant: &Grant) -> PolicyState<'static> {
+    PolicyState { limit: Some(grant.limit()), ..PolicyState::granted(grant) }
+}
+
+/// Returns the answer to a look at a limiter.
+pub(super) fn looked(answer: Result<Grant, Denied>) -> Result<PolicyState<'static>, RefusalReason> {
+    answer.map(|grant| granted(&grant)).map_err(RefusalReason::Denied)
+}

@@ -1,0 +1,165 @@
+//! Limits that requests wait for.
+
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate::{
+    AcquireError, Clock, Denied, Grant, KeyedLimiter, QueuedKeys, Wait, WaitingForKey,
+};
+
+use super::refusal::RefusalReason;
+use super::take::{All, Later, Take, Taken, Turn, looked};
+use super::timer::SharedTimer;
+use crate::client_address::ClientKey;
+use crate::fields::PolicyState;
+
+/// A limiter that requests wait for, in its fair line, up to a time.
+///
+/// Takes any limiter with [`Wait`], such as a [`Queued`](sluicegate::Queued), and for keys an `Arc` of
+/// [`QueuedKeys`].
+///
+/// * A request that is granted its permits at once does not wait, and nothing is allocated for it.
+/// * One whose permits would come too late is refused at once if the limiter knows that, and otherwise
+///   when its time is over. So is one that the line has no place for. `Retry-After` tells the wait that
+///   would have sufficed.
+/// * Its body is not read while it waits, and its place in line is that of the first poll of the response.
+/// * A client that goes away while its request waits gives up the place in line, and nothing has been taken.
+///   If the permits had been granted in the very moment before, they are given back as far as the limiter can:
+///   see [`Waiting`](sluicegate::Waiting) and [`WaitingForKey`]. To give them back exactly, use a
+///   [`Settled`](super::Settled).
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use sluicegate::{LineLimits, TokenBucket, Wait, quota};
+/// use sluicegate_http::layer::{Limit, WaitUpTo};
+///
+/// let bucket = TokenBucket::new(quota!(100 / second, burst 10));
+/// bucket.line().set_limits(LineLimits::new().max_waiters(1_000));
+/// let limit = Limit::of_all(WaitUpTo::new(bucket, Duration::from_secs(2)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct WaitUpTo<L> {
+    pub(super) limiter: L,
+    pub(super) longest: Duration,
+}
+
+impl<L> WaitUpTo<L> {
+    /// Lets requests wait for `limiter`, each for no longer than `longest`.
+    #[must_use]
+    pub fn new(limiter: L, longest: Duration) -> WaitUpTo<L> {
+        WaitUpTo { limiter, longest }
+    }
+
+    fn answer<'l>(answer: Result<Grant, AcquireError>) -> Result<Taken<'l>, RefusalReason> {
+        answer.map(|grant| Taken::spent(&grant)).map_err(RefusalReason::Line)
+    }
+}
+
+/// Returns true if a request that was denied so can be granted later.
+pub(super) fn comes_later(refused: &RefusalReason) -> bool {
+    matches!(refused, RefusalReason::Denied(denied) if !matches!(denied, Denied::TooLarge { .. }))
+}
+
+impl<L: Wait + 'static> Take<All> for WaitUpTo<L> {
+    fn try_take(&self, key: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        self.limiter.try_take(key, permits)
+    }
+
+    fn try_take_revocable(&self, key: &All, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+        self.limiter.try_take_revocable(key, permits)
+    }
+
+    fn look(&self, _: &All, permits: u64) -> Result<PolicyState<'static>, RefusalReason> {
+        looked(self.limiter.peek(permits))
+    }
+
+    fn turn(&self) -> Turn {
+        Turn::Line
+    }
+
+    fn may_wait(&self, refused: &RefusalReason) -> bool {
+        comes_later(refused)
+    }
+
+    fn take_later<'a>(&'a self, _: &'a All, permits: u64, timer: &'a SharedTimer) -> Later<'a> {
+        let waiting = self.limiter.acquire_async(permits).timeout(self.longest);
+        let waiting = waiting.timer(timer.clone());
+        Box::pin(async { Self::answer(waiting.await) })
+    }
+}
+
+/// Stores whose keys can be waited for: [`QueuedKeys`], and an `Arc` of one.
+pub trait WaitByKey<Q: Sync + ?Sized>: KeyedLimiter<Q> {
+    /// Returns a future that takes all of `permits` for the key once they are there.
+    fn acquire_async<'a>(&'a self, key: &'a Q, permits: u64) -> WaitingForKey<'a, Q>;
+}
+
+impl<S, Q, C> WaitByKey<Q> for QueuedKeys<S, Q, C>
+where
+    S: KeyedLimiter<Q>,
+    Q: ToOwned<Owned: Hash + Eq + Send> + Hash + Eq + Sync + ?Sized,
+    C: Clock + Send + Sync,
+    Self: KeyedLimiter<Q>,
+{
+    fn acquire_async<'a>(&'a self, key: &'a Q, permits: u64) -> WaitingForKey<'a, Q> {
+        QueuedKeys::acquire_async(self, key, permits)
+    }
+}
+
+impl<Q: Sync + ?Sized, S: WaitByKey<Q> + ?Sized> WaitByKey<Q> for Arc<S> {
+    fn acquire_async<'a>(&'a self, key: &'a Q, permits: u64) -> WaitingForKey<'a, Q> {
+        (**self).acquire_async(key, permits)
+    }
+}
+
+/// Implements the trait for the stores of one form of keys.
+macro_rules! stores {
+    ($Key:ty) => {
+        impl<S: WaitByKey<$Key> + 'static> Take<$Key> for WaitUpTo<S> {
+            fn try_take(&self, key: &$Key, permits: u64) -> Result<Taken<'_>, RefusalReason> {
+                self.limiter.try_take(key, permits)
+            }
+
+            fn try_take_revocable(
+                &self,
+                key: &$Key,
+                permits: u64,
+            ) -> Result<Taken<'_>, RefusalReason> {
+                self.limiter.try_take_revocable(key, permits)
+            }
+
+            fn look(
+                &self,
+                key: &$Key,
+                permits: u64,
+            ) -> Result<PolicyState<'static>, RefusalReason> {
+                looked(self.limiter.peek(key, permits))
+            }
+
+            fn turn(&self) -> Turn {
+                Turn::Line
+            }
+
+            fn may_wait(&self, refused: &RefusalReason) -> bool {
+                comes_later(refused)
+            }
+
+            fn take_later<'a>(
+                &'a self,
+                key: &'a $Key,
+                permits: u64,
+                timer: &'a SharedTimer,
+            ) -> Later<'a> {
+                let waiting = self.limiter.acquire_async(key, permits).timeout(self.longest);
+                let waiting = waiting.timer(timer.clone());
+                Box::pin(async { Self::answer(waiting.await) })
+            }
+        }
+    };
+}
+
+stores!(ClientKey);
+stores!(str);

@@ -1,0 +1,84 @@
+//! Requests that wait for their limits.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::request::Parts;
+
+use super::Shared;
+use super::claim::Claim;
+use super::decision::{Decision, Look, Passed, Refused, claims, passed, refused};
+use super::take::Taken;
+
+/// A request that waits for the decision on it. Dropping it gives everything back.
+pub(super) struct Waiting {
+    decision: Pin<Box<dyn Future<Output = (Parts, Decision)> + Send>>,
+}
+
+impl Waiting {
+    pub(super) fn new(shared: Arc<Shared>, parts: Parts) -> Waiting {
+        let decision = async move {
+            let answer = shared.take_in_turn(&parts).await;
+            let decision = shared.decision(answer, &parts);
+            (parts, decision)
+        };
+        Waiting { decision: Box::pin(decision) }
+    }
+}
+
+impl Future for Waiting {
+    type Output = (Parts, Decision);
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<(Parts, Decision)> {
+        self.decision.as_mut().poll(context)
+    }
+}
+
+impl Shared {
+    /// Takes from one limit after the other in the order of their turns, and waits for one at a time.
+    async fn take_in_turn(&self, parts: &Parts) -> Result<Passed, Box<Refused>> {
+        let claims = claims(&self.limits, parts)?;
+        if let Look::Refuse(refused) = self.look(&claims) {
+            return Err(refused);
+        }
+        let mut in_turn: Vec<&Claim<'_, '_>> = claims.iter().collect();
+        in_turn.sort_by_key(|claim| claim.turn());
+        let mut taken = InHand { taken: Vec::with_capacity(claims.len()) };
+        for claim in in_turn {
+            let mut answer = claim.take_revocable();
+            if answer.as_ref().is_err_and(|reason| claim.may_wait(reason)) {
+                answer = claim.take_later(&self.timer).await;
+            }
+            match answer {
+                Ok(permits) => taken.taken.push((claim, permits)),
+                Err(reason) => {
+                    drop(taken);
+                    return Err(refused(&claims, claim, reason));
+                }
+            }
+        }
+        Ok(passed(taken.into_taken().into_iter()))
+    }
+}
+
+/// Permits that are given back unless all are there.
+struct InHand<'c, 'l, 'r> {
+    taken: Vec<(&'c Claim<'l, 'r>, Taken<'c>)>,
+}
+
+impl<'c, 'l, 'r> InHand<'c, 'l, 'r> {
+    fn into_taken(mut self) -> Vec<(&'c Claim<'l, 'r>, Taken<'c>)> {
+        std::mem::take(&mut self.taken)
+    }
+}
+
+impl Drop for InHand<'_, '_, '_> {
+    fn drop(&mut self) {
+        // The last first: a receipt gives back only what nothing has followed.
+        for (_, taken) in self.taken.drain(..).rev() {
+            taken.give_back();
+        }
+    }
+}
