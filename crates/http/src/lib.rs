@@ -8,11 +8,12 @@
 //! use sluicegate::{KeyTable, quota};
 //! use sluicegate_http::layer::{Limit, RateLimitLayer};
 //!
+//! // 100 requests a second for each client, at most 20 at once; room for a million clients in 12 MB.
 //! let clients = KeyTable::with_keys(quota!(100 / second, burst 20), 1_000_000)?;
 //! let app: Router = Router::new()
 //!     .route("/", get(|| async { "hello" }))
 //!     .layer(RateLimitLayer::new(Limit::per_client(clients)));
-//! let service = app.into_make_service_with_connect_info::<SocketAddr>();
+//! let service = app.into_make_service_with_connect_info::<SocketAddr>(); // for `axum::serve(listener, service)`
 //! # Ok::<(), sluicegate::ConfigError>(())
 //! ```
 //!
@@ -25,6 +26,9 @@
 //!
 //! Not yet here: requests that wait for their turn, settlement by the bytes of a body or by trailers,
 //! and a layer for clients.
+
+#[cfg(doctest)]
+mod pages;
 
 pub mod client_address;
 pub mod fields;

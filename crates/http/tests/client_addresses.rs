@@ -7,6 +7,9 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use sluicegate_http::client_address::UnknownClient::*;
 use sluicegate_http::client_address::*;
 
+#[path = "client_addresses/behind.rs"]
+mod behind;
+
 /// A proxy in a trusted network, the client, and what the client pretends to be.
 const PROXY: &str = "10.0.0.7";
 const CLIENT: &str = "203.0.113.9";

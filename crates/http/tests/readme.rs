@@ -9,8 +9,10 @@ fn the_lines_of_the_readme_are_those_of_the_documentation() {
     let readme = fs::read_to_string(crate_root.join("../../README.md")).unwrap();
     let (_, rest) = readme.split_once("```rs\n").unwrap();
     let (shown, _) = rest.split_once("```").unwrap();
-    let source = fs::read_to_string(crate_root.join("src/layer.rs")).unwrap();
-    let documented: Vec<_> = source.lines().filter_map(|line| line.strip_prefix("/// ")).collect();
+    let source = fs::read_to_string(crate_root.join("src/lib.rs")).unwrap();
+    let documented = source.lines().filter_map(|line| line.strip_prefix("//!"));
+    let documented: Vec<_> =
+        documented.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
     let shown: Vec<_> = shown.lines().collect();
     assert!(shown.len() > 3 && documented.windows(shown.len()).any(|lines| lines == shown));
 }
