@@ -24,6 +24,8 @@ mod bucket;
 mod concurrency;
 mod config;
 mod contention;
+#[cfg(feature = "alloc")]
+mod counters;
 mod decision;
 #[cfg(doc)]
 pub mod docs;
@@ -80,6 +82,8 @@ pub use crate::config::rate::Rate;
 pub use crate::config::refill::Refill;
 #[cfg(feature = "alloc")]
 pub use crate::config::text::parse_error::ParseError;
+#[cfg(feature = "alloc")]
+pub use crate::counters::StripedCounters;
 pub use crate::decision::denied::{Denied, Shortfall};
 pub use crate::decision::estimate::Estimate;
 pub use crate::decision::estimate::detached::Detached;

@@ -84,7 +84,11 @@ pub use self::budget::Budget;
 #[cfg(feature = "calendar")]
 pub use self::calendar_window::CalendarWindow;
 #[cfg(feature = "alloc")]
-pub use self::counted::{Counted, Counts};
+pub use self::counted::Counted;
+#[cfg(feature = "alloc")]
+pub use self::counted::answers::{AnswerCounters, Counts, DenialCounts, SettledCounts};
+#[cfg(feature = "wait")]
+pub use self::counted::waits::{WaitBucket, WaitCounts};
 pub use self::fixed_window::{FixedWindow, WindowFromFirst};
 pub use self::gate::{Gate, GateMode, Unlimited};
 pub use self::gcra::Gcra;

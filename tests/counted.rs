@@ -4,6 +4,7 @@
 //!   limiter are not;
 //! * the sums of many threads are exact in the end, and meanwhile only grow, and never exceed what
 //!   was answered;
+//! * denials are counted by kind, and in permits;
 //! * it answers as the limiter does, inside a store of keys and around other wrappers too.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -34,6 +35,64 @@ fn each_call_that_takes_is_counted_once_by_its_answer() {
     limiter.try_acquire_up_to(1).unwrap_err();
     limiter.try_acquire_revocable(1).unwrap_err();
     assert_eq!(limiter.counts(), counts(5, 4, 11));
+}
+
+#[test]
+fn denials_are_counted_by_kind_and_in_permits() {
+    let clock = ManualClock::new();
+    let limiter = Counted::new(TokenBucket::with_clock(quota!(10 / second), &clock));
+    limiter.try_acquire(10).unwrap();
+    limiter.try_acquire(1).unwrap_err();
+    limiter.try_acquire(4).unwrap_err();
+    limiter.try_acquire(11).unwrap_err();
+    let denials = limiter.denials();
+    assert_eq!((denials.rate, denials.too_large, denials.permits), (2, 1, 16));
+    assert_eq!((denials.total(), limiter.counts().denied), (3, 3));
+
+    let leased = Counted::new(Sharded::with_clock(quota!(10 / second), &clock));
+    let lease = leased.limiter().lease(10).unwrap();
+    leased.try_acquire(5).unwrap_err();
+    assert_eq!((leased.denials().leased, leased.denials().total()), (1, 1));
+    drop(lease);
+}
+
+#[test]
+fn answers_that_are_told_by_hand_are_counted_as_those_of_a_limiter() {
+    let counters = AnswerCounters::with_slots(1);
+    let bucket = TokenBucket::with_clock(quota!(10 / second), ManualClock::new());
+    for permits in [0, 1, 2, 11] {
+        counters.count(permits, bucket.try_acquire(permits).as_ref());
+    }
+    let full = Denied::Full { retry_after: Duration::ZERO };
+    counters.count(1, Err(&full));
+    assert_eq!(counters.counts(), counts(3, 2, 3));
+    let kinds = counters.denials().kinds();
+    let seen: Vec<_> = kinds.iter().filter(|(_, count)| *count > 0).copied().collect();
+    assert_eq!(seen, [("too_large", 1), ("no_space", 1)]);
+    assert_eq!(counters.denials().permits, 12);
+}
+
+#[test]
+fn a_store_of_keys_is_counted_as_a_whole() {
+    let clock = ManualClock::new();
+    let builder = KeyTable::<u64>::builder(quota!(2 / second)).clock(&clock);
+    let counted = Counted::new(builder.keys(1_000).unwrap());
+    let table: &dyn KeyedLimiter<u64> = &counted;
+    assert!(table.try_acquire(&1, 2).is_ok() && table.try_acquire(&1, 1).is_err());
+    assert_eq!(table.try_acquire_up_to(&2, 5).unwrap().permits(), 2);
+    assert!(table.try_acquire_revocable(&3, 1).unwrap().give_back());
+    assert_eq!(table.try_acquire_batch(&mut [3, 3, 3].iter(), 1).len(), 3);
+    assert_eq!((table.len(), table.is_empty()), (3, false));
+    table.peek(&4, 9).unwrap_err();
+    assert_eq!(counted.counts(), counts(5, 2, 7));
+}
+
+#[test]
+fn counters_beyond_their_number_are_left_alone() {
+    let counters = StripedCounters::<2>::with_slots(1_000);
+    counters.add(1, 3);
+    counters.add(2, 4);
+    assert_eq!((counters.sums(), counters.sum(2)), ([0, 3], 0));
 }
 
 #[test]

@@ -91,6 +91,7 @@ pub struct Estimate<'a> {
     limiter: EstimateOrigin<'a>,
     /// Caches denials, which may be out of date once permits come back.
     cache: Option<&'a dyn ForgetsDenials>,
+    counts: Option<&'a dyn CountsSettlements>,
     grant: Grant,
     hold: Hold,
     permits: u64,
@@ -109,6 +110,15 @@ pub(crate) trait Settles: Sync {
 /// A cache of denials in front of a limiter.
 pub(crate) trait ForgetsDenials: Sync {
     fn forget_denials(&self);
+}
+
+/// Counts of what settlements have moved.
+pub(crate) trait CountsSettlements: Sync {
+    /// Counts permits that came back: those `given_back`, and those `lost`.
+    fn count_given_back(&self, given_back: u64, lost: u64);
+
+    /// Counts permits that were used beyond an estimate: those `taken`, and those `unpaid`.
+    fn count_beyond(&self, taken: u64, unpaid: u64);
 }
 
 /// Tells a cache when it is dropped.
@@ -230,7 +240,7 @@ impl<'a> Estimate<'a> {
 
     pub(crate) fn new(grant: Grant, limiter: &'a dyn Settles, hold: Hold) -> Estimate<'a> {
         let limiter = EstimateOrigin::Borrowed(limiter);
-        Estimate { limiter, cache: None, grant, hold, permits: grant.permits() }
+        Estimate { limiter, cache: None, counts: None, grant, hold, permits: grant.permits() }
     }
 
     /// Does the same for several limiters, each of which has granted so many `permits`.
@@ -248,6 +258,12 @@ impl<'a> Estimate<'a> {
     #[cfg(feature = "alloc")]
     pub(crate) fn behind(self, cache: &'a dyn ForgetsDenials) -> Estimate<'a> {
         Estimate { cache: Some(cache), ..self }
+    }
+
+    /// Returns the same estimate, whose settlement `counts` counts, unless another one does already.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn counted_by(self, counts: &'a dyn CountsSettlements) -> Estimate<'a> {
+        Estimate { counts: self.counts.or(Some(counts)), ..self }
     }
 
     /// Returns the grant. That of a bucket counts permits that were given back as remaining only if it
@@ -305,13 +321,21 @@ impl<'a> Estimate<'a> {
             let given_back = self.give_back(rest);
             return Ok(Settled { given_back, lost: rest - given_back, taken_beyond: 0 });
         };
-        let taken_beyond =
-            if more > 0 { self.limiter.take_beyond(&mut self.hold, self.grant, more) } else { 0 };
+        let taken_beyond = if more > 0 { self.take_beyond(more) } else { 0 };
         let settled = Settled { taken_beyond, ..Settled::default() };
         match more - taken_beyond {
             0 => Ok(settled),
             permits => Err(Unpaid { permits, settled }),
         }
+    }
+
+    /// Takes `permits` beyond those that are charged. Returns how many it took.
+    fn take_beyond(&mut self, permits: u64) -> u64 {
+        let taken = self.limiter.take_beyond(&mut self.hold, self.grant, permits);
+        if let Some(counts) = self.counts {
+            counts.count_beyond(taken, permits.saturating_sub(taken));
+        }
+        taken
     }
 
     /// Gives back `permits` of those that are charged, or all if there are fewer. The estimate
@@ -344,6 +368,9 @@ impl<'a> Estimate<'a> {
         let forgets = ForgetsIfItPanics(self.cache);
         let given_back = self.limiter.give_back(&mut self.hold, self.grant, permits);
         core::mem::forget(forgets);
+        if let Some(counts) = self.counts {
+            counts.count_given_back(given_back, permits.saturating_sub(given_back));
+        }
         if let (Some(cache), 1..) = (self.cache, given_back) {
             cache.forget_denials();
         }

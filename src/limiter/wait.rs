@@ -11,7 +11,7 @@ use crate::wait::limits::LineLimits;
 use crate::wait::line;
 use crate::wait::line::longest_wait;
 use crate::wait::reservation::Reservation;
-use crate::wait::turn::{CountedLine, CountsAnswers, HasLine, TakesTurns};
+use crate::wait::turn::{Answered, CountedLine, CountsAnswers, HasLine, TakesTurns};
 
 use super::Limiter;
 
@@ -184,8 +184,12 @@ impl<'a> Line<'a> {
     }
 
     /// Counts an answer, if anybody counts.
-    pub(crate) fn count_answer(self, answer: &Result<Grant, AcquireError>) {
-        self.line.note(answer);
+    pub(crate) fn count_answer(self, answered: Answered<'_>) {
+        self.line.note(answered);
+    }
+
+    pub(crate) fn is_counted(self) -> bool {
+        self.line.is_counted()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::wait::error::AcquireError;
 use crate::wait::jitter::Jitter;
 use crate::wait::timer::Timer;
 use crate::wait::timer::thread::ThreadTimer;
-use crate::wait::turn::{HasLine, TakesTurns};
+use crate::wait::turn::{Answered, HasLine, TakesTurns};
 use crate::wait::waiter::Waiter;
 
 /// A limiter that is kept: by itself, by reference or in an `Arc`.
@@ -31,8 +31,12 @@ impl<L: Wait> HasLine for Kept<L> {
         self.0.line().limiter()
     }
 
-    fn note(&self, answer: &Result<Grant, AcquireError>) {
-        self.0.line().count_answer(answer);
+    fn is_counted(&self) -> bool {
+        self.0.line().is_counted()
+    }
+
+    fn note(&self, answered: Answered<'_>) {
+        self.0.line().count_answer(answered);
     }
 }
 

@@ -199,7 +199,7 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_caller_is_small() {
-        assert_eq!(size_of::<Waiting<'_>>() - size_of::<Option<ThreadSleep>>(), 72);
+        assert_eq!(size_of::<Waiting<'_>>() - size_of::<Option<ThreadSleep>>(), 80);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The trait by which a line calls its limiter. (`settle` in `line.rs` calls it; `bucket/turns.rs`,
 //! the `turns.rs` of windows and `outside.rs` implement it.)
 
+use core::time::Duration;
+
 use crate::decision::denied::Denied;
 use crate::decision::grant::Grant;
 
@@ -176,8 +178,13 @@ pub(crate) trait HasLine {
         self.limiter().release(charged);
     }
 
+    /// Returns true if somebody counts answers, who wants to know the waits.
+    fn is_counted(&self) -> bool {
+        false
+    }
+
     /// Notes the answer that a caller is told.
-    fn note(&self, _answer: &Result<Grant, AcquireError>) {}
+    fn note(&self, _answered: Answered<'_>) {}
 }
 
 /// A limiter with a line, and what counts the answers to those that ask through this.
@@ -198,14 +205,27 @@ impl HasLine for CountedLine<'_> {
         self.limiter
     }
 
-    fn note(&self, answer: &Result<Grant, AcquireError>) {
+    fn is_counted(&self) -> bool {
+        self.counts.is_some()
+    }
+
+    fn note(&self, answered: Answered<'_>) {
         if let Some(counts) = self.counts {
-            counts.count_answer(answer);
+            counts.count_answer(answered);
         }
     }
 }
 
+/// The answer to a caller that might have to wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answered<'a> {
+    pub(crate) permits: u64,
+    pub(crate) answer: &'a Result<Grant, AcquireError>,
+    /// The time for which it has waited, if it has, and if somebody counts.
+    pub(crate) waited: Option<Duration>,
+}
+
 /// Counts of what callers that may wait are told.
 pub(crate) trait CountsAnswers: Sync {
-    fn count_answer(&self, answer: &Result<Grant, AcquireError>);
+    fn count_answer(&self, answered: Answered<'_>);
 }

@@ -14,7 +14,7 @@ use super::jitter::Jitter;
 use super::line;
 use super::line::Standing;
 use super::place::Key;
-use super::turn::{HasLine, TakesTurns};
+use super::turn::{Answered, HasLine, TakesTurns};
 use super::waiters::Outcome;
 
 /// A caller that wants permits. Leaves the line when it is dropped.
@@ -23,6 +23,8 @@ pub(crate) struct Waiter<H: HasLine> {
     permits: u64,
     /// `u64::MAX` for none. The deadline that it comes to is noted in the line.
     timeout_nanos: u64,
+    /// The instant at which it began to wait, if somebody counts; `u64::MAX` for none.
+    since_nanos: u64,
     /// Its place, while it stands in line.
     key: Option<Key>,
     /// The line that the place and the charge are of.
@@ -60,6 +62,7 @@ impl<H: HasLine> Waiter<H> {
             limiter,
             permits,
             timeout_nanos: u64::MAX,
+            since_nanos: u64::MAX,
             key: None,
             home: H::Home::default(),
             delay: None,
@@ -98,6 +101,7 @@ impl<H: HasLine> Waiter<H> {
     /// Makes it ask for `permits` from now on. One that stands in line leaves it.
     pub(crate) fn restart(&mut self, permits: u64) {
         self.give_up();
+        self.since_nanos = u64::MAX;
         self.permits = permits;
     }
 
@@ -109,6 +113,8 @@ impl<H: HasLine> Waiter<H> {
     /// answer, or when the caller would sleep for too long. A caller that was told its answer asks
     /// anew.
     pub(crate) fn ask(&mut self, waker: &Waker) -> Asked {
+        // Before it is told anything: the clock may panic.
+        let waited = self.waited();
         let asked = if let Some(Held { grant, charged, .. }) = self.held() {
             self.tell_in_time(grant, charged)
         } else {
@@ -116,13 +122,27 @@ impl<H: HasLine> Waiter<H> {
             let standing = self.stand_or_ask(waker);
             self.told(&standing, has_waited)
         };
-        self.noted(asked)
+        self.noted(asked, waited)
     }
 
-    /// Notes an answer, if it is one.
-    fn noted(&self, asked: Asked) -> Asked {
-        if let Asked::Told(answer) = &asked {
-            self.limiter.note(answer);
+    /// Returns the time for which it has waited, if it has and somebody counts.
+    fn waited(&self) -> Option<Duration> {
+        let since_nanos = Some(self.since_nanos).filter(|since_nanos| *since_nanos < u64::MAX)?;
+        let now_nanos = self.limiter.limiter().now_nanos();
+        Some(Duration::from_nanos(now_nanos.saturating_sub(since_nanos)))
+    }
+
+    /// Notes an answer, or, if it is none, that the caller waits.
+    fn noted(&mut self, asked: Asked, waited: Option<Duration>) -> Asked {
+        match &asked {
+            Asked::Told(answer) => {
+                self.since_nanos = u64::MAX;
+                self.limiter.note(Answered { permits: self.permits, answer, waited });
+            }
+            Asked::Sleep(_) if waited.is_none() && self.limiter.is_counted() => {
+                self.since_nanos = self.limiter.limiter().now_nanos();
+            }
+            Asked::Sleep(_) => {}
         }
         asked
     }
@@ -130,7 +150,7 @@ impl<H: HasLine> Waiter<H> {
     /// Refuses a caller whose deadline had passed before it asked.
     pub(crate) fn refuse_in_time(&self) -> Result<Grant, AcquireError> {
         let answer = Err(AcquireError::TimedOut { retry_after: Duration::ZERO });
-        self.limiter.note(&answer);
+        self.limiter.note(Answered { permits: self.permits, answer: &answer, waited: None });
         answer
     }
 
@@ -138,7 +158,7 @@ impl<H: HasLine> Waiter<H> {
     pub(crate) fn stand(&mut self, waker: &Waker) -> Asked {
         let standing = self.go_and_stand(waker);
         let asked = self.told(&standing, false);
-        self.noted(asked)
+        self.noted(asked, None)
     }
 
     fn told(

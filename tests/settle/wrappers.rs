@@ -44,7 +44,7 @@ fn an_estimate_of_a_gate_is_settled_in_the_mode_in_which_it_was_taken() {
 
 #[cfg(feature = "alloc")]
 #[test]
-fn an_estimate_counts_as_a_grant_and_settling_it_changes_no_count() {
+fn an_estimate_counts_as_a_grant_and_its_settlement_apart() {
     let clock = ManualClock::new();
     let counted = Counted::with_slots(window(&clock), 1);
     let estimate = counted.try_acquire_settleable(6).unwrap();
@@ -53,6 +53,41 @@ fn an_estimate_counts_as_a_grant_and_settling_it_changes_no_count() {
     assert_eq!(counted.counts(), counts);
     assert_eq!(estimate.settle(2).unwrap().given_back(), 4);
     assert_eq!((counted.counts(), counted.peek(0).unwrap().remaining()), (counts, 8));
+    let moved = |counted: &Counted<_>| {
+        let settled = counted.settled();
+        (settled.given_back, settled.lost, settled.taken_beyond, settled.unpaid)
+    };
+    assert_eq!(moved(&counted), (4, 0, 0, 0));
+    counted.try_acquire_settleable(1).unwrap().settle(3).unwrap();
+    let late = counted.try_acquire_settleable(5).unwrap();
+    clock.advance(Duration::from_secs(60));
+    assert_eq!(late.settle(1).unwrap().lost(), 4);
+    assert_eq!(moved(&counted), (4, 4, 2, 0));
+    counted.try_acquire_settleable(1).unwrap().settle(u64::MAX).unwrap_err();
+    assert!(counted.settled().unpaid > 0);
+}
+
+#[cfg(feature = "alloc")]
+#[test]
+fn a_settlement_is_counted_once_whatever_is_around_it_and_who_keeps_it() {
+    let clock = ManualClock::new();
+    let inner = Counted::with_slots(window(&clock), 1);
+    let sticky = Sticky::builder(&inner).places(2).clock(&clock).build().unwrap();
+    let outer = Counted::with_slots(Gate::new(sticky), 1);
+    let mut estimate = outer.try_acquire_settleable(8).unwrap();
+    assert_eq!(estimate.give_back(3), 3);
+    estimate.settle(7).unwrap();
+    assert_eq!((inner.settled().given_back, inner.settled().taken_beyond), (3, 2));
+    assert_eq!(outer.settled(), SettledCounts::default());
+}
+
+#[cfg(feature = "alloc")]
+#[test]
+fn a_settlement_of_an_estimate_that_keeps_its_limiter_is_counted() {
+    let limiter = std::sync::Arc::new(Counted::new(FixedWindow::new(rate!(10 / day)).unwrap()));
+    let settle = |actual| limiter.try_acquire_settleable_owned(4).unwrap().settle(actual).unwrap();
+    assert_eq!((settle(1).given_back(), settle(6).taken_beyond()), (3, 2));
+    assert_eq!((limiter.settled().given_back, limiter.settled().taken_beyond), (3, 2));
 }
 
 /// Whatever is between a `Sticky` and its caller, it learns of permits that come back.

@@ -45,6 +45,45 @@ fn a_caller_that_waits_is_counted_once_when_it_is_told() {
 }
 
 #[test]
+fn the_time_that_callers_stood_in_line_is_counted_whatever_they_were_told() {
+    let clock = ManualClock::new();
+    let limiter = Counted::with_slots(bucket(&clock), 1);
+    limiter.acquire(10).unwrap();
+    assert_eq!(limiter.waits().callers(), 0, "answered at once");
+    let mut granted = Caller::new(&limiter, 4);
+    let mut refused = Caller::new(&limiter, 1);
+    let mut dropped = Caller::new(&limiter, 1);
+    assert!(granted.is_waiting() && refused.is_waiting() && dropped.is_waiting());
+    drop(dropped);
+    clock.advance(4 * MILLI);
+    assert!(granted.is_granted());
+    clock.advance(MILLI / 2);
+    limiter.line().close();
+    assert_eq!(refused.error(), Some(AcquireError::Closed));
+    let waits = limiter.waits();
+    assert_eq!((waits.callers(), waits.total()), (2, 17 * MILLI / 2));
+    let buckets: Vec<_> = waits.buckets().iter().filter(|bucket| bucket.callers > 0).collect();
+    let [bucket] = buckets[..] else { panic!("{buckets:?}") };
+    assert_eq!((bucket.bound, bucket.callers, bucket.total), (Some(5 * MILLI), 2, 17 * MILLI / 2));
+    assert_eq!(limiter.denials().closed, 1);
+}
+
+#[test]
+fn a_caller_with_jitter_has_waited_until_it_is_told() {
+    let clock = ManualClock::new();
+    let limiter = Counted::with_slots(bucket(&clock), 1);
+    limiter.acquire(10).unwrap();
+    let jitter = Jitter::between(3 * MILLI, 3 * MILLI);
+    let mut caller = Caller::of(limiter.acquire_async(1).jitter(jitter));
+    assert!(caller.is_waiting());
+    clock.advance(MILLI);
+    assert!(caller.is_waiting());
+    clock.advance(3 * MILLI);
+    assert!(caller.is_granted());
+    assert_eq!((limiter.waits().callers(), limiter.waits().total()), (1, 4 * MILLI));
+}
+
+#[test]
 fn every_refusal_of_a_caller_that_would_wait_counts_as_a_denial() {
     let clock = ManualClock::new();
     let limiter = Counted::with_slots(bucket(&clock), 1);

@@ -2,11 +2,10 @@
 
 use core::time::Duration;
 
-use crate::decision::grant::Grant;
 use crate::limiter::wait::{Line, Reserve, Wait};
 use crate::wait::error::AcquireError;
 use crate::wait::reservation::Reservation;
-use crate::wait::turn::CountsAnswers;
+use crate::wait::turn::{Answered, CountsAnswers};
 
 use super::Counted;
 
@@ -28,15 +27,19 @@ impl<L: Reserve> Reserve for Counted<L> {
         longest: Duration,
     ) -> Result<Reservation<'_>, AcquireError> {
         let answer = self.limiter.reserve_within(permits, longest);
-        self.count(answer.as_ref().map(Reservation::permits));
+        match &answer {
+            Ok(reservation) => self.answers.count_grant(reservation.permits()),
+            Err(error) => self.answers.count_unacquired(permits, error),
+        }
         answer
     }
 }
 
 impl<L: Wait> CountsAnswers for Counted<L> {
-    fn count_answer(&self, answer: &Result<Grant, AcquireError>) {
-        self.count(answer.as_ref().map(Grant::permits));
+    fn count_answer(&self, answered: Answered<'_>) {
+        let Answered { permits, answer, waited } = answered;
+        self.answers.count_acquired(permits, answer, waited);
         // There may be another one inside.
-        self.limiter.line().count_answer(answer);
+        self.limiter.line().count_answer(answered);
     }
 }

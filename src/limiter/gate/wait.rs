@@ -29,7 +29,7 @@ use crate::wait::line;
 use crate::wait::place::Place;
 use crate::wait::queue::WaitQueue;
 use crate::wait::reservation::Reservation;
-use crate::wait::turn::{CountsAnswers, DueReservation, Taken, TakesTurns, Turn};
+use crate::wait::turn::{Answered, CountsAnswers, DueReservation, Taken, TakesTurns, Turn};
 
 use super::{Gate, GateMode, Unlimited};
 
@@ -95,13 +95,13 @@ impl<L: Reserve> Reserve for Gate<L> {
 
 impl<L: Wait> CountsAnswers for Gate<L> {
     /// Lets the limiter count what it has answered, and not what the gate has.
-    fn count_answer(&self, answer: &Result<Grant, AcquireError>) {
-        let is_gates = match answer {
+    fn count_answer(&self, answered: Answered<'_>) {
+        let is_gates = match answered.answer {
             Ok(grant) => matches!(grant.limit(), 0 | u64::MAX),
             Err(error) => *error == AcquireError::TooLarge { limit: 0 },
         };
         if !is_gates {
-            self.limiter.line().count_answer(answer);
+            self.limiter.line().count_answer(answered);
         }
     }
 }

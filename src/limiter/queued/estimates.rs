@@ -152,6 +152,7 @@ struct Caller<'a> {
 }
 
 /// The answer to a caller, or the time to sleep before it asks again.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 enum Answer<'a> {
     Told(Result<Estimate<'a>, AcquireError>),
     Sleep(Duration),
