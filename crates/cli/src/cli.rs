@@ -6,6 +6,7 @@ mod man;
 mod page_file;
 mod policies;
 mod replay;
+mod serve;
 mod status;
 mod suggest;
 
@@ -21,6 +22,7 @@ use clap::{Parser, Subcommand};
 use self::completions::CompletionsArgs;
 use self::man::ManArgs;
 use self::replay::ReplayArgs;
+use self::serve::ServeArgs;
 use self::status::{UNREADABLE, WRONG_USE};
 use self::suggest::SuggestArgs;
 use crate::log::{FormatError, HeaderError};
@@ -45,6 +47,8 @@ Examples:
       The same as a page for browsers, with plots.
   sluicegate replay --policy policy.toml --shape --shape-within 2s access.log
       The waits of requests that are delayed instead of being denied.
+  sluicegate serve --policy policy.toml
+      Decisions over HTTP, for gateways: http://localhost:8080/openapi.json.
   sluicegate suggest --policy policy.toml access.log
       The least limits that leave 99 % of the keys untouched, and whom they hit.";
 
@@ -81,6 +85,9 @@ enum Command {
     /// Explain the most that each limiter of a policy can admit, and the memory that it takes
     #[command(after_long_help = status::after("", status::OF_POLICIES))]
     Explain(ExplainArgs),
+    /// Answer questions to the limiters of a policy over HTTP
+    #[command(after_long_help = status::after(serve::AFTER_HELP, status::OF_SERVICE))]
+    Serve(ServeArgs),
     /// Print a script that completes the arguments of this command in a shell
     #[command(after_long_help = status::after(completions::AFTER_HELP, status::OF_TEXTS))]
     Completions(CompletionsArgs),
@@ -208,6 +215,7 @@ impl Cli {
             Some(Command::Policy) => print(policy::BUNDLED.as_bytes()),
             Some(Command::Check(args)) => print(args.run()?.as_bytes()),
             Some(Command::Explain(args)) => print(args.run()?.as_bytes()),
+            Some(Command::Serve(args)) => args.run(),
             Some(Command::Completions(args)) => print(&args.script()),
             Some(Command::Man(args)) => print(&args.page()?),
         }

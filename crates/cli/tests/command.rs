@@ -31,6 +31,8 @@ mod order;
 mod policies;
 #[path = "command/policy_input.rs"]
 mod policy_input;
+#[path = "command/serve.rs"]
+mod serve;
 #[path = "command/shape.rs"]
 mod shape;
 #[path = "command/sources.rs"]

@@ -72,7 +72,9 @@ impl Service {
         self.shared.admin.as_ref()
     }
 
-    pub(crate) fn path_of_policy(&self) -> Option<&Path> {
+    /// Returns the file that `reload` reads.
+    #[must_use]
+    pub fn policy_path_in_use(&self) -> Option<&Path> {
         self.shared.policy_path.as_deref()
     }
 

@@ -41,6 +41,13 @@ pub(super) const OF_POLICIES: &[Status] = &[
     (WRONG_USE, "an argument is wrong, or the policy has mistakes"),
 ];
 
+/// The statuses of a service.
+pub(super) const OF_SERVICE: &[Status] = &[
+    (0, "a signal has ended the service"),
+    (UNREADABLE, "a file could not be read, or the address not be listened on"),
+    (WRONG_USE, "an argument is wrong, or the policy has mistakes"),
+];
+
 /// The statuses of the commands that only print.
 pub(super) const OF_TEXTS: &[Status] = &[
     (0, "the text was written"),

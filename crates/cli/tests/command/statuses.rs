@@ -40,6 +40,8 @@ const CASES: &[(&str, u8, Args)] = &[
     ("explain", 0, &["policy.toml"]),
     ("explain", 1, &["none.toml"]),
     ("explain", 2, &["bad.toml"]),
+    ("serve", 1, &["--admin-token-file", "none"]),
+    ("serve", 2, &["--proxies", "0"]),
     ("completions", 0, &["bash"]),
     ("completions", 1, &["bash", "FULL"]),
     ("completions", 2, &["bush"]),
@@ -96,7 +98,8 @@ fn listed(command: &str) -> BTreeMap<u8, String> {
 #[test]
 fn each_status_that_is_listed_is_produced_and_no_other() {
     let folder = folder();
-    let mut produced: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    // A service ends with 0 when a signal says so, which the tests of `serve` send.
+    let mut produced = BTreeMap::from([("serve", vec![0])]);
     for (command, code, args) in CASES {
         assert_eq!(status(&folder, command, args), Some(i32::from(*code)), "{command} {args:?}");
         produced.entry(command).or_default().push(*code);
@@ -109,7 +112,9 @@ fn each_status_that_is_listed_is_produced_and_no_other() {
 
 #[test]
 fn the_manual_lists_the_statuses_that_the_help_lists() {
-    for command in ["", "replay", "suggest", "policy", "check", "explain", "completions", "man"] {
+    for command in
+        ["", "replay", "suggest", "policy", "check", "explain", "serve", "completions", "man"]
+    {
         let page = Some(command).filter(|command| !command.is_empty());
         let page = stdout(&sluicegate().arg("man").args(page).assert().success());
         let (_, list) =

@@ -85,7 +85,7 @@ pub(super) async fn reset(
     )
 )]
 pub(super) async fn reload(_: Admin, State(service): State<Service>) -> Result<Response, Failure> {
-    let Some(path) = service.path_of_policy().map(ToOwned::to_owned) else {
+    let Some(path) = service.policy_path_in_use().map(ToOwned::to_owned) else {
         let detail = "the limiters were not read from a file";
         return Err(Failure::new(StatusCode::CONFLICT, detail));
     };

@@ -1,0 +1,164 @@
+//! `sluicegate serve`.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use sluicegate_http::client_address::{ClientAddress, Trust};
+use sluicegate_policy::{Policies, Registry};
+use sluicegate_serve::{AdminToken, Bounds, Limiters, Server, Service, api};
+use tokio::runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{Failure, tell};
+use crate::policy;
+use crate::policy::input::{self, FormatName};
+
+pub(super) const AFTER_HELP: &str = "\
+Questions are POST requests with JSON, and GET /openapi.json describes them all:
+  curl localhost:8080/v1/check -H 'Content-Type: application/json' \\
+       -d '{\"limiter\":\"per-client\",\"key\":\"192.0.2.7\"}'
+GET /v1/auth answers proxies that ask whether a request may pass: nginx's auth_request, Traefik's \
+ForwardAuth, Caddy's forward_auth.
+
+The file is watched: when it changes, its new terms are put in force, and what was used still counts. If \
+it has a mistake, the old terms stay in force. SIGHUP reads it at once. SIGTERM and SIGINT end the \
+service, once the requests under way are answered.";
+
+#[derive(Debug, Args)]
+pub(super) struct ServeArgs {
+    /// The policy: TOML, or by the end of its name YAML (.yaml, .yml) or JSON (.json); without it,
+    /// the bundled one; `-` is standard input
+    #[arg(long, short, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Format of the policy, if the name does not tell it
+    #[arg(long, value_name = "FORMAT", requires = "policy")]
+    policy_format: Option<FormatName>,
+    /// Address and port to listen on; port 0 is one that is free
+    ///
+    /// Whoever can connect can take permits. By default that is this machine only.
+    #[arg(long, short, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// File with the token of those who may use `reset` and `reload`, which are off without it
+    ///
+    /// At least 16 characters. Such requests have the field `Authorization: Bearer TOKEN`.
+    #[arg(long, value_name = "FILE")]
+    admin_token_file: Option<PathBuf>,
+    /// Number of proxies between a client and this service that add to `X-Forwarded-For`
+    ///
+    /// For /v1/auth: with 1, the client is the last address of that field.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
+    proxies: u8,
+    /// Most connections at a time; others wait
+    #[arg(long, value_name = "N", default_value_t = Bounds::default().connections, value_parser = connections)]
+    max_connections: usize,
+}
+
+fn connections(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(connections @ 1..=1_000_000) => Ok(connections),
+        _ => Err("must be from 1 to 1000000".to_owned()),
+    }
+}
+
+impl ServeArgs {
+    /// Serves until a signal ends it.
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let (name, policies) = self.policies()?;
+        let watched = self.policy.as_deref().filter(|path| !input::is_stdin(path));
+        let registry = Registry::new(policies).map_err(|error| Failure::Use(error.to_string()))?;
+        let _watch = watched.map(|path| follow(&registry, path)).transpose()?;
+        let service = self.service(Limiters::new(registry), watched)?;
+        let runtime = runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(Failure::io("threads"))?;
+        runtime.block_on(serve(self.listen, self.bounds(), service, &name))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn policies(&self) -> Result<(String, Policies), Failure> {
+        let Some(path) = &self.policy else {
+            let name = "the bundled policy";
+            return Ok((name.to_owned(), Policies::from_toml(name, policy::BUNDLED)?));
+        };
+        let policies = input::read(path, self.policy_format, "--policy-format")?;
+        if !policies.hierarchy().is_empty() {
+            tell(&"warning: the levels of `hierarchy` are not served, only the limiters");
+        }
+        Ok((path.display().to_string(), policies))
+    }
+
+    fn service(&self, limiters: Limiters, path: Option<&Path>) -> Result<Service, Failure> {
+        let trust = Trust::hops(self.proxies).map_err(|error| Failure::Use(error.to_string()))?;
+        let mut service = Service::new(limiters).clients(ClientAddress::x_forwarded_for(trust));
+        if let Some(path) = path {
+            service = service.policy_path(path);
+        }
+        if let Some(file) = &self.admin_token_file {
+            let text = fs::read_to_string(file).map_err(Failure::io(file.display()))?;
+            let token = AdminToken::new(&text)
+                .map_err(|error| Failure::Use(format!("{}: {error}", file.display())))?;
+            service = service.admin(token);
+        }
+        Ok(service)
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds { connections: self.max_connections, ..Bounds::default() }
+    }
+}
+
+/// Watches the file, and tells of its changes.
+fn follow(registry: &Registry, path: &Path) -> Result<sluicegate_policy::Watch, Failure> {
+    registry.on_event(|event| tell(event));
+    registry.watch(path).map_err(|error| Failure::Io {
+        what: path.display().to_string(),
+        error: std::io::Error::other(error),
+    })
+}
+
+async fn serve(
+    listen: SocketAddr,
+    bounds: Bounds,
+    service: Service,
+    name: &str,
+) -> Result<(), Failure> {
+    let server = Server::bind(listen, bounds).await.map_err(Failure::io(listen))?;
+    let address = server.address().map_err(Failure::io(listen))?;
+    let limiters = match service.limiters().load().all().len() {
+        1 => "1 limiter".to_owned(),
+        limiters => format!("{limiters} limiters"),
+    };
+    let mut ends = [
+        signal(SignalKind::terminate()).map_err(Failure::io("SIGTERM"))?,
+        signal(SignalKind::interrupt()).map_err(Failure::io("SIGINT"))?,
+    ];
+    let mut again = signal(SignalKind::hangup()).map_err(Failure::io("SIGHUP"))?;
+    tell(&format_args!("{limiters} of {name} at http://{address}; GET /openapi.json describes it"));
+    let reloading = service.clone();
+    let end = async move {
+        let [terminate, interrupt] = &mut ends;
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => break,
+                _ = interrupt.recv() => break,
+                _ = again.recv() => reload(&reloading).await,
+            }
+        }
+        tell(&"ending: no more connections; requests under way are answered");
+    };
+    server.run(api::routes(service), end).await;
+    Ok(())
+}
+
+/// Reads the file again. The registry's observer tells what comes of it.
+async fn reload(service: &Service) {
+    let Some(path) = service.policy_path_in_use().map(ToOwned::to_owned) else {
+        tell(&"SIGHUP: the policy was not read from a file, so it stays as it is");
+        return;
+    };
+    let registry = service.limiters().registry().clone();
+    // It reads a file, and waits for callers under way.
+    let _ = tokio::task::spawn_blocking(move || registry.reload_path(path)).await;
+}

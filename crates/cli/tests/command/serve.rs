@@ -1,0 +1,196 @@
+//! `serve` as a process of its own.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+
+use serde_json::{Value, json};
+
+const TOKEN: &str = "a-token-of-this-test";
+
+/// A service that runs. It is killed when it is dropped.
+struct Served {
+    process: Child,
+    lines: BufReader<ChildStderr>,
+    address: String,
+    /// The line that it has printed when it was ready.
+    greeting: String,
+}
+
+impl Served {
+    fn start(arguments: &[&str]) -> Served {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sluicegate"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap());
+        let greeting = line(&mut lines);
+        let (_, rest) = greeting.split_once("http://").unwrap_or_else(|| panic!("{greeting}"));
+        let address = rest.split(';').next().unwrap().to_owned();
+        Served { process, lines, address, greeting }
+    }
+
+    /// Returns the status and the body of the answer.
+    fn ask(&self, method: &str, path: &str, fields: &str, body: &str) -> (u16, String) {
+        let mut connection = TcpStream::connect(&self.address).unwrap();
+        let length = body.len();
+        write!(
+            connection,
+            "{method} {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: {length}\r\n{fields}\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, body.to_owned())
+    }
+
+    fn check(&self, body: &Value) -> Value {
+        let fields = "content-type: application/json\r\n";
+        let (status, answer) = self.ask("POST", "/v1/check", fields, &body.to_string());
+        assert_eq!(status, 200, "{answer}");
+        serde_json::from_str(&answer).unwrap()
+    }
+
+    fn signal(&self, signal: &str) {
+        let id = self.process.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+
+    /// Returns the next line that contains `words`.
+    fn wait_for(&mut self, words: &str) -> String {
+        loop {
+            let line = line(&mut self.lines);
+            assert!(!line.is_empty(), "ended without saying {words:?}");
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    fn end(mut self, signal: &str) -> ExitStatus {
+        self.signal(signal);
+        self.wait_for("ending");
+        self.process.wait().unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn line(lines: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    line
+}
+
+fn policy(limit: u64) -> String {
+    format!(
+        "limiters.pages = {{ policy = \"fixed_window\", key = \"all\", limit = {limit}, interval = \"1 day\" }}\n"
+    )
+}
+
+fn served_file(path: &Path, arguments: &[&str]) -> Served {
+    Served::start(&[&["--policy", path.to_str().unwrap()], arguments].concat())
+}
+
+#[test]
+fn the_bundled_policy_is_served_and_a_signal_ends_it() {
+    for signal in ["-TERM", "-INT"] {
+        let served = Served::start(&[]);
+        assert!(served.greeting.contains(" limiters of the bundled policy at http://127.0.0.1:"));
+        let (status, limiters) = served.ask("GET", "/v1/limiters", "", "");
+        assert_eq!(status, 200);
+        assert!(limiters.contains("\"name\":"), "{limiters}");
+        assert_eq!(served.ask("GET", "/readyz", "", ""), (200, "ok\n".to_owned()));
+        assert!(served.end(signal).success());
+    }
+}
+
+#[test]
+fn the_help_shows_a_question_that_the_bundled_policy_answers() {
+    let served = Served::start(&[]);
+    let help = Command::new(env!("CARGO_BIN_EXE_sluicegate")).args(["serve", "--help"]).output();
+    let help = String::from_utf8(help.unwrap().stdout).unwrap();
+    let from = help.find("{\"limiter\"").unwrap();
+    let question = &help[from..=from + help[from..].find('}').unwrap()];
+    let answer = served.check(&serde_json::from_str(question).unwrap());
+    assert_eq!(answer["decision"], "granted");
+}
+
+#[test]
+fn a_file_that_changes_is_in_force_without_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("limits.toml");
+    fs::write(&path, policy(10)).unwrap();
+    let mut served = served_file(&path, &[]);
+    assert!(served.greeting.starts_with("1 limiter of "), "{}", served.greeting);
+    served.check(&json!({ "limiter": "pages", "cost": 6 }));
+
+    fs::write(&path, policy(8)).unwrap();
+    served.wait_for("limiter \"pages\" changed");
+    let state = served.check(&json!({ "limiter": "pages", "cost": 0 }));
+    assert_eq!((&state["limit"], &state["remaining"]), (&json!(8), &json!(2)));
+
+    fs::write(&path, "limiters.pages = 7\n").unwrap();
+    served.wait_for("error");
+    let state = served.check(&json!({ "limiter": "pages", "cost": 0 }));
+    assert_eq!(state["limit"], 8);
+    assert!(served.end("-TERM").success());
+}
+
+#[test]
+fn the_token_of_a_file_opens_the_administrative_verbs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, token) = (folder.path().join("limits.toml"), folder.path().join("token"));
+    fs::write(&path, policy(10)).unwrap();
+    fs::write(&token, format!("{TOKEN}\n")).unwrap();
+    let served = served_file(&path, &["--admin-token-file", token.to_str().unwrap()]);
+    served.check(&json!({ "limiter": "pages", "cost": 10 }));
+    let fields = format!("content-type: application/json\r\nauthorization: Bearer {TOKEN}\r\n");
+    let question = json!({ "limiter": "pages" }).to_string();
+    assert_eq!(served.ask("POST", "/v1/reset", &fields, &question).0, 204);
+    assert_eq!(served.check(&json!({ "limiter": "pages" }))["remaining"], 9);
+    let (status, events) = served.ask("POST", "/v1/reload", &fields, "");
+    assert_eq!((status, &events[..]), (200, "{\"events\":[]}"));
+}
+
+#[test]
+fn a_hangup_of_a_policy_that_is_no_file_changes_nothing() {
+    let mut served = Served::start(&[]);
+    served.signal("-HUP");
+    served.wait_for("the policy was not read from a file");
+    assert!(served.end("-TERM").success());
+}
+
+#[test]
+fn mistakes_in_arguments_say_what_is_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let short = folder.path().join("short");
+    fs::write(&short, "secret").unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let short = short.to_str().unwrap();
+    let cases: [(&[&str], i32, &str); 7] = [
+        (&["--listen", "8080"], 2, "invalid socket address"),
+        (&["--listen", &taken], 1, "in use"),
+        (&["--admin-token-file", short], 2, "has 6 bytes: must be at least 16"),
+        (&["--admin-token-file", "/no/such/file"], 1, "/no/such/file"),
+        (&["--proxies", "0"], 2, "0 is not in 1..=255"),
+        (&["--max-connections", "0"], 2, "must be from 1 to 1000000"),
+        (&["--policy", "/no/such/policy.toml"], 1, "/no/such/policy.toml"),
+    ];
+    for (arguments, status, words) in cases {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sluicegate"));
+        let output = command.arg("serve").args(arguments).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {text}");
+        assert!(text.contains(words), "{arguments:?}: {text}");
+    }
+}
