@@ -8,8 +8,6 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
-use http::Response;
 use sluicegate::{KeyTable, Quota, quota};
 use sluicegate_http::fields::QuotaPolicy;
 use sluicegate_http::layer::{Limit, RateLimitLayer};
@@ -20,7 +18,6 @@ use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_types::StatusExt;
-use tower::ServiceBuilder;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -28,12 +25,8 @@ async fn serve(listener: TcpListener, quota: Quota) -> Result<(), Error> {
     // A bucket for each client; room for 100,000 clients in 1.2 MB.
     let clients = KeyTable::with_keys(quota, 100_000)?;
     let limit = Limit::per_client(clients).policy(QuotaPolicy::from(quota).named("client")?);
-    let layers = ServiceBuilder::new()
-        .layer(RateLimitLayer::new(limit))
-        // Tonic's own body cannot be made of bytes, as a refusal needs it.
-        .map_response(|response: Response<tonic::body::Body>| response.map(Body::new));
     let (_, health) = tonic_health::server::health_reporter();
-    let server = Server::builder().layer(layers.into_inner()).add_service(health);
+    let server = Server::builder().layer(RateLimitLayer::new(limit)).add_service(health);
     Ok(server.serve_with_incoming(TcpIncoming::from(listener)).await?)
 }
 

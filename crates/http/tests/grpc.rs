@@ -1,19 +1,22 @@
 //! Refusals of gRPC: a real tonic server and real clients on loopback.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use http::{HeaderMap, Request, Response, StatusCode, Version};
+use http::{HeaderMap, Request, StatusCode, Version};
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use sluicegate::{
-    Buckets, FixedWindow, KeyTable, Keyed, Limiter, TokenBucket, WhenFull, quota, rate,
+    Buckets, ConcurrencyLimit, FixedWindow, KeyTable, Keyed, KeyedConcurrency, Limiter,
+    SettleableBucket, TokenBucket, WhenFull, quota, rate,
 };
 use sluicegate_http::client_address::{ClientAddress, ClientKey, Trust};
 use sluicegate_http::fields::{FieldVersion, QuotaPolicy, ResponseFields};
-use sluicegate_http::layer::{Limit, RateLimitLayer, RequestKey};
+use sluicegate_http::layer::{Concurrency, Limit, RateLimitLayer, RequestKey, Settled};
 use tokio::net::TcpListener;
 use tonic::service::Routes;
 use tonic::transport::server::TcpIncoming;
@@ -22,7 +25,6 @@ use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_types::StatusExt;
-use tower::ServiceBuilder;
 
 /// Serves the health service behind a layer, until the test ends.
 async fn serve(layer: RateLimitLayer) -> SocketAddr {
@@ -91,10 +93,8 @@ async fn a_server_of_tonic_limits_each_client() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (_, health) = tonic_health::server::health_reporter();
-    let layers = ServiceBuilder::new()
-        .layer(RateLimitLayer::new(Limit::per_client(clients)))
-        .map_response(|response: Response<tonic::body::Body>| response.map(Body::new));
-    let server = Server::builder().layer(layers.into_inner()).add_service(health);
+    let layer = RateLimitLayer::new(Limit::per_client(clients));
+    let server = Server::builder().layer(layer).add_service(health);
     tokio::spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
     let mut client = client(address).await;
     let mut codes = Vec::new();
@@ -146,6 +146,20 @@ async fn the_code_says_why_a_call_is_refused() {
     let store = KeyTable::<ClientKey>::with_keys(quota!(1 / day), 1_000).unwrap();
     let status = refusal(Limit::per_client(store).addresses(addresses)).await;
     assert_eq!(status.code(), Code::Internal, "{status:?}");
+
+    // Too much is in flight: at the server, and for a client.
+    let all = Arc::new(ConcurrencyLimit::new(1));
+    let _busy = all.try_acquire(1).unwrap();
+    let status = refusal(Limit::of_all(Concurrency::new(Arc::clone(&all)))).await;
+    assert_eq!(status.code(), Code::Unavailable, "{status:?}");
+    let clients = Arc::new(KeyedConcurrency::<ClientKey>::new(1));
+    let client = ClientKey::Address([127, 0, 0, 1].into());
+    let _busy = clients.try_acquire(&client, 1).unwrap();
+    let status = refusal(Limit::per_client(Concurrency::new(Arc::clone(&clients)))).await;
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    let details = status.get_error_details();
+    assert_eq!(details.quota_failure().unwrap().violations[0].quota_value, 1);
+    assert!(details.retry_info().is_none(), "{details:?}");
 }
 
 /// Sends a request that has a content type, and returns the whole response.
@@ -162,9 +176,33 @@ async fn post(
         .body(Body::empty());
     let response = client.request(request.unwrap()).await.unwrap();
     let (parts, body) = response.into_parts();
+    // Trailers in the place of headers end the stream with them.
+    let is_grpc = parts.headers.contains_key("grpc-status");
+    assert_eq!(body.is_end_stream(), is_grpc, "{:?}", parts.headers);
     let body = body.collect().await.unwrap();
     let trailers = body.trailers().cloned();
     (parts.status, parts.headers, trailers, body.to_bytes().to_vec())
+}
+
+/// The status of HTTP is 200 whatever happens.
+#[tokio::test]
+async fn calls_are_settled_by_their_own_status() {
+    let calls = Arc::new(SettleableBucket::new(quota!(10 / day)));
+    let failures = Settled::by_response(calls, |response| {
+        (response.number("grpc-status") == Some(0)).then_some(0)
+    });
+    let server = serve(RateLimitLayer::new(Limit::of_all(failures))).await;
+    let mut client = client(server).await;
+    for _ in 0..50 {
+        check(&mut client).await.unwrap();
+    }
+    let missing = HealthCheckRequest { service: "missing".to_owned() };
+    let mut codes = Vec::new();
+    for _ in 0..12 {
+        codes.push(client.check(missing.clone()).await.unwrap_err().code());
+    }
+    assert_eq!(codes[..10], [Code::NotFound; 10]);
+    assert_eq!(codes[10..], [Code::ResourceExhausted; 2]);
 }
 
 #[tokio::test]

@@ -2,7 +2,6 @@
 
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode, header};
-use sluicegate::Denied;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, QuotaViolation, StatusExt};
 
@@ -33,18 +32,26 @@ fn status(refusal: &Refusal<'_>) -> Status {
     if let Some(wait) = refusal.retry_after() {
         details.set_retry_info(Some(wait));
     }
-    if let RefusalReason::Denied(denied) = refusal.reason()
-        && !matches!(denied, Denied::Full { .. })
-    {
+    if refusal.status() == StatusCode::TOO_MANY_REQUESTS {
         let policy = refusal.policy().unwrap_or("default");
         let violation = QuotaViolation {
             quota_id: policy.to_owned(),
-            quota_value: denied.limit().map_or(0, |limit| i64::try_from(limit).unwrap_or(i64::MAX)),
-            ..QuotaViolation::new(policy, denied.to_string())
+            quota_value: limit(&refusal.reason()).unwrap_or_default(),
+            ..QuotaViolation::new(policy, refusal.to_string())
         };
         details.set_quota_failure(vec![violation]);
     }
     Status::with_error_details(code(refusal.status()), refusal.to_string(), details)
+}
+
+/// Returns the limit that is exceeded, if the reason tells it.
+fn limit(reason: &RefusalReason) -> Option<i64> {
+    let limit = match reason {
+        RefusalReason::Denied(denied) => denied.limit()?,
+        RefusalReason::InFlight(denied) => denied.limit(),
+        _ => return None,
+    };
+    Some(i64::try_from(limit).unwrap_or(i64::MAX))
 }
 
 /// Returns the code that means the same as a status of HTTP.

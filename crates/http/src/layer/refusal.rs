@@ -177,10 +177,10 @@ impl Refusal<'_> {
     ///
     /// | refused | `grpc-status` | `grpc-status-details-bin`: a `google.rpc.Status` with |
     /// |---|---|---|
-    /// | by the rate | 8, `RESOURCE_EXHAUSTED` | `QuotaFailure`, with the name of the policy, and `RetryInfo`, unless waiting does not help |
-    /// | with the status 503 of HTTP | 14, `UNAVAILABLE` | `RetryInfo` |
-    /// | with 400 | 3, `INVALID_ARGUMENT` | |
-    /// | with 500 | 13, `INTERNAL` | |
+    /// | with 429 in HTTP | 8, `RESOURCE_EXHAUSTED` | `QuotaFailure`, with the name of the policy and its limit; `RetryInfo`, if a wait is known |
+    /// | 503 | 14, `UNAVAILABLE` | `RetryInfo`, if a wait is known |
+    /// | 400 | 3, `INVALID_ARGUMENT` | |
+    /// | 500 | 13, `INTERNAL` | |
     ///
     /// `grpc-message` says why. The wait of `RetryInfo` is exact to the nanosecond.
     ///

@@ -8,7 +8,7 @@ mod rows;
 
 use rows::XFF;
 
-/// What the client pretends to be.
+/// The address that the client pretends to have.
 const OTHER: &str = "198.51.100.66";
 
 #[test]
