@@ -16,3 +16,5 @@ pub(crate) mod pieces;
 pub(crate) mod receipt;
 pub(crate) mod settled;
 pub(crate) mod snapshot;
+#[cfg(feature = "alloc")]
+pub(crate) mod standing;

@@ -94,6 +94,8 @@ pub use crate::decision::lease::Lease;
 pub use crate::decision::receipt::Receipt;
 pub use crate::decision::settled::{Settled, Unpaid};
 pub use crate::decision::snapshot::{Snapshot, SnapshotError};
+#[cfg(feature = "alloc")]
+pub use crate::decision::standing::Standing;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::as_key::{AsKey, Parts};
 #[cfg(feature = "keyed")]
