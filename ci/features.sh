@@ -14,6 +14,10 @@ done
 for features in "" axum grpc tonic; do
     cargo clippy -q -p sluicegate-http --lib --features "$features" -- -D warnings
 done
+# The limits on a Redis server, by any client, and by each of those that it has.
+for features in "" async pool "async,cluster,pool,sentinel,tls"; do
+    cargo clippy -q -p sluicegate-redis --lib --no-default-features --features "$features" -- -D warnings
+done
 cargo test -q -p sluicegate --lib --features portable-atomic,serde
 cargo test -q -p sluicegate --lib --no-default-features --features alloc
 # Tokio's timer and runtime, in paused time, streams and sinks, and their examples.

@@ -1,0 +1,145 @@
+//! Errors of limits, keys and servers.
+
+use std::error::Error;
+use std::time::Duration;
+
+use sluicegate::{ConfigError, Denied};
+
+/// A limit that the scripts cannot enforce.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// The engine does not enforce it either.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A time is not whole microseconds, in which servers tell the time.
+    #[error("{what} is {value:?}: must be whole microseconds")]
+    Fraction {
+        /// The setting.
+        what: &'static str,
+        /// Its value.
+        value: Duration,
+    },
+    /// A time is too long for the numbers of a script.
+    #[error("{what} is {value:?}: must be at most {most:?}")]
+    TooLong {
+        /// The setting.
+        what: &'static str,
+        /// Its value.
+        value: Duration,
+        /// The largest value allowed.
+        most: Duration,
+    },
+    /// A rate in lowest terms has too long a period for the numbers of a script.
+    #[error(
+        "rate is {permits} / {period:?}: in lowest terms, its period must be less than 2^51 steps; \
+         take a rounder period"
+    )]
+    Period {
+        /// The permits of a period.
+        permits: u64,
+        /// The period.
+        period: Duration,
+    },
+    /// A sliding window has too few or too many slots.
+    #[error("slots is {slots}: must be from 1 to {most}")]
+    Slots {
+        /// The number of slots.
+        slots: u32,
+        /// The largest number allowed.
+        most: u32,
+    },
+    /// A log would have to remember too many grants.
+    #[error(
+        "limit of the log is {limit}: must be at most {most}; a sliding window of slots has no such bound"
+    )]
+    Log {
+        /// The limit.
+        limit: u64,
+        /// The largest limit allowed.
+        most: u64,
+    },
+}
+
+/// A key that is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} has {length} bytes: must be at most {most}; take a digest of it instead")]
+pub struct KeyError {
+    /// The part of the key.
+    pub what: &'static str,
+    /// The length of its escaped form, in bytes.
+    pub length: usize,
+    /// The greatest length allowed.
+    pub most: usize,
+}
+
+/// The failure of a server to answer, or of the way to it.
+///
+/// Says nothing about the limit.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The request did not reach the server, so it has taken nothing.
+    #[error("cannot reach the server")]
+    Unreachable(#[source] Box<dyn Error + Send + Sync>),
+    /// The connection broke before the answer came. The request may have taken its permits.
+    #[error("lost the connection to the server before it answered")]
+    Disconnected(#[source] Box<dyn Error + Send + Sync>),
+    /// The server did not answer in time. The request may have taken its permits, or may yet.
+    #[error("the server did not answer in time")]
+    TimedOut,
+    /// The server answered with an error, such as that it is a replica, that it is loading its data, or that
+    /// it has no memory left. The request has taken nothing.
+    #[error("the server answered with the error {code}: {message}")]
+    Server {
+        /// The first word of the error, such as `READONLY`.
+        code: String,
+        /// The rest of it.
+        message: String,
+    },
+    /// The server's answer is not one of the script.
+    #[error("the script {script} answered with {reply:?}, which is not one of its answers")]
+    Reply {
+        /// The name of the script.
+        script: &'static str,
+        /// The answer.
+        reply: Vec<i64>,
+    },
+}
+
+impl StoreError {
+    /// Returns whether the request may have taken its permits in spite of the failure.
+    #[must_use]
+    pub fn may_have_taken(&self) -> bool {
+        match self {
+            StoreError::Disconnected(_) | StoreError::TimedOut | StoreError::Reply { .. } => true,
+            StoreError::Unreachable(_) | StoreError::Server { .. } => false,
+        }
+    }
+}
+
+/// The reason why a request got no permits.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TryAcquireError {
+    /// The limit denied them.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    /// The key is too long. The server was not asked.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The server did not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl TryAcquireError {
+    /// Returns the denial, if it is one.
+    #[must_use]
+    pub fn denied(&self) -> Option<&Denied> {
+        match self {
+            TryAcquireError::Denied(denied) => Some(denied),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Rate limits of sluicegate that several machines share, on a Redis or Valkey server.
+//!
+//! ```no_run
+//! # #[cfg(feature = "async")]
+//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+//! use sluicegate::quota;
+//! use sluicegate_redis::{Async, KeySpace, RedisLimit, RedisLimiter};
+//!
+//! let client = redis::Client::open("redis://127.0.0.1/")?;
+//! let connection = client.get_connection_manager().await?;
+//! let limit = RedisLimit::token_bucket(quota!(100 / second, burst 20))?;
+//! let limiter = RedisLimiter::new(limit, KeySpace::new("app:api")?, Async::new(connection));
+//!
+//! match limiter.try_acquire("user:42", 1).await {
+//!     Ok(grant) => println!("{} left", grant.remaining()),
+//!     Err(error) => println!("{error}"),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A decision is one script on the server, so it is atomic, and the server's clock is the only one.
+//! [`RedisLimit`] has the limits, with their bounds; they are those of the engine, and give the same answers.
+//!
+//! | feature | |
+//! |---|---|
+//! | `async` (default) | `Async`: runs scripts on the connections of the crate `redis` for tokio |
+//! | `pool` | `Pool`: runs scripts on a pool of connections, for callers on threads |
+//! | `cluster`, `sentinel`, `tls` | the connections of the crate `redis` to clusters, by sentinels, and by TLS |
+
+mod error;
+mod key_space;
+mod limit;
+mod limiter;
+mod request;
+mod run_script;
+mod script;
+#[cfg(test)]
+mod tests;
+
+pub use crate::error::{KeyError, LimitError, StoreError, TryAcquireError};
+pub use crate::key_space::KeySpace;
+pub use crate::limit::RedisLimit;
+pub use crate::limiter::RedisLimiter;
+#[cfg(feature = "async")]
+pub use crate::run_script::Async;
+#[cfg(feature = "pool")]
+pub use crate::run_script::Pool;
+pub use crate::run_script::{Run, RunScript, RunScriptBlocking};
+pub use crate::script::Script;

@@ -1,0 +1,56 @@
+//! Windows, whose times are whole microseconds.
+
+mod counter;
+mod fixed;
+mod log;
+mod slots;
+
+pub(super) use self::counter::SlidingCounter;
+pub(super) use self::fixed::FixedWindow;
+pub(super) use self::log::SlidingLog;
+pub(super) use self::slots::SlidingWindow;
+
+use std::time::Duration;
+
+use sluicegate::{Rate, Standing};
+
+use super::micros;
+use super::reply::Reply;
+use crate::error::LimitError;
+
+/// Microseconds by which a server's clock may be set back before what was granted is moved to the present.
+const SKEW_MICROS: u64 = 1_000_000;
+
+/// The limit of a window, and its length.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    limit: u64,
+    micros: u64,
+}
+
+impl Window {
+    fn new(limit: Rate) -> Result<Window, LimitError> {
+        Ok(Window { limit: limit.permits(), micros: micros("window", limit.period())? })
+    }
+
+    /// Returns windows, or slots, of `micros` that may be ahead of the clock.
+    fn most_ahead(micros: u64) -> u64 {
+        1 + SKEW_MICROS / micros
+    }
+}
+
+/// Reads the state of a script that looks its waits up: the permits that count, the time until none counts, and
+/// until the request can be granted, both in microseconds.
+fn standing(limit: u64, reply: &Reply) -> Option<Standing> {
+    let &[used, reset, ..] = reply.state else { return None };
+    Some(Standing { limit, used: u64::try_from(used).ok()?, reset_after: micros_of(reset)? })
+}
+
+fn retry_after(reply: &Reply) -> Option<Duration> {
+    let &[_, _, retry, ..] = reply.state else { return None };
+    micros_of(retry)
+}
+
+fn micros_of(number: i64) -> Option<Duration> {
+    Some(Duration::from_micros(u64::try_from(number).ok()?))
+}

@@ -1,0 +1,69 @@
+//! Sliding windows of slots.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate::{Rate, Standing};
+
+use super::{Window, retry_after, standing};
+use crate::error::LimitError;
+use crate::limit::reply::Reply;
+use crate::limit::{RedisLimit, Terms};
+use crate::script;
+
+/// Most slots of a window. A script takes the names of all of them for arguments of one command.
+const MAX_SLOTS: u32 = 1_000;
+
+/// A window of slots, of which as many count as the window can touch.
+///
+/// State: the permits that count, the time until none does, the wait of a denial, and the present slot. All numbers of its
+/// script are below 2^53: times at most 200 years ahead of the clock, for one slot of 100 years, and counts of at most
+/// 2^32.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::limit) struct SlidingWindow {
+    window: Window,
+    slot_micros: u64,
+}
+
+impl SlidingWindow {
+    pub(in crate::limit) fn new(limit: Rate, slots: u32) -> Result<SlidingWindow, LimitError> {
+        if slots == 0 || slots > MAX_SLOTS {
+            return Err(LimitError::Slots { slots, most: MAX_SLOTS });
+        }
+        let window = Window::new(limit)?;
+        Ok(SlidingWindow { window, slot_micros: window.micros.div_ceil(u64::from(slots)) })
+    }
+
+    /// Returns the number of slots that count, including the present one.
+    fn slots(&self) -> u64 {
+        self.window.micros.div_ceil(self.slot_micros) + 1
+    }
+}
+
+impl Terms for SlidingWindow {
+    fn limit(&self) -> u64 {
+        self.window.limit
+    }
+
+    fn standing(&self, reply: &Reply) -> Option<Standing> {
+        standing(self.window.limit, reply)
+    }
+
+    fn retry_after(&self, reply: &Reply, _permits: u64) -> Option<Duration> {
+        retry_after(reply)
+    }
+}
+
+impl From<SlidingWindow> for RedisLimit {
+    fn from(sliding: SlidingWindow) -> RedisLimit {
+        let (limit, slot_micros, slots) =
+            (sliding.window.limit, sliding.slot_micros, sliding.slots());
+        let numbers = [limit, slot_micros, slots, Window::most_ahead(slot_micros)];
+        RedisLimit {
+            script: &script::SLIDING_WINDOW,
+            kind: format!("sw{slot_micros}x{slots}"),
+            arguments: numbers.map(|number| number.to_string()).to_vec(),
+            terms: Arc::new(sliding),
+        }
+    }
+}

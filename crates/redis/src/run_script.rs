@@ -1,0 +1,107 @@
+//! The clients that the limiters run their scripts by.
+
+#[cfg(feature = "pool")]
+mod pool;
+#[cfg(feature = "async")]
+mod tokio;
+
+#[cfg(feature = "pool")]
+pub use self::pool::Pool;
+#[cfg(feature = "async")]
+pub use self::tokio::Async;
+
+use crate::error::StoreError;
+use crate::script::Script;
+
+/// One run of a script.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The script.
+    pub script: &'static Script,
+    /// The keys that it reads and writes: all of one hash tag.
+    pub keys: &'a [&'a str],
+    /// The other arguments.
+    pub arguments: &'a [&'a str],
+}
+
+/// Runs scripts on a server, for callers in tasks.
+///
+/// Implemented by [`Async`] for the connections of the crate `redis`. Another client does what that does:
+/// sends `EVALSHA`, and `EVAL` if the server answers `NOSCRIPT`. It never repeats a request that may have
+/// been run, since that would take the permits twice.
+pub trait RunScript: Send + Sync {
+    /// Runs a script, and returns its answer: integers.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`], which tells whether the script may have run.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the script may have been run, or may yet.
+    fn run(&self, run: Run<'_>) -> impl Future<Output = Result<Vec<i64>, StoreError>> + Send;
+}
+
+/// Runs scripts on a server, for callers on threads.
+pub trait RunScriptBlocking: Send + Sync {
+    /// Runs a script, and returns its answer: integers. Blocks until then, or until a time-out of the client.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`], which tells whether the script may have run.
+    fn run_blocking(&self, run: Run<'_>) -> Result<Vec<i64>, StoreError>;
+}
+
+impl<R: RunScript> RunScript for std::sync::Arc<R> {
+    fn run(&self, run: Run<'_>) -> impl Future<Output = Result<Vec<i64>, StoreError>> + Send {
+        (**self).run(run)
+    }
+}
+
+impl<R: RunScriptBlocking + ?Sized> RunScriptBlocking for std::sync::Arc<R> {
+    fn run_blocking(&self, run: Run<'_>) -> Result<Vec<i64>, StoreError> {
+        (**self).run_blocking(run)
+    }
+}
+
+#[cfg(any(feature = "async", feature = "pool"))]
+impl Run<'_> {
+    /// Returns the command that runs the script if the server knows it.
+    fn by_digest(&self) -> redis::Cmd {
+        self.command("EVALSHA", self.script.sha1())
+    }
+
+    /// Returns the command that runs the script, and makes it known to the server.
+    fn by_source(&self) -> redis::Cmd {
+        self.command("EVAL", self.script.source())
+    }
+
+    fn command(&self, name: &str, script: &str) -> redis::Cmd {
+        let mut command = redis::cmd(name);
+        command.arg(script).arg(self.keys.len()).arg(self.keys).arg(self.arguments);
+        command
+    }
+}
+
+/// Returns whether the server does not know a script.
+#[cfg(any(feature = "async", feature = "pool"))]
+fn is_unknown(error: &redis::RedisError) -> bool {
+    error.code() == Some("NOSCRIPT")
+}
+
+#[cfg(any(feature = "async", feature = "pool"))]
+impl From<redis::RedisError> for StoreError {
+    fn from(error: redis::RedisError) -> StoreError {
+        if let Some(code) = error.code() {
+            let message = error.detail().unwrap_or_default().to_owned();
+            return StoreError::Server { code: code.to_owned(), message };
+        }
+        if error.is_timeout() {
+            StoreError::TimedOut
+        } else if error.is_connection_refusal() {
+            StoreError::Unreachable(Box::new(error))
+        } else {
+            StoreError::Disconnected(Box::new(error))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The scripts that run on the server.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+/// A script in Lua, and its digest, by which a server knows it once it has run.
+pub struct Script {
+    name: &'static str,
+    source: &'static str,
+    sha1: OnceLock<String>,
+}
+
+impl Script {
+    const fn new(name: &'static str, source: &'static str) -> Script {
+        Script { name, source, sha1: OnceLock::new() }
+    }
+
+    /// Returns the name of the script's file.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Returns the text, for `EVAL`.
+    #[must_use]
+    pub fn source(&self) -> &'static str {
+        self.source
+    }
+
+    /// Returns the SHA-1 of the text in hexadecimal digits, for `EVALSHA`.
+    #[must_use]
+    pub fn sha1(&self) -> &str {
+        self.sha1.get_or_init(|| sha1_smol::Sha1::from(self.source).digest().to_string())
+    }
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Script").field(&self.name).finish()
+    }
+}
+
+/// Declares the script of a file, behind the part that all begin with.
+macro_rules! script {
+    ($Name:ident, $file:literal) => {
+        pub(crate) static $Name: Script = Script::new(
+            $file,
+            concat!(
+                include_str!("scripts/prelude.lua"),
+                "\n",
+                include_str!(concat!("scripts/", $file, ".lua"))
+            ),
+        );
+    };
+}
+
+script!(TOKEN_BUCKET, "token_bucket");
+script!(INTERVAL_BUCKET, "interval_bucket");
+script!(GCRA, "gcra");
+script!(FIXED_WINDOW, "fixed_window");
+script!(SLIDING_COUNTER, "sliding_counter");
+script!(SLIDING_WINDOW, "sliding_window");
+script!(SLIDING_LOG, "sliding_log");
+
+/// Makes a limiter of any kind full.
+pub(crate) static RESET: Script = Script::new("reset", include_str!("scripts/reset.lua"));

@@ -1,0 +1,32 @@
+-- A fixed window, which begins with a multiple of its length, or with the first request.
+--
+-- State: the start of the window, and the permits granted in it.
+--
+-- Arguments: limit; microseconds of the window; 1 if it begins with a multiple; microseconds by which a
+-- start may be ahead of the clock; and for give_back the start of the window that was charged
+
+local limit, length, is_aligned, most_ahead = argument(1), argument(2), argument(3) == 1, argument(4)
+
+local present = is_aligned and now - math.fmod(now, length) or now
+local start, count = load()
+if not start or start + length <= now then
+  start, count = present, 0
+elseif start > present + most_ahead then
+  -- The clock was set back: what was granted counts in the present window.
+  start = present
+end
+
+if verb == 'give_back' then
+  local given = start == argument(5) and math.min(permits, count) or 0
+  if given > 0 then
+    count = count - given
+    save(start + length, start, count)
+  end
+  return { given, now, start, count }
+end
+local granted = decide(limit - count)
+if granted then
+  count = count + granted
+  if verb ~= 'peek' then save(start + length, start, count) end
+end
+return { granted or -1, now, start, count }

@@ -1,0 +1,105 @@
+-- The part that all scripts begin with.
+--
+-- KEYS[1]  key of the limiter
+-- ARGV[1]  verb: take, up_to or peek, and for some scripts give_back
+-- ARGV[2]  permits, from 1 to the limit
+-- ARGV[3]  time in microseconds since 1970; empty for that of the server
+-- ARGV[4]  first of the script's own arguments
+--
+-- Each script replies with integers: the permits granted, or -1 for a denial; the time; and its own state.
+--
+-- A number of Lua is a double, exact for integers up to 2^53. Every sum and product here stays below that,
+-- by the bounds that the program checks when a limit is made. `%.0f` writes all digits, where `tostring`
+-- would round.
+
+local MICROS_OF_SKEW = 1000000
+
+local verb, permits = ARGV[1], tonumber(ARGV[2])
+local is_test = ARGV[3] ~= ''
+
+local function argument(index)
+  return tonumber(ARGV[3 + index])
+end
+
+local now
+if is_test then
+  now = tonumber(ARGV[3])
+else
+  local time = redis.call('TIME')
+  now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+
+-- Returns the quotient, rounded down, and the remainder of integers that are not negative. (`a / b` and
+-- `a % b` round to the next double: for a large `a` up, past the quotient. `fmod` is exact, and so is the
+-- division of a multiple.)
+local function divide(a, b)
+  local rest = math.fmod(a, b)
+  return (a - rest) / b, rest
+end
+
+local function divide_up(a, b)
+  local quotient, rest = divide(a, b)
+  return rest > 0 and quotient + 1 or quotient
+end
+
+-- Returns the quotient and the remainder of `a * b / divisor`, although the product may exceed 2^53.
+--
+-- Takes the digits of `b` to the given base, the highest first, in a long division: the remainder so far
+-- and the next digit make `rest * base + part * digit < 2 * divisor * base`, which is at most 2^53 if
+-- `divisor * base` is at most 2^52. The quotient must stay below 2^53.
+local function multiply_and_divide(a, b, divisor, base)
+  local whole, part = divide(a, divisor)
+  local scale = 1
+  while scale * base <= b do scale = scale * base end
+  local quotient, rest, remaining = 0, 0, b
+  while scale >= 1 do
+    local digit, next_digits
+    digit, remaining = divide(remaining, scale)
+    next_digits, rest = divide(rest * base + part * digit, divisor)
+    quotient = quotient * base + next_digits
+    scale = scale / base
+  end
+  return whole * b + quotient, rest
+end
+
+-- Returns the time from which a state counts that was written at `at`, and the time passed since. If the
+-- clock was set back a little, time stands still until then; if by more, the state counts from now on.
+local function since(at)
+  if at > now + MICROS_OF_SKEW then return now, 0 end
+  if at > now then return at, 0 end
+  return now, now - at
+end
+
+-- Permits that have to be left for a grant.
+local needed = verb == 'up_to' and 1 or permits
+
+-- Returns the permits to grant if `room` are left, or nil.
+local function decide(room)
+  if needed <= room then return math.min(permits, room) end
+end
+
+-- Returns the numbers of the stored state, or nothing.
+local function load()
+  local stored = redis.call('GET', KEYS[1])
+  if not stored then return end
+  local numbers = {}
+  for number in string.gmatch(stored, '%S+') do numbers[#numbers + 1] = tonumber(number) end
+  return unpack(numbers)
+end
+
+-- Time at which a key may be forgotten, in milliseconds, if that is at `micros`. Rounded up.
+local function expiry(micros)
+  return string.format('%.0f', math.ceil(math.min(micros, 2 ^ 52) / 1000))
+end
+
+-- Stores numbers until `micros`. In a test, whose time is not the server's, for ever.
+local function save(micros, ...)
+  local numbers = { ... }
+  for index, number in ipairs(numbers) do numbers[index] = string.format('%.0f', number) end
+  local state = table.concat(numbers, ' ')
+  if is_test then
+    redis.call('SET', KEYS[1], state)
+  else
+    redis.call('SET', KEYS[1], state, 'PXAT', expiry(micros))
+  end
+end

@@ -1,0 +1,46 @@
+-- The counts of two windows, the older of which counts in part: in proportion to the part of it that a window
+-- of the same length, ending now, still covers.
+--
+-- State: the number of the present window; the permits granted in the window before; those in this one.
+--
+-- Arguments: limit; microseconds of the window; base of the long division; windows by which a number may be
+-- ahead of the clock; and for give_back the number of the window that was charged
+
+local limit, length, base, most_ahead = argument(1), argument(2), argument(3), argument(4)
+
+local present = divide(now, length)
+local window, previous, current = load()
+if not window or window < present - 1 then
+  window, previous, current = present, 0, 0
+elseif window == present - 1 then
+  window, previous, current = present, current, 0
+elseif window > present + most_ahead then
+  -- The clock was set back: what was granted counts as of now.
+  window = present
+end
+
+local function save_counts()
+  save((window + 2) * length, window, previous, current)
+end
+
+if verb == 'give_back' then
+  local given = 0
+  if window == argument(5) then
+    given = math.min(permits, current)
+    current = current - given
+  elseif window - 1 == argument(5) then
+    given = math.min(permits, previous)
+    previous = previous - given
+  end
+  if given > 0 then save_counts() end
+  return { given, now, window, previous, current }
+end
+local covered = math.min((window + 1) * length - now, length)
+local weight, rest = multiply_and_divide(covered, previous, length, base)
+if rest > 0 then weight = weight + 1 end
+local granted = decide(limit - current - weight)
+if granted then
+  current = current + granted
+  if verb ~= 'peek' then save_counts() end
+end
+return { granted or -1, now, window, previous, current }

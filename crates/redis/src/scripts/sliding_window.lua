@@ -1,0 +1,81 @@
+-- A sliding window of slots: the permits of as many slots count as a window can touch, wherever it begins.
+--
+-- State, a hash: `slot`, the number of the latest slot with a grant; `used`, the permits in the window that
+-- ends with it; `shift`, slots by which numbers are ahead of the clock, because it was set back; and under
+-- the number of each slot that counts, modulo their number, its permits.
+--
+-- Arguments: limit; microseconds of a slot; slots that count; slots by which a number may be ahead of the
+-- clock; and for give_back the number of the slot that was charged
+
+local limit, length, slots, most_ahead = argument(1), argument(2), argument(3), argument(4)
+
+local head = redis.call('HMGET', KEYS[1], 'slot', 'used', 'shift')
+local shift = tonumber(head[3] or '0')
+local slot, used = divide(now, length) + shift, tonumber(head[2] or '0')
+local latest = tonumber(head[1] or '') or slot
+if latest > slot + most_ahead then shift, slot = shift + latest - slot, latest end
+slot = math.max(slot, latest)
+
+-- Returns the names of the slots from `first` to `last`.
+local function names(first, last)
+  local result = {}
+  for number = first, last do result[#result + 1] = string.format('%.0f', math.fmod(number, slots)) end
+  return result
+end
+
+-- Returns the permits of these slots.
+local function counts(first, last)
+  if last < first then return {} end
+  local result = redis.call('HMGET', KEYS[1], unpack(names(first, last)))
+  for index, count in ipairs(result) do result[index] = tonumber(count or '0') end
+  return result
+end
+
+-- Microseconds until nothing of the slot counts.
+local function until_gone(number)
+  return (number + slots - shift) * length - now
+end
+
+local first, last_gone = latest - slots + 1, math.min(slot - slots, latest)
+for _, count in ipairs(counts(first, last_gone)) do used = used - count end
+
+local function store(change)
+  if last_gone == latest then
+    redis.call('DEL', KEYS[1])
+  elseif last_gone >= first then
+    redis.call('HDEL', KEYS[1], unpack(names(first, last_gone)))
+  end
+  local name = string.format('%.0f', math.fmod(change.slot, slots))
+  redis.call('HINCRBY', KEYS[1], name, string.format('%.0f', change.permits))
+  redis.call('HSET', KEYS[1], 'slot', string.format('%.0f', slot), 'used', string.format('%.0f', used), 'shift',
+    string.format('%.0f', shift))
+  if not is_test then redis.call('PEXPIREAT', KEYS[1], expiry(now + until_gone(slot))) end
+end
+
+if verb == 'give_back' then
+  local charged, given = argument(5), 0
+  if charged > slot - slots and charged <= latest then
+    given = math.min(permits, counts(charged, charged)[1])
+  end
+  if given > 0 then
+    used = used - given
+    store({ slot = charged, permits = -given })
+  end
+  return { given, now, used, 0, 0, slot }
+end
+local granted = decide(limit - used)
+if granted then
+  used = used + granted
+  if verb ~= 'peek' then store({ slot = slot, permits = granted }) end
+  return { granted, now, used, until_gone(slot), 0, slot }
+end
+-- The slots leave in order: finds the one with which enough has left, and the last with any.
+local left, retry_after, reset_after = used, 0, 0
+for index, count in ipairs(counts(math.max(first, last_gone + 1), latest)) do
+  if count > 0 then
+    reset_after = until_gone(math.max(first, last_gone + 1) + index - 1)
+    if left > limit - needed then retry_after = reset_after end
+    left = left - count
+  end
+end
+return { -1, now, used, reset_after, retry_after, slot }

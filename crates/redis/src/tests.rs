@@ -1,0 +1,17 @@
+//! Tests by a server that they start.
+//!
+//! | module | checks |
+//! |---|---|
+//! | `faults` | a server that ends, or that answers with errors |
+//! | `server` | starts a server on a free port, in a folder of its own, and ends it |
+//! | `scripts` | what the random tests share: steps, sent in batches, and their answers |
+//! | `oracle` | slow references in exact fractions |
+//! | `random` | each script against its reference and the engine, by random steps |
+//! | `verbs` | the verbs by the connections of the crate `redis` |
+
+mod faults;
+mod oracle;
+mod random;
+mod scripts;
+mod server;
+mod verbs;

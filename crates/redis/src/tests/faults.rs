@@ -1,0 +1,105 @@
+//! Servers that end, or that answer with errors.
+
+use std::time::Duration;
+
+use redis::aio::ConnectionManagerConfig;
+use sluicegate::quota;
+
+use super::server::Server;
+use crate::{Async, KeySpace, RedisLimit, RedisLimiter, StoreError, TryAcquireError};
+
+type Managed = RedisLimiter<Async<redis::aio::ConnectionManager>>;
+
+/// Returns a limiter of ten permits that come back after a day, on a connection that gives up soon.
+async fn limiter(server: &Server) -> Managed {
+    let config = ConnectionManagerConfig::new()
+        .set_number_of_retries(1)
+        .set_response_timeout(Some(Duration::from_millis(500)))
+        .set_connection_timeout(Some(Duration::from_millis(500)));
+    let manager = server.client().get_connection_manager_with_config(config).await.unwrap();
+    let limit = RedisLimit::token_bucket(quota!(10 / 10 days)).unwrap();
+    RedisLimiter::new(limit, KeySpace::new("app").unwrap(), Async::new(manager))
+}
+
+fn fault(answer: Result<sluicegate::Grant, TryAcquireError>) -> StoreError {
+    match answer {
+        Err(TryAcquireError::Store(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Asks until the server answers again.
+async fn first_answer(limiter: &Managed) -> sluicegate::Grant {
+    for _ in 0..600 {
+        if let Ok(grant) = limiter.try_acquire("ada", 1).await {
+            return grant;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("no answer after half a minute");
+}
+
+#[tokio::test]
+async fn after_a_crash_every_call_returns_and_a_new_server_begins_from_full() {
+    let mut server = Server::start();
+    let limiter = limiter(&server).await;
+    assert_eq!(limiter.try_acquire("ada", 4).await.unwrap().remaining(), 6);
+    server.kill();
+    for _ in 0..5 {
+        let error = fault(limiter.try_acquire("ada", 1).await);
+        assert!(
+            matches!(
+                error,
+                StoreError::Unreachable(_) | StoreError::Disconnected(_) | StoreError::TimedOut
+            ),
+            "{error:?}"
+        );
+    }
+    server.restart();
+    // Its memory was all it had.
+    assert_eq!(first_answer(&limiter).await.remaining(), 9);
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_a_time_out_that_may_have_taken() {
+    let server = Server::start();
+    let limiter = limiter(&server).await;
+    limiter.try_acquire("ada", 1).await.unwrap();
+    let mut other = server.connection();
+    redis::cmd("CLIENT").arg(&["PAUSE", "60000", "WRITE"]).exec(&mut other).unwrap();
+    let error = fault(limiter.try_acquire("ada", 1).await);
+    assert!(matches!(error, StoreError::TimedOut) && error.may_have_taken(), "{error:?}");
+    redis::cmd("CLIENT").arg("UNPAUSE").exec(&mut other).unwrap();
+    // It was only late: it was charged after the pause.
+    assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 7);
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_to_write_says_why_and_takes_nothing() {
+    let server = Server::start();
+    let limiter = limiter(&server).await;
+    assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 9);
+    let mut other = server.connection();
+    let mut refused = async |setting: &[&str], undo: &[&str], code: &str| {
+        redis::cmd(setting[0]).arg(&setting[1..]).exec(&mut other).unwrap();
+        let error = fault(limiter.try_acquire("ada", 1).await);
+        let StoreError::Server { code: found, .. } = &error else { panic!("{error:?}") };
+        assert!(found == code && !error.may_have_taken(), "{error:?}");
+        redis::cmd(undo[0]).arg(&undo[1..]).exec(&mut other).unwrap();
+    };
+    // A replica of nobody: it answers, but does not write.
+    refused(&["REPLICAOF", "127.0.0.1", "1"], &["REPLICAOF", "NO", "ONE"], "READONLY").await;
+    let memory = ["CONFIG", "SET", "maxmemory"];
+    refused(&[&memory[..], &["1"]].concat(), &[&memory[..], &["0"]].concat(), "OOM").await;
+    assert_eq!(limiter.try_acquire("ada", 1).await.unwrap().remaining(), 8);
+}
+
+#[tokio::test]
+async fn a_key_of_another_program_is_an_error_that_says_so() {
+    let server = Server::start();
+    let limiter = limiter(&server).await;
+    redis::cmd("LPUSH").arg("app:tb:{ada}").arg(1).exec(&mut server.connection()).unwrap();
+    let error = fault(limiter.try_acquire("ada", 1).await);
+    let StoreError::Server { message, .. } = &error else { panic!("{error:?}") };
+    assert!(message.contains("WRONGTYPE") || error.to_string().contains("WRONGTYPE"), "{error}");
+}

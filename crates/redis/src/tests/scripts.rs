@@ -1,0 +1,57 @@
+//! Steps of the random tests, sent to a server in batches.
+
+use redis::Pipeline;
+use sluicegate::{Denied, Grant};
+
+use crate::error::TryAcquireError;
+use crate::key_space::KeySpace;
+use crate::limit::RedisLimit;
+use crate::request::{KeyedLimit, Verb};
+
+/// Requests that are sent at once.
+const BATCH: usize = 1_000;
+
+/// A request at a time in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) micros: u64,
+    pub(super) verb: Verb,
+    pub(super) permits: u64,
+}
+
+pub(super) type Answer = Result<Grant, Denied>;
+
+/// Returns the answers of the script of `limit` to `steps`, one after the other, for the key `key`.
+pub(super) fn run(
+    connection: &mut redis::Connection,
+    limit: &RedisLimit,
+    key: &str,
+    steps: &[Step],
+) -> Vec<Answer> {
+    let keyed = KeyedLimit { limit: limit.clone(), keys: KeySpace::new("test").unwrap() };
+    let script = limit.script();
+    let sha1: String =
+        redis::cmd("SCRIPT").arg("LOAD").arg(script.source()).query(connection).unwrap();
+    assert_eq!(sha1, script.sha1());
+    let mut answers = Vec::with_capacity(steps.len());
+    for steps in steps.chunks(BATCH) {
+        let mut pipeline = Pipeline::with_capacity(steps.len());
+        let requests: Vec<_> = steps
+            .iter()
+            .map(|step| keyed.request(key, step.verb, step.permits).unwrap().at(step.micros))
+            .collect();
+        for request in &requests {
+            let command = pipeline.cmd("EVALSHA").arg(&sha1).arg(1).arg(request.key());
+            command.arg(request.arguments());
+        }
+        let replies: Vec<Vec<i64>> = pipeline.query(connection).unwrap();
+        for (request, reply) in requests.iter().zip(replies) {
+            answers.push(match request.answer(reply) {
+                Ok(grant) => Ok(grant),
+                Err(TryAcquireError::Denied(denied)) => Err(denied),
+                Err(error) => panic!("{limit:?}: {error}"),
+            });
+        }
+    }
+    answers
+}
