@@ -68,10 +68,11 @@ browser() {
 # For the tests of client addresses behind real proxies.
 proxies() {
     local program
-    for program in nginx haproxy caddy; do
+    local -A package=([nginx]=nginx-light [haproxy]=haproxy [caddy]=caddy [apache2]=apache2-bin)
+    for program in nginx haproxy caddy apache2; do
         PATH=$PATH:/usr/sbin command -v "$program" >/dev/null && continue
         command -v apt-get >/dev/null || die "no $program, which client addresses are tested behind"
-        apt_packages "${program/%nginx/nginx-light}"
+        apt_packages "${package[$program]}"
         # The tests start their own, and nobody has asked for one that serves this machine.
         if command -v systemctl >/dev/null; then
             $sudo systemctl disable --now "$program" >/dev/null 2>&1 || true

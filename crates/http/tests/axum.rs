@@ -23,6 +23,8 @@ use tokio::task::JoinSet;
 
 #[path = "axum/proxies.rs"]
 mod proxies;
+#[path = "support/proxy.rs"]
+mod proxy;
 #[path = "axum/spoofing.rs"]
 mod spoofing;
 

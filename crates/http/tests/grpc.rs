@@ -25,13 +25,18 @@ use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_types::StatusExt;
+use tonic_web::{GrpcWebClientLayer, GrpcWebLayer};
+use tower::ServiceBuilder;
+
+#[path = "support/proxy.rs"]
+mod proxy;
 
 /// Serves the health service behind a layer, until the test ends.
 async fn serve(layer: RateLimitLayer) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (_, health) = tonic_health::server::health_reporter();
-    let app = Routes::new(health).into_axum_router().layer(layer);
+    let app = Routes::new(health).into_axum_router().layer(GrpcWebLayer::new()).layer(layer);
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(async move { axum::serve(listener, service).await });
     address
@@ -182,6 +187,49 @@ async fn post(
     let body = body.collect().await.unwrap();
     let trailers = body.trailers().cloned();
     (parts.status, parts.headers, trailers, body.to_bytes().to_vec())
+}
+
+/// The proxy passes on the status with its details, and the address of the client.
+#[tokio::test]
+async fn a_client_behind_nginx_is_told_the_same() {
+    let clients = KeyTable::<ClientKey>::with_keys(quota!(2 / day), 1_000).unwrap();
+    let addresses = ClientAddress::x_forwarded_for(Trust::networks(["127.0.0.1"]).unwrap());
+    let limit = Limit::per_client(clients).addresses(addresses);
+    let server = serve(RateLimitLayer::new(limit)).await;
+    let proxy = proxy::nginx(&format!(
+        "listen LISTEN http2;
+         location / {{
+             grpc_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+             grpc_pass grpc://{server};
+         }}"
+    ));
+    for address in ["127.0.0.2", "127.0.0.3"] {
+        let endpoint = Endpoint::from_shared(format!("http://{}", proxy.address)).unwrap();
+        let endpoint = endpoint.local_address(Some(address.parse().unwrap()));
+        let mut client = HealthClient::new(endpoint.connect().await.unwrap());
+        for _ in 0..2 {
+            check(&mut client).await.unwrap();
+        }
+        let status = check(&mut client).await.unwrap_err();
+        assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+        assert!(status.get_error_details().retry_info().is_some(), "{status:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_of_grpc_web_is_told_the_same() {
+    let server = serve(RateLimitLayer::new(Limit::of_all(TokenBucket::new(quota!(2 / day))))).await;
+    // As a browser does, by HTTP/1.1.
+    let http = Client::builder(TokioExecutor::new()).build_http();
+    let web = ServiceBuilder::new().layer(GrpcWebClientLayer::new()).service(http);
+    let origin = format!("http://{server}").parse().unwrap();
+    let mut client = HealthClient::with_origin(web, origin);
+    for _ in 0..2 {
+        client.check(HealthCheckRequest::default()).await.unwrap();
+    }
+    let status = client.check(HealthCheckRequest::default()).await.unwrap_err();
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    assert!(status.get_error_details().retry_info().is_some(), "{status:?}");
 }
 
 /// The status of HTTP is 200 whatever happens.

@@ -1,16 +1,14 @@
-//! The layer behind real proxies: nginx, `HAProxy` and Caddy, each in front of an axum server. Clients have
+//! The layer behind real proxies: nginx, `HAProxy`, Caddy and Apache httpd, each in front of an axum server. Clients have
 //! addresses of their own on loopback, and pretend to be others.
 //!
 //! `ci/setup.sh proxies` installs them.
 
-use std::fs::{self, File};
 use std::net::IpAddr;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+#[path = "proxies/configured.rs"]
+mod configured;
 
+use self::configured::{apache, caddy, haproxy, nginx};
 use super::*;
 
 /// The fields that a client may use to look like another one.
@@ -23,127 +21,6 @@ const PRETENCES: [&[(&str, &str)]; 7] = [
     &[("forwarded", "for=198.51.100.69")],
     &[("x-real-ip", "198.51.100.70"), ("cf-connecting-ip", "198.51.100.70")],
 ];
-
-/// A proxy, which ends with the test.
-struct Proxy {
-    process: Child,
-    address: SocketAddr,
-    _folder: TempDir,
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Proxy {
-    /// Starts a program whose configuration is this text, where `LISTEN` stands for its own address, `PORT`
-    /// for the port of it, and `FOLDER` for a folder of its own.
-    fn start(program: &str, arguments: &[&str], configuration: &str) -> Proxy {
-        // Debian has servers in a folder that the path of a user need not have.
-        let search = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin";
-        // Between the choice of a port and its use, another program may take it.
-        for _ in 0..5 {
-            let folder = tempfile::tempdir().unwrap();
-            let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            let address = free.local_addr().unwrap();
-            drop(free);
-            let path = folder.path();
-            let fill = |text: &str| {
-                text.replace("LISTEN", &address.to_string())
-                    .replace("PORT", &address.port().to_string())
-                    .replace("FOLDER", &path.display().to_string())
-            };
-            fs::write(path.join("configuration"), fill(configuration)).unwrap();
-            let log = File::create(path.join("log")).unwrap();
-            let mut process = Command::new(program)
-                .args(arguments.iter().map(|argument| fill(argument)))
-                .env("HOME", path)
-                .env("PATH", &search)
-                .stdin(Stdio::null())
-                .stdout(log.try_clone().unwrap())
-                .stderr(log)
-                .spawn()
-                .unwrap_or_else(|error| {
-                    panic!("{program} does not start ({error}): run ci/setup.sh proxies")
-                });
-            if is_up(&mut process, address) {
-                return Proxy { process, address, _folder: folder };
-            }
-            let _ = process.kill();
-            let _ = process.wait();
-            eprintln!("{program}: {}", log_of(path));
-        }
-        panic!("{program} does not listen: its logs are above");
-    }
-}
-
-/// Waits until a program listens, or has ended.
-fn is_up(process: &mut Child, address: SocketAddr) -> bool {
-    let patience = Instant::now() + Duration::from_secs(20);
-    while Instant::now() < patience && process.try_wait().is_ok_and(|ended| ended.is_none()) {
-        if std::net::TcpStream::connect(address).is_ok() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    false
-}
-
-fn log_of(folder: &Path) -> String {
-    fs::read_to_string(folder.join("log")).unwrap_or_default()
-}
-
-fn nginx(fields: &str, server: SocketAddr) -> Proxy {
-    let configuration = format!(
-        "daemon off; master_process off; pid FOLDER/pid; error_log stderr;
-         events {{}}
-         http {{
-             access_log off;
-             client_body_temp_path FOLDER; proxy_temp_path FOLDER; fastcgi_temp_path FOLDER;
-             uwsgi_temp_path FOLDER; scgi_temp_path FOLDER;
-             server {{ listen LISTEN; location / {{ {fields} proxy_pass http://{server}; }} }}
-         }}"
-    );
-    Proxy::start("nginx", &["-e", "stderr", "-c", "FOLDER/configuration"], &configuration)
-}
-
-fn haproxy(option: &str, server: SocketAddr) -> Proxy {
-    let configuration = format!(
-        "defaults
-    mode http
-    timeout connect 10s
-    timeout client 10s
-    timeout server 10s
-listen limits
-    bind LISTEN
-    {option}
-    server axum {server}
-"
-    );
-    Proxy::start("haproxy", &["-db", "-f", "FOLDER/configuration"], &configuration)
-}
-
-fn caddy(options: &str, server: SocketAddr) -> Proxy {
-    let configuration = format!(
-        "{{
-    admin off
-    auto_https off
-    storage file_system FOLDER
-}}
-http://:PORT {{
-    bind 127.0.0.1
-    reverse_proxy {server} {{
-        {options}
-    }}
-}}
-"
-    );
-    let arguments = ["run", "--config", "FOLDER/configuration", "--adapter", "caddyfile"];
-    Proxy::start("caddy", &arguments, &configuration)
-}
 
 /// A server that limits each client to two requests to `/`, and tells the fields that reach it at `/seen`.
 async fn limited(addresses: ClientAddress) -> SocketAddr {
@@ -230,6 +107,31 @@ async fn nginx_that_is_not_configured_is_noticed() {
     let server = limited(ClientAddress::x_forwarded_for(proxies())).await;
     let proxy = nginx("", server);
     assert_eq!(status(&client_at("127.0.0.2"), proxy.address, "/").await, 500);
+    let liar = seen(proxy.address, &[("x-forwarded-for", "1.1.1.1")]).await;
+    assert_eq!(liar, "x-forwarded-for: 1.1.1.1");
+}
+
+/// The address that nginx takes for the client's is that of the field then.
+#[tokio::test]
+async fn nginx_behind_another_proxy_needs_to_know_it() {
+    let name = http::HeaderName::from_static("x-real-ip");
+    let server = limited(ClientAddress::header(name, proxies())).await;
+    let inner = nginx(
+        "set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For; real_ip_recursive on;
+         proxy_set_header X-Real-IP $remote_addr;",
+        server,
+    );
+    let outer = haproxy("option forwardfor", inner.address);
+    assert_keeps_clients_apart(outer.address, server).await;
+}
+
+#[tokio::test]
+async fn apache_adds_the_client_to_x_forwarded_for() {
+    let server = limited(ClientAddress::x_forwarded_for(proxies())).await;
+    let proxy = apache(server);
+    assert_keeps_clients_apart(proxy.address, server).await;
+    let lines = seen(proxy.address, &[("x-forwarded-for", "1.1.1.1")]).await;
+    assert!(lines.contains("x-forwarded-for: 1.1.1.1, 127.0.0.2"), "{lines}");
 }
 
 #[tokio::test]
@@ -239,6 +141,15 @@ async fn haproxy_adds_a_line_of_x_forwarded_for() {
     assert_keeps_clients_apart(proxy.address, server).await;
     let lines = seen(proxy.address, &[("x-forwarded-for", "1.1.1.1")]).await;
     assert_eq!(lines, "x-forwarded-for: 1.1.1.1\nx-forwarded-for: 127.0.0.2");
+}
+
+/// An option of which the page warns.
+#[tokio::test]
+async fn haproxy_can_be_told_to_keep_what_a_client_pretends() {
+    let server = limited(ClientAddress::x_forwarded_for(proxies())).await;
+    let proxy = haproxy("option forwardfor if-none", server);
+    let lines = seen(proxy.address, &[("x-forwarded-for", "1.1.1.1")]).await;
+    assert_eq!(lines, "x-forwarded-for: 1.1.1.1");
 }
 
 #[tokio::test]
