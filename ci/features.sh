@@ -10,8 +10,8 @@ for features in "" alloc std quanta keyed wait tokio futures "futures,tokio" "hu
     echo "features: ${features:-none}"
     cargo clippy -q -p sluicegate --lib --no-default-features --features "$features" -- -D warnings
 done
-# The layer for web servers, with each of them.
-for features in "" axum grpc tonic; do
+# The layer for web servers, with each of them, and the one for clients.
+for features in "" axum grpc tonic outgoing reqwest; do
     cargo clippy -q -p sluicegate-http --lib --features "$features" -- -D warnings
 done
 # The limits on a Redis server, by any client, and by each of those that it has.

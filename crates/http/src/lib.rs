@@ -24,8 +24,8 @@
 //! * [`client_address`]: the address of a client as a key, also behind proxies. No field is believed
 //!   unless the configuration says which proxies set it.
 //!
-//! Not yet here: requests that wait for their turn, settlement by the bytes of a body or by trailers,
-//! and a layer for clients.
+//! * `outgoing`, with the feature of that name: a layer for clients, of hyper-util or (feature `reqwest`)
+//!   reqwest, that keep to the limits of servers.
 
 #[cfg(doctest)]
 mod pages;
@@ -33,3 +33,5 @@ mod pages;
 pub mod client_address;
 pub mod fields;
 pub mod layer;
+#[cfg(feature = "outgoing")]
+pub mod outgoing;
