@@ -10,6 +10,7 @@ pub(crate) mod grant;
 #[cfg(feature = "alloc")]
 pub(crate) mod history;
 pub(crate) mod lease;
+pub(crate) mod offence;
 #[cfg(feature = "alloc")]
 mod overruled;
 pub(crate) mod pieces;

@@ -31,6 +31,7 @@ mod decision;
 pub mod docs;
 mod keyed;
 mod limiter;
+mod penalty;
 #[cfg(feature = "alloc")]
 mod prefetch_instruction;
 #[cfg(feature = "wait")]
@@ -77,6 +78,7 @@ pub use crate::concurrency::keyed::KeyedConcurrency;
 pub use crate::config::error::ConfigError;
 #[doc(hidden)]
 pub use crate::config::literal;
+pub use crate::config::penalty_rule::PenaltyRule;
 pub use crate::config::quota::Quota;
 pub use crate::config::rate::Rate;
 pub use crate::config::refill::Refill;
@@ -91,6 +93,7 @@ pub use crate::decision::grant::Grant;
 #[cfg(feature = "alloc")]
 pub use crate::decision::history::History;
 pub use crate::decision::lease::Lease;
+pub use crate::decision::offence::Offence;
 pub use crate::decision::receipt::Receipt;
 pub use crate::decision::settled::{Settled, Unpaid};
 pub use crate::decision::snapshot::{Snapshot, SnapshotError};
@@ -108,6 +111,8 @@ pub use crate::keyed::exact::builder::KeyedBuilder;
 pub use crate::keyed::exact::each::Each;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::key_estimate::KeyEstimate;
+#[cfg(feature = "keyed")]
+pub use crate::keyed::exact::penalties::Penalties;
 #[cfg(feature = "keyed")]
 pub use crate::keyed::exact::per_key::PerKey;
 #[cfg(all(feature = "keyed", feature = "wait"))]

@@ -18,6 +18,7 @@
 //! | [`Sticky`](crate::Sticky) | a limiter, and a denial cache for each thread | what the limiter admits | the cached denial, once |
 //! | [`Gate`] | a limiter, and a word for the mode | what the limiter admits, everything, or nothing | nothing |
 //! | [`TopUp`] | a limiter, and a balance | what the limiter admits, and what is added to the balance | nothing |
+//! | [`PenaltyBox`] | one word | nothing while a penalty runs, otherwise everything | nothing |
 //! | [`Unlimited`] | none | everything | - |
 //! | [`Counted`] | a limiter, and counts for each thread | what the limiter admits | the count of denials |
 //! | `Queued` | a limiter, a gate, and a line of callers that wait | what the limiter admits | nothing |
@@ -53,6 +54,7 @@ mod leaky_bucket;
 mod lease_verbs;
 #[cfg(feature = "alloc")]
 mod multi_window;
+mod penalty_box;
 #[cfg(feature = "wait")]
 pub(crate) mod queued;
 mod settle;
@@ -95,6 +97,7 @@ pub use self::gcra::Gcra;
 pub use self::leaky_bucket::LeakyBucket;
 #[cfg(feature = "alloc")]
 pub use self::multi_window::MultiWindow;
+pub use self::penalty_box::PenaltyBox;
 #[cfg(feature = "wait")]
 pub use self::queued::Queued;
 pub use self::settle::Settle;

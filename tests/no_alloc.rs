@@ -91,6 +91,40 @@ fn settling_does_not_allocate() {
     assert_eq!(made, 0);
 }
 
+#[test]
+fn penalties_do_not_allocate() {
+    let clock = ManualClock::at(86_400_000_000_000);
+    let second = Duration::from_secs(1);
+    let rule = PenaltyRule::new(rate!(3 / minute), second).unwrap();
+    let every_verb = |penalties: &PenaltyBox<&ManualClock>| {
+        let _ = (penalties.offend(2), penalties.try_acquire(1), penalties.peek(0));
+        let _ = (penalties.offend(1), penalties.try_acquire(1), penalties.offend(1));
+        let _ = penalties.try_acquire(1).map_err(|denied| denied.retry_after());
+        penalties.reconfigure(rule.doubled_up_to(9 * second, 60 * second).unwrap());
+        clock.rewind(Duration::from_secs(3_600));
+        let _ = (penalties.penalize_for(second), penalties.is_idle(), penalties.rule());
+        let _ = (penalties.clear(), penalties.healed());
+    };
+    let made = allocations(|| {
+        let penalties = PenaltyBox::with_clock(rule, &clock);
+        (0..10).for_each(|_| every_verb(&penalties));
+        assert!(penalties.healed() > 0);
+    });
+    assert_eq!(made, 0);
+
+    #[cfg(feature = "keyed")]
+    {
+        let keyed = Keyed::<u64, _>::with(Penalties::with_clock(rule, &clock));
+        keyed.offend(&1, 1).unwrap();
+        let made = allocations(|| {
+            for key in 0..100 {
+                let _ = (keyed.try_acquire(&key, 1), keyed.offend(&1, 1), keyed.clear(&key));
+            }
+        });
+        assert_eq!((made, keyed.len()), (0, 1));
+    }
+}
+
 /// Takes any text, and keeps none.
 struct Anywhere;
 
@@ -123,6 +157,7 @@ fn a_limiter_is_shown_without_an_allocation() {
         &SlidingLog::with_clock(limit, &clock).unwrap(),
         &WeightedLog::with_clock(limit, &clock).unwrap(),
         &Sharded::builder(quota!(10 / second)).shards(4).clock(&clock).build().unwrap(),
+        &PenaltyBox::with_clock(PenaltyRule::new(limit, tenth).unwrap(), &clock),
         &Counted::new(TokenBucket::with_clock(quota!(10 / second), &clock)),
         #[cfg(feature = "wait")]
         &WarmUp::with_clock(limit, tenth, &clock).unwrap(),

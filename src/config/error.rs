@@ -218,6 +218,38 @@ pub enum ConfigError {
         /// The given factor.
         cold_factor: u32,
     },
+    /// The offences of a [`PenaltyRule`](crate::PenaltyRule) are more than
+    /// [`PenaltyRule::MAX_OFFENCES`](crate::PenaltyRule::MAX_OFFENCES).
+    Offences {
+        /// The given offences.
+        offences: u64,
+    },
+    /// The period of the offences of a [`PenaltyRule`](crate::PenaltyRule) is longer than
+    /// [`PenaltyRule::MAX_TIME`](crate::PenaltyRule::MAX_TIME).
+    OffencePeriod {
+        /// The given period.
+        period: Duration,
+    },
+    /// The penalty of a [`PenaltyRule`](crate::PenaltyRule) is not from 1 ns to
+    /// [`PenaltyRule::MAX_TIME`](crate::PenaltyRule::MAX_TIME).
+    Penalty {
+        /// The given penalty.
+        penalty: Duration,
+    },
+    /// The longest penalty of a [`PenaltyRule`](crate::PenaltyRule) is not from the first one to
+    /// [`PenaltyRule::MAX_TIME`](crate::PenaltyRule::MAX_TIME).
+    LongestPenalty {
+        /// The given longest penalty.
+        longest: Duration,
+        /// The first penalty.
+        penalty: Duration,
+    },
+    /// The time after which penalties of a [`PenaltyRule`](crate::PenaltyRule) are forgotten is not
+    /// from 1 ns to [`PenaltyRule::MAX_TIME`](crate::PenaltyRule::MAX_TIME).
+    ForgottenAfter {
+        /// The given time.
+        forgotten_after: Duration,
+    },
 }
 
 impl ConfigError {
@@ -254,6 +286,11 @@ impl ConfigError {
             ConfigError::Skew { .. } => "skew",
             ConfigError::WarmUp { .. } => "warm_up",
             ConfigError::ColdFactor { .. } => "cold_factor",
+            ConfigError::Offences { .. } => "offences",
+            ConfigError::OffencePeriod { .. } => "period of offences",
+            ConfigError::Penalty { .. } => "penalty",
+            ConfigError::LongestPenalty { .. } => "longest",
+            ConfigError::ForgottenAfter { .. } => "forgotten_after",
         }
     }
 
@@ -312,6 +349,11 @@ impl ConfigError {
             ConfigError::Skew { .. } => "must leave the bits of a level to the burst",
             ConfigError::WarmUp { .. } => "must be from 0 to 24 hours",
             ConfigError::ColdFactor { .. } => "must be from 1 to 1000",
+            ConfigError::Offences { .. } => "must be from 1 to 1023",
+            ConfigError::OffencePeriod { .. }
+            | ConfigError::Penalty { .. }
+            | ConfigError::ForgottenAfter { .. } => "must be from 1 ns to 3650 days",
+            ConfigError::LongestPenalty { .. } => "must be from the penalty to 3650 days",
         }
     }
 }
@@ -323,11 +365,21 @@ impl fmt::Display for ConfigError {
             ConfigError::Permits { permits: value }
             | ConfigError::Burst { burst: value }
             | ConfigError::KeyBurst { burst: value }
-            | ConfigError::MaxDebt { max_debt: value } => write!(f, "{value}")?,
+            | ConfigError::MaxDebt { max_debt: value }
+            | ConfigError::Offences { offences: value } => write!(f, "{value}")?,
             ConfigError::Period { period: value }
             | ConfigError::EmissionInterval { interval: value }
             | ConfigError::Timeout { timeout: value }
-            | ConfigError::WarmUp { warm_up: value } => write!(f, "{value:?}")?,
+            | ConfigError::WarmUp { warm_up: value }
+            | ConfigError::OffencePeriod { period: value }
+            | ConfigError::Penalty { penalty: value }
+            | ConfigError::ForgottenAfter { forgotten_after: value } => write!(f, "{value:?}")?,
+            ConfigError::LongestPenalty { longest, penalty } => {
+                return write!(
+                    f,
+                    "{longest:?}: must be from the penalty, {penalty:?}, to 3650 days"
+                );
+            }
             ConfigError::ColdFactor { cold_factor: value } => write!(f, "{value}")?,
             ConfigError::TooFast { permits, period }
             | ConfigError::KeyRate { permits, period }

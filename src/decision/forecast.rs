@@ -157,15 +157,17 @@ impl Forecast {
     pub(crate) fn missing(&self, wanted: i64) -> u64 {
         match self {
             Forecast::Bucket(accrued) => accrued.missing_to(wanted).div_ceil(accrued.token),
-            Forecast::Window(counted) => {
-                counted.used().saturating_add(wanted as u64).saturating_sub(counted.limit)
-            }
+            Forecast::Window(counted) => beyond(counted.limit, counted.used(), wanted as u64),
             #[cfg(feature = "alloc")]
-            Forecast::Known(window) => {
-                window.used.saturating_add(wanted as u64).saturating_sub(window.limit)
-            }
+            Forecast::Known(window) => beyond(window.limit, window.used, wanted as u64),
         }
     }
+}
+
+/// Returns the part of `used` and `wanted` together that is beyond `limit`.
+fn beyond(limit: u64, used: u64, wanted: u64) -> u64 {
+    let beyond = (u128::from(used) + u128::from(wanted)).saturating_sub(u128::from(limit));
+    u64::try_from(beyond).unwrap_or(u64::MAX)
 }
 
 #[cfg(all(test, feature = "alloc"))]
@@ -220,6 +222,17 @@ mod tests {
         };
         assert_eq!((known(5, 3), known(5, 9)), (2, -4));
         assert_eq!((known(u64::MAX, 0), known(0, u64::MAX)), (i64::MAX, i64::MIN));
+    }
+
+    #[test]
+    fn what_is_missing_to_a_limit_is_never_more_than_can_be_counted() {
+        let missing = |limit, used, wanted: u64| {
+            let known = KnownForecast { limit, used, reset_nanos: 0, retry_nanos: 0 };
+            Forecast::Known(known).missing(wanted as i64)
+        };
+        assert_eq!([missing(5, 3, 2), missing(5, 3, 4), missing(5, 9, 1)], [0, 2, 5]);
+        assert_eq!(missing(u64::MAX, u64::MAX, 7), 7);
+        assert_eq!(missing(0, u64::MAX, u64::MAX), u64::MAX);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::forecast::Forecast;
+use super::forecast::window::WindowForecast;
 
 /// The answer to a request that was granted.
 ///
@@ -16,6 +17,20 @@ pub struct Grant {
 }
 
 impl Grant {
+    /// Returns a grant of `permits` by a limiter of which nothing is ever used.
+    #[inline]
+    pub(crate) fn unused(permits: u64, limit: u64) -> Grant {
+        let counted = WindowForecast {
+            limit,
+            current: 0,
+            previous: 0,
+            left_nanos: 0,
+            length_nanos: 1,
+            slides: false,
+        };
+        Grant { permits, forecast: Forecast::Window(counted) }
+    }
+
     /// Returns the number of permits that were granted.
     #[must_use]
     #[inline]

@@ -12,6 +12,7 @@
 //! | `per_key` | the interface between a store and the limiter of a key |
 //! | `buckets` | token buckets: a word for each key |
 //! | `each` | any limiter |
+//! | `penalties` | penalties: a word for each key that has offended |
 //! | `each_verbs` | the verbs of a store of any limiter |
 //! | `reserve`, `buckets/book` | permits of a key that are taken for a later instant |
 //! | `key_estimate` | estimates that are taken and settled by key |
@@ -105,6 +106,7 @@ pub(crate) mod as_key;
 pub(crate) mod buckets;
 pub(crate) mod each;
 mod group_map;
+pub(crate) mod penalties;
 pub(crate) mod per_key;
 mod prepay;
 #[cfg(feature = "wait")]

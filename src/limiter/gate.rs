@@ -8,8 +8,6 @@ use self::wait::SettleHook;
 use crate::decision::denied::Denied;
 use crate::decision::estimate::Estimate;
 use crate::decision::estimate::detached::Detached;
-use crate::decision::forecast::Forecast;
-use crate::decision::forecast::window::WindowForecast;
 use crate::decision::grant::Grant;
 use crate::decision::receipt::Receipt;
 use crate::sync::Ordering::{Acquire, Release};
@@ -43,7 +41,7 @@ impl Unlimited {
     /// Returns the answer to every request.
     #[inline]
     pub(crate) fn grant(permits: u64) -> Grant {
-        unused(permits, u64::MAX)
+        Grant::unused(permits, u64::MAX)
     }
 }
 
@@ -338,24 +336,10 @@ impl<L: Settle> Settle for Gate<L> {
     }
 }
 
-/// Returns a grant of `permits` by a limiter of which nothing is ever used.
-#[inline]
-fn unused(permits: u64, limit: u64) -> Grant {
-    let counted = WindowForecast {
-        limit,
-        current: 0,
-        previous: 0,
-        left_nanos: 0,
-        length_nanos: 1,
-        slides: false,
-    };
-    Grant { permits, forecast: Forecast::Window(counted) }
-}
-
 /// Returns the answer of a closed gate.
 fn closed(permits: u64) -> Result<Grant, Denied> {
     match permits {
-        0 => Ok(unused(0, 0)),
+        0 => Ok(Grant::unused(0, 0)),
         _ => Err(Denied::TooLarge { limit: 0, which: 0 }),
     }
 }

@@ -48,6 +48,13 @@ pub trait Engine<K> {
     /// Returns the state of a key that is not known.
     fn fresh(&self, terms: &Self::Terms, key: &K, now_nanos: u64) -> Self::State;
 
+    /// Returns the grant of `permits` to any key that is not known, if it takes nothing: then the key
+    /// does not have to be inserted.
+    #[inline(always)]
+    fn unknown(&self, _permits: u64) -> Option<Grant> {
+        None
+    }
+
     /// Takes all of `permits` or none; unless `SPEND`, takes nothing and only returns the
     /// answer.
     fn acquire<const SPEND: bool>(

@@ -223,6 +223,9 @@ where
             // Taken apart here, so that the two answers do not share their memory: else every call would
             // copy the whole answer there, used or not.
             Err(reading_nanos) => {
+                if let Some(grant) = self.store.limiter.unknown(request.permits()) {
+                    return Ok(grant);
+                }
                 self.spend_new(place, key, request, reading_nanos, acquire).map(|New(grant)| grant)
             }
         }

@@ -1,0 +1,34 @@
+//! Penalties, of one caller and for each key. What is checked:
+//!
+//! * the example of a log-in: count, refuse, end, clear, lengthen, change the rule (`story`);
+//! * random histories against a slow exact reference, 100,000 steps (`random`);
+//! * clocks that go back, jump and disagree (`clocks`);
+//! * threads that offend at once: none is lost, and one begins the penalty (`races`);
+//! * keys: what is remembered, what is not, and a store that is full (`keys`).
+
+#[path = "support/cases.rs"]
+mod cases;
+#[path = "penalty/clocks.rs"]
+mod clocks;
+#[cfg(feature = "keyed")]
+#[path = "penalty/keys.rs"]
+mod keys;
+#[path = "penalty/races.rs"]
+mod races;
+#[path = "penalty/random.rs"]
+mod random;
+#[path = "penalty/reference.rs"]
+mod reference;
+#[path = "penalty/story.rs"]
+mod story;
+
+use std::time::Duration;
+
+use sluicegate::{PenaltyRule, Rate};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A rule whose penalties do not become longer.
+fn rule(offences: Rate, penalty: Duration) -> PenaltyRule {
+    PenaltyRule::new(offences, penalty).expect("a rule within range")
+}
