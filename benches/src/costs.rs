@@ -5,6 +5,7 @@
 //! and they do not depend on the machine.
 
 mod keys;
+mod penalty;
 mod sharded;
 mod table;
 mod windows;
@@ -202,6 +203,7 @@ pub fn all() -> Vec<Cost> {
         assert!(spaced.try_acquire(1).is_err());
     }));
     costs.extend(windows::all(clock));
+    costs.extend(penalty::all(clock));
     costs.extend(sharded::all(clock));
     costs.extend(keys::all(clock));
     costs
@@ -268,6 +270,19 @@ mod tests {
             all.iter().filter(|cost| cost.verb == "try_acquire, admitted from its seat");
         let Cost { clock_reads, loads, stores, rmws, .. } = *seats.next().expect("it is counted");
         assert_eq!((clock_reads, loads, stores, rmws), (1, 6, 0, 1));
+    }
+
+    #[test]
+    fn a_caller_without_a_penalty_costs_one_load() {
+        let all = all();
+        let mut free = all.iter().filter(|cost| {
+            ["try_acquire, no penalty", "try_acquire, offences count"].contains(&cost.verb)
+        });
+        for cost in [free.next(), free.next()] {
+            let Cost { clock_reads, loads, .. } = *cost.expect("it is counted");
+            assert_eq!((clock_reads, loads), (0, 1));
+            assert!(cost.is_some_and(Cost::is_read_only));
+        }
     }
 
     #[test]
