@@ -303,3 +303,46 @@ fn what_was_done_before_an_end_is_seen_by_the_caller_in_line_that_goes() {
         assert_idle(&shared.limit);
     });
 }
+
+/// The other ends what is in its way, and does not lock the line if that is before the caller stands there.
+#[test]
+fn what_was_done_before_a_grant_in_line_is_seen_after_the_next_admission() {
+    check(3, || {
+        let shared = overtaken(3);
+        let held = shared.limit.try_acquire_owned(3).unwrap();
+        race(&shared, [None, Some(held)], |Overtaken { limit, written, .. }, held| {
+            let Some(held) = held else {
+                written.store(1, Ordering::Relaxed);
+                return Act::on(limit, Act::Stand(&[1]));
+            };
+            drop(held);
+            // A denial orders nothing, but tells whether the other has been granted its permit.
+            if limit.try_acquire(3).is_err_and(|denied| denied.in_flight() == 1) {
+                core::mem::forget(limit.try_acquire(2).unwrap());
+                assert_eq!(written.load(Ordering::Relaxed), 1);
+            }
+        });
+    });
+}
+
+#[test]
+fn what_was_done_before_a_caller_left_its_grant_is_seen_after_the_next_admission() {
+    check(3, || {
+        let shared = overtaken(1);
+        let held = shared.limit.try_acquire_owned(1).unwrap();
+        race(&shared, [None, Some(held)], |Overtaken { limit, written, .. }, held| {
+            let Some(held) = held else {
+                let mut caller = pin!(limit.acquire_async(1));
+                let answer = poll(&mut caller);
+                written.store(1, Ordering::Relaxed);
+                return drop(answer);
+            };
+            drop(held);
+            // Denied because the other holds the permit, and then admitted: it has left.
+            let is_held = limit.try_acquire(1).is_err_and(|denied| denied.in_flight() == 1);
+            if is_held && limit.try_acquire(1).map(core::mem::forget).is_ok() {
+                assert_eq!(written.load(Ordering::Relaxed), 1);
+            }
+        });
+    });
+}

@@ -72,3 +72,23 @@ fn what_was_done_before_permits_were_added_is_seen_after_they_are_granted() {
         });
     });
 }
+
+#[test]
+#[cfg(sluicegate_loom)]
+fn what_was_done_before_permits_were_added_is_seen_after_a_look_at_them() {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use sluicegate::model::Atomic;
+
+    check(3, || {
+        let shared = Arc::new((with_balance(0), Atomic::new(0)));
+        race(&shared, [true, false], |(limiter, done), adds| {
+            if adds {
+                done.store(1, Relaxed);
+                limiter.add(1);
+            } else if limiter.balance() > 0 {
+                assert_eq!(done.load(Relaxed), 1, "what was done before was not seen");
+            }
+        });
+    });
+}

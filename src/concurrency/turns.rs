@@ -84,7 +84,9 @@ impl TakesTurns for ConcurrencyLimit {
             // to the caller. The gate itself needs no ordering: it is in the word that every other
             // CAS compares, and that ends return. Relaxed on failure: the word is loaded again.
             // MODEL: `nobody_overtakes_a_caller_in_line_for_permits_in_flight`,
-            // `an_end_beside_a_caller_that_comes_to_stand_wakes_it`.
+            // `an_end_beside_a_caller_that_comes_to_stand_wakes_it`,
+            // `what_was_done_before_an_end_is_seen_by_the_caller_in_line_that_goes`,
+            // `what_was_done_before_a_grant_in_line_is_seen_after_the_next_admission`.
             if self.hot.word.compare_exchange(from, to, AcqRel, Relaxed).is_ok() {
                 return taken;
             }
@@ -111,7 +113,8 @@ impl TakesTurns for ConcurrencyLimit {
         let [before, after] = [charged.before, charged.after].map(Tally::from_bits);
         let permits = after.in_flight() - before.in_flight();
         // ORDERING: Release, as in `end`; the caller goes on to settle.
-        // MODEL: `a_grant_that_was_not_seen_ends`.
+        // MODEL: `a_grant_that_was_not_seen_ends`,
+        // `what_was_done_before_a_caller_left_its_grant_is_seen_after_the_next_admission`.
         self.hot.word.fetch_sub(Tally::ended(permits), Release);
         true
     }

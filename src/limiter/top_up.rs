@@ -86,7 +86,8 @@ use super::Limiter;
 /// # Memory ordering
 ///
 /// That of the limiter, for its grants. What a thread did before it added permits, or took them from
-/// the balance, happens before what later grants of the balance do.
+/// the balance, happens before what a thread does that is granted permits of the balance later, or finds
+/// that balance by a look at it.
 #[doc(alias = "bonus")]
 #[doc(alias = "prepaid")]
 #[doc(alias = "force_add_tokens")]
@@ -132,7 +133,7 @@ impl<L> TopUp<L> {
     pub fn balance(&self) -> u64 {
         // ORDERING: Acquire, so that a caller that sees permits added sees what was done before. Pairs
         // with the CAS in `replace`.
-        // MODEL: `what_was_done_before_permits_were_added_is_seen_after_they_are_granted`.
+        // MODEL: `what_was_done_before_permits_were_added_is_seen_after_a_look_at_them`.
         self.balance.load(Acquire)
     }
 
