@@ -7,7 +7,7 @@
 //! * a wait is the least that suffices, to the nanosecond, and never longer than the
 //!   window and what the limiter's accuracy adds;
 //! * a clock at either end of its range, or set back, panics nowhere, ends, and gets
-//!   nobody more than the limit;
+//!   nobody more than the limit; wherever it jumps, what it tells is the least wait;
 //! * limits change live, and a change that is refused changes nothing;
 //! * what is restored grants no more than what was saved;
 //! * of several windows or limiters the one that refuses is named;
@@ -15,8 +15,12 @@
 
 #[path = "window_edges/amounts.rs"]
 mod amounts;
+#[path = "support/cases.rs"]
+mod cases;
 #[path = "window_edges/changes.rs"]
 mod changes;
+#[path = "window_edges/jumps.rs"]
+mod jumps;
 #[path = "window_edges/receipts.rs"]
 mod receipts;
 #[path = "window_edges/restored.rs"]

@@ -27,7 +27,7 @@
 //!
 //! The window of the word may be the one after that of a caller's own clock, or as far
 //! ahead as threads' clocks can differ. The caller counts in that window, so nothing is
-//! granted twice, and no caller waits longer than two windows. If it is further ahead,
+//! granted twice, and no caller waits longer than two windows and a second. If it is further ahead,
 //! the clock was set back. The counts are then moved to the current window: earlier
 //! grants still count, and no caller waits longer than a window. If the clock then
 //! comes forward again, that is a jump forward, and a window that it was in before

@@ -48,15 +48,15 @@ impl Dates {
         self.field.get(entry) << self.shift
     }
 
-    /// Returns the part of an entry that holds its date: the latest of `now_nanos`,
-    /// of `last`, the date of the previous entry, and of the tick after `over`, the date
-    /// of the entry that it overwrites.
+    /// Returns the part of an entry that holds its date: the later of `now_nanos` and of `last`, the
+    /// date of the previous entry; or the tick after that if it is `over`, the date of the entry that it
+    /// overwrites. (That one may be so old that its date would seem to come.)
     #[inline]
     pub(super) fn entry(&self, now_nanos: u64, last: u64, over: u64) -> u64 {
-        let later = |a: u64, b: u64| if TIME.ahead(a, b) >= 0 { a } else { b };
         let now = self.up(now_nanos) << self.shift;
-        let date = later(later(now, last), over.wrapping_add(self.tick_nanos()));
-        self.field.wrap(date >> self.shift)
+        let date = if TIME.ahead(now, last) >= 0 { now } else { last };
+        let again = self.field.wrap(date >> self.shift) == self.field.wrap(over >> self.shift);
+        self.field.wrap((date >> self.shift).wrapping_add(u64::from(again)))
     }
 
     /// Returns the part of an entry that holds the date of `now_nanos`.
@@ -81,14 +81,18 @@ impl Dates {
     #[inline]
     pub(super) fn judged(&self, now_nanos: u64, last: u64) -> u64 {
         // If ticks are longer than a nanosecond, dates are rounded up.
-        let last = last.wrapping_sub(self.tick_nanos() & !1);
-        if TIME.ahead(now_nanos, last) >= 0 { now_nanos } else { last }
+        let rounded = self.tick_nanos() & !1;
+        let is_later = TIME.ahead(now_nanos, last) + rounded as i64 >= 0;
+        if is_later { now_nanos } else { last.wrapping_sub(rounded) }
     }
 
-    /// Returns whether an entry dated `at` has left the window at the time `judged`.
+    /// Returns whether an entry dated `at` has left the window at the time `judged`. One that seems to come
+    /// by more than a tick has, too: it is so old that its date comes back.
     #[inline]
     pub(super) fn is_gone(&self, at: u64, judged: u64) -> bool {
-        TIME.ahead(judged, at) >= self.window_nanos as i64
+        let tick_nanos = self.tick_nanos();
+        let age_nanos = TIME.ahead(judged, at).wrapping_add(tick_nanos as i64);
+        age_nanos as u64 >= self.window_nanos + tick_nanos
     }
 
     /// Returns the time from `now_nanos` until an entry dated `at` leaves the window.
@@ -159,9 +163,12 @@ mod tests {
         for bits in [63, 58, 40] {
             let dates = Dates::new(Field::low(bits), SECOND);
             let date = dates.of(dates.first(YEARS));
-            assert!(dates.is_gone(date, 2 * YEARS - 1), "{bits}");
+            assert!(dates.is_gone(date, dates.judged(2 * YEARS - 1, date)), "{bits}");
             assert_eq!(Dates::age_nanos(date, 2 * YEARS - 1), YEARS - 1, "{bits}");
-            assert!(!dates.is_gone(date, 0), "{bits}");
+            assert!(!dates.is_gone(date, dates.judged(0, date)), "{bits}");
+            // One that is older than the last by so much.
+            assert!(dates.is_gone(date, 2 * YEARS + 1), "{bits}");
+            assert!(dates.is_gone(dates.of(dates.first(0)), 2 * YEARS - SECOND), "{bits}");
             assert_eq!(dates.excess_nanos(date, 1), YEARS - 1 - (dates.tick_nanos() & !1));
         }
     }
