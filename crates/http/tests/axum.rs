@@ -21,6 +21,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+#[path = "axum/crowd.rs"]
+mod crowd;
+#[path = "axum/known_faults.rs"]
+mod known_faults;
 #[path = "axum/proxies.rs"]
 mod proxies;
 #[path = "support/proxy.rs"]

@@ -21,6 +21,8 @@ use tower::{Layer, ServiceExt, service_fn};
 
 #[path = "layer/keys.rs"]
 mod keys;
+#[path = "layer/known_faults.rs"]
+mod known_faults;
 #[path = "layer/options.rs"]
 mod options;
 #[path = "layer/service.rs"]

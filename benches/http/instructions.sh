@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Instructions that a layer adds to a request, counted by valgrind in this process, without sockets: the
+# difference between a long run and a short one, over the calls between them, less that of the bare service.
+#
+#     benches/http/instructions.sh
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+command -v valgrind >/dev/null || { echo "valgrind is not installed" >&2; exit 1; }
+
+cargo build --quiet --release -p sluicegate-http-benches --bin calls
+calls="${CARGO_TARGET_DIR:-target}/release/calls"
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+
+# The instructions of CALLS calls, and of nothing else.
+instructions() {
+    valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect='calls::counted_call*' \
+        "$calls" "$1" "$2" "$3" "$4" "$5" 2>&1 | sed -n 's/.*Collected : //p'
+}
+
+each() {
+    echo $((($(instructions "$1" "$2" "$3" "$4" 20000) - $(instructions "$1" "$2" "$3" "$4" 10000)) / 10000))
+}
+
+printf '%-8s %-6s %8s %8s %8s %8s %16s\n' level answer clients bare table keyed tower_governor
+for level in service router; do
+    for row in 'allow 1' 'allow 100000' 'deny 1'; do
+        read -r outcome clients <<<"$row"
+        bare=$(each bare "$level" "$outcome" "$clients")
+        added=()
+        for subject in table keyed tower_governor; do
+            added+=("+$(($(each "$subject" "$level" "$outcome" "$clients") - bare))")
+        done
+        printf '%-8s %-6s %8s %8s %8s %8s %16s\n' "$level" "$outcome" "$clients" "$bare" "${added[@]}"
+    done
+done
