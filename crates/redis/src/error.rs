@@ -88,6 +88,9 @@ pub enum StoreError {
     /// The server did not answer in time. The request may have taken its permits, or may yet.
     #[error("the server did not answer in time")]
     TimedOut,
+    /// The server was not asked, because other requests had failed shortly before.
+    #[error("the server was left alone after a failure")]
+    Skipped,
     /// The server answered with an error, such as that it is a replica, that it is loading its data, or that
     /// it has no memory left. The request has taken nothing.
     #[error("the server answered with the error {code}: {message}")]
@@ -113,7 +116,7 @@ impl StoreError {
     pub fn may_have_taken(&self) -> bool {
         match self {
             StoreError::Disconnected(_) | StoreError::TimedOut | StoreError::Reply { .. } => true,
-            StoreError::Unreachable(_) | StoreError::Server { .. } => false,
+            StoreError::Unreachable(_) | StoreError::Skipped | StoreError::Server { .. } => false,
         }
     }
 }

@@ -96,7 +96,12 @@ impl<R: RunScript> RedisLimiter<R> {
         Ok(())
     }
 
-    async fn ask(&self, key: &str, verb: Verb, permits: u64) -> Result<Grant, TryAcquireError> {
+    pub(crate) async fn ask(
+        &self,
+        key: &str,
+        verb: Verb,
+        permits: u64,
+    ) -> Result<Grant, TryAcquireError> {
         let request = self.keyed.request(key, verb, permits)?;
         let (keys, arguments) = ([request.key()], request.arguments());
         let run = Run { script: request.script(), keys: &keys, arguments: &arguments };
@@ -150,7 +155,12 @@ impl<R: RunScriptBlocking> RedisLimiter<R> {
         Ok(())
     }
 
-    fn ask_blocking(&self, key: &str, verb: Verb, permits: u64) -> Result<Grant, TryAcquireError> {
+    pub(crate) fn ask_blocking(
+        &self,
+        key: &str,
+        verb: Verb,
+        permits: u64,
+    ) -> Result<Grant, TryAcquireError> {
         let request = self.keyed.request(key, verb, permits)?;
         let (keys, arguments) = ([request.key()], request.arguments());
         let run = Run { script: request.script(), keys: &keys, arguments: &arguments };

@@ -1,12 +1,16 @@
 //! Servers that end, or that answer with errors.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::ConnectionManagerConfig;
-use sluicegate::quota;
+use sluicegate::{Keyed, quota};
 
 use super::server::Server;
-use crate::{Async, KeySpace, RedisLimit, RedisLimiter, StoreError, TryAcquireError};
+use crate::{
+    Async, Fallback, GuardCounts, GuardedLimiter, KeySpace, RedisLimit, RedisLimiter, StoreError,
+    TryAcquireError, share_of,
+};
 
 type Managed = RedisLimiter<Async<redis::aio::ConnectionManager>>;
 
@@ -102,4 +106,86 @@ async fn a_key_of_another_program_is_an_error_that_says_so() {
     let error = fault(limiter.try_acquire("ada", 1).await);
     let StoreError::Server { message, .. } = &error else { panic!("{error:?}") };
     assert!(message.contains("WRONGTYPE") || error.to_string().contains("WRONGTYPE"), "{error}");
+}
+
+/// Takes single permits until one is denied, or until there are too many of them.
+async fn take_all(limiter: &GuardedLimiter<Async<redis::aio::ConnectionManager>>) -> u64 {
+    for taken in 0..100 {
+        match limiter.try_acquire("ada", 1).await {
+            Ok(grant) => assert_eq!(grant.permits(), 1),
+            Err(_) => return taken,
+        }
+    }
+    100
+}
+
+#[tokio::test]
+async fn while_the_server_is_away_each_machine_grants_its_share_and_no_more() {
+    let mut server = Server::start();
+    let share = share_of(quota!(10 / 10 days), 3).unwrap();
+    let machine = async |server: &Server| {
+        let fallback = Fallback::Local(Arc::new(Keyed::<String>::new(share)));
+        let guarded = GuardedLimiter::new(limiter(server).await, fallback);
+        guarded.with_pause(Duration::from_millis(100)).with_time_limit(Duration::from_secs(5))
+    };
+    let machines = [machine(&server).await, machine(&server).await, machine(&server).await];
+    let mut taken = Vec::new();
+    for machine in &machines {
+        taken.push(take_all(machine).await);
+    }
+    assert_eq!(taken, [10, 0, 0]);
+    server.kill();
+    let mut taken = Vec::new();
+    for machine in &machines {
+        taken.push(take_all(machine).await);
+    }
+    // A third of the burst, rounded down, each.
+    assert_eq!(taken, [3, 3, 3]);
+    server.restart();
+    // Its data were lost: once more the burst, for all together. The shares are still spent.
+    let mut taken = 0;
+    for _ in 0..100 {
+        for machine in &machines {
+            taken += take_all(machine).await;
+        }
+        if taken >= 10 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    for machine in &machines {
+        taken += take_all(machine).await;
+    }
+    assert_eq!(taken, 10);
+}
+
+#[tokio::test]
+async fn a_closed_limiter_grants_nothing_and_an_open_one_everything() {
+    let mut server = Server::start();
+    let guarded = async |server: &Server, fallback| {
+        GuardedLimiter::new(limiter(server).await, fallback).with_pause(Duration::MAX)
+    };
+    let closed = guarded(&server, Fallback::Closed).await;
+    let open = guarded(&server, Fallback::Open).await;
+    server.kill();
+    fault(closed.try_acquire("ada", 1).await);
+    assert!(matches!(fault(closed.try_acquire("ada", 1).await), StoreError::Skipped));
+    assert_eq!(closed.counts(), GuardCounts { answered: 0, failed: 1, skipped: 1 });
+    assert_eq!(take_all(&open).await, 100);
+    assert_eq!(open.try_acquire_up_to("ada", 99).await.unwrap().permits(), 10);
+    assert!(open.try_acquire("ada", 11).await.unwrap_err().denied().is_some());
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_given_up_within_the_time_limit_and_then_left_alone() {
+    let server = Server::start();
+    let guarded = GuardedLimiter::new(limiter(&server).await, Fallback::Open)
+        .with_pause(Duration::MAX)
+        .with_time_limit(Duration::from_millis(20));
+    let mut other = server.connection();
+    redis::cmd("CLIENT").arg(&["PAUSE", "600000", "WRITE"]).exec(&mut other).unwrap();
+    for _ in 0..1_000 {
+        guarded.try_acquire("ada", 1).await.unwrap();
+    }
+    assert_eq!(guarded.counts(), GuardCounts { answered: 0, failed: 1, skipped: 999 });
 }
