@@ -32,6 +32,8 @@ page!(contributing, "../CONTRIBUTING.md");
 #[cfg(not(doctest))]
 page!(http, "../docs/http.md");
 #[cfg(not(doctest))]
+page!(http_client, "../docs/http-client.md");
+#[cfg(not(doctest))]
 page!(http_coming_from, "../docs/http-coming-from.md");
 #[cfg(not(doctest))]
 page!(policies, "../docs/policies.md");

@@ -9,7 +9,7 @@ use crate::fields::ResponseFields;
 
 use super::clock::TokioClock;
 use super::server_limits::ServerLimits;
-use super::standing::Ticket;
+use super::server_state::Ticket;
 
 /// A request on its way to a server, until its response is known.
 ///

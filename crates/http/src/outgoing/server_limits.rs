@@ -16,7 +16,7 @@ use super::clock::TokioClock;
 use super::error::NoTurn;
 use super::nanos;
 use super::sending::Sending;
-use super::standing::{Closed, Standing, Ticket};
+use super::server_state::{Closed, ServerState, Ticket};
 
 /// The limits of one server as its responses tell them, for a client that keeps to them.
 ///
@@ -84,7 +84,7 @@ pub struct ServerLimits<C = TokioClock> {
     bounds: Bounds,
     /// The client's own quota.
     own: Option<TokenBucket<Arc<C>>>,
-    standing: Mutex<Standing>,
+    state: Mutex<ServerState>,
     /// The line: its one permit is held by the request whose turn is next.
     line: ConcurrencyLimit,
     /// Wakes that request when there is news.
@@ -109,7 +109,7 @@ impl<C: Clock> ServerLimits<C> {
         ServerLimits {
             clock,
             own,
-            standing: Mutex::new(Standing::new(&bounds)),
+            state: Mutex::new(ServerState::new(&bounds)),
             bounds,
             line: ConcurrencyLimit::new(1),
             news: Notify::new(),
@@ -198,15 +198,15 @@ impl<C: Clock> ServerLimits<C> {
     }
 
     fn send(&self) -> Result<Sending<'_, C>, Closed> {
-        let mut standing = self.lock();
+        let mut state = self.lock();
         let now = self.clock.now_nanos();
-        standing.check(now, &self.bounds)?;
+        state.check(now, &self.bounds)?;
         if let Some(own) = &self.own {
             own.try_acquire(1).map_err(|denied| {
                 Closed::Until(now.saturating_add(nanos(denied.retry_after().unwrap_or_default())))
             })?;
         }
-        Ok(Sending::new(self, standing.send(now)))
+        Ok(Sending::new(self, state.send(now)))
     }
 
     /// Returns why no request may be sent, as far as the server is concerned.
@@ -241,9 +241,9 @@ impl<C: Clock> ServerLimits<C> {
         NoTurn { retry_after: self.wait(closed), longest_wait: longest }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Standing> {
+    fn lock(&self) -> MutexGuard<'_, ServerState> {
         // Nothing panics while it is held.
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -18,7 +18,7 @@ use super::layer::Shared;
 use super::request::{OutgoingRequest, OutgoingResponse};
 use super::retries::Retries;
 use super::sending::Sending;
-use super::standing::is_refusal;
+use super::server_state::is_refusal;
 
 /// A client behind an [`OutgoingLayer`](super::OutgoingLayer). Clones share what is known of servers.
 ///

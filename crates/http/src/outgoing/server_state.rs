@@ -32,7 +32,7 @@ const MAX_LIMITS: usize = 2 * MAX_ITEMS;
 
 /// The state of a server as the client knows it. Instants are nanoseconds of the client's clock.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(super) struct ServerState {
     /// The requests that were sent, and those of them that have ended: were answered, or given up.
     sent: u64,
     ended: u64,
@@ -63,9 +63,9 @@ pub(super) enum Closed {
     UntilNews,
 }
 
-impl Standing {
-    pub(super) fn new(bounds: &Bounds) -> Standing {
-        Standing {
+impl ServerState {
+    pub(super) fn new(bounds: &Bounds) -> ServerState {
+        ServerState {
             sent: 0,
             ended: 0,
             closed_until: 0,
