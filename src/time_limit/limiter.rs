@@ -109,12 +109,15 @@ impl<T> TimeLimiter<T> {
         self.record.counts()
     }
 
-    pub(crate) fn timer(&self) -> &T {
+    /// Returns the timer that futures sleep on.
+    #[must_use]
+    pub fn timer(&self) -> &T {
         &self.timer
     }
 
-    /// Returns the same limiter with another timer.
-    pub(crate) fn with_timer<U>(self, timer: U) -> TimeLimiter<U> {
+    /// Returns the same limiter with another timer. Its counts are those of this one, too.
+    #[must_use]
+    pub fn with_timer<U>(self, timer: U) -> TimeLimiter<U> {
         let TimeLimiter { limit, record, .. } = self;
         TimeLimiter { limit, timer, record }
     }

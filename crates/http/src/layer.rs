@@ -5,6 +5,7 @@
 //! | `limit`, `request_key` | one limit: a limiter, and the key of a request |
 //! | `limit_by`, `take` | limiters that a limit can ask, and what a request takes from them |
 //! | `wait_up_to`, `settled`, `concurrency` | limits that requests wait for, that are settled, and of what is in flight |
+//! | `remote` | limits whose decisions are made elsewhere |
 //! | `claim`, `decision`, `waiting` | what a request asks of one limit, and the answer of all: at once, or after a wait |
 //! | `held`, `body` | what is held while the response is made, and the body whose end ends that |
 //! | `refusal`, `grpc` | refusals, and the responses that tell them, in HTTP and gRPC |
@@ -24,6 +25,7 @@ mod limit;
 mod limit_by;
 mod peer;
 mod refusal;
+mod remote;
 mod request_key;
 mod service;
 mod settled;
@@ -37,7 +39,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{Method, Response, header};
-use sluicegate::{ThreadTimer, Timer};
+use sluicegate::{ThreadTimer, TimeLimiter, Timer};
 use tower_layer::Layer;
 
 use crate::fields::{FieldError, FieldVersion, FieldWriter};
@@ -52,6 +54,7 @@ pub use self::limit::Limit;
 pub use self::limit_by::LimitBy;
 pub use self::peer::Peer;
 pub use self::refusal::{Refusal, RefusalReason};
+pub use self::remote::{Remote, RemoteError, RemoteFailure, RemoteLimiter};
 pub use self::request_key::RequestKey;
 pub use self::service::RateLimit;
 pub use self::settled::{Charge, SettleByKey, Settled};
@@ -115,6 +118,7 @@ struct Shared {
     respond: Respond,
     observe: Option<Observe>,
     timer: SharedTimer,
+    time_limit: Option<TimeLimiter<SharedTimer>>,
 }
 
 impl RateLimitLayer {
@@ -165,6 +169,7 @@ impl RateLimitLayer {
             respond: Arc::new(response_to),
             observe: None,
             timer: SharedTimer::new(ThreadTimer),
+            time_limit: None,
         };
         RateLimitLayer { shared: Arc::new(shared) }
     }
@@ -235,6 +240,47 @@ impl RateLimitLayer {
         T: Timer<Sleep: Send + 'static> + Send + Sync + 'static,
     {
         self.change(|shared| shared.timer = SharedTimer::new(timer))
+    }
+
+    /// Limits the time from when a request is admitted until the service has responded. One that takes longer
+    /// is refused with the status 503 and the name of the limiter, and what the service does for it is dropped
+    /// (also if the limiter is to [let it finish](sluicegate::OnTimeout::LetFinish)). Its places in flight are
+    /// given back, and its permits stay spent. The time in which a request waits for its limits, and the body of
+    /// the response, do not count.
+    ///
+    /// A layer in [shadow](RateLimitLayer::shadow) has no time limit, and so have requests that are
+    /// [skipped](RateLimitLayer::skip). The limiter counts the calls. Allocates for each request: its sleep, and a
+    /// copy of the request's head for the refusal.
+    ///
+    /// # Examples
+    ///
+    /// A gateway says 504:
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use http::StatusCode;
+    /// use sluicegate::{TimeLimit, TimeLimiter, TokenBucket, quota};
+    /// use sluicegate_http::layer::{Limit, RateLimitLayer, RefusalReason};
+    ///
+    /// let search = TimeLimiter::new("search", TimeLimit::new(Duration::from_secs(2))?);
+    /// let layer = RateLimitLayer::new(Limit::of_all(TokenBucket::new(quota!(100 / second))))
+    ///     .time_limit(search)
+    ///     .respond(|refusal, request| {
+    ///         let mut response = refusal.response_to(request);
+    ///         if matches!(refusal.reason(), RefusalReason::TimedOut { .. }) {
+    ///             *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
+    ///         }
+    ///         response
+    ///     });
+    /// # Ok::<(), sluicegate::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn time_limit<T>(self, limiter: TimeLimiter<T>) -> RateLimitLayer
+    where
+        T: Timer<Sleep: Send + 'static> + Clone + Send + Sync + 'static,
+    {
+        let timer = SharedTimer::new(limiter.timer().clone());
+        self.change(|shared| shared.time_limit = Some(limiter.with_timer(timer)))
     }
 
     /// Changes the options of this layer, and not those of its clones. Limits stay the same ones.

@@ -2,16 +2,17 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::routing::{get, post};
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use sluicegate::{KeyTable, Keyed, TokenBucket, quota};
+use sluicegate::{FixedWindow, KeyTable, Keyed, Limiter, TokenBucket, quota};
 use sluicegate_http::client_address::{ClientAddress, ClientKey, Trust};
 use sluicegate_http::fields::{
     FieldVersion, Problem, ProblemType, QuotaPolicy, ResetAs, ResponseFields,
@@ -31,6 +32,9 @@ mod proxies;
 mod proxy;
 #[path = "axum/spoofing.rs"]
 mod spoofing;
+
+#[path = "axum/waiting.rs"]
+mod waiting;
 
 /// Serves an app until the test ends.
 async fn serve(app: Router) -> SocketAddr {
@@ -75,6 +79,20 @@ async fn send(
 
 async fn status(client: &Client<HttpConnector, Body>, server: SocketAddr, path: &str) -> u16 {
     send(client, server, Method::GET, path, &[]).await.status.as_u16()
+}
+
+fn value(text: &'static str) -> HeaderValue {
+    HeaderValue::from_static(text)
+}
+
+/// Waits until a condition is true, which another task makes true.
+async fn until(condition: impl Fn() -> bool) {
+    let polls = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), polls).await.expect("it never comes true");
 }
 
 fn per_client() -> Limit {

@@ -64,6 +64,11 @@ impl<'l> Claim<'l, '_> {
         at!(&self.place, limiter, _key => limiter.may_wait(refused))
     }
 
+    /// Returns true if the limit can only be asked by [`take_later`](Claim::take_later).
+    pub(super) fn asks_elsewhere(&self) -> bool {
+        self.turn() == Turn::Elsewhere
+    }
+
     pub(super) fn turn(&self) -> Turn {
         at!(&self.place, limiter, _key => limiter.turn())
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use http::Response;
 use http::request::Parts;
-use sluicegate::Denied;
+use sluicegate::{Denied, TimeLimiter};
 
 use super::Shared;
 use super::claim::Claim;
@@ -27,11 +27,15 @@ pub(super) struct Passed {
     pub(super) states: States,
     /// The permits that are settled, or given back, when the response is known or has ended.
     pub(super) kept: Vec<Kept>,
+    /// False if it was skipped, or only counts.
+    pub(super) is_limited: bool,
 }
 
 impl Passed {
     /// A request that has taken nothing.
-    const FREE: Passed = Passed { states: States::None, kept: Vec::new() };
+    const FREE: Passed = Passed { states: States::None, kept: Vec::new(), is_limited: false };
+    /// A request that no limit of the layer is for.
+    const UNLIMITED: Passed = Passed { states: States::None, kept: Vec::new(), is_limited: true };
 }
 
 /// The states of the limits after a decision. There is no allocation for a single one.
@@ -53,7 +57,8 @@ impl States {
 
 /// The limit that refuses, why, and the states of all.
 pub(super) struct Refused {
-    which: usize,
+    /// The index of the limit; `None` for the time limit.
+    which: Option<usize>,
     reason: RefusalReason,
     states: States,
 }
@@ -61,7 +66,7 @@ pub(super) struct Refused {
 impl Refused {
     /// Returns a refusal before any limiter was asked.
     fn unasked(which: usize, reason: RefusalReason) -> Box<Refused> {
-        Box::new(Refused { which, reason, states: States::None })
+        Box::new(Refused { which: Some(which), reason, states: States::None })
     }
 }
 
@@ -95,27 +100,50 @@ impl Shared {
     pub(super) fn decision(&self, answer: Result<Passed, Box<Refused>>, parts: &Parts) -> Decision {
         match answer {
             Ok(passed) if self.is_shadow => {
-                Decision::Pass(Passed { states: States::None, ..passed })
+                Decision::Pass(Passed { states: States::None, is_limited: false, ..passed })
             }
             Ok(passed) => Decision::Pass(passed),
-            Err(refused) => self.refuse(&refused, parts),
+            Err(refused) => match self.refuse(&refused, parts) {
+                Some(response) => Decision::Refuse(response),
+                None => Decision::Pass(Passed::FREE),
+            },
         }
     }
 
-    fn refuse(&self, refused: &Refused, parts: &Parts) -> Decision {
-        let limit = self.limits.get(refused.which);
+    /// Returns the response to a request whose service takes longer than its time limit.
+    pub(super) fn time_out(
+        &self,
+        timeout: Duration,
+        passed: Passed,
+        parts: &Parts,
+    ) -> Response<Vec<u8>> {
+        let states = if self.is_on_every_response { passed.states } else { States::None };
+        let refused = Refused { which: None, reason: RefusalReason::TimedOut { timeout }, states };
+        // Its places in flight are free from now on, also if the response is slow.
+        drop(passed.kept);
+        self.refuse(&refused, parts).unwrap_or_default()
+    }
+
+    /// Returns the response to a refusal, or `None` if it only counts.
+    fn refuse(&self, refused: &Refused, parts: &Parts) -> Option<Response<Vec<u8>>> {
+        let limit = refused.which.and_then(|which| self.limits.get(which));
+        let time_limit = || self.time_limit.as_ref().map(TimeLimiter::name);
         let refusal = Refusal {
             reason: refused.reason,
             which: refused.which,
-            policy: limit.and_then(Limit::name),
-            is_of_all: limit.is_some_and(Limit::is_of_all),
+            policy: if refused.which.is_some() {
+                limit.and_then(Limit::name)
+            } else {
+                time_limit()
+            },
+            is_of_all: limit.is_none_or(Limit::is_of_all),
             is_shadow: self.is_shadow,
         };
         if let Some(observe) = &self.observe {
             observe(&refusal, parts);
         }
         if self.is_shadow {
-            return Decision::Pass(Passed::FREE);
+            return None;
         }
         let mut response = (self.respond)(&refusal, parts);
         let headers = response.headers_mut();
@@ -126,24 +154,25 @@ impl Shared {
             }
             _ => self.writer.write(headers, refused.states.as_slice(), SystemTime::now()),
         }
-        Decision::Refuse(response)
+        Some(response)
     }
 
     fn try_one(&self, limit: &Limit, parts: &Parts) -> Attempt {
         let claim = match limit.claim(0, parts) {
             Ok(Some(claim)) => claim,
-            Ok(None) => return Attempt::Pass(Passed::FREE),
+            Ok(None) => return Attempt::Pass(Passed::UNLIMITED),
             Err(reason) => return Attempt::Refuse(Refused::unasked(0, reason)),
         };
         match claim.take() {
             Ok(taken) => {
                 let states = States::One(claim.told(taken.state));
-                Attempt::Pass(Passed { states, kept: kept(taken).into_iter().collect() })
+                let kept = kept(taken).into_iter().collect();
+                Attempt::Pass(Passed { states, kept, is_limited: true })
             }
             Err(reason) if self.lets_wait(&claim, &reason) => Attempt::Wait,
             Err(reason) => {
                 let states = States::One(claim.refused(&reason));
-                Attempt::Refuse(Box::new(Refused { which: 0, reason, states }))
+                Attempt::Refuse(Box::new(Refused { which: Some(0), reason, states }))
             }
         }
     }
@@ -180,7 +209,7 @@ impl Shared {
         let mut waits = false;
         for claim in claims {
             match claim.peek() {
-                Ok(_) => {}
+                Ok(_) => waits |= claim.asks_elsewhere(),
                 Err(reason) if self.lets_wait(claim, &reason) => waits = true,
                 Err(reason) => return Look::Refuse(refused(claims, claim, reason)),
             }
@@ -188,16 +217,17 @@ impl Shared {
         if waits { Look::Wait } else { Look::Clear }
     }
 
-    /// Returns true if a request that is refused so is to wait. In a shadow nobody waits.
-    fn lets_wait(&self, claim: &Claim<'_, '_>, reason: &RefusalReason) -> bool {
-        !self.is_shadow && claim.may_wait(reason)
+    /// Returns true if a request that is refused so is to wait, for its turn or for a decision from elsewhere.
+    /// In a shadow nobody waits for a turn.
+    pub(super) fn lets_wait(&self, claim: &Claim<'_, '_>, reason: &RefusalReason) -> bool {
+        claim.asks_elsewhere() || (!self.is_shadow && claim.may_wait(reason))
     }
 }
 
 /// The result of a look at all limits.
 pub(super) enum Look {
     Clear,
-    /// One refuses, and lets requests wait.
+    /// One refuses, and lets requests wait; or one has to be asked elsewhere.
     Wait,
     /// One refuses for good.
     Refuse(Box<Refused>),
@@ -229,7 +259,7 @@ pub(super) fn passed<'c, 'l: 'c, 'r: 'c>(
         all_kept.extend(kept(taken));
     }
     states.sort_by_key(|state| state.which);
-    Passed { states: States::Several(states), kept: all_kept }
+    Passed { states: States::Several(states), kept: all_kept, is_limited: true }
 }
 
 /// Returns what is kept of permits until the response is known. A receipt is for nothing any more.
@@ -261,7 +291,7 @@ pub(super) fn refused(
             None => states.extend(other.standing()),
         }
     }
-    Box::new(Refused { which, reason: longest, states: States::Several(states) })
+    Box::new(Refused { which: Some(which), reason: longest, states: States::Several(states) })
 }
 
 /// Returns the order of refusals: one that never ends is the longest.

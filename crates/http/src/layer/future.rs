@@ -7,15 +7,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::SystemTime;
 
+use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
+use sluicegate::{TimeLimited, TimedOut};
 use tower_service::Service;
 
 use super::Shared;
 use super::body::LimitedBody;
 use super::decision::{Decision, Passed, States};
 use super::held::Held;
+use super::timer::SharedTimer;
 use super::waiting::Waiting;
 
 pin_project! {
@@ -39,12 +42,26 @@ pin_project! {
 
 pin_project! {
     #[project = Projected]
-    enum Stage<S, B, F> {
+    enum Stage<S, B, F>
+    where
+        F: Future,
+    {
         /// Waits for limits; then goes on with the service, which is ready.
         Waits { waiting: Waiting, next: Option<(S, B)> },
         Passed { #[pin] response: F, after: Option<Passed> },
+        Timed { #[pin] response: Timed<F>, call: Option<Box<TimedCall>> },
         Refused { response: Option<Response<Vec<u8>>> },
     }
+}
+
+/// The response of a service that has a time limit.
+type Timed<F> = TimeLimited<F, SharedTimer, Result<<F as Future>::Output, TimedOut>>;
+
+/// A call of a service that has a time limit.
+struct TimedCall {
+    passed: Passed,
+    /// The head of the request, for a refusal.
+    request: Parts,
 }
 
 impl<S: Service<Request<B>>, B> RateLimitFuture<S, B> {
@@ -64,14 +81,35 @@ impl<S: Service<Request<B>>, B> RateLimitFuture<S, B> {
         RateLimitFuture { stage: Stage::Refused { response: Some(response) }, shared }
     }
 
+    /// Calls the service, which is ready.
     pub(super) fn passed(
         shared: Arc<Shared>,
-        response: S::Future,
+        service: &mut S,
+        request: (Parts, B),
         passed: Passed,
     ) -> RateLimitFuture<S, B> {
-        let after = shared.after(passed);
-        RateLimitFuture { stage: Stage::Passed { response, after }, shared }
+        RateLimitFuture { stage: call(&shared, service, request, passed), shared }
     }
+}
+
+/// Calls the service, which is ready.
+fn call<S: Service<Request<B>>, B>(
+    shared: &Shared,
+    service: &mut S,
+    (parts, body): (Parts, B),
+    passed: Passed,
+) -> Stage<S, B, S::Future> {
+    let limiter = match &shared.time_limit {
+        Some(limiter) if passed.is_limited => limiter,
+        _ => {
+            let after = shared.after(passed);
+            let response = service.call(Request::from_parts(parts, body));
+            return Stage::Passed { response, after };
+        }
+    };
+    let call = Box::new(TimedCall { passed, request: parts.clone() });
+    let response = service.call(Request::from_parts(parts, body));
+    Stage::Timed { response: limiter.execute_cancelling(response), call: Some(call) }
 }
 
 impl Shared {
@@ -109,25 +147,39 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         loop {
-            match this.stage.as_mut().project() {
+            let stage = match this.stage.as_mut().project() {
                 Projected::Waits { waiting, next } => {
                     let (parts, decision) = ready!(Pin::new(waiting).poll(context));
-                    let stage = match (decision, next.take()) {
+                    match (decision, next.take()) {
                         (Decision::Pass(passed), Some((mut service, body))) => {
-                            let response = service.call(Request::from_parts(parts, body));
-                            Stage::Passed { response, after: this.shared.after(passed) }
+                            call(this.shared, &mut service, (parts, body), passed)
                         }
                         (Decision::Refuse(response), _) => {
                             Stage::Refused { response: Some(response) }
                         }
                         // It was there when the request began to wait, and is taken once.
                         (Decision::Pass(_), None) => Stage::Refused { response: None },
-                    };
-                    this.stage.set(stage);
+                    }
                 }
                 Projected::Passed { response, after } => {
                     let response = ready!(response.poll(context))?;
                     return Poll::Ready(Ok(this.shared.finish(response, after.take())));
+                }
+                Projected::Timed { response, call } => {
+                    match (ready!(response.poll(context)), call.take()) {
+                        (Ok(response), call) => {
+                            let after = call.and_then(|call| this.shared.after(call.passed));
+                            return Poll::Ready(Ok(this.shared.finish(response?, after)));
+                        }
+                        (Err(timed_out), Some(call)) => {
+                            let TimedCall { passed, request } = *call;
+                            let timeout = timed_out.timeout();
+                            let response = this.shared.time_out(timeout, passed, &request);
+                            Stage::Refused { response: Some(response) }
+                        }
+                        // The call is taken when it ends, which is once.
+                        (Err(_), None) => Stage::Refused { response: None },
+                    }
                 }
                 Projected::Refused { response } => {
                     return match response.take() {
@@ -136,7 +188,8 @@ where
                         None => Poll::Pending,
                     };
                 }
-            }
+            };
+            this.stage.set(stage);
         }
     }
 }
@@ -145,7 +198,7 @@ impl<S: Service<Request<B>>, B> fmt::Debug for RateLimitFuture<S, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stage = match self.stage {
             Stage::Waits { .. } => "waits",
-            Stage::Passed { .. } => "passed",
+            Stage::Passed { .. } | Stage::Timed { .. } => "passed",
             Stage::Refused { .. } => "refused",
         };
         f.debug_struct("RateLimitFuture").field("stage", &stage).finish_non_exhaustive()

@@ -34,24 +34,19 @@ fn status(refusal: &Refusal<'_>) -> Status {
     }
     if refusal.status() == StatusCode::TOO_MANY_REQUESTS {
         let policy = refusal.policy().unwrap_or("default");
+        let limit = refusal.limit().unwrap_or(0);
         let violation = QuotaViolation {
             quota_id: policy.to_owned(),
-            quota_value: limit(&refusal.reason()).unwrap_or_default(),
+            quota_value: i64::try_from(limit).unwrap_or(i64::MAX),
             ..QuotaViolation::new(policy, refusal.to_string())
         };
         details.set_quota_failure(vec![violation]);
     }
-    Status::with_error_details(code(refusal.status()), refusal.to_string(), details)
-}
-
-/// Returns the limit that is exceeded, if the reason tells it.
-fn limit(reason: &RefusalReason) -> Option<i64> {
-    let limit = match reason {
-        RefusalReason::Denied(denied) => denied.limit()?,
-        RefusalReason::InFlight(denied) => denied.limit(),
-        _ => return None,
+    let code = match refusal.reason() {
+        RefusalReason::TimedOut { .. } => Code::DeadlineExceeded,
+        _ => code(refusal.status()),
     };
-    Some(i64::try_from(limit).unwrap_or(i64::MAX))
+    Status::with_error_details(code, refusal.to_string(), details)
 }
 
 /// Returns the code that means the same as a status of HTTP.

@@ -14,7 +14,7 @@ use crate::fields::{PolicyState, Problem, ProblemType};
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal<'l> {
     pub(super) reason: RefusalReason,
-    pub(super) which: usize,
+    pub(super) which: Option<usize>,
     pub(super) policy: Option<&'l str>,
     /// True if all requests share the limit that refuses.
     pub(super) is_of_all: bool,
@@ -36,6 +36,13 @@ pub enum RefusalReason {
     InFlight(ConcurrencyDenied),
     /// Too much is in flight, and the request wanted to wait. The same status.
     InFlightLine(InFlightError),
+    /// A [`RemoteLimiter`](super::RemoteLimiter) has not decided, and fails closed: status 503.
+    Unavailable,
+    /// The service has taken longer than the [time limit](super::RateLimitLayer::time_limit): status 503.
+    TimedOut {
+        /// The time limit.
+        timeout: Duration,
+    },
     /// The address of the client is not known. If the server or its proxy does not tell any, status 500,
     /// because it is set up wrongly. Else status 400.
     UnknownClient(UnknownClient),
@@ -67,6 +74,7 @@ impl RefusalReason {
             RefusalReason::InFlightLine(error) => {
                 matches!(error, InFlightError::TooLarge { .. } | InFlightError::Closed)
             }
+            RefusalReason::Unavailable | RefusalReason::TimedOut { .. } => false,
             RefusalReason::UnknownClient(_) | RefusalReason::MissingKey => true,
         }
     }
@@ -103,17 +111,30 @@ impl Refusal<'_> {
         self.reason
     }
 
-    /// Returns the index of the limit that refuses, among those of the layer. If several refuse, it is
-    /// one that never grants the request, or else the one with the longest wait.
+    /// Returns the index of the limit that refuses, among those of the layer; `None` for the time limit. If
+    /// several refuse, it is one that never grants the request, or else the one with the longest wait.
     #[must_use]
-    pub fn which(&self) -> usize {
+    pub fn which(&self) -> Option<usize> {
         self.which
     }
 
-    /// Returns the name of the policy of that limit.
+    /// Returns the name of the policy of that limit, or of the time limiter.
     #[must_use]
     pub fn policy(&self) -> Option<&str> {
         self.policy
+    }
+
+    /// Returns the most permits that the limit grants at once, or has in flight; `None` if the refusal does not
+    /// tell it.
+    #[must_use]
+    pub fn limit(&self) -> Option<u64> {
+        match self.reason {
+            RefusalReason::Denied(denied) => denied.limit(),
+            RefusalReason::InFlight(denied) => Some(denied.limit()),
+            RefusalReason::Line(AcquireError::TooLarge { limit })
+            | RefusalReason::InFlightLine(InFlightError::TooLarge { limit }) => Some(limit),
+            _ => None,
+        }
     }
 
     /// Returns true if the request passes nevertheless: the layer only counts.
@@ -133,6 +154,8 @@ impl Refusal<'_> {
     pub fn status(&self) -> StatusCode {
         match self.reason {
             RefusalReason::Denied(Denied::Full { .. })
+            | RefusalReason::Unavailable
+            | RefusalReason::TimedOut { .. }
             | RefusalReason::Line(AcquireError::Closed)
             | RefusalReason::InFlightLine(InFlightError::Closed) => StatusCode::SERVICE_UNAVAILABLE,
             RefusalReason::InFlight(_) | RefusalReason::InFlightLine(_) if self.is_of_all => {
@@ -178,7 +201,8 @@ impl Refusal<'_> {
     /// | refused | `grpc-status` | `grpc-status-details-bin`: a `google.rpc.Status` with |
     /// |---|---|---|
     /// | with 429 in HTTP | 8, `RESOURCE_EXHAUSTED` | `QuotaFailure`, with the name of the policy and its limit; `RetryInfo`, if a wait is known |
-    /// | 503 | 14, `UNAVAILABLE` | `RetryInfo`, if a wait is known |
+    /// | by the time limit | 4, `DEADLINE_EXCEEDED` | |
+    /// | otherwise with 503 | 14, `UNAVAILABLE` | `RetryInfo`, if a wait is known |
     /// | 400 | 3, `INVALID_ARGUMENT` | |
     /// | 500 | 13, `INTERNAL` | |
     ///
@@ -229,6 +253,15 @@ impl fmt::Display for Refusal<'_> {
             RefusalReason::Line(error) => error.fmt(f),
             RefusalReason::InFlight(denied) => denied.fmt(f),
             RefusalReason::InFlightLine(error) => error.fmt(f),
+            RefusalReason::Unavailable => {
+                f.write_str("the limit cannot be asked at the moment: try again later")
+            }
+            RefusalReason::TimedOut { timeout } => {
+                write!(
+                    f,
+                    "the service took longer than its time limit of {timeout:?}: try again later"
+                )
+            }
             RefusalReason::UnknownClient(why) => why.fmt(f),
             RefusalReason::MissingKey => f.write_str("the request has no key to limit it by"),
         }

@@ -41,8 +41,7 @@ where
         let shared = Arc::clone(&self.shared);
         match shared.decide(parts) {
             Ok((parts, Decision::Pass(passed))) => {
-                let response = self.inner.call(Request::from_parts(parts, body));
-                RateLimitFuture::passed(shared, response, passed)
+                RateLimitFuture::passed(shared, &mut self.inner, (parts, body), passed)
             }
             Ok((_, Decision::Refuse(response))) => RateLimitFuture::refused(shared, response),
             Err(waiting) => {

@@ -57,6 +57,8 @@ pub enum Turn {
     Place,
     /// Permits of a rate.
     Rate,
+    /// Permits of a rate that another process grants.
+    Elsewhere,
     /// Permits of a rate that the request may wait for.
     Line,
 }
@@ -93,6 +95,9 @@ pub(super) enum Kept {
 }
 
 impl<'l> Taken<'l> {
+    /// Permits of a limit that tells nothing.
+    pub(super) const UNKNOWN: Taken<'l> = Taken { state: PolicyState::UNKNOWN, hold: Hold::Spent };
+
     /// Permits that nothing gives back.
     pub(super) fn spent(grant: &Grant) -> Taken<'l> {
         Taken { state: granted(grant), hold: Hold::Spent }
@@ -103,6 +108,7 @@ impl<'l> Taken<'l> {
         Taken { state: granted(&receipt.grant()), hold: Hold::Receipt(receipt) }
     }
 
+    /// Permits that are kept until the response is made.
     pub(super) fn kept(state: PolicyState<'static>, kept: Kept) -> Taken<'l> {
         Taken { state, hold: Hold::Kept(kept) }
     }

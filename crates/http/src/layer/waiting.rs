@@ -48,7 +48,7 @@ impl Shared {
         let mut taken = InHand { taken: Vec::with_capacity(claims.len()) };
         for claim in in_turn {
             let mut answer = claim.take_revocable();
-            if answer.as_ref().is_err_and(|reason| claim.may_wait(reason)) {
+            if answer.as_ref().is_err_and(|reason| self.lets_wait(claim, reason)) {
                 answer = claim.take_later(&self.timer).await;
             }
             match answer {

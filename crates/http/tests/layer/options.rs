@@ -149,7 +149,7 @@ async fn in_shadow_mode_requests_pass_and_what_would_be_refused_is_observed() {
             let path = parts.uri.path().to_owned();
             observed.lock().unwrap().push((
                 policy,
-                refusal.which(),
+                refusal.which().unwrap(),
                 refusal.is_shadow(),
                 wait,
                 path,
