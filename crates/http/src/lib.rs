@@ -18,14 +18,17 @@
 //! ```
 //!
 //! * [`layer`]: limits for a server, as a layer of tower. With the feature `axum`, it takes the address of
-//!   the connection from axum's `ConnectInfo`; other servers insert a [`Peer`](layer::Peer).
+//!   the connection from axum's `ConnectInfo`, and with the feature `tonic` from tonic's server; others
+//!   insert a [`Peer`](layer::Peer). Refusals are told in HTTP, and with the feature `grpc` in gRPC, too.
 //! * [`fields`]: the response fields that tell a client its limits, written and parsed, in every version
 //!   that is in use; `Retry-After`; and the bodies of refusals.
 //! * [`client_address`]: the address of a client as a key, also behind proxies. No field is believed
 //!   unless the configuration says which proxies set it.
-//!
 //! * `outgoing`, with the feature of that name: a layer for clients, of hyper-util or (feature `reqwest`)
 //!   reqwest, that keep to the limits of servers.
+//!
+//! `docs/http.md` is a guide, with a table of what to configure behind nginx, a cloud's balancer or a CDN,
+//! and `docs/http-coming-from.md` lists the options of other layers with their counterparts.
 
 #[cfg(doctest)]
 mod pages;

@@ -26,6 +26,8 @@ use tokio::task::JoinSet;
 mod crowd;
 #[path = "axum/known_faults.rs"]
 mod known_faults;
+#[path = "support/nginx.rs"]
+mod nginx;
 #[path = "axum/proxies.rs"]
 mod proxies;
 #[path = "support/proxy.rs"]

@@ -28,6 +28,8 @@ use tonic_types::StatusExt;
 use tonic_web::{GrpcWebClientLayer, GrpcWebLayer};
 use tower::ServiceBuilder;
 
+#[path = "support/nginx.rs"]
+mod nginx;
 #[path = "support/proxy.rs"]
 mod proxy;
 
@@ -196,7 +198,7 @@ async fn a_client_behind_nginx_is_told_the_same() {
     let addresses = ClientAddress::x_forwarded_for(Trust::networks(["127.0.0.1"]).unwrap());
     let limit = Limit::per_client(clients).addresses(addresses);
     let server = serve(RateLimitLayer::new(limit)).await;
-    let proxy = proxy::nginx(&format!(
+    let proxy = nginx::serve(&format!(
         "listen LISTEN http2;
          location / {{
              grpc_set_header X-Forwarded-For $proxy_add_x_forwarded_for;

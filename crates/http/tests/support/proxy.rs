@@ -79,18 +79,3 @@ fn is_up(process: &mut Child, address: SocketAddr) -> bool {
 fn log_of(folder: &Path) -> String {
     fs::read_to_string(folder.join("log")).unwrap_or_default()
 }
-
-/// Starts nginx with these directives of its server.
-pub(crate) fn nginx(server: &str) -> Proxy {
-    let configuration = format!(
-        "daemon off; master_process off; pid FOLDER/pid; error_log stderr;
-         events {{}}
-         http {{
-             access_log off;
-             client_body_temp_path FOLDER; proxy_temp_path FOLDER; fastcgi_temp_path FOLDER;
-             uwsgi_temp_path FOLDER; scgi_temp_path FOLDER;
-             server {{ {server} }}
-         }}"
-    );
-    Proxy::start("nginx", &["-e", "stderr", "-c", "FOLDER/configuration"], &configuration)
-}

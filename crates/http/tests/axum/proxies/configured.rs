@@ -2,11 +2,12 @@
 
 use std::net::SocketAddr;
 
-use crate::proxy::{self, Proxy};
+use crate::nginx;
+use crate::proxy::Proxy;
 
 /// Starts nginx with these lines about fields.
 pub(super) fn nginx(fields: &str, server: SocketAddr) -> Proxy {
-    proxy::nginx(&format!("listen LISTEN; location / {{ {fields} proxy_pass http://{server}; }}"))
+    nginx::serve(&format!("listen LISTEN; location / {{ {fields} proxy_pass http://{server}; }}"))
 }
 
 /// Starts `HAProxy` with an option.

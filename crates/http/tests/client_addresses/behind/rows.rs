@@ -143,6 +143,12 @@ fn balancers() -> Vec<Row> {
             [&[], &[(XFF, OTHER)]]
         ),
         row!(
+            "AWS NLB or HAProxy, with the PROXY protocol",
+            CLIENT,
+            |_proxies| ClientAddress::of_peer(),
+            [&[], &[(XFF, OTHER)]]
+        ),
+        row!(
             "Google Cloud load balancer",
             "35.191.0.1",
             |_proxies| ClientAddress::x_forwarded_for(Trust::hops(2)?),

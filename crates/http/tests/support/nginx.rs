@@ -1,0 +1,18 @@
+//! nginx in front of a server.
+
+use crate::proxy::Proxy;
+
+/// Starts nginx with these directives of its server.
+pub(crate) fn serve(server: &str) -> Proxy {
+    let configuration = format!(
+        "daemon off; master_process off; pid FOLDER/pid; error_log stderr;
+         events {{}}
+         http {{
+             access_log off;
+             client_body_temp_path FOLDER; proxy_temp_path FOLDER; fastcgi_temp_path FOLDER;
+             uwsgi_temp_path FOLDER; scgi_temp_path FOLDER;
+             server {{ {server} }}
+         }}"
+    );
+    Proxy::start("nginx", &["-e", "stderr", "-c", "FOLDER/configuration"], &configuration)
+}
