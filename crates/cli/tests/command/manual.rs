@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use crate::{Folder, sluicegate, stderr, stdout};
 
 const COMMANDS: [&str; 7] =
-    ["replay", "suggest", "policy", "check", "explain", "completions", "man"];
+    ["replay", "serve", "suggest", "policy", "check", "explain", "completions", "man"];
 
 /// Returns the words that bash offers for the last of these.
 fn offered(script: &str, words: &[&str]) -> Vec<String> {
