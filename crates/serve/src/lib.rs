@@ -4,6 +4,7 @@
 //! * [`Limiters`]: the limiters of a registry by name.
 //! * [`decision`]: questions and answers, without HTTP.
 //! * [`api`]: the routes, and their description.
+//! * [`envoy`]: the rate-limit protocol of Envoy.
 //! * [`Server`]: connections, their bounds, and an end that loses no answer.
 //!
 //! # Examples
@@ -21,6 +22,7 @@
 
 pub mod api;
 pub mod decision;
+pub mod envoy;
 mod limiters;
 mod server;
 mod service;

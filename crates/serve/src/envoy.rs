@@ -1,0 +1,28 @@
+//! Envoy's rate-limit protocol, `envoy.service.ratelimit.v3`, by the configuration of envoyproxy/ratelimit.
+//!
+//! | file | |
+//! |---|---|
+//! | `config` | the YAML of a domain, and its mistakes |
+//! | `domains` | the limit of a descriptor |
+//! | `unit` | spans of time |
+//! | `parts` | the limits of a request's descriptors |
+//! | `counters` | the counts of each descriptor |
+//! | `answer` | the answer to a request |
+//! | `service` | the service of gRPC, and its limits, which can be read again |
+//! | `protocol` | the messages |
+
+mod answer;
+mod config;
+mod counters;
+mod domains;
+mod parts;
+#[allow(missing_docs, unreachable_pub, clippy::pedantic, reason = "it is generated")]
+pub mod protocol {
+    //! The messages, their client and their server, as they are generated.
+    tonic::include_proto!("protocol");
+}
+mod service;
+mod unit;
+
+pub use self::config::{EnvoyError, EnvoyMistake};
+pub use self::service::EnvoyLimits;

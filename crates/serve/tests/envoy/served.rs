@@ -1,0 +1,69 @@
+//! A service of Envoy's protocol that runs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sluicegate::ManualClock;
+use sluicegate_policy::{Policies, Registry};
+use sluicegate_serve::envoy::EnvoyLimits;
+use sluicegate_serve::envoy::protocol::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
+use sluicegate_serve::envoy::protocol::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
+use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
+use sluicegate_serve::envoy::protocol::envoy::service::ratelimit::v3::{
+    RateLimitRequest, RateLimitResponse,
+};
+use sluicegate_serve::{Bounds, Limiters, Server, Service, api};
+use tokio::sync::oneshot;
+use tonic::Status;
+use tonic::transport::Channel;
+
+pub(crate) struct Served {
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) limits: EnvoyLimits<Arc<ManualClock>>,
+    pub(crate) client: RateLimitServiceClient<Channel>,
+    _end: oneshot::Sender<()>,
+}
+
+impl Served {
+    /// Serves the limits of a file or folder, with room for so many descriptors.
+    pub(crate) async fn start(path: &Path, max_keys: usize) -> Served {
+        let clock = Arc::new(ManualClock::new());
+        let limits = EnvoyLimits::with_clock(path, max_keys, Arc::clone(&clock)).unwrap();
+        let none = "limiters.a = { policy = \"gcra\", key = \"all\", interval = \"1 s\", tolerance = \"1 s\" }";
+        let registry = Registry::new(Policies::from_toml("none.toml", none).unwrap()).unwrap();
+        let routes = limits.add_to(api::routes(Service::new(Limiters::new(registry))));
+        let server = Server::bind(([127, 0, 0, 1], 0).into(), Bounds::default()).await.unwrap();
+        let address = format!("http://{}", server.address().unwrap());
+        let (end, ended) = oneshot::channel::<()>();
+        tokio::spawn(server.run(routes, async {
+            let _ = ended.await;
+        }));
+        let channel = Channel::from_shared(address).unwrap().connect().await.unwrap();
+        let client = RateLimitServiceClient::new(channel);
+        Served { clock, limits, client, _end: end }
+    }
+
+    pub(crate) async fn ask(&self, request: RateLimitRequest) -> Result<RateLimitResponse, Status> {
+        let answer = self.client.clone().should_rate_limit(request).await;
+        answer.map(tonic::Response::into_inner)
+    }
+}
+
+/// Returns a request of one descriptor with these entries.
+pub(crate) fn request(domain: &str, entries: &[(&str, &str)]) -> RateLimitRequest {
+    RateLimitRequest {
+        domain: domain.to_owned(),
+        descriptors: vec![descriptor(entries)],
+        hits_addend: 0,
+    }
+}
+
+pub(crate) fn descriptor(entries: &[(&str, &str)]) -> RateLimitDescriptor {
+    let entry =
+        |(key, value): &(&str, &str)| Entry { key: (*key).to_owned(), value: (*value).to_owned() };
+    RateLimitDescriptor {
+        entries: entries.iter().map(entry).collect(),
+        limit: None,
+        hits_addend: None,
+    }
+}
