@@ -147,6 +147,7 @@ pub use self::registry::event::{Event, RegistryError, ReloadError};
 pub use self::registry::handle::LimiterHandle;
 pub use self::registry::keyed_handle::KeyedHandle;
 pub use self::registry::shadow::{Pass, ShadowCounts};
+pub use self::registry::statistics::LimiterStatistics;
 pub use self::registry::waiting::WaitError;
 #[cfg(feature = "watch")]
 pub use self::registry::watch::Watch;

@@ -5,6 +5,7 @@
 //! | `handle`, `keyed_handle` | the handles, by which limiters are called |
 //! | `waiting`, `in_line` | callers that wait, and the lines they stand in |
 //! | `shadow` | calls that are let through and counted |
+//! | `statistics` | counts and states for a monitor |
 //! | `slot` | the slot of a name, and how handles learn that its terms have changed |
 //! | `place`, `generation` | the limiter in force, and changes that every decision sees as one step |
 //! | `limiter_of_kind` | a limiter of any kind |
@@ -37,6 +38,7 @@ mod place;
 mod reload;
 pub(crate) mod shadow;
 mod slot;
+pub(crate) mod statistics;
 pub(crate) mod waiting;
 #[cfg(feature = "watch")]
 pub(crate) mod watch;

@@ -8,6 +8,8 @@ use sluicegate_policy::{
     Algorithm, Event, LimiterHandle, Policies, Registry, RegistryError, ReloadError,
 };
 
+#[path = "registry/counted.rs"]
+mod counted;
 #[path = "registry/keys.rs"]
 mod keys;
 

@@ -97,7 +97,35 @@ pub struct DenialCounts {
     pub permits: u64,
 }
 
+impl Counts {
+    /// Returns the sums of these and of `other`, modulo 2^64.
+    #[must_use]
+    pub fn merged(self, other: Counts) -> Counts {
+        Counts {
+            granted: self.granted.wrapping_add(other.granted),
+            denied: self.denied.wrapping_add(other.denied),
+            permits: self.permits.wrapping_add(other.permits),
+        }
+    }
+}
+
 impl DenialCounts {
+    /// Returns the sums of these and of `other`, modulo 2^64.
+    #[must_use]
+    pub fn merged(self, other: DenialCounts) -> DenialCounts {
+        DenialCounts {
+            rate: self.rate.wrapping_add(other.rate),
+            too_large: self.too_large.wrapping_add(other.too_large),
+            leased: self.leased.wrapping_add(other.leased),
+            no_space: self.no_space.wrapping_add(other.no_space),
+            timed_out: self.timed_out.wrapping_add(other.timed_out),
+            line_full: self.line_full.wrapping_add(other.line_full),
+            evicted: self.evicted.wrapping_add(other.evicted),
+            closed: self.closed.wrapping_add(other.closed),
+            permits: self.permits.wrapping_add(other.permits),
+        }
+    }
+
     /// Returns the number of denials of all kinds.
     #[must_use]
     pub fn total(&self) -> u64 {

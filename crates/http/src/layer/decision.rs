@@ -82,6 +82,7 @@ impl Shared {
     /// Decides a request at once, or returns its parts to one that has to [wait](Waiting).
     pub(super) fn decide(self: &Arc<Self>, parts: Parts) -> Result<(Parts, Decision), Waiting> {
         if self.skips.iter().any(|skip| skip(&parts)) {
+            self.counters.skipped();
             return Ok((parts, Decision::Pass(Passed::FREE)));
         }
         let attempt = match &*self.limits {
@@ -98,6 +99,10 @@ impl Shared {
     }
 
     pub(super) fn decision(&self, answer: Result<Passed, Box<Refused>>, parts: &Parts) -> Decision {
+        match &answer {
+            Ok(_) => self.counters.passed(),
+            Err(refused) => self.counters.refused(refused.which, refused.reason, self.is_shadow),
+        }
         match answer {
             Ok(passed) if self.is_shadow => {
                 Decision::Pass(Passed { states: States::None, is_limited: false, ..passed })
@@ -117,6 +122,7 @@ impl Shared {
         passed: Passed,
         parts: &Parts,
     ) -> Response<Vec<u8>> {
+        self.counters.service_timed_out();
         let states = if self.is_on_every_response { passed.states } else { States::None };
         let refused = Refused { which: None, reason: RefusalReason::TimedOut { timeout }, states };
         // Its places in flight are free from now on, also if the response is slow.

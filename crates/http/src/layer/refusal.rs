@@ -63,6 +63,39 @@ impl RefusalReason {
         }
     }
 
+    /// Returns a word for the reason, for a metric or a log: one of `rate`, `too_large`, `leased`, `no_space`
+    /// (those of [`Denied`]), `timed_out`, `line_full`, `evicted`, `closed` (those of the line),
+    /// `in_flight`, `unavailable`, `service_timed_out`, `unknown_client`,
+    /// `missing_key`, and `other`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            RefusalReason::Denied(Denied::Wait(_)) => "rate",
+            RefusalReason::Denied(Denied::Leased { .. }) => "leased",
+            RefusalReason::Denied(Denied::Full { .. }) => "no_space",
+            RefusalReason::Denied(Denied::TooLarge { .. })
+            | RefusalReason::Line(AcquireError::TooLarge { .. })
+            | RefusalReason::InFlightLine(InFlightError::TooLarge { .. }) => "too_large",
+            RefusalReason::Line(AcquireError::TimedOut { .. })
+            | RefusalReason::InFlightLine(InFlightError::TimedOut) => "timed_out",
+            RefusalReason::Line(AcquireError::LineFull { .. })
+            | RefusalReason::InFlightLine(InFlightError::LineFull) => "line_full",
+            RefusalReason::Line(AcquireError::Evicted)
+            | RefusalReason::InFlightLine(InFlightError::Evicted) => "evicted",
+            RefusalReason::Line(AcquireError::Closed)
+            | RefusalReason::InFlightLine(InFlightError::Closed) => "closed",
+            RefusalReason::InFlight(_) => "in_flight",
+            RefusalReason::Unavailable => "unavailable",
+            RefusalReason::TimedOut { .. } => "service_timed_out",
+            RefusalReason::UnknownClient(_) => "unknown_client",
+            RefusalReason::MissingKey => "missing_key",
+            // None that the engine has today.
+            RefusalReason::Denied(_) | RefusalReason::Line(_) | RefusalReason::InFlightLine(_) => {
+                "other"
+            }
+        }
+    }
+
     /// Returns true if the limit will never grant the request, however long it waits.
     pub(super) fn is_for_good(&self) -> bool {
         match self {

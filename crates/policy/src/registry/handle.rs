@@ -169,7 +169,8 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
             permits,
             Limiter::try_acquire,
             Limiter::try_acquire_up_to,
-            Limiter::try_acquire_up_to,
+            // Not of the line with counts: the answer is counted here.
+            |line, permits| line.limiter().try_acquire_up_to(permits),
         )?;
         Ok(pass.grant())
     }
@@ -211,9 +212,15 @@ impl<C: SharedClock, U: SharedClock> Limiter for LimiterHandle<C, U> {
     /// Receipts cannot give anything back once the limiter was replaced, until the handle is refreshed;
     /// nor with `shadow`, or while callers wait.
     fn try_acquire_revocable(&self, permits: u64) -> Result<Receipt<'_>, Denied> {
-        if let Some(own) = self.limiter.plain() {
+        if let Some(own) = self.limiter.own() {
             let receipt = own.limiter.try_acquire_revocable(permits);
-            if self.limiter.is_still_plain() {
+            if self.limiter.is_still_own() {
+                let answer = receipt.as_ref().map(Receipt::grant);
+                self.limiter.place().count(
+                    own.terms,
+                    permits,
+                    answer.as_ref().map_err(|denied| *denied),
+                );
                 return receipt;
             }
         }

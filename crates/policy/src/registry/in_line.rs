@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sluicegate::{
-    Denied, Grant, KeyedLimiter, Limiter, LineLimits, Queued, QueuedKeys, Receipt, Wait,
+    Counted, Denied, Grant, KeyedLimiter, Limiter, LineLimits, Queued, QueuedKeys, Receipt, Wait,
 };
 
 use super::clocks::SharedClock;
@@ -22,12 +22,15 @@ impl<L: Clone> Current<L> {
     }
 }
 
+/// The line of a limiter without keys. Counts the answers to callers that may wait, and their waits.
+pub(super) type Line<C, U> = Counted<Queued<Current<LimiterOfKind<C, U>>, C>>;
+
 impl<C: SharedClock, U: SharedClock> HasLine for LimiterOfKind<C, U> {
-    type Line = Queued<Current<LimiterOfKind<C, U>>, C>;
+    type Line = Line<C, U>;
 
     #[inline(always)]
     fn has_waiters(line: &Self::Line) -> bool {
-        line.has_waiters()
+        line.limiter().has_waiters()
     }
 
     fn set_limits(line: &Self::Line, limits: LineLimits) {
@@ -35,7 +38,7 @@ impl<C: SharedClock, U: SharedClock> HasLine for LimiterOfKind<C, U> {
     }
 
     fn poke(line: &Self::Line) {
-        line.update(|_| ());
+        line.limiter().update(|_| ());
     }
 }
 

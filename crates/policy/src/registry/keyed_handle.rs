@@ -180,9 +180,15 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
     fn batch(&self, batch: &[&[u8]], permits: u64) -> Vec<Result<Grant, Denied>> {
         let answers = self.keys.decide(|in_force| {
             let is_plain = !in_force.terms.is_shadow && !self.keys.has_waiters(in_force.terms);
-            is_plain.then(|| in_force.limiter.try_acquire_batch(batch, permits))
+            is_plain.then(|| (in_force.terms, in_force.limiter.try_acquire_batch(batch, permits)))
         });
-        answers
+        let counted = answers.map(|(terms, answers)| {
+            for answer in &answers {
+                self.keys.place().count(terms, permits, answer.as_ref());
+            }
+            answers
+        });
+        counted
             .unwrap_or_else(|| batch.iter().map(|key| self.try_elsewhere(key, permits)).collect())
     }
 }
@@ -215,11 +221,14 @@ macro_rules! keyed_limiter {
                 key: &$Key,
                 permits: u64,
             ) -> Result<Receipt<'_>, Denied> {
-                if let Some(own) = self.keys.plain()
+                if let Some(own) = self.keys.own()
                     && let Keys::Table(table) = &own.limiter
                 {
                     let receipt = table.try_acquire_revocable($bytes(key), permits);
-                    if self.keys.is_still_plain() {
+                    if self.keys.is_still_own() {
+                        let answer = receipt.as_ref().map(Receipt::grant);
+                        let answer = answer.as_ref().map_err(|denied| *denied);
+                        self.keys.place().count(own.terms, permits, answer);
                         return receipt;
                     }
                 }

@@ -1,9 +1,9 @@
 //! The names of a registry, and the limiter of each.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use sluicegate::{Queued, QueuedKeys};
+use sluicegate::{AnswerCounters, Counted, Queued, QueuedKeys};
 
 use super::clocks::{Clocks, SharedClock};
 use super::in_line::Current;
@@ -28,23 +28,27 @@ pub(super) struct Named<C: SharedClock, U: SharedClock> {
 }
 
 /// All names.
-pub(super) struct Names<C: SharedClock, U: SharedClock>(RwLock<Map<C, U>>);
+pub(super) struct Names<C: SharedClock, U: SharedClock> {
+    map: RwLock<Map<C, U>>,
+    /// Set if the answers of all limiters are counted.
+    is_counted: OnceLock<()>,
+}
 
 type Map<C, U> = BTreeMap<Arc<str>, Named<C, U>>;
 
 impl<C: SharedClock, U: SharedClock> Default for Names<C, U> {
     fn default() -> Self {
-        Names(RwLock::default())
+        Names { map: RwLock::default(), is_counted: OnceLock::new() }
     }
 }
 
 impl<C: SharedClock, U: SharedClock> Names<C, U> {
     pub(super) fn read(&self) -> RwLockReadGuard<'_, Map<C, U>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.map.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn write(&self) -> RwLockWriteGuard<'_, Map<C, U>> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.map.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the limiter of this name, unless it was removed.
@@ -72,6 +76,13 @@ impl<C: SharedClock, U: SharedClock> Names<C, U> {
             .map(|(_, other)| other)
     }
 
+    /// Lets the answers of all limiters be counted, also of those to come.
+    pub(super) fn count(&self) {
+        let map = self.write();
+        _ = self.is_counted.set(());
+        map.values().for_each(|named| named.form.count());
+    }
+
     /// Creates the limiter of `policy` in the place of any other of its name.
     pub(super) fn put(
         &self,
@@ -81,7 +92,11 @@ impl<C: SharedClock, U: SharedClock> Names<C, U> {
     ) -> Result<(), Unbuildable> {
         let form = Form::new(policy, clocks)?;
         let named = Named { form, is_of_file, is_removed: false };
-        self.write().insert(Arc::from(policy.name.as_str()), named);
+        let mut map = self.write();
+        if self.is_counted.get().is_some() {
+            named.form.count();
+        }
+        map.insert(Arc::from(policy.name.as_str()), named);
         Ok(())
     }
 }
@@ -97,7 +112,9 @@ impl<C: SharedClock, U: SharedClock> Form<C, U> {
         } else {
             let limiter = clocks.limiter(&policy.kind, false, None)?;
             let line = |place: &Arc<_>| {
-                Queued::with_clock(Current(Arc::clone(place)), clocks.elapsed.clone())
+                let current = Current(Arc::clone(place));
+                // Callers that wait are few: one slot will do.
+                Counted::with_slots(Queued::with_clock(current, clocks.elapsed.clone()), 1)
             };
             Form::One(Arc::new(Slot::new(limiter, own, line)))
         })
@@ -109,6 +126,15 @@ impl<C: SharedClock, U: SharedClock> Form<C, U> {
             Form::One(slot) => slot.place.policy(),
             Form::Keys(slot) => slot.place.policy(),
         }
+    }
+
+    /// Lets the answers be counted, to calls by handles that are made from now on.
+    fn count(&self) {
+        let answers = match self {
+            Form::One(slot) => &slot.place.answers,
+            Form::Keys(slot) => &slot.place.answers,
+        };
+        _ = answers.get_or_init(AnswerCounters::new);
     }
 
     /// Notes whether the file has the name. If it has not, nobody waits in line any more.

@@ -8,9 +8,10 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
+use sluicegate::{AnswerCounters, Denied, Grant};
 
 use super::generation::Generation;
 use super::past::Past;
@@ -58,6 +59,8 @@ pub(super) struct Place<L> {
     /// True if the file no longer has the name.
     is_removed: AtomicBool,
     pub(super) shadow: Shadow,
+    /// Set if the answers are counted.
+    pub(super) answers: OnceLock<AnswerCounters>,
 }
 
 impl<L: Clone> Place<L> {
@@ -70,6 +73,16 @@ impl<L: Clone> Place<L> {
             changing: Mutex::default(),
             is_removed: AtomicBool::new(false),
             shadow: Shadow::default(),
+            answers: OnceLock::new(),
+        }
+    }
+
+    /// Counts an answer, if answers are counted, but for a denial that only `shadow` counts.
+    pub(super) fn count(&self, terms: Terms, permits: u64, answer: Result<&Grant, &Denied>) {
+        if let Some(answers) = self.answers.get()
+            && (answer.is_ok() || !terms.is_shadow)
+        {
+            answers.count(permits, answer);
         }
     }
 

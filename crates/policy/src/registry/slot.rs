@@ -36,7 +36,7 @@ pub(super) struct Slot<L: HasLine> {
 /// A handle's copy of the limiter in force, and the slot where others may follow it.
 pub(super) struct Follower<L: HasLine> {
     own: InForce<L>,
-    /// The generation, unless the limiter is in `shadow`: then one that never is.
+    /// The generation, unless the limiter is in `shadow` or its answers are counted: then one that never is.
     plain: u64,
     place: Arc<Place<L>>,
     slot: Arc<Slot<L>>,
@@ -71,7 +71,8 @@ impl<L: HasLine> Slot<L> {
     pub(super) fn follower(self: &Arc<Self>) -> Follower<L> {
         let own = InForce::clone(&self.place.in_force());
         // Generations that are in force are even.
-        let plain = if own.terms.is_shadow { u64::MAX } else { own.generation };
+        let is_plain = !own.terms.is_shadow && self.place.answers.get().is_none();
+        let plain = if is_plain { own.generation } else { u64::MAX };
         Follower { own, plain, place: Arc::clone(&self.place), slot: Arc::clone(self) }
     }
 }
@@ -89,6 +90,17 @@ impl<L: HasLine> Follower<L> {
     #[inline(always)]
     pub(super) fn is_still_plain(&self) -> bool {
         self.place.generation.is_still(self.plain)
+    }
+
+    /// Does the same for a call that cannot be passed on to another limiter, also if answers are counted.
+    /// It counts if [`is_still_own`](Follower::is_still_own) afterwards.
+    pub(super) fn own(&self) -> Option<&InForce<L>> {
+        let is_plain = self.is_own() && !self.own.terms.is_shadow;
+        (is_plain && !self.has_waiters(self.own.terms)).then_some(&self.own)
+    }
+
+    pub(super) fn is_still_own(&self) -> bool {
+        self.place.generation.is_still(self.own.generation)
     }
 
     /// Returns true if a call of the limiter itself could overtake anybody.
@@ -119,6 +131,7 @@ impl<L: HasLine> Follower<L> {
     ) -> Result<Pass, Denied> {
         let (terms, permits, answer) =
             self.ask(permits, |limiter, permits, _| ask(limiter, permits), ask_line);
+        self.place.count(terms, permits, answer.as_ref());
         self.place.shadow.judge(terms, permits, answer)
     }
 
@@ -154,6 +167,7 @@ impl<L: HasLine> Follower<L> {
             ask_all(limiter, permits).inspect_err(|_| _ = ask(limiter, permits))
         };
         let (terms, permits, answer) = self.ask(Some(permits), ask, ask_line);
+        self.place.count(terms, permits, answer.as_ref());
         self.place.shadow.judge(terms, permits, answer)
     }
 

@@ -4,6 +4,7 @@ use sluicegate::{AcquireError, Denied, Grant, KeyedLimiter, Limiter, Wait};
 
 use super::clocks::SharedClock;
 use super::handle::LimiterHandle;
+use super::in_line::Line;
 use super::keyed_handle::KeyedHandle;
 use super::shadow::Pass;
 use super::slot::{Follower, HasLine};
@@ -193,7 +194,9 @@ impl<C: SharedClock, U: SharedClock> LimiterHandle<C, U> {
     #[cold]
     #[inline(never)]
     pub(super) fn pass(&self, permits: Option<u64>) -> Result<Pass, Denied> {
-        self.limiter.pass(permits, Limiter::try_acquire, Limiter::try_acquire)
+        // Not of the line with counts: the answer is counted here.
+        let ask_line = |line: &Line<C, U>, permits| line.limiter().try_acquire(permits);
+        self.limiter.pass(permits, Limiter::try_acquire, ask_line)
     }
 }
 
@@ -254,6 +257,7 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
                 let answer = self.keys.line().acquire(key, permits);
+                self.count(permits, &answer);
                 self.keys.end(&self.name, answer, || self.pass(key, Some(permits)))
             }
         }
@@ -264,8 +268,16 @@ impl<C: SharedClock, U: SharedClock> KeyedHandle<C, U> {
             Begun::Told(answer) => answer,
             Begun::Stand(permits) => {
                 let answer = self.keys.line().acquire_async(key, permits).await;
+                self.count(permits, &answer);
                 self.keys.end(&self.name, answer, || self.pass(key, Some(permits)))
             }
+        }
+    }
+
+    /// Counts the answer to a caller that may have stood in line, if answers are counted.
+    fn count(&self, permits: u64, answer: &Result<Grant, AcquireError>) {
+        if let Some(answers) = self.keys.place().answers.get() {
+            answers.count_acquired(permits, answer, None);
         }
     }
 
