@@ -300,7 +300,8 @@ impl RateLimitLayer {
     ///     .time_limit(search)
     ///     .respond(|refusal, request| {
     ///         let mut response = refusal.response_to(request);
-    ///         if matches!(refusal.reason(), RefusalReason::TimedOut { .. }) {
+    ///         let is_grpc = response.status() == StatusCode::OK;
+    ///         if !is_grpc && matches!(refusal.reason(), RefusalReason::TimedOut { .. }) {
     ///             *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
     ///         }
     ///         response

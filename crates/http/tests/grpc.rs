@@ -4,15 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use http::{HeaderMap, Request, StatusCode, Version};
-use http_body::Body as _;
-use http_body_util::BodyExt;
+use axum::Router;
+use axum::routing::post;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use sluicegate::{
     Buckets, ConcurrencyLimit, FixedWindow, KeyTable, Keyed, KeyedConcurrency, Limiter,
-    SettleableBucket, TokenBucket, WhenFull, quota, rate,
+    SettleableBucket, TimeLimit, TimeLimiter, TokenBucket, WhenFull, quota, rate,
 };
 use sluicegate_http::client_address::{ClientAddress, ClientKey, Trust};
 use sluicegate_http::fields::{FieldVersion, QuotaPolicy, ResponseFields};
@@ -28,6 +26,8 @@ use tonic_types::StatusExt;
 use tonic_web::{GrpcWebClientLayer, GrpcWebLayer};
 use tower::ServiceBuilder;
 
+#[path = "grpc/media_types.rs"]
+mod media_types;
 #[path = "support/nginx.rs"]
 mod nginx;
 #[path = "support/proxy.rs"]
@@ -169,28 +169,6 @@ async fn the_code_says_why_a_call_is_refused() {
     assert!(details.retry_info().is_none(), "{details:?}");
 }
 
-/// Sends a request that has a content type, and returns the whole response.
-async fn post(
-    server: SocketAddr,
-    content_type: &str,
-    version: Version,
-) -> (StatusCode, HeaderMap, Option<HeaderMap>, Vec<u8>) {
-    let client = Client::builder(TokioExecutor::new())
-        .http2_only(version == Version::HTTP_2)
-        .build_http::<Body>();
-    let request = Request::post(format!("http://{server}/grpc.health.v1.Health/Check"))
-        .header("content-type", content_type)
-        .body(Body::empty());
-    let response = client.request(request.unwrap()).await.unwrap();
-    let (parts, body) = response.into_parts();
-    // Trailers in the place of headers end the stream with them.
-    let is_grpc = parts.headers.contains_key("grpc-status");
-    assert_eq!(body.is_end_stream(), is_grpc, "{:?}", parts.headers);
-    let body = body.collect().await.unwrap();
-    let trailers = body.trailers().cloned();
-    (parts.status, parts.headers, trailers, body.to_bytes().to_vec())
-}
-
 /// The proxy passes on the status with its details, and the address of the client.
 #[tokio::test]
 async fn a_client_behind_nginx_is_told_the_same() {
@@ -256,59 +234,16 @@ async fn calls_are_settled_by_their_own_status() {
 }
 
 #[tokio::test]
-async fn each_kind_of_grpc_is_answered_with_its_own_media_type() {
-    let server = serve(RateLimitLayer::new(Limit::of_all(drained()))).await;
-    for (content_type, expected) in [
-        ("application/grpc", "application/grpc"),
-        ("application/grpc+proto", "application/grpc+proto"),
-        ("application/grpc+json;charset=utf-8", "application/grpc+json"),
-        ("Application/gRPC", "Application/gRPC"),
-        ("application/grpc-web", "application/grpc-web"),
-        ("application/grpc-web+proto ; x=y", "application/grpc-web+proto"),
-        ("application/grpc-web-text", "application/grpc-web-text"),
-        ("application/grpc-web-text+proto", "application/grpc-web-text+proto"),
-    ] {
-        for version in [Version::HTTP_2, Version::HTTP_11] {
-            let (status, headers, trailers, body) = post(server, content_type, version).await;
-            assert_eq!(status, 200, "{content_type}");
-            assert_eq!(headers["content-type"], expected);
-            assert_eq!(headers["grpc-status"], "8", "{content_type}");
-            assert!(headers.contains_key("grpc-message"), "{headers:?}");
-            assert!(headers.contains_key("grpc-status-details-bin"), "{headers:?}");
-            assert!(headers.contains_key("retry-after"), "{headers:?}");
-            assert!(trailers.is_none() && body.is_empty(), "{trailers:?} {body:?}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn other_requests_are_answered_by_problem_details() {
-    let server = serve(RateLimitLayer::new(Limit::of_all(drained()))).await;
-    let others = [
-        "application/json",
-        "application/grpcx",
-        "application/grpc-x",
-        "text/application/grpc",
-        "",
-    ];
-    for content_type in others {
-        let (status, headers, _, body) = post(server, content_type, Version::HTTP_11).await;
-        assert_eq!(status, 429, "{content_type}");
-        assert_eq!(headers["content-type"], "application/problem+json");
-        assert!(!headers.contains_key("grpc-status") && body.starts_with(b"{"));
-    }
-}
-
-#[tokio::test]
-async fn answers_of_grpc_can_be_switched_off() {
-    let layer = RateLimitLayer::new(Limit::of_all(drained()));
-    let server = serve(layer.respond(|refusal, _| refusal.response())).await;
-    let (status, headers, ..) = post(server, "application/grpc", Version::HTTP_2).await;
-    assert_eq!(
-        (status, &headers["content-type"]),
-        (StatusCode::TOO_MANY_REQUESTS, &"application/problem+json".parse().unwrap())
-    );
-    // A client of gRPC is told nothing about a limit then.
+async fn a_call_that_takes_too_long_is_told_so() {
+    let slow = TimeLimiter::new("slow", TimeLimit::new(Duration::from_millis(1)).unwrap());
+    let limit = Limit::of_all(TokenBucket::new(quota!(100 / day)));
+    let app = Router::new()
+        .route("/grpc.health.v1.Health/Check", post(std::future::pending::<()>))
+        .layer(RateLimitLayer::new(limit).time_limit(slow));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await });
     let status = check(&mut client(server).await).await.unwrap_err();
-    assert_eq!(status.code(), Code::Internal);
+    assert_eq!(status.code(), Code::DeadlineExceeded, "{status:?}");
+    assert!(status.message().contains("time limit of 1ms"), "{status:?}");
 }
