@@ -114,11 +114,12 @@ fn penalties_do_not_allocate() {
 
     #[cfg(feature = "keyed")]
     {
-        let keyed = Keyed::<u64, _>::with(Penalties::with_clock(rule, &clock));
-        keyed.offend(&1, 1).unwrap();
+        let keyed = Keyed::<String, _>::with(Penalties::with_clock(rule, &clock));
+        keyed.offend("ada", 1).unwrap();
         let made = allocations(|| {
-            for key in 0..100 {
-                let _ = (keyed.try_acquire(&key, 1), keyed.offend(&1, 1), keyed.clear(&key));
+            for key in ["ada", "bob", "eve"] {
+                let _ = (keyed.try_acquire(key, 1), keyed.peek(key, 1), keyed.clear(key));
+                let _ = keyed.offend("ada", 1);
             }
         });
         assert_eq!((made, keyed.len()), (0, 1));

@@ -100,8 +100,8 @@ where
     /// Returns what [`try_acquire`](Keyed::try_acquire) would return now, if there is space
     /// for the key. Takes nothing, and makes no key known.
     ///
-    /// `peek(key, 0)` reads what is available. Copies a key that is not known; does not
-    /// allocate otherwise. The observer is not told.
+    /// `peek(key, 0)` reads what is available. Copies a key that is not known, except for
+    /// [`Penalties`](crate::Penalties); does not allocate otherwise. The observer is not told.
     ///
     /// # Errors
     ///
@@ -121,8 +121,14 @@ where
     where
         Q: AsKey<K> + ?Sized,
     {
-        let limiter = &self.store.limiter;
-        let answer = self.store.look(self.place(key), key, |terms, state, now_nanos| {
+        let (limiter, place) = (&self.store.limiter, self.place(key));
+        if let Some(grant) = limiter.unknown(permits) {
+            let known = self.store.spend_known(place, key, |limiter, terms, state, now_nanos| {
+                limiter.acquire::<false>(terms, state, permits, now_nanos)
+            });
+            return known.unwrap_or(Ok(grant));
+        }
+        let answer = self.store.look(place, key, |terms, state, now_nanos| {
             limiter.acquire::<false>(terms, state, permits, now_nanos)
         });
         let (Answer::Said(answer) | Answer::Impossible(answer)) = answer;
