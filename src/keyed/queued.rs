@@ -39,16 +39,17 @@ use self::waiting::{WaitingForKey, WaitsForKeys};
 ///
 /// A key has a line only while somebody waits for it. Keys do not hold each other up. As long as nobody
 /// waits for any key, a request for permits costs one load of a word that nobody writes, besides what
-/// the store does; otherwise, a lock for a moment, and a look for the key's line. (A `reset` and a
-/// `remove` take that lock in any case, and [`update`](QueuedKeys::update) each of the 16 there are, and
-/// settles for all that wait.)
+/// the store does. Otherwise it takes one of 16 locks for a moment, to look for the key's line. A `reset`
+/// and a `remove` of a key take that lock in any case. An [`update`](QueuedKeys::update) takes each of the 16,
+/// and serves the lines of all keys.
 ///
 /// All callers have to go through this, and changes of the store through
 /// [`update`](QueuedKeys::update), or [`update_key`](QueuedKeys::update_key) for one key: see
-/// [`Queued`](crate::Queued), which is the same for a limiter without keys. So the tiers of one table,
-/// which share its keys, need a line each, and different keys.
-/// `Hash`, `Eq` and `ToOwned` of a key are called under a lock, and the store and the clock under a
-/// key's, so none of them may use this.
+/// [`Queued`](crate::Queued), which is the same for a limiter without keys. Where several tiers of one table
+/// are waited for, each is wrapped by itself, and no two of them are asked for the same key.
+///
+/// `Hash`, `Eq` and `ToOwned` of a key are called under one of the 16 locks, and the store and the clock under
+/// that of the key's line. So none of them may call this `QueuedKeys`.
 ///
 /// # Examples
 ///

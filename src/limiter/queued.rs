@@ -77,8 +77,8 @@ use self::estimates::KeptEstimates;
 ///
 /// # Accuracy
 ///
-/// The bound is the limiter's, as the limiter grants every permit. It is asked when the turn of the first
-/// in line comes, by that caller or by another call. If all of them are late, nothing is made up for: a
+/// The limiter grants every permit, so its bound holds. When the turn of the first in line has come, that
+/// caller, or any other call, asks the limiter for it. If nobody does so in time, nothing is made up for: a
 /// log counts the permits from when they were granted.
 ///
 /// When a caller is due:
@@ -86,19 +86,19 @@ use self::estimates::KeptEstimates;
 /// * The first in line is due after the wait that the limiter's denial told.
 /// * For a caller behind it, the turn is known exactly if the limiter tells exact waits, and if the
 ///   caller and those ahead of it together want no more than the limit.
-/// * Otherwise its turn is estimated: as if the limiter granted its whole limit again and again, each
-///   time after as long as it last took to become full. The estimate is exact for a log, for a fixed
-///   window, and for callers that each want one permit from a bucket, once a caller in line has been
-///   granted permits. Before that it may be too early: then a caller wakes once for nothing.
+/// * Otherwise its turn is estimated, as if the limiter granted its whole limit once in each period: the
+///   longest time until full that it has told anybody in line. Once a caller in line has been granted
+///   permits, the estimate is exact for a log, for a fixed window, and for callers that each want one
+///   permit from a bucket. Before that it may be too early: then a caller wakes once for nothing.
 /// * For other limiters the estimate may be too early or too late. It may be far off for an
 ///   [`All`](crate::All) in which one limiter has the smallest limit and another the longest time.
 /// * A caller whose turn comes earlier than estimated is woken when it is the first.
 ///
 /// A caller with a deadline:
 ///
-/// * It is refused at once if the limiter itself tells that it would be too late, even if nobody ahead
-///   leaves. An estimate refuses nobody. So a caller with more than the limit's permits ahead of it
-///   stands in line until the limiter tells its turn, or until its deadline has passed.
+/// * It is refused at once if its turn is known exactly, and comes too late. An estimate refuses nobody. So
+///   a caller with more than the limit's permits ahead of it stands in line until its turn is known, or
+///   until its deadline has passed.
 /// * After the deadline it is refused by the next call that serves the line. Nothing is charged, and those
 ///   behind it do not wait for it.
 /// * If its turn was to come by its deadline, it is granted its permits even if it is served later.

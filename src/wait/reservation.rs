@@ -15,11 +15,11 @@ use super::until::{block_until, sleep_until};
 
 /// Permits that are the caller's, to be used from an instant on.
 ///
-/// Made by [`Reserve`](crate::Reserve). The permits are the caller's: to drop a reservation is to keep
-/// them. The instant is fixed, and is by the limiter's clock: a later change of the limiter, a
-/// `force`, another reservation, or what becomes of the line that it stands in does not move it.
+/// Made by [`Reserve`](crate::Reserve). To drop a reservation is to keep its permits. (If it was made while
+/// others waited, that takes the lock of their line for a moment.)
 ///
-/// To drop one that was made while others waited takes the lock of their line for a moment.
+/// The instant is one of the limiter's clock, and nothing moves it: no change of the limiter, no `force`,
+/// no other reservation, and nothing that happens in the line that it stands in.
 ///
 /// # Examples
 ///
@@ -131,14 +131,17 @@ impl Reservation<'_> {
     }
 
     /// Gives the permits back, if nothing else was taken or changed since they were charged. Returns whether it
-    /// did; otherwise they stay taken. Those of a window also come back if others have taken permits of the
-    /// same window since, but of none after it, and it has not ended.
+    /// did; otherwise they stay taken. So of several reservations the newest can be given back, then the one
+    /// before it.
+    ///
+    /// Those of a window also come back if others have taken permits of the same window since, but of none
+    /// after it, and it has not ended. They stay taken if they were charged only in part, because what was
+    /// used beyond estimates had filled the window's count.
     ///
     /// A reservation that still stands in line has not been charged: it leaves the line, and those behind it
     /// move up.
     ///
-    /// So of several reservations the newest can be given back, then the one before it. What is
-    /// given back is exact: the limiter is as if the reservation had never been made, and those in
+    /// What is given back is exact: the limiter is as if the reservation had never been made, and those in
     /// line are granted what is due to them.
     ///
     /// A [`SettleableBucket`](crate::SettleableBucket) takes back any of its reservations, whatever was taken
