@@ -8,7 +8,7 @@
 //! | file | |
 //! |---|---|
 //! | `server_limits`, `sending` | the limits of a server, the line before them, and requests on their way |
-//! | `server_state`, `told_limit` | what a client knows of a server, without a lock and a clock; why it is never more than the server has |
+//! | `server_state`, `told_limit`, `in_flight` | what a client knows of a server, without a lock and a clock; why it is never more than the server has |
 //! | `bounds` | the bounds within which a server is believed |
 //! | `layer`, `service` | the layer, and the loop of tries |
 //! | `retries` | which requests are sent again, and their budget |
@@ -20,6 +20,7 @@
 mod bounds;
 mod clock;
 mod error;
+mod in_flight;
 mod layer;
 mod request;
 mod retries;

@@ -26,6 +26,7 @@ pub struct Bounds {
     pub(super) shortest_pause: Duration,
     pub(super) longest_pause: Duration,
     pub(super) start: u64,
+    pub(super) decided_within: Duration,
     pub(super) at_most: Option<Quota>,
 }
 
@@ -37,6 +38,7 @@ impl Bounds {
             shortest_pause: Duration::from_secs(1),
             longest_pause: Duration::from_secs(3_600),
             start: 1,
+            decided_within: Duration::from_secs(5),
             at_most: None,
         }
     }
@@ -59,10 +61,19 @@ impl Bounds {
 
     /// Sets how many requests may be in flight at first, before the server has told its limits, and
     /// again after each refusal. Each one that passes adds one more, so they double with each
-    /// round trip; there is no such bound once limits are told. The default is 1; at least 1.
+    /// round trip; there is no such bound once limits are told. If responses take long, one request
+    /// is sent each [`shortest_pause`](Bounds::shortest_pause) anyway. The default is 1; at least 1.
     #[must_use]
     pub fn start(self, requests: u64) -> Bounds {
         Bounds { start: requests.max(1), ..self }
+    }
+
+    /// Sets the time within which a server has decided on a request, although it may answer much later:
+    /// until then, a request that is not answered may be missing in the numbers that the server tells.
+    /// The default is 5 s.
+    #[must_use]
+    pub fn decided_within(self, time: Duration) -> Bounds {
+        Bounds { decided_within: time, ..self }
     }
 
     /// Sets a quota of the client's own for each server, which no response changes. The default is none.

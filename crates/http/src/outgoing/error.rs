@@ -8,8 +8,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NoTurn {
-    /// The wait until a request may be sent, from now on, as far as the server has told; `None` if the
-    /// turn depends on requests that have no response yet, or on others in line.
+    /// The wait until a request may be sent, from now on, as far as the server has told; a response that
+    /// is on its way may shorten it. `None` if only others in line are ahead.
     pub retry_after: Option<Duration>,
     /// The longest wait that was allowed.
     pub longest_wait: Duration,

@@ -8,8 +8,8 @@ use sluicegate::Clock;
 use crate::fields::ResponseFields;
 
 use super::clock::TokioClock;
+use super::in_flight::Ticket;
 use super::server_limits::ServerLimits;
-use super::server_state::Ticket;
 
 /// A request on its way to a server, until its response is known.
 ///
@@ -27,8 +27,8 @@ impl<'l, C: Clock> Sending<'l, C> {
         Sending { limits, ticket, has_ended: false }
     }
 
-    /// Takes up what the response to this request tells: the limits, and after a refusal (429 or 503)
-    /// the wait of `Retry-After`.
+    /// Takes up what the response to this request tells: the limits, and the wait of `Retry-After` if the
+    /// status is 429, 503 or 403.
     ///
     /// Call it when the fields of the response have arrived; its body does not matter. Responses may
     /// come in any order. Takes a lock for a moment; reads the clock; allocates for limits that it did not

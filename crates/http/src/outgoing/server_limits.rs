@@ -14,9 +14,10 @@ use crate::fields::ResponseFields;
 use super::bounds::Bounds;
 use super::clock::TokioClock;
 use super::error::NoTurn;
+use super::in_flight::Ticket;
 use super::nanos;
 use super::sending::Sending;
-use super::server_state::{Closed, ServerState, Ticket};
+use super::server_state::{Closed, ServerState};
 
 /// The limits of one server as its responses tell them, for a client that keeps to them.
 ///
@@ -33,8 +34,8 @@ use super::server_state::{Closed, ServerState, Ticket};
 ///   when it refuses, requests then leave one by one, at the distance of the quota in its window.
 /// * **A server that has told nothing** gets [few requests at first](Bounds::start), and one more for
 ///   each that passes.
-/// * **After a refusal**, no request is sent until the time of `Retry-After`, whatever the other fields say.
-///   A refusal that tells no wait pauses for [`shortest_pause`](Bounds::shortest_pause), and longer each
+/// * **After a refusal** (429 or 503; 403 as well if it has a `Retry-After`), no request is sent until the
+///   time of `Retry-After`, whatever the other fields say. A 429 that tells no wait pauses for [`shortest_pause`](Bounds::shortest_pause), and longer each
 ///   time.
 /// * **Partitions.** Limits with different partition keys are kept apart. A client cannot know to which
 ///   partition a request will belong, so a request has to pass all of them: use another `ServerLimits`
@@ -44,7 +45,8 @@ use super::server_state::{Closed, ServerState, Ticket};
 ///
 /// If nobody else uses the limit and each request costs one of it, no more requests are let through
 /// than the server has left, in whatever order responses arrive. If others use it too, or a request
-/// costs more, the server may refuse some; the next response tells.
+/// costs more, the server may refuse some; the next response tells. A request is believed to have been
+/// counted by the server when it has ended, and [some seconds](Bounds::decided_within) after it was sent.
 ///
 /// Waits count from the arrival of a response, and times are compared with its `Date`, so it does not
 /// matter whether the client's clock is right. Only times in a response without a `Date` depend on it; the
@@ -123,9 +125,10 @@ impl<C: Clock> ServerLimits<C> {
     ///
     /// [`NoTurn`], with the wait if it is known.
     pub fn try_send(&self) -> Result<Sending<'_, C>, NoTurn> {
-        let no_turn = |closed| self.no_turn(closed, Duration::ZERO);
-        let _first = self.line.try_acquire(1).map_err(|_| no_turn(Closed::UntilNews))?;
-        self.send().map_err(no_turn)
+        if self.line.in_flight() > 0 {
+            return Err(NoTurn { retry_after: None, longest_wait: Duration::ZERO });
+        }
+        self.send().map_err(|closed| self.no_turn(closed, Duration::ZERO))
     }
 
     /// Waits until a request may be sent, for no longer than `longest`, in one line, first come, first
@@ -148,7 +151,8 @@ impl<C: Clock> ServerLimits<C> {
         self.unless_too_late(longest)?;
         let waiting = self.line.acquire_async(1).timeout(longest).timer(TokioTimer);
         let Ok(_first) = waiting.await else {
-            return Err(self.no_turn(self.closed(), longest));
+            let retry_after = self.check().err().map(|closed| self.wait(closed));
+            return Err(NoTurn { retry_after, longest_wait: longest });
         };
         loop {
             let closed = match self.send() {
@@ -159,9 +163,8 @@ impl<C: Clock> ServerLimits<C> {
             if left.is_zero() || self.is_too_late(closed, left) {
                 return Err(self.no_turn(closed, longest));
             }
-            let wait = self.wait(closed).unwrap_or(Duration::MAX);
             // Over, or woken: it looks again either way.
-            let _ = timeout(wait.min(left), self.news.notified()).await;
+            let _ = timeout(self.wait(closed).min(left), self.news.notified()).await;
         }
     }
 
@@ -206,39 +209,33 @@ impl<C: Clock> ServerLimits<C> {
                 Closed::Until(now.saturating_add(nanos(denied.retry_after().unwrap_or_default())))
             })?;
         }
-        Ok(Sending::new(self, state.send(now)))
+        Ok(Sending::new(self, state.send(now, &self.bounds)))
     }
 
-    /// Returns why no request may be sent, as far as the server is concerned.
-    fn closed(&self) -> Closed {
-        let closed = self.lock().check(self.clock.now_nanos(), &self.bounds);
-        closed.err().unwrap_or(Closed::UntilNews)
+    /// Decides whether a request may be sent, as far as the server is concerned.
+    fn check(&self) -> Result<(), Closed> {
+        self.lock().check(self.clock.now_nanos(), &self.bounds)
     }
 
     fn unless_too_late(&self, longest: Duration) -> Result<(), NoTurn> {
-        let closed = self.closed();
-        if self.is_too_late(closed, longest) {
-            return Err(self.no_turn(closed, longest));
+        match self.check() {
+            Err(closed) if self.is_too_late(closed, longest) => Err(self.no_turn(closed, longest)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Returns whether no news can let the request through within `left`.
     fn is_too_late(&self, closed: Closed, left: Duration) -> bool {
-        matches!(closed, Closed::Until(_)) && self.wait(closed).is_some_and(|wait| wait > left)
+        matches!(closed, Closed::Until(_)) && self.wait(closed) > left
     }
 
-    fn wait(&self, closed: Closed) -> Option<Duration> {
-        match closed {
-            Closed::Until(at) | Closed::UntilOrNews(at) => {
-                Some(Duration::from_nanos(at.saturating_sub(self.clock.now_nanos())))
-            }
-            Closed::UntilNews => None,
-        }
+    fn wait(&self, closed: Closed) -> Duration {
+        let (Closed::Until(at) | Closed::UntilOrNews(at)) = closed;
+        Duration::from_nanos(at.saturating_sub(self.clock.now_nanos()))
     }
 
     fn no_turn(&self, closed: Closed, longest: Duration) -> NoTurn {
-        NoTurn { retry_after: self.wait(closed), longest_wait: longest }
+        NoTurn { retry_after: Some(self.wait(closed)), longest_wait: longest }
     }
 
     fn lock(&self) -> MutexGuard<'_, ServerState> {

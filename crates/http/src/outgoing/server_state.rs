@@ -1,20 +1,22 @@
 //! All that the client knows of one server: the limits that it told, its pauses, and the requests on
 //! their way.
 //!
-//! Requests are numbered as they are sent. When the response to request `i` tells that `r` are left, the
-//! server had decided on `i`, and on all that were answered before `i` was sent. It may not have decided
-//! on the others: those that were not answered then, and those that were sent since. Let these be `u`.
+//! When the response to request `i` tells that `r` are left, the server had decided on `i`, and on all
+//! that had ended before `i` was sent, or were old then. It may not have decided on the others: those that
+//! were sent a short time before, and those that were sent since. Let these be `u`.
 //!
-//! **Theorem.** If nobody else uses the limit, each request costs one of it, and a request that is given
-//! up reaches the server before those that are sent later, then the requests that are let through
-//! until `more_at` are at most those that the server has left.
+//! **Theorem.** Let nobody else use the limit, each request cost one of it, and each request that has
+//! ended or is old have been decided on. Then the requests that are let through until `more_at` are at
+//! most those that the server has left.
 //!
 //! *Proof.* Call the server's number, less the requests that are sent and not decided on, the truth. It
 //! falls by one when a request is let through, and until the server has more, by nothing else: a decision
 //! takes one from both. `left` falls by one with it. A response sets `left` to `r - u`, or to the smaller
-//! of `r` less those in flight and of `left` as it was. At the decision on `i` the number was `r`, all
+//! of `left` as it was and of `r` less the undecided ones. At the decision on `i` the number was `r`, all
 //! that it did not count are among `u`, and what comes back to the server only raises the truth: so `r - u`
 //! is at most the truth. So is `left` as it was. ∎
+//!
+//! (The smaller of the two is for limits that others use as well: then `left` as it was may be too much.)
 //!
 //! Responses may arrive in any order: one to a request that was sent before the one whose response told
 //! the limit last tells nothing.
@@ -24,8 +26,9 @@ use http::StatusCode;
 use crate::fields::{MAX_ITEMS, QuotaPolicy, QuotaUnit, ResponseFields, ServiceLimit};
 
 use super::bounds::Bounds;
+use super::in_flight::{InFlight, Ticket, Uncounted};
 use super::nanos;
-use super::told_limit::{ToldLimit, Uncounted};
+use super::told_limit::ToldLimit;
 
 /// The most limits of a server that are kept. Of more, those that were told longest ago are forgotten.
 const MAX_LIMITS: usize = 2 * MAX_ITEMS;
@@ -33,9 +36,7 @@ const MAX_LIMITS: usize = 2 * MAX_ITEMS;
 /// The state of a server as the client knows it. Instants are nanoseconds of the client's clock.
 #[derive(Debug)]
 pub(super) struct ServerState {
-    /// The requests that were sent, and those of them that have ended: were answered, or given up.
-    sent: u64,
-    ended: u64,
+    in_flight: InFlight,
     /// No request is sent before.
     closed_until: u64,
     /// The most requests in flight, as long as no limits are known.
@@ -45,13 +46,6 @@ pub(super) struct ServerState {
     limits: Vec<ToldLimit>,
 }
 
-/// A request that is on its way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ticket {
-    number: u64,
-    ended_before: u64,
-}
-
 /// The reason for which no request may be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closed {
@@ -59,15 +53,12 @@ pub(super) enum Closed {
     Until(u64),
     /// Not before this instant, unless a response that is on its way tells otherwise.
     UntilOrNews(u64),
-    /// Not before a request has ended.
-    UntilNews,
 }
 
 impl ServerState {
     pub(super) fn new(bounds: &Bounds) -> ServerState {
         ServerState {
-            sent: 0,
-            ended: 0,
+            in_flight: InFlight::default(),
             closed_until: 0,
             most_in_flight: bounds.start,
             bare_refusals: 0,
@@ -75,8 +66,9 @@ impl ServerState {
         }
     }
 
+    /// Returns the requests that are sent and have not ended.
     pub(super) fn in_flight(&self) -> u64 {
-        self.sent - self.ended
+        self.in_flight.count()
     }
 
     /// Returns whether there is nothing to remember: to forget it changes nothing.
@@ -92,21 +84,29 @@ impl ServerState {
         if now < self.closed_until {
             return Err(Closed::Until(self.closed_until.max(opens_at)));
         }
-        match self.in_flight() {
-            0 if now < opens_at => Err(Closed::Until(opens_at)),
-            _ if now < opens_at => Err(Closed::UntilOrNews(opens_at)),
-            in_flight if in_flight >= self.most_in_flight => Err(Closed::UntilNews),
-            _ => Ok(()),
+        let in_flight = self.in_flight();
+        if now < opens_at {
+            return Err(match in_flight {
+                0 => Closed::Until(opens_at),
+                _ => Closed::UntilOrNews(opens_at),
+            });
         }
+        // If they take long, one more from time to time.
+        let last_sent_at = self.in_flight.last_sent_at();
+        let next_at = last_sent_at.saturating_add(nanos(bounds.shortest_pause));
+        if in_flight >= self.most_in_flight && now < next_at {
+            return Err(Closed::UntilOrNews(next_at));
+        }
+        Ok(())
     }
 
     /// Counts a request that is sent.
-    pub(super) fn send(&mut self, now: u64) -> Ticket {
-        self.sent += 1;
+    pub(super) fn send(&mut self, now: u64, bounds: &Bounds) -> Ticket {
+        let ticket = self.in_flight.send(now, old(now, bounds));
         for limit in &mut self.limits {
-            limit.send(self.sent, now);
+            limit.send(ticket.number, now);
         }
-        Ticket { number: self.sent, ended_before: self.ended }
+        ticket
     }
 
     /// Counts a request that was given up, or failed.
@@ -116,7 +116,7 @@ impl ServerState {
 
     /// Counts the end of a request.
     fn end(&mut self, ticket: Ticket, is_answered: bool) {
-        self.ended += 1;
+        self.in_flight.end(ticket);
         for limit in &mut self.limits {
             limit.end(ticket.number, is_answered);
         }
@@ -133,8 +133,7 @@ impl ServerState {
     ) {
         self.end(ticket, true);
         let retry_after = fields.retry_after.filter(|_| is_refusal(status));
-        let uncounted =
-            Uncounted { at_most: self.sent - 1 - ticket.ended_before, in_flight: self.in_flight() };
+        let uncounted = self.in_flight.uncounted(ticket, old(now, bounds));
         let mut has_told = false;
         let mut is_exhausted = false;
         for limit in &fields.limits {
@@ -167,7 +166,7 @@ impl ServerState {
                 }
                 self.most_in_flight = bounds.start;
             }
-            _ if is_refusal(status) => {}
+            (StatusCode::SERVICE_UNAVAILABLE, None) => {}
             _ => {
                 self.bare_refusals = 0;
                 let more = if has_told { u64::MAX } else { 1 };
@@ -209,10 +208,16 @@ impl ServerState {
     }
 }
 
-/// Returns whether a response with this status refuses the request for now, so that `Retry-After` is for
-/// all requests.
+/// Returns whether a response with this status may refuse the request for now, so that its `Retry-After` is
+/// for all requests. (Some servers refuse with 403.)
 pub(super) fn is_refusal(status: StatusCode) -> bool {
-    matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
+    [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE, StatusCode::FORBIDDEN]
+        .contains(&status)
+}
+
+/// Returns the instant before which requests were sent that the server has decided on.
+fn old(now: u64, bounds: &Bounds) -> u64 {
+    now.saturating_sub(nanos(bounds.decided_within))
 }
 
 /// Returns the policy of a limit: the one with its name, the only one, or the one with its quota.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
-use http::Method;
+use http::header::AGE;
+use http::{HeaderMap, Method};
 use tokio::time::{Instant, sleep, timeout_at};
 use tower_service::Service;
 
@@ -116,9 +117,18 @@ where
 {
     poll_fn(|context| client.poll_ready(context)).await.map_err(OutgoingError::Client)?;
     let response = client.call(request).await.map_err(OutgoingError::Client)?;
-    let fields = ResponseFields::parse(response.headers(), SystemTime::now());
+    let mut fields = ResponseFields::parse(response.headers(), SystemTime::now());
+    if is_from_cache(response.headers()) {
+        // It tells what was left when it was stored.
+        fields.limits.clear();
+    }
     sending.sync_with(response.status(), &fields);
     Ok(response)
+}
+
+/// Returns whether a cache has answered in place of the server (RFC 9111, section 5.1).
+fn is_from_cache(headers: &HeaderMap) -> bool {
+    headers.get(AGE).is_some_and(|age| age != "0")
 }
 
 fn is_retried<R: OutgoingResponse, E, Q>(

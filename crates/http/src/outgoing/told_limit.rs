@@ -18,6 +18,7 @@ use std::time::Duration;
 use crate::fields::{QuotaPolicy, ServiceLimit};
 
 use super::bounds::Bounds;
+use super::in_flight::Uncounted;
 use super::nanos;
 
 /// The limit that a response tells: its name and its partition, or if it has no name its quota.
@@ -61,15 +62,6 @@ struct Pace {
     window_nanos: u64,
 }
 
-/// The requests that the number in a response may not count.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Uncounted {
-    /// Those that were not answered when the request was sent, and those that were sent since.
-    pub(super) at_most: u64,
-    /// Those of them that are not answered now.
-    pub(super) in_flight: u64,
-}
-
 impl ToldLimit {
     /// Returns the limit as the response to the request `told_by` tells it.
     pub(super) fn new(
@@ -98,7 +90,7 @@ impl ToldLimit {
     pub(super) fn without(self, uncounted: Uncounted, before: Option<&ToldLimit>) -> ToldLimit {
         let at_least = self.left.saturating_sub(uncounted.at_most);
         let known = before.map_or(0, |before| before.left);
-        let left = known.min(self.left.saturating_sub(uncounted.in_flight)).max(at_least);
+        let left = known.min(self.left.saturating_sub(uncounted.undecided)).max(at_least);
         ToldLimit { left, ..self }
     }
 

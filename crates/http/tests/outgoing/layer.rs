@@ -173,7 +173,8 @@ async fn a_request_that_is_dropped_in_line_holds_up_nobody() {
 /// It may have been sent, so it counts; but it does not hold up others for ever.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_dropped_on_its_way_has_ended() {
-    let (server, client) = Server::new(&OutgoingLayer::new(), |number| async move {
+    let layer = OutgoingLayer::new().bounds(Bounds::new().shortest_pause(10 * SECOND));
+    let (server, client) = Server::new(&layer, |number| async move {
         if number == 1 {
             sleep(1_000 * SECOND).await;
         }
@@ -217,6 +218,20 @@ async fn a_client_that_fails_tells_its_own_error() {
     assert!(matches!(error, OutgoingError::Client(Failure)));
     let error = client.clone().oneshot(get("/")).await.unwrap_err();
     assert_eq!(error.to_string(), "no connection");
+}
+
+/// A cache tells what was left when it stored the response.
+#[tokio::test(start_paused = true)]
+async fn limits_in_a_response_from_a_cache_are_not_believed() {
+    let (server, client) = Server::new(&OutgoingLayer::new(), |_| async {
+        let mut response = answer(200, NONE_LEFT);
+        response.headers_mut().insert("age", "12".parse().unwrap());
+        Ok(response)
+    });
+    for _ in 0..3 {
+        assert_eq!(status(&client, get("/")).await, 200);
+    }
+    assert_eq!(server.times(), [Duration::ZERO; 3]);
 }
 
 #[tokio::test(start_paused = true)]

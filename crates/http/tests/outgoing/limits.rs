@@ -141,7 +141,8 @@ fn retry_after_holds_for_all_requests_after_a_refusal_and_takes_precedence() {
         (("retry-after", "7"), ("ratelimit", r#""default";r=5;t=60"#)),
         (("retry-after", "7"), ("ratelimit", r#""default";r=0;t=60"#)),
     ];
-    for (status, (first, second)) in [429, 503].into_iter().flat_map(|s| waits.map(|w| (s, w))) {
+    for (status, (first, second)) in [429, 503, 403].into_iter().flat_map(|s| waits.map(|w| (s, w)))
+    {
         let (clock, limits) = limits();
         limits.try_send().unwrap().with(status, &[first, second]);
         assert_eq!(wait(&limits), Some(7 * SECOND), "{status} {first:?} {second:?}");
@@ -183,7 +184,7 @@ fn requests_to_an_unknown_server_double_with_each_round_trip() {
     for expected in [1, 2, 4, 8, 16] {
         let sent = let_through(&limits);
         assert_eq!(sent.len(), expected);
-        assert_eq!(wait(&limits), None, "nobody knows");
+        assert_eq!(wait(&limits), Some(SECOND), "if none is answered until then");
         for sending in sent {
             sending.ok(&[]);
         }
@@ -196,6 +197,17 @@ fn requests_to_an_unknown_server_double_with_each_round_trip() {
     }
     clock.advance(10 * SECOND);
     assert_eq!(let_through(&limits).len(), 3);
+}
+
+#[test]
+fn slow_responses_hold_up_others_for_a_second_each() {
+    let (clock, limits) = limits_with(Bounds::new());
+    let mut sent = let_through(&limits);
+    for number in 1..10 {
+        assert_eq!((sent.len(), wait(&limits)), (number, Some(SECOND)));
+        clock.advance(SECOND);
+        sent.extend(let_through(&limits));
+    }
 }
 
 #[test]
@@ -256,5 +268,5 @@ fn a_limit_is_forgotten_once_a_window_has_passed_without_a_request() {
     clock.advance(90 * SECOND);
     let sent = let_through(&limits);
     assert_eq!(sent.len(), 1);
-    assert_eq!(wait(&limits), None, "nothing is known, as at first");
+    assert_eq!(wait(&limits), Some(SECOND), "nothing is known, as at first");
 }

@@ -74,6 +74,18 @@ fn of_a_burst_the_latest_decision_counts_in_whatever_order_the_answers_come() {
     }
 }
 
+/// The server has counted them long ago, whenever it may answer.
+#[test]
+fn requests_that_take_long_are_not_taken_off_for_ever() {
+    let (clock, limits) = limits();
+    let _slow: Vec<_> = (0..30).map(|_| limits.try_send().unwrap()).collect();
+    clock.advance(4 * SECOND);
+    ok(limits.try_send().unwrap(), 50);
+    clock.advance(2 * SECOND);
+    ok(limits.try_send().unwrap(), 50);
+    assert_eq!(let_through(&limits).len(), 50);
+}
+
 #[test]
 fn a_lower_number_is_believed_as_others_may_use_the_limit() {
     let (_, limits) = limits();
