@@ -249,3 +249,15 @@ async fn the_memory_of_servers_is_bounded_and_keeps_what_is_known() {
     assert_eq!(status(&client, get("/")).await, 200);
     assert_eq!(server.times().last(), Some(&(20 * SECOND)), "it was not forgotten");
 }
+
+/// All threads share what is told.
+#[test]
+fn threads_together_send_as_many_as_are_left() {
+    let (_, limits) = limits();
+    limits.try_send().unwrap().ok(&[("ratelimit", r#""p";r=500;t=3600"#)]);
+    let sent: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| let_through(&limits).len())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(sent, 500);
+}

@@ -193,3 +193,14 @@ async fn requests_that_are_dropped_on_their_way_leave_nothing_behind() {
     let quick = http::Request::get(format!("http://{server}/quick")).body(Body::empty()).unwrap();
     assert_eq!(client.oneshot(quick).await.unwrap().status(), 200);
 }
+
+/// In real time, with two threads: 200 requests in two windows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_on_several_threads_keep_to_the_limit_together() {
+    let window = FixedWindow::new(rate!(100 / second)).unwrap();
+    let policy = QuotaPolicy::new(100).per(SECOND);
+    let server = serve(hello().layer(limited(window, policy).fields(FieldVersion::Draft7))).await;
+    let client = Client::builder(TokioExecutor::new()).build_http::<Body>();
+    let layer = OutgoingLayer::new().max_wait(60 * SECOND);
+    assert_eq!(storm(layer.layer(client), 200, || root(server)).await, (200, 0));
+}
