@@ -16,6 +16,7 @@
 //!
 //! The level goes no deeper into debt than `max_debt`. If it would (after a `force`, a change of the terms, or
 //! because the clock was set back), it rises by the cost alone, as far as the debt allows.
+//! [`Foreseen::beneath`] foresees both for those behind it.
 //!
 //! **Theorem.** The bound of [`bucket`](super) holds with reservations that were in line, each counted
 //! just before the instant that it was told, if nothing is forced or changed while they stand there, and

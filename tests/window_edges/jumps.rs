@@ -1,15 +1,14 @@
-//! A clock that jumps, over its whole range and both ways, at every kind of window. The contract:
+//! A clock that jumps, both ways and over its whole range, at every kind of window. What is checked:
 //!
-//! * a jump forward past all that counts, by less than [`far`], leaves nothing of that;
-//! * a jump back by less than that gets nobody more: what was granted still counts;
-//! * whatever the jump, no more than the limit is granted at once; the wait that is told is the least that
-//!   suffices, and no longer than what counts does, and the window and the second that one word may be ahead of
-//!   the clock of a thread; if the limiter was healed, no longer than what counts does.
+//! * a jump forward past all that counts leaves nothing of it, if the jump is shorter than [`far`];
+//! * after a jump back that is shorter than that, what was granted still counts;
+//! * whatever the jump, no more than the limit is granted at once;
+//! * the wait that is told is the least that suffices. Once a limiter is healed, it is no longer than a permit
+//!   counts; before, longer by no more than a word may be ahead of a thread's clock, a window and a second, and
+//!   by no more than windows can be reserved ahead.
 //!
-//! (Numbers of windows wrap, after twice 146 years at the earliest if windows are not very short. So a jump
-//! by more than half of that may be taken for one the other way: old counts stand for one window more, or are
-//! forgotten. A window of a minute that granted its limit near the end of the clock's range may so deny for the
-//! rest of the minute whichever way it comes to 5 s.)
+//! The numbers of windows wrap, after twice 146 years or more if windows are not very short. So a jump by more
+//! than half of that may be taken for one the other way: old counts stand for one window more, or are forgotten.
 
 use std::time::Duration;
 
