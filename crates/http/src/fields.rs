@@ -17,6 +17,7 @@
 //! | `writer`, `reader` | the fields of a whole response |
 //! | `named_items` | those of drafts 8 to 10 |
 //! | `single_limit` | those of the older versions, which tell one limit |
+//! | `stacked` | responses that have fields of another layer already |
 //! | `values` | numbers and lists, with their bounds |
 //! | `retry_after` | `Retry-After` (RFC 9110) |
 //! | `problem` | bodies that tell why a request was refused (RFC 9457) |
@@ -54,6 +55,7 @@ mod problem;
 mod reader;
 mod retry_after;
 mod single_limit;
+mod stacked;
 mod state;
 mod values;
 mod version;

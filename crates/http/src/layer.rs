@@ -6,6 +6,8 @@
 //! | `limit_by`, `take` | limiters that a limit can ask, and what a request takes from them |
 //! | `wait_up_to`, `settled`, `concurrency` | limits that requests wait for, that are settled, and of what is in flight |
 //! | `remote` | limits whose decisions are made elsewhere |
+//! | `by_policy` | limits of a registry whose policies say how long requests wait |
+//! | `cost` | costs of requests |
 //! | `claim`, `decision`, `waiting` | what a request asks of one limit, and the answer of all: at once, or after a wait |
 //! | `held`, `body` | what is held while the response is made, and the body whose end ends that |
 //! | `counts` | counts of decisions, for a monitor |
@@ -15,8 +17,11 @@
 //! | `peer` | the address of the other end of a connection |
 
 mod body;
+#[cfg(feature = "policy")]
+mod by_policy;
 mod claim;
 mod concurrency;
+pub mod cost;
 mod counts;
 mod decision;
 mod future;
@@ -50,6 +55,8 @@ use self::counts::LayerCounters;
 use self::timer::SharedTimer;
 
 pub use self::body::LimitedBody;
+#[cfg(feature = "policy")]
+pub use self::by_policy::ByPolicy;
 pub use self::concurrency::Concurrency;
 pub use self::counts::{LayerCounts, RefusalCount};
 pub use self::future::RateLimitFuture;
@@ -183,6 +190,9 @@ impl RateLimitLayer {
 
     /// Writes fields of this version into every response. Without it, only refusals have fields, those of
     /// [`FieldVersion::Draft8`].
+    ///
+    /// Fields of the same version that a response has already, from a layer or a server further inside, are kept
+    /// beside them, or in their place if they are stricter: see [`FieldWriter::add`].
     #[must_use]
     pub fn fields(self, version: FieldVersion) -> RateLimitLayer {
         self.change(|shared| {

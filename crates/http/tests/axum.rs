@@ -35,6 +35,16 @@ mod proxy;
 #[path = "axum/spoofing.rs"]
 mod spoofing;
 
+#[path = "axum/in_flight.rs"]
+mod in_flight;
+#[path = "axum/registry.rs"]
+mod registry;
+#[path = "axum/remote.rs"]
+mod remote;
+#[path = "axum/settled.rs"]
+mod settled;
+#[path = "axum/stacked.rs"]
+mod stacked;
 #[path = "axum/waiting.rs"]
 mod waiting;
 

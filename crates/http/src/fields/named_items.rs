@@ -113,6 +113,11 @@ fn parse_limit(item: &Item) -> Option<ServiceLimit> {
     })
 }
 
+/// Returns the permits that are left, as an item of `RateLimit` tells them.
+pub(super) fn remaining(item: &Item) -> Option<u64> {
+    values::number_parameter(&item.params, REMAINING.as_str()).ok()?
+}
+
 /// Returns the partition key, if there is one; `Err` if it is malformed.
 fn parse_partition(parameters: &Parameters) -> Result<Option<&[u8]>, ()> {
     match parameters.get(PARTITION.as_str()) {

@@ -115,7 +115,7 @@ fn limits(headers: &HeaderMap, received: SystemTime) -> Vec<ServiceLimit> {
     }
     let now = sent(headers, received);
     let single = single_limit::parse_dictionary(headers).or_else(|| {
-        let triples = [DRAFT, LEGACY, LEGACY_WITH_DASH];
+        let triples = [&DRAFT, &LEGACY, &LEGACY_WITH_DASH];
         triples.iter().find_map(|names| single_limit::parse(headers, names, now))
     });
     single.into_iter().collect()

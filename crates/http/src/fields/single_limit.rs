@@ -18,22 +18,28 @@ pub(super) struct Names {
     reset: HeaderName,
 }
 
+impl Names {
+    pub(super) fn all(&self) -> [&HeaderName; 3] {
+        [&self.limit, &self.remaining, &self.reset]
+    }
+}
+
 /// Those of [`FieldVersion::Legacy`](super::FieldVersion::Legacy).
-pub(super) const LEGACY: Names = Names {
+pub(super) static LEGACY: Names = Names {
     limit: HeaderName::from_static("x-ratelimit-limit"),
     remaining: HeaderName::from_static("x-ratelimit-remaining"),
     reset: HeaderName::from_static("x-ratelimit-reset"),
 };
 
 /// The same with another spelling, which some servers have.
-pub(super) const LEGACY_WITH_DASH: Names = Names {
+pub(super) static LEGACY_WITH_DASH: Names = Names {
     limit: HeaderName::from_static("x-rate-limit-limit"),
     remaining: HeaderName::from_static("x-rate-limit-remaining"),
     reset: HeaderName::from_static("x-rate-limit-reset"),
 };
 
 /// Those of drafts 3 and 6.
-pub(super) const DRAFT: Names = Names {
+pub(super) static DRAFT: Names = Names {
     limit: HeaderName::from_static("ratelimit-limit"),
     remaining: HeaderName::from_static("ratelimit-remaining"),
     reset: HeaderName::from_static("ratelimit-reset"),

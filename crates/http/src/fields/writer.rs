@@ -8,6 +8,7 @@ use super::named_items::{self, LIMIT, POLICY};
 use super::policy::{FieldError, QuotaPolicy};
 use super::retry_after::write_retry_after;
 use super::single_limit::{self, DRAFT, LEGACY};
+use super::stacked::Inner;
 use super::state::PolicyState;
 use super::values::{self, MAX_ITEMS};
 use super::version::{FieldVersion, ResetAs};
@@ -113,6 +114,42 @@ impl FieldWriter {
         if denied.peek().is_some() {
             let waits: Option<Vec<_>> = denied.map(|state| state.retry_after).collect();
             write_retry_after(headers, waits.and_then(|waits| waits.into_iter().max()));
+        }
+    }
+
+    /// Does the same as [`write`](FieldWriter::write) for a response that may have fields of the same version
+    /// already, from a server or a layer further inside: adds to those, and replaces none that is stricter.
+    ///
+    /// In drafts 8 to 10 the response then has the policies and the limits of both; of two with the same name,
+    /// those with less left. In the older versions, which tell one limit, it has that with less left, and the
+    /// policies of both. The limit of a response with a `Retry-After`, which was refused further inside, is
+    /// kept. What is malformed, or written in another version that has the same names, is replaced.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::SystemTime;
+    /// use http::HeaderMap;
+    /// use sluicegate::{FixedWindow, rate};
+    /// use sluicegate_http::fields::{FieldVersion, FieldWriter, PolicyState, QuotaPolicy};
+    ///
+    /// let writer = |name, quota| {
+    ///     FieldWriter::new(FieldVersion::Draft8, [QuotaPolicy::new(quota).named(name)?])
+    /// };
+    /// let (user, all) = (FixedWindow::new(rate!(5 / minute))?, FixedWindow::new(rate!(100 / minute))?);
+    /// let mut headers = HeaderMap::new();
+    /// let state = PolicyState::granted(&user.try_acquire(1)?);
+    /// writer("user", 5)?.write(&mut headers, &[state], SystemTime::now());
+    /// let state = PolicyState { next_permit_after: None, reset_after: None, ..PolicyState::granted(&all.try_acquire(1)?) };
+    /// writer("all", 100)?.add(&mut headers, &[state], SystemTime::now());
+    /// assert_eq!(headers["ratelimit-policy"], r#""user";q=5, "all";q=100"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add(&self, headers: &mut HeaderMap, states: &[PolicyState<'_>], now: SystemTime) {
+        let inner = Inner::take(self.version, headers);
+        self.write(headers, states, now);
+        if let Some(inner) = inner {
+            inner.add_to(self.version, headers, now);
         }
     }
 

@@ -74,10 +74,11 @@ impl<B: Body<Data: From<Vec<u8>>>> Body for LimitedBody<B> {
                     if let Some(data) = frame.data_ref() {
                         let bytes = u64::try_from(data.remaining()).unwrap_or(u64::MAX);
                         holding.bytes = holding.bytes.saturating_add(bytes);
-                    } else if let Some(trailers) = frame.trailers_ref() {
-                        holding.trailers = Some(trailers.clone());
                     }
-                    if body.is_end_stream() {
+                    // Trailers are the end, and servers do not ask for what follows them.
+                    let trailers = frame.trailers_ref();
+                    holding.trailers = trailers.cloned();
+                    if trailers.is_some() || body.is_end_stream() {
                         end(held, BodyEnd::Complete);
                     }
                 }

@@ -131,7 +131,7 @@ impl Shared {
         let (mut parts, body) = response.into_parts();
         let held = Held::after_head(passed.kept, &parts);
         if self.is_on_every_response {
-            self.writer.write(&mut parts.headers, passed.states.as_slice(), SystemTime::now());
+            self.writer.add(&mut parts.headers, passed.states.as_slice(), SystemTime::now());
         }
         Response::from_parts(parts, LimitedBody::service(body, held))
     }

@@ -135,7 +135,7 @@ impl Limit {
     }
 
     /// Sets the permits that a request takes, as a function of it: by its method, its path, its
-    /// `Content-Length`. The default is 1. A request of 0 permits always passes.
+    /// `Content-Length` (see [`cost`](super::cost)). The default is 1. A request of 0 permits always passes.
     #[must_use]
     pub fn cost(self, cost: impl Fn(&Parts) -> u64 + Send + Sync + 'static) -> Limit {
         Limit { cost: Some(Box::new(cost)), ..self }

@@ -15,6 +15,8 @@ use crate::fields::PolicyState;
 /// | any [`Limiter`] or [`KeyedLimiter`] | take permits, or are refused |
 /// | a [`WaitUpTo`](super::WaitUpTo) | wait in line for their permits |
 /// | a [`Settled`](super::Settled) | take an estimate, which is settled when the response is known |
+/// | a [`Remote`](super::Remote) | are decided elsewhere, such as in a database |
+/// | a `ByPolicy` (feature `policy`) | wait as long as the policy of a registry says |
 /// | a [`Concurrency`](super::Concurrency) | hold a place in flight until the response has ended |
 ///
 /// It cannot be implemented elsewhere: a limiter of your own implements [`Limiter`] or [`KeyedLimiter`].

@@ -1,0 +1,110 @@
+//! Costs of requests, for [`Limit::cost`](super::Limit::cost).
+//!
+//! A cost is a function of the head of a request: of its method, its path, its declared size, or of anything
+//! else. These are the usual ones; they can be called by a function of your own.
+//!
+//! ```
+//! use http::Method;
+//! use sluicegate::{TokenBucket, quota};
+//! use sluicegate_http::layer::{Limit, cost};
+//!
+//! // A search costs ten, and a write five, wherever it goes.
+//! let paths = cost::by_path([("/search", 10)], 1);
+//! let methods = cost::by_method([(Method::POST, 5), (Method::PUT, 5)], 1);
+//! let limit = Limit::of_all(TokenBucket::new(quota!(1_000 / second)))
+//!     .cost(move |request| paths(request).max(methods(request)));
+//! ```
+
+use std::num::NonZeroU64;
+
+use http::request::Parts;
+use http::{Method, header};
+
+/// Returns the cost by the method of a request: that of the first entry with it, or else `other`.
+pub fn by_method(
+    costs: impl Into<Vec<(Method, u64)>>,
+    other: u64,
+) -> impl Fn(&Parts) -> u64 + Send + Sync + 'static {
+    let costs = costs.into();
+    move |request| {
+        let found = costs.iter().find(|(method, _)| *method == request.method);
+        found.map_or(other, |(_, cost)| *cost)
+    }
+}
+
+/// Returns the cost by the path of a request: that of the longest entry that it begins with, or else `other`.
+///
+/// An entry is a path and all below it: `/search` is for `/search` and `/search/users`, and not for
+/// `/searches`. Paths are compared as they were sent: a server that takes `/Search` or `/search%2F` for the same
+/// has to say so by a function of its own.
+pub fn by_path<P: Into<String>>(
+    costs: impl IntoIterator<Item = (P, u64)>,
+    other: u64,
+) -> impl Fn(&Parts) -> u64 + Send + Sync + 'static {
+    let costs = costs.into_iter().map(|(path, cost)| (path.into(), cost));
+    let mut costs: Vec<(String, u64)> = costs.collect();
+    costs.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+    move |request| {
+        let path = request.uri.path();
+        let found = costs.iter().find(|(prefix, _)| is_below(path, prefix));
+        found.map_or(other, |(_, cost)| *cost)
+    }
+}
+
+/// Returns true if a path is `prefix`, or below it.
+fn is_below(path: &str, prefix: &str) -> bool {
+    path.strip_prefix(prefix)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || prefix.ends_with('/'))
+}
+
+/// Returns the cost by the size that a request declares: a permit for each `unit` bytes that are begun, and at
+/// least 1.
+///
+/// A request that declares no size costs `unknown` if it may have a body: if it has a `Transfer-Encoding`, or a
+/// method for which a body has a meaning (any but `GET`, `HEAD`, `OPTIONS`, `DELETE`, `TRACE` and `CONNECT`).
+/// What it sends is not counted.
+///
+/// # Examples
+///
+/// ```
+/// use std::num::NonZeroU64;
+/// use sluicegate::{TokenBucket, quota};
+/// use sluicegate_http::layer::{Limit, cost};
+///
+/// // 64 MiB of uploads a second, in KiB.
+/// let uploads = TokenBucket::new(quota!(65_536 / second));
+/// let kib = NonZeroU64::new(1_024).unwrap();
+/// let limit = Limit::of_all(uploads).cost(cost::by_declared_size(kib, 1_024));
+/// ```
+pub fn by_declared_size(
+    unit: NonZeroU64,
+    unknown: u64,
+) -> impl Fn(&Parts) -> u64 + Send + Sync + 'static {
+    move |request| match declared_bytes(request) {
+        Some(bytes) => bytes.div_ceil(unit.get()).max(1),
+        None if may_have_a_body(request) => unknown,
+        None => 1,
+    }
+}
+
+/// Returns the number of bytes that the `Content-Length` of a request declares.
+#[must_use]
+pub fn declared_bytes(request: &Parts) -> Option<u64> {
+    let text = request.headers.get(header::CONTENT_LENGTH)?.to_str().ok()?;
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // More digits than a number has are more than any body.
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+fn may_have_a_body(request: &Parts) -> bool {
+    let is_bodyless = matches!(
+        request.method,
+        Method::GET
+            | Method::HEAD
+            | Method::OPTIONS
+            | Method::DELETE
+            | Method::TRACE
+            | Method::CONNECT
+    );
+    !is_bodyless || request.headers.contains_key(header::TRANSFER_ENCODING)
+}
