@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use sluicegate_http::client_address::{ClientAddress, Trust};
 use sluicegate_policy::{Policies, Registry};
+use sluicegate_serve::envoy::{EnvoyError, EnvoyLimits};
 use sluicegate_serve::{AdminToken, Bounds, Limiters, Server, Service, api};
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -21,10 +22,11 @@ Questions are POST requests with JSON, and GET /openapi.json describes them all:
   curl localhost:8080/v1/check -H 'Content-Type: application/json' \\
        -d '{\"limiter\":\"per-client\",\"key\":\"192.0.2.7\"}'
 GET /v1/auth answers proxies that ask whether a request may pass: nginx's auth_request, Traefik's \
-ForwardAuth, Caddy's forward_auth.
+ForwardAuth, Caddy's forward_auth. With --envoy, Envoy asks at the same address, over HTTP/2 \
+(envoy.service.ratelimit.v3), by the files of envoyproxy/ratelimit.
 
 The file is watched: when it changes, its new terms are put in force, and what was used still counts. If \
-it has a mistake, the old terms stay in force. SIGHUP reads it at once. SIGTERM and SIGINT end the \
+it has a mistake, the old terms stay in force. SIGHUP reads it at once, and the files of --envoy too. SIGTERM and SIGINT end the \
 service, once the requests under way are answered.";
 
 #[derive(Debug, Args)]
@@ -36,6 +38,11 @@ pub(super) struct ServeArgs {
     /// Format of the policy, if the name does not tell it
     #[arg(long, value_name = "FORMAT", requires = "policy")]
     policy_format: Option<FormatName>,
+    /// File of envoyproxy/ratelimit, or folder of such files (.yaml, .yml), to answer Envoy by
+    ///
+    /// Each file is a domain. They are read again on SIGHUP, and what was counted stays.
+    #[arg(long, value_name = "PATH")]
+    envoy: Option<PathBuf>,
     /// Address and port to listen on; port 0 is one that is free
     ///
     /// Whoever can connect can take permits. By default that is this machine only.
@@ -73,7 +80,8 @@ impl ServeArgs {
         let service = self.service(Limiters::new(registry), watched)?;
         let runtime = runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(Failure::io("threads"))?;
-        runtime.block_on(serve(self.listen, self.bounds(), service, &name))?;
+        let envoy = self.envoy.as_ref().map(EnvoyLimits::open).transpose()?;
+        runtime.block_on(serve(self.listen, self.bounds(), service, envoy, &name))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -109,6 +117,17 @@ impl ServeArgs {
     }
 }
 
+impl From<EnvoyError> for Failure {
+    fn from(error: EnvoyError) -> Failure {
+        match error {
+            EnvoyError::Io { path, error } => {
+                Failure::Io { what: path.display().to_string(), error }
+            }
+            error => Failure::Use(error.to_string()),
+        }
+    }
+}
+
 /// Watches the file, and tells of its changes.
 fn follow(registry: &Registry, path: &Path) -> Result<sluicegate_policy::Watch, Failure> {
     registry.on_event(|event| tell(event));
@@ -122,6 +141,7 @@ async fn serve(
     listen: SocketAddr,
     bounds: Bounds,
     service: Service,
+    envoy: Option<EnvoyLimits>,
     name: &str,
 ) -> Result<(), Failure> {
     let server = Server::bind(listen, bounds).await.map_err(Failure::io(listen))?;
@@ -130,30 +150,55 @@ async fn serve(
         1 => "1 limiter".to_owned(),
         limiters => format!("{limiters} limiters"),
     };
+    let mut routes = api::routes(service.clone());
+    if let Some(envoy) = &envoy {
+        routes = envoy.add_to(routes);
+    }
     let mut ends = [
         signal(SignalKind::terminate()).map_err(Failure::io("SIGTERM"))?,
         signal(SignalKind::interrupt()).map_err(Failure::io("SIGINT"))?,
     ];
     let mut again = signal(SignalKind::hangup()).map_err(Failure::io("SIGHUP"))?;
     tell(&format_args!("{limiters} of {name} at http://{address}; GET /openapi.json describes it"));
-    let reloading = service.clone();
+    if let Some(envoy) = &envoy {
+        tell(&format_args!("{} of {} for Envoy", domains(envoy), envoy.path().display()));
+    }
     let end = async move {
         let [terminate, interrupt] = &mut ends;
         loop {
             tokio::select! {
                 _ = terminate.recv() => break,
                 _ = interrupt.recv() => break,
-                _ = again.recv() => reload(&reloading).await,
+                _ = again.recv() => reload(&service, envoy.as_ref()).await,
             }
         }
         tell(&"ending: no more connections; requests under way are answered");
     };
-    server.run(api::routes(service), end).await;
+    server.run(routes, end).await;
     Ok(())
 }
 
-/// Reads the file again. The registry's observer tells what comes of it.
-async fn reload(service: &Service) {
+fn domains(envoy: &EnvoyLimits) -> String {
+    match envoy.domains() {
+        1 => "1 domain".to_owned(),
+        domains => format!("{domains} domains"),
+    }
+}
+
+/// Reads the files again. Of the policy the registry's observer tells what comes of it.
+async fn reload(service: &Service, envoy: Option<&EnvoyLimits>) {
+    if let Some(envoy) = envoy.cloned() {
+        // It reads files.
+        let reloaded = tokio::task::spawn_blocking(move || match envoy.reload() {
+            Ok(()) => {
+                tell(&format_args!("{} of {} for Envoy", domains(&envoy), envoy.path().display()));
+            }
+            Err(error) => {
+                tell(&format_args!("error: {error}\nthe limits for Envoy stay as they were"));
+            }
+        });
+        let _ = reloaded.await;
+    }
     let Some(path) = service.policy_path_in_use().map(ToOwned::to_owned) else {
         tell(&"SIGHUP: the policy was not read from a file, so it stays as it is");
         return;

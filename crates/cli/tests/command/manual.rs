@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use crate::{Folder, sluicegate, stderr, stdout};
 
-const COMMANDS: [&str; 7] =
+const COMMANDS: [&str; 8] =
     ["replay", "serve", "suggest", "policy", "check", "explain", "completions", "man"];
 
 /// Returns the words that bash offers for the last of these.

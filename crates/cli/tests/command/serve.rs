@@ -170,6 +170,24 @@ fn a_hangup_of_a_policy_that_is_no_file_changes_nothing() {
 }
 
 #[test]
+fn the_files_for_envoy_are_read_again_when_a_signal_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.yaml");
+    let limit = "  - key: k\n    rate_limit: { unit: hour, requests_per_unit: 5 }\n";
+    fs::write(&file, format!("domain: a\ndescriptors:\n{limit}")).unwrap();
+    let mut served = Served::start(&["--envoy", folder.path().to_str().unwrap()]);
+    served.wait_for("1 domain of ");
+    fs::write(folder.path().join("b.yaml"), "domain: b\n").unwrap();
+    served.signal("-HUP");
+    served.wait_for("2 domains of ");
+    fs::write(&file, "domain: b\n").unwrap();
+    served.signal("-HUP");
+    served.wait_for("another file has the domain \"b\" too");
+    served.wait_for("the limits for Envoy stay as they were");
+    assert!(served.end("-TERM").success());
+}
+
+#[test]
 fn mistakes_in_arguments_say_what_is_right() {
     let folder = tempfile::tempdir().unwrap();
     let short = folder.path().join("short");
@@ -177,7 +195,12 @@ fn mistakes_in_arguments_say_what_is_right() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     let short = short.to_str().unwrap();
-    let cases: [(&[&str], i32, &str); 7] = [
+    let yaml = folder.path().join("bad.yaml");
+    fs::write(&yaml, "domain: a\ndescriptors: [{ key: '' }]\n").unwrap();
+    let yaml = yaml.to_str().unwrap();
+    let cases: [(&[&str], i32, &str); 9] = [
+        (&["--envoy", yaml], 2, "bad.yaml: descriptors[0].key: is empty"),
+        (&["--envoy", "/no/such/file.yaml"], 1, "/no/such/file.yaml"),
         (&["--listen", "8080"], 2, "invalid socket address"),
         (&["--listen", &taken], 1, "in use"),
         (&["--admin-token-file", short], 2, "has 6 bytes: must be at least 16"),
