@@ -28,6 +28,7 @@ pub struct Bounds {
     pub(super) start: u64,
     pub(super) decided_within: Duration,
     pub(super) at_most: Option<Quota>,
+    pub(super) max_waiting: usize,
 }
 
 impl Bounds {
@@ -40,6 +41,7 @@ impl Bounds {
             start: 1,
             decided_within: Duration::from_secs(5),
             at_most: None,
+            max_waiting: usize::MAX,
         }
     }
 
@@ -80,6 +82,13 @@ impl Bounds {
     #[must_use]
     pub fn at_most(self, quota: impl Into<Quota>) -> Bounds {
         Bounds { at_most: Some(quota.into()), ..self }
+    }
+
+    /// Sets how many requests to each server may wait in line. One more is refused at once. The default is
+    /// no bound; at least 1.
+    #[must_use]
+    pub fn max_waiting(self, requests: usize) -> Bounds {
+        Bounds { max_waiting: requests.max(1), ..self }
     }
 
     /// Returns the pause for a wait that the server tells.

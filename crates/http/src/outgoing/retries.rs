@@ -131,27 +131,18 @@ impl<Q> Retries<Q> {
         RetryBudget { bucket, share: self.share }
     }
 
-    /// Returns a copy of the request for a retry, if it may be sent again.
-    pub(super) fn copy(&self, request: &Q) -> Option<Q>
+    /// Returns a copy of a request that is sent for the nth time, if it may be sent again.
+    pub(super) fn copy(&self, tries: u32, request: &Q) -> Option<Q>
     where
         Q: OutgoingRequest,
     {
-        if self.has_any_method || is_idempotent(request.method()) {
-            (self.copy)(request)
-        } else {
-            None
-        }
+        let may_repeat = self.has_any_method || is_idempotent(request.method());
+        if tries < self.tries && may_repeat { (self.copy)(request) } else { None }
     }
 
-    /// Returns whether the request may be sent again after so many tries of which the last got this
-    /// status.
-    pub(super) fn is_retried(&self, tries: u32, status: StatusCode) -> bool {
-        tries < self.tries && self.statuses.contains(&status)
-    }
-
-    /// Returns whether the request may be sent again after so many tries of which the last failed.
-    pub(super) fn is_retried_after_failure(&self, tries: u32, method: &Method) -> bool {
-        tries < self.tries && is_idempotent(method)
+    /// Returns whether requests are sent again after a response with this status.
+    pub(super) fn is_after(&self, status: StatusCode) -> bool {
+        self.statuses.contains(&status)
     }
 
     /// Returns a random wait before the next try.
@@ -163,7 +154,7 @@ impl<Q> Retries<Q> {
 }
 
 /// Returns whether to do it twice is the same as once (RFC 9110, section 9.2.2).
-fn is_idempotent(method: &Method) -> bool {
+pub(super) fn is_idempotent(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE, Method::PUT, Method::DELETE]
         .contains(method)
 }

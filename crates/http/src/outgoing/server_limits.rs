@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
-use sluicegate::{Clock, ConcurrencyLimit, TokenBucket, TokioTimer};
+use sluicegate::{Clock, ConcurrencyLimit, LineLimits, TokenBucket, TokioTimer};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
@@ -108,14 +108,11 @@ impl<C: Clock> ServerLimits<C> {
     pub fn with_clock(bounds: Bounds, clock: C) -> ServerLimits<C> {
         let clock = Arc::new(clock);
         let own = bounds.at_most.map(|quota| TokenBucket::with_clock(quota, Arc::clone(&clock)));
-        ServerLimits {
-            clock,
-            own,
-            state: Mutex::new(ServerState::new(&bounds)),
-            bounds,
-            line: ConcurrencyLimit::new(1),
-            news: Notify::new(),
-        }
+        let line = ConcurrencyLimit::new(1);
+        // Another one waits as the first.
+        line.line().set_limits(LineLimits::new().max_waiters(bounds.max_waiting - 1));
+        let state = Mutex::new(ServerState::new(&bounds));
+        ServerLimits { clock, bounds, own, state, line, news: Notify::new() }
     }
 
     /// Lets one request through now, if the server has that much left and nobody waits in line. Never

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
+use http::HeaderMap;
 use http::header::AGE;
-use http::{HeaderMap, Method};
 use tokio::time::{Instant, sleep, timeout_at};
 use tower_service::Service;
 
@@ -17,7 +17,7 @@ use crate::fields::{ResponseFields, parse_retry_after};
 use super::error::OutgoingError;
 use super::layer::Shared;
 use super::request::{OutgoingRequest, OutgoingResponse};
-use super::retries::Retries;
+use super::retries::is_idempotent;
 use super::sending::Sending;
 use super::server_state::is_refusal;
 
@@ -94,11 +94,18 @@ where
             (Err(_), Some(answer)) => return answer,
             (Err(no_turn), None) => return Err(OutgoingError::NoTurn(no_turn)),
         };
-        let method = request.method().clone();
-        let copy = shared.retries.as_ref().and_then(|retries| retries.copy(&request));
+        let copy = shared.retries.as_ref().and_then(|retries| {
+            let copy = retries.copy(tries, &request)?;
+            Some((retries, copy))
+        });
         let answer = call(&mut client, request, sending).await;
-        let (Some(retries), Some(copy)) = (&shared.retries, copy) else { return answer };
-        if !is_retried(retries, tries, &answer, &method) || !server.may_retry() {
+        let Some((retries, copy)) = copy else { return answer };
+        let is_retried = match &answer {
+            Ok(response) => retries.is_after(response.status()),
+            // It may have been sent.
+            Err(_) => is_idempotent(copy.method()),
+        };
+        if !is_retried || !server.may_retry() {
             return answer;
         }
         if !tells_wait(&answer) {
@@ -129,18 +136,6 @@ where
 /// Returns whether a cache has answered in place of the server (RFC 9111, section 5.1).
 fn is_from_cache(headers: &HeaderMap) -> bool {
     headers.get(AGE).is_some_and(|age| age != "0")
-}
-
-fn is_retried<R: OutgoingResponse, E, Q>(
-    retries: &Retries<Q>,
-    tries: u32,
-    answer: &Result<R, E>,
-    method: &Method,
-) -> bool {
-    match answer {
-        Ok(response) => retries.is_retried(tries, response.status()),
-        Err(_) => retries.is_retried_after_failure(tries, method),
-    }
 }
 
 /// Returns whether the server tells a wait: it holds for all requests, and so for the next turn.

@@ -170,6 +170,22 @@ async fn a_request_that_is_dropped_in_line_holds_up_nobody() {
     assert_eq!(received[1..], [(30 * SECOND, "/4".to_owned())]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn no_more_wait_than_the_line_takes() {
+    let layer = OutgoingLayer::new().bounds(Bounds::new().max_waiting(3)).max_wait(100 * SECOND);
+    let (server, client) = Server::new(&layer, |_| async { Ok(answer(200, NONE_LEFT)) });
+    assert_eq!(status(&client, get("/")).await, 200);
+    let tasks: Vec<_> = (0..5).map(|_| tokio::spawn(client.clone().oneshot(get("/")))).collect();
+    let mut sent = 0;
+    for task in tasks {
+        match task.await.unwrap() {
+            Ok(_) => sent += 1,
+            Err(error) => assert_eq!(error.retry_after(), Some(30 * SECOND)),
+        }
+    }
+    assert_eq!((sent, server.received().len()), (3, 4));
+}
+
 /// It may have been sent, so it counts; but it does not hold up others for ever.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_dropped_on_its_way_has_ended() {

@@ -92,6 +92,13 @@ fn a_lower_number_is_believed_as_others_may_use_the_limit() {
     ok(limits.try_send().unwrap(), 50);
     ok(limits.try_send().unwrap(), 7);
     assert_eq!(let_through(&limits).len(), 7);
+
+    // So are requests on their way, which the server will count beside the others'.
+    let (_, limits) = self::limits();
+    ok(limits.try_send().unwrap(), 50);
+    let _on_their_way = [limits.try_send().unwrap(), limits.try_send().unwrap()];
+    ok(limits.try_send().unwrap(), 7);
+    assert_eq!(let_through(&limits).len(), 5);
 }
 
 #[test]

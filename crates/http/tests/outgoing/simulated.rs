@@ -83,6 +83,7 @@ fn run(server: &Server, clock: &Clock, delays: &[u64], end: Duration) -> Counts 
                         Message::Request,
                     )));
                     sendings.push(Some(sending));
+                    assert!(sendings.len() < 20_000, "more than any of the servers could grant");
                 }
                 Err(no_turn) => break no_turn.retry_after.map(|wait| now + wait.as_nanos() as u64),
             }
