@@ -5,6 +5,7 @@
 //! | `limit`, `request_key` | one limit: a limiter, and the key of a request |
 //! | `limit_by`, `take` | limiters that a limit can ask, and what a request takes from them |
 //! | `wait_up_to`, `settled`, `concurrency` | limits that requests wait for, that are settled, and of what is in flight |
+//! | `penalized` | refusals for a time after a number of offences |
 //! | `remote` | limits whose decisions are made elsewhere |
 //! | `by_policy` | limits of a registry whose policies say how long requests wait |
 //! | `cost` | costs of requests |
@@ -31,6 +32,7 @@ mod held;
 mod limit;
 mod limit_by;
 mod peer;
+mod penalized;
 mod refusal;
 mod remote;
 mod request_key;
@@ -64,6 +66,7 @@ pub use self::held::{BodyEnd, ResponseEnd};
 pub use self::limit::Limit;
 pub use self::limit_by::LimitBy;
 pub use self::peer::Peer;
+pub use self::penalized::Penalized;
 pub use self::refusal::{Refusal, RefusalReason};
 pub use self::remote::{Remote, RemoteError, RemoteFailure, RemoteLimiter};
 pub use self::request_key::RequestKey;

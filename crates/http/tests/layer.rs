@@ -27,6 +27,8 @@ mod keys;
 mod known_faults;
 #[path = "layer/options.rs"]
 mod options;
+#[path = "layer/penalized.rs"]
+mod penalized;
 #[path = "layer/service.rs"]
 mod service;
 #[path = "layer/settled.rs"]

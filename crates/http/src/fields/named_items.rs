@@ -31,7 +31,7 @@ pub(super) fn policies(
     limit: impl Fn(usize) -> Option<u64>,
 ) -> Option<String> {
     let mut list = ListSerializer::new();
-    for (which, policy) in policies.iter().enumerate() {
+    for (which, policy) in policies.iter().enumerate().filter(|(_, policy)| policy.is_told()) {
         // Names were checked when they were given, and these are the same characters.
         let Ok(name) = StringRef::from_str(policy.name_or_default()) else { continue };
         let quota = limit(which).unwrap_or(policy.quota());
@@ -59,6 +59,9 @@ pub(super) fn limits(policies: &[QuotaPolicy], states: &[PolicyState<'_>]) -> Op
         let (Some(policy), Some(remaining)) = (policies.get(state.which), state.remaining) else {
             continue;
         };
+        if !policy.is_told() {
+            continue;
+        }
         let Ok(name) = StringRef::from_str(policy.name_or_default()) else { continue };
         let mut item = list.bare_item(name).parameter(REMAINING, values::integer(remaining));
         if let Some(wait) = state.more_after() {

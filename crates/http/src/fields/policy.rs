@@ -40,6 +40,8 @@ pub struct QuotaPolicy {
     window: Option<Duration>,
     unit: QuotaUnit,
     partition: Option<Box<[u8]>>,
+    /// False for a limit that fields do not tell.
+    is_told: bool,
 }
 
 impl QuotaPolicy {
@@ -47,7 +49,17 @@ impl QuotaPolicy {
     #[must_use]
     pub fn new(quota: u64) -> QuotaPolicy {
         let unit = QuotaUnit::Requests;
-        QuotaPolicy { name: None, quota, window: None, unit, partition: None }
+        QuotaPolicy { name: None, quota, window: None, unit, partition: None, is_told: true }
+    }
+
+    /// Returns the policy of a limit that fields do not tell: a client learns only the wait after a refusal.
+    pub(crate) fn untold() -> QuotaPolicy {
+        QuotaPolicy { is_told: false, ..QuotaPolicy::new(0) }
+    }
+
+    /// Returns whether fields tell it.
+    pub(super) fn is_told(&self) -> bool {
+        self.is_told
     }
 
     /// Gives it a name. Without one, drafts 8 to 10 call it `default`.

@@ -105,7 +105,7 @@ pub(super) fn policies(policies: &[QuotaPolicy]) -> Option<String> {
 }
 
 fn write_policies(list: &mut ListSerializer<String>, policies: &[QuotaPolicy], name: &KeyRef) {
-    for policy in policies {
+    for policy in policies.iter().filter(|policy| policy.is_told()) {
         let Some(window) = policy.window() else { continue };
         let item = list.bare_item(values::integer(policy.quota()));
         let item = item.parameter(WINDOW, values::seconds(window));

@@ -58,7 +58,8 @@ impl FieldWriter {
         }
         for (which, policy) in policies.iter().enumerate() {
             let name = policy.name_or_default();
-            if policies[..which].iter().any(|other| other.name_or_default() == name) {
+            let is_same = |other: &QuotaPolicy| other.is_told() && other.name_or_default() == name;
+            if policy.is_told() && policies[..which].iter().any(is_same) {
                 return Err(FieldError::SameName { name: name.to_owned() });
             }
         }
@@ -154,7 +155,8 @@ impl FieldWriter {
     }
 
     fn write_limits(&self, headers: &mut HeaderMap, states: &[PolicyState<'_>], now: SystemTime) {
-        let known = || states.iter().filter(|state| state.which < self.policies.len());
+        let is_told = |which: usize| self.policies.get(which).is_some_and(QuotaPolicy::is_told);
+        let known = || states.iter().filter(|state| is_told(state.which));
         let tightest = known().min_by_key(|state| state.tightness());
         let Some((state, policy)) = tightest.map(|state| (state, &self.policies[state.which]))
         else {

@@ -69,6 +69,11 @@ impl<'l> Claim<'l, '_> {
         self.turn() == Turn::Elsewhere
     }
 
+    /// Notes that another limit has refused the request.
+    pub(super) fn note_refusal(&self) {
+        at!(&self.place, limiter, key => limiter.note_refusal(key));
+    }
+
     pub(super) fn turn(&self) -> Turn {
         at!(&self.place, limiter, _key => limiter.turn())
     }

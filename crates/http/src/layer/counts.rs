@@ -14,7 +14,7 @@ const SKIPPED: usize = 3;
 const SERVICE_TIMED_OUT: usize = 4;
 
 /// The words of [`RefusalReason::name`], each of which has a counter.
-const REASONS: [&str; 14] = [
+const REASONS: [&str; 15] = [
     "rate",
     "too_large",
     "leased",
@@ -26,6 +26,7 @@ const REASONS: [&str; 14] = [
     "in_flight",
     "unavailable",
     "service_timed_out",
+    "penalized",
     "unknown_client",
     "missing_key",
     "other",

@@ -277,25 +277,31 @@ fn kept(taken: Taken<'_>) -> Option<Kept> {
 }
 
 /// Returns the refusal of `claim` for `reason`, or that of another limit which has to be waited for longer;
-/// and the states of all.
+/// and the states of all. Limits that count refusals as offences are told.
 pub(super) fn refused(
     claims: &[Claim<'_, '_>],
     claim: &Claim<'_, '_>,
     reason: RefusalReason,
 ) -> Box<Refused> {
     let (mut which, mut longest) = (claim.which, reason);
+    let mut is_offence = false;
     let mut states = Vec::with_capacity(claims.len());
     for other in claims {
         let own = if other.which == claim.which { Some(reason) } else { other.peek().err() };
         match own {
             Some(own) => {
                 states.push(other.refused(&own));
+                // A limit that all share is used up by others, too.
+                is_offence |= own.is_offence() && !other.limit.is_of_all();
                 if wait(&own) > wait(&longest) {
                     (which, longest) = (other.which, own);
                 }
             }
             None => states.extend(other.standing()),
         }
+    }
+    if is_offence {
+        claims.iter().for_each(Claim::note_refusal);
     }
     Box::new(Refused { which: Some(which), reason: longest, states: States::Several(states) })
 }

@@ -37,6 +37,7 @@ use crate::fields::QuotaPolicy;
 /// | a [`Concurrency`](super::Concurrency) | exactly |
 /// | a [`Settled`](super::Settled) | as an estimate that has used nothing: for most limiters exactly |
 /// | a [`WaitUpTo`](super::WaitUpTo) that was waited for | not at all |
+/// | a [`Penalized`](super::Penalized) | it takes nothing |
 /// | any other | as far as its limiter can: see [`Limiter::try_acquire_revocable`](sluicegate::Limiter::try_acquire_revocable) |
 ///
 /// What cannot be given back stays spent; no limit is ever exceeded.
@@ -128,7 +129,7 @@ impl Limit {
     }
 
     /// Sets the policy that responses tell. The default is one without a name and a window, whose quota is
-    /// the limit that the limiter answers with.
+    /// the limit that the limiter answers with; and none for a [`Penalized`](super::Penalized).
     #[must_use]
     pub fn policy(self, policy: QuotaPolicy) -> Limit {
         Limit { policy: Some(policy), ..self }
@@ -143,8 +144,14 @@ impl Limit {
 
     /// Returns the policy for a writer of fields.
     pub(super) fn advertised(&self) -> QuotaPolicy {
+        let is_told = match &self.target {
+            Target::All(limiter) => limiter.is_told(),
+            Target::Client(store, _) => store.is_told(),
+            Target::ClientText(store, _) | Target::Key(store, _) => store.is_told(),
+        };
         // States tell the limit in its place.
-        self.policy.clone().unwrap_or_else(|| QuotaPolicy::new(0))
+        let unknown = || if is_told { QuotaPolicy::new(0) } else { QuotaPolicy::untold() };
+        self.policy.clone().unwrap_or_else(unknown)
     }
 
     /// Returns the name of the policy.

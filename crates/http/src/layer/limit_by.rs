@@ -17,6 +17,7 @@ use crate::fields::PolicyState;
 /// | a [`Settled`](super::Settled) | take an estimate, which is settled when the response is known |
 /// | a [`Remote`](super::Remote) | are decided elsewhere, such as in a database |
 /// | a `ByPolicy` (feature `policy`) | wait as long as the policy of a registry says |
+/// | a [`Penalized`](super::Penalized) | are refused for a time after a number of offences |
 /// | a [`Concurrency`](super::Concurrency) | hold a place in flight until the response has ended |
 ///
 /// It cannot be implemented elsewhere: a limiter of your own implements [`Limiter`] or [`KeyedLimiter`].

@@ -43,6 +43,11 @@ pub enum RefusalReason {
         /// The time limit.
         timeout: Duration,
     },
+    /// The client or the key is penalized for its offences: status 429. `Retry-After` tells the end.
+    Penalized {
+        /// The time until the end of the penalty.
+        retry_after: Duration,
+    },
     /// The address of the client is not known. If the server or its proxy does not tell any, status 500,
     /// because it is set up wrongly. Else status 400.
     UnknownClient(UnknownClient),
@@ -58,15 +63,16 @@ impl RefusalReason {
             RefusalReason::Denied(denied) => denied.retry_after(),
             RefusalReason::Line(
                 AcquireError::TimedOut { retry_after } | AcquireError::LineFull { retry_after },
-            ) => Some(*retry_after),
+            )
+            | RefusalReason::Penalized { retry_after } => Some(*retry_after),
             _ => None,
         }
     }
 
     /// Returns a word for the reason, for a metric or a log: one of `rate`, `too_large`, `leased`, `no_space`
     /// (those of [`Denied`]), `timed_out`, `line_full`, `evicted`, `closed` (those of the line),
-    /// `in_flight`, `unavailable`, `service_timed_out`, `unknown_client`,
-    /// `missing_key`, and `other`.
+    /// `in_flight`, `unavailable`, `service_timed_out`, `penalized`, `unknown_client`, `missing_key`, and
+    /// `other`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -87,6 +93,7 @@ impl RefusalReason {
             RefusalReason::InFlight(_) => "in_flight",
             RefusalReason::Unavailable => "unavailable",
             RefusalReason::TimedOut { .. } => "service_timed_out",
+            RefusalReason::Penalized { .. } => "penalized",
             RefusalReason::UnknownClient(_) => "unknown_client",
             RefusalReason::MissingKey => "missing_key",
             // None that the engine has today.
@@ -107,8 +114,25 @@ impl RefusalReason {
             RefusalReason::InFlightLine(error) => {
                 matches!(error, InFlightError::TooLarge { .. } | InFlightError::Closed)
             }
-            RefusalReason::Unavailable | RefusalReason::TimedOut { .. } => false,
+            RefusalReason::Unavailable
+            | RefusalReason::TimedOut { .. }
+            | RefusalReason::Penalized { .. } => false,
             RefusalReason::UnknownClient(_) | RefusalReason::MissingKey => true,
+        }
+    }
+
+    /// Returns true if the client has asked for too much. No fault of the server is an offence.
+    pub(super) fn is_offence(&self) -> bool {
+        match self {
+            RefusalReason::Denied(denied) => !matches!(denied, Denied::Full { .. }),
+            RefusalReason::Line(error) => !matches!(error, AcquireError::Closed),
+            RefusalReason::InFlightLine(error) => !matches!(error, InFlightError::Closed),
+            RefusalReason::InFlight(_) => true,
+            RefusalReason::Penalized { .. }
+            | RefusalReason::Unavailable
+            | RefusalReason::TimedOut { .. }
+            | RefusalReason::UnknownClient(_)
+            | RefusalReason::MissingKey => false,
         }
     }
 
@@ -122,8 +146,8 @@ impl RefusalReason {
                 let limit = denied.limit();
                 return PolicyState { limit, ..PolicyState::denied(denied) };
             }
-            // What is there is for those in line.
-            RefusalReason::Line(_) => {
+            // What is there is for those in line, or for those who are not penalized.
+            RefusalReason::Line(_) | RefusalReason::Penalized { .. } => {
                 standing().map(|state| PolicyState { remaining: Some(0), ..state })
             }
             _ => standing(),
@@ -197,7 +221,8 @@ impl Refusal<'_> {
             RefusalReason::Denied(_)
             | RefusalReason::Line(_)
             | RefusalReason::InFlight(_)
-            | RefusalReason::InFlightLine(_) => StatusCode::TOO_MANY_REQUESTS,
+            | RefusalReason::InFlightLine(_)
+            | RefusalReason::Penalized { .. } => StatusCode::TOO_MANY_REQUESTS,
             RefusalReason::UnknownClient(UnknownClient::NoPeer | UnknownClient::MissingField) => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
@@ -294,6 +319,10 @@ impl fmt::Display for Refusal<'_> {
                     f,
                     "the service took longer than its time limit of {timeout:?}: try again later"
                 )
+            }
+            RefusalReason::Penalized { retry_after } => {
+                let seconds = retry_after.as_secs() + u64::from(retry_after.subsec_nanos() > 0);
+                write!(f, "refused for repeated offences: try again in {seconds}s")
             }
             RefusalReason::UnknownClient(why) => why.fmt(f),
             RefusalReason::MissingKey => f.write_str("the request has no key to limit it by"),

@@ -42,6 +42,16 @@ pub trait Take<Q: ?Sized>: Send + Sync + 'static {
         false
     }
 
+    /// Returns true if responses tell the state of the limit, although it has no policy of its own.
+    fn is_told(&self) -> bool {
+        true
+    }
+
+    /// Notes that another limit of the layer, which not all requests share, has refused a request of this key.
+    fn note_refusal(&self, key: &Q) {
+        let _ = key;
+    }
+
     /// Takes the permits, and waits for them if need be. Gives them back if it is dropped.
     fn take_later<'a>(&'a self, key: &'a Q, permits: u64, timer: &'a SharedTimer) -> Later<'a> {
         let _ = timer;
@@ -106,6 +116,11 @@ impl<'l> Taken<'l> {
     /// Permits that a receipt may give back.
     pub(super) fn revocable(receipt: Receipt<'l>) -> Taken<'l> {
         Taken { state: granted(&receipt.grant()), hold: Hold::Receipt(receipt) }
+    }
+
+    /// Nothing, by a limit that only says yes or no.
+    pub(super) fn free(state: PolicyState<'static>) -> Taken<'l> {
+        Taken { state, hold: Hold::Spent }
     }
 
     /// Permits that are kept until the response is made.
