@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the other scripts need and a fresh Debian machine lacks.
 #
-#   ci/setup.sh [part...]     parts: base targets nightly msrv browser proxies; all if none
+#   ci/setup.sh [part...]     parts: base targets nightly msrv browser proxies, all of these if none; prometheus
 #
 # What is already there is left alone. What cannot be installed is named, and
 # the script fails: no check is ever skipped because a tool is missing.
@@ -80,10 +80,17 @@ proxies() {
     done
 }
 
+# For the queries of the dashboard; only `ci/prometheus.sh` asks for it.
+prometheus() {
+    command -v apt-get >/dev/null && apt_packages prometheus jq
+    command -v prometheus >/dev/null && command -v promtool >/dev/null || die "no prometheus and promtool, which run the queries of the dashboard"
+    command -v jq >/dev/null || die "no jq(1), which reads the dashboard"
+}
+
 [ $# -gt 0 ] || set -- base targets nightly msrv browser proxies
 for part in "$@"; do
     case $part in
-        base | targets | nightly | msrv | browser | proxies) "$part" ;;
-        *) die "unknown part '$part'; the parts are: base targets nightly msrv browser proxies" ;;
+        base | targets | nightly | msrv | browser | proxies | prometheus) "$part" ;;
+        *) die "unknown part '$part'; the parts are: base targets nightly msrv browser proxies prometheus" ;;
     esac
 done

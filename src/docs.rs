@@ -27,14 +27,16 @@ page!(waiting, "../docs/waiting.md");
 page!(windows, "../docs/windows.md");
 page!(changelog, "../CHANGELOG.md");
 page!(contributing, "../CONTRIBUTING.md");
-// Their lines are from programs that need more than this crate. `sluicegate-http` compiles those of
-// its pages, and a test of the programs compares the others.
+// Their lines are from programs that need more than this crate. `sluicegate-http` and `sluicegate-metrics`
+// compile those of their pages, and a test of the programs compares the others.
 #[cfg(not(doctest))]
 page!(http, "../docs/http.md");
 #[cfg(not(doctest))]
 page!(http_client, "../docs/http-client.md");
 #[cfg(not(doctest))]
 page!(http_coming_from, "../docs/http-coming-from.md");
+#[cfg(not(doctest))]
+page!(metrics, "../docs/metrics.md");
 #[cfg(not(doctest))]
 page!(policies, "../docs/policies.md");
 #[cfg(not(doctest))]

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# A real Prometheus scrapes the example `serve_metrics`; then each query of the dashboard has to return
+# data. By hand: it takes a minute, after the build. Needs the Debian packages `prometheus` and `jq`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+ci/setup.sh base prometheus
+dashboard=docs/grafana/sluicegate.json
+port=${1:-19464}
+work=$(mktemp -d)
+pids=()
+trap 'kill "${pids[@]}" 2>/dev/null; rm -rf "$work"' EXIT
+
+cargo build -q -p sluicegate-metrics --example serve_metrics
+"${CARGO_TARGET_DIR:-target}/debug/examples/serve_metrics" --port "$port" >"$work/server" 2>&1 &
+pids+=($!)
+cat >"$work/prometheus.yml" <<YAML
+global: { scrape_interval: 1s }
+scrape_configs:
+  - { job_name: sluicegate, static_configs: [{ targets: ["127.0.0.1:$port"] }] }
+YAML
+promtool check config "$work/prometheus.yml" >/dev/null
+prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/data" \
+    --web.listen-address="127.0.0.1:$((port + 1))" >"$work/prometheus" 2>&1 &
+pids+=($!)
+sleep "${SECONDS_OF_TRAFFIC:-20}"
+
+# As Grafana fills in its variables.
+queries=$(jq -r '.panels[].targets[]?.expr' "$dashboard" |
+    sed 's/\$limiter/.*/g; s/\$layer/.*/g; s/\$__rate_interval/15s/g; s/\$__range/1m/g')
+failed=0 count=0
+while IFS= read -r query; do
+    count=$((count + 1))
+    answer=$(promtool query instant "http://127.0.0.1:$((port + 1))" "$query") || answer=""
+    if [ -z "$answer" ]; then
+        echo "no data: $query" >&2
+        failed=1
+    fi
+done <<<"$queries"
+[ "$count" -gt 0 ] || { echo "no queries in $dashboard" >&2; exit 1; }
+[ "$failed" -eq 0 ] || { tail -n 5 "$work/server" "$work/prometheus" >&2; exit 1; }
+echo "$count queries return data"

@@ -1,0 +1,49 @@
+//! Publishing at an interval.
+
+use std::fmt;
+use std::io;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::Publisher;
+
+/// A thread that publishes at an interval: see [`Publisher::every`]. It ends when this is dropped,
+/// which waits for it.
+#[must_use = "it ends when it is dropped"]
+pub struct Publishing {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Publishing {
+    pub(crate) fn start(publisher: Publisher, interval: Duration) -> io::Result<Publishing> {
+        let (end, ended) = channel();
+        let publish = move || {
+            loop {
+                publisher.publish();
+                if ended.recv_timeout(interval) != Err(RecvTimeoutError::Timeout) {
+                    return publisher.publish();
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("sluicegate-metrics".into()).spawn(publish)?;
+        Ok(Publishing { end: Some(end), thread: Some(thread) })
+    }
+}
+
+impl Drop for Publishing {
+    fn drop(&mut self) {
+        self.end = None;
+        if let Some(thread) = self.thread.take() {
+            // A recorder that has panicked has said so.
+            _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Publishing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Publishing").finish_non_exhaustive()
+    }
+}

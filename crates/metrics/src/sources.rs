@@ -1,0 +1,160 @@
+//! The limiters, stores, registries and layers that are looked at.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use sluicegate::{AnswerCounters, CallCounts, Counted, KeyedLimiter, Limiter, TimeLimiter, Wait};
+
+use crate::names;
+use crate::sample::Sample;
+
+/// Anything whose values are published.
+pub(crate) trait Source: Send + Sync {
+    fn read(&self, sample: &mut Sample);
+}
+
+/// A limiter, its name, and whether it has a line.
+pub(crate) struct OneLimiter<L> {
+    pub(crate) name: String,
+    pub(crate) limiter: Arc<Counted<L>>,
+}
+
+/// A limiter that callers wait for.
+pub(crate) struct WithLine<L>(pub(crate) OneLimiter<L>);
+
+/// A store of keys of type `K`.
+pub(crate) struct Store<K: ?Sized, S> {
+    pub(crate) name: String,
+    pub(crate) counted: Arc<Counted<S>>,
+    pub(crate) keys: PhantomData<fn(&K)>,
+}
+
+/// Counters without a limiter.
+pub(crate) struct Answers {
+    pub(crate) name: String,
+    pub(crate) answers: Arc<AnswerCounters>,
+}
+
+impl<L: Limiter> Source for OneLimiter<L> {
+    fn read(&self, sample: &mut Sample) {
+        read_answers(sample, &self.name, self.limiter.answers());
+        if let Ok(grant) = self.limiter.peek(0) {
+            sample.gauge(names::AVAILABLE, &self.name, grant.remaining());
+            sample.gauge(names::LIMIT, &self.name, grant.limit());
+        }
+        sample.counter(names::HEALED, &[("limiter", &self.name)], self.limiter.healed());
+    }
+}
+
+impl<L: Wait> Source for WithLine<L> {
+    fn read(&self, sample: &mut Sample) {
+        let OneLimiter { name, limiter } = &self.0;
+        self.0.read(sample);
+        sample.waits(name, &limiter.waits());
+        sample.gauge(names::WAITING, name, limiter.line().waiters() as u64);
+        sample.gauge(names::WAITING_PERMITS, name, limiter.line().permits());
+    }
+}
+
+impl<K: ?Sized, S: KeyedLimiter<K>> Source for Store<K, S> {
+    fn read(&self, sample: &mut Sample) {
+        read_answers(sample, &self.name, self.counted.answers());
+        sample.gauge(names::KEYS, &self.name, self.counted.len() as u64);
+        sample.gauge(names::STORE_BYTES, &self.name, self.counted.memory_bytes() as u64);
+        sample.counter(names::HEALED, &[("limiter", &self.name)], self.counted.healed());
+    }
+}
+
+impl Source for Answers {
+    fn read(&self, sample: &mut Sample) {
+        read_answers(sample, &self.name, &self.answers);
+    }
+}
+
+fn read_answers(sample: &mut Sample, name: &str, answers: &AnswerCounters) {
+    sample.counts(name, answers.counts(), answers.denials());
+    sample.settled(name, answers.settled());
+}
+
+impl Source for TimeLimiter {
+    fn read(&self, sample: &mut Sample) {
+        let CallCounts { succeeded, failed, timed_out, dropped, finished_late, failed_late, lost } =
+            self.counts();
+        for (outcome, count) in [
+            ("succeeded", succeeded),
+            ("failed", failed),
+            ("timed_out", timed_out),
+            ("dropped", dropped),
+            ("finished_late", finished_late),
+            ("failed_late", failed_late),
+            ("lost", lost),
+        ] {
+            let labels = [("time_limiter", self.name()), ("outcome", outcome)];
+            sample.counter(names::CALLS, &labels, count);
+        }
+    }
+}
+
+#[cfg(feature = "policy")]
+impl<C, U> Source for sluicegate_policy::Registry<C, U>
+where
+    C: sluicegate_policy::SharedClock,
+    U: sluicegate_policy::SharedClock,
+{
+    fn read(&self, sample: &mut Sample) {
+        for own in self.statistics() {
+            let name = own.name.as_str();
+            if let (Some(counts), Some(denials)) = (own.counts, own.denials) {
+                sample.counts(name, counts, denials);
+            }
+            if let Some(waits) = &own.waits {
+                sample.waits(name, waits);
+            }
+            if let Some(state) = own.state {
+                sample.gauge(names::AVAILABLE, name, state.remaining());
+                sample.gauge(names::LIMIT, name, state.limit());
+            }
+            sample.gauge(names::WAITING, name, own.waiting as u64);
+            if let (Some(keys), Some(bytes)) = (own.keys, own.memory_bytes) {
+                sample.gauge(names::KEYS, name, keys as u64);
+                sample.gauge(names::STORE_BYTES, name, bytes as u64);
+            }
+            let labels = [("limiter", name)];
+            sample.counter(names::HEALED, &labels, own.healed);
+            sample.counter(names::SHADOW_DECISIONS, &labels, own.shadow.decided);
+            sample.counter(names::SHADOW_DENIALS, &labels, own.shadow.would_deny);
+        }
+    }
+}
+
+/// A layer, and its name.
+#[cfg(feature = "http")]
+pub(crate) struct Layer {
+    pub(crate) name: String,
+    pub(crate) layer: sluicegate_http::layer::RateLimitLayer,
+}
+
+#[cfg(feature = "http")]
+impl Source for Layer {
+    fn read(&self, sample: &mut Sample) {
+        let counts = self.layer.counts();
+        for (outcome, count) in [
+            ("passed", counts.passed),
+            ("refused", counts.refused),
+            ("would_refuse", counts.would_refuse),
+            ("skipped", counts.skipped),
+            ("service_timed_out", counts.service_timed_out),
+        ] {
+            let labels = [("layer", self.name.as_str()), ("outcome", outcome)];
+            sample.counter(names::HTTP_REQUESTS, &labels, count);
+        }
+        for refusal in &counts.refusals {
+            let labels = [
+                ("layer", self.name.as_str()),
+                ("limit", refusal.limit.as_str()),
+                ("reason", refusal.reason),
+            ];
+            sample.counter(names::HTTP_REFUSALS, &labels, refusal.count);
+        }
+    }
+}
