@@ -19,6 +19,8 @@ use sluicegate_http::fields::{FieldVersion, Problem, ProblemType, QuotaPolicy, R
 use sluicegate_http::layer::*;
 use tower::{Layer, ServiceExt, service_fn};
 
+#[path = "layer/body.rs"]
+mod body;
 #[path = "layer/counts.rs"]
 mod counts;
 #[path = "layer/keys.rs"]

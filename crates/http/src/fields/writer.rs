@@ -157,7 +157,8 @@ impl FieldWriter {
     fn write_limits(&self, headers: &mut HeaderMap, states: &[PolicyState<'_>], now: SystemTime) {
         let is_told = |which: usize| self.policies.get(which).is_some_and(QuotaPolicy::is_told);
         let known = || states.iter().filter(|state| is_told(state.which));
-        let tightest = known().min_by_key(|state| state.tightness());
+        let telling = known().filter(|state| state.is_denied || state.remaining.is_some());
+        let tightest = telling.min_by_key(|state| state.tightness());
         let Some((state, policy)) = tightest.map(|state| (state, &self.policies[state.which]))
         else {
             return;

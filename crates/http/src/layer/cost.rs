@@ -108,3 +108,66 @@ fn may_have_a_body(request: &Parts) -> bool {
     );
     !is_bodyless || request.headers.contains_key(header::TRANSFER_ENCODING)
 }
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn request(method: Method, path: &str, fields: &[(&str, &str)]) -> Parts {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in fields {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn a_method_has_the_cost_of_its_first_entry() {
+        let cost = by_method([(Method::POST, 5), (Method::HEAD, 0), (Method::POST, 7)], 2);
+        let of = |method| cost(&request(method, "/", &[]));
+        assert_eq!([of(Method::POST), of(Method::HEAD), of(Method::GET)], [5, 0, 2]);
+    }
+
+    #[test]
+    fn a_path_has_the_cost_of_the_longest_entry_above_it() {
+        let cost = by_path([("/search", 10), ("/search/users", 20), ("/files/", 3), ("", 2)], 1);
+        for (path, expected) in [
+            ("/search", 10),
+            ("/search/", 10),
+            ("/search?q=1", 10),
+            ("/search/users/7", 20),
+            ("/search/usersx", 10),
+            ("/searches", 2),
+            ("/files/a", 3),
+            ("/files", 2),
+            ("/", 2),
+        ] {
+            assert_eq!(cost(&request(Method::GET, path, &[])), expected, "{path}");
+        }
+        assert_eq!(by_path([("/a", 3)], 1)(&request(Method::GET, "/", &[])), 1);
+    }
+
+    #[test]
+    fn a_declared_size_costs_a_permit_for_each_unit_that_is_begun() {
+        let cost = by_declared_size(NonZeroU64::new(1_024).unwrap(), 99);
+        let of = |method, fields: &[_]| cost(&request(method, "/", fields));
+        for (length, expected) in [
+            ("0", 1),
+            ("1", 1),
+            ("1024", 1),
+            ("1025", 2),
+            ("18446744073709551615", 18_014_398_509_481_984),
+            ("99999999999999999999999", 18_014_398_509_481_984),
+        ] {
+            assert_eq!(of(Method::POST, &[("content-length", length)]), expected, "{length}");
+        }
+        for malformed in ["", "-1", "+5", "1 2", "0x10", "5, 5"] {
+            assert_eq!(of(Method::POST, &[("content-length", malformed)]), 99, "{malformed}");
+        }
+        assert_eq!(of(Method::PUT, &[("transfer-encoding", "chunked")]), 99);
+        assert_eq!(of(Method::GET, &[("transfer-encoding", "chunked")]), 99);
+        assert_eq!((of(Method::PATCH, &[]), of(Method::GET, &[])), (99, 1));
+    }
+}

@@ -158,6 +158,7 @@ impl Shared {
             RefusalReason::Denied(Denied::Full { retry_after }) => {
                 write_retry_after(headers, Some(retry_after));
             }
+            RefusalReason::Unavailable => {}
             _ => self.writer.write(headers, refused.states.as_slice(), SystemTime::now()),
         }
         Some(response)

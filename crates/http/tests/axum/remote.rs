@@ -109,6 +109,7 @@ async fn without_a_decision_requests_pass_are_refused_or_asked_of_another_limite
         let server = serve(users()).await;
         let refused = by(&client, server, user).await;
         assert_eq!((refused.status.as_u16(), refused.headers.get("retry-after")), (503, None));
+        assert_eq!(refused.headers.get("ratelimit-policy"), None, "nothing is known of the quota");
         let problem = Problem::from_json(&refused.body).unwrap();
         assert_eq!(problem.kind, ProblemType::TemporaryReducedCapacity);
         assert_eq!(problem.violated_policies, ["users"]);
@@ -127,6 +128,25 @@ async fn without_a_decision_requests_pass_are_refused_or_asked_of_another_limite
     }
     let log = log.lock().unwrap();
     assert_eq!(*log, [["connection refused"; 5], ["timed out"; 5]].concat());
+}
+
+#[tokio::test]
+async fn a_limit_of_which_nothing_is_known_does_not_hide_the_others() {
+    for version in
+        [FieldVersion::Legacy(ResetAs::SecondsLeft), FieldVersion::Draft6, FieldVersion::Draft8]
+    {
+        let limits = [
+            per_user(Remote::new(Database::default(), LONG).fail_open()),
+            Limit::of_all(TokenBucket::new(quota!(9 / day)))
+                .policy(QuotaPolicy::new(9).named("day").unwrap()),
+        ];
+        let layer = RateLimitLayer::all_of(limits).unwrap().fields(version);
+        let server = serve(hello().layer(layer)).await;
+        let passed = by(&client(false), server, "fails").await;
+        let fields = ResponseFields::parse(&passed.headers, std::time::SystemTime::now());
+        assert_eq!((passed.status.as_u16(), fields.limits.len()), (200, 1), "{version:?}");
+        assert_eq!(fields.limits[0].remaining, 8, "{version:?}");
+    }
 }
 
 #[tokio::test]
