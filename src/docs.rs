@@ -41,6 +41,8 @@ page!(metrics, "../docs/metrics.md");
 page!(policies, "../docs/policies.md");
 #[cfg(not(doctest))]
 page!(recipes, "../docs/recipes.md");
+#[cfg(not(doctest))]
+page!(serve, "../docs/serve.md");
 
 /// Programs that the [recipes] are taken from.
 #[cfg(not(doctest))]

@@ -14,5 +14,11 @@ mod connections;
 mod description;
 #[path = "service/hostile.rs"]
 mod hostile;
+#[path = "../../http/tests/support/nginx.rs"]
+mod nginx;
+#[path = "service/proxies.rs"]
+mod proxies;
+#[path = "../../http/tests/support/proxy.rs"]
+mod proxy;
 #[path = "service/running.rs"]
 mod running;

@@ -1,0 +1,86 @@
+//! nginx and Caddy, which ask the service whether a request may pass. The configurations are those of the page
+//! on the service.
+//!
+//! `ci/setup.sh proxies` installs them.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::Router;
+use axum::routing::get;
+use reqwest::{Client, StatusCode};
+
+use super::running::{POLICY, Running};
+use crate::proxy::Proxy;
+
+const PAGE: &str = include_str!("../../../../docs/serve.md");
+
+/// Returns the block of the page that begins after this line, filled in.
+fn configured(heading: &str, service: SocketAddr, upstream: SocketAddr) -> String {
+    let (_, rest) = PAGE.split_once(heading).unwrap_or_else(|| panic!("{heading}"));
+    let block = rest.split("```").nth(1).unwrap();
+    let (_, block) = block.split_once('\n').unwrap();
+    assert!(block.contains("127.0.0.1:8080") && block.contains("127.0.0.1:3000"), "{block}");
+    block
+        .replace("127.0.0.1:8080", &service.to_string())
+        .replace("127.0.0.1:3000", &upstream.to_string())
+}
+
+/// A server behind the proxy.
+async fn upstream() -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let routes = Router::new().fallback(get(|| async { "hello" }));
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    address
+}
+
+/// A client whose connections come from this address of loopback.
+fn client_at(address: &str) -> Client {
+    let address: IpAddr = address.parse().unwrap();
+    Client::builder().local_address(address).no_proxy().build().unwrap()
+}
+
+/// Two requests of each client and path to `/api/` pass, whatever it pretends; others are not limited.
+async fn assert_limits_each_client(proxy: SocketAddr) {
+    let url = |path: &str| format!("http://{proxy}{path}");
+    for address in ["127.0.0.2", "127.0.0.3"] {
+        let client = client_at(address);
+        let mut statuses = Vec::new();
+        for pretended in ["198.51.100.1", "198.51.100.2", "127.0.0.9, 127.0.0.8", ""] {
+            let request = client.get(url("/api/x?page=1")).header("x-forwarded-for", pretended);
+            let response = request.send().await.unwrap();
+            statuses.push(response.status().as_u16());
+            if response.status() == StatusCode::TOO_MANY_REQUESTS {
+                let wait = response.headers()["retry-after"].to_str().unwrap();
+                assert!(wait.parse::<u64>().unwrap() > 0, "{wait}");
+            } else {
+                assert_eq!(response.text().await.unwrap(), "hello");
+            }
+        }
+        assert_eq!(statuses, [200, 200, 429, 429], "{address}");
+        assert_eq!(client.get(url("/api/y")).send().await.unwrap().status(), 200);
+        assert_eq!(client.get(url("/elsewhere")).send().await.unwrap().status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn nginx_asks_by_auth_request() {
+    let (service, upstream) = (Running::of(POLICY).await, upstream().await);
+    let server = configured("## nginx", service.address, upstream);
+    let proxy = crate::nginx::serve(&format!("listen LISTEN; {server}"));
+    assert_limits_each_client(proxy.address).await;
+    service.end().await;
+}
+
+#[tokio::test]
+async fn caddy_asks_by_forward_auth() {
+    let (service, upstream) = (Running::of(POLICY).await, upstream().await);
+    let site = configured("## Caddy", service.address, upstream);
+    let site = site.replace(":80 {", "http://:PORT {\n    bind 127.0.0.1");
+    let options = "admin off\n auto_https off\n storage file_system FOLDER";
+    let configuration = format!("{{\n{options}\n}}\n{site}");
+    let arguments = ["run", "--adapter", "caddyfile", "--config", "FOLDER/configuration"];
+    let proxy = Proxy::start("caddy", &arguments, &configuration);
+    assert_limits_each_client(proxy.address).await;
+    service.end().await;
+}
