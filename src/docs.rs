@@ -18,6 +18,7 @@ page!(coming_from, "../docs/coming-from.md");
 page!(compare, "../docs/compare.md");
 page!(conformance, "../docs/conformance.md");
 page!(design, "../docs/design.md");
+page!(distributed, "../docs/distributed.md");
 page!(keyed, "../docs/keyed.md");
 page!(memory_ordering, "../docs/memory-ordering.md");
 page!(mutants, "../docs/mutants.md");

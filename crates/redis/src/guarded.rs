@@ -13,7 +13,9 @@ use sluicegate::{Denied, Grant};
 use crate::error::{StoreError, TryAcquireError};
 use crate::limiter::RedisLimiter;
 use crate::request::Verb;
-use crate::run_script::{RunScript, RunScriptBlocking};
+#[cfg(feature = "async")]
+use crate::run_script::RunScript;
+use crate::run_script::RunScriptBlocking;
 
 use self::breaker::Breaker;
 pub use self::fallback::{Fallback, share_of};
@@ -45,6 +47,7 @@ pub use self::fallback::{Fallback, share_of};
 pub struct GuardedLimiter<R> {
     limiter: RedisLimiter<R>,
     fallback: Fallback,
+    #[cfg(feature = "async")]
     time_limit: Duration,
     shared: Arc<Shared>,
 }
@@ -56,6 +59,13 @@ struct Shared {
     answered: AtomicU64,
     failed: AtomicU64,
     skipped: AtomicU64,
+}
+
+impl Shared {
+    fn new(pause: Duration) -> Shared {
+        let [answered, failed, skipped] = [const { AtomicU64::new(0) }; 3];
+        Shared { breaker: Breaker::new(pause), answered, failed, skipped }
+    }
 }
 
 /// Numbers of requests since a [`GuardedLimiter`] was made.
@@ -71,6 +81,7 @@ pub struct GuardCounts {
 
 impl<R> GuardedLimiter<R> {
     /// The time limit of a request by default.
+    #[cfg(feature = "async")]
     pub const TIME_LIMIT: Duration = Duration::from_millis(250);
 
     /// The pause after a failure by default.
@@ -78,18 +89,18 @@ impl<R> GuardedLimiter<R> {
 
     /// Creates a limiter that is answered for by `fallback`.
     pub fn new(limiter: RedisLimiter<R>, fallback: Fallback) -> GuardedLimiter<R> {
-        let shared = Shared {
-            breaker: Breaker::new(GuardedLimiter::<R>::PAUSE),
-            answered: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
-            skipped: AtomicU64::new(0),
-        };
-        let time_limit = GuardedLimiter::<R>::TIME_LIMIT;
-        GuardedLimiter { limiter, fallback, time_limit, shared: Arc::new(shared) }
+        GuardedLimiter {
+            limiter,
+            fallback,
+            #[cfg(feature = "async")]
+            time_limit: GuardedLimiter::<R>::TIME_LIMIT,
+            shared: Arc::new(Shared::new(GuardedLimiter::<R>::PAUSE)),
+        }
     }
 
     /// Returns the limiter with another time limit for each request of a task. Requests of threads keep
     /// those of their client.
+    #[cfg(feature = "async")]
     #[must_use]
     pub fn with_time_limit(self, time_limit: Duration) -> GuardedLimiter<R> {
         GuardedLimiter { time_limit, ..self }
@@ -99,13 +110,7 @@ impl<R> GuardedLimiter<R> {
     /// request asks the server.
     #[must_use]
     pub fn with_pause(self, pause: Duration) -> GuardedLimiter<R> {
-        let shared = Shared {
-            breaker: Breaker::new(pause),
-            answered: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
-            skipped: AtomicU64::new(0),
-        };
-        GuardedLimiter { shared: Arc::new(shared), ..self }
+        GuardedLimiter { shared: Arc::new(Shared::new(pause)), ..self }
     }
 
     /// Returns the limiter without its fallback.

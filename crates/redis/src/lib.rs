@@ -29,6 +29,7 @@
 //! | `cluster`, `sentinel`, `tls` | the connections of the crate `redis` to clusters, by sentinels, and by TLS |
 
 mod error;
+mod estimate;
 mod guarded;
 mod key_space;
 mod limit;
@@ -40,6 +41,7 @@ mod script;
 mod tests;
 
 pub use crate::error::{KeyError, LimitError, StoreError, TryAcquireError};
+pub use crate::estimate::RedisEstimate;
 pub use crate::guarded::{Fallback, GuardCounts, GuardedLimiter, share_of};
 pub use crate::key_space::KeySpace;
 pub use crate::limit::RedisLimit;

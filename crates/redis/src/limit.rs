@@ -68,6 +68,12 @@ pub(crate) trait Terms: fmt::Debug + Send + Sync {
 
     /// Returns the time until `permits`, at most the limit, are left if no others are taken.
     fn retry_after(&self, reply: &Reply, permits: u64) -> Option<Duration>;
+
+    /// Returns the arguments with which the grant of `reply` can be given back; `None` if it cannot.
+    fn charged(&self, reply: &Reply) -> Option<Vec<i64>> {
+        let _ = reply;
+        None
+    }
 }
 
 impl RedisLimit {

@@ -2,10 +2,10 @@
 
 use sluicegate::Grant;
 
-use crate::error::TryAcquireError;
+use crate::error::{StoreError, TryAcquireError};
 use crate::key_space::KeySpace;
 use crate::limit::RedisLimit;
-use crate::request::{KeyedLimit, Verb};
+use crate::request::{KeyedLimit, Request, Verb};
 use crate::run_script::{Run, RunScript, RunScriptBlocking};
 use crate::script::RESET;
 
@@ -34,7 +34,11 @@ impl<R> RedisLimiter<R> {
         &self.keyed.limit
     }
 
-    /// Returns what runs the scripts.
+    pub(crate) fn keyed(&self) -> &KeyedLimit {
+        &self.keyed
+    }
+
+    /// Returns the client that runs the scripts.
     pub fn runner(&self) -> &R {
         &self.runner
     }
@@ -103,9 +107,13 @@ impl<R: RunScript> RedisLimiter<R> {
         permits: u64,
     ) -> Result<Grant, TryAcquireError> {
         let request = self.keyed.request(key, verb, permits)?;
-        let (keys, arguments) = ([request.key()], request.arguments());
+        request.answer(&self.send(&request).await?)
+    }
+
+    pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Vec<i64>, StoreError> {
+        let (keys, arguments) = ([request.name()], request.arguments());
         let run = Run { script: request.script(), keys: &keys, arguments: &arguments };
-        request.answer(self.runner.run(run).await?)
+        self.runner.run(run).await
     }
 }
 
@@ -162,8 +170,12 @@ impl<R: RunScriptBlocking> RedisLimiter<R> {
         permits: u64,
     ) -> Result<Grant, TryAcquireError> {
         let request = self.keyed.request(key, verb, permits)?;
-        let (keys, arguments) = ([request.key()], request.arguments());
+        request.answer(&self.send_blocking(&request)?)
+    }
+
+    pub(crate) fn send_blocking(&self, request: &Request<'_>) -> Result<Vec<i64>, StoreError> {
+        let (keys, arguments) = ([request.name()], request.arguments());
         let run = Run { script: request.script(), keys: &keys, arguments: &arguments };
-        request.answer(self.runner.run_blocking(run)?)
+        self.runner.run_blocking(run)
     }
 }

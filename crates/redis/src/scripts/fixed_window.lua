@@ -8,8 +8,9 @@
 local limit, length, is_aligned, most_ahead = argument(1), argument(2), argument(3) == 1, argument(4)
 
 local present = is_aligned and now - math.fmod(now, length) or now
-local start, count = load()
-if not start or start + length <= now then
+local start, count = unpack(load())
+-- A window of which all was given back has not begun.
+if not start or start + length <= now or count == 0 then
   start, count = present, 0
 elseif start > present + most_ahead then
   -- The clock was set back: what was granted counts in the present window.

@@ -8,7 +8,7 @@
 
 local capacity, interval, speed, fill = argument(1), argument(2), argument(3), argument(4)
 
-local at, ahead = load()
+local at, ahead = unpack(load())
 if at then
   local elapsed
   at, elapsed = since(at)

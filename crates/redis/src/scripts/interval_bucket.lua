@@ -8,7 +8,7 @@
 
 local capacity, gain, interval = argument(1), argument(2), argument(3)
 
-local at, tokens = load()
+local at, tokens = unpack(load())
 if at then
   local from, elapsed = since(at)
   -- Earlier only if the clock was set back.

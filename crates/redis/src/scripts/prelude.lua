@@ -78,13 +78,12 @@ local function decide(room)
   if needed <= room then return math.min(permits, room) end
 end
 
--- Returns the numbers of the stored state, or nothing.
+-- Returns the numbers of the stored state; none if there is no state.
 local function load()
   local stored = redis.call('GET', KEYS[1])
-  if not stored then return end
   local numbers = {}
-  for number in string.gmatch(stored, '%S+') do numbers[#numbers + 1] = tonumber(number) end
-  return unpack(numbers)
+  for number in string.gmatch(stored or '', '%S+') do numbers[#numbers + 1] = tonumber(number) end
+  return numbers
 end
 
 -- Time at which a key may be forgotten, in milliseconds, if that is at `micros`. Rounded up.

@@ -9,7 +9,7 @@
 local limit, length, base, most_ahead = argument(1), argument(2), argument(3), argument(4)
 
 local present = divide(now, length)
-local window, previous, current = load()
+local window, previous, current = unpack(load())
 if not window or window < present - 1 then
   window, previous, current = present, 0, 0
 elseif window == present - 1 then

@@ -1,5 +1,6 @@
 //! Slow references: what is left at any instant, in exact fractions and by loops over all grants.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use num_rational::Ratio;
@@ -126,6 +127,8 @@ pub(super) struct Windows {
     length: i128,
     rule: Rule,
     grants: Vec<(i128, i128)>,
+    /// The grants before this one count no more.
+    first: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -149,19 +152,24 @@ impl Windows {
             length: limit.period().as_nanos() as i128,
             rule,
             grants: Vec::new(),
+            first: 0,
         }
     }
 
     /// Returns the permits of the grants whose time is such that `counts`.
     fn sum(&self, counts: impl Fn(i128) -> bool) -> i128 {
-        self.grants.iter().filter(|&&(at, _)| counts(at)).map(|&(_, permits)| permits).sum()
+        self.grants[self.first..]
+            .iter()
+            .filter(|&&(at, _)| counts(at))
+            .map(|&(_, permits)| permits)
+            .sum()
     }
 
     fn used(&self, nanos: i128) -> i128 {
         let length = self.length;
         match self.rule {
             Rule::Aligned => self.sum(|at| at / length == nanos / length),
-            Rule::FromFirst => self.sum(|_| nanos < self.grants[0].0 + length),
+            Rule::FromFirst => self.sum(|_| nanos < self.grants[self.first].0 + length),
             Rule::Weighted => {
                 let present = nanos / length;
                 let before = self.sum(|at| at / length == present - 1);
@@ -188,14 +196,131 @@ impl Oracle for Windows {
     }
 
     fn take(&mut self, nanos: i128, permits: u64) {
-        let (length, rule) = (self.length, self.rule);
-        if matches!(rule, Rule::FromFirst) && self.used(nanos) == 0 {
-            self.grants.clear();
+        if matches!(self.rule, Rule::FromFirst) && self.used(nanos) == 0 {
+            self.first = self.grants.len();
         }
         // Twice the window, and a slot, is more than any rule looks back.
-        if !matches!(rule, Rule::FromFirst) {
-            self.grants.retain(|&(at, _)| at > nanos - 3 * length);
+        if !matches!(self.rule, Rule::FromFirst) {
+            let is_old = |&&(at, _): &&(i128, i128)| at <= nanos - 3 * self.length;
+            self.first += self.grants[self.first..].iter().take_while(is_old).count();
         }
         self.grants.push((nanos, permits.into()));
+    }
+}
+
+/// A limiter whose grants can be given back. Each has a number, in the order in which they are taken.
+pub(super) trait Model: Oracle {
+    /// Gives back permits of a grant, and returns how many of them others can take.
+    fn give_back(&mut self, nanos: i128, grant: usize, permits: u64) -> u64;
+}
+
+/// A bucket as the numbers of its tokens, in the order in which they are earned. One dies when the capacity has been
+/// earned after it. If it is to give more than it has, it gives what it has.
+pub(super) struct UnitsOfBucket {
+    quota: Quota,
+    free: BTreeSet<i128>,
+    grants: Vec<Vec<i128>>,
+    /// The number of the last token that was earned, and the time at which its count was exact.
+    earned: i128,
+    at: i128,
+    part: Exact,
+    /// All tokens of higher numbers are free.
+    level: i128,
+}
+
+impl UnitsOfBucket {
+    pub(super) fn new(quota: Quota, at: i128) -> UnitsOfBucket {
+        let free = (1..=i128::from(quota.burst())).collect();
+        let earned = quota.burst().into();
+        UnitsOfBucket {
+            quota,
+            free,
+            grants: Vec::new(),
+            earned,
+            at,
+            part: Exact::from(0),
+            level: 0,
+        }
+    }
+
+    /// Returns the tokens earned by then, and the part of the next one.
+    fn earned(&self, nanos: i128) -> (i128, Exact) {
+        let (permits, period) = (self.quota.rate().permits(), self.quota.rate().period());
+        let rate = Exact::new(permits.into(), period.as_nanos() as i128);
+        let all = self.part + rate * Exact::from(nanos - self.at);
+        (self.earned + all.floor().to_integer(), all.fract())
+    }
+
+    fn oldest_alive(&self, earned: i128) -> i128 {
+        earned - i128::from(self.quota.burst()) + 1
+    }
+
+    fn advance(&mut self, nanos: i128) {
+        let (earned, part) = self.earned(nanos);
+        self.free.extend(self.earned + 1..=earned);
+        self.free = self.free.split_off(&self.oldest_alive(earned));
+        self.level = self.level.max(self.oldest_alive(earned) - 1);
+        // Above full, not even a fraction is kept.
+        let is_full = self.level < self.oldest_alive(earned);
+        (self.earned, self.at) = (earned, nanos);
+        self.part = if is_full { Exact::from(0) } else { part };
+    }
+}
+
+impl Oracle for UnitsOfBucket {
+    fn room(&self, nanos: i128) -> i128 {
+        let (earned, _) = self.earned(nanos);
+        let alive = self.free.range(self.oldest_alive(earned)..).count() as i128;
+        (alive + earned - self.earned).min(self.quota.burst().into())
+    }
+
+    fn is_full(&self, nanos: i128) -> bool {
+        self.room(nanos) == i128::from(self.quota.burst())
+    }
+
+    fn take(&mut self, nanos: i128, permits: u64) {
+        self.advance(nanos);
+        let taken: Vec<_> = self.free.iter().copied().take(permits as usize).collect();
+        self.free.retain(|unit| !taken.contains(unit));
+        self.level = self.level.max(taken.last().copied().unwrap_or(0));
+        self.grants.push(taken);
+    }
+}
+
+impl Model for UnitsOfBucket {
+    fn give_back(&mut self, nanos: i128, grant: usize, permits: u64) -> u64 {
+        self.advance(nanos);
+        let oldest = self.oldest_alive(self.earned);
+        let held = &mut self.grants[grant];
+        let youngest = held.split_off(held.len().saturating_sub(permits as usize));
+        let alive: Vec<_> = youngest.into_iter().filter(|&unit| unit >= oldest).collect();
+        self.free.extend(&alive);
+        if alive.last() == Some(&self.level) {
+            self.level -= alive.len() as i128;
+        }
+        alive.len() as u64
+    }
+}
+
+impl Model for Windows {
+    fn give_back(&mut self, nanos: i128, grant: usize, permits: u64) -> u64 {
+        let (length, at) = (self.length, self.grants[grant].0);
+        // Whether it counts at all, with whatever weight.
+        let counts = match self.rule {
+            Rule::Aligned => at / length == nanos / length,
+            Rule::FromFirst => {
+                let start = self.grants[self.first].0;
+                grant >= self.first && nanos < start + length && self.used(nanos) > 0
+            }
+            Rule::Weighted => at / length >= nanos / length - 1,
+            Rule::Slots { slot } => at / slot >= nanos / slot - (length + slot - 1) / slot,
+            Rule::Log => at > nanos - length,
+        };
+        if counts {
+            self.grants[grant].1 -= i128::from(permits);
+            permits
+        } else {
+            0
+        }
     }
 }

@@ -41,12 +41,12 @@ pub(super) fn run(
             .map(|step| keyed.request(key, step.verb, step.permits).unwrap().at(step.micros))
             .collect();
         for request in &requests {
-            let command = pipeline.cmd("EVALSHA").arg(&sha1).arg(1).arg(request.key());
+            let command = pipeline.cmd("EVALSHA").arg(&sha1).arg(1).arg(request.name());
             command.arg(request.arguments());
         }
         let replies: Vec<Vec<i64>> = pipeline.query(connection).unwrap();
         for (request, reply) in requests.iter().zip(replies) {
-            answers.push(match request.answer(reply) {
+            answers.push(match request.answer(&reply) {
                 Ok(grant) => Ok(grant),
                 Err(TryAcquireError::Denied(denied)) => Err(denied),
                 Err(error) => panic!("{limit:?}: {error}"),

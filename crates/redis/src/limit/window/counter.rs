@@ -101,6 +101,11 @@ impl Terms for SlidingCounter {
     fn retry_after(&self, reply: &Reply, permits: u64) -> Option<Duration> {
         Some(self.counts(reply)?.wait(permits))
     }
+
+    fn charged(&self, reply: &Reply) -> Option<Vec<i64>> {
+        let &[window, _, _] = reply.state else { return None };
+        Some(vec![window])
+    }
 }
 
 impl From<SlidingCounter> for RedisLimit {

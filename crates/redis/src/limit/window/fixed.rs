@@ -47,6 +47,11 @@ impl Terms for FixedWindow {
         let &[start, _] = reply.state else { return None };
         Some(reply.wait(start, i128::from(self.window.micros) * 1_000))
     }
+
+    fn charged(&self, reply: &Reply) -> Option<Vec<i64>> {
+        let &[start, _] = reply.state else { return None };
+        Some(vec![start])
+    }
 }
 
 impl From<FixedWindow> for RedisLimit {

@@ -52,6 +52,11 @@ impl Terms for SlidingWindow {
     fn retry_after(&self, reply: &Reply, _permits: u64) -> Option<Duration> {
         retry_after(reply)
     }
+
+    fn charged(&self, reply: &Reply) -> Option<Vec<i64>> {
+        let &[_, _, _, slot] = reply.state else { return None };
+        Some(vec![slot])
+    }
 }
 
 impl From<SlidingWindow> for RedisLimit {
