@@ -90,9 +90,9 @@ impl LayerCounters {
     pub(super) fn refused(&self, which: Option<usize>, reason: RefusalReason, is_shadow: bool) {
         self.decisions.add(if is_shadow { WOULD_REFUSE } else { REFUSED }, 1);
         let name = reason.name();
-        let reason = REASONS.iter().position(|own| *own == name);
-        let refusals = which.and_then(|which| self.refusals.get(which));
-        if let (Some(refusals), Some(reason)) = (refusals, reason) {
+        // The last one is that of all others.
+        let reason = REASONS.iter().position(|own| *own == name).unwrap_or(REASONS.len() - 1);
+        if let Some(refusals) = which.and_then(|which| self.refusals.get(which)) {
             refusals.add(reason, 1);
         }
     }
