@@ -2,6 +2,7 @@
 //!
 //! | module | checks |
 //! |---|---|
+//! | `clock` | a server whose clock is set back |
 //! | `faults` | a server that ends, or that answers with errors |
 //! | `server` | starts a server on a free port, in a folder of its own, and ends it |
 //! | `scripts` | what the random tests share: steps, sent in batches, and their answers |
@@ -10,6 +11,7 @@
 //! | `random` | each script against its reference and the engine, by random steps |
 //! | `verbs` | the verbs by the connections of the crate `redis` |
 
+mod clock;
 mod faults;
 mod give_back;
 mod oracle;

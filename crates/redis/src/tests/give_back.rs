@@ -38,7 +38,7 @@ struct Given {
     charged: Option<Vec<i64>>,
 }
 
-/// What a key does next.
+/// The next step of a key.
 enum Next {
     Take(Verb, u64),
     /// Gives back permits of the grant of that index.
