@@ -10,6 +10,9 @@ use super::rule;
 
 const THREADS: u64 = 4;
 
+/// Turns of each thread.
+const TURNS: u64 = if cfg!(miri) { 25 } else { 2_000 };
+
 #[test]
 fn of_all_offences_none_is_lost_and_every_tenth_begins_a_penalty() {
     let clock = ManualClock::at(5);
@@ -19,7 +22,7 @@ fn of_all_offences_none_is_lost_and_every_tenth_begins_a_penalty() {
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                for _ in 0..2_000 {
+                for _ in 0..TURNS {
                     match penalties.offend(1) {
                         Offence::Counted { .. } => {
                             counted.fetch_add(1, Relaxed);
@@ -52,14 +55,14 @@ fn no_offence_is_judged_by_parts_of_two_rules() {
     let second = Duration::from_nanos(1_000_002_048);
     thread::scope(|scope| {
         scope.spawn(|| {
-            for _ in 0..2_000 {
+            for _ in 0..TURNS {
                 penalties.reconfigure(long);
                 penalties.reconfigure(short);
             }
         });
         for _ in 0..2 {
             scope.spawn(|| {
-                for _ in 0..4_000 {
+                for _ in 0..2 * TURNS {
                     // One offence begins a short penalty or none, three a short or a long one.
                     if let Offence::Penalized { retry_after } = penalties.offend(1) {
                         let seen = penalties.rule();
