@@ -107,6 +107,10 @@ fn a_server_that_tells_its_limit_only_when_it_refuses_gets_requests_at_even_dist
         clock.advance(SECOND / 2);
         limits.try_send().unwrap().ok(&[]);
     }
+    // Also while they are not answered.
+    clock.advance(SECOND / 2);
+    let _slow = limits.try_send().unwrap();
+    assert_eq!(wait(&limits), Some(SECOND / 2));
     // None is made up for, or more than ten would be in five seconds.
     clock.advance(4 * SECOND);
     limits.try_send().unwrap().ok(&[]);
@@ -189,14 +193,51 @@ fn requests_to_an_unknown_server_double_with_each_round_trip() {
             sending.ok(&[]);
         }
     }
-    // So they do again after a refusal.
-    limits.try_send().unwrap().with(503, &[("retry-after", "0")]);
     let (clock, limits) = limits_with(Bounds::new().start(3));
     for sending in let_through(&limits) {
         sending.refused(&[]);
     }
     clock.advance(10 * SECOND);
     assert_eq!(let_through(&limits).len(), 3);
+}
+
+#[test]
+fn requests_begin_with_one_again_after_a_refusal() {
+    for status in [429, 503] {
+        let (clock, limits) = limits_with(Bounds::new());
+        for _ in 0..5 {
+            for sending in let_through(&limits) {
+                sending.ok(&[]);
+            }
+        }
+        limits.try_send().unwrap().with(status, &[("retry-after", "1")]);
+        clock.advance(SECOND);
+        assert_eq!(let_through(&limits).len(), 1, "{status}");
+    }
+}
+
+/// A server that tells the tightest of its limits, which is not always the same.
+#[test]
+fn limits_without_a_name_are_told_apart_by_their_quota() {
+    let (_, limits) = limits();
+    let lines = |limit, left, reset| {
+        [("ratelimit-limit", limit), ("ratelimit-remaining", left), ("ratelimit-reset", reset)]
+    };
+    limits.try_send().unwrap().ok(&lines("1000", "1", "3600"));
+    limits.try_send().unwrap().ok(&lines("10", "9", "1"));
+    assert_eq!(wait(&limits), Some(3_600 * SECOND));
+}
+
+#[test]
+fn of_several_policies_a_limit_without_a_name_has_the_one_with_its_quota() {
+    let (clock, limits) = limits();
+    limits.try_send().unwrap().ok(&[
+        ("ratelimit-policy", "1000;w=3600, 10;w=60"),
+        ("ratelimit", "limit=10, remaining=0, reset=30"),
+    ]);
+    clock.advance(30 * SECOND);
+    limits.try_send().unwrap().ok(&[]);
+    assert_eq!(wait(&limits), Some(6 * SECOND));
 }
 
 #[test]
