@@ -321,6 +321,40 @@ fn addresses_of_one_client_are_one_key() {
 }
 
 #[test]
+fn keys_that_differ_hash_differently() {
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+    let build = BuildHasherDefault::<DefaultHasher>::default();
+    let address = |text: &str| ClientKey::Address(text.parse().unwrap());
+    let keys = [
+        "0.0.0.0",
+        "0.0.0.1",
+        "255.255.255.255",
+        "203.0.113.9",
+        "::",
+        "::1",
+        "0:0:0:1::",
+        "0:0:ffff:ffff::",
+        "0:0:cb00:7109::",
+        "::203.0.113.9",
+        "0:1::",
+        "0:1:0:0::1",
+        "2001:db8::",
+        "2001:db8::1",
+        "0:0:2001:db8::",
+        "ffff:ffff:ffff:ffff::",
+    ];
+    let others = [
+        ClientKey::Shared,
+        ClientKey::Unlimited,
+        ClientKey::Refused(NoPeer),
+        ClientKey::Refused(MissingField),
+    ];
+    let keys: Vec<_> = keys.map(address).into_iter().chain(others).collect();
+    let hashes: std::collections::HashSet<_> = keys.iter().map(|key| build.hash_one(key)).collect();
+    assert_eq!(hashes.len(), keys.len());
+}
+
+#[test]
 fn an_unknown_client_gets_the_answer_that_was_configured() {
     let proxy: IpAddr = PROXY.parse().unwrap();
     let key = |answer, peer| {

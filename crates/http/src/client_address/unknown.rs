@@ -1,10 +1,11 @@
 //! Keys, and the answers to requests whose client is not known.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
 /// The key of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientKey {
     /// The address of the client, or the network that it is in.
     Address(IpAddr),
@@ -14,6 +15,32 @@ pub enum ClientKey {
     Unlimited,
     /// The client is not known, and is to be refused.
     Refused(UnknownClient),
+}
+
+/// Hashes an address as one number, which takes half the time of hashing its parts.
+///
+/// An IPv4 address is a word below 2^32, an IPv6 network of 64 bits or fewer a word from there on, and any
+/// other IPv6 address two words. So no two addresses are the same number.
+impl Hash for ClientKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            ClientKey::Address(IpAddr::V4(address)) => {
+                state.write_u64(u64::from(address.to_bits()));
+            }
+            ClientKey::Address(IpAddr::V6(address)) => {
+                let bits = address.to_bits();
+                match u64::try_from(bits >> 64) {
+                    Ok(network) if network > u64::from(u32::MAX) && bits << 64 == 0 => {
+                        state.write_u64(network);
+                    }
+                    _ => state.write_u128(bits),
+                }
+            }
+            ClientKey::Shared => "shared".hash(state),
+            ClientKey::Unlimited => "unlimited".hash(state),
+            ClientKey::Refused(why) => ("refused", why).hash(state),
+        }
+    }
 }
 
 /// The answer to a request whose client is not known.

@@ -1,6 +1,7 @@
 //! Bodies that tell why a request was refused: problem details (RFC 9457).
 
 use http::StatusCode;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The most bytes of a body that are parsed.
@@ -145,23 +146,16 @@ impl Problem {
     /// Returns the body. A list of policies that is empty, and members that are `None`, are left out.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
-        let mut members = Map::new();
-        let mut add = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
-        add("type", self.kind.as_str().into());
-        if let Some(status) = self.status {
-            add("status", status.as_u16().into());
-        }
-        let texts =
-            [("title", &self.title), ("detail", &self.detail), ("instance", &self.instance)];
-        for (name, text) in texts {
-            if let Some(text) = text {
-                add(name, text.as_str().into());
-            }
-        }
-        if !self.violated_policies.is_empty() {
-            add("violated-policies", self.violated_policies.as_slice().into());
-        }
-        Value::Object(members).to_string().into_bytes()
+        let members = Members {
+            kind: self.kind.as_str(),
+            status: self.status.map(|status| status.as_u16()),
+            title: self.title.as_deref(),
+            detail: self.detail.as_deref(),
+            instance: self.instance.as_deref(),
+            violated_policies: &self.violated_policies,
+        };
+        // Texts and numbers are never refused, so the default stands for nothing.
+        serde_json::to_vec(&members).unwrap_or_default()
     }
 
     /// Parses a body, or returns `None` if it is not an object in JSON, or longer than
@@ -194,6 +188,23 @@ impl Problem {
             },
         })
     }
+}
+
+/// The members of a body, without those that are not there.
+#[derive(Serialize)]
+struct Members<'p> {
+    #[serde(rename = "type")]
+    kind: &'p str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'p str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'p str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<&'p str>,
+    #[serde(rename = "violated-policies", skip_serializing_if = "<[_]>::is_empty")]
+    violated_policies: &'p [String],
 }
 
 fn name(value: Value) -> Option<String> {

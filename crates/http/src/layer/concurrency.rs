@@ -7,7 +7,7 @@ use std::time::Duration;
 use sluicegate::{ConcurrencyLimit, InFlight, InFlightError, KeyedConcurrency};
 
 use super::refusal::RefusalReason;
-use super::take::{All, Kept, Later, Take, Taken, Turn};
+use super::take::{All, Kept, Later, Standing, Take, Taken, Turn};
 use super::timer::SharedTimer;
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
@@ -77,7 +77,7 @@ fn state(limit: u64, in_flight: u64) -> PolicyState<'static> {
 }
 
 fn taken<'l>(guard: InFlight<'static>, state: PolicyState<'static>) -> Taken<'l> {
-    Taken::kept(state, Kept::Place { guard })
+    Taken::kept(Standing::Told(state), Kept::Place { guard })
 }
 
 fn refused_in_line(error: InFlightError) -> RefusalReason {

@@ -18,41 +18,30 @@ use crate::fields::{PolicyState, write_retry_after};
 /// The decision on a request.
 pub(super) enum Decision {
     Pass(Passed),
-    Refuse(Response<Vec<u8>>),
+    Refuse(Box<Response<Vec<u8>>>),
 }
 
 /// A request that passes.
 pub(super) struct Passed {
-    /// The states for the fields of the response.
-    pub(super) states: States,
-    /// The permits that are settled, or given back, when the response is known or has ended.
-    pub(super) kept: Vec<Kept>,
+    /// The work that is left when the response is known: none for most requests.
+    pub(super) after: Option<Box<After>>,
     /// False if it was skipped, or only counts.
     pub(super) is_limited: bool,
 }
 
+/// The work that is left when the response to a request is known.
+pub(super) struct After {
+    /// The states of the limits, for the fields of the response.
+    pub(super) states: Vec<PolicyState<'static>>,
+    /// The permits that are settled, or given back, when the response is known or has ended.
+    pub(super) kept: Vec<Kept>,
+}
+
 impl Passed {
     /// A request that has taken nothing.
-    const FREE: Passed = Passed { states: States::None, kept: Vec::new(), is_limited: false };
-    /// A request that no limit of the layer is for.
-    const UNLIMITED: Passed = Passed { states: States::None, kept: Vec::new(), is_limited: true };
-}
-
-/// The states of the limits after a decision. There is no allocation for a single one.
-pub(super) enum States {
-    None,
-    One(PolicyState<'static>),
-    Several(Vec<PolicyState<'static>>),
-}
-
-impl States {
-    pub(super) fn as_slice(&self) -> &[PolicyState<'static>] {
-        match self {
-            States::None => &[],
-            States::One(state) => std::slice::from_ref(state),
-            States::Several(states) => states,
-        }
-    }
+    const FREE: Passed = Passed { after: None, is_limited: false };
+    /// A request for which no work is left.
+    const DONE: Passed = Passed { after: None, is_limited: true };
 }
 
 /// The limit that refuses, why, and the states of all.
@@ -60,13 +49,13 @@ pub(super) struct Refused {
     /// The index of the limit; `None` for the time limit.
     which: Option<usize>,
     reason: RefusalReason,
-    states: States,
+    states: Vec<PolicyState<'static>>,
 }
 
 impl Refused {
     /// Returns a refusal before any limiter was asked.
-    fn unasked(which: usize, reason: RefusalReason) -> Box<Refused> {
-        Box::new(Refused { which: Some(which), reason, states: States::None })
+    fn unasked(which: usize, reason: RefusalReason) -> Refused {
+        Refused { which: Some(which), reason, states: Vec::new() }
     }
 }
 
@@ -104,12 +93,10 @@ impl Shared {
             Err(refused) => self.counters.refused(refused.which, refused.reason, self.is_shadow),
         }
         match answer {
-            Ok(passed) if self.is_shadow => {
-                Decision::Pass(Passed { states: States::None, is_limited: false, ..passed })
-            }
+            Ok(passed) if self.is_shadow => Decision::Pass(Passed { is_limited: false, ..passed }),
             Ok(passed) => Decision::Pass(passed),
             Err(refused) => match self.refuse(&refused, parts) {
-                Some(response) => Decision::Refuse(response),
+                Some(response) => Decision::Refuse(Box::new(response)),
                 None => Decision::Pass(Passed::FREE),
             },
         }
@@ -123,10 +110,11 @@ impl Shared {
         parts: &Parts,
     ) -> Response<Vec<u8>> {
         self.counters.service_timed_out();
-        let states = if self.is_on_every_response { passed.states } else { States::None };
+        let (states, kept) =
+            passed.after.map(|after| (after.states, after.kept)).unwrap_or_default();
         let refused = Refused { which: None, reason: RefusalReason::TimedOut { timeout }, states };
         // Its places in flight are free from now on, also if the response is slow.
-        drop(passed.kept);
+        drop(kept);
         self.refuse(&refused, parts).unwrap_or_default()
     }
 
@@ -159,7 +147,7 @@ impl Shared {
                 write_retry_after(headers, Some(retry_after));
             }
             RefusalReason::Unavailable => {}
-            _ => self.writer.write(headers, refused.states.as_slice(), SystemTime::now()),
+            _ => self.writer.write(headers, &refused.states, SystemTime::now()),
         }
         Some(response)
     }
@@ -167,18 +155,14 @@ impl Shared {
     fn try_one(&self, limit: &Limit, parts: &Parts) -> Attempt {
         let claim = match limit.claim(0, parts) {
             Ok(Some(claim)) => claim,
-            Ok(None) => return Attempt::Pass(Passed::UNLIMITED),
-            Err(reason) => return Attempt::Refuse(Refused::unasked(0, reason)),
+            Ok(None) => return Attempt::Pass(Passed::DONE),
+            Err(reason) => return Attempt::Refuse(Box::new(Refused::unasked(0, reason))),
         };
         match claim.take() {
-            Ok(taken) => {
-                let states = States::One(claim.told(taken.state));
-                let kept = kept(taken).into_iter().collect();
-                Attempt::Pass(Passed { states, kept, is_limited: true })
-            }
+            Ok(taken) => Attempt::Pass(self.passed(std::iter::once((&claim, taken)))),
             Err(reason) if self.lets_wait(&claim, &reason) => Attempt::Wait,
             Err(reason) => {
-                let states = States::One(claim.refused(&reason));
+                let states = vec![claim.refused(&reason)];
                 Attempt::Refuse(Box::new(Refused { which: Some(0), reason, states }))
             }
         }
@@ -204,11 +188,36 @@ impl Shared {
                     if self.lets_wait(claim, &reason) {
                         return Attempt::Wait;
                     }
-                    return Attempt::Refuse(refused(&claims, claim, reason));
+                    return Attempt::Refuse(Box::new(refused(&claims, claim, reason)));
                 }
             }
         }
-        Attempt::Pass(passed(claims.iter().zip(taken)))
+        Attempt::Pass(self.passed(claims.iter().zip(taken)))
+    }
+
+    /// Returns a request that has taken these permits.
+    pub(super) fn passed<'c, 'l: 'c, 'r: 'c>(
+        &self,
+        taken: impl Iterator<Item = (&'c Claim<'l, 'r>, Taken<'c>)>,
+    ) -> Passed {
+        let (mut states, mut all_kept) = (Vec::new(), Vec::new());
+        for (claim, taken) in taken {
+            if self.tells_every_state() {
+                states.push(claim.told(taken.standing.state()));
+            }
+            all_kept.extend(kept(taken));
+        }
+        if states.is_empty() && all_kept.is_empty() {
+            return Passed::DONE;
+        }
+        states.sort_by_key(|state| state.which);
+        Passed { after: Some(Box::new(After { states, kept: all_kept })), is_limited: true }
+    }
+
+    /// Returns true if responses to requests that pass tell the states of limits, which take some time to
+    /// work out.
+    fn tells_every_state(&self) -> bool {
+        self.is_on_every_response && !self.is_shadow
     }
 
     /// Looks at all limits, and takes nothing.
@@ -218,7 +227,7 @@ impl Shared {
             match claim.peek() {
                 Ok(_) => waits |= claim.asks_elsewhere(),
                 Err(reason) if self.lets_wait(claim, &reason) => waits = true,
-                Err(reason) => return Look::Refuse(refused(claims, claim, reason)),
+                Err(reason) => return Look::Refuse(Box::new(refused(claims, claim, reason))),
             }
         }
         if waits { Look::Wait } else { Look::Clear }
@@ -250,23 +259,10 @@ pub(super) fn claims<'l, 'r>(
         match limit.claim(which, parts) {
             Ok(Some(claim)) => claims.push(claim),
             Ok(None) => {}
-            Err(reason) => return Err(Refused::unasked(which, reason)),
+            Err(reason) => return Err(Box::new(Refused::unasked(which, reason))),
         }
     }
     Ok(claims)
-}
-
-/// Returns a request that has taken these permits.
-pub(super) fn passed<'c, 'l: 'c, 'r: 'c>(
-    taken: impl Iterator<Item = (&'c Claim<'l, 'r>, Taken<'c>)>,
-) -> Passed {
-    let (mut states, mut all_kept) = (Vec::new(), Vec::new());
-    for (claim, taken) in taken {
-        states.push(claim.told(taken.state));
-        all_kept.extend(kept(taken));
-    }
-    states.sort_by_key(|state| state.which);
-    Passed { states: States::Several(states), kept: all_kept, is_limited: true }
 }
 
 /// Returns what is kept of permits until the response is known. A receipt is for nothing any more.
@@ -283,7 +279,7 @@ pub(super) fn refused(
     claims: &[Claim<'_, '_>],
     claim: &Claim<'_, '_>,
     reason: RefusalReason,
-) -> Box<Refused> {
+) -> Refused {
     let (mut which, mut longest) = (claim.which, reason);
     let mut is_offence = false;
     let mut states = Vec::with_capacity(claims.len());
@@ -304,7 +300,7 @@ pub(super) fn refused(
     if is_offence {
         claims.iter().for_each(Claim::note_refusal);
     }
-    Box::new(Refused { which: Some(which), reason: longest, states: States::Several(states) })
+    Refused { which: Some(which), reason: longest, states }
 }
 
 /// Returns the order of refusals: one that never ends is the longest.

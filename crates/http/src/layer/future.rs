@@ -16,7 +16,7 @@ use tower_service::Service;
 
 use super::Shared;
 use super::body::LimitedBody;
-use super::decision::{Decision, Passed, States};
+use super::decision::{After, Decision, Passed};
 use super::held::Held;
 use super::timer::SharedTimer;
 use super::waiting::Waiting;
@@ -48,9 +48,9 @@ pin_project! {
     {
         /// Waits for limits; then goes on with the service, which is ready.
         Waits { waiting: Waiting, next: Option<(S, B)> },
-        Passed { #[pin] response: F, after: Option<Passed> },
+        Passed { #[pin] response: F, after: Option<Box<After>> },
         Timed { #[pin] response: Timed<F>, call: Option<Box<TimedCall>> },
-        Refused { response: Option<Response<Vec<u8>>> },
+        Refused { response: Option<Box<Response<Vec<u8>>>> },
     }
 }
 
@@ -76,7 +76,7 @@ impl<S: Service<Request<B>>, B> RateLimitFuture<S, B> {
 
     pub(super) fn refused(
         shared: Arc<Shared>,
-        response: Response<Vec<u8>>,
+        response: Box<Response<Vec<u8>>>,
     ) -> RateLimitFuture<S, B> {
         RateLimitFuture { stage: Stage::Refused { response: Some(response) }, shared }
     }
@@ -102,9 +102,8 @@ fn call<S: Service<Request<B>>, B>(
     let limiter = match &shared.time_limit {
         Some(limiter) if passed.is_limited => limiter,
         _ => {
-            let after = shared.after(passed);
             let response = service.call(Request::from_parts(parts, body));
-            return Stage::Passed { response, after };
+            return Stage::Passed { response, after: passed.after };
         }
     };
     let call = Box::new(TimedCall { passed, request: parts.clone() });
@@ -113,25 +112,19 @@ fn call<S: Service<Request<B>>, B>(
 }
 
 impl Shared {
-    /// Returns a request that passes if there is work left when its response is known.
-    fn after(&self, passed: Passed) -> Option<Passed> {
-        let has_fields = self.is_on_every_response && !matches!(passed.states, States::None);
-        (has_fields || !passed.kept.is_empty()).then_some(passed)
-    }
-
     /// Does the work that is left when the response is known.
     fn finish<R: Body>(
         &self,
         response: Response<R>,
-        after: Option<Passed>,
+        after: Option<Box<After>>,
     ) -> Response<LimitedBody<R>> {
-        let Some(passed) = after else {
+        let Some(after) = after else {
             return response.map(|body| LimitedBody::service(body, None));
         };
         let (mut parts, body) = response.into_parts();
-        let held = Held::after_head(passed.kept, &parts);
-        if self.is_on_every_response {
-            self.writer.add(&mut parts.headers, passed.states.as_slice(), SystemTime::now());
+        let held = Held::after_head(after.kept, &parts);
+        if !after.states.is_empty() {
+            self.writer.add(&mut parts.headers, &after.states, SystemTime::now());
         }
         Response::from_parts(parts, LimitedBody::service(body, held))
     }
@@ -168,14 +161,14 @@ where
                 Projected::Timed { response, call } => {
                     match (ready!(response.poll(context)), call.take()) {
                         (Ok(response), call) => {
-                            let after = call.and_then(|call| this.shared.after(call.passed));
+                            let after = call.and_then(|call| call.passed.after);
                             return Poll::Ready(Ok(this.shared.finish(response?, after)));
                         }
                         (Err(timed_out), Some(call)) => {
                             let TimedCall { passed, request } = *call;
                             let timeout = timed_out.timeout();
                             let response = this.shared.time_out(timeout, passed, &request);
-                            Stage::Refused { response: Some(response) }
+                            Stage::Refused { response: Some(Box::new(response)) }
                         }
                         // The call is taken when it ends, which is once.
                         (Err(_), None) => Stage::Refused { response: None },
@@ -183,7 +176,7 @@ where
                 }
                 Projected::Refused { response } => {
                     return match response.take() {
-                        Some(response) => Poll::Ready(Ok(response.map(LimitedBody::refusal))),
+                        Some(response) => Poll::Ready(Ok((*response).map(LimitedBody::refusal))),
                         // Polled after it was ready.
                         None => Poll::Pending,
                     };

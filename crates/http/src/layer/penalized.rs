@@ -10,7 +10,7 @@ use sluicegate::{Clock, Grant, Keyed, Observe, Penalties, PenaltyBox};
 use super::held::ResponseEnd;
 use super::refusal::RefusalReason;
 use super::settled::{Charge, Settlement};
-use super::take::{All, Kept, Take, Taken};
+use super::take::{All, Kept, Standing, Take, Taken};
 use crate::client_address::ClientKey;
 use crate::fields::PolicyState;
 
@@ -130,7 +130,10 @@ impl<S> Penalized<S> {
             None => Taken::free(PolicyState::UNKNOWN),
             Some(offences) => {
                 let charge = Charge::new(grant, offend());
-                Taken::kept(PolicyState::UNKNOWN, Kept::Charge(charge, offences.clone()))
+                Taken::kept(
+                    Standing::Told(PolicyState::UNKNOWN),
+                    Kept::Charge(charge, offences.clone()),
+                )
             }
         }
     }

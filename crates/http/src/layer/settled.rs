@@ -11,7 +11,7 @@ use sluicegate::{
 
 use super::held::ResponseEnd;
 use super::refusal::RefusalReason;
-use super::take::{All, Kept, Later, Take, Taken, Turn, granted, looked};
+use super::take::{All, Kept, Later, Standing, Take, Taken, Turn, looked};
 use super::timer::SharedTimer;
 use super::wait_up_to::{WaitUpTo, comes_later};
 use crate::client_address::ClientKey;
@@ -220,7 +220,10 @@ impl<L> Settled<L> {
     }
 
     fn taken<'l>(&self, charge: Charge) -> Taken<'l> {
-        Taken::kept(granted(&charge.grant()), Kept::Charge(charge, self.settlement.clone()))
+        Taken::kept(
+            Standing::Granted(charge.grant()),
+            Kept::Charge(charge, self.settlement.clone()),
+        )
     }
 }
 

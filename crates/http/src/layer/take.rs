@@ -76,9 +76,25 @@ pub enum Turn {
 /// Permits that were taken.
 #[derive(Debug)]
 pub struct Taken<'l> {
-    /// The state of the limit, for the fields of the response.
-    pub(super) state: PolicyState<'static>,
+    pub(super) standing: Standing,
     pub(super) hold: Hold<'l>,
+}
+
+/// The state of a limit after a request has taken from it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Standing {
+    /// As a grant tells it: worked out only for responses that have fields.
+    Granted(Grant),
+    Told(PolicyState<'static>),
+}
+
+impl Standing {
+    pub(super) fn state(&self) -> PolicyState<'static> {
+        match self {
+            Standing::Granted(grant) => granted(grant),
+            Standing::Told(state) => *state,
+        }
+    }
 }
 
 /// The way in which permits come back.
@@ -106,26 +122,27 @@ pub(super) enum Kept {
 
 impl<'l> Taken<'l> {
     /// Permits of a limit that tells nothing.
-    pub(super) const UNKNOWN: Taken<'l> = Taken { state: PolicyState::UNKNOWN, hold: Hold::Spent };
+    pub(super) const UNKNOWN: Taken<'l> =
+        Taken { standing: Standing::Told(PolicyState::UNKNOWN), hold: Hold::Spent };
 
     /// Permits that nothing gives back.
     pub(super) fn spent(grant: &Grant) -> Taken<'l> {
-        Taken { state: granted(grant), hold: Hold::Spent }
+        Taken { standing: Standing::Granted(*grant), hold: Hold::Spent }
     }
 
     /// Permits that a receipt may give back.
     pub(super) fn revocable(receipt: Receipt<'l>) -> Taken<'l> {
-        Taken { state: granted(&receipt.grant()), hold: Hold::Receipt(receipt) }
+        Taken { standing: Standing::Granted(receipt.grant()), hold: Hold::Receipt(receipt) }
     }
 
     /// Nothing, by a limit that only says yes or no.
     pub(super) fn free(state: PolicyState<'static>) -> Taken<'l> {
-        Taken { state, hold: Hold::Spent }
+        Taken { standing: Standing::Told(state), hold: Hold::Spent }
     }
 
     /// Permits that are kept until the response is made.
-    pub(super) fn kept(state: PolicyState<'static>, kept: Kept) -> Taken<'l> {
-        Taken { state, hold: Hold::Kept(kept) }
+    pub(super) fn kept(standing: Standing, kept: Kept) -> Taken<'l> {
+        Taken { standing, hold: Hold::Kept(kept) }
     }
 
     /// Gives everything back, as far as the limiter can. What it cannot take back stays spent.
@@ -139,7 +156,7 @@ impl<'l> Taken<'l> {
 }
 
 /// Returns the state after a grant, with the limit that the limiter answers with.
-pub(super) fn granted(grant: &Grant) -> PolicyState<'static> {
+fn granted(grant: &Grant) -> PolicyState<'static> {
     PolicyState { limit: Some(grant.limit()), ..PolicyState::granted(grant) }
 }
 

@@ -9,7 +9,7 @@ use http::request::Parts;
 
 use super::Shared;
 use super::claim::Claim;
-use super::decision::{Decision, Look, Passed, Refused, claims, passed, refused};
+use super::decision::{Decision, Look, Passed, Refused, claims, refused};
 use super::take::Taken;
 
 /// A request that waits for the decision on it. Dropping it gives everything back.
@@ -55,11 +55,11 @@ impl Shared {
                 Ok(permits) => taken.taken.push((claim, permits)),
                 Err(reason) => {
                     drop(taken);
-                    return Err(refused(&claims, claim, reason));
+                    return Err(Box::new(refused(&claims, claim, reason)));
                 }
             }
         }
-        Ok(passed(taken.into_taken().into_iter()))
+        Ok(self.passed(taken.into_taken().into_iter()))
     }
 }
 
