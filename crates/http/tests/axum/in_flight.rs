@@ -133,6 +133,28 @@ async fn a_request_that_has_waited_too_long_for_a_place_is_refused() {
     assert_eq!(problem.violated_policies, ["places"]);
 }
 
+#[tokio::test]
+async fn a_request_that_has_waited_too_long_for_a_place_of_its_client_is_refused() {
+    let clients = Arc::new(KeyedConcurrency::<ClientKey>::new(1));
+    let gate = Arc::new(Semaphore::new(0));
+    let limit = Concurrency::new(Arc::clone(&clients)).wait_up_to(Duration::from_millis(50));
+    let layer = RateLimitLayer::new(Limit::per_client(limit).policy(places(1)));
+    let server = serve(held(&gate).layer(layer)).await;
+    let client = client(true);
+    let first = tokio::spawn({
+        let client = client.clone();
+        async move { status(&client, server, "/held").await }
+    });
+    until(|| clients.len() == 1).await;
+    let refused = send(&client, server, Method::GET, "/held", &[]);
+    let refused = tokio::time::timeout(Duration::from_secs(60), refused).await.unwrap();
+    assert_eq!(refused.status, 429);
+    let problem = Problem::from_json(&refused.body).unwrap();
+    assert_eq!(problem.violated_policies, ["places"]);
+    gate.add_permits(1);
+    assert_eq!(first.await.unwrap(), 200);
+}
+
 /// The response is there, and its body is not at its end.
 #[tokio::test]
 async fn a_place_is_held_until_the_body_has_ended_or_the_client_has_gone() {

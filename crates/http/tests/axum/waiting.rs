@@ -144,7 +144,8 @@ async fn a_client_that_goes_away_gives_up_its_place_in_line_and_all_that_its_req
         let server = serve(hello().layer(layer)).await;
         let left = || tokens.peek(0).unwrap().remaining();
 
-        go_away(server, is_http2, || line.line().waiters() == 1).await;
+        let holds = || (places.in_flight(), left()) == (1, 90);
+        go_away(server, is_http2, || line.line().waiters() == 1 && holds()).await;
         until(|| line.line().waiters() == 0).await;
         until(|| places.in_flight() == 0 && left() == 100).await;
         // The permit of the next hour is there for another request.
