@@ -1,6 +1,5 @@
 //! The answer of all limits to a request.
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::Response;
@@ -12,7 +11,6 @@ use super::claim::Claim;
 use super::limit::Limit;
 use super::refusal::{Refusal, RefusalReason};
 use super::take::{Hold, Kept, Taken};
-use super::waiting::Waiting;
 use crate::fields::{PolicyState, write_retry_after};
 
 /// The decision on a request.
@@ -68,23 +66,22 @@ enum Attempt {
 }
 
 impl Shared {
-    /// Decides a request at once, or returns its parts to one that has to [wait](Waiting).
-    pub(super) fn decide(self: &Arc<Self>, parts: Parts) -> Result<(Parts, Decision), Waiting> {
-        if self.skips.iter().any(|skip| skip(&parts)) {
+    /// Decides a request at once; `None` if it has to [wait](super::waiting::Waiting).
+    pub(super) fn decide(&self, parts: &Parts) -> Option<Decision> {
+        if self.skips.iter().any(|skip| skip(parts)) {
             self.counters.skipped();
-            return Ok((parts, Decision::Pass(Passed::FREE)));
+            return Some(Decision::Pass(Passed::FREE));
         }
         let attempt = match &*self.limits {
-            [only] => self.try_one(only, &parts),
-            several => self.try_all(several, &parts),
+            [only] => self.try_one(only, parts),
+            several => self.try_all(several, parts),
         };
         let answer = match attempt {
             Attempt::Pass(passed) => Ok(passed),
             Attempt::Refuse(refused) => Err(refused),
-            Attempt::Wait => return Err(Waiting::new(Arc::clone(self), parts)),
+            Attempt::Wait => return None,
         };
-        let decision = self.decision(answer, &parts);
-        Ok((parts, decision))
+        Some(self.decision(answer, parts))
     }
 
     pub(super) fn decision(&self, answer: Result<Passed, Box<Refused>>, parts: &Parts) -> Decision {

@@ -12,6 +12,7 @@ use super::Shared;
 use super::body::LimitedBody;
 use super::decision::Decision;
 use super::future::RateLimitFuture;
+use super::waiting::Waiting;
 
 /// A service behind the limits of a [`RateLimitLayer`](super::RateLimitLayer). Clones share them.
 ///
@@ -39,12 +40,13 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (parts, body) = request.into_parts();
         let shared = Arc::clone(&self.shared);
-        match shared.decide(parts) {
-            Ok((parts, Decision::Pass(passed))) => {
+        match shared.decide(&parts) {
+            Some(Decision::Pass(passed)) => {
                 RateLimitFuture::passed(shared, &mut self.inner, (parts, body), passed)
             }
-            Ok((_, Decision::Refuse(response))) => RateLimitFuture::refused(shared, response),
-            Err(waiting) => {
+            Some(Decision::Refuse(response)) => RateLimitFuture::refused(shared, response),
+            None => {
+                let waiting = Waiting::new(Arc::clone(&shared), parts);
                 let clone = self.inner.clone();
                 let ready = std::mem::replace(&mut self.inner, clone);
                 RateLimitFuture::waits(shared, waiting, ready, body)
