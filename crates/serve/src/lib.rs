@@ -23,6 +23,7 @@
 pub mod api;
 pub mod decision;
 pub mod envoy;
+mod first_bytes;
 mod limiters;
 mod server;
 mod service;

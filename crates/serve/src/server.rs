@@ -18,12 +18,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower_http::timeout::TimeoutLayer;
 
+use crate::first_bytes::FirstBytes;
+
 /// Bounds of a [`Server`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Most connections at a time. Others wait in the queue of the system until one has ended.
     pub connections: usize,
-    /// Longest time for the fields of a request, and between two requests of a connection.
+    /// Longest time for the fields of a request, and between two requests of a connection. In HTTP/2, for the
+    /// answer to a ping: a connection may be idle as long as its client answers.
     pub head: Duration,
     /// Longest time for a request and its answer: 408 then.
     pub request: Duration,
@@ -94,7 +97,9 @@ impl Server {
                 tower::Service::call(&mut routes.clone(), request)
             });
             let service = TowerToHyperService::new(service);
-            let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+            let connection = builder
+                .serve_connection(TokioIo::new(FirstBytes::new(stream, head)), service)
+                .into_owned();
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
                 // A client that breaks off is no fault of the server.

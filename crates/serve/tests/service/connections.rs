@@ -11,6 +11,9 @@ use super::running::{POLICY, Running, service_of};
 
 const HEAD: &[u8] = b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 17\r\n\r\n";
 
+/// After so long, what is waited for will not come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 #[tokio::test]
 async fn a_client_that_sends_no_body_is_answered_408_and_blocks_nobody() {
     let bounds = Bounds { request: Duration::from_millis(300), ..Bounds::default() };
@@ -31,14 +34,18 @@ async fn a_client_that_sends_no_body_is_answered_408_and_blocks_nobody() {
 }
 
 #[tokio::test]
-async fn a_client_that_sends_no_fields_is_cut_off() {
+async fn a_client_that_does_not_finish_the_fields_is_cut_off() {
     let bounds = Bounds { head: Duration::from_millis(300), ..Bounds::default() };
     let service = Running::start(service_of(POLICY), bounds).await;
-    let mut slow = TcpStream::connect(service.address).await.unwrap();
-    slow.write_all(b"POST /v1/check HTTP/1.1\r\nhost").await.unwrap();
-    let mut rest = Vec::new();
-    // Ends when the server closes the connection, whatever it says before.
-    let _ = slow.read_to_end(&mut rest).await;
+    // Nothing at all, the beginning of HTTP/2, and that of a request.
+    for sent in ["", "P", "PRI * HTTP/2.0\r\n", "POST /v1/check HTTP/1.1\r\nhost"] {
+        let mut slow = TcpStream::connect(service.address).await.unwrap();
+        slow.write_all(sent.as_bytes()).await.unwrap();
+        let mut rest = Vec::new();
+        // Ends when the server closes the connection, whatever it says before.
+        let closed = tokio::time::timeout(PATIENCE, slow.read_to_end(&mut rest)).await;
+        assert!(closed.is_ok(), "{sent:?}");
+    }
     service.end().await;
 }
 
