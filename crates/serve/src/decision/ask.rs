@@ -38,17 +38,28 @@ impl<'l> Ask<'l> {
 
     /// Returns the answer that [`take`](Ask::take) would give, and takes nothing.
     pub(crate) fn peek(&self) -> Answer<'l> {
-        match self.look() {
+        self.peek_for(self.permits)
+    }
+
+    /// Returns the answer to this question for another number of permits, and takes nothing.
+    pub(super) fn peek_for(&self, permits: u64) -> Answer<'l> {
+        let answer = match self.limiter {
+            NamedLimiter::Single(handle) => handle.peek(permits),
+            NamedLimiter::Keyed(handle) => handle.peek(&self.key, permits),
+        };
+        match answer {
             Ok(grant) => self.granted(&grant),
             Err(denied) => self.denied(&denied),
         }
     }
 
-    pub(super) fn look(&self) -> Result<Grant, Denied> {
-        match self.limiter {
-            NamedLimiter::Single(handle) => handle.peek(self.permits),
-            NamedLimiter::Keyed(handle) => handle.peek(&self.key, self.permits),
-        }
+    /// Returns the name of the limiter, and the key.
+    pub(super) fn limiter_and_key(&self) -> (&'l str, &[u8]) {
+        (self.limiter.name(), &self.key)
+    }
+
+    pub(super) fn permits(&self) -> u64 {
+        self.permits
     }
 
     /// Takes the permits so that they can be given back.

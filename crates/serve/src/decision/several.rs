@@ -1,5 +1,7 @@
 //! Questions that are answered together.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use sluicegate::Receipt;
 use utoipa::ToSchema;
@@ -24,11 +26,12 @@ pub struct AllOrNone<'l> {
 impl<'l> AllOrNone<'l> {
     /// Takes the permits of all, or of none.
     ///
-    /// All are looked at first, so that one which denies costs the others nothing. If another caller is
+    /// All are looked at first, so that one which denies costs the others nothing; several for the same key of a
+    /// limiter are looked at for their sum. If another caller is
     /// faster at one of them after that, what was taken from those before it is given back as far as
     /// their limiters can; what they cannot give back stays spent. No limit is ever exceeded.
     pub(crate) fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
-        let answers: Vec<Answer<'l>> = asks.iter().map(Ask::peek).collect();
+        let answers = look(asks);
         if answers.iter().any(|answer| !answer.is_granted()) {
             return AllOrNone::denied(answers);
         }
@@ -40,8 +43,9 @@ impl<'l> AllOrNone<'l> {
                     taken.push((receipt, answer));
                 }
                 Err(denied) => {
-                    for (receipt, _) in taken {
-                        // What it cannot take back stays spent.
+                    // The last first: a receipt gives back only what nothing has followed. What it cannot
+                    // take back stays spent.
+                    for (receipt, _) in taken.into_iter().rev() {
                         _ = receipt.give_back();
                     }
                     let denial = ask.denied(&denied);
@@ -66,4 +70,16 @@ impl<'l> AllOrNone<'l> {
         let which = longest.map(|(which, _)| which);
         AllOrNone { decision: Decision::Denied, which, answers }
     }
+}
+
+/// Looks at all, each with those before it that are for the same key of the same limiter.
+fn look<'l>(asks: &[Ask<'l>]) -> Vec<Answer<'l>> {
+    let mut sums = HashMap::with_capacity(asks.len());
+    let mut answers = Vec::with_capacity(asks.len());
+    for ask in asks {
+        let sum: &mut u64 = sums.entry(ask.limiter_and_key()).or_default();
+        *sum = sum.saturating_add(ask.permits());
+        answers.push(ask.peek_for(*sum));
+    }
+    answers
 }

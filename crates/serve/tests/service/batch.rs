@@ -68,6 +68,19 @@ async fn the_same_limiter_twice_in_all_or_none_is_counted_twice() {
     service.end().await;
 }
 
+/// A key in a map cannot be given back what it has granted.
+#[tokio::test]
+async fn the_same_key_three_times_in_all_or_none_is_looked_at_for_the_sum() {
+    let service = Running::of(POLICY).await;
+    let one = json!({ "limiter": "user", "key": "ada", "cost": 4 });
+    let thrice = json!({ "all_or_none": true, "checks": [one, one, one] });
+    let (_, denied) = service.post("/v1/check/batch", &thrice).await;
+    assert_eq!((&denied["decision"], &denied["which"]), (&json!("denied"), &json!(2)));
+    let peek = json!({ "limiter": "user", "key": "ada", "cost": 0 });
+    assert_eq!(service.post("/v1/peek", &peek).await.1["remaining"], 10);
+    service.end().await;
+}
+
 #[tokio::test]
 async fn a_batch_with_a_wrong_check_takes_nothing() {
     let service = Running::of(POLICY).await;
