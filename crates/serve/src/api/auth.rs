@@ -8,24 +8,44 @@ use std::net::SocketAddr;
 use axum::Extension;
 use axum::extract::{ConnectInfo, Query, State};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderName, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use sluicegate_http::client_address::ClientKey;
 use sluicegate_http::fields::write_retry_after;
 use sluicegate_policy::{KeyField, RequestFields};
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use super::failure::Failure;
 use crate::decision::{Answer, judge};
 use crate::service::Service;
 
-const METHODS: [HeaderName; 2] =
-    [HeaderName::from_static("x-forwarded-method"), HeaderName::from_static("x-original-method")];
-const PATHS: [HeaderName; 3] = [
-    HeaderName::from_static("x-forwarded-uri"),
-    HeaderName::from_static("x-original-uri"),
-    HeaderName::from_static("x-original-url"),
-];
+/// The fields in which a proxy tells the method and the path of the client's request. It has to set them on each
+/// request: the others are passed on as the client has sent them, so they are not looked at.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum FieldNames {
+    /// `X-Forwarded-Method` and `X-Forwarded-Uri`.
+    #[default]
+    Forwarded,
+    /// `X-Original-Method`, and `X-Original-URI` or `X-Original-URL`.
+    Original,
+}
+
+impl FieldNames {
+    fn method(self) -> &'static str {
+        match self {
+            FieldNames::Forwarded => "x-forwarded-method",
+            FieldNames::Original => "x-original-method",
+        }
+    }
+
+    fn paths(self) -> &'static [&'static str] {
+        match self {
+            FieldNames::Forwarded => &["x-forwarded-uri"],
+            FieldNames::Original => &["x-original-uri", "x-original-url"],
+        }
+    }
+}
 
 /// The parameters of a proxy that asks.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -36,6 +56,12 @@ pub(super) struct Asked {
     /// Status of a denial, from 400 to 599. By default 429. nginx's `auth_request` lets only 401 and 403
     /// be denials.
     denied: Option<u16>,
+    /// Fields in which the proxy tells the method and the path: `forwarded`, the default, for
+    /// `X-Forwarded-Method` and `X-Forwarded-Uri`, or `original` for `X-Original-Method` and
+    /// `X-Original-URI`. The proxy has to set them; the others are those of the client, and are ignored.
+    #[serde(default)]
+    #[param(inline)]
+    fields: FieldNames,
 }
 
 /// Tells whether a client's request may pass, by the limiters whose policies judge it.
@@ -80,7 +106,7 @@ pub(super) async fn auth(
             format!("`limiters`: no limiter is named {unknown:?}; GET /v1/limiters lists them");
         return Err(Failure::new(StatusCode::NOT_FOUND, detail));
     }
-    let request = ProxiedRequest::new(&headers, &client);
+    let request = ProxiedRequest::new(&headers, &client, asked.fields);
     let judged = judge(&in_force, names.as_deref(), &request);
     match judged.denied_by.and_then(|which| judged.answers.get(which)) {
         None => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -110,14 +136,12 @@ struct ProxiedRequest<'r> {
 }
 
 impl<'r> ProxiedRequest<'r> {
-    fn new(headers: &'r HeaderMap, client: &'r str) -> ProxiedRequest<'r> {
-        let first = |names: &[HeaderName]| {
-            names.iter().find_map(|name| headers.get(name)).map(http::HeaderValue::as_bytes)
-        };
-        let target = first(&PATHS);
+    fn new(headers: &'r HeaderMap, client: &'r str, names: FieldNames) -> ProxiedRequest<'r> {
+        let value = |name: &&str| headers.get(*name).map(http::HeaderValue::as_bytes);
+        let target = names.paths().iter().find_map(value);
         // Without the query.
         let path = target.and_then(|target| target.split(|byte| *byte == b'?').next());
-        ProxiedRequest { headers, client, method: first(&METHODS), path }
+        ProxiedRequest { headers, client, method: value(&names.method()), path }
     }
 
     fn value(&self, name: &str) -> Option<&'r [u8]> {

@@ -4,12 +4,13 @@ use reqwest::Response;
 
 use super::running::{POLICY, Running, failure};
 
-/// The fields of a request as each proxy sends them: method, path and client.
-const SHAPES: [(&str, &str, &str); 2] = [
-    // Traefik's ForwardAuth and Caddy's forward_auth.
-    ("x-forwarded-method", "x-forwarded-uri", "x-forwarded-for"),
-    // nginx's auth_request, by proxy_set_header.
-    ("x-original-method", "x-original-uri", "x-forwarded-for"),
+/// The fields of a request as each proxy sends them: the parameter that names them, method, path and client.
+const SHAPES: [(&str, &str, &str, &str); 3] = [
+    // Traefik's ForwardAuth, Caddy's forward_auth, and nginx's auth_request, by proxy_set_header.
+    ("", "x-forwarded-method", "x-forwarded-uri", "x-forwarded-for"),
+    // Those of nginx's documentation, and of its Ingress Controller.
+    ("&fields=original", "x-original-method", "x-original-uri", "x-forwarded-for"),
+    ("&fields=original", "x-original-method", "x-original-url", "x-forwarded-for"),
 ];
 
 async fn ask(service: &Running, query: &str, fields: &[(&str, &str)]) -> Response {
@@ -22,15 +23,15 @@ async fn ask(service: &Running, query: &str, fields: &[(&str, &str)]) -> Respons
 
 #[tokio::test]
 async fn a_request_passes_until_a_limiter_that_judges_it_denies() {
-    for (method, uri, client) in SHAPES {
+    for (parameter, method, uri, client) in SHAPES {
+        let query = format!("?limiters=client{parameter}");
         let service = Running::of(POLICY).await;
         let fields = |path, address| [(method, "GET"), (uri, path), (client, address)];
         for _ in 0..2 {
-            let response =
-                ask(&service, "?limiters=client", &fields("/api/x?page=2", "192.0.2.1")).await;
+            let response = ask(&service, &query, &fields("/api/x?page=2", "192.0.2.1")).await;
             assert_eq!(response.status(), 204);
         }
-        let denied = ask(&service, "?limiters=client", &fields("/api/x", "192.0.2.1")).await;
+        let denied = ask(&service, &query, &fields("/api/x", "192.0.2.1")).await;
         assert_eq!(denied.status(), 429);
         assert!(denied.headers()["retry-after"].to_str().unwrap().parse::<u64>().unwrap() > 0);
         assert_eq!(denied.headers()["cache-control"], "no-store");
@@ -40,7 +41,7 @@ async fn a_request_passes_until_a_limiter_that_judges_it_denies() {
         for (path, address) in
             [("/api/x", "192.0.2.2"), ("/api/y", "192.0.2.1"), ("/x", "192.0.2.1")]
         {
-            let other = ask(&service, "?limiters=client", &fields(path, address)).await;
+            let other = ask(&service, &query, &fields(path, address)).await;
             assert_eq!(other.status(), 204, "{path} {address}");
         }
         service.end().await;
@@ -58,6 +59,38 @@ async fn what_a_client_has_sent_in_front_of_its_address_changes_nothing() {
     let fields = [("x-forwarded-uri", "/api/x"), ("x-forwarded-for", "192.0.2.7")];
     assert_eq!(ask(&service, "?limiters=client", &fields).await.status(), 429);
     service.end().await;
+}
+
+/// A proxy sets some fields, and passes on what the client has sent in the others.
+#[tokio::test]
+async fn fields_that_the_proxy_does_not_set_change_nothing() {
+    for (query, set, passed_on) in [
+        (
+            "?limiters=client",
+            ["x-forwarded-method", "x-forwarded-uri"],
+            ["x-original-method", "x-original-uri"],
+        ),
+        (
+            "?limiters=client&fields=original",
+            ["x-original-method", "x-original-url"],
+            ["x-forwarded-method", "x-forwarded-uri"],
+        ),
+    ] {
+        let service = Running::of(POLICY).await;
+        let mut statuses = Vec::new();
+        for pretended in ["/elsewhere", "/api/a", "/api/b", "/api/c"] {
+            let fields = [
+                (set[0], "GET"),
+                (set[1], "/api/x"),
+                (passed_on[0], "POST"),
+                (passed_on[1], pretended),
+                ("x-forwarded-for", "192.0.2.1"),
+            ];
+            statuses.push(ask(&service, query, &fields).await.status().as_u16());
+        }
+        assert_eq!(statuses, [204, 204, 429, 429], "{query}");
+        service.end().await;
+    }
 }
 
 #[tokio::test]
@@ -92,6 +125,7 @@ async fn the_status_of_a_denial_can_be_chosen() {
         ("?denied=x", 400, "denied"),
         ("?limiters=client,nobody", 404, "no limiter is named \"nobody\""),
         ("?limiter=client", 400, "unknown field `limiter`"),
+        ("?fields=both", 400, "unknown variant `both`, expected `forwarded` or `original`"),
     ] {
         let (got, detail) = failure(ask(&service, query, &fields).await).await;
         assert!(got == status && detail.contains(words), "{query}: {got} {detail}");

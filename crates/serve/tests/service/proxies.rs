@@ -58,6 +58,10 @@ async fn assert_limits_each_client(proxy: SocketAddr) {
             }
         }
         assert_eq!(statuses, [200, 200, 429, 429], "{address}");
+        for field in ["x-forwarded-uri", "x-original-uri", "x-original-url"] {
+            let request = client.get(url("/api/x")).header(field, "/elsewhere");
+            assert_eq!(request.send().await.unwrap().status(), 429, "{field}");
+        }
         assert_eq!(client.get(url("/api/y")).send().await.unwrap().status(), 200);
         assert_eq!(client.get(url("/elsewhere")).send().await.unwrap().status(), 200);
     }
