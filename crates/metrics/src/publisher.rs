@@ -157,7 +157,8 @@ impl Publisher {
     }
 
     /// Reads all values, and tells the recorder of the calling thread, or else the global one. Allocates;
-    /// takes locks of its own, of registries and of lines.
+    /// takes locks of its own, of registries and of lines. Calls at the same time wait for each other, and count
+    /// nothing twice.
     ///
     /// Counters are published as absolute numbers. If what is counted begins anew, because a
     /// limiter of a registry was removed and has come back, the counter goes on. A gauge of a
@@ -165,9 +166,10 @@ impl Publisher {
     /// those in the same bucket, so that their number and their sum are exact, and a histogram with
     /// [`WAIT_BUCKETS`](crate::WAIT_BUCKETS) too.
     pub fn publish(&self) {
+        // Held while the values are read, so that none is taken for newer than one that was read after it.
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sample = Sample::default();
         self.sources.iter().for_each(|source| source.read(&mut sample));
-        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
         metrics::with_recorder(|recorder| {
             describe(recorder);
             published.counters(recorder, sample.counters);

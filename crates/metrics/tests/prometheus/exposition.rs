@@ -192,6 +192,25 @@ fn a_hundred_thousand_decisions_of_threads_are_published_as_they_were_told() {
 }
 
 #[test]
+fn pages_that_are_scraped_at_the_same_time_count_nothing_twice() {
+    const EACH: u64 = 1_000;
+    let limiter = Arc::new(Counted::new(Unlimited));
+    let monitor = Monitor::new(Publisher::new().limiter("a", &limiter));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..EACH {
+                    limiter.try_acquire(1).unwrap();
+                    metrics::with_local_recorder(&monitor.recorder, || monitor.publisher.publish());
+                }
+            });
+        }
+    });
+    let scrape = parse(&monitor.scrape());
+    assert_eq!(value(&scrape, "sluicegate_grants_total", &[("limiter", "a")]), 4 * EACH);
+}
+
+#[test]
 fn a_publisher_at_an_interval_publishes_when_it_ends() {
     let limiter = Arc::new(Counted::new(Unlimited));
     let publishing = Publisher::new().limiter("a", &limiter).every(Duration::from_secs(3_600));
