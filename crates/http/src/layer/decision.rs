@@ -181,7 +181,8 @@ impl Shared {
             match claim.take_revocable() {
                 Ok(permits) => taken.push(permits),
                 Err(reason) => {
-                    taken.into_iter().for_each(Taken::give_back);
+                    // The last first: a receipt gives back only what nothing has followed.
+                    taken.into_iter().rev().for_each(Taken::give_back);
                     if self.lets_wait(claim, &reason) {
                         return Attempt::Wait;
                     }

@@ -41,6 +41,19 @@ async fn several_limits_take_from_all_or_from_none() {
     assert_eq!(server.calls(), 2);
 }
 
+/// Each of three limits would grant by itself, and together they ask for more than there is.
+#[tokio::test]
+async fn a_limiter_that_several_limits_share_gets_all_of_it_back() {
+    let bucket = Arc::new(TokenBucket::with_clock(quota!(2 / second), clock()));
+    let limits = ["a", "b", "c"].map(|name| {
+        let policy = QuotaPolicy::new(2).named(name).unwrap();
+        Limit::of_all(Arc::clone(&bucket)).policy(policy)
+    });
+    let server = Server::new(RateLimitLayer::all_of(limits).unwrap());
+    assert_eq!(server.status(request("")).await, 429);
+    assert_eq!(bucket.peek(0).unwrap().remaining(), 2);
+}
+
 /// Sends one request to two limits that both refuse, and returns the policy that is told, and the wait.
 async fn told_by(first: Limit, second: Limit) -> (String, Option<String>) {
     let named = |name: &str| QuotaPolicy::new(1).named(name).unwrap();
