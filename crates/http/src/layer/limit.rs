@@ -37,6 +37,7 @@ use crate::fields::QuotaPolicy;
 /// | a [`Concurrency`](super::Concurrency) | exactly |
 /// | a [`Settled`](super::Settled) | as an estimate that has used nothing: for most limiters exactly |
 /// | a [`WaitUpTo`](super::WaitUpTo) that was waited for | not at all |
+/// | a [`Remote`](super::Remote) | not at all |
 /// | a [`Penalized`](super::Penalized) | it takes nothing |
 /// | any other | as far as its limiter can: see [`Limiter::try_acquire_revocable`](sluicegate::Limiter::try_acquire_revocable) |
 ///

@@ -250,8 +250,9 @@ impl Refusal<'_> {
     }
 
     /// Returns the response that the client of this request understands: problem details, or with the
-    /// feature `grpc` a status of gRPC if the request is one of gRPC, that is if its `Content-Type` begins
-    /// with `application/grpc`. The fields of limits are not in it; the layer adds them to any response.
+    /// feature `grpc` a status of gRPC if the request is one of gRPC, that is if its `Content-Type` is
+    /// `application/grpc`, `application/grpc-web` or `application/grpc-web-text`, with or without a suffix
+    /// such as `+proto`. The fields of limits are not in it; the layer adds them to any response.
     ///
     /// A response of gRPC has the status 200 of HTTP, no message, and these headers, which are its
     /// trailers at the same time:

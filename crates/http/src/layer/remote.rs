@@ -69,8 +69,8 @@ pub enum RemoteFailure<'e, E> {
 /// | [`fail_open`](Remote::fail_open) | the request passes, and responses tell nothing of this limit |
 /// | [`fall_back_to`](Remote::fall_back_to) | a limiter of this process decides |
 ///
-/// In a layer with several limits it is asked after all that are decided here, so that what they refuse costs it
-/// nothing. What it has granted is not given back.
+/// In a layer with several limits it is asked after all that decide at once, so that what they refuse costs it
+/// nothing, and before those that requests wait for in line. What it has granted is not given back.
 ///
 /// Allocates for each request.
 ///

@@ -6,10 +6,10 @@ use sluicegate::Quota;
 
 /// The bounds within which [`ServerLimits`](super::ServerLimits) believes a server.
 ///
-/// A server cannot make a client wait for ever, nor make it run free: whatever the fields say, a pause
-/// that a server asks for takes from [`shortest_pause`](Bounds::shortest_pause) to
-/// [`longest_pause`](Bounds::longest_pause), requests to a server that has told nothing yet begin with
-/// [`start`](Bounds::start) at once, and never exceed [`at_most`](Bounds::at_most).
+/// A server cannot make a client wait for ever, nor make it run free, whatever the fields say. A pause takes no
+/// longer than [`longest_pause`](Bounds::longest_pause), and if the server tells no wait, at least
+/// [`shortest_pause`](Bounds::shortest_pause). Requests to a server that has told nothing yet begin with
+/// [`start`](Bounds::start) at once. No response lets more through than [`at_most`](Bounds::at_most).
 ///
 /// # Examples
 ///
