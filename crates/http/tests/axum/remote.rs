@@ -12,6 +12,7 @@ use super::*;
 #[derive(Clone, Default)]
 struct Database {
     asked: Arc<AtomicUsize>,
+    hanging: Arc<AtomicUsize>,
     given_up: Arc<AtomicUsize>,
 }
 
@@ -41,7 +42,10 @@ impl RemoteLimiter<str> for Database {
                 call.0 = None;
                 return Err(RemoteError::Failed("connection refused"));
             }
-            "hangs" => std::future::pending().await,
+            "hangs" => {
+                self.hanging.fetch_add(1, Ordering::SeqCst);
+                std::future::pending().await
+            }
             _ => {}
         }
         call.0 = None;
@@ -176,7 +180,7 @@ async fn a_client_that_goes_away_gives_the_decision_up() {
     let server = serve(hello().layer(layer)).await;
     let client = client(true);
     let request = tokio::spawn(async move { by(&client, server, "hangs").await.status });
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    until(|| database.hanging.load(Ordering::SeqCst) == 1).await;
     request.abort();
     until(|| database.given_up.load(Ordering::SeqCst) == 1).await;
 }
