@@ -122,6 +122,17 @@ fn a_denial_does_not_mix_two_laps() {
     assert_one_after_the_other(1, &scene, [&[Op::Peek(1)], &others]);
 }
 
+/// Two count at any moment. One of a later lap would seem to be so old that its date comes back.
+#[test]
+fn a_count_does_not_mix_two_laps() {
+    let new = |clock| Log::with_capacity(rate!(2 / 250 ms), 4, clock).unwrap();
+    let before = vec![Op::SetClock(NOW - WINDOW / 2), ONE, Op::SetClock(NOW), ONE];
+    let scene = Windows { new, capacity: Some(4), now_nanos: NOW, before };
+    let halves = |ahead| Op::RunAhead(ahead * WINDOW / 2);
+    let others = [halves(1), ONE, halves(2), ONE, halves(3), ONE];
+    assert_one_after_the_other(1, &scene, [&[Op::Count], &others]);
+}
+
 /// Not compared with an order where there is room: what is granted while the reset
 /// is under way may be forgotten or not.
 #[test]

@@ -169,7 +169,7 @@ impl<C: Clock> EntryRing<C> {
         // entries. Pairs with the Release of the CAS in `append`: a caller that read an entry
         // of the next lap also sees the one at the head.
         // MODEL: `a_denial_is_of_a_moment_at_which_the_log_was_full`,
-        // `a_denial_does_not_mix_two_laps`.
+        // `a_count_does_not_mix_two_laps`.
         fence(Acquire);
         // ORDERING: Relaxed. It is only compared.
         // MODEL: `a_denial_is_of_a_moment_at_which_the_log_was_full`.
