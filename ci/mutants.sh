@@ -18,6 +18,9 @@ cargo mutants --version >/dev/null 2>&1 || cargo install -q --locked cargo-mutan
     'src/window/counter/*.rs' src/window/intervals.rs src/keyed/table/ticks.rs 'src/time/calendar/*.rs' \
     src/decision/forecast.rs src/decision/forecast/bucket.rs src/decision/forecast/window.rs src/config/quota.rs src/config/rate.rs src/time/units.rs
 
+files=()
+for file; do files+=(--file "$file"); done
+
 # The unit tests, and those that compare every answer with a model.
 nice cargo mutants --package sluicegate "${files[@]}" --output "${CARGO_TARGET_DIR:-target}" --no-shuffle \
     --cap-lints true --timeout 300 --features calendar -- --lib --test properties --test conformance \

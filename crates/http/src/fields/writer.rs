@@ -103,7 +103,8 @@ impl FieldWriter {
     /// the same name that are already there are replaced. `now` is the time of the response; only
     /// [`ResetAs::UnixTime`] reads it.
     ///
-    /// Each state belongs to the policy at its index, and a state without a policy is left out. All
+    /// Each state belongs to the policy at its index, and a state without a policy is left out. If no state is
+    /// a denial or tells what remains, nothing is set. All
     /// waits are rounded up to whole seconds. `Retry-After` is the longest wait of those that refuse, and
     /// at least 1; if one of them will never grant the request, there is none. Versions that tell one
     /// limit tell that of the policy that refuses, or else of the one with least left.
