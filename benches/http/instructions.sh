@@ -8,14 +8,14 @@ cd "$(dirname "$0")/../.."
 
 command -v valgrind >/dev/null || { echo "valgrind is not installed" >&2; exit 1; }
 
-cargo build --quiet --release -p sluicegate-http-benches --bin calls
-calls="${CARGO_TARGET_DIR:-target}/release/calls"
+cargo build --quiet --release -p sluicegate-http-benches --bin layer_calls
+calls="${CARGO_TARGET_DIR:-target}/release/layer_calls"
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
 # The instructions of CALLS calls, and of nothing else.
 instructions() {
-    valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect='calls::counted_call*' \
+    valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect='layer_calls::counted_call*' \
         "$calls" "$1" "$2" "$3" "$4" "$5" 2>&1 | sed -n 's/.*Collected : //p'
 }
 

@@ -44,7 +44,7 @@ impl RemoteLimiter<str> for Database {
             }
             "hangs" => {
                 self.hanging.fetch_add(1, Ordering::SeqCst);
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
             _ => {}
         }
