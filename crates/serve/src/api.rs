@@ -58,17 +58,6 @@ pub fn routes(service: Service) -> Router {
         .with_state(service)
 }
 
-/// Returns the description of the routes, in JSON.
-///
-/// # Panics
-///
-/// Never.
-#[must_use]
-pub fn description() -> String {
-    let (_, description) = described().split_for_parts();
-    description.to_pretty_json().unwrap_or_default()
-}
-
 fn described() -> OpenApiRouter<Service> {
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(check::check))

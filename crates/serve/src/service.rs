@@ -1,10 +1,11 @@
 //! The state that all requests share, and who may change it.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sluicegate_http::client_address::{ClientAddress, Trust};
+use sluicegate_policy::{Event, ReloadError};
 use subtle::ConstantTimeEq;
 use thiserror::Error;
 
@@ -72,10 +73,20 @@ impl Service {
         self.shared.admin.as_ref()
     }
 
-    /// Returns the file that `reload` reads.
-    #[must_use]
-    pub fn policy_path_in_use(&self) -> Option<&Path> {
-        self.shared.policy_path.as_deref()
+    /// Reads the policy file again, and returns the changes; or `None` if the limiters were not read from a file.
+    /// If it has a mistake, everything stays as it was.
+    ///
+    /// Reads in a thread for work that blocks. Must be called within a runtime of tokio.
+    ///
+    /// # Errors
+    ///
+    /// [`ReloadError`], with all mistakes of the file.
+    pub async fn reload(&self) -> Option<Result<Vec<Event>, Arc<ReloadError>>> {
+        let path = self.shared.policy_path.clone()?;
+        let registry = self.limiters().registry().clone();
+        let reloaded = tokio::task::spawn_blocking(move || registry.reload_path(path)).await;
+        // An observer has panicked, or the runtime is ending: the file is in force, or does not matter.
+        Some(reloaded.unwrap_or_else(|_| Ok(Vec::new())))
     }
 
     pub(crate) fn client_address(&self) -> &ClientAddress {

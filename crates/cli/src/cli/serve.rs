@@ -45,7 +45,7 @@ pub(super) struct ServeArgs {
     envoy: Option<PathBuf>,
     /// Address and port to listen on; port 0 is one that is free
     ///
-    /// Whoever can connect can take permits. By default that is this machine only.
+    /// Any program that can connect can take permits. By default those are the programs of this machine.
     #[arg(long, short, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
     /// File with the token of those who may use `reset` and `reload`, which are off without it
@@ -185,7 +185,7 @@ fn domains(envoy: &EnvoyLimits) -> String {
     }
 }
 
-/// Reads the files again. Of the policy the registry's observer tells what comes of it.
+/// Reads the files again. The registry's observer tells the changes of the policy, or its mistakes.
 async fn reload(service: &Service, envoy: Option<&EnvoyLimits>) {
     if let Some(envoy) = envoy.cloned() {
         // It reads files.
@@ -199,11 +199,7 @@ async fn reload(service: &Service, envoy: Option<&EnvoyLimits>) {
         });
         let _ = reloaded.await;
     }
-    let Some(path) = service.policy_path_in_use().map(ToOwned::to_owned) else {
+    if service.reload().await.is_none() {
         tell(&"SIGHUP: the policy was not read from a file, so it stays as it is");
-        return;
-    };
-    let registry = service.limiters().registry().clone();
-    // It reads a file, and waits for callers under way.
-    let _ = tokio::task::spawn_blocking(move || registry.reload_path(path)).await;
+    }
 }

@@ -85,19 +85,15 @@ pub(super) async fn reset(
     )
 )]
 pub(super) async fn reload(_: Admin, State(service): State<Service>) -> Result<Response, Failure> {
-    let Some(path) = service.policy_path_in_use().map(ToOwned::to_owned) else {
-        let detail = "the limiters were not read from a file";
-        return Err(Failure::new(StatusCode::CONFLICT, detail));
-    };
-    let registry = service.limiters().registry().clone();
-    // It reads a file, and waits for callers under way.
-    let reloaded = tokio::task::spawn_blocking(move || registry.reload_path(path)).await;
-    match reloaded {
-        Ok(Ok(events)) => {
+    match service.reload().await {
+        None => {
+            let detail = "the limiters were not read from a file";
+            Err(Failure::new(StatusCode::CONFLICT, detail))
+        }
+        Some(Ok(events)) => {
             let events = events.iter().map(ToString::to_string).collect();
             Ok(Json(Reloaded { events }).into_response())
         }
-        Ok(Err(error)) => Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())),
-        Err(_) => Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "the reload was cut short")),
+        Some(Err(error)) => Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())),
     }
 }

@@ -1,7 +1,7 @@
 //! A question whose limiter and key are known to be right.
 
 use sluicegate::{Denied, Grant, KeyedLimiter, Limiter, Receipt};
-use sluicegate_policy::{Cost, Pass};
+use sluicegate_policy::Pass;
 
 use super::answer::Answer;
 use crate::limiters::NamedLimiter;
@@ -17,10 +17,7 @@ pub(crate) struct Ask<'l> {
 impl<'l> Ask<'l> {
     /// Returns a question for `cost` permits, or for as many as the policy says.
     pub(super) fn new(limiter: &'l NamedLimiter, key: Vec<u8>, cost: Option<u64>) -> Ask<'l> {
-        let of_policy = || match limiter.policy().cost {
-            Cost::Permits(permits) => permits,
-            Cost::Bytes | Cost::Named(_) | Cost::Rules(_) => 1,
-        };
+        let of_policy = || limiter.policy().cost.fixed().unwrap_or(1);
         Ask { limiter, key, permits: cost.unwrap_or_else(of_policy) }
     }
 

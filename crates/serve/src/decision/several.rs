@@ -18,8 +18,8 @@ pub struct AllOrNone<'l> {
     /// one with the longest wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub which: Option<usize>,
-    /// The answers in the order of the checks. If the decision is `denied`, nothing was taken for those
-    /// that are `granted`.
+    /// The answers in the order of the checks. If the decision is `denied`, those that are `granted` would
+    /// be by themselves, and nothing was taken for them: see the service's page for the exception.
     pub answers: Vec<Answer<'l>>,
 }
 
@@ -27,9 +27,9 @@ impl<'l> AllOrNone<'l> {
     /// Takes the permits of all, or of none.
     ///
     /// All are looked at first, so that one which denies costs the others nothing; several for the same key of a
-    /// limiter are looked at for their sum. If another caller is
-    /// faster at one of them after that, what was taken from those before it is given back as far as
-    /// their limiters can; what they cannot give back stays spent. No limit is ever exceeded.
+    /// limiter are looked at for their sum. If another caller is faster at one of them after that, the permits
+    /// of those before it are given back as far as their limiters can, and stay spent otherwise. No limit is
+    /// ever exceeded.
     pub(crate) fn take(asks: &[Ask<'l>]) -> AllOrNone<'l> {
         let answers = look(asks);
         if answers.iter().any(|answer| !answer.is_granted()) {

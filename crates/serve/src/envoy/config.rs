@@ -79,6 +79,9 @@ pub enum EnvoyError {
         /// Its path.
         path: PathBuf,
     },
+    /// There cannot be so many counts.
+    #[error("the most descriptors: {0}")]
+    Room(sluicegate::ConfigError),
     /// Files have mistakes: all that were found.
     #[error("{}", list(mistakes))]
     Mistakes {

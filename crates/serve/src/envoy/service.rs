@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::Router;
-use sluicegate::{ConfigError, UnixClock};
+use sluicegate::UnixClock;
 use sluicegate_policy::SharedClock;
 use tonic::{Request, Response, Status, async_trait};
 
@@ -56,12 +56,12 @@ impl EnvoyLimits {
 }
 
 impl<C: SharedClock> EnvoyLimits<C> {
-    /// Does the same with room for `max_keys` descriptors at a time, at least one, on a clock in
+    /// Does the same with room for `max_keys` descriptors at a time, on a clock in
     /// nanoseconds since 1970.
     ///
     /// # Errors
     ///
-    /// [`EnvoyError`], with all mistakes of all files.
+    /// [`EnvoyError`], with all mistakes of all files; [`EnvoyError::Room`] for 0 or too many `max_keys`.
     pub fn with_clock(
         path: impl Into<PathBuf>,
         max_keys: usize,
@@ -69,11 +69,7 @@ impl<C: SharedClock> EnvoyLimits<C> {
     ) -> Result<EnvoyLimits<C>, EnvoyError> {
         let path = path.into();
         let domains = config::read(&path)?;
-        let unfit = |error: ConfigError| EnvoyError::Io {
-            path: path.clone(),
-            error: std::io::Error::other(error.to_string()),
-        };
-        let counters = Counters::new(max_keys.max(1), clock).map_err(unfit)?;
+        let counters = Counters::new(max_keys, clock).map_err(EnvoyError::Room)?;
         let shared = Shared { path, domains: ArcSwap::from_pointee(domains), counters };
         Ok(EnvoyLimits { shared: Arc::new(shared) })
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use sluicegate::UnixClock;
 use sluicegate_serve::envoy::{EnvoyError, EnvoyLimits};
 
 use super::served::{Served, request};
@@ -110,6 +111,15 @@ fn a_path_without_a_file_is_told() {
     assert!(error.ends_with("there is no file whose name ends with .yaml or .yml"), "{error}");
     let error = EnvoyLimits::open(folder.path().join("none")).unwrap_err();
     assert!(matches!(error, EnvoyError::Io { .. }), "{error}");
+}
+
+#[test]
+fn no_room_for_any_count_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.yaml");
+    fs::write(&file, limit(1)).unwrap();
+    let error = EnvoyLimits::with_clock(&file, 0, UnixClock::new()).unwrap_err();
+    assert!(matches!(error, EnvoyError::Room(_)), "{error}");
 }
 
 fn limit(requests: u32) -> String {
