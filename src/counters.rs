@@ -37,8 +37,8 @@ use crate::thread_index::{places, thread_index};
 ///
 /// # Memory ordering
 ///
-/// What a thread did before it added happens before what a reader does that has the addition in its
-/// sum.
+/// Everything that a thread did before an addition happens before everything that a reader does whose sum
+/// has that addition.
 #[doc(alias = "LongAdder")]
 pub struct StripedCounters<const N: usize> {
     /// A power of two of them. They only grow.

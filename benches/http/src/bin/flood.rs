@@ -7,7 +7,7 @@
 //!
 //! The attacker sends a request from each of its /64s once, 200,000 of them a second by a clock that is set
 //! by hand. A thousand honest clients send beside it, 12 requests a second each, of which 10 are granted.
-//! What each of them is answered is compared with a bucket of its own that no attacker can reach. (The
+//! Each answer to them is compared with a bucket of the client's own that no attacker can reach. (The
 //! clock of `tower_governor` cannot be set, so only its memory is measured.)
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -13,8 +13,8 @@ use super::held::{BodyEnd, Held};
 pin_project! {
     /// The body of a response: that of the service, or that of a refusal.
     ///
-    /// It passes on the frames of the service's body as they are. What a request holds is given back or
-    /// settled as soon as the body has ended, has failed, or is dropped.
+    /// It passes on the frames of the service's body as they are. The permits that a request holds are given
+    /// back or settled as soon as the body has ended, has failed, or is dropped.
     pub struct LimitedBody<B> {
         #[pin]
         body: Inner<B>,

@@ -62,7 +62,7 @@ fn is_below(path: &str, prefix: &str) -> bool {
 ///
 /// A request that declares no size costs `unknown` if it may have a body: if it has a `Transfer-Encoding`, or a
 /// method for which a body has a meaning (any but `GET`, `HEAD`, `OPTIONS`, `DELETE`, `TRACE` and `CONNECT`).
-/// What it sends is not counted.
+/// The bytes that it really sends are not counted.
 ///
 /// # Examples
 ///

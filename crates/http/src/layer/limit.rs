@@ -41,7 +41,7 @@ use crate::fields::QuotaPolicy;
 /// | a [`Penalized`](super::Penalized) | it takes nothing |
 /// | any other | as far as its limiter can: see [`Limiter::try_acquire_revocable`](sluicegate::Limiter::try_acquire_revocable) |
 ///
-/// What cannot be given back stays spent; no limit is ever exceeded.
+/// Permits that cannot be given back stay spent; no limit is ever exceeded.
 ///
 /// If the request has to wait for any of them, it first takes its places in flight, then what needs no line,
 /// and then from the limits with a line, in the order of the layer. So it waits for one at a time, while it

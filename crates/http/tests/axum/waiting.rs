@@ -182,7 +182,7 @@ async fn a_client_that_goes_away_lets_those_behind_it_move_up() {
     }
 }
 
-/// What a request holds while it waits comes back if it is refused in the end.
+/// Permits that a request holds while it waits come back if it is refused in the end.
 #[tokio::test]
 async fn a_request_that_is_refused_after_a_wait_has_taken_nothing() {
     let clock = Clocked::default();

@@ -1,4 +1,4 @@
-//! What a request holds until the body of its response has ended, without a server between.
+//! Permits that a request holds until the body of its response has ended, without a server between.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};

@@ -1,4 +1,4 @@
-//! What the limiters of a registry have done, and their state, for a monitor.
+//! Counts and states of the limiters of a registry, for a monitor.
 
 use sluicegate::{
     AnswerCounters, Counts, DenialCounts, Grant, KeyedLimiter, Limiter, Wait, WaitCounts,
