@@ -32,6 +32,7 @@ mod error;
 mod estimate;
 mod guarded;
 mod key_space;
+mod lease;
 mod limit;
 mod limiter;
 mod request;
@@ -44,6 +45,7 @@ pub use crate::error::{KeyError, LimitError, StoreError, TryAcquireError};
 pub use crate::estimate::RedisEstimate;
 pub use crate::guarded::{Fallback, GuardCounts, GuardedLimiter, share_of};
 pub use crate::key_space::KeySpace;
+pub use crate::lease::{LeaseError, LeaseOptions, LeaseOptionsBuilder, LeaseSplit};
 pub use crate::limit::RedisLimit;
 pub use crate::limiter::RedisLimiter;
 #[cfg(feature = "async")]

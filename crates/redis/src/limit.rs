@@ -63,6 +63,9 @@ pub(crate) trait Terms: fmt::Debug + Send + Sync {
     /// Returns the largest request that is ever granted.
     fn limit(&self) -> u64;
 
+    /// Returns the limit with the same rate, or the same window, that grants at most `limit` at once.
+    fn with_limit(&self, limit: u64) -> Result<RedisLimit, LimitError>;
+
     /// Reads the state of `reply`; `None` if it is none of this script.
     fn standing(&self, reply: &Reply) -> Option<Standing>;
 
@@ -166,6 +169,12 @@ impl RedisLimit {
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.terms.limit()
+    }
+
+    /// Returns the limit with the same rate, or the same window, that grants at most `limit` at once: from 1 to what
+    /// this one grants.
+    pub(crate) fn with_limit(&self, limit: u64) -> Result<RedisLimit, LimitError> {
+        self.terms.with_limit(limit.clamp(1, self.limit()))
     }
 
     pub(crate) fn script(&self) -> &'static Script {

@@ -19,3 +19,5 @@ mod random;
 mod scripts;
 mod server;
 mod verbs;
+
+pub(crate) use self::verbs::limits;

@@ -66,6 +66,12 @@ impl Terms for Cells {
         self.capacity / self.interval
     }
 
+    fn with_limit(&self, limit: u64) -> Result<RedisLimit, LimitError> {
+        // What remains of an interval stays, so the units are the same.
+        let capacity = self.capacity - (self.limit() - limit) * self.interval;
+        Ok(Cells { capacity, ..*self }.into())
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let &[_, ahead] = reply.state else { return None };
         let left = i128::from(self.capacity) - i128::from(ahead);

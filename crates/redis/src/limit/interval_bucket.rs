@@ -53,6 +53,10 @@ impl Terms for IntervalBucket {
         self.quota.burst()
     }
 
+    fn with_limit(&self, limit: u64) -> Result<RedisLimit, LimitError> {
+        Ok(IntervalBucket::new(self.quota.with_burst(limit)?)?.into())
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let &[_, tokens] = reply.state else { return None };
         let used = i128::from(self.limit()) - i128::from(tokens);

@@ -63,6 +63,10 @@ impl Terms for SmoothBucket {
         self.quota.burst()
     }
 
+    fn with_limit(&self, limit: u64) -> Result<RedisLimit, LimitError> {
+        Ok(SmoothBucket::new(self.quota.with_burst(limit)?)?.into())
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let left = Left::of(reply)?;
         let limit = i64::try_from(self.limit()).ok()?;

@@ -8,7 +8,7 @@ use super::server::Server;
 use crate::{Async, KeySpace, RedisLimit, RedisLimiter, TryAcquireError};
 
 /// A limit of each script, of which all permits come back after a day or more.
-pub(super) fn limits() -> Vec<RedisLimit> {
+pub(crate) fn limits() -> Vec<RedisLimit> {
     let day = Duration::from_secs(86_400);
     vec![
         RedisLimit::token_bucket(quota!(10 / 10 days)).unwrap(),

@@ -89,6 +89,10 @@ impl Terms for SlidingCounter {
         self.window.limit
     }
 
+    fn with_limit(&self, limit: u64) -> Result<RedisLimit, LimitError> {
+        Ok(SlidingCounter { window: Window { limit, ..self.window } }.into())
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let counts = self.counts(reply)?;
         Some(Standing {

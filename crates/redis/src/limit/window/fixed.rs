@@ -36,6 +36,10 @@ impl Terms for FixedWindow {
         self.window.limit
     }
 
+    fn with_limit(&self, limit: u64) -> Result<RedisLimit, LimitError> {
+        Ok(FixedWindow { window: Window { limit, ..self.window }, ..*self }.into())
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         let &[_, count] = reply.state else { return None };
         let used = u64::try_from(count).ok()?;

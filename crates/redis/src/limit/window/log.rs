@@ -38,6 +38,10 @@ impl Terms for SlidingLog {
         self.window.limit
     }
 
+    fn with_limit(&self, limit: u64) -> Result<RedisLimit, LimitError> {
+        Ok(SlidingLog { window: Window { limit, ..self.window } }.into())
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         standing(self.window.limit, reply)
     }

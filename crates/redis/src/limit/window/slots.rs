@@ -45,6 +45,10 @@ impl Terms for SlidingWindow {
         self.window.limit
     }
 
+    fn with_limit(&self, limit: u64) -> Result<RedisLimit, LimitError> {
+        Ok(SlidingWindow { window: Window { limit, ..self.window }, ..*self }.into())
+    }
+
     fn standing(&self, reply: &Reply) -> Option<Standing> {
         standing(self.window.limit, reply)
     }
